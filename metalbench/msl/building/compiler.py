@@ -35,12 +35,14 @@ from metalbench.msl.rewriting.edits import Code
 class Translate:
     """How the messages of clang and of its linker become a user's; an empty one is no error.
 
-    `ir` raises CompileError for LLVM IR that no kernel may have.
+    `ir` raises CompileError for LLVM IR that no kernel may have. `columns` puts the columns of the
+    user's lines into a module's debug locations.
     """
 
     clang: Callable[[str], str] = str
     linker: Callable[[str], str] = str
     ir: Callable[[str], None] = lambda _: None
+    columns: Callable[[str], str] = str
 
 
 def compile_shared_object(
@@ -68,7 +70,9 @@ def compile_shared_object(
     if follow:
         parsing = following(parsing)
     generated = generate(code, tools, parsing, translate)
-    rewritten = rewrite(generated, checked=checked)
+    # Only findings of checked builds are told with columns.
+    located = translate.columns(generated) if checked else generated
+    rewritten = rewrite(located, checked=checked)
     if follow:
         births = with_births(with_followed_results(with_selects(rewritten)))
         rewritten = as_checked(optimised(births, tools, translate, followed(options)))

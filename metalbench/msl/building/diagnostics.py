@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import Path
 
 from metalbench.msl.building.included import readable_by
 from metalbench.msl.building.messages import REPORT, Message, in_metal_terms, messages
+from metalbench.msl.ir.places import Metadata, is_own
 from metalbench.msl.reading.lexer import pieces
 from metalbench.msl.reading.program import Source
 from metalbench.msl.reading.tokens import Location
 from metalbench.msl.rewriting.edits import Code
 
+_DEBUG_LOCATION = re.compile(
+    r"!\d+ = (?:distinct )?!DILocation\(line: (?P<line>\d+), column: (?P<column>\d+), "
+    r"scope: (?P<scope>!\d+)"
+)
 _LINE_DIRECTIVE = re.compile(r'\s*#\s*(?:line\s+)?(\d+)(?:\s+"([^"]*)")?[\d\s]*')
 
 
@@ -30,6 +36,7 @@ class Diagnostics:
     def __init__(self, source: Source, code: Code) -> None:
         self.source = source
         self.code = code
+        self._origins: dict[tuple[str, int], list[_Token | None]] = {}
 
     def translate(self, text: str) -> str:
         """The messages with the user's columns and lines of text where these can be told."""
@@ -47,6 +54,25 @@ class Diagnostics:
                 lines += self._lines(message)
             if found.internal:
                 lines.append(f"{self.source.filename}: this is a defect of metalbench; {REPORT}")
+        return "\n".join(lines)
+
+    def with_columns(self, ir: str) -> str:
+        """Return the module, in whose debug locations columns are those of the user's lines."""
+        lines = ir.split("\n")
+        metadata = Metadata(lines)
+        for index, line in enumerate(lines):
+            found = _DEBUG_LOCATION.match(line)
+            if found is None:
+                continue
+            number = int(found["line"])
+            paths = metadata.paths_of(found["scope"])
+            file = next((each for each in paths if (each, number) in self._line_starts), "")
+            if not file or is_own(file):
+                continue
+            place = self._place(Location(file, number, int(found["column"])))
+            # Column 0 is unknown: better than one of a line that the user has not written.
+            column = place.column if place else 0
+            lines[index] = f"{line[: found.start('column')]}{column}{line[found.end('column') :]}"
         return "\n".join(lines)
 
     def _lines(self, message: Message) -> list[str]:
@@ -70,12 +96,33 @@ class Diagnostics:
         first = index
         while first > 0 and tokens.where(first - 1)[:2] == where[:2]:
             first -= 1
-        own = _tokens(self._text(at))
-        expanded = tokens.text[first : first + len(own)]
-        if [token.text for token in own] == expanded and index - first < len(own):
-            return own[index - first]
-        same = [token for token in own if token.text == tokens.text[index]]
-        return same[0] if len(same) == 1 else None
+        return self._written_token(at, first, index)
+
+    def _written_token(self, at: Location, first: int, index: int) -> _Token | None:
+        """The token of the user's line that token `index` comes from; its line's is `first`.
+
+        A token from a macro comes from the macro's name, as in clang's own messages.
+        """
+        if (at.file, at.line) not in self._origins:
+            self._origins[at.file, at.line] = self._origins_of(at, first)
+        origins = self._origins[at.file, at.line]
+        return origins[index - first] if index - first < len(origins) else None
+
+    def _origins_of(self, at: Location, first: int) -> list[_Token | None]:
+        tokens = self.source.tokens
+        last, place = first, tokens.where(first)[:2]
+        while last < len(tokens) and tokens.where(last)[:2] == place:
+            last += 1
+        own, expanded = _tokens(self._text(at)), tokens.text[first:last]
+        found: list[_Token | None] = []
+        matching = SequenceMatcher(None, [each.text for each in own], expanded, autojunk=False)
+        for tag, begin, end, start, stop in matching.get_opcodes():
+            if tag == "equal":
+                found += own[begin:end]
+            else:
+                # Between tokens that are the same: the first of those that were replaced.
+                found += [own[begin] if begin < end else None] * (stop - start)
+        return found
 
     def _text(self, at: Location) -> str:
         """The user's line as it was written."""

@@ -30,10 +30,12 @@ def compile_kernel(
     Raises CompileError.
     """
     lowered = lower(source, function, constants)
+    diagnostics = Diagnostics(source, lowered.code)
     translate = Translate(
-        Diagnostics(source, lowered.code).translate,
+        diagnostics.translate,
         lambda said: undefined(said, source),
         lambda ir: refuse_host_calls(ir, source, lowered.code),
+        diagnostics.with_columns,
     )
     record = _compile(lowered, translate, options)
     return record | {

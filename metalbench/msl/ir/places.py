@@ -14,6 +14,7 @@ _SCOPE = re.compile(r"\bscope: (!\d+)")
 _CALLED_AT = re.compile(r"\binlinedAt: (!\d+)")
 _FILE = re.compile(r"\bfile: (!\d+)")
 _NAME = re.compile(r'\bfilename: "([^"]*)"')
+_DIRECTORY = re.compile(r'\bdirectory: "([^"]*)"')
 _SUBPROGRAM = re.compile(r'\bname: "[^"]*"')
 
 
@@ -69,6 +70,15 @@ class Metadata:
         return (
             self.is_place(place) and self._file_of_code(_reference(_SCOPE, self._nodes[place]))[1]
         )
+
+    def paths_of(self, scope: str) -> tuple[str, str]:
+        """Return the name of a scope's file, and the same below the folder that it is told with.
+
+        Clang cuts off what a file's path has in common with the working directory.
+        """
+        node = self._nodes[self._file_of(scope)]
+        name, folder = _text(_NAME, node) or "", _text(_DIRECTORY, node) or ""
+        return name, f"{folder.rstrip('/')}/{name}"
 
     def seen(self, place: str) -> tuple[str, int]:
         """The file and the line that users know: of the call, where headers were inlined there."""

@@ -79,10 +79,15 @@ MB_FUNC u8* arena() { return current()->bundle->group->arena; }
 MB_UNTRACED static void expect_lanes(void* const* operand, u32 mask) {
   const u32 one = __builtin_ctz(mask);
   Fiber* lane = fiber_of(reinterpret_cast<uptr>(operand[one]));
-  if (mask == lane->bundle->lanes) return;
-  lane->bundle->group->runtime->fail(
-      lane, "SIMD-group function: not all lanes of the SIMD-group reach it together",
-      lane->bundle->site[one]);
+  const char* what = nullptr;
+  if (mask != lane->bundle->lanes)
+    what = "SIMD-group function: not all lanes of the SIMD-group reach it together";
+  // The elements of a matrix are spread over all 32 lanes, all of which must be active.
+  else if (mask != ~0u)
+    what =
+        "SIMD-group function of matrices in a SIMD-group that has fewer than 32 threads: launch a "
+        "multiple of 32 threads in each threadgroup";
+  if (what != nullptr) lane->bundle->group->runtime->fail(lane, what, lane->bundle->site[one]);
 }
 MB_UNTRACED static void expect_and_go_on(void* const* operand, u32 mask) {
   expect_lanes(operand, mask);

@@ -7,8 +7,10 @@
 
 #if MB_SHADOW
 #define MB_COMBINE MB_UNTRACED MB_NOT_SHADOWED
+inline constexpr bool mb_follows_lanes = true;
 #else
 #define MB_COMBINE MB_UNTRACED
+inline constexpr bool mb_follows_lanes = false;
 #endif
 
 namespace mb {
