@@ -36,13 +36,15 @@ class Translate:
     """How the messages of clang and of its linker become a user's; an empty one is no error.
 
     `ir` raises CompileError for LLVM IR that no kernel may have. `columns` puts the columns of the
-    user's lines into a module's debug locations.
+    user's lines into a module's debug locations; `written` identifies these lines, for lowered text
+    is the same whatever white space and macros a source has.
     """
 
     clang: Callable[[str], str] = str
     linker: Callable[[str], str] = str
     ir: Callable[[str], None] = lambda _: None
     columns: Callable[[str], str] = str
+    written: str = ""
 
 
 def compile_shared_object(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate
@@ -36,6 +37,7 @@ def compile_kernel(
         lambda said: undefined(said, source),
         lambda ir: refuse_host_calls(ir, source, lowered.code),
         diagnostics.with_columns,
+        _written(source),
     )
     record = _compile(lowered, translate, options)
     return record | {
@@ -49,6 +51,13 @@ def compile_kernel(
         "spaces": lowered.spaces,
         "any_order": lowered.any_order,
     }
+
+
+def _written(source: Source) -> str:
+    """Return what identifies the text of a source and of the files that it includes."""
+    folder = Path(source.filename).resolve().parent
+    included = (str(folder / name) for name in source.tokens.files)
+    return cache.digest(source.text, *(str(cache.file_digest(path)) for path in included))
 
 
 def _compile(lowered: Lowered, translate: Translate, options: BuildOptions) -> cache.Record:

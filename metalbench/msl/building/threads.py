@@ -31,7 +31,8 @@ def threads_of(
     """
     chain = toolchain()
     options = flags(checked=checked, fast_math=fast_math, spaces=spaces, tools=tools)
-    made_of = ("object", chain.key, repr(options), repr(tools), repr(fibers), code.text)
+    written = translate.written if checked else ""
+    made_of = ("object", chain.key, repr(options), repr(tools), repr(fibers), written, code.text)
     target = cache.path_of(cache.digest(*made_of), ".so")
     with cache.replacing(target) as path:
         kind = {"checked": checked, "fibers": fibers, "follow": checked and "init" in tools}
