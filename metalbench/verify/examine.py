@@ -16,6 +16,7 @@ from metalbench.task.sizes import is_spelled
 from metalbench.task.workload import Workload
 from metalbench.verify import error_rule
 from metalbench.verify.error_rule import Allowance, Yardstick
+from metalbench.verify.explanation import explanation
 from metalbench.verify.mismatch import mismatch
 from metalbench.verify.rounding_model import errors_of_float32
 from metalbench.verify.verdict import Comparison, Finding, Report
@@ -200,4 +201,7 @@ class Examiner:
             unwritten=unwritten,
             inputs=self.workload.inputs,
         )
+        if bad.any() and not unwritten[bad].any():
+            explained = explanation(self.workload, name, got, bad)
+            message += f"; {explained}" if explained else ""
         return self.finding(kind, message, name)

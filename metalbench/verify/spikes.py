@@ -20,6 +20,7 @@ from metalbench.task.dtypes import DType
 from metalbench.task.workload import Workload
 from metalbench.verify import error_rule
 from metalbench.verify.examine import Examiner
+from metalbench.verify.explanation import explanation
 from metalbench.verify.verdict import Finding, Report
 
 Array = np.ndarray[Any, Any]
@@ -165,20 +166,29 @@ def _far_off(got: Array, expected: Array, scale: Array, kind: DType) -> Array:
 def _finding(examiner: Examiner, name: str, bad: Array) -> Finding:
     work = examiner.workload
     index = tuple(int(each) for each in np.argwhere(bad)[0])
-    expected, got = work.expected[name][index], float(examiner.bound.read(name)[index])
+    values = examiner.bound.read(name).copy()
+    expected, got = work.expected[name][index], float(values[index])
+    came = (
+        f"{name}: expected {float(expected):.9g} at {index[0] if len(index) == 1 else index}, "
+        f"got {got:.9g}"
+    )
+    explained = explanation(work, name, values, bad)
+    if explained or not math.isfinite(got):
+        # Of no interest is then that some elements were larger.
+        message = f"{came}; {explained}" if explained else came
+        return examiner.finding(Kind.WRONG_RESULT, message, name)
     inputs = " and ".join(
         f"{each.size} elements of {other}" for other, each in spiked_places(work).items()
     )
-    message = (
-        f"{name}: expected {float(expected):.9g} at {index[0] if len(index) == 1 else index}, "
-        f"got {got:.9g}, where {inputs} are far larger than the others; "
-        + _left_out(work, name, index, got)
+    left_out = _left_out(work, name, index, got)
+    message = f"{came}, where {inputs} are far larger than the others" + (
+        f"; {left_out}" if left_out else ""
     )
     return examiner.finding(Kind.WRONG_RESULT, message, name)
 
 
 def _left_out(work: Workload, output: str, index: tuple[int, ...], got: float) -> str:
-    """Which spike the kernel has not seen, if taking that one away explains what came."""
+    """Return which spike was not seen, if without it the result is what came; else nothing."""
     off = abs(got - float(work.expected[output][index]))
     spiked = spiked_places(work)
     for name, places in spiked.items():
@@ -191,4 +201,4 @@ def _left_out(work: Workload, output: str, index: tuple[int, ...], got: float) -
             if abs(got - float(without.expected[output][index])) < off / 100:
                 where = np.unravel_index(place, values.shape)
                 return f"it is as if {name}[{', '.join(map(str, where))}] were left out"
-    return "every element of the inputs has to count"
+    return ""
