@@ -148,11 +148,6 @@ def _parts(index: Array, extent: int) -> Iterator[tuple[str, Array]]:
         f"with index % {SIMD_WIDTH} == 0 counted: are the results of the other lanes combined?",
         index % SIMD_WIDTH == 0,
     )
-    for count in (SIMD_WIDTH, *THREADS):
-        yield (
-            f"before {count} counted: is there a loop over the others?",
-            index < count,
-        )
     for width in (2, 4, 8, 16, 32, *THREADS):
         whole = extent - extent % width
         yield (
@@ -160,6 +155,8 @@ def _parts(index: Array, extent: int) -> Iterator[tuple[str, Array]]:
             f"{width}",
             index < whole,
         )
+    for count in (SIMD_WIDTH, *THREADS):
+        yield f"before {count} counted: is there a loop over the others?", index < count
     yield f"before {extent - 1} counted: the last one is left out", index < extent - 1
     yield "after the first counted: the first one is left out", index > 0
 
@@ -220,7 +217,10 @@ def _of_no_number(work: Workload, got: Array, expected: Array) -> str:
             where = f"row {first[0]}" if len(first) == 1 else f"row {first}"
             alike = plain == plain[..., :1]
             for words, holds in (
-                (f"all of a row of {name} is 0, such as {where}; is something divided by 0", plain == 0),
+                (
+                    f"all of a row of {name} is 0, such as {where}; is something divided by 0",
+                    plain == 0,
+                ),
                 (f"a row of {name} has one value only, such as {where}; is its variance 0", alike),
             ):
                 if (holds.all(axis=-1) == of_row).all():

@@ -21,11 +21,16 @@ _MOST_INSTRUCTIONS = 32
 _LABEL = re.compile(r'("[^"]*"|[-\w.$]+):')
 _BRANCH = re.compile(r"  br i1 (?P<if>[^,]+), label %(?P<then>[^,\s]+), label %(?P<else>[^,\s]+)")
 _JUMP = re.compile(r"  br label %([^,\s]+)")
-_PHI = re.compile(r"  (?P<value>%[\w.]+) = phi (?P<type>[^\[]+?) (?P<ways>\[.*\])(?P<rest>(?:, !.*)?)$")
+_PHI = re.compile(
+    r"  (?P<value>%[\w.]+) = phi (?P<flags>(?:(?:fast|reassoc|nnan|ninf|nsz|arcp|contract|afn) )*)"
+    r"(?P<type>[^\[]+?) (?P<ways>\[.*\])(?P<rest>(?:, !.*)?)$"
+)
 _WAY = re.compile(r"\[ ([^\[\]]+|<[^>]*>), %([^\s\]]+) \]")
 _ALLOCA = re.compile(r"  (%[\w.]+) = alloca ")
 _LOAD = re.compile(r"  %[\w.]+ = load [^,]+, ptr (%[\w.]+), align ")
-_STORE = re.compile(r"  store (?P<type>\S+|<[^>]*>) (?P<value>\S+|<[^>]*>), ptr (?P<to>%[\w.]+)(?P<rest>, .*)")
+_STORE = re.compile(
+    r"  store (?P<type>\S+|<[^>]*>) (?P<value>\S+|<[^>]*>), ptr (?P<to>%[\w.]+)(?P<rest>, .*)"
+)
 _COMPUTES = re.compile(
     r"  %[\w.]+ = (?:f?add|f?sub|f?mul|fdiv|fneg|and|or|xor|shl|lshr|ashr|[if]cmp|select|trunc|zext"
     r"|sext|fptrunc|fpext|[su]itofp|bitcast|freeze|extractelement|insertelement|shufflevector) "
@@ -62,6 +67,9 @@ def with_selects(ir: str) -> str:
 
 
 def _may_choose(body: Sequence[str]) -> bool:
+    """Whether there are branches, and names: a first block without one is counted as a value."""
+    if not body or _LABEL.match(body[0]) is None:
+        return False
     return any(line.startswith("  br i1 ") and "!nosanitize" not in line for line in body)
 
 
@@ -99,8 +107,14 @@ class _Linearised:
                 pass
         lines: list[str] = []
         for block in self._blocks.values():
-            label = [] if block.label == "" else ["", f"{block.label}:"]
-            lines += [*label, *block.lines, *([block.end] if block.end else []), *block.tail]
+            blank = [""] if lines else []
+            lines += [
+                *blank,
+                f"{block.label}:",
+                *block.lines,
+                *([block.end] if block.end else []),
+                *block.tail,
+            ]
         return lines
 
     def _change(self, label: str) -> bool:
@@ -110,10 +124,7 @@ class _Linearised:
         branch = _BRANCH.match(block.end)
         if branch is None or "!nosanitize" in block.end or branch["then"] == branch["else"]:
             return False
-        return (
-            self._join_conditions(block, branch)
-            or self._choose(block, branch)
-        )
+        return self._join_conditions(block, branch) or self._choose(block, branch)
 
     def _note(self, block: _Block) -> None:
         for each in block.successors:
@@ -191,7 +202,9 @@ class _Linearised:
             sides, end = [other], then
         else:
             return False
-        if end == block.label or not all(self._is_short(each, block, stores=True) for each in sides):
+        if end == block.label or not all(
+            self._is_short(each, block, stores=True) for each in sides
+        ):
             return False
         joined = self._blocks[end]
         came_from = {
@@ -240,7 +253,7 @@ class _Linearised:
             return None
         values = [ways[label] for label in sorted(came_from, key=lambda each: -came_from[each])]
         chosen = ", ".join(f"{phi['type']} {value}" for value in values)
-        return f"  {phi['value']} = select i1 {condition}, {chosen}{phi['rest']}"
+        return f"  {phi['value']} = select {phi['flags']}i1 {condition}, {chosen}{phi['rest']}"
 
     def _merge(self, block: _Block) -> bool:
         """Put a block's only successor, which follows no other one, behind it."""

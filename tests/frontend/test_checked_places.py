@@ -1,0 +1,168 @@
+"""Every call that instrumentation adds has a debug location: without one all lines are lost."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from metalbench import _core
+from metalbench.msl.building import compiler
+from metalbench.msl.building.following import placed, with_followed_results
+from metalbench.msl.building.selects import with_selects
+from metalbench.msl.building.tools import TOOLS
+
+SOURCE = """
+#include <metal_stdlib>
+#include <metal_simdgroup_matrix>
+using namespace metal;
+struct Both { float low[4]; int high[2]; };
+static float second(thread float* p, uint i) { return p[i]; }
+kernel void k(device const float* x, device int* y, device Both* both,
+              texture2d<float, access::read_write> image, uint t [[thread_index_in_threadgroup]],
+              constant uint& n) {
+  threadgroup float a[32];
+  threadgroup atomic_int total;
+  Both own;
+  own.low[t % 4] = x[t];
+  int unset;
+  if (x[t] > 0) unset = 5;
+  float s = simd_sum(x[t]) + second(own.low, t % 4);
+  if ((t & 31) == 0) a[t >> 5] = s;
+  threadgroup_barrier(mem_flags::mem_threadgroup);
+  if (t < 32) {
+    s = a[t];
+    for (uint k = 16; k > 0; k >>= 1) {
+      if (s < 3) continue;
+      s += simd_shuffle_xor(s, k);
+      for (uint j = 0; j < n; ++j) s = max(s, simd_shuffle_down(s, 1));
+    }
+  }
+  simdgroup_float8x8 m;
+  simdgroup_load(m, x, 8);
+  simdgroup_store(m, a, 8);
+  both[t] = own;
+  both[t].high[t % 2] = unset + 1;
+  atomic_fetch_add_explicit(&total, int(s) / int(n), memory_order_relaxed);
+  image.write(image.read(uint2(t, 0)), uint2(t, 1));
+  image.fence();
+  y[t] = (unset << n) * -unset + int(s);
+}
+"""
+_HEAD = re.compile(r"define .* !dbg !\d+ ")
+_CALL = re.compile(
+    r"  (?:%\S+ = )?(?:tail |notail |musttail )?call ([^\n]*?)@([\w.$]+|\"[^\"]*\")\("
+)
+_PLACE = re.compile(r", !dbg (!\d+)")
+_LOCATION = re.compile(r"^(!\d+) = (?:distinct )?!DILocation\(line: (\d+)", re.MULTILINE)
+# What reports, or may lead to where a report is told of.
+_REPORTS = re.compile(
+    r"__ubsan_|__msan_(?:warning|metadata_ptr_for_store|mem)|__sanitizer_cov_(?:load|store)\d|__asan_mem"
+    r"|mb_(?:moved|within|hand|nothing_|out_of_bounds|check_alignment)|_ZN2mbL(?:4meet|8in_turns)"
+)
+
+
+@pytest.fixture
+def modules(monkeypatch):
+    """What clang's back end is given, for each compilation within a test."""
+    found: list[str] = []
+    assemble = compiler.assemble
+
+    def noting(ir, *arguments, **options):
+        found.append(ir)
+        return assemble(ir, *arguments, **options)
+
+    monkeypatch.setattr(compiler, "assemble", noting)
+    return found
+
+
+@pytest.mark.parametrize("tools", [TOOLS, (), ("init",), ("mem", "arithmetic")])
+def test_every_call_of_a_checked_build_has_a_debug_location(modules, monkeypatch, tmp_path, tools):
+    monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
+    library = _core.open("cpu").compile(SOURCE, checked=True, tools=list(tools))
+    library.pipeline("k")
+    (ir,) = modules
+    lines = dict(_LOCATION.findall(ir))
+    is_described, checked = False, set()
+    for line in ir.split("\n"):
+        if line.startswith("define "):
+            is_described = _HEAD.match(line) is not None
+        call = _CALL.match(line)
+        if call is None or not is_described or call[2].startswith("llvm.") or "asm" in call[1]:
+            continue
+        place = _PLACE.search(line)
+        assert place is not None, line
+        if _REPORTS.search(call[2]):
+            assert lines[place[1]] != "0", line
+            checked.add(call[2])
+    assert any("in_turns" in each for each in checked)
+    assert any("__sanitizer_cov_load" in each for each in checked)
+    assert ("__msan_warning" in checked) == ("init" in tools)
+
+
+def test_placed_takes_the_nearest_location_in_the_block():
+    ir = """\
+define void @f() !dbg !1 {
+entry:
+  call void @first()
+  %a = add i32 1, 2, !dbg !2
+  call void @second()
+  br label %next
+next:
+  call void @third()
+  ret void
+}
+!1 = distinct !DISubprogram(name: "f")
+!2 = !DILocation(line: 3, scope: !1)"""
+    lines = placed(ir).split("\n")
+    assert lines[2] == "  call void @first(), !dbg !2"
+    assert lines[4] == "  call void @second(), !dbg !2"
+    assert lines[7] == "  call void @third(), !dbg !3"
+    assert lines[-1] == "!3 = !DILocation(line: 0, scope: !1)"
+
+
+def test_with_followed_results_makes_checked_arithmetic_plain():
+    ir = """\
+define void @f() {
+  %0 = call { i32, i1 } @llvm.ssub.with.overflow.i32(i32 %a, i32 1), !dbg !2, !nosanitize !3
+  %1 = extractvalue { i32, i1 } %0, 0, !dbg !2, !nosanitize !3
+  %2 = extractvalue { i32, i1 } %0, 1, !dbg !2, !nosanitize !3
+}"""
+    lines = with_followed_results(ir).split("\n")
+    assert lines[2] == "  %1 = sub i32 %a, 1, !dbg !2"
+    assert lines[1].endswith("!nosanitize !3")
+    assert lines[3].endswith("!nosanitize !3")
+
+
+CHOICE = """\
+define void @f() #1 {
+entry:
+  %v = alloca float, align 4
+  br i1 %c, label %cond.true, label %cond.false, !dbg !2
+
+cond.true:
+  %1 = load float, ptr %o, align 4
+  br label %cond.end
+
+cond.false:
+  %2 = load float, ptr %v, align 4
+  br label %cond.end
+
+cond.end:
+  %cond = phi float [ %1, %cond.true ], [ %2, %cond.false ]
+  store float %cond, ptr %v, align 4
+  ret void
+}
+attributes #1 = { nounwind sanitize_memory uwtable }"""
+
+
+def test_with_selects_makes_a_select_of_a_choice_between_variables():
+    text = with_selects(CHOICE.replace("ptr %o", "ptr %v"))
+    assert "select i1 %c, float %1, float %2" in text
+    assert "br i1" not in text
+
+
+def test_with_selects_leaves_loads_from_elsewhere_and_functions_that_are_not_followed():
+    assert with_selects(CHOICE) == CHOICE
+    plain = CHOICE.replace("ptr %o", "ptr %v").replace("sanitize_memory ", "")
+    assert with_selects(plain) == plain
