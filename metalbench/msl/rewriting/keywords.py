@@ -1,15 +1,25 @@
-"""Rewrites that need one look at each token: address spaces, attributes, literals, swizzles."""
+"""Rewrites that need one look at each token: address spaces, attributes, literals, swizzles.
+
+Clang does not see the words that are erased here. All of them are keywords of Metal: one that
+stands for a name is an error. `threadgroup` and `device` need more than a look at their neighbours:
+`threadgroup.py` has examined them.
+"""
 
 from __future__ import annotations
 
 import re
 
+from metalbench._core import CompileError
 from metalbench.msl.reading.attributes import opens_attribute
 from metalbench.msl.reading.tokens import Tokens, is_name
 from metalbench.msl.rewriting.edits import Edits
 from metalbench.msl.rewriting.literals import rewrite_literals
+from metalbench.msl.rewriting.spaces import qualifies_function
 
 ERASED = frozenset({"device", "thread", "threadgroup", "ray_data", "object_data", "kernel"})
+# Attributes that change a type. All others say no more than a compiler may ignore, or are Metal's
+# own, which the front end has read.
+_OF_TYPES = frozenset({"aligned", "packed", "vector_size", "ext_vector_type", "may_alias"})
 _OPERATORS = frozenset(
     {"and", "or", "xor", "bitand", "bitor", "not_eq", "and_eq", "or_eq", "xor_eq"}
 )
@@ -22,6 +32,8 @@ def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
     places = tokens.places
     for word in ERASED:
         for index in places.get(word, ()):
+            if word not in ("device", "threadgroup"):
+                _check_place(tokens, index)
             edits.blank(tokens.start[index], tokens.end(index))
     for index in places.get("constant", ()):
         _constant(tokens, edits, index)
@@ -34,8 +46,58 @@ def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
     _deduced_arrays(tokens, edits)
     for index in places.get("[", ()):
         if opens_attribute(tokens, index):
-            edits.blank(tokens.start[index], tokens.end(tokens.partner[index]))
+            _attributes(tokens, edits, index)
     rewrite_literals(tokens, edits)
+
+
+def _check_place(tokens: Tokens, index: int) -> None:
+    """Raise CompileError where a keyword that is erased stands for something else."""
+    word, following = tokens.text[index], tokens.at(index + 1)
+    before = tokens.text[index - 1] if index else ""
+    if is_name(following) or following == "::" or _is_in_attribute(tokens, index):
+        return
+    if following == "[" and opens_attribute(tokens, index + 1):
+        return
+    if word != "kernel":
+        behind = tokens.at(index + 2) if following == "(" else following
+        is_pointee = behind in ("*", "&", "&&")
+        is_argument = following in (",", ">") and before not in ("=", "(", ",")
+        if is_pointee or is_argument or qualifies_function(tokens, index):
+            return
+    expected = "the type of a function" if word == "kernel" else "a type"
+    raise CompileError(
+        f"{tokens.where(index)}: error: `{word}` is a keyword of Metal: expected {expected} behind "
+        f"it, got `{following}`; give a variable of that name another one"
+    )
+
+
+def _is_in_attribute(tokens: Tokens, index: int) -> bool:
+    """Whether a token is a whole attribute of `[[...]]`."""
+    return (
+        index > 1
+        and tokens.text[index - 1] in ("[", ",")
+        and tokens.at(index + 1) in ("]", ",")
+        and any(
+            opens_attribute(tokens, each)
+            for each in tokens.places.get("[", ())
+            if each < index < tokens.partner[each]
+        )
+    )
+
+
+def _attributes(tokens: Tokens, edits: Edits, index: int) -> None:
+    """Erase `[[...]]` but for attributes that change a type."""
+    close = tokens.partner[index]
+    listed = list(tokens.split(index + 2, close - 1))
+    kept = [
+        tokens.join(*each)
+        for each in listed
+        if tokens.at(each[0] + 1) == "::" and tokens.at(each[0] + 2).strip("_") in _OF_TYPES
+    ]
+    if not kept:
+        edits.blank(tokens.start[index], tokens.end(close))
+    elif len(kept) < len(listed):
+        edits.replace(tokens.start[index], tokens.end(close), f"[[{', '.join(kept)}]]")
 
 
 def _deduced_arrays(tokens: Tokens, edits: Edits) -> None:

@@ -29,7 +29,7 @@ from metalbench.msl.rewriting.objects import defaulted, rewrite_objects
 from metalbench.msl.rewriting.overloads import Collision, constructor_qualifiers, merge
 from metalbench.msl.rewriting.own_names import own_names, renamed
 from metalbench.msl.rewriting.spaces import WITHOUT_ATTRIBUTE, rewrite_spaces
-from metalbench.msl.rewriting.threadgroup import rewrite_threadgroup_variables
+from metalbench.msl.rewriting.threadgroup import Threadgroup
 from metalbench.msl.rewriting.unsupported import refuse, unsupported_declarations
 
 _ALWAYS_INLINE = "inline __attribute__((always_inline)) "
@@ -87,10 +87,12 @@ def edited(
     """The source with these kernels alone, what names each, and whether spaces are kept."""
     tokens = source.tokens
     edits = Edits(tokens.source)
-    removed, spaces = _redundant(source, reached)
+    unused = _other_kernels(source, reached)
     for kernel in kernels:
-        removed += _unsupported(source, kernel, reached)
-    removed += _other_kernels(source, reached)
+        unused += _unsupported(source, kernel, reached)
+    threadgroup = Threadgroup(tokens, unused)
+    removed, spaces = _redundant(source, reached, needed=threadgroup.needs_spaces)
+    removed += unused
     for declaration in {each.first: each for each in removed}.values():
         edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
     _function_constants(source, edits, literals)
@@ -98,6 +100,7 @@ def edited(
     _linkage(source, edits, {declaration.first for declaration in removed})
     for index in constructor_qualifiers(tokens, source.declared):
         edits.blank(tokens.start[index], tokens.end(index))
+    threadgroup.rewrite(edits)
     _rewrite(source, edits, spaces=spaces)
     return edits, scopes, spaces
 
@@ -113,7 +116,6 @@ def code_of(source: Source, edits: Edits, entries: str) -> Code:
 def _rewrite(source: Source, edits: Edits, *, spaces: bool) -> None:
     """What MSL has and C++ has not, wherever it stands."""
     tokens = source.tokens
-    rewrite_threadgroup_variables(tokens, edits)
     if spaces:
         _keep_spaces(source, edits)
     rewrite_keywords(tokens, edits)
@@ -195,10 +197,15 @@ def _unsupported(source: Source, kernel: Kernel, reached: set[str]) -> list[Decl
     return found
 
 
-def _redundant(source: Source, reached: set[str]) -> tuple[list[Declaration], bool]:
-    """Overloads that another one stands for, and whether address spaces are needed to tell."""
+def _redundant(
+    source: Source, reached: set[str], *, needed: bool
+) -> tuple[list[Declaration], bool]:
+    """Overloads that another one stands for, and whether address spaces have to stay.
+
+    They have to where overloads differ by nothing else, and where they are `needed` anyway.
+    """
     dropped, collisions = merge(source.tokens, source.declared)
-    if not any(_matters(collision, reached) for collision in collisions):
+    if not needed and not any(_matters(collision, reached) for collision in collisions):
         return dropped, False
     dropped, collisions = merge(source.tokens, source.declared, WITHOUT_ATTRIBUTE)
     for collision in collisions:

@@ -1,84 +1,574 @@
-"""Threadgroup variables: references into the threadgroup's arena, not objects of their own."""
+"""Threadgroup variables: references into the threadgroup's arena, not objects of their own.
+
+Clang never sees the word `threadgroup`, so a variable whose declaration is not recognised would
+silently become private to each thread. Therefore every mention of `threadgroup` and `device`, and
+of every type alias that they qualify, must be recognised here as one of:
+
+- what a pointer or a reference leads to, which needs nothing;
+- the space of a variable, which is rewritten, or of a type alias, whose uses are then examined;
+- a template argument or an operand of `decltype`, which only clang can follow: address spaces then
+  stay in the source (spaces.py), and clang refuses a variable that they qualify.
+
+Anything else raises CompileError.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from metalbench._core import CompileError
+from metalbench.msl.reading.angles import close_angle
 from metalbench.msl.reading.attributes import opens_attribute
-from metalbench.msl.reading.tokens import Tokens, is_name
+from metalbench.msl.reading.declarations import Declaration
+from metalbench.msl.reading.tokens import Tokens, is_name, opens_arguments
 from metalbench.msl.rewriting.edits import Edits
+from metalbench.msl.rewriting.spaces import SPACES, qualifies_function
 
-_SPECIFIERS = frozenset({"static", "volatile", "const"})
-
-
-def rewrite_threadgroup_variables(tokens: Tokens, edits: Edits) -> None:
-    """`threadgroup float a[2][N], m;` becomes two MB_THREADGROUP (memory.h); pointers stay."""
-    statements = set()
-    for index in tokens.places.get("threadgroup", ()):
-        first = _statement(tokens, index)
-        if first >= 0 and first not in statements:
-            statements.add(first)
-            _rewrite(tokens, edits, first, len(statements))
-
-
-def _statement(tokens: Tokens, index: int) -> int:
-    """First token of the statement that `threadgroup` at `index` specifies, or -1."""
-    index -= 1
-    while index >= 0:
-        token = tokens.text[index]
-        if token in (";", "{", "}"):
-            return index + 1
-        alignment = token == ")" and tokens.text[tokens.partner[index] - 1] == "alignas"
-        attribute = token == "]" and opens_attribute(tokens, tokens.partner[index])
-        if alignment:
-            index = tokens.partner[index] - 1
-        elif attribute:
-            index = tokens.partner[index]
-        elif not is_name(token) or token in ("using", "typedef", "return"):
-            return -1
-        index -= 1
-    return -1
+_OPERATORS = frozenset({"*", "&", "&&"})
+_RECORDS = frozenset({"struct", "class", "union", "enum"})
+_GNU = frozenset({"__attribute__", "__attribute"})
+# Words whose parentheses are part of a declaration's specifiers.
+_WITH_OPERAND = frozenset({"alignas", "decltype", "typeof", "__typeof__", "__typeof", *_GNU})
+_TYPES_OF = frozenset({"decltype", "typeof", "__typeof__", "__typeof"})
+_SIZES = frozenset({"sizeof", "alignof", "__alignof__", "_Alignof", "alignas", *_TYPES_OF})
+_HEADS = frozenset({"for", "if", "while", "switch", "constexpr"})
+_QUALIFIERS = frozenset({"const", "volatile", "restrict", "__restrict", "__restrict__", *SPACES})
+_NO_TYPE = frozenset({"static", "typename", "inline", "METAL_FUNC", *_QUALIFIERS, *_RECORDS})
+_REFUSED = frozenset({"constexpr", "extern", "register", "mutable", "auto", "thread_local"})
+_INTEGERS = frozenset({"unsigned", "signed", "char", "short", "int", "long"})
+_STATEMENTS = frozenset({"return", "goto", "else", "do", "case", "new", "throw"})
+_SPELLED = "write `threadgroup type name[size];` as a statement of its own"
 
 
-def _rewrite(tokens: Tokens, edits: Edits, first: int, number: int) -> None:
-    last = _skip(tokens, first, len(tokens), (";", "}"))
-    if last >= len(tokens) or tokens.text[last] != ";":
-        return
-    alignment, kind = "", []
-    # Metal takes initializers here, but a threadgroup's memory starts with no known contents.
+@dataclass
+class _Declarator:
+    """Tokens [first, last) of one declarator with its initialiser; `end` is behind its bounds.
+
+    `name` is -1 where a parenthesis hides it. `spaces` are address spaces of the object itself.
+    """
+
+    first: int
+    last: int
+    end: int
+    name: int
+    has_operator: bool
+    spaces: list[int] = field(default_factory=list)
+    is_function: bool = False
+
+
+@dataclass
+class _Statement:
+    """A declaration in tokens [first, last); its specifiers end at `specified`."""
+
+    first: int
+    last: int
+    specified: int
+    declarators: list[_Declarator]
+
+
+class Threadgroup:
+    """The address spaces of a source, each recognised. Raises CompileError for one that is not.
+
+    `needs_spaces` says whether clang has to follow one of them through types.
+    """
+
+    def __init__(self, tokens: Tokens, unused: Sequence[Declaration] = ()) -> None:
+        """Examine `tokens` but for the declarations `unused`, which are removed from the source."""
+        self._tokens = tokens
+        self._unused = sorted((each.first, each.last) for each in unused)
+        self._enclosing = _enclosing(tokens)
+        self._aliases: dict[str, str] = {}
+        self._alias_names: set[int] = set()
+        self._statements: dict[int, _Statement] = {}
+        self._variables: dict[int, list[_Declarator]] = {}
+        self.needs_spaces = False
+        waiting = [("threadgroup", "threadgroup"), ("device", "device")]
+        while waiting:
+            word, space = waiting.pop()
+            for index in tokens.places.get(word, ()):
+                if not self._is_unused(index):
+                    waiting += [(name, space) for name in self._recognise(index, space)]
+        self._examine_types_of_variables()
+
+    def rewrite(self, edits: Edits) -> None:
+        """`threadgroup float a[2][N], m;` becomes two MB_THREADGROUP (memory.h)."""
+        for number, first in enumerate(sorted(self._variables), 1):
+            _Rewriting(self._tokens, edits, number, self._statements[first]).rewrite(
+                self._variables[first]
+            )
+
+    def _is_unused(self, index: int) -> bool:
+        which = bisect_right(self._unused, (index, len(self._tokens))) - 1
+        return which >= 0 and index < self._unused[which][1]
+
+    def _recognise(self, index: int, space: str) -> Iterator[str]:
+        """Recognise one mention of a space; yields the names of type aliases that it qualifies."""
+        tokens = self._tokens
+        is_alias = tokens.text[index] != space
+        if is_alias and (tokens.text[index - 1] in (".", "->") or index in self._alias_names):
+            return
+        opening = self._enclosing[index]
+        bracket = tokens.text[opening] if opening >= 0 else "{"
+        if not is_alias and self._is_no_qualifier(index, opening):
+            return
+        if bracket == "[":
+            if not self._in_attribute(opening):
+                self._fail(index, space)
+        elif self._in_template_arguments(index, opening):
+            self.needs_spaces |= not self._is_pointee(index)
+        elif bracket == "(":
+            self._in_parentheses(index, opening, space)
+        else:
+            yield from self._in_statement(index, opening, space)
+
+    def _is_no_qualifier(self, index: int, opening: int) -> bool:
+        """Whether a space qualifies a function's object, or names a scope of coherence."""
+        tokens = self._tokens
+        if tokens.text[index - 1 : index] == ["coherent"] and tokens.text[index] == "threadgroup":
+            return False
+        if opening > 0 and tokens.text[opening - 1] == "coherent":
+            return True
+        return qualifies_function(tokens, index)
+
+    def _in_attribute(self, opening: int) -> bool:
+        tokens = self._tokens
+        outer = self._enclosing[opening]
+        return opens_attribute(tokens, opening) or (outer >= 0 and opens_attribute(tokens, outer))
+
+    def _in_parentheses(self, index: int, opening: int, space: str) -> None:
+        """Parameters, casts, and the heads of loops and branches."""
+        tokens = self._tokens
+        before = tokens.text[opening - 1] if opening else ""
+        outer = self._enclosing[opening]
+        if outer >= 0 and tokens.text[outer] == "[" and self._in_attribute(outer):
+            return
+        if before in _HEADS:
+            end = _skip(tokens, opening + 1, tokens.partner[opening], (";", ":"))
+            statement = _declaration(tokens, opening + 1, end)
+            if any(self._is_variable(each, index) for each in statement.declarators):
+                self._fail(index, space)
+            if index < statement.specified or any(
+                index in each.spaces or each.first <= index < each.name
+                for each in statement.declarators
+            ):
+                return
+        if self._is_pointee(index) or before in _SIZES:
+            return
+        stop = _behind_specifiers(tokens, index)
+        if tokens.at(stop) != "[" or before in _HEADS:
+            self._fail(index, space)
+
+    def _in_statement(self, index: int, opening: int, space: str) -> Iterator[str]:
+        tokens = self._tokens
+        first = self._statement_start(index, opening)
+        first = _behind_template(tokens, first, len(tokens))
+        if tokens.text[first] == "using":
+            if not self._is_pointee(index):
+                yield self._alias(first + 1, index, space)
+            return
+        is_typedef = tokens.text[first] == "typedef"
+        statement = self._statement_at(first + is_typedef)
+        named = [each for each in statement.declarators if self._is_variable(each, index)]
+        if index >= statement.specified and not any(
+            each.first <= index < (each.name if each.name >= 0 else each.last)
+            for each in statement.declarators
+        ):
+            self._fail(index, space)
+        if is_typedef:
+            for each in named:
+                if each.name < 0:
+                    self._fail(index, space)
+                yield self._alias(each.name, index, space)
+            return
+        if not named:
+            return
+        if (
+            space == "device"
+            or self._is_record(opening)
+            or tokens.at(statement.last) != ";"
+            or self._needs_block(first)
+            or any(each.name < 0 or each.is_function for each in named)
+            or not _REFUSED.isdisjoint(tokens.text[statement.first : statement.specified])
+        ):
+            self._fail(index, space)
+        self._statements[statement.first] = statement
+        kept = self._variables.setdefault(statement.first, [])
+        kept += [each for each in named if each not in kept]
+
+    def _is_variable(self, declarator: _Declarator, index: int) -> bool:
+        """Whether the space at `index` is that of the declared object itself."""
+        if declarator.has_operator:
+            return index in declarator.spaces
+        # Without a pointer or a reference the specifiers qualify the object.
+        return index < declarator.first or index in declarator.spaces or index < declarator.name
+
+    def _alias(self, name: int, index: int, space: str) -> str:
+        """Note that a type alias is qualified by a space."""
+        tokens = self._tokens
+        word = tokens.text[name]
+        if not is_name(word) or self._aliases.setdefault(word, space) != space:
+            self._fail(index, space)
+        self._alias_names.add(name)
+        return word
+
+    def _examine_types_of_variables(self) -> None:
+        """`decltype(s)` has the space of s: clang follows it."""
+        tokens = self._tokens
+        names = {tokens.text[each.name] for listed in self._variables.values() for each in listed}
+        for word in _TYPES_OF.intersection(tokens.places):
+            for index in tokens.places[word]:
+                close = tokens.partner[index + 1] if tokens.at(index + 1) == "(" else -1
+                if not names.isdisjoint(tokens.text[index + 1 : max(close, index + 1)]):
+                    self.needs_spaces = True
+
+    def _statement_at(self, first: int) -> _Statement:
+        last = _skip(self._tokens, first, len(self._tokens), (";", "}"))
+        return self._statements.get(first) or _declaration(self._tokens, first, last)
+
+    def _statement_start(self, index: int, opening: int) -> int:
+        """First token of the statement in a block that holds token `index`."""
+        tokens = self._tokens
+        at = index - 1
+        while at > opening:
+            token = tokens.text[at]
+            if token == ";" or token in ("else", "do"):
+                return at + 1
+            if token == ":" and self._is_label(at, opening):
+                return at + 1
+            if token == "}":
+                if not self._is_record(tokens.partner[at]):
+                    return at + 1
+                at = tokens.partner[at]
+            elif token == ")" and tokens.partner[at] >= 0:
+                at = tokens.partner[at]
+                if tokens.text[at - 1] in _HEADS:
+                    return tokens.partner[at] + 1
+            elif token == "]" and tokens.partner[at] >= 0:
+                at = tokens.partner[at]
+            at -= 1
+        return opening + 1
+
+    def _is_label(self, colon: int, opening: int) -> bool:
+        """Whether a `:` ends a label or an access specifier."""
+        tokens = self._tokens
+        if tokens.text[colon - 1] in ("default", "public", "private", "protected"):
+            return True
+        if is_name(tokens.text[colon - 1]) and tokens.text[colon - 2] in (";", "{", "}", ":"):
+            return True
+        at = colon - 1
+        while at > opening and tokens.text[at] not in (";", "{", "}", "?"):
+            if tokens.text[at] == "case":
+                return True
+            at -= 1
+        return False
+
+    def _needs_block(self, first: int) -> bool:
+        """Whether a statement is the whole body of a branch or a loop."""
+        before = self._tokens.text[first - 1] if first else ""
+        return before in ("else", "do", ")")
+
+    def _is_record(self, brace: int) -> bool:
+        """Whether a `{` opens the members of a record."""
+        tokens = self._tokens
+        at = brace - 1
+        while at >= 0 and tokens.text[at] not in (";", "{", "}"):
+            if tokens.text[at] in _RECORDS:
+                return True
+            if tokens.text[at] == ")":
+                at = tokens.partner[at] - 1
+                if at < 0 or tokens.text[at] not in _WITH_OPERAND:
+                    return False
+            at -= 1
+        return False
+
+    def _in_template_arguments(self, index: int, opening: int) -> bool:
+        """Whether a token stands between `<` and `>` of a template."""
+        tokens = self._tokens
+        limit = tokens.partner[opening] if opening >= 0 else len(tokens)
+        at = index - 1
+        while at > opening:
+            token = tokens.text[at]
+            if token in (";", "}", "{"):
+                return False
+            if token in ")]" and tokens.partner[at] >= 0:
+                at = tokens.partner[at]
+            elif (
+                token == "<"
+                and opens_arguments(tokens.text[at - 1])
+                and close_angle(tokens, at, limit) > index
+            ):
+                return True
+            at -= 1
+        return False
+
+    def _is_pointee(self, index: int) -> bool:
+        """Whether what the space at `index` qualifies is behind a pointer or a reference."""
+        tokens = self._tokens
+        stop = _behind_specifiers(tokens, index)
+        while tokens.at(stop) == "[" and tokens.partner[stop] > 0 and tokens.text[index] != "[":
+            # `T[4]&`, as an alias of an array may be written.
+            behind = tokens.partner[stop] + 1
+            if tokens.at(behind) not in ("[", *_OPERATORS):
+                break
+            stop = behind
+        if tokens.at(stop) == "(":
+            stop += 1
+            while tokens.at(stop) in _QUALIFIERS:
+                stop += 1
+        return tokens.at(stop) in _OPERATORS
+
+    def _fail(self, index: int, space: str) -> NoReturn:
+        tokens = self._tokens
+        word = tokens.text[index]
+        what = f"`{word}`" if word == space else f"`{word}`, a type in {space} memory,"
+        step = _SPELLED if space == "threadgroup" else "declare a `device` pointer or reference"
+        raise CompileError(
+            f"{tokens.where(index)}: error: {what} is not supported in this place: expected a "
+            f"pointer or a reference to {space} memory"
+            f"{', or the declaration of a variable' if space == 'threadgroup' else ''}; {step}"
+        )
+
+
+@dataclass
+class _Rewriting:
+    """One declaration as type aliases, one a variable, and MB_THREADGROUP for each."""
+
+    tokens: Tokens
+    edits: Edits
+    number: int
+    statement: _Statement
+
+    def rewrite(self, variables: list[_Declarator]) -> None:
+        tokens, edits, statement = self.tokens, self.edits, self.statement
+        common = self._alignment(statement.first, statement.specified)
+        for index in range(statement.first, statement.specified):
+            if tokens.text[index] in ("threadgroup", "static") and not self._is_nested(index):
+                edits.blank(tokens.start[index], tokens.end(index))
+        start = tokens.start[statement.first]
+        edits.insert(start, "typedef ")
+        is_mixed = len(variables) < len(statement.declarators)
+        base = f"mbB{self.number}"
+        if is_mixed:
+            # A pointer among them is each thread's own: the specifiers become a type of their own.
+            edits.insert(tokens.start[statement.declarators[0].first], f"{base}; ")
+        for each in statement.declarators:
+            is_variable = each in variables
+            if is_mixed:
+                head = f"typedef {base} " if is_variable else f"MB_IN_THREADGROUP {base} "
+                edits.insert(tokens.start[each.first], head)
+                if each.last < statement.last:
+                    edits.replace(tokens.start[each.last], tokens.end(each.last), ";")
+            if is_variable:
+                self._variable(each, common, is_mixed=is_mixed)
+
+    def _variable(self, declarator: _Declarator, common: str, *, is_mixed: bool) -> None:
+        tokens, edits = self.tokens, self.edits
+        name = tokens.text[declarator.name]
+        alias = f"mbT{self.number}_{name}"
+        edits.replace(tokens.start[declarator.name], tokens.end(declarator.name), alias)
+        for index in declarator.spaces:
+            edits.blank(tokens.start[index], tokens.end(index))
+        alignment = common + self._alignment(declarator.name + 1, declarator.end)
+        # Metal takes initialisers here, but a threadgroup's memory starts with no known contents.
+        if declarator.end < declarator.last:
+            edits.blank(tokens.start[declarator.end], tokens.end(declarator.last - 1))
+        behind = declarator.last if is_mixed else self.statement.last
+        edits.insert(tokens.end(behind), f" {alignment}MB_THREADGROUP({alias}, {name})")
+
+    def _is_nested(self, index: int) -> bool:
+        """Whether a token is in brackets, in template arguments or the members of a record."""
+        tokens, at = self.tokens, self.statement.first
+        while at < index:
+            if tokens.text[at] in "([{" and tokens.partner[at] > index:
+                return True
+            if tokens.text[at] == "<" and close_angle(tokens, at, len(tokens)) > index:
+                return True
+            at += 1
+        return False
+
+    def _alignment(self, first: int, last: int) -> str:
+        """Take alignments out of tokens [first, last); return them for the variable itself."""
+        tokens, edits, found = self.tokens, self.edits, ""
+        index = first
+        while index < last:
+            word, close = tokens.text[index], tokens.partner[index]
+            if word == "alignas" and tokens.at(index + 1) == "(":
+                close = tokens.partner[index + 1]
+                found += f"{tokens.join(index, close + 1)} "
+                edits.blank(tokens.start[index], tokens.end(close))
+                index = close
+            elif word in _GNU and tokens.at(index + 2) == "(":
+                close = tokens.partner[index + 1]
+                found += self._attributes(index + 3, close - 1)
+                index = close
+            elif opens_attribute(tokens, index):
+                found += self._attributes(index + 2, close - 1)
+                index = close
+            elif word in "({" and close > index:
+                index = close
+            index += 1
+        return found
+
+    def _attributes(self, first: int, last: int) -> str:
+        """The alignments in a list of attributes, which are taken out of it."""
+        tokens, found = self.tokens, ""
+        for begin, end in tokens.split(first, last):
+            at = begin + 2 if tokens.at(begin + 1) == "::" else begin
+            if tokens.text[at].strip("_") == "aligned":
+                found += f"alignas{tokens.join(at + 1, end) or '(16)'} "
+                self.edits.blank(tokens.start[begin], tokens.end(end - 1))
+        return found
+
+
+def _enclosing(tokens: Tokens) -> list[int]:
+    """The innermost bracket that is open at each token, or -1."""
+    found, stack = [], [-1]
+    for index, partner in enumerate(tokens.partner):
+        if 0 <= partner < index:
+            stack.pop()
+        found.append(stack[-1])
+        if partner > index:
+            stack.append(index)
+    return found
+
+
+def _behind_template(tokens: Tokens, first: int, last: int) -> int:
+    """Behind the `template <...>` that a declaration begins with."""
+    while tokens.text[first : first + 2] == ["template", "<"]:
+        close = close_angle(tokens, first + 1, last)
+        if close < 0:
+            break
+        first = close + 1
+    return first
+
+
+def _declaration(tokens: Tokens, first: int, last: int) -> _Statement:
+    """Cut a declaration into its specifiers and declarators."""
+    begin = _behind_template(tokens, first, last)
+    stop = min(_behind_specifiers(tokens, begin), last)
+    specified = stop
+    if tokens.at(stop) not in _OPERATORS:
+        # The last name is what is declared, unless a parenthesis hides it.
+        at = _last_name(tokens, begin, stop)
+        hidden = tokens.at(stop) == "(" and _count_of_names(tokens, begin, stop) < 2
+        specified = stop if at < 0 or hidden else at
     declarators = [
-        (begin, _skip(tokens, _behind_record(tokens, begin, end), end, ("=", "{")))
-        for begin, end in tokens.split(first, last)
+        _declarator(tokens, *found) for found in tokens.split(specified, last) if found[0] < last
     ]
-    name_index = _declared(tokens, *declarators[0])
-    if name_index < 0:
-        return
+    return _Statement(first, last, specified, declarators)
+
+
+def _specifiers(tokens: Tokens, first: int, last: int) -> Iterator[int]:
+    """Tokens of specifiers outside of attributes, operands, template arguments and records."""
     index = first
-    while index < name_index:
-        token = tokens.text[index]
-        if token == "alignas":
-            close = tokens.partner[index + 1]
-            alignment = tokens.join(index, close + 1) + " "
-            index = close
-        elif opens_attribute(tokens, index):
-            index = tokens.partner[index]
-        elif token not in ("threadgroup", "static"):
-            kind.append(token)
-        index += 1
-    types, variables = [], []
-    whole = [end for _, end in tokens.split(first, last)]
-    for (begin, end), behind in zip(
-        [(name_index, declarators[0][1]), *declarators[1:]], whole, strict=True
-    ):
-        name = tokens.text[begin]
-        if not is_name(name):
-            # A pointer among them is each thread's own.
-            words = f"MB_IN_THREADGROUP {' '.join(kind)} {tokens.join(begin, behind)}"
-            variables.append(f" {words};")
+    while index < last:
+        yield index
+        index = _next(tokens, index)
+
+
+def _count_of_names(tokens: Tokens, first: int, last: int) -> int:
+    """How many names there are: one is a type alone. `a::b` and `unsigned int` are one name."""
+    count, before = 0, ""
+    for index in _specifiers(tokens, first, last):
+        word = tokens.text[index]
+        is_type = is_name(word) and word not in _NO_TYPE and word not in _WITH_OPERAND
+        goes_on = tokens.text[index - 1] == "::" or (before in _INTEGERS and word in _INTEGERS)
+        count += is_type and not goes_on
+        before = word
+    return count
+
+
+def _last_name(tokens: Tokens, first: int, last: int) -> int:
+    """The last name among specifiers that may be declared, or -1."""
+    found = -1
+    for index in _specifiers(tokens, first, last):
+        word = tokens.text[index]
+        if opens_attribute(tokens, index) or word in _WITH_OPERAND:
             continue
-        types.append(f"mbT{number}_{name}{tokens.join(begin + 1, end)}")
-        variables.append(f" {alignment}MB_THREADGROUP(mbT{number}_{name}, {name})")
-    text = f"typedef {' '.join(kind)} {', '.join(types)};{''.join(variables)}"
-    lines = tokens.source.count("\n", tokens.start[first], tokens.end(last)) - text.count("\n")
-    edits.replace(tokens.start[first], tokens.end(last), text + "\n" * lines)
+        found = index if is_name(word) and word not in _NO_TYPE else -1
+    if found >= 0:
+        return found
+    # Attributes may stand behind the name.
+    names = [
+        index
+        for index in _specifiers(tokens, first, last)
+        if is_name(tokens.text[index])
+        and tokens.text[index] not in _NO_TYPE
+        and tokens.text[index] not in _WITH_OPERAND
+    ]
+    return names[-1] if len(names) > 1 else -1
+
+
+def _declarator(tokens: Tokens, first: int, last: int) -> _Declarator:
+    index, has_operator, spaces = first, False, []
+    while index < last:
+        word = tokens.text[index]
+        if word in _OPERATORS:
+            has_operator, spaces = True, []
+        elif word in _QUALIFIERS:
+            if word in SPACES:
+                spaces.append(index)
+        elif opens_attribute(tokens, index) or word in _GNU or word == "alignas":
+            index = _next(tokens, index)
+            continue
+        else:
+            break
+        index += 1
+    name = index if index < last and is_name(tokens.text[index]) else -1
+    if name < 0:
+        inner = index + 1
+        hides = tokens.at(index) == "(" and tokens.at(inner) in _OPERATORS
+        return _Declarator(first, last, last, -1, has_operator or hides, spaces)
+    end = name + 1
+    while end < last and (
+        tokens.text[end] == "[" or tokens.text[end] in _GNU or tokens.text[end] == "alignas"
+    ):
+        end = _next(tokens, end)
+        if end <= last and tokens.text[end - 1] in _GNU:
+            break
+    is_function = tokens.at(end) == "(" or (end < last and tokens.text[end] not in ("=", "{"))
+    return _Declarator(first, last, end, name, has_operator, spaces, is_function and end < last)
+
+
+def _behind_specifiers(tokens: Tokens, index: int) -> int:
+    """Behind the names, attributes and template arguments that begin at `index`."""
+    while index < len(tokens):
+        word = tokens.text[index]
+        following = _next(tokens, index)
+        if word in _STATEMENTS or not (is_name(word) or word == "::" or following > index + 1):
+            break
+        if word == "[" and not opens_attribute(tokens, index):
+            break
+        index = following
+    return index
+
+
+def _next(tokens: Tokens, index: int) -> int:
+    """Behind one specifier: a name with its operand, an attribute, template arguments, members."""
+    word = tokens.text[index]
+    if (word in _WITH_OPERAND and tokens.at(index + 1) == "(") or word in _RECORDS:
+        if word not in _RECORDS:
+            return tokens.partner[index + 1] + 1
+        brace = index + 1
+        while tokens.at(brace) in _WITH_OPERAND or _is_attribute(tokens, brace):
+            brace = _next(tokens, brace)
+        brace += is_name(tokens.at(brace))
+        if tokens.at(brace) == "{" and tokens.partner[brace] > 0:
+            return tokens.partner[brace] + 1
+    elif word == "[" and tokens.partner[index] > index:
+        return tokens.partner[index] + 1
+    elif word == "<" and index and opens_arguments(tokens.text[index - 1]):
+        close = close_angle(tokens, index, len(tokens))
+        return close + 1 if close > 0 else index + 1
+    return index + 1
+
+
+def _is_attribute(tokens: Tokens, index: int) -> bool:
+    """Whether token `index`, if there is one, is the first `[` of `[[...]]`."""
+    return index < len(tokens) and opens_attribute(tokens, index)
 
 
 def _skip(tokens: Tokens, index: int, last: int, ends: tuple[str, ...]) -> int:
@@ -88,35 +578,3 @@ def _skip(tokens: Tokens, index: int, last: int, ends: tuple[str, ...]) -> int:
             index = tokens.partner[index]
         index += 1
     return min(index, last)
-
-
-def _behind_record(tokens: Tokens, first: int, last: int) -> int:
-    """Where a declarator may begin: behind the members of `struct { ... } name`."""
-    for index in range(first, last):
-        if tokens.text[index] in ("struct", "union"):
-            brace = index + 1 + is_name(tokens.at(index + 1))
-            if tokens.at(brace) == "{":
-                return tokens.partner[brace] + 1
-    return first
-
-
-def _declared(tokens: Tokens, first: int, last: int) -> int:
-    """Token of the first declarator's name; -1 when it is a pointer, reference or function."""
-    index, angles = first, 0
-    while index < last:
-        token = tokens.text[index]
-        if token == "<":
-            angles += 1
-        elif token == ">":
-            angles -= 1
-        elif (angles == 0 and token in ("*", "&", "&&")) or (
-            token == "(" and tokens.text[index - 1] not in ("alignas", "decltype")
-        ):
-            return -1
-        if token in "([{" and tokens.partner[index] > index:
-            index = tokens.partner[index]
-        index += 1
-    index = last - 1
-    while index > first and tokens.text[index] == "]":
-        index = tokens.partner[index] - 1
-    return index if index > first and is_name(tokens.text[index]) else -1

@@ -37,5 +37,5 @@ MB_FUNC T& threadgroup_variable(u8* storage) {
   alignas(T) alignas(16) static unsigned char mb_storage_##name[sizeof(T)] __attribute__((  \
       MB_DATA_SECTION(mb_threadgroup)));                                                    \
   MB_THREADGROUP_PART(T, name)                                                              \
-  MB_IN_THREADGROUP T& name =                                                               \
-      *(MB_IN_THREADGROUP T*)&mb::threadgroup_variable<T>(mb_storage_##name);
+  MB_IN_THREADGROUP mb::unspaced<T>& name = *(MB_IN_THREADGROUP mb::unspaced<T>*)&          \
+      mb::threadgroup_variable<mb::unspaced<T>>(mb_storage_##name);

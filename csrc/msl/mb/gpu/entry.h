@@ -15,9 +15,12 @@ MB_FUNC void run_thread(const Launch& launch) {
 
 }  // namespace mb
 
-#define MB_INFO(needs_fibers, max_threads) \
-  MB_EXPORT const mb::Info mb_info = mb_kernel::info(needs_fibers, max_threads);
+// In sources with address spaces clang emits only the variables that a function mentions.
+#define MB_INFO(needs_fibers, max_threads)                                          \
+  extern "C" [[gnu::visibility("default"), gnu::used]] const mb::Info mb_info =     \
+      mb_kernel::info(needs_fibers, max_threads);
 #define MB_ENTRIES(needs_fibers)                                                    \
   MB_EXPORT __attribute__((nvptx_kernel)) void mb_entry(const mb::Launch launch) {  \
+    (void)&mb_info;                                                                 \
     mb::run_thread<mb_kernel>(launch);                                              \
   }

@@ -29,4 +29,5 @@ MB_FUNC u8* arena() { return (u8*)mb_arena; }
 #define MB_THREADGROUP(T, name)                                                                \
   alignas(T) alignas(16) [[clang::loader_uninitialized]] static MB_SHARED unsigned char        \
       mb_storage_##name[sizeof(T)];                                                            \
-  MB_IN_THREADGROUP T& name = *(MB_IN_THREADGROUP T*)(T*)mb_storage_##name;
+  MB_IN_THREADGROUP mb::unspaced<T>& name =                                                    \
+      *(MB_IN_THREADGROUP mb::unspaced<T>*)(mb::unspaced<T>*)mb_storage_##name;

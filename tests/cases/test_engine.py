@@ -1,0 +1,19 @@
+"""The cases of engine/: each was a wrong result, a launch that ran nothing, or refused PTX."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+CASES = Path(__file__).parent / "engine"
+
+
+def printed_by(name: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(CASES / name)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+
+
+def test_aligned_threadgroup_memory_is_shared():
+    answer = printed_by("aligned_threadgroup.py")
+    assert answer.stdout.splitlines() == ["plain True", "checked True"], answer.stderr
