@@ -27,6 +27,10 @@ MEMORY_BYTES = 1 << 33
 WITHOUT_MEMORY = ("out of memory", "OutOfMemory", "bad_alloc", "Cannot allocate memory")
 
 
+class TooSlowError(CompileError):
+    """A program took more processor time than it may."""
+
+
 def answer_of(
     command: Sequence[str],
     text: str,
@@ -34,15 +38,18 @@ def answer_of(
     *,
     reads: Sequence[str | Path] = (),
     writes: Sequence[str | Path] = (),
+    processor_s: int | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run a program with `text` as its input, in `folder`; its answer may be that it failed.
 
     It opens no files but those that it `reads`, those in folders that it `writes` to, and its own,
     where the system can hold it to that.
 
-    Raises MachineError where memory, disk or the program itself is missing, and CompileError when
-    it does not end, or takes more of the machine than any kernel is worth.
+    Raises MachineError where memory, disk or the program itself is missing, TooSlowError when it takes
+    more than `processor_s` of processor time (PROCESSOR_S by default), and CompileError when it
+    does not end, or takes more of the machine than any kernel is worth.
     """
+    processor_s = PROCESSOR_S if processor_s is None else processor_s
     from metalbench.isolation.confinement.start import start_compiler
 
     program = shutil.which(command[0])
@@ -53,7 +60,7 @@ def answer_of(
     reach = reach_of(program, reads, writes)
     started = partial(
         start_compiler,
-        _within_limits(command, memory=limited),
+        _within_limits(command, processor_s, memory=limited),
         reach,
         cwd=folder,
         env=_environment(writes),
@@ -65,7 +72,7 @@ def answer_of(
     except subprocess.TimeoutExpired:
         raise CompileError(_too_much(command, f"no result after {TIME_LIMIT_S} s")) from None
     if answer.returncode != 0:
-        _blame_the_kernel(command, answer, limited=limited)
+        _blame_the_kernel(command, answer, processor_s, limited=limited)
         _blame_the_machine(command[0], answer)
     return answer
 
@@ -101,10 +108,10 @@ def _environment(writes: Sequence[str | Path]) -> dict[str, str]:
     return own
 
 
-def _within_limits(command: Sequence[str], *, memory: bool) -> list[str]:
+def _within_limits(command: Sequence[str], processor_s: int, *, memory: bool) -> list[str]:
     """The command, run by a shell that limits it first: processor time, files and memory."""
     # The soft limit of time alone: at the hard one there is no telling it from a lack of memory.
-    limits = f"ulimit -c 0; ulimit -S -t {PROCESSOR_S}; ulimit -f {OUTPUT_BYTES // 512}; "
+    limits = f"ulimit -c 0; ulimit -S -t {processor_s}; ulimit -f {OUTPUT_BYTES // 512}; "
     if memory:
         # macOS has no such limit, and says so.
         limits += f"ulimit -v {MEMORY_BYTES // 1024} 2>/dev/null; "
@@ -112,12 +119,16 @@ def _within_limits(command: Sequence[str], *, memory: bool) -> list[str]:
 
 
 def _blame_the_kernel(
-    command: Sequence[str], answer: subprocess.CompletedProcess[str], *, limited: bool
+    command: Sequence[str],
+    answer: subprocess.CompletedProcess[str],
+    processor_s: int,
+    *,
+    limited: bool,
 ) -> None:
     """Raise CompileError where one of our own limits has ended a program."""
     ended_by = {-answer.returncode, answer.returncode - 128}
     if signal.SIGXCPU in ended_by:
-        raise CompileError(_too_much(command, f"no result after {PROCESSOR_S} s of processor time"))
+        raise TooSlowError(_too_much(command, f"no result after {processor_s} s of processor time"))
     if signal.SIGXFSZ in ended_by:
         raise CompileError(_too_much(command, f"more than {OUTPUT_BYTES >> 20} MiB of output"))
     if limited and _most_memory() > MEMORY_BYTES // 2 and _lacked_memory(answer.stderr):

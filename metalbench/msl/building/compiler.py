@@ -11,6 +11,7 @@ from pathlib import Path
 from metalbench._core import CompileError
 from metalbench.msl.building import in_order
 from metalbench.msl.building.answer import answer_of, crashed
+from metalbench.msl.building.effort import REDUCED, REDUCED_FOR_GPU, within_effort
 from metalbench.msl.building.following import (
     as_checked,
     followed,
@@ -27,6 +28,7 @@ from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.messages import REPORT
 from metalbench.msl.building.precompiled import Precompiled, precompiled
 from metalbench.msl.building.selects import with_selects
+from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.toolchain import Toolchain, flags
 from metalbench.msl.rewriting.edits import Code
 
@@ -57,8 +59,11 @@ def compile_shared_object(
     checked: bool,
     fibers: bool = False,
     follow: bool = False,
+    reasons: list[str] | None = None,
 ) -> Frames:
     """Compile lowered text with these flags and link it; return its functions' frames.
+
+    Why it is compiled with fewer optimisations, if it is, is added to `reasons`.
 
     The code of `fibers` is put in an order in which lanes catch up with each other. A checked build
     may `follow` values that nothing has given, from their declaration to their use. The object file
@@ -66,6 +71,7 @@ def compile_shared_object(
     clang's own messages as `translate.clang` places them, and with what `translate.linker` makes of
     the linker's, warnings of names that are defined nowhere.
     """
+    reasons = [] if reasons is None else reasons
     parsing = [*options, "-Xclang", "-disable-llvm-passes"]
     if checked:
         parsing.append(f"-fsanitize-ignorelist={tools.headers / 'unchecked.txt'}")
@@ -77,14 +83,14 @@ def compile_shared_object(
     rewritten = rewrite(located, checked=checked)
     if follow:
         births = with_births(with_followed_results(with_selects(rewritten)))
-        rewritten = as_checked(optimised(births, tools, translate, followed(options)))
+        rewritten = as_checked(optimised(births, tools, translate, followed(options), reasons))
         options = traced(options)
     if fibers and in_order.may_part(rewritten):
         inlined = in_order.inlined(rewritten)
-        optimised_ir = placed(optimised(inlined, tools, translate, options))
+        optimised_ir = placed(optimised(inlined, tools, translate, options, reasons))
         rewritten = placed(in_order.in_order(optimised_ir))
         options = [*options, *in_order.FLAGS]
-    return assemble(rewritten, target, tools, translate, options, checked=checked)
+    return assemble(rewritten, target, tools, translate, options, checked=checked, reasons=reasons)
 
 
 def generate(
@@ -94,19 +100,37 @@ def generate(
     translate: Translate,
     *,
     make_head: bool = True,
+    processor_s: int | None = None,
 ) -> str:
-    """The LLVM IR of lowered text, whose head may be precompiled for it. Raises CompileError."""
+    """The LLVM IR of lowered text, whose head may be precompiled for it.
+
+    Raises CompileError, TooSlowError where it takes more than `processor_s` of processor time.
+    """
     parsing = [*options, *tools.include_flags]
     head = precompiled(code.head, tools, parsing, make=make_head)
-    ir = _front_end(code, tools, parsing, translate.clang, head)
+    ir = _front_end(code, tools, parsing, translate.clang, head, processor_s)
     translate.ir(ir)
     return ir
 
 
-def optimised(ir: str, tools: Toolchain, translate: Translate, options: Sequence[str]) -> str:
-    """A module of LLVM IR after LLVM's passes, as these flags say. Raises CompileError."""
-    command = [*tools.clang, "-x", "ir", *options, "-S", "-emit-llvm", "-o", "-", "-"]
-    return _run(command, ir, translate.clang).stdout
+def optimised(
+    ir: str,
+    tools: Toolchain,
+    translate: Translate,
+    options: Sequence[str],
+    reasons: list[str] | None = None,
+) -> str:
+    """A module of LLVM IR after LLVM's passes, as these flags say. Raises CompileError.
+
+    Why there are fewer passes, if there are, is added to `reasons`.
+    """
+
+    def run(flags: Sequence[str], processor_s: int | None) -> str:
+        command = [*tools.clang, "-x", "ir", *flags, "-S", "-emit-llvm", "-o", "-", "-"]
+        return _run(command, ir, translate.clang, processor_s=processor_s).stdout
+
+    reduced = REDUCED if tools.target is not NVPTX else REDUCED_FOR_GPU
+    return within_effort(run, ir, options, [] if reasons is None else reasons, reduced)
 
 
 def assemble(
@@ -117,13 +141,19 @@ def assemble(
     options: Sequence[str],
     *,
     checked: bool = False,
+    reasons: list[str] | None = None,
 ) -> Frames:
     """Compile a module of LLVM IR and link it; raises and returns as `compile_shared_object`."""
+    reasons = [] if reasons is None else reasons
     with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as folder:
         made, built = Path(folder) / target.name, Path(folder) / f"{target.stem}.o"
-        back = [*tools.clang, "-c", "-x", "ir", *options, "-fstack-usage", "-o", str(built), "-"]
+
+        def compile_with(flags: Sequence[str], processor_s: int | None) -> None:
+            back = [*tools.clang, "-c", "-x", "ir", *flags, "-fstack-usage", "-o", str(built), "-"]
+            _run(back, ir, translate.clang, writes=[made.parent], processor_s=processor_s)
+
         linking = [*tools.linker, "-shared", "-o", str(made), str(built)]
-        _run(back, ir, translate.clang, writes=[made.parent])
+        within_effort(compile_with, ir, options, reasons)
         told = _run(
             linking, "", lambda said: translate.linker(said) or said, writes=[made.parent]
         ).stderr
@@ -140,16 +170,21 @@ def assemble(
 
 def assembly_of(ir: str, tools: Toolchain, translate: Translate, options: Sequence[str]) -> str:
     """A module of LLVM IR as its target's assembly. Raises CompileError."""
-    back = [*tools.clang, "-S", "-x", "ir", *options, "-o", "-", "-"]
-    return _run(back, ir, translate.clang).stdout
+
+    def run(flags: Sequence[str], processor_s: int | None) -> str:
+        back = [*tools.clang, "-S", "-x", "ir", *flags, "-o", "-", "-"]
+        return _run(back, ir, translate.clang, processor_s=processor_s).stdout
+
+    return within_effort(run, ir, options, [], REDUCED_FOR_GPU)
 
 
-def _front_end(
+def _front_end(  # noqa: PLR0917
     code: Code,
     tools: Toolchain,
     options: Sequence[str],
     translate: Callable[[str], str],
     head: Precompiled | None,
+    processor_s: int | None,
 ) -> str:
     """The LLVM IR of a text, which is parsed whole where its head is not, or cannot be used."""
     front = [*tools.clang, "-x", "c++", *options]
@@ -157,10 +192,13 @@ def _front_end(
     if head is not None:
         command = [*front, *head.flags, *emit]
         reads = [tools.headers, *head.files]
-        answer = answer_of(command, code.text[code.body :], reads=reads)
+        text = code.text[code.body :]
+        answer = answer_of(command, text, reads=reads, processor_s=processor_s)
         if not head.refused(answer):
             return _judged(answer, translate).stdout
-    return _run([*front, *emit], code.text, translate, reads=[tools.headers]).stdout
+    command = [*front, *emit]
+    limits = {"reads": [tools.headers], "processor_s": processor_s}
+    return _judged(answer_of(command, code.text, **limits), translate).stdout
 
 
 def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -> None:
@@ -176,9 +214,11 @@ def _run(
     *,
     reads: Sequence[Path] = (),
     writes: Sequence[Path] = (),
+    processor_s: int | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """The answer of a program that succeeds, having read and written. Raises CompileError."""
-    return _judged(answer_of(command, text, reads=reads, writes=writes), translate)
+    answer = answer_of(command, text, reads=reads, writes=writes, processor_s=processor_s)
+    return _judged(answer, translate)
 
 
 def _judged(

@@ -58,16 +58,20 @@ class Frames:
         }
         deepest: dict[str, Frame] = {}
 
-        def frames_of(function: str) -> Frame:
+        waiting = list(self._own)
+        while waiting:
+            function = waiting[-1]
             if function not in deepest:
                 deepest[function] = _NOTHING  # of what is within itself
-                below = max(map(frames_of, calls.get(function, ())), default=_NOTHING)
-                frame = self._own.get(function, _NOTHING)
-                most = max(frame, self._own.get(below.function, _NOTHING))
-                deepest[function] = most._replace(bytes=frame.bytes + below.bytes)
-            return deepest[function]
-
-        return max(map(frames_of, self._own), default=_NOTHING)
+                waiting += [each for each in calls.get(function, ()) if each not in deepest]
+                continue
+            waiting.pop()
+            listed = [deepest.get(each, _NOTHING) for each in calls.get(function, ())]
+            below = max(listed, default=_NOTHING)
+            frame = self._own.get(function, _NOTHING)
+            most = max(frame, self._own.get(below.function, _NOTHING))
+            deepest[function] = most._replace(bytes=frame.bytes + below.bytes)
+        return max((deepest[each] for each in self._own), default=_NOTHING)
 
 
 def _frames(usage: str) -> Iterator[Frame]:

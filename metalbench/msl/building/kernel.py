@@ -15,7 +15,7 @@ from metalbench.msl.building.ptx import ptx_of
 from metalbench.msl.building.threads import threads_of
 from metalbench.msl.building.toolchain import toolchain
 from metalbench.msl.building.undefined import undefined
-from metalbench.msl.building.vectors import entry_of, lane_of, widths_of
+from metalbench.msl.building.vectors import check_size, entry_of, lane_of, widths_of
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.reading.constants import Value
@@ -70,7 +70,11 @@ def _compile(lowered: Lowered, translate: Translate, options: BuildOptions) -> c
         record = _compile_counted(lowered, translate, fast_math=fast_math)
     elif not reason:
         record, reason = _compile_vectors(lowered, translate, fast_math=fast_math)
-    return (record or _compile_threads(lowered, translate, options)) | {"reason": reason}
+    if record is None:
+        reasons = [reason]
+        record = _compile_threads(lowered, translate, options, reasons)
+        reason = "; ".join(dict.fromkeys(reasons))
+    return record | {"reason": reason}
 
 
 def _why_no_vectors(lowered: Lowered, options: BuildOptions) -> str:
@@ -86,8 +90,10 @@ def _compile_vectors(
     lowered: Lowered, translate: Translate, *, fast_math: bool
 ) -> tuple[cache.Record | None, str]:
     """A kernel whose SIMD-groups are vectors; None with the reason where it cannot be one."""
-    lane = lane_of(lowered.code, toolchain(), translate, fast_math=fast_math, spaces=lowered.spaces)
+    kind = {"fast_math": fast_math, "spaces": lowered.spaces}
     try:
+        lane = lane_of(lowered.code, toolchain(), translate, **kind)
+        check_size(lane)
         widths = widths_of(lane)
         path = entry_of(
             lane, Launch(widths[0], rows=True), lowered.kernel.name, fast_math=fast_math
@@ -112,8 +118,13 @@ def _compile_counted(lowered: Lowered, translate: Translate, *, fast_math: bool)
     return {"path": str(target), "engine": "fibers", "widths": (), "lane": ""}
 
 
-def _compile_threads(lowered: Lowered, translate: Translate, options: BuildOptions) -> cache.Record:
-    """A kernel whose threads are run one by one: in loops, or as fibers."""
+def _compile_threads(
+    lowered: Lowered, translate: Translate, options: BuildOptions, reasons: list[str]
+) -> cache.Record:
+    """A kernel whose threads are run one by one: in loops, or as fibers.
+
+    Why it is compiled with fewer optimisations, if it is, is added to `reasons`.
+    """
     fibers = lowered.needs_fibers or options.checked
     target = threads_of(
         lowered.code,
@@ -124,6 +135,7 @@ def _compile_threads(lowered: Lowered, translate: Translate, options: BuildOptio
         fast_math=options.fast_math,
         spaces=lowered.spaces,
         tools=options.tools,
+        reasons=reasons,
     )
     return {
         "path": str(target),

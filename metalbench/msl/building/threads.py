@@ -24,8 +24,11 @@ def threads_of(
     fast_math: bool,
     spaces: bool,
     tools: Sequence[str] = (),
+    reasons: list[str] | None = None,
 ) -> Path:
     """The shared object of lowered text, with the text beside it. Raises CompileError.
+
+    Why it is compiled with fewer optimisations, if it is, is added to `reasons`.
 
     With `fibers` each thread is one; all are of what is `checked`.
     """
@@ -35,8 +38,17 @@ def threads_of(
     made_of = ("object", chain.key, repr(options), repr(tools), repr(fibers), written, code.text)
     target = cache.path_of(cache.digest(*made_of), ".so")
     with cache.replacing(target) as path:
-        kind = {"checked": checked, "fibers": fibers, "follow": checked and "init" in tools}
-        frames = compile_shared_object(code, path, chain, translate, options, **kind)
+        frames = compile_shared_object(
+            code,
+            path,
+            chain,
+            translate,
+            options,
+            checked=checked,
+            fibers=fibers,
+            follow=checked and "init" in tools,
+            reasons=reasons,
+        )
         check_frames(frames, kernel, chain.headers, together=False)
         if chain.target.debug_in_object:
             path.with_suffix(".o").replace(target.with_suffix(".o"))

@@ -7,7 +7,9 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building import cache
+from metalbench.msl.building.answer import TooSlowError
 from metalbench.msl.building.compiler import Translate, assemble, generate
+from metalbench.msl.building.effort import LARGEST_LANE, OPTIMISING_S
 from metalbench.msl.building.frames import check_frames
 from metalbench.msl.building.passes import left_out
 from metalbench.msl.building.toolchain import (
@@ -30,21 +32,38 @@ _TOGETHER = re.compile(
     r"\bcall [^@\n]*@(?:mb_vector_(?:lane|ballot|shuffle|first|sum|product|min|max|and|or|xor"
     r"|inclusive|exclusive)\w*|_ZN2mbL\d+matrix_\w+)\("
 )
+_LANE = re.compile(r"^define [^\n]*@mb_vector_source\w*\(.*?^}$", re.M | re.S)
 _NARROWER = (16, 8)
 
 
 def lane_of(
     code: Code, tools: Toolchain, translate: Translate, *, fast_math: bool, spaces: bool
 ) -> Path:
-    """The file in the cache that has the kernel of one lane as IR. Raises CompileError."""
+    """The file in the cache that has the kernel of one lane as IR.
+
+    Raises CompileError, IrError where LLVM's passes take too long.
+    """
     options = lane_flags(code, fast_math=fast_math, spaces=spaces)
     key = cache.digest("lane", tools.key, repr(options), code.text)
     target = cache.path_of(key, ".ll")
     if not target.exists():
-        text = generate(code, tools, options, translate)
+        try:
+            text = generate(code, tools, options, translate, processor_s=OPTIMISING_S)
+        except TooSlowError:
+            raise IrError(
+                f"LLVM's passes took more than {OPTIMISING_S} s of processor time for one thread"
+            ) from None
         with cache.replacing(target) as path:
             path.write_text(text)
     return target
+
+
+def check_size(lane: Path) -> None:
+    """Raise IrError for a kernel that is too large to be written for all lanes at once."""
+    found = _LANE.search(lane.read_text())
+    count = found[0].count("\n  ") if found else 0
+    if count > LARGEST_LANE:
+        raise IrError(f"{count} instructions of one thread, more than {LARGEST_LANE}")
 
 
 def lane_flags(code: Code, *, fast_math: bool, spaces: bool = False) -> list[str]:

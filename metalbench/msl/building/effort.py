@@ -1,0 +1,74 @@
+"""How much clang may do for one kernel.
+
+Some of LLVM's passes take time that grows with the square of a basic block's length (instruction
+selection, register allocation, address sinking), and the loop vectoriser asks whether a value is
+uniform without remembering the answer, which takes exponential time for a chain such as
+`b = b < v ? v : b` (LLVM 22, VPlan). Code that is large, and code that the optimiser does not get
+done with, is compiled with passes that take linear time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from metalbench.msl.building.answer import TooSlowError
+
+Result = TypeVar("Result")
+
+# Lines of LLVM IR before it is optimised, of one function and of a module. Of the kernels of this
+# package none has a tenth of that.
+LARGEST_FUNCTION = 20_000
+LARGEST_MODULE = 60_000
+# Instructions of one lane after optimisation: for each the vectors have several.
+LARGEST_LANE = 4_000
+# Processor time of a run of clang with all passes. The slowest kernels known take five seconds.
+OPTIMISING_S = 10
+REDUCED = [
+    "-O1",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-fno-unroll-loops",
+    "-mllvm",
+    "-fast-isel",
+    "-mllvm",
+    "-optimize-regalloc=0",
+]
+# NVPTX has no other instruction selection and no register allocation.
+REDUCED_FOR_GPU = ["-O1", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops"]
+_FUNCTION = re.compile(r"^define .*?^}$", re.M | re.S)
+
+
+def why_reduced(ir: str) -> str:
+    """Return why a module is too large for all of LLVM's passes, or an empty string."""
+    lines = ir.count("\n")
+    if lines > LARGEST_MODULE:
+        return f"{lines} lines of LLVM IR, more than {LARGEST_MODULE}"
+    if lines > LARGEST_FUNCTION:
+        longest = max((found[0].count("\n") for found in _FUNCTION.finditer(ir)), default=0)
+        if longest > LARGEST_FUNCTION:
+            return f"a function of {longest} lines of LLVM IR, more than {LARGEST_FUNCTION}"
+    return ""
+
+
+def within_effort(
+    run: Callable[[Sequence[str], int | None], Result],
+    ir: str,
+    options: Sequence[str],
+    reasons: list[str],
+    reduced: Sequence[str] = REDUCED,
+) -> Result:
+    """Return what `run` does with these flags of clang and this limit of processor time.
+
+    Flags are reduced for a module that is too large, and for one that exceeds the limit; why is
+    added to `reasons`. Raises as `run` does.
+    """
+    why = why_reduced(ir)
+    if not why:
+        try:
+            return run(options, OPTIMISING_S)
+        except TooSlowError:
+            why = f"LLVM's passes took more than {OPTIMISING_S} s of processor time"
+    reasons.append(f"compiled with few optimisations: {why}")
+    return run([*options, *reduced], None)
