@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metalbench.msl.ir.places import Metadata, is_own
+from metalbench.msl.ir.places import OWN, Metadata, is_own
 from metalbench.msl.reading.host_code import refusal
 from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.edits import Code
@@ -186,15 +186,15 @@ def _where_of_function(metadata: Metadata, subprogram: str) -> str | None:
 
 
 def _is_own(metadata: Metadata, act: _Act) -> bool:
-    """Return whether the MSL headers do it: the function, and the code that is inlined there."""
-    if act.subprogram not in metadata or not is_own(metadata.file_of(act.subprogram)):
-        # Of an own function that is inlined in a user's.
-        return act.place in metadata and metadata.is_written_in_own(act.place)
-    return (
-        act.place not in metadata
-        or act.place == act.subprogram
-        or metadata.is_written_in_own(act.place)
-    )
+    """Return whether an MSL header does it, by the place of the instruction.
+
+    The entry points around a source do not count: a place that the optimiser loses becomes theirs.
+    """
+    if act.place not in metadata:
+        return False
+    if metadata.is_place(act.place):
+        return metadata.written_in(act.place).startswith(f"{OWN}/")
+    return is_own(metadata.file_of(act.place))
 
 
 def _plain(name: str) -> str:

@@ -65,11 +65,9 @@ class Metadata:
         """Return whether a node is the place of an instruction."""
         return self._nodes[reference].startswith(("!DILocation(", "distinct !DILocation("))
 
-    def is_written_in_own(self, place: str) -> bool:
-        """Return whether an instruction is written in the MSL headers, wherever it is inlined."""
-        return (
-            self.is_place(place) and self._file_of_code(_reference(_SCOPE, self._nodes[place]))[1]
-        )
+    def written_in(self, place: str) -> str:
+        """Return the name of the file that an instruction is written in, wherever it is inlined."""
+        return self.file_of(_reference(_SCOPE, self._nodes[place]))
 
     def paths_of(self, scope: str) -> tuple[str, str]:
         """Return the name of a scope's file, and the same below the folder that it is told with.
