@@ -184,7 +184,7 @@ def module(body: str, more: str, memory: Memory, features: str = "") -> str:
 
     `%NAME` is an array's address or a number, `%NAME.lane` a lane's own element's address; `%lane`,
     `%index`, `%x`, `%y`, `%z`, `%simdgroup` and `%arena` say where a lane is, `%i` is `%lane` as
-    i64. Markers are declared; `mb_vector_meet` counts in `@mb_storage_meetings`.
+    i64. Markers are declared; `mb_vector_meet` counts where `mb_info` points to.
     """
     arrays = {name: each for name, each in memory.items() if isinstance(each, np.ndarray)}
     numbers = [name for name in memory if name not in arrays]
@@ -210,7 +210,8 @@ def module(body: str, more: str, memory: Memory, features: str = "") -> str:
     return "\n".join(
         [
             "@mb_vector_rows = external hidden constant i8",
-            "@mb_storage_meetings = global i32 0",
+            '@mb_storage_meetings = hidden global i32 0, section "mb_threadgroup"',
+            "define ptr @mb_info() {\n  ret ptr @mb_storage_meetings\n}",
             _declarations(text + more),
             "define hidden void @mb_vector_meet() noinline {",
             "  %before = atomicrmw add ptr @mb_storage_meetings, i32 1 monotonic, align 4",
