@@ -35,7 +35,7 @@ def lowest(text: str) -> dict[str, str]:
     listed = text.partition("\ndependencies = [")[2].partition("\n]")[0]
     lines = [line for line in listed.splitlines() if line.strip()]
     found = [_REQUIREMENT.search(line) for line in lines]
-    missing = [line for line, match in zip(lines, found) if match is None]
+    missing = [line for line, match in zip(lines, found, strict=True) if match is None]
     if missing:
         raise SystemExit(f"pyproject.toml: expected NAME>=VERSION, got {missing[0].strip()}")
     return {match[1]: match[2] for match in found if match}
