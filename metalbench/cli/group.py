@@ -121,8 +121,8 @@ class ErrorsAreMessages(click.Group):
         except Exception as error:
             from metalbench.errors import MetalBenchError, of_the_machine
 
-            told = error if isinstance(error, MetalBenchError) else of_the_machine(error)
-            told = told or _of_the_system(error)
+            own = error if isinstance(error, MetalBenchError) else of_the_machine(error)
+            told = own or _of_the_system(error)
             if told is None:
                 raise
             raise _sanitised(Failure(str(told))) from error
