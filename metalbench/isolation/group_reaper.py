@@ -7,6 +7,7 @@ waits for the end of this one, which it sees by a pipe, and kills the groups tha
 
 from __future__ import annotations
 
+import atexit
 import os
 import subprocess
 import threading
@@ -28,6 +29,7 @@ class GroupReaper:
         self._groups: set[int] = set()
         self._owner = 0
         self._pipe = -1
+        self._shell: subprocess.Popen[bytes] | None = None
 
     def add(self, group: int) -> None:
         """Kill `group` at the end of this process."""
@@ -49,7 +51,7 @@ class GroupReaper:
         end, self._pipe = os.pipe()
         self._owner, self._groups = os.getpid(), set()
         try:
-            subprocess.Popen(
+            self._shell = subprocess.Popen(
                 ["/bin/sh", "-c", _SCRIPT],
                 stdin=end,
                 stdout=subprocess.DEVNULL,
@@ -57,9 +59,17 @@ class GroupReaper:
                 cwd="/",
                 # Ctrl-C at a terminal is not for it.
                 start_new_session=True,
-            ).returncode = 0  # it outlives us, and nobody waits for it
+            )
         finally:
             os.close(end)
+        atexit.register(self._end, self._owner)
+
+    def _end(self, owner: int) -> None:
+        """End the shell with this process, where there is time to: nothing is left behind then."""
+        if os.getpid() == owner and self._shell is not None:
+            os.close(self._pipe)
+            self._shell.wait()
+            self._shell = None
 
     def _send(self) -> None:
         # Somebody may have killed the shell; then workers still die with this process.
