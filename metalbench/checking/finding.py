@@ -30,8 +30,8 @@ class Finding:
     `frames` are the lines that led to it, the innermost call first. `count` is how often it was
     seen, in all sizes; `message` is of the first time in the grid, at `size`. `element` is the
     index in `buffer`, as one dimension; negative before its start. `allowed` is the reason of the
-    comment that allows it, empty without one. `places` is more than one where the finding stands for
-    places of its kind that are not listed.
+    comment that allows it, empty without one. `places` is more than one where the finding stands
+    for places of its kind that are not listed.
     """
 
     kind: str

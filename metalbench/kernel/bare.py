@@ -104,7 +104,7 @@ class _Lines:
             if match and match[1] in FORMS:
                 getattr(self, f"_read_{match[1]}")(match[2])
             elif match and (keyword := misspelt(match[1], match[2], FORMS)):
-                hint = f"did you mean `// {keyword}:`?"
+                hint = f"did you mean {keyword!r}?"
                 raise self._error(f"unknown header line `// {match[1]}:`; {hint}")
 
     def take(self, arrays: Mapping[str, np.ndarray[Any, Any]], path: Path) -> None:

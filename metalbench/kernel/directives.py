@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from metalbench.errors import DeclarationError, suggestion
+from metalbench.errors import DeclarationError
 from metalbench.kernel.device_defaults import DeviceDefaults, fault_of, read_defaults
 from metalbench.kernel.keywords import misspelt
 from metalbench.task.dtypes import DTYPES, FLOATS, DType, stored_as
@@ -108,7 +108,7 @@ class Header:
     def _reject_misspelt(self, word: str, rest: str) -> None:
         keyword = misspelt(word, rest, _FORMS)
         if keyword:
-            raise self._error(f"unknown header line `// {word}:`; did you mean `// {keyword}:`?")
+            raise self._error(f"unknown header line `// {word}:`; did you mean {keyword!r}?")
 
     def _directive(self, keyword: str, text: str, column: int) -> None:
         self._counts[keyword] += 1

@@ -46,7 +46,7 @@ def misspelt(word: str, rest: str, keywords: Iterable[str]) -> str | None:
 
 def _distance(first: str, second: str) -> int:
     """Return the Damerau-Levenshtein distance (optimal string alignment) of two words."""
-    before, last = [], list(range(len(second) + 1))
+    before, last = list[int](), list(range(len(second) + 1))
     for i, one in enumerate(first, 1):
         row = [i]
         for j, other in enumerate(second, 1):

@@ -45,32 +45,30 @@ def explanation(work: Workload, output: str, got: Array, bad: Array) -> str:
     for words, changed in _changes(work, work.output_shapes[output]):
         if perf_counter() > end:
             break
-        if _explains(work, output, changed, values, expected, bad):
+        if _explains(_expected(work, output, changed), values, expected, bad):
             return words
     return ""
 
 
-def _explains(
-    work: Workload,
-    output: str,
-    changed: Mapping[str, Array],
-    got: Array,
-    expected: Array,
-    bad: Array,
-) -> bool:
-    """Whether the oracle makes of these inputs what came."""
-    different = replace(work, inputs={**work.inputs, **changed})
+def _expected(work: Workload, output: str, changed: Mapping[str, Array]) -> Array | None:
+    """Return what the oracle makes of other inputs; None where it refuses them."""
     try:
         with np.errstate(all="ignore"):
-            would_be = np.asarray(different.expected[output], np.float64)
-    except TaskError:  # inputs that the oracle refuses
+            return np.asarray(
+                replace(work, inputs={**work.inputs, **changed}).expected[output], np.float64
+            )
+    except TaskError:
+        return None
+
+
+def _explains(would_be: Array | None, got: Array, expected: Array, bad: Array) -> bool:
+    """Whether a result is what came, and that is far from what was expected."""
+    if would_be is None or not np.isfinite(would_be).all():
         return False
-    if not np.isfinite(would_be).all():
-        return False
-    off = np.abs(got - would_be)
+    off = float(np.abs(got - would_be).max())
     size = float(np.sqrt(np.square(would_be).mean()))
     error = float(np.abs(got - expected)[bad].max())
-    return bool(off.max() <= CLOSE * size and off.max() <= CLOSER * error)
+    return off <= CLOSE * size and off <= CLOSER * error
 
 
 def _changes(work: Workload, output: tuple[int, ...]) -> Iterator[Changed]:

@@ -113,6 +113,14 @@ def test_a_file_that_holds_no_arrays_is_told(tmp_path):
         ("buffer: z float32 (n - n) zeros", "every extent of z to be 1 or more"),
         ("value: m = many", "expected `// value: name = 1024`, got `m = many`"),
         ("bufer: z float32 (4) zeros", "unknown header line `// bufer:`; did you mean 'buffer'"),
+        ("Buffer: z float32 (4) zeros", "did you mean 'buffer'"),
+        ("buffers: z int8 (4) iota", "did you mean 'buffer'"),
+        ("vlaue: m = 5", "did you mean 'value'"),
+        ("textrue: z rgba8unorm (4, 4) uniform", "did you mean 'texture'"),
+        ("samplr: s filter::linear", "did you mean 'sampler'"),
+        ("dispach: saxpy threadgroups=(1) threads=(32)", "did you mean 'dispatch'"),
+        ("scrach: part float32 (4)", "did you mean 'scratch'"),
+        ("buffer: z int8 (4) integers -129 0", "expected integers of int8, from -128 to 127"),
     ],
 )
 def test_a_wrong_line_is_told_with_its_place(tmp_path, line, words):
@@ -120,6 +128,39 @@ def test_a_wrong_line_is_told_with_its_place(tmp_path, line, words):
         read_bare(written(tmp_path, with_line(line)))
     assert words in str(told.value)
     assert "saxpy.metal" in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "Shape: 64 by 4.",
+        "Values: the sum of each row",
+        "Buffers: x and y, of the same length.",
+        "dispatcher: the host",
+        "maths: see the paper",
+        "Sample: one row",
+        "Textures: none",
+        "tuned: by hand, 4 rows a thread",
+        "Note: x float32 (n) normal",
+        "instances: two, fast and slow",
+        "defaults are: 4",
+    ],
+)
+def test_prose_with_a_colon_is_no_header_line(tmp_path, comment):
+    assert read_bare(written(tmp_path, with_line(comment))).task.outputs
+
+
+@pytest.mark.parametrize(
+    "dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
+)
+def test_integers_of_every_width_are_drawn_in_their_whole_range(tmp_path, dtype):
+    least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
+    line = f"buffer: z {dtype} (4096) integers {least} {most + 1}"
+    bare = read_bare(written(tmp_path, with_line(line)))
+    z = workload(bare.task, bare.size).inputs["z"]
+    assert z.dtype == np.dtype(dtype)
+    assert z.min() < least // 2 + most // 4 + 1
+    assert z.max() > most // 2
 
 
 def test_nothing_says_what_is_right(tmp_path):

@@ -32,7 +32,8 @@ SUM = """
 using namespace metal;
 kernel void k(device const float* x, device float* y, constant uint& n,
               uint row [[threadgroup_position_in_grid]], uint t [[thread_index_in_threadgroup]],
-              uint lane [[thread_index_in_simdgroup]], uint group [[simdgroup_index_in_threadgroup]]) {
+              uint lane [[thread_index_in_simdgroup]],
+              uint group [[simdgroup_index_in_threadgroup]]) {
   threadgroup float parts[4];
   float s = 0;
   BODY
@@ -76,7 +77,8 @@ def row_sum():
 
 def message_of(declared, source, body):
     device = _core.open("cpu")
-    kernel = parse(source.replace("BODY", body), name=declared.name)
+    text = source.replace("BODY", body.replace("SQUARE", "x[row * n + i] * x[row * n + i]"))
+    kernel = parse(text, name=declared.name)
     report = verify_compiled(compile_kernel(device, kernel, declared), ["seed"], repeatedly=False)
     assert not report.passed
     return report.findings[0].message
@@ -117,13 +119,12 @@ def test_explanation_names_the_input_that_is_used_wrongly(body, words):
     ("body", "words"),
     [
         (
-            "for (uint i = t; i < n; i += 128) s += x[row * n + i] * x[row * n + i];\n"
+            "for (uint i = t; i < n; i += 128) s += SQUARE;\n"
             "s = simd_sum(s); if (t == 0) y[row] = s;",
             "index % 128 < 32 counted: are the results of the other SIMD-groups combined?",
         ),
         (
-            "for (uint i = t; i < n; i += 128) s += x[row * n + i] * x[row * n + i];\n"
-            "if (t == 0) y[row] = s;",
+            "for (uint i = t; i < n; i += 128) s += SQUARE;\nif (t == 0) y[row] = s;",
             "index % 128 == 0 counted: are the results of the other threads combined?",
         ),
         (
@@ -131,15 +132,15 @@ def test_explanation_names_the_input_that_is_used_wrongly(body, words):
             "before 128 counted: is there a loop over the others?",
         ),
         (
-            f"for (uint i = t; i < n / 16 * 16; i += 128) s += x[row * n + i] * x[row * n + i];\n{COMBINED}",
+            f"for (uint i = t; i < n / 16 * 16; i += 128) s += SQUARE;\n{COMBINED}",
             "before 256 counted: the last 8 are left out, which are no whole 16",
         ),
         (
-            f"for (uint i = t; i < n - 1; i += 128) s += x[row * n + i] * x[row * n + i];\n{COMBINED}",
+            f"for (uint i = t; i < n - 1; i += 128) s += SQUARE;\n{COMBINED}",
             "before 263 counted: the last one is left out",
         ),
         (
-            f"for (uint i = t + 1; i < n; i += 128) s += x[row * n + i] * x[row * n + i];\n{COMBINED}",
+            f"for (uint i = t + 1; i < n; i += 128) s += SQUARE;\n{COMBINED}",
             "after the first counted: the first one is left out",
         ),
     ],

@@ -116,9 +116,12 @@ class Diagnostics:
         own, expanded = _tokens(self._text(at)), tokens.text[first:last]
         found: list[_Token | None] = []
         matching = SequenceMatcher(None, [each.text for each in own], expanded, autojunk=False)
-        for tag, begin, end, start, stop in matching.get_opcodes():
+        opcodes = matching.get_opcodes()
+        gone = {at for tag, begin, end, *_ in opcodes if tag != "equal" for at in range(begin, end)}
+        macro_of = _macros(own, gone)
+        for tag, begin, end, start, stop in opcodes:
             if tag == "equal":
-                found += own[begin:end]
+                found += [own[macro_of.get(at, at)] for at in range(begin, end)]
             else:
                 # Between tokens that are the same: the first of those that were replaced.
                 found += [own[begin] if begin < end else None] * (stop - start)
@@ -168,6 +171,28 @@ class Diagnostics:
                 number += 1
             offset += len(line) + 1
         return starts
+
+
+def _macros(own: list[_Token], gone: set[int]) -> dict[int, int]:
+    """Return the macro's name for brackets and operators between the brackets of an invocation.
+
+    A macro is a name that is `gone` from what it was expanded to. Names and numbers among its
+    arguments stand for themselves.
+    """
+    found: dict[int, int] = {}
+    # The innermost invocation is the last one that begins before.
+    for name in sorted(gone):
+        if not own[name].text[0].isidentifier() or name + 1 == len(own):
+            continue
+        depth = 0
+        for at in range(name + 1, len(own)):
+            text = own[at].text
+            depth += (text in "([{") - (text in ")]}")
+            if not (text[0].isidentifier() or text[0].isdigit()):
+                found[at] = name
+            if depth <= 0:
+                break
+    return found
 
 
 def _tokens(line: str) -> list[_Token]:

@@ -58,7 +58,8 @@ _RESULT = re.compile(
     r"  (?P<value>%[\w.]+) = extractvalue \{ i\d+, i1 \} (?P<pair>%[\w.]+), 0(?P<rest>, .*)"
 )
 _CONVERSION = re.compile(
-    r"  (?P<value>%[\w.]+) = (?:tail )?call (?P<to>\S+|<[^>]*>) @llvm\.(?P<call>fpto[su]i\.sat\.[\w.]+)"
+    r"  (?P<value>%[\w.]+) = (?:tail )?call (?P<to>\S+|<[^>]*>) "
+    r"@llvm\.(?P<call>fpto[su]i\.sat\.[\w.]+)"
     r"\((?P<from>\S+|<[^>]*>) (?:noundef )?(?P<operand>[^,)]+)\)(?P<rest>.*)"
 )
 _BITS = {"half": "i16", "bfloat": "i16", "float": "i32", "double": "i64"}
@@ -163,9 +164,9 @@ def with_followed_results(ir: str) -> str:
     """Return the module without instructions whose results MemorySanitizer's pass does not follow.
 
     With `-fsanitize=signed-integer-overflow` a sum is a part of what `llvm.sadd.with.overflow`
-    returns, marked `!nosanitize`. The pass takes whatever has that mark for given. It knows `add`, so
-    the sum becomes one; the intrinsic stays for the overflow bit alone. All other instructions with
-    the mark compute conditions of checks, which no kernel sees.
+    returns, marked `!nosanitize`. The pass takes whatever has that mark for given. It knows `add`,
+    so the sum becomes one; the intrinsic stays for the overflow bit alone. All other instructions
+    with the mark compute conditions of checks, which no kernel sees.
 
     Of `llvm.fptosi.sat` the pass reports the operand, though nothing is decided by it. So it gets
     the mark, and the shadow of its operand comes from `x ^ x`, which is 0: as one bit, which lacks

@@ -1,10 +1,10 @@
 """Short conditional code as `select` instructions, for builds that follow values.
 
-MemorySanitizer's pass reports a branch on a value that was never given. For `v = o > v ? o : v` clang
-makes a branch, though a GPU makes a select: nothing happens there but that another value is chosen.
-So code that only computes, and only writes to variables of the thread, runs unconditionally here, and
-what is chosen by a value that was never given is itself one: it is reported where it reaches memory,
-a real branch or an address. That is the linearisation (if-conversion) of LLVM's SimplifyCFG, which
+MemorySanitizer's pass reports a branch on a value that was never given. Clang makes a branch of
+`v = o > v ? o : v`, and a GPU a select: nothing happens there but that another value is chosen. So
+code that only computes, and only writes to variables of the thread, becomes unconditional here.
+What is chosen by a value that was never given was never given either: it is reported where it
+reaches memory, a real branch or an address. This is the if-conversion of LLVM's SimplifyCFG, which
 cannot run here, for it also removes what is to be found.
 """
 
@@ -192,13 +192,13 @@ class _Linearised:
     def _choose(self, block: _Block, branch: re.Match[str]) -> bool:
         """Make selects of a branch whose sides meet again at once."""
         then, other = branch["then"], branch["else"]
-        ends = {each: _JUMP.match(self._blocks[each].end) for each in (then, other)}
-        meet = {found[1] for found in ends.values() if found}
-        if ends[then] and ends[other] and len(meet) == 1:
-            sides, end = [then, other], meet.pop()
-        elif ends[then] and ends[then][1] == other:
+        jumps = {each: _JUMP.match(self._blocks[each].end) for each in (then, other)}
+        targets = {each: found[1] if found else "" for each, found in jumps.items()}
+        if targets[then] and targets[then] == targets[other]:
+            sides, end = [then, other], targets[then]
+        elif targets[then] == other:
             sides, end = [then], other
-        elif ends[other] and ends[other][1] == then:
+        elif targets[other] == then:
             sides, end = [other], then
         else:
             return False
@@ -230,7 +230,7 @@ class _Linearised:
         return True
 
     def _conditional(self, line: str, condition: str, *, is_then: bool) -> Iterator[str]:
-        """A line that is to be unconditional; a store keeps what was there, unless it was to run."""
+        """Return a line of a conditional block as lines that have no effect if it would not run."""
         store = _STORE.match(line)
         if store is None:
             yield line

@@ -74,7 +74,7 @@ def _frames_at(path: str, offset: int) -> list[Frame]:
     except (OSError, ImportError):
         return []
     which = bisect_right(lines.rows, offset, key=lambda row: row[0]) - 1
-    if which < 0 or lines.rows[which][2] == 0:
+    if which < 0:
         return []
     place = lines.rows[which][1:]
     result = []
@@ -84,7 +84,8 @@ def _frames_at(path: str, offset: int) -> list[Frame]:
         result.append(Frame(call.function, *place))
         place = call.file, call.line, call.column
     whole = next((name for begin, end, name in lines.functions if begin <= offset < end), "")
-    return [*result, Frame(whole, *place)]
+    # Code without a line of its own may be inlined in a line that has one.
+    return [frame for frame in (*result, Frame(whole, *place)) if frame.line]
 
 
 @lru_cache(maxsize=32)

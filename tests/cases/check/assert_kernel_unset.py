@@ -1,4 +1,6 @@
-import numpy as np, metalbench
+import numpy as np
+
+import metalbench
 
 S = """#include <metal_stdlib>
 using namespace metal;

@@ -1,7 +1,5 @@
 """A bias added to long rows."""
 
-import mlx.core as mx
-import numpy as np
 from metalbench.task import normal, output, task
 
 

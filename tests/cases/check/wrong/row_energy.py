@@ -1,7 +1,7 @@
 """Sum of each row."""
 
 import mlx.core as mx
-import numpy as np
+
 from metalbench.task import normal, output, task
 
 

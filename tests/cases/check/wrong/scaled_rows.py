@@ -2,6 +2,7 @@
 
 import mlx.core as mx
 import numpy as np
+
 from metalbench.task import normal, output, task
 
 
