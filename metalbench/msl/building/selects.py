@@ -16,6 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 
+from metalbench.msl.building.llvm_ir import users_functions
+
 # Of the code that becomes unconditional.
 _MOST_INSTRUCTIONS = 32
 _LABEL = re.compile(r'("[^"]*"|[-\w.$]+):')
@@ -43,6 +45,9 @@ _INTRINSIC = re.compile(
     r"|fpto[su]i\.sat)\."
 )
 _DEBUG = re.compile(r", !dbg !\d+")
+_HEAD = re.compile(r"define .* !dbg (!\d+) ")
+_LANES = re.compile(r"  (%[\w.]+) = call .*@_ZN5metal\d+(?:simd|quad)_")
+_VALUE = re.compile(r"%[\w.]+")
 _GROUP = re.compile(r" #(\d+) ")
 _ATTRIBUTES = re.compile(r"^attributes #(\d+) = \{(.*)\}$", re.MULTILINE)
 
@@ -53,6 +58,7 @@ def with_selects(ir: str) -> str:
     Metal's own functions are among them: `max` of the headers is a conditional expression, too.
     """
     lines = ir.split("\n")
+    theirs = users_functions(lines)
     followed = {group for group, listed in _ATTRIBUTES.findall(ir) if " sanitize_memory " in listed}
     starts = [index for index, line in enumerate(lines) if line.startswith("define ")]
     changed = lines[: starts[0]] if starts else lines
@@ -61,7 +67,9 @@ def with_selects(ir: str) -> str:
         body = lines[start + 1 : close]
         group = _GROUP.search(lines[start])
         if group is not None and group[1] in followed and _may_choose(body):
-            body = _Linearised(body).lines()
+            head = _HEAD.match(lines[start])
+            is_theirs = head is not None and head[1] in theirs
+            body = _Linearised(body, _from_lanes(body) if is_theirs else None).lines()
         changed += [lines[start], *body, *lines[close:end]]
     return "\n".join(changed)
 
@@ -71,6 +79,29 @@ def _may_choose(body: Sequence[str]) -> bool:
     if not body or _LABEL.match(body[0]) is None:
         return False
     return any(line.startswith("  br i1 ") and "!nosanitize" not in line for line in body)
+
+
+def _from_lanes(body: Sequence[str]) -> set[str]:
+    """Return values and variables that results of SIMD functions go into.
+
+    An `if` statement by such a value often chooses among lanes, and is of no matter in those that
+    are not there. By others it is a branch, and a value that was never given is reported there.
+    """
+    found: set[str] = set()
+    size = -1
+    while size != len(found):
+        size = len(found)
+        for line in body:
+            if lanes := _LANES.match(line):
+                found.add(lanes[1])
+            elif store := _STORE.match(line):
+                if store["value"] in found:
+                    found.add(store["to"])
+            elif " = " in line:
+                result, _, rest = line.partition(" = ")
+                if not found.isdisjoint(_VALUE.findall(rest)):
+                    found.add(result.strip())
+    return found
 
 
 @dataclass
@@ -88,7 +119,9 @@ class _Block:
 class _Linearised:
     """The blocks of one function, in which short conditional code is made unconditional."""
 
-    def __init__(self, body: Sequence[str]) -> None:
+    def __init__(self, body: Sequence[str], conditions: set[str] | None = None) -> None:
+        # By which an `if` statement may become selects; None: by all.
+        self._conditions = conditions
         self._blocks = {each.label: each for each in _blocks(body)}
         self._entry = next(iter(self._blocks))
         self._local = {found[1] for line in body if (found := _ALLOCA.match(line))}
@@ -174,6 +207,8 @@ class _Linearised:
             place = _DEBUG.search(block.end)
             to_other = "true" if inner["then"] == other else "false"
             first = branch["if"]
+            if self._conditions is not None and {first, inner["if"]} & self._conditions:
+                self._conditions.add(whole)
             ways = (
                 (f"i1 {to_other}", f"i1 {inner['if']}")
                 if branch["then"] == other
@@ -201,6 +236,12 @@ class _Linearised:
         elif targets[other] == then:
             sides, end = [other], then
         else:
+            return False
+        # Of `?:` both sides give a value; of others it is reported that they are taken.
+        is_statement = any(
+            _STORE.match(line) for each in sides for line in self._blocks[each].lines
+        )
+        if is_statement and self._conditions is not None and branch["if"] not in self._conditions:
             return False
         if end == block.label or not all(
             self._is_short(each, block, stores=True) for each in sides
