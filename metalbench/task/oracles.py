@@ -27,7 +27,8 @@ def logsumexp(x: Array, axis: Any = -1, keepdims: bool = False) -> Array:
     largest = np.where(np.isfinite(largest), largest, 0)
     with np.errstate(divide="ignore"):
         total = np.log(np.exp(x - largest).sum(axis=axis, keepdims=True)) + largest
-    return total if keepdims else total.squeeze(axis=axis)
+    result: Array = total if keepdims else total.squeeze(axis=axis)
+    return result
 
 
 def log_softmax(x: Array, axis: Any = -1) -> Array:

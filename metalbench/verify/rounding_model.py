@@ -60,7 +60,7 @@ LARGE_INPUT = 1 << 22
 
 _EXACT = {
     *("negative", "positive", "absolute", "fabs", "sign", "copysign", "conjugate", "ldexp"),
-    *("maximum", "minimum", "fmax", "fmin", "floor", "ceil", "rint", "trunc", "nextafter"),
+    *("maximum", "minimum", "clip", "fmax", "fmin", "floor", "ceil", "rint", "trunc", "nextafter"),
     *("remainder", "mod", "fmod", "heaviside", "modf", "frexp"),
 }
 _ROUNDED = {"add", "subtract", "multiply", "square"}
@@ -144,7 +144,7 @@ def _clipped_error(inexact: Array, expected: Array, scale: Array) -> Array:
     finite = np.isfinite(error) & np.isfinite(magnitude)
     error, magnitude = error[finite], magnitude[finite]
     if not error.size:
-        return error
+        return np.zeros(0)
     root = float(np.sqrt(np.square(magnitude).mean()))
     return np.asarray(np.minimum(error, MOST_ROUNDOFFS * ROUNDOFF * np.maximum(magnitude, root)))
 
