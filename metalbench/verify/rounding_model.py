@@ -54,8 +54,9 @@ MOST_PRODUCTS = 1 << 23
 # A discontinuous oracle can differ by more than rounding. No error counts for more of the scale
 # (6e-5, where half precision rounds by up to 5e-4).
 MOST_ROUNDOFFS = 1024
-# Outputs with few elements are sampled more often, to know their largest error.
-LEAST_SAMPLES, MOST_DRAWS, DRAWS_OF_LARGE = 1024, 8, 2
+# Outputs with few elements are sampled more often, to know their largest error; all several times,
+# because errors of a row's sum are common to the row.
+LEAST_SAMPLES, FEWEST_DRAWS, MOST_DRAWS, DRAWS_OF_LARGE = 1024, 4, 8, 2
 LARGE_INPUT = 1 << 22
 
 _EXACT = {
@@ -79,13 +80,15 @@ def model_errors(work: Workload) -> dict[str, Yardstick]:
     oracle raises with inexact arithmetic is not its fault: then all errors are 0.
     """
     draws, expected = _draws(work), work.expected
-    squares, largest = dict.fromkeys(expected, 0.0), dict.fromkeys(expected, 0.0)
+    rms, largest = dict.fromkeys(expected, 0.0), dict.fromkeys(expected, 0.0)
     for draw in range(draws):
         for name, inexact in _evaluate(work, draw).items():
             error = _clipped_error(inexact, expected[name], work.scale[name])
-            squares[name] += float(np.square(error).mean()) / draws if error.size else 0.0
+            if not error.size:
+                continue
+            rms[name] = max(rms[name], math.sqrt(float(np.square(error).mean())))
             largest[name] = max(largest[name], float(error.max(initial=0.0)))
-    return {name: Yardstick(largest[name], math.sqrt(squares[name])) for name in expected}
+    return {name: Yardstick(largest[name], rms[name]) for name in expected}
 
 
 def errors_of_float32(work: Workload, measured: Mapping[str, Yardstick]) -> dict[str, Yardstick]:
@@ -106,7 +109,7 @@ def errors_of_float32(work: Workload, measured: Mapping[str, Yardstick]) -> dict
 
 def _draws(work: Workload) -> int:
     fewest = min((math.prod(each) for each in work.output_shapes.values()), default=1)
-    draws = min(MOST_DRAWS, -(-LEAST_SAMPLES // max(1, fewest)))
+    draws = max(FEWEST_DRAWS, min(MOST_DRAWS, -(-LEAST_SAMPLES // max(1, fewest))))
     is_large = sum(each.size for each in work.inputs.values()) > LARGE_INPUT
     return min(draws, DRAWS_OF_LARGE) if is_large else draws
 
