@@ -132,7 +132,8 @@ class Player:
             raise _died(death.garbled(f"{len(told)} bytes"))
         after = self._times()
         passed = None if before is None or after is None else after.since(before)
-        return Ran(ns, *messages.TOLD.unpack(told), passed)
+        launches, kernel_ns, told_ns = messages.TOLD.unpack(told)
+        return Ran(ns, launches, kernel_ns, told_ns, passed)
 
     def overhead(self) -> Overhead:
         """Ask a form of the reference what copies and launches cost."""

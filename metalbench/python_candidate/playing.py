@@ -160,7 +160,7 @@ class _Playing:
         outputs = [f"result_{number}" for number in range(len(layout.outputs))]
         whole = kernels.metal_kernel("whole", inputs, outputs, f"{outputs[0]}[0] = 0;")
         one = kernels.metal_kernel("one", ["x"], ["y"], "y[0] = x[0];")
-        shape = {"grid": (1, 1, 1), "threadgroup": (1, 1, 1)}
+        shape: dict[str, Any] = {"grid": (1, 1, 1), "threadgroup": (1, 1, 1)}
         shapes = [each.shape for each in layout.outputs]
         dtypes = [getattr(mx, each.dtype.replace("bool", "bool_")) for each in layout.outputs]
         x = mx.zeros((1,))
