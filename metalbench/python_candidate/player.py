@@ -29,6 +29,7 @@ from metalbench.errors import (
     TimeLimitExceeded,
 )
 from metalbench.isolation import death
+from metalbench.isolation.descendants import descendants
 from metalbench.isolation.encoding import decode, encode
 from metalbench.isolation.process import Process
 from metalbench.isolation.thread_times import Times, kernel_threads, times
@@ -128,6 +129,12 @@ class Player:
         told = self._ask(messages.CALL + messages.COUNT.pack(count), limit_s)
         ns = perf_counter_ns() - begin
         self._stop()
+        if self.lacking and descendants(self._process.number):
+            # Where nothing is lacking the system does not let it.
+            raise KernelDied(
+                Kind.FORGED_TIMES.value,
+                "its process has started others, which may work beside every call",
+            )
         if len(told) != messages.TOLD.size:
             raise _died(death.garbled(f"{len(told)} bytes"))
         after = self._times()

@@ -17,8 +17,7 @@ JSON: one object.
         status       "correct", "incorrect", "failed" or "not by its own kernels"
         failures     [{stage, kind, message, place}]
         notes        [string]: what could not be checked here, what makes times doubtful
-        unconfined   string: what the system lacked to confine a Python candidate's process, which
-                     ran nevertheless; else null
+        unconfined   what the system lacked to confine a Python candidate (--unconfined), or null
         state        {name: value}: of the device when the kernel had been timed
         checks       [{size, seed, passed, worst, where, message}]; worst is error / bound
         occupancy    [{pipeline, threadgroups, threads, max_threads, threadgroup_bytes, ...}]

@@ -81,6 +81,23 @@ def test_with_the_option_it_runs_and_every_report_says_so(
     assert UNCONFINED in to_markdown([result], 1.0)
 
 
+def test_one_that_starts_processes_has_no_time(
+    trial: Trial, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (
+        "import dataclasses\n\nos = dataclasses.sys.modules['os']\n\n\n"
+        "def stay():\n"
+        "    if os.fork() == 0:\n"
+        "        if os.fork():\n            os._exit(0)\n"
+        "        dataclasses.sys.modules['signal'].pause()\n\n\nstay()\n"
+    )
+    source = trial.kernel.source + text
+    loud = replace(trial, unconfined=True, kernel=replace(trial.kernel, source=source))
+    result = tried(loud, monkeypatch, "seccomp landlock")
+    assert result.failures[0].kind == "FORGED_TIMES", result.failures
+    assert "has started others" in result.failures[0].message
+
+
 def test_where_nothing_lacks_there_is_nothing_to_say(trial: Trial) -> None:
     if not _confines():
         pytest.skip("this system lacks seccomp or Landlock")
