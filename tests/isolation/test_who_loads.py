@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 from metalbench import _core
 from metalbench.cli import main
 from metalbench.cli.group import OWN
+from metalbench.kernel.library import Library
 
 FREE = """// value: n = 64
 // buffer: x float32 (n) normal
@@ -25,6 +27,8 @@ kernel void twice(device const float* x, device float* y, uint i [[thread_positi
 # KERNELS is a folder with the task `good`, FILE a source without a task, DB a store.
 OF_TASKS = ("--kernels", "KERNELS")
 KEPT = (*OF_TASKS, "--db", "DB")
+# A repository with the task `good` alone: others of the folder hang.
+OF_REPOSITORY = ("--kernels", "REPOSITORY", "--db", "DB")
 SHORT = ("--device", "cpu", "--time", "0.01")
 QUICK = {
     "compile": ("compile", "FILE"),
@@ -43,16 +47,15 @@ QUICK = {
 SLOW = {
     "run, with several": ("run", "good", "prints", *KEPT, *SHORT),
     "run against itself": ("run", "good", "--ab-control", *KEPT, *SHORT),
-    "compare": ("compare", "good", "FILE_OF_GOOD", *KEPT, *SHORT),
-    "tune": ("tune", "softmax", "--size", "small", "--db", "DB", *SHORT),
+    "compare": ("compare", "good@HEAD", *OF_REPOSITORY, *SHORT),
     "puzzles": ("puzzles", "check", "1", "PUZZLE"),
     "certify": ("certify", "good", *KEPT, *SHORT),
-    "evaluate": ("evaluate", "RUN", "--collect", "SET", *KEPT, *SHORT),
+    "evaluate": ("evaluate", "RUN", "--collect", "SET", *OF_REPOSITORY, *SHORT),
 }
-# Commands that are given no kernel, or only what one of those above has run.
+# Commands that are given no kernel, or run it as one of those above does: a search takes minutes.
 WITHOUT = {
     *("list", "history", "summary", "leaderboard", "new", "import-torch", "admit", "completion"),
-    *("analyse", "serve", "reproduce"),
+    *("analyse", "serve", "reproduce", "tune"),
 }
 # Which run kernels of this package in their own process: the trial of a device, and operations.
 OWN_KERNELS = {"doctor", "hlo"}
@@ -65,13 +68,15 @@ def invoke(command: Sequence[str], folder: Path, tmp_path: Path) -> Result:
     places = {
         "KERNELS": folder,
         "FILE": free,
-        "FILE_OF_GOOD": folder / "good.metal",
+        "REPOSITORY": tmp_path / "repository",
+        "SET": Library([folder]).entry("good").set,
         "DB": tmp_path / "a.db",
         "SNAPSHOTS": tmp_path / "snapshots.json",
         "RUN": tmp_path / "run",
-        "SET": folder.name,
         "PUZZLE": Path(__file__).parents[2] / "puzzles" / "01_map.metal",
     }
+    if "REPOSITORY" in command:
+        _commit(folder, tmp_path / "repository")
     return CliRunner().invoke(main, [str(places.get(each, each)) for each in command])
 
 
@@ -82,7 +87,10 @@ def invoke(command: Sequence[str], folder: Path, tmp_path: Path) -> Result:
         *(pytest.param(each, id=name, marks=pytest.mark.slow) for name, each in SLOW.items()),
     ],
 )
-def test_a_command_loads_nothing(command: Sequence[str], folder: Path, tmp_path: Path) -> None:
+def test_a_command_loads_nothing(
+    command: Sequence[str], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where `certify` writes to
     before, mapped = _core.kernels_loaded(), _mapped()
     done = invoke(command, folder, tmp_path)
     # Of `--ab-control` the probe of the clock, which is ours.
@@ -121,6 +129,16 @@ def test_facts_of_a_kernel_are_the_same_wherever_it_is_loaded(folder: Path, tmp_
     assert str(pipeline.max_threads) in done.output
     for argument in pipeline.arguments:
         assert argument.name in done.output
+
+
+def _commit(folder: Path, repository: Path) -> None:
+    """Make a repository of the task `good`."""
+    repository.mkdir()
+    for name in ("good.py", "good.metal"):
+        (repository / name).write_text((folder / name).read_text())
+    as_somebody = ["-c", "user.name=somebody", "-c", "user.email=somebody@localhost"]
+    for arguments in (["init", "-q"], ["add", "."], [*as_somebody, "commit", "-qm", "good"]):
+        subprocess.run(["git", "-C", str(repository), *arguments], check=True)
 
 
 def _mapped() -> set[str]:
