@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -61,8 +62,11 @@ FunctionConstants constants_from(const nb::dict& dict) {
 std::size_t bytes_from(const nb::object& given, const char* where) {
   const nb::object integer = integer_of(given);
   std::size_t bytes = 0;
-  if (integer.is_valid() && nb::try_cast(integer, bytes)) return bytes;
-  throw DispatchError(std::string(where) + ": expected a count of bytes, got " + described(given));
+  // Devices add to it what lies between buffers, and round it to pages.
+  constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
+  if (integer.is_valid() && nb::try_cast(integer, bytes) && bytes <= most) return bytes;
+  throw DispatchError(std::string(where) + ": expected a count of bytes of 0 to 2^63 - 1, got " +
+                      described(given));
 }
 
 BoundPipeline make_pipeline(const BoundLibrary& library, const std::optional<std::string>& name,

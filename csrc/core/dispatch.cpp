@@ -1,6 +1,7 @@
 #include "core/dispatch.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "core/errors.h"
@@ -101,17 +102,32 @@ std::vector<Binding> bind_values(const PipelineInfo& info, std::map<std::string,
 }
 
 std::vector<ThreadgroupMemory> bind_threadgroup_memory(
-    const PipelineInfo& info, const std::map<std::string, std::uint32_t>& sizes) {
+    const PipelineInfo& info, const std::map<std::string, std::uint32_t>& sizes,
+    const Limits& limits) {
   check_names(info, sizes, true);
   std::vector<ThreadgroupMemory> memory;
   for (const Argument& argument : info.arguments) {
     if (!is_threadgroup(argument)) continue;
     const auto size = sizes.find(argument.name);
-    std::uint32_t bytes = size == sizes.end() ? argument.element_bytes : size->second;
-    bytes = (bytes + threadgroup_alignment - 1) / threadgroup_alignment * threadgroup_alignment;
-    memory.push_back({argument.index, bytes});
+    const std::uint32_t given = size == sizes.end() ? argument.element_bytes : size->second;
+    if (given > limits.max_threadgroup_bytes) {
+      reject(info, argument.name + ": expected at most " +
+                       std::to_string(limits.max_threadgroup_bytes) +
+                       " bytes of threadgroup memory, got " + std::to_string(given) +
+                       "; use smaller tiles");
+    }
+    memory.push_back({argument.index, (given + threadgroup_alignment - 1) /
+                                          threadgroup_alignment * threadgroup_alignment});
   }
   return memory;
+}
+
+// Products of sizes are computed in 64 bits, with a sign in some places.
+void check_count(const PipelineInfo& info, const Size3& size, const char* what) {
+  constexpr std::uint64_t most = std::numeric_limits<std::int64_t>::max();
+  if (size.count() <= most) return;
+  reject(info, std::string("grid: expected at most 2^63 - 1 ") + what + " in all, got " +
+                   to_string(size) + "; use a smaller grid, or several dispatches");
 }
 
 void check_geometry(const PipelineInfo& info, const Dispatch& dispatch, const Limits& limits) {
@@ -119,19 +135,26 @@ void check_geometry(const PipelineInfo& info, const Dispatch& dispatch, const Li
   const std::uint64_t most =
       std::min<std::uint64_t>(limits.max_threads_per_threadgroup, info.max_threads);
   if (threads == 0 || threads > most) {
+    // A count that does not fit is not named.
+    const bool fits = threads < std::numeric_limits<std::uint64_t>::max();
     reject(info, "threads: expected 1 to " + std::to_string(most) + " threads a threadgroup, got " +
-                     std::to_string(threads) + " " + to_string(dispatch.threads));
+                     (fits ? std::to_string(threads) + " " : "") + to_string(dispatch.threads));
   }
-  constexpr std::uint64_t most_positions = std::uint64_t{1} << 32;
+  // The number of threads along an axis is a uint of the kernel, too.
+  constexpr std::uint64_t most_positions = std::numeric_limits<std::uint32_t>::max();
   const Size3 grid = dispatch.grid;
   for (const auto& [groups, size] :
        {std::pair{grid.x, dispatch.threads.x}, std::pair{grid.y, dispatch.threads.y},
         std::pair{grid.z, dispatch.threads.z}}) {
     if (!dispatch.grid_in_threads && std::uint64_t{groups} * size > most_positions) {
-      reject(info, "grid: positions do not fit 32 bits: " + to_string(grid) + " threadgroups of " +
-                       to_string(dispatch.threads));
+      reject(info, "grid: positions do not fit 32 bits: expected at most 2^32 - 1 threads along an "
+                   "axis, got " +
+                       to_string(grid) + " threadgroups of " + to_string(dispatch.threads));
     }
   }
+  check_count(info, dispatch.threads_per_grid(), "threads");
+  // Threadgroups at the edges are smaller, but counted.
+  check_count(info, dispatch.threadgroups_per_grid(), "threadgroups");
   std::uint64_t bytes = info.threadgroup_bytes;
   for (const ThreadgroupMemory& memory : dispatch.threadgroup_memory) bytes += memory.bytes;
   if (bytes > limits.max_threadgroup_bytes) {
@@ -196,7 +219,7 @@ Dispatch bind(std::shared_ptr<const Pipeline> pipeline, DispatchRequest request,
   Dispatch dispatch{
       .pipeline = pipeline,
       .bindings = bind_values(info, std::move(request.arguments)),
-      .threadgroup_memory = bind_threadgroup_memory(info, request.threadgroup_bytes),
+      .threadgroup_memory = bind_threadgroup_memory(info, request.threadgroup_bytes, limits),
       .resources = std::move(request.resources),
       .grid = request.grid,
       .grid_in_threads = request.grid_in_threads,

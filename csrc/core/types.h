@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <string>
 #include <variant>
@@ -14,7 +15,12 @@ namespace metalbench {
 struct Size3 {
   std::uint32_t x = 1, y = 1, z = 1;
 
-  [[nodiscard]] std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+  // The product; 2^64 - 1 if it does not fit.
+  [[nodiscard]] std::uint64_t count() const {
+    const std::uint64_t plane = std::uint64_t{x} * y;
+    constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+    return z != 0 && plane > most / z ? most : plane * z;
+  }
   [[nodiscard]] bool operator==(const Size3&) const = default;
 };
 

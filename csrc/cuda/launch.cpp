@@ -107,8 +107,11 @@ void set_geometry(const Dispatch& dispatch, Launch& launch) {
   launch.parameter.threads_per_threadgroup = dim3(block);
   launch.grid = grid;
   launch.block = block;
-  if (grid.y <= most_groups && grid.z <= most_groups && block.z <= most_threads_deep) return;
-  if (grid.count() > std::numeric_limits<std::int32_t>::max()) {
+  constexpr std::uint64_t most_in_row = std::numeric_limits<std::int32_t>::max();
+  const bool is_allowed =
+      grid.y <= most_groups && grid.z <= most_groups && block.z <= most_threads_deep;
+  if (is_allowed && grid.x <= most_in_row) return;
+  if (grid.count() > most_in_row) {
     throw DispatchError(
         "[" + dispatch.pipeline->info().name +
         "] grid: expected at most 2^31 - 1 threadgroups on a GPU of NVIDIA's, got " +

@@ -17,3 +17,9 @@ def printed_by(name: str) -> subprocess.CompletedProcess[str]:
 def test_aligned_threadgroup_memory_is_shared():
     answer = printed_by("aligned_threadgroup.py")
     assert answer.stdout.splitlines() == ["plain True", "checked True"], answer.stderr
+
+
+def test_a_grid_that_overflows_is_an_error():
+    answer = printed_by("grid_overflow.py")
+    assert answer.returncode == 1
+    assert "grid: expected at most 2^63 - 1 threads in all, got (2147483648, " in answer.stderr

@@ -9,6 +9,7 @@ from pathlib import Path
 from metalbench._core import CompileError
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import Translate, assembly_of, generate, optimised
+from metalbench.msl.building.shared_addresses import initialised_with_shared, store_at_run_time
 from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.three_inputs import with_three_inputs
 from metalbench.msl.building.toolchain import GPU_FLAGS, flags, toolchain
@@ -25,16 +26,31 @@ def ptx_of(code: Code, translate: Translate, *, fast_math: bool, spaces: bool) -
     options = flags(checked=False, fast_math=fast_math, spaces=spaces, goal=NVPTX, passes=GPU_FLAGS)
     target = cache.path_of(cache.digest("ptx", tools.key, repr(options), code.text), ".ptx")
     as_it_is = [*options, "-Xclang", "-disable-llvm-passes"]
-    ir = generate(code, tools, as_it_is, translate)
+    ir = store_at_run_time(generate(code, tools, as_it_is, translate))
     if has_matrices(ir):
         ir = with_tensor_cores(optimised(ir, tools, translate, options))
         options = as_it_is
     ptx = with_three_inputs(assembly_of(ir, tools, translate, options))
+    if initialised_with_shared(ptx):
+        # LLVM makes a table of what a `switch` chooses from.
+        without_tables = [*options, "-fno-jump-tables"]
+        ptx = with_three_inputs(assembly_of(ir, tools, translate, without_tables))
     _check_complete(ptx, translate)
+    _check_initialisers(ptx)
     for path, text in ((target.with_suffix(".cpp"), code.text), (target, ptx)):
         with cache.replacing(path) as made:
             made.write_text(text)
     return target
+
+
+def _check_initialisers(ptx: str) -> None:
+    """Raise CompileError for a constant that no GPU of NVIDIA's can be given."""
+    names = initialised_with_shared(ptx)
+    if names:
+        raise CompileError(
+            f"cuda: a constant holds the address of threadgroup memory ({', '.join(names)}), which "
+            "PTX has no initialiser for; choose the pointer with `if` or arithmetic instead"
+        )
 
 
 def _check_complete(ptx: str, translate: Translate) -> None:
