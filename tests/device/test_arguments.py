@@ -226,9 +226,13 @@ def test_what_is_no_size_is_refused(compile_kernel, size):
 
 @pytest.mark.parametrize("nbytes", [-1, 1.5, "16"])
 def test_what_is_no_count_of_bytes_is_refused(device, nbytes):
-    with pytest.raises(_core.DispatchError, match="nbytes: expected a count of bytes of 0 to 2.63 - 1, got"):
+    with pytest.raises(
+        _core.DispatchError, match="nbytes: expected a count of bytes of 0 to 2.63 - 1, got"
+    ):
         device.allocate(nbytes)
-    with pytest.raises(_core.DispatchError, match="nbytes: expected a count of bytes of 0 to 2.63 - 1, got"):
+    with pytest.raises(
+        _core.DispatchError, match="nbytes: expected a count of bytes of 0 to 2.63 - 1, got"
+    ):
         device.allocate(16).slice(0, nbytes)
 
 

@@ -69,7 +69,9 @@ def test_what_is_rounded_up_still_runs(pipeline):
 
 @pytest.mark.parametrize("nbytes", [2**63, 2**64 - 1, 2**64 - 2**15, 2**64 - 2**14, 2**64, -1])
 def test_a_buffer_that_does_not_fit_is_an_error(nbytes):
-    with pytest.raises(_core.DispatchError, match=rf"nbytes: expected .* 2\^63 - 1, got {nbytes}"):
+    with pytest.raises(
+        _core.DispatchError, match=rf"nbytes: expected .* 2\^63 - 1, got int {nbytes}"
+    ):
         _core.open("cpu").allocate(nbytes)
 
 
@@ -83,5 +85,5 @@ def test_a_buffer_without_room_is_an_error(nbytes):
     ("offset", "size"), [(2**64 - 8, 16), (2**63, 2**63), (8, 2**64 - 4), (0, 65), (65, 0)]
 )
 def test_a_slice_that_does_not_fit_is_an_error(offset, size):
-    with pytest.raises(_core.DispatchError, match="expected a range within the 64 bytes"):
+    with pytest.raises(_core.DispatchError, match="range within the 64 bytes|0 to 2.63 - 1, got"):
         _core.open("cpu").allocate(64).slice(offset, size)

@@ -45,9 +45,9 @@ def answer_of(
     It opens no files but those that it `reads`, those in folders that it `writes` to, and its own,
     where the system can hold it to that.
 
-    Raises MachineError where memory, disk or the program itself is missing, TooSlowError when it takes
-    more than `processor_s` of processor time (PROCESSOR_S by default), and CompileError when it
-    does not end, or takes more of the machine than any kernel is worth.
+    Raises MachineError where memory, disk or the program itself is missing, TooSlowError when it
+    takes more than `processor_s` of processor time (PROCESSOR_S by default), and CompileError when
+    it does not end, or takes more of the machine than any kernel is worth.
     """
     processor_s = PROCESSOR_S if processor_s is None else processor_s
     from metalbench.isolation.confinement.start import start_compiler

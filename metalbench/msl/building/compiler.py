@@ -125,9 +125,9 @@ def optimised(
     Why there are fewer passes, if there are, is added to `reasons`.
     """
 
-    def run(flags: Sequence[str], processor_s: int | None) -> str:
+    def run(module: str, flags: Sequence[str], processor_s: int | None) -> str:
         command = [*tools.clang, "-x", "ir", *flags, "-S", "-emit-llvm", "-o", "-", "-"]
-        return _run(command, ir, translate.clang, processor_s=processor_s).stdout
+        return _run(command, module, translate.clang, processor_s=processor_s).stdout
 
     reduced = REDUCED if tools.target is not NVPTX else REDUCED_FOR_GPU
     return within_effort(run, ir, options, [] if reasons is None else reasons, reduced)
@@ -148,9 +148,9 @@ def assemble(
     with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as folder:
         made, built = Path(folder) / target.name, Path(folder) / f"{target.stem}.o"
 
-        def compile_with(flags: Sequence[str], processor_s: int | None) -> None:
+        def compile_with(module: str, flags: Sequence[str], processor_s: int | None) -> None:
             back = [*tools.clang, "-c", "-x", "ir", *flags, "-fstack-usage", "-o", str(built), "-"]
-            _run(back, ir, translate.clang, writes=[made.parent], processor_s=processor_s)
+            _run(back, module, translate.clang, writes=[made.parent], processor_s=processor_s)
 
         linking = [*tools.linker, "-shared", "-o", str(made), str(built)]
         within_effort(compile_with, ir, options, reasons)
@@ -171,9 +171,9 @@ def assemble(
 def assembly_of(ir: str, tools: Toolchain, translate: Translate, options: Sequence[str]) -> str:
     """A module of LLVM IR as its target's assembly. Raises CompileError."""
 
-    def run(flags: Sequence[str], processor_s: int | None) -> str:
+    def run(module: str, flags: Sequence[str], processor_s: int | None) -> str:
         back = [*tools.clang, "-S", "-x", "ir", *flags, "-o", "-", "-"]
-        return _run(back, ir, translate.clang, processor_s=processor_s).stdout
+        return _run(back, module, translate.clang, processor_s=processor_s).stdout
 
     return within_effort(run, ir, options, [], REDUCED_FOR_GPU)
 

@@ -37,6 +37,9 @@ REDUCED = [
 ]
 # NVPTX has no other instruction selection and no register allocation.
 REDUCED_FOR_GPU = ["-O1", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops"]
+# The vectoriser runs in spite of its flag where a loop asks for it.
+_FORCED = '!"llvm.loop.vectorize.enable", i1 true'
+_FORBIDDEN = '!"llvm.loop.vectorize.enable", i1 false'
 _FUNCTION = re.compile(r"^define .*?^}$", re.M | re.S)
 
 
@@ -53,13 +56,13 @@ def why_reduced(ir: str) -> str:
 
 
 def within_effort(
-    run: Callable[[Sequence[str], int | None], Result],
+    run: Callable[[str, Sequence[str], int | None], Result],
     ir: str,
     options: Sequence[str],
     reasons: list[str],
     reduced: Sequence[str] = REDUCED,
 ) -> Result:
-    """Return what `run` does with these flags of clang and this limit of processor time.
+    """Return what `run` does with a module, flags of clang and a limit of processor time.
 
     Flags are reduced for a module that is too large, and for one that exceeds the limit; why is
     added to `reasons`. Raises as `run` does.
@@ -67,8 +70,8 @@ def within_effort(
     why = why_reduced(ir)
     if not why:
         try:
-            return run(options, OPTIMISING_S)
+            return run(ir, options, OPTIMISING_S)
         except TooSlowError:
             why = f"LLVM's passes took more than {OPTIMISING_S} s of processor time"
     reasons.append(f"compiled with few optimisations: {why}")
-    return run([*options, *reduced], None)
+    return run(ir.replace(_FORCED, _FORBIDDEN), [*options, *reduced], None)

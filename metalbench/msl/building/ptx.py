@@ -17,6 +17,7 @@ from metalbench.msl.matrices.lowering import has_matrices, with_tensor_cores
 from metalbench.msl.rewriting.edits import Code
 
 # Functions that the driver would have to find elsewhere; what lies in memory is the kernel's own.
+_ATTRIBUTES = re.compile(r"^attributes #\d+ = \{", re.M)
 _MISSING = re.compile(r"^\s*\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.M)
 
 
@@ -33,8 +34,8 @@ def ptx_of(code: Code, translate: Translate, *, fast_math: bool, spaces: bool) -
     ptx = with_three_inputs(assembly_of(ir, tools, translate, options))
     if initialised_with_shared(ptx):
         # LLVM makes a table of what a `switch` chooses from.
-        without_tables = [*options, "-fno-jump-tables"]
-        ptx = with_three_inputs(assembly_of(ir, tools, translate, without_tables))
+        ir = _ATTRIBUTES.sub(r'\g<0> "no-jump-tables"="true"', ir)
+        ptx = with_three_inputs(assembly_of(ir, tools, translate, options))
     _check_complete(ptx, translate)
     _check_initialisers(ptx)
     for path, text in ((target.with_suffix(".cpp"), code.text), (target, ptx)):

@@ -1,8 +1,8 @@
 """Constants that hold addresses of threadgroup memory, made values that a thread computes.
 
 PTX has no initialiser with the generic address of a `.shared` variable: ptxas and the driver refuse
-`threadgroup float* parts[2] = {s, s + 64}`. Such a constant becomes a variable of each function that
-mentions it, stored at the function's entry; LLVM's passes then mostly do without memory.
+`threadgroup float* parts[2] = {s, s + 64}`. Such a constant becomes a variable of each function
+that mentions it, stored at the function's entry; LLVM's passes then mostly do without memory.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _INITIALISED = re.compile(
 
 
 def store_at_run_time(ir: str) -> str:
-    """Return the module with constants of shared addresses stored by the functions that use them."""
+    """Return the module with constants of shared addresses stored where they are used."""
     if _SHARED not in ir:
         return ir
-    constants = {name: found for name, found in _constants(ir)}
+    constants = dict(_constants(ir))
     if not constants:
         return ir
     ir = _DEFINITION.sub(lambda found: _with_tables(found[0], constants), ir)
@@ -116,7 +116,7 @@ def _without_folded(body: str, mentioned: re.Pattern[str], table: str) -> str:
             name = f"{table}.{number}.{found.start()}"
             inner = line[found.end() : end - 1]
             lines.append(f"  {name} = {found[0][:-1]}{inner}")
-            line = f"{line[: found.start()]}{name}{line[end:]}"
+            line = f"{line[: found.start()]}{name}{line[end:]}"  # noqa: PLW2901
             at = found.start()
         lines.append(line)
     return "\n".join(lines)

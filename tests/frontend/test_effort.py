@@ -1,0 +1,137 @@
+"""Large and intricate code: what clang may do for it is bounded."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from metalbench.msl import engine
+from metalbench.msl.building import effort, vectors
+from metalbench.msl.building.answer import TooSlowError
+from metalbench.msl.emission.body import Launch
+from metalbench.msl.emission.vectorise import vectorise
+
+HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
+BARRIER = "threadgroup_barrier(mem_flags::mem_threadgroup);"
+
+
+def lines_of(kind: str, count: int) -> tuple[str, str]:
+    """Declarations and the body of a kernel, whose size is proportional to `count`."""
+    each = range(count)
+    body = {
+        "selects": "".join(f"a = a < x[{k}] ? x[{k}] : a;" for k in each),
+        "statements": "".join(f"a = a * x[i + {k}] + {k};" for k in each),
+        "branches": "".join(f"if (x[{k}] > a) a += x[i + {k}];" for k in each),
+        "nested": "".join(f"if (x[{k}] > {k}) {{ a += 1;" for k in range(count // 8))
+        + "}" * (count // 8),
+        "variables": "".join(f"float v{k} = x[i + {k}] * a;" for k in each)
+        + "".join(f"a += v{k};" for k in each),
+        "stores": "".join(f"x[i + {64 * k}] = a + {k};" for k in each),
+        "arrays": "".join(
+            f"threadgroup float s{k}[8]; s{k}[i & 7] = a; a += s{k}[0];" for k in range(count // 8)
+        ),
+        "expression": "a = " + "(" * (count // 8) + "a" + "*x[1]+1)" * (count // 8) + ";",
+        "switch": "switch (n) {" + "".join(f"case {k}: a += x[{k}]; break;" for k in each) + "}",
+        "loop": f"for (int k = 0; k < {count}; ++k) {{ float v = x[k]; a = a < v ? v : a; }}",
+        "squares": "".join(f"a = a * a + x[{k}];" for k in each),
+        "calls": "".join(f"a = g{k}(a, x[{k}]);" for k in each),
+    }[kind]
+    functions = "".join(
+        f"float g{k}(float a, float b) {{ return a * b + {k}; }}\n" for k in each if kind == "calls"
+    )
+    return functions, body
+
+
+KINDS = (
+    *("selects", "statements", "branches", "nested", "variables", "stores", "arrays"),
+    *("expression", "switch", "loop", "squares", "calls"),
+)
+
+
+def built(kind: str, count: int, *, barrier: bool) -> engine.Built:
+    functions, body = lines_of(kind, count)
+    source = (
+        f"{HEADER}{functions}kernel void k(device float* x, constant int& n, "
+        "uint i [[thread_index_in_threadgroup]]) { float a = x[i];"
+        f" {BARRIER if barrier else ''} {body} x[i] = a; }}"
+    )
+    return engine.build(engine.parse(source), "k")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("barrier", [False, True], ids=["loops", "lanes"])
+def test_code_of_every_shape_is_compiled(kind, barrier):
+    assert built(kind, 48, barrier=barrier).path
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_code_that_is_too_large_is_compiled_with_few_passes(kind, monkeypatch):
+    monkeypatch.setattr(effort, "LARGEST_MODULE", 1)
+    # No run with all passes is begun.
+    monkeypatch.setattr(effort, "OPTIMISING_S", 0)
+    found = built(kind, 400, barrier=False)
+    assert "compiled with few optimisations" in found.reason
+    assert "lines of LLVM IR, more than 1" in found.reason
+
+
+def test_one_thread_that_is_too_large_is_no_vector(monkeypatch):
+    monkeypatch.setattr(vectors, "LARGEST_LANE", 50)
+    found = built("statements", 48, barrier=True)
+    assert found.engine == "fibers"
+    assert "instructions of one thread, more than 50" in found.reason
+
+
+def test_why_reduced_counts_lines_of_a_function_and_of_a_module(monkeypatch):
+    monkeypatch.setattr(effort, "LARGEST_FUNCTION", 4)
+    monkeypatch.setattr(effort, "LARGEST_MODULE", 9)
+    function = "define void @f() {\n" + "  ret void\n" * 2 + "}\n"
+    assert effort.why_reduced(function * 2) == ""
+    assert effort.why_reduced(function * 3) == "12 lines of LLVM IR, more than 9"
+    long = "define void @f() {\n" + "  ret void\n" * 5 + "}\n"
+    assert effort.why_reduced(long) == "a function of 6 lines of LLVM IR, more than 4"
+
+
+def test_within_effort_tries_once_more_with_few_passes():
+    seen, reasons = [], []
+
+    def run(module, flags, limit):
+        seen.append((module, flags, limit))
+        if limit is not None:
+            raise TooSlowError("too slow")
+        return "done"
+
+    forced = '!1 = !{!"llvm.loop.vectorize.enable", i1 true}'
+    assert effort.within_effort(run, forced, ["-O3"], reasons, ["-O1"]) == "done"
+    assert seen[0] == (forced, ["-O3"], effort.OPTIMISING_S)
+    assert seen[1] == (forced.replace("true", "false"), ["-O3", "-O1"], None)
+    assert reasons == [
+        "compiled with few optimisations: LLVM's passes took more than 10 s of processor time"
+    ]
+
+
+def calls_in(module: str) -> int:
+    """Count the calls of Python functions while one lane's code is written for all lanes."""
+    count = 0
+
+    def seen(frame, event, argument):
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(seen)
+    try:
+        vectorise(module, Launch(32, rows=True))
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_work_for_vectors_grows_with_the_code(kind):
+    small, large = (built(kind, count, barrier=True) for count in (64, 128))
+    assert small.engine == large.engine == "vectors"
+    texts = [Path(each.lane).read_text() for each in (small, large)]
+    lines, calls = [each.count("\n") for each in texts], [calls_in(each) for each in texts]
+    # LLVM may leave code whose size does not double.
+    assert calls[1] / calls[0] < 1.4 * max(lines[1] / lines[0], 1)
