@@ -197,8 +197,8 @@ def _front_end(  # noqa: PLR0917
         if not head.refused(answer):
             return _judged(answer, translate).stdout
     command = [*front, *emit]
-    limits = {"reads": [tools.headers], "processor_s": processor_s}
-    return _judged(answer_of(command, code.text, **limits), translate).stdout
+    answer = answer_of(command, code.text, reads=[tools.headers], processor_s=processor_s)
+    return _judged(answer, translate).stdout
 
 
 def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -> None:

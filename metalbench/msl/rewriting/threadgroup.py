@@ -503,7 +503,8 @@ def _last_name(tokens: Tokens, first: int, last: int) -> int:
 
 
 def _declarator(tokens: Tokens, first: int, last: int) -> _Declarator:
-    index, has_operator, spaces = first, False, []
+    index, has_operator = first, False
+    spaces: list[int] = []
     while index < last:
         word = tokens.text[index]
         if word in _OPERATORS:
