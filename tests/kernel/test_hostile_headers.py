@@ -158,9 +158,7 @@ def test_scratches_that_no_memory_holds_fail_the_kernel(shape: str) -> None:
         name="relu",
     )
     compiled = compile_kernel(_core.open("cpu"), kernel, task)
-    with pytest.raises(
-        DispatchError, match=r"relu.metal:1: w: expected scratch of at most "
-    ):
+    with pytest.raises(DispatchError, match=r"relu.metal:1: w: expected scratch of at most "):
         compiled.bind(workload(task, next(iter(task.sizes))))
 
 
