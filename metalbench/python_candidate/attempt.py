@@ -101,9 +101,10 @@ class _OfPython(Attempt):
             if trial.timed:
                 self._enter(Stage.MEASURE)
                 work = workload(task, size, dtype_name=trial.dtype, seed=first)
-                timing = self._measure_calls(plain, work)
+                timing, overhead = self._measure_calls(plain, work)
                 self._enter(Stage.RECHECK)
                 self._judge(timing)
+                self._expect_own_work(timing, overhead)
             if trial.verified:
                 return
             self._check_python(checked, plain)
@@ -174,7 +175,7 @@ class _OfPython(Attempt):
             )
         )
 
-    def _measure_calls(self, candidate: Candidate, work: Workload) -> Timing:
+    def _measure_calls(self, candidate: Candidate, work: Workload) -> tuple[Timing, Overhead]:
         trial, task = self._trial, work.task
         plan = replace(trial.plan, seed=trial.seed, window_ns=WINDOW_NS, long_windows=0)
         forms = WholeCalls(work)
@@ -199,8 +200,7 @@ class _OfPython(Attempt):
         peaks = peaks_of(self._device, done[1], trial.dtype, plan.mode)
         self._analysis = analyse(self._measurement, *done, simulated=True, peaks=peaks)
         self._expect_possible(task, self._measurement.work_ns, self._analysis.work)
-        self._expect_own_work(timing, overhead)
-        return timing
+        return timing, overhead
 
     def _expect_own_work(self, timing: Timing, overhead: Overhead) -> None:
         """Raise Stopped unless the candidate's own kernels did the work that was timed."""

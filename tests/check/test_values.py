@@ -100,6 +100,8 @@ def found_in(folder: Path, operations, kind: str, end: str) -> list[tuple[str, s
     ]
 
 
+# An `if` statement on such a value is reported where it branches, whatever becomes of the result.
+BRANCHING = ("limit(a)",)
 WRITTEN = "y[AT] = r;"
 NOT_USED = "if (x[t] > 0) y[AT] = r; else y[AT] = 0;"
 CASES = [("int", SIGNED), ("int", OTHERS), ("float", FLOATING)]
@@ -114,7 +116,8 @@ def test_check_finds_what_an_operation_makes_of_a_value_never_given(tmp_path, ki
 
 @pytest.mark.parametrize(("kind", "operations"), CASES)
 def test_check_does_not_report_what_is_computed_in_vain(tmp_path, kind, operations):
-    assert found_in(tmp_path, operations, kind, NOT_USED) == []
+    unused = [each for each in operations if each not in BRANCHING]
+    assert found_in(tmp_path, unused, kind, NOT_USED) == []
 
 
 REDUCTION = """\

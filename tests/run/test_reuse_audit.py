@@ -101,7 +101,10 @@ KEEPING = {
     "slot by parity of the pass": keeping(
         slot="state[i] & 1", condition="(state[i] += 1) > 0 &&", miss=""
     ),
-    "slot by address of the input": keeping(slot="((ulong)x >> 14) & 1", miss=""),
+    "slot by address of the input": keeping(
+        slot="state[3 * n + i] == 0 || state[3 * n + i] == uint((ulong)x >> 4) ? 0 : 1",
+        miss="if (slot == 0) state[3 * n + i] = uint((ulong)x >> 4);",
+    ),
     # It counts known keys in a row, and uses what it keeps from the seventh on.
     "only after a row of hits": keeping(
         condition="(state[n + i] = READ(keys + slot * n + i) == key ? state[n + i] + 1 : 0) > 6 &&"

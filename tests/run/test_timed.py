@@ -9,6 +9,7 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel import parse
+from metalbench.kernel.guard import POISONS
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.measure import FormTime, Mode, Plan
 from metalbench.measure.cache import Rotation
@@ -136,7 +137,10 @@ def test_no_output_ever_holds_the_answer_to_the_inputs(device: _core.Device, mod
     for each in idle.turns.passes:
         each.scratches["idle"].array[:] = 0
     idle.measure(PLAN, None)
-    assert not any(each.scratches["idle"].array.any() for each in idle.turns.passes)
+    # Scratch is poisoned when inputs are exchanged: a count shows as a number beside these.
+    unused = [0, *(int(poison) * 0x10001 for poison in POISONS)]
+    assert all(np.isin(each.scratches["idle"].array, unused).all() for each in idle.turns.passes)
+    idle.bound.scratches["idle"].array[:] = 0
     # So it would be counted.
     device.run(2 * idle.bound.dispatches)
     assert idle.bound.scratches["idle"].array.any()
@@ -146,7 +150,8 @@ def test_inputs_that_are_left_out_by_turns_are_found(device: _core.Device) -> No
     lazy = prepared(device, EVERY_OTHER)
     lazy.measure(PLAN, None)
     (finding,) = lazy.turns.left_behind().findings
-    assert finding.kind is Kind.WRONG_RESULT
+    # Which of its passes it leaves out depends on how many there were.
+    assert finding.kind in (Kind.WRONG_RESULT, Kind.STALE_RESULT)
 
 
 def test_both_sides_have_two_sets_of_inputs(device: _core.Device) -> None:
