@@ -46,7 +46,8 @@ def drawn(words: list[str], dtype: DType | None) -> Draw:
 def number_of(text: str) -> int | float | None:
     """Return the number that `text` is, whole where it can be; None where it is none.
 
-    A number that 64 bits do not hold is none, neither are infinity and NaN.
+    A number below -2^63 or above 2^64 (the exclusive end of uint64's range) is none, neither are
+    infinity and NaN.
     """
     if len(text) > LONGEST_NUMBER:
         return None
@@ -55,7 +56,7 @@ def number_of(text: str) -> int | float | None:
             number: int | float = kind(text)
         except ValueError:
             continue
-        fits = math.isfinite(number) if isinstance(number, float) else abs(number) < 2**63
+        fits = math.isfinite(number) if isinstance(number, float) else -(2**63) <= number <= 2**64
         return number if fits else None
     return None
 
