@@ -62,11 +62,13 @@ def test_what_uses_every_element_passes(seed):
     assert examined(seed).passed
 
 
-@pytest.mark.parametrize(("left_out", "index"), [({"LAST": "n - 1"}, SIZE - 1), ({"FIRST": 1}, 0)])
-def test_an_end_that_is_left_out_is_found_and_named(left_out, index):
+@pytest.mark.parametrize(
+    ("left_out", "end"), [({"LAST": "n - 1"}, "last"), ({"FIRST": 1}, "first")]
+)
+def test_an_end_that_is_left_out_is_found_and_named(left_out, end):
     (finding,) = examined(**left_out).findings
     assert finding.kind is Kind.WRONG_RESULT
-    assert f"it is as if x[{index}] were left out" in finding.message
+    assert f"the {end} one is left out" in finding.message
 
 
 def test_an_edge_of_a_tile_that_is_left_out_is_found_and_named():
