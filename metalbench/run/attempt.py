@@ -268,7 +268,8 @@ class Attempt:
     def _recheck(self, timed: Timed, task: Task, size: str, seed: int) -> None:
         """Judge what the timing left, whether each pass did its work, and a pass on new inputs."""
         self._note(timed.turns.left_behind())
-        self._note(timed.audit.report())
+        assert self._measurement is not None
+        self._note(timed.audit.report(self._measurement.samples.candidate_ns))
         self._note(
             timed.turns.run_on(workload(task, size, dtype_name=self._trial.dtype, seed=seed))
         )

@@ -1,19 +1,31 @@
-"""Detect kernels that save work on inputs which they have run on before.
+"""Detect kernels that save work in timed windows, by times that they cannot tell apart.
 
-Timed passes repeat the same few sets of inputs. A kernel that keeps results between passes (in
-scratch, in an output, anywhere in its process) is right every time and computes nothing. The audit
-does not look for the place. It times single passes on the inputs that the timed passes use, and
-single passes on inputs that the kernel has never seen. Buffers, host copies and dispatches are the
-same in both blocks. Only the contents differ, so a kernel cannot tell the blocks apart except by
-recognising the contents. A difference in time is knowledge of the contents.
+Timed windows repeat two sets of inputs many times. A kernel that keeps results between passes (in
+scratch, in an output, anywhere in its process), or that makes fewer passes than it is asked for,
+leaves right results behind. The audits do not look for the means. At random moments between timed
+windows they time single *rounds*, a pass on each of the two sets of inputs, in three blocks:
 
-The audits come at random moments between timed windows: a kernel cannot know when to be honest.
+plain
+    The inputs stay as they are.
+known
+    The inputs are written again before each round, with the same contents.
+new
+    The inputs are written with contents that the kernel has never seen.
+
+All rounds are the same request to the device, whatever the kernel can read of its process. So a
+kernel has to decide without knowing the block, and each choice shows:
+
+* It saves work on known inputs: new rounds take longer than known ones.
+* It returns something else for inputs that it does not know: the oracle judges new rounds, one at
+  random in each audit, and all of them once there is a suspicion.
+* It does all work in single rounds only: a plain round takes longer than a round of timed windows.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from itertools import chain, cycle, islice
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -21,37 +33,46 @@ import numpy as np
 from metalbench.kernel.prepare import Bound
 from metalbench.kind import Kind
 from metalbench.run.turns import Turns, like_seeds
-from metalbench.task.workload import Arrays, workload
-from metalbench.verify.verdict import Report
+from metalbench.task.workload import Arrays, Workload, workload
+from metalbench.verify.verdict import Finding, Report
 
 Values = np.ndarray[Any, Any]
-# Passes of a block fill this time, within these numbers.
+# Rounds of a block fill this time, within these numbers; rounds as slow as this are fewer.
 BLOCK_NS = 2e6
-FEWEST_PASSES, MOST_PASSES = 4, 16
-# A pass as slow as this is seldom disturbed by much: two passes of a block suffice.
-SLOW_PASS_NS = 50e6
+FEWEST_ROUNDS, MOST_ROUNDS = 4, 8
+SLOW_ROUND_NS, SLOW_ROUNDS = 50e6, 2
 # Every measurement has so many audits.
 LEAST_AUDITS = 2
-# New inputs may take longer than known ones by this factor: branch prediction gains a few percent
+# New rounds may take longer than known ones by this factor: branch prediction gains a few percent
 # on repeated inputs.
-SUSPICIOUS = 1.2
-# A suspicion is confirmed by so many audits, of which this many must show it by themselves.
-CONFIRMING_AUDITS = 8
-CONFIRMED = 6
+REUSE = 1.2
+# A plain round may take longer than one in a window by this factor and time: a request has a cost,
+# which a window's rounds share, and finds fewer data in the caches.
+ALONE, ALONE_NS = 1.5, 150e3
+# A suspicion is confirmed by so many further audits together, and by this many of them alone.
+CONFIRMING_AUDITS = 6
+CONFIRMED = 3
 
 
 @dataclass(frozen=True)
 class Audit:
-    """Times in ns of single passes on known inputs and on new ones, each a block in order."""
+    """Times in ns of single rounds by block, in order."""
 
+    plain_ns: tuple[float, ...]
     known_ns: tuple[float, ...]
     new_ns: tuple[float, ...]
 
     @property
-    def ratio(self) -> float:
-        """Return the least time on new inputs over the least one on known inputs.
+    def reuse(self) -> float:
+        """Return the time of new rounds over that of known ones: medians."""
+        return float(np.median(self.new_ns) / np.median(self.known_ns))
 
-        Other load makes single passes longer, never shorter, so least times are the steadiest.
+    @property
+    def least_reuse(self) -> float:
+        """Return the least time of new rounds over the least one of known ones.
+
+        Other load makes rounds longer, never shorter, so this is the steadier figure. It takes all
+        new rounds for honest.
         """
         return min(self.new_ns) / min(self.known_ns)
 
@@ -63,99 +84,118 @@ class ReuseAudit:
     turns: Turns
     random: np.random.Generator = field(default_factory=np.random.default_rng)
     audits: list[Audit] = field(default_factory=list)
-
-    def run(self) -> None:
-        """Take one audit, and leave in memory what a round of the timed passes leaves."""
-        passes = self.turns.passes
-        count = _block_length(self._timed(passes[0], passes[0].workload.inputs))
-        # The first pass has just been made: in timed windows no pass follows itself.
-        bounds = list(islice(cycle(passes), 1, count + 1))
-        draws = self._draws(count)
-        known_ns, new_ns = (
-            tuple(
-                self._timed(each, self._renewed(*pair, each.workload.inputs if known else None))
-                for each, pair in zip(bounds, draws, strict=True)
-            )
-            for known in (True, False)
-        )
-        for each in {id(each.inputs): each for each in bounds}.values():
-            each.load(each.workload)
-        self.turns.run()
-        self.audits.append(Audit(known_ns, new_ns))
-
-    def report(self) -> Report:
-        """Complete the audits; return a finding if known inputs take less work than new ones."""
-        while len(self.audits) < LEAST_AUDITS or (
-            self._total.ratio > SUSPICIOUS and len(self.audits) < CONFIRMING_AUDITS
-        ):
-            self.turns.run()
-            self.run()
-        total = self._total
-        showing = sum(each.ratio > SUSPICIOUS for each in self.audits)
-        if total.ratio <= SUSPICIOUS or showing < CONFIRMED:
-            return Report()
-        message = (
-            f"a pass on inputs that the kernel has run on before takes {min(total.known_ns):.4g} "
-            f"ns, a pass on new inputs {min(total.new_ns):.4g} ns, {total.ratio:.2f} times as long "
-            f"(least times; {showing} of {len(self.audits)} audits show it); the kernel must "
-            "compute everything in every pass, and keep nothing from one pass to the next"
-        )
-        return Report((self.turns.examiner(self.turns.bound).finding(Kind.LESS_WORK, message),))
+    findings: list[Finding] = field(default_factory=list)
 
     @property
-    def _total(self) -> Audit:
-        """Return all audits as one."""
-        known = chain.from_iterable(each.known_ns for each in self.audits)
-        new = chain.from_iterable(each.new_ns for each in self.audits)
-        return Audit(tuple(known), tuple(new))
+    def _round(self) -> list[Bound]:
+        return self.turns.passes[:2]
 
-    def _timed(self, bound: Bound, inputs: Arrays) -> float:
-        """Copy `inputs` into the buffers of a pass, and return the time in ns of that one pass."""
-        for name, each in bound.inputs.items():
-            each.fill(inputs[name])
+    def run(self, *, judge_all: bool = False) -> None:
+        """Take one audit, and leave in memory what a round of the timed passes leaves."""
+        plain_ns = [self._timed() for _ in range(SLOW_ROUNDS)]
+        count = SLOW_ROUNDS
+        if min(plain_ns) < SLOW_ROUND_NS:
+            count = int(np.clip(BLOCK_NS / min(plain_ns), FEWEST_ROUNDS, MOST_ROUNDS))
+            plain_ns += [self._timed() for _ in range(count - SLOW_ROUNDS)]
+        draws = self._draws(2 * count, mixed=not judge_all)
+        pairs = [draws[2 * place : 2 * place + 2] for place in range(count)]
+        known = [each.workload for each in self._round]
+        judged = range(count) if judge_all else [int(self.random.integers(count))]
+        known_ns, new_ns = [], []
+        for pair in pairs:
+            self._write(pair, known)
+            known_ns.append(self._timed())
+        for place, pair in enumerate(pairs):
+            # A mixture may lack what the task's inputs have, so a judged round has a draw.
+            self._write(pair, pair if place in judged else None)
+            new_ns.append(self._timed())
+            if place in judged:
+                self._judge(pair[-1])
+        for each in self._round:
+            each.load(each.workload)
+        self.turns.run()
+        self.audits.append(Audit(tuple(plain_ns), tuple(known_ns), tuple(new_ns)))
+
+    def report(self, pass_ns: Values) -> Report:
+        """Complete the audits; return a finding if the kernel saves work in timed windows.
+
+        `pass_ns` are the timed windows' times of one pass, in ns.
+        """
+        window_ns = len(self._round) * float(np.quantile(pass_ns, 0.1))
+        while len(self.audits) < LEAST_AUDITS:
+            self._run_again()
+        if not self.findings and self._is_suspected(window_ns):
+            confirming = [self._run_again(judge_all=True) for _ in range(CONFIRMING_AUDITS)]
+            for shows in (_reuse, _more_work_alone):
+                shown = sum(bool(shows([each], window_ns)) for each in confirming)
+                said = shows(confirming, window_ns)
+                if said and shown >= CONFIRMED and not self.findings:
+                    examiner = self.turns.examiner(self.turns.bound)
+                    self.findings.append(examiner.finding(Kind.LESS_WORK, said))
+        return Report(tuple(self.findings[:1]))
+
+    def _run_again(self, *, judge_all: bool = False) -> Audit:
+        self.turns.run()
+        self.run(judge_all=judge_all)
+        return self.audits[-1]
+
+    def _is_suspected(self, window_ns: float) -> bool:
+        total = _joined(self.audits)
+        return total.reuse > REUSE or bool(_more_work_alone(self.audits, window_ns))
+
+    def _timed(self) -> float:
+        """Return the time in ns of one round, a request of its own."""
+        dispatches = [dispatch for each in self._round for dispatch in each.dispatches]
         samples = self.turns.device.sample(
-            bound.dispatches,
-            candidate_window=1,
-            warmup_ns=0,
-            max_pairs=1,
-            min_pairs=1,
+            dispatches, candidate_window=1, warmup_ns=0, max_pairs=1, min_pairs=1
         )
         return float(samples.candidate_ns[0])
 
-    def _draws(self, count: int) -> list[tuple[Arrays, Arrays]]:
-        """Return `count` pairs of inputs that the kernel has never seen, as `_renewed` takes them.
+    def _judge(self, work: Workload) -> None:
+        """Keep what is wrong with the results that the last round left of new inputs."""
+        report = self.turns.examiner(replace(self._round[-1], workload=work)).left_behind()
+        for each in report.findings:
+            message = f"a pass on new inputs between timed windows: {each.message}"
+            self.findings.append(replace(each, message=message))
 
-        Drawing large inputs takes longer than a pass, so all pairs are of two draws. A task whose
-        elements all belong together gets a draw for each pair.
+    def _draws(self, count: int, *, mixed: bool = True) -> list[Workload]:
+        """Return `count` new workloads, two for each round.
+
+        Drawing large inputs takes longer than a pass, so if they are `mixed` there are two draws
+        only, of which `_renewed` makes others. Inputs that all belong together cannot be mixed.
         """
         works = self.turns.works
         task, size, dtype_name = works[0].task, works[0].size, works[0].dtype.name
         together = all(each.together for each in task.inputs.values())
-        seeds = like_seeds(task, max(each.seed for each in works))
-        drawn = [
-            workload(task, size, dtype_name=dtype_name, seed=seed).inputs
-            for seed in islice(seeds, count if together else 2)
-        ]
-        if together:
-            return [(each, each) for each in drawn]
-        return [(drawn[place % 2], drawn[1 - place % 2]) for place in range(count)]
+        first = max(each.seed for each in works) + 1 + int(self.random.integers(1 << 32))
+        seeds = islice(like_seeds(task, first), 2 if mixed and not together else count)
+        drawn = [workload(task, size, dtype_name=dtype_name, seed=seed) for seed in seeds]
+        return [drawn[place % len(drawn)] for place in range(count)]
 
-    def _renewed(self, one: Arrays, other: Arrays, known: Arrays | None = None) -> Arrays:
-        """Return inputs of which no element is where any pass had it, or the `known` ones.
+    def _write(self, draws: list[Workload], contents: list[Workload] | None) -> None:
+        """Write the inputs of a round: `contents`, or new mixtures of two draws."""
+        for place, each in enumerate(self._round):
+            one, other = draws[place].inputs, draws[1 - place].inputs
+            inputs = self._renewed(one, other, None if contents is None else contents[place].inputs)
+            for name, buffer in each.inputs.items():
+                buffer.fill(inputs[name])
+
+    def _renewed(self, one: Arrays, other: Arrays, contents: Arrays | None = None) -> Arrays:
+        """Return inputs of which no element is where any pass had it, or copies of `contents`.
 
         Each element is taken at random from one of two draws, both rotated by a random distance;
         floats are also scaled down by up to a hundredth. Elements that belong together are neither
-        separated nor changed. Known inputs are the same work, whose result is overwritten, so that
-        both blocks of an audit leave caches alike.
+        separated nor changed. Given contents are the same work, whose result is overwritten, so
+        that all blocks of an audit leave caches alike.
         """
         inputs = self.turns.bound.workload.task.inputs
         renewed = {
             name: array.copy() if inputs[name].together else self._chosen(array, other[name])
             for name, array in one.items()
         }
-        if known is not None:
+        if contents is not None:
             for name, array in renewed.items():
-                np.copyto(array, known[name])
+                np.copyto(array, contents[name])
         return renewed
 
     def _chosen(self, one: Values, other: Values) -> Values:
@@ -169,9 +209,31 @@ class ReuseAudit:
         return chosen.reshape(one.shape)
 
 
-def _block_length(pass_ns: float) -> int:
-    """Return how many passes a block has: an even number, for two sets of inputs take turns."""
-    if pass_ns > SLOW_PASS_NS:
-        return 2
-    wanted = int(np.ceil(BLOCK_NS / max(pass_ns, 1.0)))
-    return 2 * (min(max(wanted, FEWEST_PASSES), MOST_PASSES) // 2)
+def _joined(audits: Sequence[Audit]) -> Audit:
+    """Return several audits as one."""
+    blocks = zip(*((each.plain_ns, each.known_ns, each.new_ns) for each in audits), strict=True)
+    return Audit(*(tuple(chain.from_iterable(block)) for block in blocks))
+
+
+def _reuse(audits: Sequence[Audit], _: float) -> str:
+    """Return that known inputs take less time than new ones, or nothing."""
+    total = _joined(audits)
+    if total.least_reuse <= REUSE:
+        return ""
+    return (
+        f"passes on inputs that the kernel has run on before take {min(total.known_ns):.4g} ns a "
+        f"round, passes on new inputs {min(total.new_ns):.4g} ns, {total.least_reuse:.2f} times as "
+        "long; the kernel must compute everything in every pass, and keep nothing from one pass to "
+        "the next"
+    )
+
+
+def _more_work_alone(audits: Sequence[Audit], window_ns: float) -> str:
+    """Return that a round alone takes longer than one in a timed window, or nothing."""
+    plain_ns = min(_joined(audits).plain_ns)
+    if plain_ns <= ALONE * window_ns + ALONE_NS:
+        return ""
+    return (
+        f"a round of passes takes {window_ns:.4g} ns in timed windows and {plain_ns:.4g} ns alone; "
+        "the kernel must make all passes of a window, and do all of its work in each"
+    )

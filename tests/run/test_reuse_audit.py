@@ -114,7 +114,18 @@ KEEPING = {
     "bits of the key in the value": keeping().replace(
         "values[slot * n + i];", "as_type<float>(as_type<uint>(values[slot * n + i]));"
     ),
-    "in half of the passes": keeping(condition="(((state[n + i] += 1) >> 1) & 1) == 0 &&"),
+    "in six of eight passes": keeping(condition="(((state[n + i] += 1) >> 1) & 3) != 0 &&"),
+}
+# They answer something else, at once, for inputs that they do not know.
+GUESSING = {
+    "known inputs only": keeping(condition="(state[n + i] += 1) > 4 &&").replace(
+        "  y[i] = values[slot",
+        "  if (state[n + i] > 4) { y[i] = 0; return; }\n  y[i] = values[slot",
+    ),
+    "the last results": keeping(condition="(state[n + i] += 1) > 4 &&").replace(
+        "  y[i] = values[slot",
+        "  if (state[n + i] > 4) { y[i] = values[i]; return; }\n  y[i] = values[slot",
+    ),
 }
 HONEST = {
     "computes": HEAD + "y[i] = work(x[i]); }",
@@ -137,16 +148,47 @@ def audited(source: str, mode: Mode = Mode.WARM) -> ReuseAudit:
     return ReuseAudit(turns)
 
 
+def windows(turns: Turns) -> np.ndarray:
+    """Return times of one pass in ns, as timed windows have them."""
+    samples = turns.device.sample(
+        turns.dispatches,
+        candidate_repeats=len(turns.passes),
+        candidate_window=8,
+        warmup_ns=0,
+        max_pairs=8,
+        min_pairs=8,
+    )
+    return np.asarray(samples.candidate_ns)
+
+
 @pytest.mark.parametrize("name", KEEPING)
 def test_report_finds_kernels_that_keep_results(name: str) -> None:
-    report = audited(KEEPING[name]).report()
+    audit = audited(KEEPING[name])
+    report = audit.report(windows(audit.turns))
     assert [each.kind for each in report.findings] == [Kind.LESS_WORK]
     assert "on inputs that the kernel has run on before" in report.findings[0].message
 
 
+@pytest.mark.parametrize("name", GUESSING)
+def test_report_finds_kernels_that_compute_known_inputs_only(name: str) -> None:
+    audit = audited(GUESSING[name])
+    report = audit.report(windows(audit.turns))
+    assert [each.kind for each in report.findings] == [Kind.WRONG_RESULT]
+    assert "a pass on new inputs between timed windows" in report.findings[0].message
+
+
 @pytest.mark.parametrize("name", HONEST)
 def test_report_passes_honest_kernels(name: str) -> None:
-    assert audited(HONEST[name]).report().passed
+    audit = audited(HONEST[name])
+    report = audit.report(windows(audit.turns))
+    assert report.passed, report.findings
+
+
+def test_report_finds_windows_that_lack_passes() -> None:
+    audit = audited(HONEST["computes"])
+    report = audit.report(windows(audit.turns) / 8)
+    assert [each.kind for each in report.findings] == [Kind.LESS_WORK]
+    assert "in timed windows" in report.findings[0].message
 
 
 def test_run_leaves_the_known_inputs_and_their_results() -> None:
@@ -161,7 +203,8 @@ def test_run_leaves_the_known_inputs_and_their_results() -> None:
 
 def test_renewed_inputs_have_no_element_that_a_pass_had_there() -> None:
     audit = audited(HONEST["computes"])
-    arrays = [audit._renewed(*pair)["x"] for pair in audit._draws(8)]
+    one, other = audit._draws(2)
+    arrays = [audit._renewed(one.inputs, other.inputs)["x"] for _ in range(8)]
     arrays += [each.inputs["x"] for each in audit.turns.works]
     for place, one in enumerate(arrays):
         assert one.shape == (2048,)
@@ -181,9 +224,9 @@ def test_renewed_inputs_have_the_type_and_range_of_the_drawn_ones(kind: str) -> 
 
 def test_renewed_known_inputs_are_the_known_ones() -> None:
     audit = audited(HONEST["computes"])
-    (pair,) = audit._draws(1)
+    one, other = (each.inputs for each in audit._draws(2))
     known = audit.turns.bound.workload.inputs
-    assert np.array_equal(audit._renewed(*pair, known)["x"], known["x"])
+    assert np.array_equal(audit._renewed(one, other, known)["x"], known["x"])
 
 
 def test_renewed_inputs_whose_elements_belong_together_are_draws() -> None:
@@ -194,29 +237,32 @@ def test_renewed_inputs_whose_elements_belong_together_are_draws() -> None:
         [replace(each, workload=replace(each.workload, task=ordered)) for each in each_round]
         for each_round in audit.turns.rounds
     ]
-    draws = audit._draws(4)
-    renewed = {audit._renewed(*pair)["x"].tobytes() for pair in draws}
+    draws = [each.inputs for each in audit._draws(4)]
+    renewed = {audit._renewed(each, each)["x"].tobytes() for each in draws}
     assert len(renewed) == 4
-    assert renewed == {one["x"].tobytes() for one, _ in draws}
+    assert renewed == {each["x"].tobytes() for each in draws}
 
 
 @pytest.mark.parametrize(
     ("ratios", "found"),
     [
         ([1.0, 1.05], False),
-        ([2.0, 2.0], True),
-        ([1.0, 3.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0], False),
+        ([2.0] * 8, True),
+        # Something else ran during the first two audits.
+        ([3.0, 3.0, *[1.0] * 6], False),
+        ([3.0, 3.0, *[2.0] * 2, *[1.0] * 4], False),
     ],
 )
-def test_report_wants_several_audits(
+def test_report_confirms_a_suspicion(
     ratios: list[float], found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     audit = audited(HONEST["computes"])
 
-    def scripted(self: ReuseAudit) -> None:
-        ratio = ratios[min(len(self.audits), len(ratios) - 1)]
-        self.audits.append(Audit((100.0, 120.0), (100.0 * ratio, 500.0)))
+    def scripted(self: ReuseAudit, *, judge_all: bool = False) -> None:
+        assert judge_all is (len(self.audits) >= reuse_audit.LEAST_AUDITS)
+        ratio = ratios[len(self.audits)]
+        self.audits.append(Audit((100.0,), (100.0, 120.0), (100.0 * ratio, 130.0 * ratio)))
 
     monkeypatch.setattr(ReuseAudit, "run", scripted)
-    assert audit.report().passed is not found
-    assert len(audit.audits) == (reuse_audit.CONFIRMING_AUDITS if found else len(ratios[:2]))
+    assert audit.report(np.full(8, 50.0)).passed is not found
+    assert len(audit.audits) == len(ratios)
