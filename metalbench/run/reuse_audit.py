@@ -48,7 +48,7 @@ LEAST_AUDITS = 2
 REUSE = 1.2
 # A plain round may take longer than one in a window by this factor and time: a request has a cost,
 # which a window's rounds share, and finds fewer data in the caches.
-ALONE, ALONE_NS = 1.5, 150e3
+ALONE, ALONE_NS = 1.5, 80e3
 # A suspicion is confirmed by so many further audits together, and by this many of them alone.
 CONFIRMING_AUDITS = 6
 CONFIRMED = 3
