@@ -114,6 +114,16 @@ class PythonSource final : public cpu::ParsedSource {
     return built;
   }
 
+  [[nodiscard]] std::string build_for_unaligned(
+      const std::string& function, const FunctionConstants& constants) const override {
+    if (!gpu_) return build(function, constants).path;
+    const nb::gil_scoped_acquire gil;
+    const nb::object result = engine().attr("build_for_gpu")(
+        handle_, function, to_python(constants), nb::arg("fast_math") = options_.fast_math,
+        nb::arg("buffer_alignment") = 1);
+    return nb::cast<std::string>(result.attr("path"));
+  }
+
   void build_many(const std::vector<std::string>& functions) const override {
     if (gpu_ || options_.checked || options_.counted) return;
     const nb::gil_scoped_acquire gil;

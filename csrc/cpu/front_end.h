@@ -57,6 +57,13 @@ class ParsedSource {
   [[nodiscard]] virtual std::vector<std::string> functions() const = 0;
   [[nodiscard]] virtual Built build(const std::string& function,
                                     const FunctionConstants& constants) const = 0;
+  // Return the path of a kernel whose buffers may begin at any address that one of their elements
+  // may have. Of sources for GPUs; on the cpu device every kernel is one. Must not be called with
+  // locks held.
+  [[nodiscard]] virtual std::string build_for_unaligned(
+      const std::string& function, const FunctionConstants& constants) const {
+    return build(function, constants).path;
+  }
   // Build these at once, without constants, as far as that can be done.
   virtual void build_many(const std::vector<std::string>& /*functions*/) const {}
 };

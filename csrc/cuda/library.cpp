@@ -48,7 +48,11 @@ class CudaLibrary final : public Library {
     info.threadgroup_bytes = found.threadgroup_bytes;
     info.max_threads = found.max_threads;
     info.engine = std::move(built.engine);
-    return std::make_shared<CudaPipeline>(std::move(info), gpu_, cache_, ptx);
+    auto ptx_for_unaligned = [source = source_, function, constants] {
+      return text_of(source->build_for_unaligned(function, constants));
+    };
+    return std::make_shared<CudaPipeline>(std::move(info), gpu_, cache_, ptx,
+                                          std::move(ptx_for_unaligned));
   }
 
  private:
@@ -59,6 +63,18 @@ class CudaLibrary final : public Library {
 };
 
 }  // namespace
+
+const Modules& CudaPipeline::modules_for_unaligned() const {
+  {
+    const std::lock_guard lock(mutex_);
+    if (for_unaligned_ != nullptr) return *for_unaligned_;
+  }
+  // Without the lock: the compiler needs Python's, which may be held by a thread that waits for it.
+  auto made = std::make_unique<const Modules>(gpu_, cache_, ptx_for_unaligned_(), info_.name);
+  const std::lock_guard lock(mutex_);
+  if (for_unaligned_ == nullptr) for_unaligned_ = std::move(made);
+  return *for_unaligned_;
+}
 
 std::shared_ptr<Library> make_library(std::shared_ptr<const Gpu> gpu,
                                       std::shared_ptr<ArtifactCache> cache,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from metalbench._core import Error, MachineError
 from metalbench.msl.building import cache
-from metalbench.msl.building.options import GPU, BuildOptions
+from metalbench.msl.building.options import BUFFER_ALIGNMENT, GPU, BuildOptions
 from metalbench.msl.building.symbolize import frames, symbolize
 from metalbench.msl.building.toolchain import Toolchain, toolchain
 from metalbench.msl.building.tools import chosen
@@ -159,9 +159,14 @@ def build_for_gpu(
     constants: Mapping[str | int, Value] | None = None,
     *,
     fast_math: bool = True,
+    buffer_alignment: int = BUFFER_ALIGNMENT,
 ) -> Built:
-    """The same as PTX, for NVIDIA GPUs; there are no checked and no counted builds of it."""
-    return _build(program, function, constants, BuildOptions(GPU, fast_math=fast_math))
+    """Compile one kernel to PTX, for NVIDIA GPUs; there are no checked and no counted builds of it.
+
+    All of its buffers begin at multiples of `buffer_alignment` bytes. Raises CompileError.
+    """
+    options = BuildOptions(GPU, fast_math=fast_math, buffer_alignment=buffer_alignment)
+    return _build(program, function, constants, options)
 
 
 def _build(

@@ -64,7 +64,7 @@ def _compile(lowered: Lowered, translate: Translate, options: BuildOptions) -> c
     """What it was compiled to, and why not as vectors."""
     fast_math = options.fast_math
     if options.way == GPU:
-        return _compile_ptx(lowered, translate, fast_math=fast_math) | {"reason": ""}
+        return _compile_ptx(lowered, translate, options) | {"reason": ""}
     record, reason = None, _why_no_vectors(lowered, options)
     if options.counted:
         record = _compile_counted(lowered, translate, fast_math=fast_math)
@@ -105,9 +105,15 @@ def _compile_vectors(
     return {"path": str(path), "engine": "vectors", "widths": widths, "lane": str(lane)}, ""
 
 
-def _compile_ptx(lowered: Lowered, translate: Translate, *, fast_math: bool) -> cache.Record:
-    """A kernel for NVIDIA GPUs."""
-    path = ptx_of(lowered.code, translate, fast_math=fast_math, spaces=lowered.spaces)
+def _compile_ptx(lowered: Lowered, translate: Translate, options: BuildOptions) -> cache.Record:
+    """Compile a kernel for NVIDIA GPUs."""
+    path = ptx_of(
+        lowered.code,
+        translate,
+        fast_math=options.fast_math,
+        spaces=lowered.spaces,
+        buffer_alignment=options.buffer_alignment,
+    )
     return {"path": str(path), "engine": "cuda", "widths": (), "lane": ""}
 
 

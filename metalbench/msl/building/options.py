@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 GPU = "cuda"
+# Bytes. Buffers of GPUs begin at multiples of it, unless the host has sliced them elsewhere: what
+# the widest vector access needs.
+BUFFER_ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
@@ -13,7 +16,8 @@ class BuildOptions:
 
     `way` is "vectors" or "fibers", which are for kernels that synchronise, or `GPU`. Builds that
     are `checked` find mistakes, more of them for `tools`; those that are `counted` count what
-    threads do. Both watch every thread by itself, on fibers.
+    threads do. Both watch every thread by itself, on fibers. The buffers of a kernel for a GPU
+    begin at multiples of `buffer_alignment` bytes.
     """
 
     way: str
@@ -21,6 +25,7 @@ class BuildOptions:
     fast_math: bool = True
     tools: tuple[str, ...] = ()
     counted: bool = False
+    buffer_alignment: int = BUFFER_ALIGNMENT
 
     @property
     def watched(self) -> str:

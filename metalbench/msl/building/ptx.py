@@ -8,7 +8,12 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building import cache
+from metalbench.msl.building.alignment import (
+    with_natural_alignment,
+    with_proven_alignment,
+)
 from metalbench.msl.building.compiler import Translate, assembly_of, generate, optimised
+from metalbench.msl.building.options import BUFFER_ALIGNMENT
 from metalbench.msl.building.shared_addresses import initialised_with_shared, store_at_run_time
 from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.three_inputs import with_three_inputs
@@ -21,21 +26,37 @@ _ATTRIBUTES = re.compile(r"^attributes #\d+ = \{", re.M)
 _MISSING = re.compile(r"^\s*\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.M)
 
 
-def ptx_of(code: Code, translate: Translate, *, fast_math: bool, spaces: bool) -> Path:
-    """The PTX of lowered text, with the text beside it. Raises CompileError."""
+def ptx_of(
+    code: Code,
+    translate: Translate,
+    *,
+    fast_math: bool,
+    spaces: bool,
+    buffer_alignment: int = BUFFER_ALIGNMENT,
+) -> Path:
+    """Return the file with the PTX of lowered text, which lies beside it.
+
+    Its buffers must begin at multiples of `buffer_alignment` bytes. Raises CompileError.
+    """
     tools = replace(toolchain(), target=NVPTX)
     options = flags(checked=False, fast_math=fast_math, spaces=spaces, goal=NVPTX, passes=GPU_FLAGS)
-    target = cache.path_of(cache.digest("ptx", tools.key, repr(options), code.text), ".ptx")
+    target = cache.path_of(
+        cache.digest("ptx", tools.key, repr(options), str(buffer_alignment), code.text), ".ptx"
+    )
     as_it_is = [*options, "-Xclang", "-disable-llvm-passes"]
-    ir = store_at_run_time(generate(code, tools, as_it_is, translate))
-    if has_matrices(ir):
-        ir = with_tensor_cores(optimised(ir, tools, translate, options))
-        options = as_it_is
-    ptx = with_three_inputs(assembly_of(ir, tools, translate, options))
+    ir = with_natural_alignment(store_at_run_time(generate(code, tools, as_it_is, translate)))
+
+    def compiled(module: str) -> str:
+        made = optimised(module, tools, translate, options)
+        if has_matrices(module):
+            made = with_tensor_cores(made)
+        made = with_proven_alignment(made, buffer_alignment)
+        return with_three_inputs(assembly_of(made, tools, translate, as_it_is))
+
+    ptx = compiled(ir)
     if initialised_with_shared(ptx):
         # LLVM makes a table of what a `switch` chooses from.
-        ir = _ATTRIBUTES.sub(r'\g<0> "no-jump-tables"="true"', ir)
-        ptx = with_three_inputs(assembly_of(ir, tools, translate, options))
+        ptx = compiled(_ATTRIBUTES.sub(r'\g<0> "no-jump-tables"="true"', ir))
     _check_complete(ptx, translate)
     _check_initialisers(ptx)
     for path, text in ((target.with_suffix(".cpp"), code.text), (target, ptx)):
