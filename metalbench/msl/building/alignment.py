@@ -1,16 +1,18 @@
 """Alignment of memory accesses in a kernel's LLVM IR, as far as it is proven.
 
-Metal's GPUs access a vector at any address at which one of its elements may be. NVIDIA's fault where
-a wide access is not aligned as its width is. clang promises LLVM the alignment of the type that an
-access is written with, which a cast (`*(device float4*)(x + i)`) does not make true. So the promise
-is lowered to the alignment of an element. LLVM splits such an access, unless the address itself
-proves more: kernels are compiled for buffers that begin at a multiple of `BUFFER_ALIGNMENT` bytes,
-and a branch such as `if (cols % 4 == 0)` says something of the rows behind it.
+Apple's GPUs access a vector at any address at which one of its elements may be. NVIDIA's GPUs
+fault where a wide access is not aligned to its width. clang promises LLVM the alignment of the type
+that an access is written with, which a cast (`*(device float4*)(x + i)`) does not make true. So the
+promise is lowered to the alignment of an element, and LLVM splits the access. Where the address
+itself proves more, the access stays whole: buffers begin at multiples of `BUFFER_ALIGNMENT` bytes
+(options.py), and a branch such as `if (cols % 4 == 0)` proves the alignment of rows.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
+
 from metalbench.msl.building.proven_alignment import Module, ProvenAlignment, trailing_zeros
 
 # Bytes. Apple's GPUs access 8-byte elements at any multiple of 4 bytes.
@@ -30,12 +32,10 @@ _POINTED = re.compile(
     rf"(?P<pointer>{_NAME}|@(?:\"[^\"]*\"|[-\w.$]+)|[a-z]+ (?:\w+ )*\(.*\)), align )"
     r"(?P<align>\d+)(?P<rest>.*)$"
 )
-_COPY = re.compile(
-    r"^  (?:tail |notail )?call void @llvm\.mem(?:cpy|move|set)(?:\.inline)?\."
-)
+_COPY = re.compile(r"^  (?:tail |notail )?call void @llvm\.mem(?:cpy|move|set)(?:\.inline)?\.")
 _POINTER = re.compile(
     r"(?P<head>\bptr (?:addrspace\(\d+\) )?(?:\w+ )*align )(?P<align>\d+)"
-    rf"(?P<name>(?: \w+(?:\(\d+\))?)* (?P<pointer>{_NAME}|@[^\s,]+))"
+    rf"(?P<rest>(?: \w+(?:\(\d+\))?)* (?P<pointer>{_NAME}|@[^\s,]+))"
 )
 # Of references. That of arguments by value, which lie on the stack, stays.
 _REFERENCE = re.compile(r"\balign \d+ (?=dereferenceable)")
@@ -64,29 +64,40 @@ def with_proven_alignment(ir: str, buffer_alignment: int) -> str:
 
     def prove(found: re.Match[str]) -> str:
         lines = found[0].split("\n")
-        if not any(_POINTED.match(line) or _COPY.match(line) for line in lines):
+        uses = list(_uses(lines))
+        if not uses:
             return found[0]
         proven = ProvenAlignment(lines, module, trailing_zeros(buffer_alignment))
+        bytes_of = {
+            use: 1 << min(zeros, _MOST_ZEROS)
+            for use, zeros in zip(uses, proven.zeros(uses), strict=True)
+        }
 
-        def raised(pointer: str, align: str, index: int) -> int:
-            zeros = min(proven.zeros_at(pointer, index), _MOST_ZEROS)
-            return max(int(align), 1 << zeros)
+        def raise_alignment(index: int) -> str:
+            def raised(each: re.Match[str]) -> str:
+                align = max(int(each["align"]), bytes_of[each["pointer"], index])
+                return f"{each['head']}{align}{each['rest']}"
 
-        for index, line in enumerate(lines):
-            if access := _POINTED.match(line):
-                align = raised(access["pointer"], access["align"], index)
-                lines[index] = f"{access['head']}{align}{access['rest']}"
-            elif _COPY.match(line):
-                lines[index] = _POINTER.sub(
-                    lambda each, at=index: (  # type: ignore[misc]
-                        f"{each['head']}{raised(each['pointer'], each['align'], at)}"
-                        f"{each['name']}"
-                    ),
-                    line,
-                )
+            line = lines[index]
+            return (
+                _POINTED.sub(raised, line) if _POINTED.match(line) else _POINTER.sub(raised, line)
+            )
+
+        for index in {index for _, index in uses}:
+            lines[index] = raise_alignment(index)
         return "\n".join(lines)
 
     return _DEFINITION.sub(prove, ir)
+
+
+def _uses(lines: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Return the addresses that a function accesses, each with its line."""
+    for index, line in enumerate(lines):
+        if access := _POINTED.match(line):
+            yield access["pointer"], index
+        elif _COPY.match(line):
+            for pointer in _POINTER.finditer(line):
+                yield pointer["pointer"], index
 
 
 def _element_bytes(ir: str) -> dict[str, int]:
@@ -156,7 +167,7 @@ def _lowered_line(line: str, elements: dict[str, int], kinds: dict[str, int]) ->
             align = int(pointer["align"])
             # Of vectors of four.
             size = min(known) if known else max(align // 4, 1)
-            return f"{pointer['head']}{min(align, size, _MOST_PROMISED)}{pointer['name']}"
+            return f"{pointer['head']}{min(align, size, _MOST_PROMISED)}{pointer['rest']}"
 
         line = _POINTER.sub(lower, line)
     if "!align " in line:

@@ -1,24 +1,25 @@
 """What the code of a kernel proves of the alignment of its addresses.
 
-An analysis of known trailing zero bits, as LLVM's `computeKnownBits`, which sees neither through
-casts of address spaces nor what a branch on `cols % 4 == 0` says of the code behind it.
+An analysis of known trailing zero bits. LLVM's own (`computeKnownBits`) does not see through casts
+of address spaces, nor what a branch on `cols % 4 == 0` says of the code that it leads to.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from metalbench.msl.ir.text import split
 
-# Zero has this many trailing zeros.
+# More are not counted.
 MOST = 16
 # Deeper expressions prove nothing.
 _DEPTH = 100
 # The fixed point of a function's phis is reached in a few rounds, or given up.
 _ROUNDS = 40
+_MOST_PHIS = 20000
 
 NAME = r'%(?:"[^"]*"|[-\w.$]+)'
 _LABEL = re.compile(r'^(?:"(?P<quoted>[^"]*)"|(?P<plain>[-\w.$]+)):')
@@ -41,13 +42,17 @@ _BINARY = re.compile(
 )
 _CAST = re.compile(
     r"(?P<op>zext|sext|trunc|freeze|inttoptr|ptrtoint|addrspacecast|bitcast) "
-    rf"(?:(?:nneg|nuw|nsw) )*(?:i\d+|ptr(?: addrspace\(\d+\))?) (?P<of>{NAME}|@[^\s,]+|-?\d+)(?: to .*)?$"
+    r"(?:(?:nneg|nuw|nsw) )*(?:i\d+|ptr(?: addrspace\(\d+\))?) "
+    rf"(?P<of>{NAME}|@[^\s,]+|-?\d+)(?: to .*)?$"
 )
 _SELECT = re.compile(r"select (?:\w+ )*?i1 .*?, (?P<yes>.*)$")
 _EXTREME = re.compile(r"call (?:\w+ )*?i\d+ @llvm\.[us](?:min|max)\.i\d+\((?P<of>.*)\)")
 _ALLOCA = re.compile(r"alloca .*, align (\d+)")
 _GEP = re.compile(r"getelementptr (?:(?:inbounds|nuw|nusw) )*(?P<of>.*)$")
-_CONSTANT = re.compile(r"(?P<op>getelementptr|addrspacecast|inttoptr|ptrtoint) (?:(?:inbounds|nuw|nusw) )*\((?P<of>.*)\)$")
+_CONSTANT = re.compile(
+    r"(?P<op>getelementptr|addrspacecast|inttoptr|ptrtoint) "
+    r"(?:(?:inbounds|nuw|nusw) )*\((?P<of>.*)\)$"
+)
 _PHI = re.compile(r"phi (?:[a-z]+ )*?(?:i\d+|ptr(?: addrspace\(\d+\))?) (?P<of>\[.*)$")
 _INCOMING = re.compile(r'\[ (?P<value>.*?), %(?P<block>"[^"]*"|[-\w.$]+) \](?:, (?=\[)|$)')
 _GLOBAL = re.compile(r'^(@(?:"[^"]*"|[-\w.$]+)) = .*, align (\d+)', re.M)
@@ -120,7 +125,7 @@ class Module:
             self._layouts[kind] = self._made_layout(kind)
         return self._layouts[kind]
 
-    def _made_layout(self, kind: str) -> tuple[int, int] | None:
+    def _made_layout(self, kind: str) -> tuple[int, int] | None:  # noqa: PLR0911
         if kind in _BYTES or re.fullmatch(r"i\d+", kind):
             size = _BYTES.get(kind) or max(int(kind[1:]) // 8, 1)
             return size, size
@@ -136,7 +141,7 @@ class Module:
         if kind not in self._structs:
             return None
         packed, body = self._structs[kind]
-        end = most = 1 - 1
+        end = most = 0
         for member in split(body) if body.strip() else []:
             layout = self._layout(member)
             if layout is None:
@@ -175,11 +180,14 @@ class ProvenAlignment:
         self._numbers: dict[tuple[tuple[str, int], ...], int] = {}
         self._known: list[dict[str, int]] = []
         self._facts = {name: self._number(of) for name, of in self._flow(lines).items()}
-        self._settle()
+        # Numbers of facts: those that hold where a phi is, and along its edges.
+        self._before: dict[tuple[int, str], int] = {}
+        self._along: dict[tuple[int, str, str], int] = {}
+        self._phis_prove = True
 
-    def zeros_at(self, pointer: str, line: int) -> int:
-        """Return the trailing zeros of an address where a line of the function uses it."""
-        return self._zeros(pointer, self._facts[self._block_of[line].name], 0)
+    def zeros(self, uses: Sequence[tuple[str, int]]) -> list[int]:
+        """Return the trailing zeros of addresses, each where a line of the function uses it."""
+        return self._settle(uses)
 
     def _number(self, facts: Mapping[str, int]) -> int:
         """Return a number for a set of facts, the same one for equal sets."""
@@ -261,13 +269,13 @@ class ProvenAlignment:
         changed = True
         while changed:
             changed = False
-            for name in bit:
+            for name, own in bit.items():
                 if name == entry:
                     continue
                 mask = everything
                 for pred in preds.get(name, []):
                     mask &= found[pred]
-                mask |= bit[name]
+                mask |= own
                 changed |= mask != found[name]
                 found[name] = mask
         return found
@@ -299,7 +307,9 @@ class ProvenAlignment:
                 return {name: of or {} for name, of in known.items()}
         return {block.name: {} for block in self._blocks}
 
-    def _said(self, condition: str, holds: bool, depth: int = 0) -> dict[str, int]:  # noqa: FBT001
+    def _said(  # noqa: PLR0911
+        self, condition: str, holds: bool, depth: int = 0
+    ) -> dict[str, int]:
         """Return what a condition says of values, if it holds or if it does not."""
         made = self._made.get(condition)
         if made is None or depth > _DEPTH:
@@ -324,7 +334,7 @@ class ProvenAlignment:
             return {}
         return self._zero(compared[2])
 
-    def _said_by_phi(self, phi: str, holds: bool, depth: int) -> dict[str, int]:  # noqa: FBT001
+    def _said_by_phi(self, phi: str, holds: bool, depth: int) -> dict[str, int]:
         """Return what is known wherever a phi of conditions may have got its value."""
         opposite = "false" if holds else "true"
         to = self._defined_in[phi]
@@ -349,7 +359,7 @@ class ProvenAlignment:
         )
 
     def _zero(self, value: str) -> dict[str, int]:
-        """Return what is known where a value is zero, which is made of others by `and` or `urem`."""
+        """Return what is known where the result of an `and` or of a `urem` is zero."""
         said: dict[str, int] = {}
         binary = _BINARY.match(self._made.get(value, ""))
         if binary is None or not binary["second"].isdecimal():
@@ -385,28 +395,50 @@ class ProvenAlignment:
 
     # Trailing zeros of values.
 
-    def _settle(self) -> None:
-        """Find the greatest fixed point of all phis."""
+    def _settle(self, uses: Sequence[tuple[str, int]]) -> list[int]:
+        """Return the trailing zeros of uses at the greatest fixed point of all phis."""
+        self._settled: dict[tuple[str, int], int] = {}
         self._memo: dict[tuple[str, int], int] = {}
-        self._settled = dict.fromkeys(self._phis, MOST)
         for _ in range(_ROUNDS):
             self._memo.clear()
-            found = {name: self._incoming(name) for name in self._phis}
-            if found == self._settled:
-                return
-            self._settled = found
-        self._settled = dict.fromkeys(self._phis, 0)
+            before = dict(self._settled)
+            found = [self._zeros(pointer, self._facts_at(line), 0) for pointer, line in uses]
+            after = {key: self._incoming(*key) for key in list(self._settled)}
+            if len(self._settled) > _MOST_PHIS:
+                break
+            if self._settled == before == after:
+                return found
+            self._settled.update(after)
         self._memo.clear()
+        self._phis_prove = False
+        return [self._zeros(pointer, self._facts_at(line), 0) for pointer, line in uses]
 
-    def _incoming(self, phi: str) -> int:
+    def _facts_at(self, line: int) -> int:
+        return self._facts[self._block_of[line].name]
+
+    def _of_phi(self, phi: str, facts: int) -> int:
+        """Return the trailing zeros of a phi, as far as is known in this round."""
+        if not self._phis_prove:
+            return 0
+        to = self._defined_in[phi]
+        place = (facts, to)
+        if place not in self._before:
+            # What is known of a value that is computed before the phi held there as well.
+            known = self._known[facts].items()
+            self._before[place] = self._number(
+                {value: zeros for value, zeros in known if self._dominates(value, to)}
+            )
+        return self._settled.setdefault((phi, self._before[place]), MOST)
+
+    def _incoming(self, phi: str, facts: int) -> int:
         to = self._defined_in[phi]
         found = MOST
         for value, block in self._phis[phi]:
-            facts = self._facts[block]
-            edge = self._edges.get((block, to))
-            if edge:
-                facts = self._number(_both(self._known[facts], edge))
-            found = min(found, self._zeros(value, facts, 0))
+            edge = (facts, block, to)
+            if edge not in self._along:
+                there = _both(self._known[facts], self._known[self._facts[block]])
+                self._along[edge] = self._number(_both(there, self._edges.get((block, to), {})))
+            found = min(found, self._zeros(value, self._along[edge], 0))
         return found
 
     def _zeros(self, value: str, facts: int, depth: int) -> int:
@@ -437,7 +469,7 @@ class ProvenAlignment:
 
     def _computed(self, value: str, facts: int, depth: int) -> int:  # noqa: PLR0911
         if value in self._phis:
-            return self._settled[value]
+            return self._of_phi(value, facts)
         made = self._made.get(value)
         if made is None:
             return 0
@@ -462,7 +494,7 @@ class ProvenAlignment:
         """Return what the host promises of a member of mb::gpu::Launch."""
         gep = _GEP.match(self._made.get(pointer, ""))
         place = split(gep["of"]) if gep else []
-        if len(place) != 3 or place[0] != "i8" or not self._launch:  # noqa: PLR2004
+        if len(place) != 3 or place[0] != "i8" or not self._launch:
             return 0
         if place[1].rpartition(" ")[2] != self._launch:
             return 0
@@ -483,8 +515,7 @@ class ProvenAlignment:
         if op in ("shl", "lshr", "ashr"):
             if not second.isdecimal():
                 return one if op == "shl" else 0
-            moved = one + int(second) if op == "shl" else one - int(second)
-            return MOST if one == MOST else max(moved, 0)
+            return max(one + int(second) if op == "shl" else one - int(second), 0)
         other = self._zeros(second, facts, depth)
         if op == "mul":
             return one + other
