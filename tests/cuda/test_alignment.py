@@ -291,6 +291,27 @@ def test_proven_alignment_counts_bits_that_a_shift_drops():
     assert with_proven_alignment(ir, 16) == ir
 
 
+def test_proven_alignment_is_fast_for_conditions_of_a_loop():
+    # Each of these depends on all others: without a memory of what they say, 2^60 steps.
+    count = 60
+    names = [f"%c{number}" for number in range(count)]
+    phis = "".join(
+        f"  {name} = phi i1 [ false, %start ], [ %d{name[2:]}, %loop ]\n" for name in names
+    )
+    made = "".join(
+        f"  %d{number} = and i1 %c{(number + 1) % count}, %c{(number + 7) % count}\n"
+        for number in range(count)
+    )
+    ir = (
+        "@s = addrspace(3) global [64 x float] undef, align 16\n"
+        f"define void @f(i64 %n) {{\nstart:\n  br label %loop\nloop:\n{phis}{made}"
+        "  br i1 %d0, label %loop, label %end\nend:\n"
+        "  %p = getelementptr inbounds float, ptr addrspace(3) @s, i64 %n\n"
+        "  %v = load float, ptr addrspace(3) %p, align 4\n  ret void\n}"
+    )
+    assert with_proven_alignment(ir, 16) == ir
+
+
 def test_proven_alignment_forgets_values_that_a_loop_computes_anew():
     ir = (
         "@s = addrspace(3) global [64 x float] undef, align 16\n"

@@ -75,6 +75,7 @@ def replace_in(engine: ModuleType) -> None:
 
 def build_kernel(ptx: Path) -> None:
     """What the double runs in place of a kernel's PTX, which the lowered text lies beside."""
+    from metalbench.msl.building.alignment import with_natural_alignment
     from metalbench.msl.building.targets import ELF
     from metalbench.msl.building.toolchain import COMMON_FLAGS, toolchain
 
@@ -83,12 +84,23 @@ def build_kernel(ptx: Path) -> None:
         return
     lowered = ptx.with_suffix(".cpp").read_text() + (HERE / "entry.h").read_text()
     tools = toolchain()
-    command = [*tools.clang, "-x", "c++", *COMMON_FLAGS, *ELF.compiler, "-DMB_GPU=1", "-O1"]
-    command += [f"-I{tools.headers}", "-include", str(HERE / "shim.h"), "-c", "-"]
+    clang = [*tools.clang, "-x"]
+    options = [*COMMON_FLAGS, *ELF.compiler, "-DMB_GPU=1", "-O1"]
+    front = [*clang, "c++", *options, f"-I{tools.headers}", "-include", str(HERE / "shim.h")]
+    front += ["-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-", "-"]
+    # The entry of a kernel has a calling convention that does not permit calls.
+    ir = _answer(front, lowered).replace(" spir_kernel ", " ")
+    # x86-64 faults on vectors that are not aligned, too.
+    ir = with_natural_alignment(ir)
     made = target.with_suffix(f".{os.getpid()}.o")
-    subprocess.run([*command, "-o", str(made)], input=lowered, text=True, check=True)
+    _answer([*clang, "ir", *options, "-c", "-o", str(made), "-"], ir)
     _make([compiler(), "-shared", str(made)], target)
     made.unlink()
+
+
+def _answer(command: list[str], text: str) -> str:
+    """Return what a program prints that reads a text."""
+    return subprocess.run(command, input=text, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def digest(text: str) -> str:

@@ -247,6 +247,7 @@ class ProvenAlignment:
         # What a phi of conditions says depends on what is known where they come from.
         for _ in range(2):
             self._reached = known
+            self._said_by: dict[tuple[str, bool], dict[str, int]] = {}
             said = {edge: self._said(*condition) for edge, condition in branches.items()}
             self._edges = {edge: facts for edge, facts in said.items() if facts}
             own: dict[str, dict[str, int]] = defaultdict(dict)
@@ -307,10 +308,16 @@ class ProvenAlignment:
                 return {name: of or {} for name, of in known.items()}
         return {block.name: {} for block in self._blocks}
 
-    def _said(  # noqa: PLR0911
-        self, condition: str, holds: bool, depth: int = 0
-    ) -> dict[str, int]:
+    def _said(self, condition: str, holds: bool, depth: int = 0) -> dict[str, int]:
         """Return what a condition says of values, if it holds or if it does not."""
+        key = condition, holds
+        if key not in self._said_by:
+            # A condition that depends on itself, around a loop, says nothing there.
+            self._said_by[key] = {}
+            self._said_by[key] = self._consequences(condition, holds, depth)
+        return self._said_by[key]
+
+    def _consequences(self, condition: str, holds: bool, depth: int) -> dict[str, int]:  # noqa: PLR0911
         made = self._made.get(condition)
         if made is None or depth > _DEPTH:
             return {}
