@@ -163,15 +163,14 @@ Launch make_launch(const std::shared_ptr<const Gpu>& gpu, const Dispatch& dispat
     launch.parameter.threadgroup_offset[memory.index] = launch.shared_bytes;
     launch.shared_bytes += memory.bytes;
   }
-  const bool is_aligned =
-      std::ranges::all_of(dispatch.bindings, [&](const Binding& binding) {
-        const bool is_buffer = std::holds_alternative<Buffer>(binding.value) ||
-                               std::holds_alternative<Bytes>(binding.value);
-        return !is_buffer || launch.parameter.buffers[binding.index] % buffer_alignment == 0;
-      });
-  const Modules& modules = instead != nullptr  ? *instead
-                           : is_aligned        ? pipeline->modules()
-                                               : pipeline->modules_for_unaligned();
+  const bool is_aligned = std::ranges::all_of(dispatch.bindings, [&](const Binding& binding) {
+    const bool is_buffer = std::holds_alternative<Buffer>(binding.value) ||
+                           std::holds_alternative<Bytes>(binding.value);
+    return !is_buffer || launch.parameter.buffers[binding.index] % buffer_alignment == 0;
+  });
+  const Modules& modules = instead != nullptr ? *instead
+                           : is_aligned       ? pipeline->modules()
+                                              : pipeline->modules_for_unaligned();
   launch.module = modules.of_threads(static_cast<std::uint32_t>(dispatch.threads.count()));
   return launch;
 }

@@ -137,7 +137,11 @@ class Module:
             if layout is None:
                 return None
             size = int(count) * layout[0]
-            return size, layout[1] if kind[0] == "[" else size
+            if kind[0] == "[":
+                return size, layout[1]
+            # A vector of three takes the room of four.
+            whole = 1 << (size - 1).bit_length()
+            return whole, whole
         if kind not in self._structs:
             return None
         packed, body = self._structs[kind]
