@@ -121,7 +121,11 @@ def _element_bytes(ir: str) -> dict[str, int]:
 
 
 def _scalar_bytes(kind: str) -> int:
-    return _BYTES[kind] if kind in _BYTES else max(int(kind[1:]) // 8, 1)
+    if kind in _BYTES:
+        return _BYTES[kind]
+    size = max(int(kind[1:]) // 8, 1)
+    # clang passes a vector of three bytes as i24.
+    return size & -size
 
 
 def _least(kind: str, elements: dict[str, int]) -> int:

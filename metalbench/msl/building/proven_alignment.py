@@ -127,7 +127,7 @@ class Module:
 
     def _made_layout(self, kind: str) -> tuple[int, int] | None:  # noqa: PLR0911
         if kind in _BYTES or re.fullmatch(r"i\d+", kind):
-            size = _BYTES.get(kind) or max(int(kind[1:]) // 8, 1)
+            size = _BYTES.get(kind) or 1 << (-(-int(kind[1:]) // 8) - 1).bit_length()
             return size, size
         if kind.startswith("ptr"):
             return 8, 8
