@@ -77,7 +77,7 @@ def test_a_link_within_the_folder_is_a_sample(tmp_path: Path, place: Path) -> No
     link.symlink_to(tmp_path / "run")
     (found,) = samples_in(link)
     assert not found.leads_out
-    assert found.data() == b"kernel"
+    assert found.read() == b"kernel"
 
 
 def test_provenance_that_leads_out_is_not_read(tmp_path: Path, place: Path, secret: Path) -> None:
