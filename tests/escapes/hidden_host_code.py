@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from escapes.host_code import kernel
 
 from metalbench.msl.building.toolchain import toolchain
@@ -275,6 +277,105 @@ STATICS: dict[str, tuple[str, str]] = {
     ),
 }
 
+_NAMESPACE = "namespace mb, which is the engine's own"
+NAMESPACES: dict[str, tuple[str, str]] = {
+    name: (kernel("x[i] = 1;", before), _NAMESPACE)
+    for name, before in {
+        "an alias": "namespace q = mb;",
+        "an alias from program scope": "namespace q = ::mb;",
+        "an alias over two lines": "namespace q =\n::\nmb;",
+        "an alias by a macro": "#define N mb\nnamespace q = ::N;",
+        "an alias by a pasted name": "#define P(a, b) a##b\nnamespace q = ::P(m, b);",
+        "an alias by a name over two lines": "namespace q = ::m\\\nb;",
+        "an alias in a namespace": "namespace n { namespace q = ::mb; }",
+        "an alias behind a pragma": 'namespace q = ::\n_Pragma("unroll") mb;',
+        "a directive": "using namespace mb;",
+        "a directive from program scope": "using namespace ::mb;",
+        "a directive behind an attribute": "[[deprecated]] using namespace ::mb;",
+        "a directive behind another attribute": "__attribute__((unused)) using namespace ::mb;",
+        "a directive in a namespace": "namespace n { using namespace ::mb; }",
+        "a directive in a function": "void f() { using namespace ::mb; }",
+        "a declaration": "using mb::Group;",
+        "a declaration from program scope": "using ::mb::Group;",
+        "a definition": "namespace mb { }",
+        "a definition behind an attribute": "namespace [[deprecated]] mb { }",
+        "a definition behind GNU's attribute": "namespace __attribute__((deprecated)) mb { }",
+        "a definition behind an attribute of brackets": 'namespace [[deprecated("{;}")]] mb { }',
+        "a definition behind an attribute of any tokens": "namespace [[q::a({;}; {})]] mb { }",
+        "an inline definition": "inline namespace mb { }",
+        "a nested definition": "namespace mb::q { }",
+        "a definition inside another": "namespace q { namespace mb { } }",
+        "a use": "constant int q = sizeof(mb::Group);",
+        "a use behind `::`": "constant int q = sizeof(::mb::Group);",
+        "a use with blanks": "constant int q = sizeof(:: mb\n:: Group);",
+        "a base class": "struct S : ::mb::Group { };",
+        "a template's argument": "template <class T> struct S { };\nS<::mb::Group> s();",
+        "a friend": "struct S { friend struct ::mb::Group; };",
+    }.items()
+}
+LINKAGES: dict[str, tuple[str, str]] = {
+    name: (kernel("x[i] = 1;", before), "`extern .*a kernel may have what Metal has")
+    for name, before in {
+        "a raw string": 'extern R"(C)" long write(int, const void*, unsigned long);',
+        "a raw string's block": 'extern R"(C)" { long write(int, const void*, unsigned long); }',
+        "a raw string of C++": 'extern R"(C++)" long write(int, const void*, unsigned long);',
+        "UTF-8": 'extern u8"C" long getpid();',
+        "a raw string of UTF-8": 'extern u8R"(C)" long getpid();',
+        "wide characters": 'extern L"C" long getpid();',
+        "16 bits": 'extern u"C" long getpid();',
+        "32 bits": 'extern U"C" long getpid();',
+        "two literals": 'extern "" "C" long getpid();',
+        "a literal and a raw one": 'extern "" R"(C)" long getpid();',
+        "a literal of a macro": '#define S "C"\nextern S long getpid();',
+        "a raw literal of a macro": '#define S R"(C)"\nextern S long getpid();',
+        "a literal of an operator": "#define S(a) #a\nextern S(C) long getpid();",
+        "an escape": 'extern "\\x43" long getpid();',
+        "a word over two lines": 'ext\\\nern R"(C)" long getpid();',
+        "a kernel by a raw string": 'extern R"(C)" kernel void q(device float* x) { }',
+        "a definition": 'extern R"(C)" void* memset(void* a, int, unsigned long) { return a; }',
+    }.items()
+}
+LINKAGES["a raw string with a delimiter"] = (
+    kernel("x[i] = 1;", 'extern R"q(C)q" long getpid();'),
+    "stray",
+)
+# What the linkage of kernels lets in, and no spelling shows.
+_HOST = "nothing defines it|function that is not Metal's|function of the host|use of undeclared"
+IMPORTS: dict[str, tuple[str, str]] = {
+    "a function that is called a kernel": (
+        kernel(
+            "x[i] = write(2, x, 6);", 'extern "C" [[kernel]] long write(int, device void*, uint);'
+        ),
+        _HOST,
+    ),
+    "a function that is called a kernel behind its name": (
+        kernel(
+            "x[i] = write(2, x, 6);", 'extern "C" long write [[kernel]] (int, device void*, uint);'
+        ),
+        _HOST,
+    ),
+    "a function behind a kernel": (
+        kernel("x[i] = getpid();", 'extern "C" int a [[kernel]], getpid();'),
+        _HOST,
+    ),
+    "a variable by a function's name": (
+        kernel("x[i] = write[i];", "extern const constant char write[];"),
+        "function of the host",
+    ),
+    "a function of the address sanitizer's": (
+        kernel("__asan_memcpy(x, x, 4);"),
+        "a name of the compiler's own",
+    ),
+    "whether there is a sanitizer": (
+        kernel(
+            "x[i] = f((thread float*)0);",
+            "template <class T> auto f(T p) -> decltype(__ubsan_handle_add_overflow(p, 1, 1), 1);\n"
+            "int f(...) { return 2; }",
+        ),
+        "a name of the compiler's own",
+    ),
+}
+
 _WORDS = {
     "a swap of GNU's": "__sync_lock_test_and_set(x + i, 1);",
     "a sum of GNU's": "x[i] = __sync_fetch_and_add((device uint*)x, 1u);",
@@ -342,6 +443,39 @@ LINES: dict[str, tuple[str, str]] = {
     "a path with doubled slashes": (
         _line(f'#line 1 "/{_HEADERS}//mb/vec.h"'),
         f"{_POINTER}|{_NAMED}",
+    ),
+    "a file whose name begins as the headers' folder": (
+        _line(f'#line 1 "{_HEADERS}/mbx.h"'),
+        _NAMED,
+    ),
+    "the headers' folder": (_line(f'#line 1 "{_HEADERS}/mb"'), _NAMED),
+    "the headers' folder and a slash": (_line(f'#line 1 "{_HEADERS}/mb/"'), _NAMED),
+    "a folder that begins as the headers'": (_line(f'#line 1 "{_HEADERS}/elf_q/q.h"'), _NAMED),
+    "a path by way of another folder": (_line(f'#line 1 "{_HEADERS}/q/../mb/vec.h"'), _NAMED),
+    "a path with single dots": (_line(f'#line 1 "{_HEADERS}/./mb/vec.h"'), _NAMED),
+    "a path with slashes within": (_line(f'#line 1 "{_HEADERS}//mb/vec.h"'), _NAMED),
+    "a path in capital letters": (_line(f'#line 1 "{_HEADERS.upper()}/MB/vec.h"'), _NAMED),
+    "a path from here": (
+        _line(f'#line 1 "{os.path.relpath(_HEADERS)}/mb/vec.h"'),
+        _NAMED,
+    ),
+    "a path with escapes": (
+        _line(f'#line 1 "{_HEADERS}/\\155b/vec.h"'),
+        _NAMED,
+    ),
+    "within a function, by a name that begins as the headers' folder": (
+        kernel(
+            f'#line 1 "{_HEADERS}/mbx.h"\ntypedef ulong (*p)(ulong); x[i] = ((p)(ulong)x[0])(7);'
+        ),
+        _NAMED,
+    ),
+    "a line break in a name": (_line('#line 1 "q\\n::error file=a::b"'), "control characters"),
+    "a line break in octal": (_line('#line 1 "q\\012q.metal"'), "control characters"),
+    "an escape sequence in a name": (_line('#line 1 "q\\033[31m"'), "control characters"),
+    "a name from right to left": (_line('#line 1 "q\\u202e.metal"'), "control characters"),
+    "a line break in front of an error": (
+        _line('#line 1 "q\\nq:1:1: error: forged"\n#error stop'),
+        "control characters",
     ),
     "a new file in the headers": (_line(f'#line 1 "{_HEADERS}/mb/new.h"'), _NAMED),
     "the empty headers": (_line(f'#line 1 "{_HEADERS}/empty/metal_stdlib"'), _POINTER),

@@ -39,6 +39,22 @@ TAKEN: dict[str, str] = {
     "variables with near names": kernel(
         "int mb = 1, mb_size = 1, news = 0, asm_ = 0; x[i] = mb + mb_size + news + asm_;"
     ),
+    "members and parameters called mb": kernel(
+        "S s; x[i] = twice(s.mb) + S::mb2 - 1;\ngoto mb;\nmb: return;",
+        "namespace n { struct mb { float a; }; }\nnamespace q = n;\n"
+        "struct S { float mb = 1; static constexpr constant int mb2 = 1; };\n"
+        "float twice(float mb) { return mb ? mb + mb : mb; }",
+    ),
+    "texts with names of the host's functions": kernel(
+        "x[i] = s[1] == 'w' ? 2 : 0;", 'constant char s[] = "@write @\\01_write @snprintf";'
+    ),
+    "functions by the names of the host's": kernel(
+        "x[i] = write(1) + memset(1);",
+        "float write(float a) { return a; }\nfloat memset(float a) { return a; }",
+    ),
+    "a kernel with C linkage behind an attribute": (
+        f'extern "C" [[kernel]] {KERNEL.removeprefix("kernel ")} {{ x[i] = 2; }}'
+    ),
     "asking for headers": kernel(
         "x[i] = 2;",
         "#if __has_include(<metal_stdlib>) && !__has_include(<metal_none>)\n"

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from escapes.hidden_host_code import ASSEMBLY, BUILTINS, LINES, STATICS, TAKEN
+from escapes.hidden_host_code import (
+    ASSEMBLY,
+    BUILTINS,
+    IMPORTS,
+    LINES,
+    LINKAGES,
+    NAMESPACES,
+    STATICS,
+    TAKEN,
+)
 
 from metalbench import _core
 
@@ -15,6 +24,9 @@ REFUSED = {
         ("statics", STATICS),
         ("builtins", BUILTINS),
         ("lines", LINES),
+        ("namespaces", NAMESPACES),
+        ("linkages", LINKAGES),
+        ("imports", IMPORTS),
     )
     for name, case in cases.items()
 }
@@ -32,6 +44,7 @@ def test_every_spelling_is_refused(device: _core.Device, name: str, checked: boo
     with pytest.raises(_core.CompileError, match=said) as caught:
         device.compile(source, filename="k.metal", checked=checked).pipeline("k")
     assert "defect of metalbench" not in str(caught.value)
+    assert "\n::" not in str(caught.value)
 
 
 @pytest.mark.parametrize("checked", [False, True], ids=["plain", "checked"])

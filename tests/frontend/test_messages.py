@@ -73,13 +73,23 @@ def test_an_error_inside_the_library_is_shown_where_it_was_called():
     assert lines[3].startswith("my.metal:3:41: note: in instantiation of")
 
 
-def test_a_crash_of_clang_says_how_to_report_it(tmp_path, monkeypatch):
+def test_a_crash_of_clang_is_an_error_of_the_source(tmp_path, monkeypatch):
     script = tmp_path / "clang"
     script.write_text("#!/bin/sh\necho PLEASE submit a bug report >&2\nexit 1\n")
     script.chmod(0o755)
     tools = Toolchain((str(script),), (), toolchain().headers)
-    with pytest.raises(CompileError, match=r"no fault of the kernel.*please report it"):
+    with pytest.raises(CompileError, match=r"crashed on this source.*exit status 1") as caught:
         compiler.check_syntax("", tools, str)
+    assert "report" not in str(caught.value)
+
+
+@pytest.mark.parametrize("statement", [f"x[i] = {'!' * 300_000}1;", f"x[i] = {'-(' * 200_000}"])
+def test_a_source_that_clang_cannot_bear_is_refused_as_a_source(statement):
+    text = f"kernel void f(device float* x, uint i [[thread_position_in_grid]]) {{ {statement} }}"
+    with pytest.raises(CompileError, match=r"crashed on this source|nesting level") as caught:
+        engine.build(engine.parse(text, "my.metal"), "f")
+    assert "report" not in str(caught.value)
+    assert len(str(caught.value)) < 4000
 
 
 def test_a_failure_of_the_front_end_names_the_file(monkeypatch):

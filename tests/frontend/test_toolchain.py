@@ -98,5 +98,5 @@ def test_a_compiler_that_crashes_is_told_from_a_wrong_kernel(tmp_path, monkeypat
     script.write_text(f'#!/bin/sh\ncase "$1" in -E) {forward};; esac\nkill -SEGV $$\n')
     script.chmod(0o755)
     monkeypatch.setenv("METALBENCH_CLANG", str(script))
-    with pytest.raises(CompileError, match="clang itself crashed on this kernel"):
+    with pytest.raises(CompileError, match=r"crashed on this source.*SIGSEGV"):
         engine.build(engine.parse("kernel void f(device int* a) { *a = 1; }"), "f")

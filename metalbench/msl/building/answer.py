@@ -23,6 +23,9 @@ TIME_LIMIT_S = 300
 PROCESSOR_S = 120
 OUTPUT_BYTES = 1 << 26
 MEMORY_BYTES = 1 << 33
+# What is shown of what a compiler said before it crashed.
+_SHOWN_LINES = 10
+_SHOWN_OF_A_LINE = 200
 # What clang and its linker say when memory or address space does not suffice.
 WITHOUT_MEMORY = ("out of memory", "OutOfMemory", "bad_alloc", "Cannot allocate memory")
 
@@ -153,6 +156,22 @@ def crashed(answer: subprocess.CompletedProcess[str]) -> bool:
     """Whether clang itself failed, whatever it was given."""
     ended = answer.returncode < 0 or answer.returncode >= 128
     return ended or "PLEASE submit a bug report" in answer.stderr
+
+
+def crash_message(answer: subprocess.CompletedProcess[str]) -> str:
+    """Return the message about a compiler that crashed on a source."""
+    number = -answer.returncode if answer.returncode < 0 else answer.returncode - 128
+    ended = f"exit status {answer.returncode}"
+    if number in set(signal.Signals):
+        ended = f"it ended by the signal {signal.Signals(number).name}"
+    # Behind this line stand a stack trace and the files of a report to the makers of clang.
+    said, _, _ = answer.stderr.partition("PLEASE submit a bug report")
+    lines = [line[:_SHOWN_OF_A_LINE] for line in said.strip().split("\n")[-_SHOWN_LINES:]]
+    return (
+        f"error: the compiler (clang) crashed on this source: {ended}; simplify the "
+        "kernel: it may nest expressions, blocks or templates too deeply"
+        + "".join(f"\n{line}" for line in lines if line)
+    )
 
 
 def _blame_the_machine(program: str, answer: subprocess.CompletedProcess[str]) -> None:

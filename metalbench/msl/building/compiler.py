@@ -10,7 +10,7 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building import in_order
-from metalbench.msl.building.answer import answer_of, crashed
+from metalbench.msl.building.answer import answer_of, crash_message, crashed
 from metalbench.msl.building.effort import REDUCED, REDUCED_FOR_GPU, within_effort
 from metalbench.msl.building.following import (
     as_checked,
@@ -25,7 +25,6 @@ from metalbench.msl.building.frames import Frames
 from metalbench.msl.building.host_calls import threadgroup_variables
 from metalbench.msl.building.imports import check_imports
 from metalbench.msl.building.llvm_ir import rewrite
-from metalbench.msl.building.messages import REPORT
 from metalbench.msl.building.precompiled import Precompiled, precompiled
 from metalbench.msl.building.selects import with_selects
 from metalbench.msl.building.targets import NVPTX
@@ -227,13 +226,10 @@ def _judged(
     """An answer, if the program succeeded. Raises CompileError."""
     if answer.returncode == 0:
         return answer
+    if crashed(answer):
+        raise CompileError(crash_message(answer))
     message = (
         answer.stderr.strip()
         or f"{answer.args[0]} ended with {answer.returncode} without a message"
     )
-    if crashed(answer):
-        raise CompileError(
-            f"clang itself crashed on this kernel (exit status {answer.returncode}), which is no "
-            f"fault of the kernel's; {REPORT}:\n{message}"
-        )
     raise CompileError(translate(message))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import cached_property
@@ -21,6 +23,11 @@ _DEBUG_LOCATION = re.compile(
     r"!\d+ = (?:distinct )?!DILocation\(line: (?P<line>\d+), column: (?P<column>\d+), "
     r"scope: (?P<scope>!\d+)"
 )
+# Of a line of source, in a message.
+_SHOWN_OF_A_LINE = 300
+# Steps that finding the origins of one line's tokens may take, and of all lines of a source.
+STEPS_OF_A_LINE = 5_000_000
+STEPS_OF_A_SOURCE = 50_000_000
 _LINE_DIRECTIVE = re.compile(r'\s*#\s*(?:line\s+)?(\d+)(?:\s+"([^"]*)")?[\d\s]*')
 
 
@@ -37,6 +44,8 @@ class Diagnostics:
         self.source = source
         self.code = code
         self._origins: dict[tuple[str, int], list[_Token | None]] = {}
+        self._files: dict[str, list[str]] = {}
+        self.steps = 0
 
     def translate(self, text: str) -> str:
         """The messages with the user's columns and lines of text where these can be told."""
@@ -80,7 +89,8 @@ class Diagnostics:
         place = self._place(at)
         column = place.column if place else at.column
         first = f"{at.file}:{at.line}:{column}: {message.kind}: {text}"
-        return [first, *(self._snippet(at, place) if place else message.lines)]
+        shown = [line[:_SHOWN_OF_A_LINE] for line in message.lines]
+        return [first, *(self._snippet(at, place) if place else shown)]
 
     def _place(self, at: Location) -> _Token | None:
         """The token in the user's line that clang means, None where a macro hides it."""
@@ -93,10 +103,28 @@ class Diagnostics:
         where = tokens.where(index)
         if (where.file, where.line) != (at.file, at.line):
             return None
-        first = index
-        while first > 0 and tokens.where(first - 1)[:2] == where[:2]:
-            first -= 1
-        return self._written_token(at, first, index)
+        begins, firsts = self._first_tokens
+        return self._written_token(at, firsts[bisect_right(begins, index) - 1], index)
+
+    @cached_property
+    def _first_tokens(self) -> tuple[list[int], list[int]]:
+        """Return the first token of every expanded line, and of the user's line that it is of.
+
+        Several expanded lines may be of one line of the user's.
+        """
+        tokens = self.source.tokens
+        begins: list[int] = []
+        firsts: list[int] = []
+        index, previous = 0, None
+        while index < len(tokens):
+            place = tokens.where(index)[:2]
+            begins.append(index)
+            firsts.append(firsts[-1] if place == previous else index)
+            previous = place
+            end = tokens.source.find("\n", tokens.start[index])
+            behind = bisect_right(tokens.start, end) if end >= 0 else len(tokens)
+            index = max(behind, index + 1)
+        return begins, firsts
 
     def _written_token(self, at: Location, first: int, index: int) -> _Token | None:
         """The token of the user's line that token `index` comes from; its line's is `first`.
@@ -109,14 +137,19 @@ class Diagnostics:
         return origins[index - first] if index - first < len(origins) else None
 
     def _origins_of(self, at: Location, first: int) -> list[_Token | None]:
-        tokens = self.source.tokens
-        last, place = first, tokens.where(first)[:2]
-        while last < len(tokens) and tokens.where(last)[:2] == place:
-            last += 1
-        own, expanded = _tokens(self._text(at)), tokens.text[first:last]
+        begins, firsts = self._first_tokens
+        behind = bisect_right(firsts, first)
+        last = begins[behind] if behind < len(begins) else len(self.source.tokens)
+        own, expanded = _tokens(self._text(at)), self.source.tokens.text[first:last]
+        words = [each.text for each in own]
+        if words == expanded:
+            return list(own)
+        steps = _steps(words, expanded)
+        if steps > min(STEPS_OF_A_LINE, STEPS_OF_A_SOURCE - self.steps):
+            return _alike_ends(own, expanded)
+        self.steps += steps
         found: list[_Token | None] = []
-        matching = SequenceMatcher(None, [each.text for each in own], expanded, autojunk=False)
-        opcodes = matching.get_opcodes()
+        opcodes = SequenceMatcher(None, words, expanded, autojunk=False).get_opcodes()
         gone = {at for tag, begin, end, *_ in opcodes if tag != "equal" for at in range(begin, end)}
         macro_of = _macros(own, gone)
         for tag, begin, end, start, stop in opcodes:
@@ -132,9 +165,12 @@ class Diagnostics:
         return self._written.get(at.file, {}).get(at.line) or self._included(at)
 
     def _included(self, at: Location) -> str:
-        path = Path(self.source.filename).resolve().parent / at.file
-        is_read = path in readable_by(self.source) and path.is_file()
-        lines = path.read_text(errors="replace").split("\n") if is_read else []
+        if at.file not in self._files:
+            path = Path(self.source.filename).resolve().parent / at.file
+            is_read = path in readable_by(self.source) and path.is_file()
+            text = path.read_text(errors="replace") if is_read else ""
+            self._files[at.file] = text.split("\n") if is_read else []
+        lines = self._files[at.file]
         return lines[at.line - 1] if 0 < at.line <= len(lines) else ""
 
     @cached_property
@@ -153,8 +189,14 @@ class Diagnostics:
 
     def _snippet(self, at: Location, found: _Token) -> list[str]:
         text = self._text(at)
-        indent = re.sub(r"[^\t]", " ", text[: found.column - 1])
-        return [f"{at.line:5} | {text}", f"      | {indent}^{'~' * (len(found.text) - 1)}"]
+        column = found.column - 1
+        if len(text) > _SHOWN_OF_A_LINE:
+            begin = max(0, column - _SHOWN_OF_A_LINE // 2)
+            shown = text[begin : begin + _SHOWN_OF_A_LINE]
+            text, column = f"...{shown}...", column - begin + 3
+        indent = re.sub(r"[^\t]", " ", text[:column])
+        marked = min(len(found.text), _SHOWN_OF_A_LINE) - 1
+        return [f"{at.line:5} | {text}", f"      | {indent}^{'~' * marked}"]
 
     @cached_property
     def _line_starts(self) -> dict[tuple[str, int], int]:
@@ -171,6 +213,26 @@ class Diagnostics:
                 number += 1
             offset += len(line) + 1
         return starts
+
+
+def _steps(own: Sequence[str], expanded: Sequence[str]) -> int:
+    """Return the most steps that matching two lists of tokens and finding macros may take."""
+    times = Counter(expanded)
+    equal = sum(times[text] for text in own)
+    return equal * min(len(own), len(expanded)) + len(own) ** 2
+
+
+def _alike_ends(own: Sequence[_Token], expanded: Sequence[str]) -> list[_Token | None]:
+    """Return the origins of tokens at both ends of a line, as far as the lists are the same."""
+    shorter = min(len(own), len(expanded))
+    head = 0
+    while head < shorter and own[head].text == expanded[head]:
+        head += 1
+    tail = 0
+    while tail < shorter - head and own[-1 - tail].text == expanded[-1 - tail]:
+        tail += 1
+    unknown: list[_Token | None] = [None] * (len(expanded) - head - tail)
+    return [*own[:head], *unknown, *own[len(own) - tail :]]
 
 
 def _macros(own: list[_Token], gone: set[int]) -> dict[int, int]:

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from metalbench.msl.building.imports import RUNTIME
 from metalbench.msl.ir.places import OWN, Metadata, is_own
 from metalbench.msl.reading.host_code import refusal
 from metalbench.msl.reading.program import Source
@@ -22,6 +23,8 @@ _MUTABLE = re.compile(r"(?:(?!constant |global )[\w()]+ )*global ")
 _OTHER = re.compile(r"(?:[\w()]+ )*(?:alias|ifunc) ")
 _SECTION = re.compile(r', section "([^"]*)"')
 _THREAD_LOCAL = re.compile(r"(?:(?!constant |global )[\w()]+ )*thread_local\b")
+# A string constant; LLVM spells quotes in it by their number.
+_TEXT = re.compile(r'\bc"[^"]*"')
 _STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 # Of the engine: what a kernel tells of itself, and the ends of sections; on a GPU the threadgroup's
 # arguments. A name for an assembler begins with \01.
@@ -42,6 +45,11 @@ _MEMBER = re.compile(r'@([\w.$]+|"[^"]*")')
 _OWN_FUNCTION = re.compile(r"mb_\w+|__truncsfbf2|__(?:asan|msan|ubsan|sanitizer)_\w+")
 # Mangled, as every function of a source, or the engine's own.
 _FUNCTION_NAME = re.compile(rf"_Z[\w.$]+|{_OWN_FUNCTION.pattern}|__cxx_global_\w+|_GLOBAL_\w+")
+# Functions of the host that the MSL headers alone call, by their names for an assembler.
+_HOST_FUNCTION = rf"(?:\\01_?)?(?:{'|'.join(sorted(RUNTIME))})"
+_DECLARED_NAME = re.compile(rf"{_FUNCTION_NAME.pattern}|llvm\.[\w.]+|{_HOST_FUNCTION}")
+_HOST_USE = re.compile(rf'@(?:{_HOST_FUNCTION}\b|"{_HOST_FUNCTION}")')
+_HOST_CALL = re.compile(rf"\b(?:call|invoke) [^@]*{_HOST_USE.pattern}\([^@]*")
 # As the rewriter (rewriting/threadgroup.py) declares a variable of a threadgroup, and as the
 # headers (mb/*/memory.h) name its storage and its description.
 _DECLARED = re.compile(r"\bMB_THREADGROUP\(\w+, (\w+)\)")
@@ -80,6 +88,8 @@ def refuse_host_calls(ir: str, source: Source, code: Code) -> None:
         raise refusal(source.filename, "inline assembly")
     for name, what in _variables(ir, _stored_names(code.text)):
         raise refusal(_declared(source, name), f"{_plain(name)}, {what}")
+    for name in _strange_declarations(ir):
+        raise refusal(_declared(source, name), f"{_plain(name)}, a function that is not Metal's")
     acts = list(_acts(ir))
     metadata = Metadata(ir.split("\n") if acts else ())
     for act in acts:
@@ -143,8 +153,32 @@ def _listed(rest: str, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
             yield name, "which is kept though nothing uses it"
 
 
+def _strange_declarations(ir: str) -> Iterator[str]:
+    """Yield functions that are defined elsewhere, and are no function of a source or the engine.
+
+    Functions of a source have mangled names, whether they are defined or not.
+    """
+    for line in ir.split("\n"):
+        name = _MEMBER.search(line) if line.startswith("declare ") else None
+        if name and not _DECLARED_NAME.fullmatch(name[1].strip('"')):
+            yield name[1].strip('"')
+
+
+def _uses_host(line: str) -> bool:
+    """Return whether a line names a function of the host, outside of strings and its declaration.
+
+    A variable by such a name would be another name for the function.
+    """
+    if "@" not in line or line.startswith(("declare ", "!")) or not _HOST_USE.search(line):
+        return False
+    return _HOST_USE.search(_TEXT.sub("", line)) is not None
+
+
 def _acts(ir: str) -> Iterator[_Act]:
-    """Yield calls through pointers, assembly, and functions with more than Metal's attributes."""
+    """Yield calls through pointers, assembly, and functions with more than Metal's attributes.
+
+    Also every use of a function of the host's.
+    """
     subprogram = ""
     for line in ir.split("\n"):
         if line.startswith("define "):
@@ -156,6 +190,11 @@ def _acts(ir: str) -> Iterator[_Act]:
             trait = _TRAITS.search(_STRING.sub('""', line), line.rfind(")"))
             if trait:
                 yield _Act(f"a function with a {trait[1]}", subprogram, subprogram)
+        elif _uses_host(line):
+            place = _PLACE.search(line)
+            # The address of such a function is nobody's to take.
+            called = place[1] if place and _HOST_CALL.search(line) else ""
+            yield _Act("a function of the host", subprogram, called)
         elif "call " in line or "invoke " in line or "br " in line:
             if " asm " in line and _ASSEMBLY.search(_STRING.sub('""', line)):
                 what = "inline assembly"

@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from metalbench._core import CompileError
-from metalbench.msl.building.answer import answer_of
+from metalbench.foreign_text import one_line
+from metalbench.msl.building.answer import answer_of, crash_message, crashed
 from metalbench.msl.building.included import Readable
 from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.toolchain import Toolchain, toolchain
@@ -97,28 +98,61 @@ def preprocess(
         if answer.returncode == 0:
             listed = read.read_text(errors="surrogateescape")
             readable.check_read(listed.removeprefix("source:"), folder, filename, source)
+    if crashed(answer):
+        raise CompileError(f"{filename}: {crash_message(answer)}")
     if answer.returncode != 0:
+        # What has been preprocessed up to the error names the files of the message.
+        _refuse_misleading_names(answer.stdout, filename, folder, tools)
         readable.check_said(answer.stderr, folder, filename, source)
         said = _IN_MESSAGE.sub(lambda found: _shortened(found[0], folder), answer.stderr.strip())
         raise CompileError(said or f"{filename}: clang -E failed without a message")
     expanded = _IN_MARKER.sub(lambda found: found[1] + _shortened(found[2], folder), answer.stdout)
-    _refuse_own_file_names(expanded, filename, tools)
+    _refuse_misleading_names(expanded, filename, folder, tools)
     return expanded
 
 
-def _refuse_own_file_names(expanded: str, filename: str, tools: Toolchain) -> None:
-    """Raise CompileError if a `#line` directive names a file of the MSL headers.
+def _refuse_misleading_names(expanded: str, filename: str, folder: Path, tools: Toolchain) -> None:
+    """Raise CompileError if a `#line` directive gives a file a name that misleads.
 
-    The headers' own names lead to `ir.places.OWN`, which decides what a kernel may not do.
+    Names of the MSL headers lead to `ir.places.OWN`, which decides what a kernel may do. A name
+    with a line break or a control character makes several lines of one message.
     """
-    own = (*(f"{folder}/" for folder in tools.own_folders), OWN)
-    for found in _FILE_NAME.finditer(expanded):
-        name = file_name(found[1])
-        if name.startswith(own) or OWN in name:
+    names = dict.fromkeys(found[1] for found in _FILE_NAME.finditer(expanded))
+    for name in map(file_name, names):
+        if _is_own_name(name, folder, tools):
             raise CompileError(
                 f"{filename}: error: a #line directive names {name!r}, a file of the compiler's "
                 "own headers; give it the name of one of your files"
             )
+        if name != filename and not _is_one_line(name):
+            raise CompileError(
+                f"{filename}: error: a #line directive names {name!a}, with control "
+                "characters; give it the name of one of your files"
+            )
+
+
+def _is_own_name(name: str, folder: Path, tools: Toolchain) -> bool:
+    """Return whether a name begins as the headers' names do, however it is spelled.
+
+    Relative names count from `folder`, where the source is, and from the working directory.
+    """
+    if OWN.casefold() in name.casefold():
+        return True
+    if "\0" in name:
+        return False
+    headers = [str(each) for each in tools.own_folders]
+    own = {spelled.casefold() for each in headers for spelled in (each, os.path.realpath(each))}
+    paths = [name, *(os.path.join(place, name) for place in (folder, os.getcwd()))]
+    # Two slashes at the beginning of a path are no less to `normpath`.
+    plain = [re.sub(r"^/+", "/", os.path.normpath(path)) for path in paths]
+    spellings = {*paths, *plain, *map(os.path.realpath, plain)}
+    return any(path.casefold().startswith(tuple(own)) for path in spellings)
+
+
+def _is_one_line(name: str) -> bool:
+    """Return whether a file name has no control characters; bytes beyond UTF-8 are not meant."""
+    text = re.sub("[\ud800-\udfff]", "?", name)
+    return "\t" not in text and one_line(text) == text
 
 
 @cache

@@ -165,7 +165,8 @@ class Toolchain:
     def include_flags(self) -> list[str]:
         """Return where the MSL headers are, and what debug information calls them (OWN)."""
         folders = [self.headers, self.headers / self.target.object_format]
-        names = [f"-fdebug-prefix-map={each}={OWN}/{each.name}" for each in self.own_folders]
+        # Of whole folders: the compiler compares no more than the beginnings of paths.
+        names = [f"-fdebug-prefix-map={each}/={OWN}/{each.name}/" for each in self.own_folders]
         return [*(f"-I{folder}" for folder in dict.fromkeys(folders)), *names]
 
     @property

@@ -39,7 +39,6 @@ _WORDS = {
     "dynamic_cast": "dynamic_cast",
     "virtual": "virtual functions",
     "__declspec": "__declspec",
-    "mb": "namespace mb, which is the engine's own",
 }
 # What does no more than tell the compiler about a function or a type.
 _ATTRIBUTES = frozenset(
@@ -76,7 +75,13 @@ _METAL_WORDS = re.compile(
 )
 # Names of variables that the rewriter makes, as a part of a longer name that could be mistaken for
 # a mangled one; and the ends of sections, which a linker defines.
-_CONFUSABLE = re.compile(r"\w*\dmb_(?:storage|part)_\w*|__(?:start|stop)_\w*|_Z\w*")
+# Also the functions that the code of clang's own checks calls.
+_CONFUSABLE = re.compile(
+    r"\w*\dmb_(?:storage|part)_\w*|__(?:start|stop)_\w*|_Z\w*"
+    r"|__(?:asan|msan|tsan|ubsan|sanitizer|sancov)_\w*|__truncsfbf2"
+)
+# What a string literal begins with, whole or as a token in front of its quote.
+_ENCODING = re.compile(r"(?:u8|[uUL])?R?")
 _PRAGMA = re.compile(r"^([ \t]*#[ \t]*pragma\b)[ \t]*(.*)$", re.M)
 _PRAGMAS = re.compile(
     r"(?:unroll|nounroll|METAL|once|mark|pack|STDC|message|push_macro|pop_macro"
@@ -160,6 +165,7 @@ def _found(
             continue
         if indices:
             yield tokens.start[indices[0]], what
+    yield from _own_namespace(tokens)
     yield from _linkages(tokens)
     yield from _labels_as_values(tokens)
     for index, name in _attributes(tokens):
@@ -176,12 +182,36 @@ def _is_meant(tokens: Tokens, index: int) -> bool:
     word, before = tokens.text[index], tokens.text[index - 1] if index else ""
     if word == "delete":
         return before != "="
-    if word == "mb":  # the engine's own namespace; a variable may be called so
-        alias = before == "=" and index > 2 and tokens.text[index - 3] == "namespace"
-        return tokens.at(index + 1) == "::" or before == "namespace" or alias
     if _WORDS[word] is _ASSEMBLY:
         return not is_label(tokens, index)
     return True
+
+
+def _own_namespace(tokens: Tokens) -> Iterator[tuple[int, str]]:
+    """Yield the engine's namespace where a source names it; variables may be called `mb` as well.
+
+    C++ names a namespace before `::`, and in a declaration that begins with `namespace` or `using
+    namespace`: nowhere else.
+    """
+    places = tokens.places.get("mb", ())
+    named = _names_of_namespaces(tokens) if places else set()
+    for index in places:
+        if index in named or tokens.at(index + 1) == "::":
+            yield tokens.start[index], "namespace mb, which is the engine's own"
+
+
+def _names_of_namespaces(tokens: Tokens) -> set[int]:
+    """Return the tokens between every word `namespace` and the end of what it declares.
+
+    Attributes there may hold any tokens, in brackets.
+    """
+    found: set[int] = set()
+    for index in tokens.places.get("namespace", ()):
+        at = index + 1
+        while at < len(tokens) and tokens.text[at] not in ("{", "}", ";", "namespace"):
+            found.add(at)
+            at = max(tokens.partner[at], at) + 1
+    return found
 
 
 def is_label(tokens: Tokens, index: int) -> bool:
@@ -208,14 +238,37 @@ def _is_reserved(word: str) -> bool:
 
 
 def _linkages(tokens: Tokens) -> Iterator[tuple[int, str]]:
-    """`extern "C"`, but in front of a kernel, whose name it does not change."""
+    """Yield `extern` with a string, except a plain `extern "C"` in front of a kernel.
+
+    A kernel is renamed, so that there its linkage has no effect.
+    """
     for index in tokens.places.get("extern", ()):
-        if tokens.at(index + 1)[:1] == '"':
-            stop = index
-            while stop < len(tokens) and tokens.text[stop] not in "({;":
-                stop += 1
-            if "kernel" not in tokens.text[index:stop]:
-                yield tokens.start[index], f"`extern {tokens.text[index + 1]}`"
+        literal = _string_at(tokens, index + 1)
+        if not literal:
+            continue
+        stop = index
+        while stop < len(tokens) and tokens.text[stop] not in "({;":
+            stop += 1
+        if literal != '"C"' or "kernel" not in tokens.text[index + 2 : stop]:
+            yield tokens.start[index], f"`extern {literal}`"
+
+
+def _string_at(tokens: Tokens, index: int) -> str:
+    """Return the string literals that begin at a token, as written; empty if none does.
+
+    Adjacent literals are one literal to the compiler, and so is a prefix with what follows it.
+    """
+    last = index
+    while last < len(tokens):
+        prefix = _ENCODING.match(tokens.text[last])
+        end = prefix.end() if prefix else 0
+        if tokens.text[last][end : end + 1] == '"':
+            last += 1
+        elif end == len(tokens.text[last]) and tokens.at(last + 1)[:1] == '"':
+            last += 2
+        else:
+            break
+    return tokens.join(index, last)
 
 
 def _labels_as_values(tokens: Tokens) -> Iterator[tuple[int, str]]:

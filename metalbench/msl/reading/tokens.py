@@ -14,6 +14,7 @@ _LINE_MARKER = re.compile(
     r'^[ \t]*#[ \t]*(?:line[ \t]+)?(\d+)[ \t]+"((?:\\.|[^"\\\n])*)".*\n?', re.M
 )
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|.)")
+_LETTERS = {"n": "\n", "t": "\t"}
 _BRACKETS = frozenset("()[]{}")
 _PARTNER = {")": "(", "]": "[", "}": "{"}
 
@@ -147,12 +148,16 @@ class Tokens:
 def file_name(spelled: str) -> str:
     """Return the file name of a line marker, from its spelling between the quotes.
 
-    Clang writes bytes beyond ASCII in octal.
+    Clang writes line breaks and tabs as C does, and other bytes beyond printable ASCII in octal.
     """
     if "\\" not in spelled:
         return spelled
     plain = _ESCAPE.sub(
-        lambda found: chr(int(found[1], 8) & 0xFF) if found[1][0].isdigit() else found[1],
+        lambda found: (
+            chr(int(found[1], 8) & 0xFF)
+            if found[1][0].isdigit()
+            else _LETTERS.get(found[1], found[1])
+        ),
         spelled.encode().decode("latin-1"),
     )
     return plain.encode("latin-1").decode(errors="surrogateescape")
