@@ -30,6 +30,10 @@ _SHOWN_OF_A_LINE = 200
 WITHOUT_MEMORY = ("out of memory", "OutOfMemory", "bad_alloc", "Cannot allocate memory")
 
 
+class CrashedError(CompileError):
+    """A program ended by a signal, or failed in a way that is its own."""
+
+
 class TooSlowError(CompileError):
     """A program took more processor time than it may."""
 

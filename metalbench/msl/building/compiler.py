@@ -10,7 +10,7 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building import in_order
-from metalbench.msl.building.answer import answer_of, crash_message, crashed
+from metalbench.msl.building.answer import CrashedError, answer_of, crash_message, crashed
 from metalbench.msl.building.effort import REDUCED, REDUCED_FOR_GPU, within_effort
 from metalbench.msl.building.following import (
     as_checked,
@@ -227,7 +227,7 @@ def _judged(
     if answer.returncode == 0:
         return answer
     if crashed(answer):
-        raise CompileError(crash_message(answer))
+        raise CrashedError(crash_message(answer))
     message = (
         answer.stderr.strip()
         or f"{answer.args[0]} ended with {answer.returncode} without a message"

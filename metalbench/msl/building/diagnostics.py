@@ -193,7 +193,8 @@ class Diagnostics:
         if len(text) > _SHOWN_OF_A_LINE:
             begin = max(0, column - _SHOWN_OF_A_LINE // 2)
             shown = text[begin : begin + _SHOWN_OF_A_LINE]
-            text, column = f"...{shown}...", column - begin + 3
+            cut = "..." if begin else ""
+            text, column = f"{cut}{shown}...", column - begin + len(cut)
         indent = re.sub(r"[^\t]", " ", text[:column])
         marked = min(len(found.text), _SHOWN_OF_A_LINE) - 1
         return [f"{at.line:5} | {text}", f"      | {indent}^{'~' * marked}"]

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from metalbench._core import CompileError
 from metalbench.msl.building import cache
+from metalbench.msl.building.answer import CrashedError
 from metalbench.msl.building.compiler import Translate
 from metalbench.msl.building.counted import counted_threads_of
 from metalbench.msl.building.diagnostics import Diagnostics
@@ -39,7 +41,10 @@ def compile_kernel(
         diagnostics.with_columns,
         _written(source),
     )
-    record = _compile(lowered, translate, options)
+    try:
+        record = _compile(lowered, translate, options)
+    except CrashedError as error:
+        raise CompileError(f"{source.filename}: {error}") from None
     return record | {
         "name": lowered.kernel.name,
         "object": cache.file_digest(record["path"]),
