@@ -257,13 +257,17 @@ NB_MODULE(_core, module) {
       "with_includes",
       [](const std::string& source, const std::string& filename,
          const std::vector<std::string>& include_dirs) {
-        return without_lines(with_includes(source, filename, include_dirs));
+        const std::string text = without_lines(with_includes(source, filename, include_dirs));
+        // Headers may be in any encoding.
+        return nb::steal<nb::str>(PyUnicode_DecodeUTF8(
+            text.data(), static_cast<Py_ssize_t>(text.size()), "replace"));
       },
       nb::arg("source"), nb::kw_only(), nb::arg("filename") = "<source>",
       nb::arg("include_dirs") = std::vector<std::string>{},
       "The source with the files that it includes, each in place of its `#include`; those that "
       "are\n"
-      "in no folder, such as `<metal_stdlib>`, stay as they are.");
+      "in neither its own folder nor `include_dirs`, such as `<metal_stdlib>`, stay as they are.\n"
+      "Raises CompileError for too much text, or too many inclusions.");
   module.def(
       "open", &open_device, nb::arg("kind") = "auto",
       "Open a device: `auto`, `cpu`, `metal` or `cuda`. Raises Unsupported where it is not there.");

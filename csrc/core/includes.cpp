@@ -1,17 +1,30 @@
 #include "core/includes.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <utility>
+
+#include "core/errors.h"
 
 namespace metalbench {
 namespace {
 
 namespace fs = std::filesystem;
+
+// A candidate's file has at most 8 MiB (kernel/candidate_file.py), and so has a header. The longest
+// known kernel includes 30 headers with 300 KB in all.
+constexpr std::size_t most_file_bytes = std::size_t{8} << 20;
+constexpr std::size_t most_text_bytes = std::size_t{16} << 20;
+constexpr std::size_t most_inclusions = 4096;
+// A file that includes itself behind a guard is cut off earlier; this bounds our own stack.
+constexpr std::size_t most_nested = 200;
 
 // Tells code from comments, over the lines of one file.
 class Comments {
@@ -109,13 +122,77 @@ std::optional<Include> include_of(const Directive& directive) {
   return Include{directive.rest.substr(1, end - 1), closing == '"'};
 }
 
+// The file's bytes. Nothing for what is not a plain file, or cannot be read.
 std::optional<std::string> content_of(const fs::path& path) {
-  std::error_code failure;
-  if (!fs::is_regular_file(path, failure)) return std::nullopt;
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  // A pipe without a writer would block forever.
+  const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (file < 0) return std::nullopt;
+  std::optional<std::string> content;
+  struct stat status {};
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
+    content.emplace();
+    char block[1 << 16];
+    // The size is not trusted: a file may grow.
+    while (content && content->size() <= most_file_bytes) {
+      const ssize_t count = ::read(file, block, sizeof block);
+      if (count == 0) break;
+      if (count < 0) {
+        content.reset();
+      } else {
+        content->append(block, static_cast<std::size_t>(count));
+      }
+    }
+  }
+  ::close(file);
+  if (content && content->size() > most_file_bytes) {
+    throw CompileError(path.string() + ": error: expected at most " +
+                       std::to_string(most_file_bytes >> 20) + " MiB in an included file");
+  }
+  return content;
 }
+
+bool is_within(const fs::path& path, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first ==
+         folder.end();
+}
+
+// The path without links; empty if there is no such file.
+fs::path resolved(const fs::path& path) {
+  std::error_code failure;
+  const fs::path found = fs::canonical(path, failure);
+  return failure ? fs::path() : found;
+}
+
+// The branches of #if, #elif and #else that are open. Each has a number; the whole text is 0.
+class Branches {
+ public:
+  void note(const std::string& directive) {
+    if (directive.starts_with("if")) {
+      begin();
+    } else if (directive.starts_with("el")) {
+      end();
+      begin();
+    } else if (directive == "endif") {
+      end();
+    }
+  }
+
+  [[nodiscard]] std::size_t innermost() const { return open_.back(); }
+
+  // Whether the code of a branch is compiled whenever that of the current place is.
+  [[nodiscard]] bool is_open(std::size_t branch) const {
+    return std::ranges::binary_search(open_, branch);
+  }
+
+ private:
+  void begin() { open_.push_back(++last_); }
+  void end() {
+    if (open_.size() > 1) open_.pop_back();
+  }
+
+  std::vector<std::size_t> open_{0};
+  std::size_t last_ = 0;
+};
 
 std::string marker(std::size_t line, const std::string& filename) {
   std::string text = "#line " + std::to_string(line) + " \"";
@@ -128,8 +205,12 @@ std::string marker(std::size_t line, const std::string& filename) {
 
 class Expander {
  public:
-  explicit Expander(const std::vector<std::string>& include_dirs)
-      : folders_(include_dirs.begin(), include_dirs.end()) {}
+  Expander(const fs::path& folder, const std::vector<std::string>& include_dirs)
+      : folders_(include_dirs.begin(), include_dirs.end()) {
+    readable_.push_back(resolved(folder.empty() ? fs::path(".") : folder));
+    for (const fs::path& each : folders_) readable_.push_back(resolved(each));
+    std::erase(readable_, fs::path());
+  }
 
   void expand(const std::string& source, const std::string& filename, const fs::path& folder) {
     text_ += marker(1, filename);
@@ -141,9 +222,16 @@ class Expander {
       const std::string_view line(source.data() + begin, end - begin);
       begin = end + 1;
       ++number;
+      if (text_.size() > most_text_bytes) {
+        throw CompileError(filename + ":" + std::to_string(number) + ": error: expected at most " +
+                           std::to_string(most_text_bytes >> 20) +
+                           " MiB of source with all included files");
+      }
       const bool starts_in_comment = comments.open();
       const auto directive = directive_of(comments.strip(line));
-      if (directive && !starts_in_comment && include(*directive, folder)) {
+      if (directive && !starts_in_comment) branches_.note(directive->name);
+      if (directive && !starts_in_comment &&
+          include(*directive, folder, filename + ":" + std::to_string(number))) {
         moved = true;
         text_ += marker(number + 1, filename);
         if (comments.open()) text_ += "/*";
@@ -164,44 +252,73 @@ class Expander {
     return directive.name == "endif" || directive.name.starts_with("el");
   }
 
-  // Whether the directive was an include that is now in the text.
-  bool include(const Directive& directive, const fs::path& folder) {
+  // Whether the directive was an include that is now in the text. `place` is its file and line.
+  bool include(const Directive& directive, const fs::path& folder, const std::string& place) {
     const auto wanted = include_of(directive);
     if (!wanted) return false;
     for (const fs::path& path : candidates(*wanted, folder)) {
-      const auto content = content_of(path);
-      if (!content) continue;
-      insert(path, *content, directive.name == "import");
+      const File* file = read(path);
+      if (file == nullptr) continue;
+      if (++inclusions_ > most_inclusions || stack_.size() >= most_nested) {
+        throw CompileError(place + ": error: expected at most " + std::to_string(most_inclusions) +
+                           " inclusions, " + std::to_string(most_nested) +
+                           " of them within each other");
+      }
+      insert(path, *file, directive.name == "import");
       return true;
     }
     return false;
   }
 
+  // As for the engine's own compiler (msl/building/included.py): no absolute names.
   [[nodiscard]] std::vector<fs::path> candidates(const Include& wanted,
                                                  const fs::path& folder) const {
-    if (fs::path(wanted.name).is_absolute()) return {wanted.name};
     std::vector<fs::path> paths;
+    if (fs::path(wanted.name).is_absolute()) return paths;
     if (wanted.quoted) paths.push_back(folder / wanted.name);
     for (const fs::path& other : folders_) paths.push_back(other / wanted.name);
     return paths;
   }
 
-  void insert(const fs::path& path, const std::string& content, bool imported) {
-    std::error_code failure;
-    const fs::path resolved = fs::weakly_canonical(path, failure);
-    const std::string identity = failure ? path.string() : resolved.string();
+  struct File {
+    std::string identity;
+    std::string content;
+    bool once = false;
+    std::size_t number = 0;
+    std::vector<std::size_t> inserted_in;  // branches that have its text, if that is needed once
+  };
+
+  // The file that a path leads to; null if there is none in the folders, links resolved.
+  const File* read(const fs::path& path) {
+    const fs::path target = resolved(path);
+    const auto holds = [&](const fs::path& folder) { return is_within(target, folder); };
+    if (target.empty() || std::ranges::none_of(readable_, holds)) return nullptr;
+    const auto known = files_.find(target.string());
+    if (known != files_.end()) return &known->second;
+    auto content = content_of(target);
+    if (!content) return nullptr;
+    const bool once = is_once(*content);
+    File file{target.string(), std::move(*content), once, files_.size(), {}};
+    return &files_.emplace(target.string(), std::move(file)).first->second;
+  }
+
+  void insert(const fs::path& path, const File& file, bool imported) {
     // Only a guard of its own keeps a file that includes itself finite, and then this is empty.
-    if (std::ranges::find(stack_, identity) != stack_.end()) return;
-    stack_.push_back(identity);
-    if (imported || is_once(content)) {
-      const auto [found, is_new] = guards_.try_emplace(identity, guards_.size());
-      const std::string guard = "METALBENCH_INCLUDED_" + std::to_string(found->second);
-      text_ += "#ifndef " + guard + "\n#define " + guard + "\n";
-      expand(content, path.string(), path.parent_path());
-      text_ += "#endif\n";
-    } else {
-      expand(content, path.string(), path.parent_path());
+    if (std::ranges::find(stack_, file.identity) != stack_.end()) return;
+    const bool once = imported || file.once;
+    if (once) {
+      // Where the same branch had the text before, its guard would be defined. The guard itself is
+      // no branch here: wherever it skips a text, that text was compiled before.
+      std::vector<std::size_t>& branches = files_.at(file.identity).inserted_in;
+      const auto is_open = [&](std::size_t branch) { return branches_.is_open(branch); };
+      if (std::ranges::any_of(branches, is_open)) return;
+      branches.push_back(branches_.innermost());
     }
+    stack_.push_back(file.identity);
+    const std::string guard = "METALBENCH_INCLUDED_" + std::to_string(file.number);
+    if (once) text_ += "#ifndef " + guard + "\n#define " + guard + "\n";
+    expand(file.content, path.string(), path.parent_path());
+    if (once) text_ += "#endif\n";
     stack_.pop_back();
   }
 
@@ -222,8 +339,11 @@ class Expander {
   }
 
   std::vector<fs::path> folders_;
+  std::vector<fs::path> readable_;  // the folders without links
   std::vector<std::string> stack_;
-  std::map<std::string, std::size_t> guards_;
+  std::map<std::string, File> files_;
+  Branches branches_;
+  std::size_t inclusions_ = 0;
   std::string text_;
 };
 
@@ -231,8 +351,9 @@ class Expander {
 
 std::string with_includes(const std::string& source, const std::string& filename,
                           const std::vector<std::string>& include_dirs) {
-  Expander expander(include_dirs);
-  expander.expand(source, filename, fs::path(filename).parent_path());
+  const fs::path folder = fs::path(filename).parent_path();
+  Expander expander(folder, include_dirs);
+  expander.expand(source, filename, folder);
   return expander.take();
 }
 

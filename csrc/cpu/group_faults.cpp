@@ -111,9 +111,9 @@ void GroupRunner::misaligned(mb::Fiber* fiber, const void* address, mb::u64 alig
   self.fault_.kind = Fault::Kind::reported;
   self.place(fiber, pc);
   self.trace(__builtin_frame_address(0));
-  // The processor may demand it, too.
-  if (self.note()) self.stop_thread(fiber);
-  self.stop();
+  if (!self.note()) self.stop();
+  // For vector registers the processor demands the alignment, too: x86's movaps.
+  if (alignment >= 16) self.stop_thread(fiber);
 }
 
 void GroupRunner::undefined(mb::Fiber* fiber, const mb::Undefined* what) {

@@ -93,6 +93,9 @@ def preprocess(
     with tempfile.TemporaryDirectory(prefix="metalbench-") as scratch:
         read = Path(scratch) / "read"
         command += ["-MD", "-MF", str(read), "-MT", "source"]
+        overlay = Path(scratch) / "overlay"
+        overlay.write_bytes(readable.overlay(folder))
+        command += ["-ivfsoverlay", str(overlay)]
         place = folder if folder.is_dir() else None
         answer = answer_of(command, text, place, reads=readable.folders, writes=[scratch])
         if answer.returncode == 0:
