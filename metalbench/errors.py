@@ -32,6 +32,7 @@ __all__ = [
     "MachineError",
     "MetalBenchError",
     "OutOfMemoryError",
+    "ResultTooLargeError",
     "StoreError",
     "TaskError",
     "TimeLimitExceeded",
@@ -63,6 +64,10 @@ class KernelDied(MetalBenchError):  # noqa: N818 - what happened, as Disturbed
 
 class StoreError(MachineError):
     """The result store cannot be read or written."""
+
+
+class ResultTooLargeError(StoreError):
+    """A value of one result is more than the store can hold. The other results can be stored."""
 
 
 # What the system says when the machine, and nothing that runs on it, is at fault.

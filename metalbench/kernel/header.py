@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from metalbench import _core
-from metalbench.errors import DeclarationError, suggestion
+from metalbench.errors import CompileError, DeclarationError, suggestion
 from metalbench.kernel.candidate_file import read_candidate_text
 from metalbench.kernel.device_defaults import DeviceDefaults, defaults_on, favouring
 from metalbench.kernel.directives import MATH_MODES, Dispatch, Header, Scratch
@@ -58,16 +58,30 @@ class Kernel:
 
     @cached_property
     def text(self) -> str:
-        """The source with its headers in place of the `#include`s: what results are kept with."""
+        """The source with its headers in place of the `#include`s: what results are stored with.
+
+        Raises CompileError if they are too many or too long.
+        """
         if self.is_python:
             return self.source
         folders = include_folders(self.path, self.include_dirs)
-        return _core.with_includes(self.source, filename=str(self.path), include_dirs=folders)
+        try:
+            return _core.with_includes(self.source, filename=str(self.path), include_dirs=folders)
+        except CompileError as error:
+            raise CompileError(f"[{self.name}] {error}") from None
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the text, in hexadecimal: of another header it is another kernel."""
-        return hashlib.sha256(self.text.encode()).hexdigest()
+        """SHA-256 of the stored text, in hexadecimal: of another header it is another kernel."""
+        return hashlib.sha256(self.stored_text.encode("utf-8", "surrogateescape")).hexdigest()
+
+    @cached_property
+    def stored_text(self) -> str:
+        """The text; the source alone where the text cannot be made, and the kernel fails."""
+        try:
+            return self.text
+        except CompileError:
+            return self.source
 
     def on(self, target: Sequence[str]) -> Kernel:
         """The kernel, as parsed, with the defaults of a device: `device_defaults.names_of` it."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from metalbench.errors import DeclarationError
+from metalbench.errors import DeclarationError, ResultTooLargeError, of_the_machine
 from metalbench.result import DeviceFacts, Result, Status
 from metalbench.result.environment import Environment
 from metalbench.run.observed import device_facts
 from metalbench.run.stages import Observer, Stage
-from metalbench.run.trial import Trial
+from metalbench.run.trial import Trial, case_of
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 # So many of the kernels to come are told to the place where they are tried, which may make as many
 # ready, or fewer.
 COMING = 2
+# Of the source of a result that is too large for the store, this much is stored.
+MOST_SOURCE = 10_000
 
 
 @dataclass(frozen=True)
@@ -110,21 +112,60 @@ class _Turns:
             except DeclarationError as error:
                 self.untried.append(str(error))
                 correct = False
+            except Exception as error:
+                # Whatever a candidate's file makes ours raise: the others are tried nevertheless.
+                machine = of_the_machine(error)
+                if machine is not None:
+                    raise machine from error
+                self._record(_failed(trial, device, error))
+                correct = False
             else:
-                self._record(result)
-                correct = result.status is Status.CORRECT
+                correct = self._record(result).status is Status.CORRECT
             if fail_fast and not correct:
                 return "stopped"
         return "finished"
 
-    def _record(self, result: Result) -> None:
+    def _record(self, result: Result) -> Result:
+        """Store a result, and return what was stored: a failure for what is too large."""
         self.observer.stage_started(Stage.RECORD)
-        self.results.append(result)
         try:
-            self.store.record(self.number, result)
+            try:
+                self.store.record(self.number, result)
+            except ResultTooLargeError as error:
+                result = _shortened(result, error)
+                self.store.record(self.number, result)
         finally:
-            # What could not be kept is at least shown.
+            # What could not be stored is at least shown.
+            self.results.append(result)
             self.observer.kernel_finished(result)
+        return result
+
+
+def _failed(trial: Trial, device: DeviceFacts, error: Exception) -> Result:
+    """Make the result of a trial that ended by an error outside of its own process."""
+    from metalbench.run.failing import failure_of  # which takes long to import
+
+    failure = failure_of(error, Stage.COMPILE.value)
+    case = case_of(trial, None, device.kind)
+    return Result(case=case, device=device, status=Status.FAILED, failures=(failure,))
+
+
+def _shortened(result: Result, error: Exception) -> Result:
+    """Make the result that is stored in place of one that is too large."""
+    from metalbench.run.failing import failure_of  # which takes long to import
+
+    case = result.case
+    case = replace(
+        case, source=case.source[:MOST_SOURCE], description=case.description[:MOST_SOURCE]
+    )
+    failure = failure_of(error, Stage.RECORD.value)
+    return Result(
+        case=case,
+        device=result.device,
+        status=Status.FAILED,
+        failures=(failure,),
+        seconds=result.seconds,
+    )
 
 
 def _in_process(device: Device | DeviceFacts) -> _InProcess:

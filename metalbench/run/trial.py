@@ -100,7 +100,11 @@ class Trial:
         return self.size or self.entry.task.headline_on(kind)
 
     def compile(self, device: Device, *, checked: bool = False) -> Compiled:
-        """Compile the kernel for `device`, or find it in the cache; raises as `compile_kernel`."""
+        """Compile the kernel for `device`, or find it in the cache; raises as `compile_kernel`.
+
+        Raises CompileError as well if the kernel's text cannot be stored.
+        """
+        _ = self.kernel.text
         return compile_kernel(
             device,
             self.kernel,
@@ -123,7 +127,7 @@ def case_of(trial: Trial, task: Task | None, kind: str) -> Case:
         sizes=_extents(task, size) if task else {},
         dtype=trial.dtype,
         kernel=kernel.path.name,
-        source=kernel.text,
+        source=kernel.stored_text,
         source_hash=kernel.hash,
         tunables={**kernel.tuned(dtype=trial.dtype), **trial.tunables},
         reference=task.baseline if task else "",

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from metalbench.errors import StoreError
+from metalbench.errors import ResultTooLargeError, StoreError
 from metalbench.store.schema import MIGRATIONS, SCHEMA_VERSION, TABLES
 
 BUSY_SECONDS = 30.0
@@ -73,9 +73,18 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Raise StoreError, with the path and the next step, for what SQLite reports."""
+    """Raise StoreError, with the path and the next step, for what SQLite reports.
+
+    For a value that is too large that is ResultTooLargeError.
+    """
     try:
         yield
+    except (sqlite3.DataError, OverflowError) as error:
+        # SQLite's limit for one value is 10^9 bytes, Python's 2^31 - 1.
+        raise ResultTooLargeError(
+            f"[store] {path}: a result cannot be stored: {error}; shorten what the "
+            "kernel's file, its headers and its task hold"
+        ) from error
     except sqlite3.Error as error:
         raise StoreError(_complaint(path, str(error))) from error
 

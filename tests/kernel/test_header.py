@@ -56,6 +56,109 @@ def test_the_hash_follows_the_source():
     assert other.hash != parse(MSE, name="mse_loss").hash
 
 
+HEAD_OF_TEXT = f"// dispatch: twice {GRID}\n"
+
+
+def text_of(path, include):
+    path.write_text(f"{HEAD_OF_TEXT}#if 0\n{include}\n#endif\nkernel void twice() {{}}\n")
+    return kernel.read(path).text
+
+
+@pytest.mark.parametrize("name", ["{outside}", "../secret.h", "sub/../../secret.h", "link.h"])
+def test_text_has_no_file_outside_of_the_folders(tmp_path, name):
+    """Also where the compiler skips the #include."""
+    folder = tmp_path / "kernels"
+    (folder / "sub").mkdir(parents=True)
+    secret = tmp_path / "secret.h"
+    secret.write_text("hidden words\n")
+    (folder / "link.h").symlink_to(secret)
+    include = f'#include "{name.format(outside=secret)}"'
+    text = text_of(folder / "twice.metal", include)
+    assert include in text
+    assert "hidden" not in text
+
+
+def test_text_has_files_of_the_folders_by_way_of_links_and_parents(tmp_path):
+    folder = tmp_path / "kernels"
+    (folder / "sub").mkdir(parents=True)
+    (folder / "a.h").write_text("int a;\n")
+    (folder / "link.h").symlink_to("a.h")
+    (folder / "sub/up.h").write_text('#include "../link.h"\n')
+    assert "int a;" in text_of(folder / "twice.metal", '#include "sub/up.h"')
+
+
+@pytest.mark.parametrize("name", ["/proc/self/pagemap", "/proc/self/mem", "/dev/zero", "pipe"])
+def test_text_has_plain_files_alone(tmp_path, name):
+    os.mkfifo(tmp_path / "pipe")
+    assert f'#include "{name}"' in text_of(tmp_path / "twice.metal", f'#include "{name}"')
+
+
+def test_text_of_a_header_that_is_not_utf8_has_replacement_characters(tmp_path):
+    (tmp_path / "latin.h").write_bytes(b"// caf\xe9\n")
+    assert "caf\ufffd" in text_of(tmp_path / "twice.metal", '#include "latin.h"')
+
+
+def test_text_of_nested_headers_with_pragma_once_is_linear(tmp_path):
+    """Each includes the next twice: 2^30 copies without a limit."""
+    for i in range(30):
+        include = f'#include "h{i + 1}.h"\n'
+        (tmp_path / f"h{i}.h").write_text("#pragma once\n" + 2 * include + f"int n{i};\n")
+    (tmp_path / "h30.h").write_text("#pragma once\nint n30;\n")
+    text = text_of(tmp_path / "twice.metal", '#include "h0.h"')
+    assert [text.count(f"int n{i};") for i in (0, 15, 30)] == [1, 1, 1]
+
+
+def test_text_has_a_header_again_where_the_first_copy_may_be_skipped(tmp_path):
+    (tmp_path / "a.h").write_text("#pragma once\nint a;\n")
+    text = text_of(tmp_path / "twice.metal", '#include "a.h"\n#else\n#include "a.h"')
+    assert text.count("int a;") == 2
+
+
+def bomb_of_inclusions(folder):
+    (folder / "a.h").write_text("int a;\n")
+    return '#include "a.h"\n' * 20_000, "4096 inclusions"
+
+
+def bomb_of_text(folder):
+    (folder / "a.h").write_text("// words\n" * 100_000)
+    return '#include "a.h"\n' * 100, "16 MiB of source"
+
+
+def bomb_of_doubles(folder):
+    for i in range(40):
+        (folder / f"h{i}.h").write_text(f'#include "h{i + 1}.h"\n' * 2)
+    (folder / "h40.h").write_text("int a;\n")
+    return '#include "h0.h"', "4096 inclusions"
+
+
+def bomb_of_depth(folder):
+    for i in range(1000):
+        (folder / f"h{i}.h").write_text(f'#include "h{i + 1}.h"\n')
+    return '#include "h0.h"', "200 of them within each other"
+
+
+def large_file(folder):
+    with (folder / "a.h").open("wb") as file:
+        file.truncate(9 << 20)
+    return '#include "a.h"', "at most 8 MiB in an included file"
+
+
+BOMBS = [bomb_of_inclusions, bomb_of_text, bomb_of_doubles, bomb_of_depth, large_file]
+
+
+@pytest.mark.parametrize("bomb", BOMBS)
+def test_text_has_limits(tmp_path, bomb):
+    include, said = bomb(tmp_path)
+    path = tmp_path / "twice.metal"
+    with pytest.raises(CompileError, match=said) as caught:
+        text_of(path, include)
+    assert str(caught.value).startswith("[twice] ")
+    # What is stored of such a kernel, which fails, is its source.
+    read = kernel.read(path)
+    assert read.stored_text == read.source
+    assert len(read.hash) == 64
+
+
 def test_text_and_hash_follow_the_headers_that_are_included(tmp_path):
     path = tmp_path / "twice.metal"
     path.write_text(f'// dispatch: twice {GRID}\n#include "twice.h"\nkernel void twice() {{}}\n')

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +12,7 @@ from typing import Any
 import pytest
 from example_results import correct, failed, incorrect
 
-from metalbench.errors import StoreError
+from metalbench.errors import MachineError, StoreError
 from metalbench.result import Result
 from metalbench.result.environment import environment
 from metalbench.run import runner
@@ -122,3 +124,42 @@ def test_the_observer_sees_every_kernel_in_order(store: Store, script: Any) -> N
 
     runner.run(DEVICE, TRIALS, store, environment(), Watching(), options={})
     assert seen == [(0, 3, "relu"), (1, 3, "gelu"), (2, 3, "softmax")]
+
+
+def test_an_unexpected_error_of_one_kernel_is_its_result(
+    store: Store, script: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runner, "case_of", lambda trial, *_: correct(trial.entry.name).case)
+    script(correct("relu"), UnicodeError("odd name"), correct("softmax"))
+    outcome = run(store)
+    assert statuses(store) == ["correct", "failed", "correct"]
+    (failure,) = outcome.results[1].failures
+    assert (failure.stage, failure.kind) == ("compile", "UnicodeError")
+    assert "odd name" in failure.message
+
+
+def test_an_error_of_the_machine_ends_the_run(store: Store, script: Any) -> None:
+    script(correct("relu"), MachineError("no memory"))
+    with pytest.raises(MachineError, match="no memory"):
+        run(store)
+
+
+def test_a_result_that_the_store_cannot_hold_is_a_failure(
+    store: Store, script: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    huge = correct("gelu")
+    huge = replace(huge, case=replace(huge.case, source="x" * 100_000))
+    script(correct("relu"), huge, correct("softmax"))
+    record = store._record
+
+    def limited(number: int, result: Result) -> int:
+        if len(result.case.source) > 50_000:
+            raise sqlite3.DataError("string or blob too big")
+        return record(number, result)
+
+    monkeypatch.setattr(store, "_record", limited)
+    outcome = run(store)
+    assert statuses(store) == ["correct", "failed", "correct"]
+    (failure,) = outcome.results[1].failures
+    assert (failure.stage, failure.kind) == ("record", "ResultTooLargeError")
+    assert "string or blob too big" in failure.message
