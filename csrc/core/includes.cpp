@@ -259,10 +259,13 @@ class Expander {
     for (const fs::path& path : candidates(*wanted, folder)) {
       const File* file = read(path);
       if (file == nullptr) continue;
-      if (++inclusions_ > most_inclusions || stack_.size() >= most_nested) {
+      if (++inclusions_ > most_inclusions) {
         throw CompileError(place + ": error: expected at most " + std::to_string(most_inclusions) +
-                           " inclusions, " + std::to_string(most_nested) +
-                           " of them within each other");
+                           " inclusions; include each header once");
+      }
+      if (stack_.size() >= most_nested) {
+        throw CompileError(place + ": error: expected at most " + std::to_string(most_nested) +
+                           " inclusions within each other");
       }
       insert(path, *file, directive.name == "import");
       return true;

@@ -262,3 +262,33 @@ def test_what_there_is_not_is_told(named, options, words):
 def test_a_file_has_no_sizes(tmp_path):
     with pytest.raises(DeclarationError, match="whose own lines say how large all is"):
         check(file(tmp_path, "  y[i] = x[i];"), sizes=["small"])
+
+
+@pytest.mark.parametrize(
+    ("type_", "bytes_"), [("float", 2), ("int", 1), ("float2", 4), ("ushort", 1), ("half4", 2)]
+)
+def test_a_thread_goes_on_after_a_misaligned_access(tmp_path, type_, bytes_):
+    path = file(
+        tmp_path,
+        f"  device const char* p = (device const char*)x + {bytes_};\n"
+        f"  {type_} m = ((device const {type_}*)p)[0];\n"
+        "  float u;\n  y[i] = u + float(m.MEMBER);".replace(
+            ".MEMBER", ".x" if type_[-1].isdigit() else ""
+        ),
+    )
+    kinds = [finding.kind for finding in found_in(path).found]
+    assert kinds == ["misaligned", "uninitialised"]
+
+
+@pytest.mark.parametrize("type_", ["float", "half"])
+def test_a_race_of_matrix_stores_is_one_finding_at_the_users_line(tmp_path, type_):
+    path = file(
+        tmp_path,
+        f"  simdgroup_matrix<{type_}, 8, 8> a(1);\n  simdgroup_store(a, (device {type_}*)y, 8);",
+    )
+    (finding,) = [each for each in found_in(path).found if each.kind == "same-value-race"]
+    assert (finding.frame.file, finding.frame.line) == (
+        str(path),
+        line_of(path, "simdgroup_store"),
+    )
+    assert "<metalbench>" not in finding.message

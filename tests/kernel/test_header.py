@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import os
+
 import pytest
 
-from metalbench.errors import DeclarationError
+from metalbench.errors import CompileError, DeclarationError
 from metalbench.kernel import parse, read
 
 MSE = """\
@@ -56,12 +58,12 @@ def test_the_hash_follows_the_source():
     assert other.hash != parse(MSE, name="mse_loss").hash
 
 
-HEAD_OF_TEXT = f"// dispatch: twice {GRID}\n"
+HEAD_OF_TEXT = "// dispatch: twice threads_in_grid=(n) threads=(32)\n"
 
 
 def text_of(path, include):
     path.write_text(f"{HEAD_OF_TEXT}#if 0\n{include}\n#endif\nkernel void twice() {{}}\n")
-    return kernel.read(path).text
+    return read(path).text
 
 
 @pytest.mark.parametrize("name", ["{outside}", "../secret.h", "sub/../../secret.h", "link.h"])
@@ -134,7 +136,7 @@ def bomb_of_doubles(folder):
 def bomb_of_depth(folder):
     for i in range(1000):
         (folder / f"h{i}.h").write_text(f'#include "h{i + 1}.h"\n')
-    return '#include "h0.h"', "200 of them within each other"
+    return '#include "h0.h"', "200 inclusions within each other"
 
 
 def large_file(folder):
@@ -154,9 +156,9 @@ def test_text_has_limits(tmp_path, bomb):
         text_of(path, include)
     assert str(caught.value).startswith("[twice] ")
     # What is stored of such a kernel, which fails, is its source.
-    read = kernel.read(path)
-    assert read.stored_text == read.source
-    assert len(read.hash) == 64
+    kernel = read(path)
+    assert kernel.stored_text == kernel.source
+    assert len(kernel.hash) == 64
 
 
 def test_text_and_hash_follow_the_headers_that_are_included(tmp_path):
