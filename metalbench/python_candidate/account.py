@@ -9,6 +9,7 @@ figures allow.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from metalbench.isolation.thread_times import Times
@@ -22,6 +23,12 @@ SLACK = 2.0
 # A thread that is kept from the processor may run two launches without waiting in between.
 LAUNCHES_PER_WAIT = 2
 FEW_LAUNCHES = 64
+# The least part of the inputs' bytes that the kernels of a call are given, and of the outputs'
+# bytes that they write.
+LEAST_FLOW = 0.5
+# How many of the calls may be below the least share, if there are enough of them to tell.
+MOST_BELOW = 0.25
+ENOUGH_CALLS = 8
 
 
 @dataclass(frozen=True)
@@ -37,8 +44,9 @@ class Account:
     """What `calls` calls came to.
 
     `passed_ns` is by the judge's clock. `launches`, `kernel_ns` and `told_ns` are what the process
-    tells: how many kernels, and how long they and the calls took. `times` are the system's, None
-    where it does not tell them.
+    tells: how many kernels, and how long they and the calls took, as are the bytes of arguments
+    that kernels `read` and have `written`. `times` are the system's, None where it does not tell
+    them.
     """
 
     calls: int
@@ -47,6 +55,8 @@ class Account:
     kernel_ns: float
     told_ns: float
     times: Times | None = None
+    read: float = 0.0
+    written: float = 0.0
 
     def forged(self) -> str:
         """Return what in the account cannot be, or nothing."""
@@ -76,8 +86,16 @@ class Account:
             spent = self.told_ns - self.kernel_ns
             return max(0.0, spent - SLACK * self.calls * overhead.call_ns)
         further = max(0.0, min(self.launches, self.times.waits) - self.calls)
-        free = self.calls * overhead.call_ns + further * overhead.launch_ns
+        # A call without a launch has no copies that its kernels need.
+        free = self.launching_calls() * overhead.call_ns + further * overhead.launch_ns
         return max(0.0, self.times.others_ns - SLACK * free)
+
+    def launching_calls(self) -> float:
+        """Return how many of the calls can have launched a kernel, by the system's figures."""
+        possible = min(float(self.calls), self.launches)
+        if self.times is not None:
+            possible = min(possible, LAUNCHES_PER_WAIT * self.times.waits)
+        return possible
 
     def own_share(self, overhead: Overhead) -> float:
         """Return the share of the calls' work that its own kernels did, from 0 to 1.
@@ -92,3 +110,39 @@ class Account:
         if host <= 0:
             return 1.0
         return max(0.0, min(own / (own + host), 1 - host / max(self.passed_ns, 1)))
+
+
+def shortfall(accounts: Sequence[Account], overhead: Overhead, inputs: int, outputs: int) -> str:
+    """Return what the kernels of calls lack to be what does their work, or nothing.
+
+    Each account is of one request. `inputs` and `outputs` are a call's bytes.
+    """
+    for each in accounts:
+        if each.launches < each.calls:
+            return f"there were {each.launches:.0f} launches in {each.calls} calls"
+        for words, got, whole in (
+            ("were given", each.read, inputs * each.calls),
+            ("had room for", each.written, outputs * each.calls),
+        ):
+            if got < LEAST_FLOW * whole:
+                what = "inputs" if words == "were given" else "outputs"
+                return (
+                    f"they {words} {got:.0f} bytes, and the {what} of the calls are {whole}; "
+                    f"expected {LEAST_FLOW:.0%} at least"
+                )
+    calls = sum(each.calls for each in accounts)
+    waits = [each.times.waits for each in accounts if each.times is not None]
+    if len(waits) == len(accounts) and LAUNCHES_PER_WAIT * sum(waits) < calls:
+        return (
+            f"its threads can have run {LAUNCHES_PER_WAIT * sum(waits)} launches at most in "
+            f"{calls} calls"
+        )
+    shares = [each.own_share(overhead) for each in accounts]
+    if len(shares) >= ENOUGH_CALLS:
+        below = sum(each < LEAST_SHARE for each in shares) / len(shares)
+        if below > MOST_BELOW:
+            return (
+                f"in {below:.0%} of the requests they did less than {LEAST_SHARE:.0%} of it; "
+                f"expected {MOST_BELOW:.0%} of the requests at most"
+            )
+    return ""

@@ -222,6 +222,12 @@ class _OfPython(Attempt):
                 f"besides copies and launches; expected {LEAST_SHARE:.0%} at least, or no time of "
                 "it counts",
             )
+        lack = timing.shortfall(overhead)
+        if lack:
+            self._fail(Kind.NOT_OWN_WORK, f"{TOO_LITTLE}: {lack}")
+        lack = timing.probe()
+        if lack:
+            self._fail(Kind.NOT_OWN_WORK, f"{NOT_NEEDED}: {lack}")
         source = "the system counts" if account.times else "its own process tells"
         self._notes += (
             f"its own kernels did {share:.0%} of a call's work, in {launches:.3g} launches, as "

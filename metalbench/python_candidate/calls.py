@@ -18,13 +18,15 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench import _core
+from metalbench.errors import MetalBenchError
 from metalbench.isolation.thread_times import Times
 from metalbench.kernel import Kernel
 from metalbench.kernel.library import Entry
-from metalbench.python_candidate.account import Account, Overhead
+from metalbench.python_candidate.account import LEAST_FLOW, Account, Overhead, shortfall
 from metalbench.python_candidate.candidate import TIME_LIMIT, Array, Candidate, Slot, layout, put
 from metalbench.python_candidate.messages import Form, Start
-from metalbench.python_candidate.player import Ran
+from metalbench.python_candidate.player import Needs, Ran
+from metalbench.python_candidate.probing import Way, follows
 from metalbench.reference.chain import Reference, plain_ends
 from metalbench.reference.convert import to_mlx, to_numpy
 from metalbench.run.turns import like_seeds
@@ -37,6 +39,9 @@ SLOTS_BYTES = 64 << 20
 # not move a median, gets past with a chance of 1 in 4096.
 JUDGED = 12
 WINDOW_NS = 10_000_000
+# Calls of the reference that take longer are asked for one by one: then a candidate never has the
+# inputs of two calls at once.
+LONG_CALL_NS = 1_000_000
 
 
 class WholeCalls(Reference):
@@ -99,7 +104,9 @@ class Timing:
 
     def __post_init__(self) -> None:
         self._layout = layout(self.first)
-        self._slots = max(1, min(MOST_SLOTS, SLOTS_BYTES // self._layout.nbytes))
+        self._slots = 1
+        if self._reference_ns() < LONG_CALL_NS:
+            self._slots = max(1, min(MOST_SLOTS, SLOTS_BYTES // self._layout.nbytes))
         for each in (self.candidate, self.reference):
             each.reserve(self._slots * self._layout.nbytes)
         self._works = [self.first]
@@ -121,6 +128,7 @@ class Timing:
 
     def window(self, passes: int) -> float:
         """Nanoseconds of so many calls of the candidate, each on inputs of its own."""
+        self._works = []
         return sum(map(self._batch, self._batches(passes)))
 
     def reference_window(self, passes: int) -> float:
@@ -152,7 +160,65 @@ class Timing:
             float(sum(ran.kernel_ns for _, ran in self._ran)),
             float(sum(ran.told_ns for _, ran in self._ran)),
             Times(*map(sum, zip(*known, strict=True))) if whole else None,
+            float(sum(ran.read for _, ran in self._ran)),
+            float(sum(ran.written for _, ran in self._ran)),
         )
+
+    def accounts(self) -> list[Account]:
+        """Return what the calls of each request came to."""
+        return [
+            Account(
+                count,
+                float(ran.ns),
+                float(ran.launches),
+                float(ran.kernel_ns),
+                float(ran.told_ns),
+                ran.times,
+                float(ran.read),
+                float(ran.written),
+            )
+            for count, ran in self._ran
+        ]
+
+    def shortfall(self, overhead: Overhead) -> str:
+        """Return what its kernels lack to be what does the work of the calls, or nothing."""
+        inputs = sum(each.nbytes for each in self._layout.inputs)
+        outputs = sum(each.nbytes for each in self._layout.outputs)
+        return shortfall(self.accounts(), overhead, inputs, outputs)
+
+    def probe(self) -> str:
+        """Return how the result is right although its kernels go wrong, or nothing.
+
+        Its process is ended: what a probe leaves in it is of no use.
+        """
+        ways = list(Way)
+        self._random.shuffle(ways)
+        try:
+            for way in ways:
+                found = self._probed(way)
+                if found:
+                    return found
+        finally:
+            self.candidate.end()
+        return ""
+
+    def _probed(self, way: Way) -> str:
+        work = self._fresh()
+        slot = self.candidate.bind(work)
+        slot.poison()
+        try:
+            _, written = self.candidate.probe(self._layout, way, self._random.getrandbits(63))
+        except (MetalBenchError, Needs):
+            # It noticed: what its kernels compute is of use to it.
+            self.candidate.end()
+            return ""
+        got = {each.name: slot.read(each.name) for each in self._layout.outputs}
+        if follows(work.expected, got, work.dtype.name):
+            return f"its result was the expected one, up to a scale and an offset, when {way.words}"
+        whole = sum(each.nbytes for each in self._layout.outputs)
+        if way is Way.OTHER_INPUTS and written < LEAST_FLOW * whole:
+            return f"its kernels wrote {written} bytes, and the outputs of a call are {whole}"
+        return ""
 
     def overhead(self) -> Overhead:
         """Return what a call's copies and a launch cost, measured in the reference's process."""
@@ -164,10 +230,11 @@ class Timing:
         return [self._slots] * whole + ([rest] if rest else [])
 
     def _batch(self, count: int) -> float:
-        self._works = [self._fresh() for _ in range(count)]
-        ran = self._called(self.candidate, self._works)
+        works = [self._fresh() for _ in range(count)]
+        self._works = [*self._works, *works][-MOST_SLOTS:]
+        ran = self._called(self.candidate, works)
         self._ran.append((count, ran))
-        for place, work in enumerate(self._works):
+        for place, work in enumerate(works):
             self._keep(place * self._layout.nbytes, work)
         return float(ran.ns)
 
@@ -183,6 +250,12 @@ class Timing:
             for each in self._layout.outputs:
                 Array(each.array(memory, begin)).poison()
         return side.call(self._layout, len(works), limit_s=TIME_LIMIT * len(works))
+
+    def _reference_ns(self) -> int:
+        """Return the least time of some calls of the reference."""
+        arena = self.reference.reserve(self._layout.nbytes)
+        put(arena.memory, 0, self._layout, self.first)
+        return min(self.reference.call(self._layout).ns for _ in range(3))
 
     def _fresh(self) -> Workload:
         task, size, kind = self.first.task, self.first.size, self.first.dtype.name

@@ -20,6 +20,7 @@ from metalbench.python_candidate.account import Overhead
 from metalbench.python_candidate.kernels import load
 from metalbench.python_candidate.messages import Launch, Layout, Start, layout_of
 from metalbench.python_candidate.player import Arena, Needs, Player, Ran
+from metalbench.python_candidate.probing import Way
 from metalbench.task import Task
 from metalbench.task.dtypes import DType
 from metalbench.task.workload import Workload
@@ -101,11 +102,22 @@ class Candidate:
 
         Raises Needs; their outputs were zeros.
         """
+        return self._laid_out(layout, count).call(count, limit_s)
+
+    def probe(self, layout: Layout, way: Way, seed: int) -> tuple[int, int]:
+        """Call it once for the first slot, with kernels that go wrong in a way.
+
+        Return the bytes of arguments that its kernels read, and the bytes that they wrote. Raises
+        as Player, and Needs.
+        """
+        return self._laid_out(layout, 1).probe(way, seed, TIME_LIMIT)
+
+    def _laid_out(self, layout: Layout, count: int) -> Player:
         player = self._player or self._started(layout.nbytes * count)
         if layout != self._layout:
             player.lay_out(layout)
             self._layout = layout
-        return player.call(count, limit_s)
+        return player
 
     def _started(self, nbytes: int) -> Player:
         self.starts += 1

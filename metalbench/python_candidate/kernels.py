@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import cache
 from time import perf_counter_ns
 from typing import Any
@@ -15,6 +16,7 @@ from metalbench.custom_kernel.kernel import CustomKernel
 from metalbench.custom_kernel.signature import PRELUDE, Generated
 from metalbench.errors import KernelFault, TimeLimitExceeded
 from metalbench.python_candidate.messages import Launch
+from metalbench.python_candidate.probing import Probe
 
 Tell = Callable[[Exception], None]
 # A hang ends by itself before the judge has to end the process.
@@ -38,6 +40,10 @@ class Kernels:
         self.wanted: dict[Launch, None] = {}
         self.launches = 0
         self.ns = 0
+        # Bytes of all arguments that launches read, and of all that they write.
+        self.read = 0
+        self.written = 0
+        self.probe: Probe | None = None
 
     def load(self, launches: Iterable[Launch]) -> None:
         """Load what these need, while files can be opened and memory be made executable."""
@@ -89,9 +95,20 @@ class _Kernel(CustomKernel):
             for each in outputs:
                 each.buffer.numpy("uint8").fill(0)
             return
+        kernels.read += sum(each.memory.nbytes for each in made.inputs)
+        kernels.written += sum(each.array.nbytes for each in outputs)
         begin = perf_counter_ns()
         try:
-            super()._run(generated, made, outputs)
+            if kernels.probe is None:
+                super()._run(generated, made, outputs)
+            else:
+                run = super()._run
+                kernels.probe.run(
+                    made.inputs,
+                    outputs,
+                    made.init_value is not None,
+                    lambda inputs: run(generated, replace(made, inputs=inputs), outputs),
+                )
         except (KernelFault, TimeLimitExceeded) as error:
             kernels.tell(error)
         finally:
@@ -131,7 +148,8 @@ def load(device: _core.Device, launch: Launch, *, checked: bool) -> _core.Pipeli
     """
     library = device.compile(
         launch.unit,
-        filename=launch.file,
+        # Includes in quotes are looked up in the folder of the file: never the working directory.
+        filename=str(PRELUDE / launch.file),
         macros={"__FAST_MATH__": "1"} if launch.math == "fast" else {},
         include_dirs=[str(PRELUDE)],
         checked=checked,

@@ -18,10 +18,14 @@ ALIGNMENT = 64
 # The first byte of a message. To the candidate's process: what a call looks like, and to make some
 # calls. From it: all is loaded and sealed, that is done, kernels are needed, something went wrong.
 # Before all that: to begin, once it is sealed, and of a form of the reference, to measure overhead.
-LAY_OUT, CALL, BEGIN, OVERHEAD = b"L", b"C", b"B", b"O"
+# To probe is to make one call in which its kernels go wrong.
+LAY_OUT, CALL, BEGIN, OVERHEAD, PROBE = b"L", b"C", b"B", b"O", b"P"
 SEALED, DONE, NEEDS, WRONG = b"S", b"D", b"N", b"W"
-# Of CALL: how many; of DONE: launches of its own kernels, nanoseconds in them and in all calls.
-COUNT, TOLD = struct.Struct("<I"), struct.Struct("<QQQ")
+# Of CALL: how many; of DONE: launches of its own kernels, nanoseconds in them and in all calls, and
+# the bytes of the arguments that kernels read and of those that they write.
+COUNT, TOLD = struct.Struct("<I"), struct.Struct("<QQQQQ")
+# Of PROBE: how, and a seed; of the answer: bytes of arguments read, and bytes that kernels wrote.
+HOW, FLOW = struct.Struct("<BQ"), struct.Struct("<QQ")
 # Of the answer to OVERHEAD: ns of a call that only launches, and of one more launch.
 COSTS = struct.Struct("<dd")
 

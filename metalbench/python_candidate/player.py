@@ -37,6 +37,7 @@ from metalbench.kind import Kind
 from metalbench.python_candidate import messages
 from metalbench.python_candidate.account import Overhead
 from metalbench.python_candidate.messages import Launch, Layout, Sealed, Start, Told
+from metalbench.python_candidate.receiving import launches_of, receive, told_of
 
 WORKER = "metalbench.python_candidate.playing"
 # Until it has imported MLX and loaded its kernels; nothing of the candidate's runs in that time.
@@ -71,6 +72,9 @@ class Ran(NamedTuple):
     launches: int
     kernel_ns: int
     told_ns: int
+    # Bytes of the arguments that kernels read, and of those that they write.
+    read: int
+    written: int
     # What the system has counted meanwhile; None where it does not tell.
     times: Times | None = None
 
@@ -139,8 +143,19 @@ class Player:
             raise _died(death.garbled(f"{len(told)} bytes"))
         after = self._times()
         passed = None if before is None or after is None else after.since(before)
-        launches, kernel_ns, told_ns = messages.TOLD.unpack(told)
-        return Ran(ns, launches, kernel_ns, told_ns, passed)
+        return Ran(ns, *messages.TOLD.unpack(told), passed)
+
+    def probe(self, way: int, seed: int, limit_s: float) -> tuple[int, int]:
+        """Make one call in which its kernels go wrong in a way; raises Needs.
+
+        Return the bytes of arguments that they read, and the bytes that they wrote, as told.
+        """
+        told = self._ask(messages.PROBE + messages.HOW.pack(way, seed), limit_s)
+        self._stop()
+        if len(told) != messages.FLOW.size:
+            raise _died(death.garbled(f"{len(told)} bytes"))
+        read, written = messages.FLOW.unpack(told)
+        return read, written
 
     def overhead(self) -> Overhead:
         """Ask a form of the reference what copies and launches cost."""
@@ -178,20 +193,23 @@ class Player:
 
     def _answer(self, limit_s: float, expected: bytes) -> bytes:
         with self._gone():
-            if not self._channel.poll(limit_s):
-                raise TimeLimitExceeded(
-                    f"expected an answer within {limit_s:g} s, and there was none; does the "
-                    "candidate loop for ever?"
-                )
-            said = self._channel.recv_bytes(messages.MOST_BYTES)
+            try:
+                said = receive(self._channel, limit_s)
+            except EncodingError as error:
+                raise _died(death.garbled(str(error))) from None
+        if said is None:
+            raise TimeLimitExceeded(
+                f"expected an answer within {limit_s:g} s, and there was none; does the "
+                "candidate loop for ever?"
+            )
         kind, rest = said[:1], said[1:]
         if kind == expected:
             return rest
         try:
             if kind == messages.NEEDS:
-                raise Needs(decode(rest, tuple[Launch, ...]))
+                raise Needs(launches_of(rest))
             if kind == messages.WRONG:
-                raise _told(decode(rest, Told))
+                raise _told(told_of(rest))
         except EncodingError as error:
             raise _died(death.garbled(str(error))) from None
         raise _died(death.garbled(repr(kind)))

@@ -22,6 +22,7 @@ from metalbench.isolation.encoding import decode, encode
 from metalbench.isolation.thread_times import kernel_threads, times
 from metalbench.python_candidate import messages
 from metalbench.python_candidate.messages import Form, Launch, Layout, Sealed, Start, Told
+from metalbench.python_candidate.probing import Probe, Way
 
 SEALED = "sealed"
 # What candidates may import is here before files can no more be opened.
@@ -136,7 +137,11 @@ class _Playing:
         if message[:1] == messages.OVERHEAD:
             self._connection.send_bytes(messages.DONE + messages.COSTS.pack(*self._overhead()))
             return
+        if message[:1] == messages.PROBE:
+            self._probe(*messages.HOW.unpack(message[1:]))
+            return
         kernels = self._kernels
+        flow = kernels.read, kernels.written
         (count,) = messages.COUNT.unpack(message[1:])
         launches, ns, begin = kernels.launches, kernels.ns, perf_counter_ns()
         self._guarded(lambda: self._call(count), "raised")
@@ -144,7 +149,20 @@ class _Playing:
             self._need()
             return
         told = kernels.launches - launches, kernels.ns - ns, perf_counter_ns() - begin
-        self._connection.send_bytes(messages.DONE + messages.TOLD.pack(*told))
+        flow = kernels.read - flow[0], kernels.written - flow[1]
+        self._connection.send_bytes(messages.DONE + messages.TOLD.pack(*told, *flow))
+
+    def _probe(self, way: int, seed: int) -> None:
+        """Make one call in which kernels go wrong in a way, and say what they read and wrote."""
+        kernels, read = self._kernels, self._kernels.read
+        probe = kernels.probe = Probe(Way(way), np.random.default_rng(seed))
+        self._guarded(lambda: self._call(1), "raised")
+        kernels.probe = None
+        if kernels.wanted:
+            self._need()
+            return
+        flow = messages.FLOW.pack(kernels.read - read, probe.written)
+        self._connection.send_bytes(messages.DONE + flow)
 
     def _overhead(self) -> tuple[float, float]:
         """Return ns of processor time for a call that only launches, and for one more launch.

@@ -181,8 +181,8 @@ FORGED = {
         "own = calls.TOLD\n\n\n"
         "class Told:\n"
         "    size = own.size\n\n"
-        "    def pack(self, launches, kernel_ns, told_ns):\n"
-        "        return own.pack(launches, 400 * told_ns, told_ns)\n\n\n"
+        "    def pack(self, launches, kernel_ns, told_ns, *flow):\n"
+        "        return own.pack(launches, 400 * told_ns, told_ns, *flow)\n\n\n"
         "calls.TOLD = Told()\n\n\n"
         "def sqr_mm(a, b):\n    return mx.array(product(a, b)) * needed()\n"
     ),
