@@ -212,6 +212,9 @@ class _OfPython(Attempt):
             self._fail(Kind.NOT_OWN_WORK, f"{NO_KERNEL}: the candidate calls other operations only")
         if self._needs_no_kernel:
             self._fail(Kind.NOT_OWN_WORK, f"{NOT_NEEDED}: it was right when none of them had run")
+        lack = timing.shortfall(overhead)
+        if lack:
+            self._fail(Kind.NOT_OWN_WORK, f"{TOO_LITTLE}: {lack}")
         share = account.own_share(overhead)
         launches = account.launches / max(account.calls, 1)
         if share < LEAST_SHARE:
@@ -222,9 +225,6 @@ class _OfPython(Attempt):
                 f"besides copies and launches; expected {LEAST_SHARE:.0%} at least, or no time of "
                 "it counts",
             )
-        lack = timing.shortfall(overhead)
-        if lack:
-            self._fail(Kind.NOT_OWN_WORK, f"{TOO_LITTLE}: {lack}")
         lack = timing.probe()
         if lack:
             self._fail(Kind.NOT_OWN_WORK, f"{NOT_NEEDED}: {lack}")

@@ -13,7 +13,7 @@ from python_candidate import foreign_work
 from metalbench import _core
 from metalbench.isolation.thread_times import Times
 from metalbench.kernel.library import Library
-from metalbench.python_candidate.account import LEAST_SHARE, Account, Overhead
+from metalbench.python_candidate.account import LEAST_SHARE, Account, Overhead, shortfall
 from metalbench.python_candidate.calls import Side, Timing
 from metalbench.python_candidate.candidate import Candidate
 from metalbench.python_candidate.source import unchecked
@@ -113,6 +113,82 @@ def test_where_the_system_tells_nothing_the_process_is_believed_within_limits() 
     told = replace(GOOD, times=None, kernel_ns=4 * MS)
     assert told.own_share(NOTHING) == pytest.approx(0.04)
     assert replace(told, kernel_ns=40063 * MS).forged()
+
+
+MB = 10**6
+# One call of 10 ms that reads 2 MB of inputs and writes 1 MB of outputs.
+CALL = Account(1, 10 * MS, 1, 9 * MS, 10 * MS, Times(9 * MS, MS, 1), 2 * MB, MB)
+BURNT = replace(CALL, times=Times(90 * MS, MS, 1), passed_ns=100 * MS)
+FOREIGN = replace(CALL, times=Times(MS, 9 * MS, 1))
+
+
+def lacks(*accounts: Account) -> str:
+    """What calls lack whose inputs are 2 MB and whose outputs 1 MB."""
+    return shortfall(accounts, NOTHING, 2 * MB, MB)
+
+
+def test_calls_whose_kernels_read_and_write_everything_lack_nothing() -> None:
+    assert lacks(*[CALL] * 20) == ""
+    eight = replace(CALL, calls=8, launches=8, times=Times(9 * MS, MS, 8))
+    assert lacks(replace(eight, read=16 * MB, written=8 * MB)) == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"read": 4}, "they were given 4 bytes, and the inputs of the calls are 2000000"),
+        ({"read": MB - 1}, "they were given 999999 bytes"),
+        ({"written": 4}, "they had room for 4 bytes, and the outputs of the calls are 1000000"),
+        ({"written": 0}, "they had room for 0 bytes"),
+        ({"launches": 0}, "0 launches in 1 calls"),
+        ({"calls": 8, "read": 16 * MB, "written": 8 * MB}, "1 launches in 8 calls"),
+        ({"calls": 8, "launches": 8, "written": 8 * MB}, "the inputs of the calls are 16000000"),
+        ({"calls": 8, "launches": 8, "read": 16 * MB}, "the outputs of the calls are 8000000"),
+        (
+            {
+                "calls": 8,
+                "launches": 8,
+                "read": 16 * MB,
+                "written": 8 * MB,
+                "times": Times(9, 1, 0),
+            },
+            "its threads can have run",
+        ),
+    ],
+)
+def test_one_request_without_the_flow_of_data_is_enough(
+    change: dict[str, float], words: str
+) -> None:
+    calls = [CALL] * 3
+    if "times" in change:
+        calls = []
+    assert words in lacks(*calls, replace(CALL, **change))
+
+
+def test_calls_are_judged_one_by_one_and_not_by_their_sum() -> None:
+    calls = [BURNT if number % 7 == 0 else FOREIGN for number in range(28)]
+    whole = Account(
+        *(sum(getattr(each, name) for each in calls) for name in ("calls", "passed_ns")),
+        launches=28,
+        kernel_ns=0,
+        told_ns=0,
+        times=Times(*(sum(each) for each in zip(*(call.times for call in calls), strict=True))),
+    )
+    assert whole.own_share(NOTHING) > LEAST_SHARE
+    assert "in 86% of the requests they did less than 50%" in lacks(*calls)
+
+
+@pytest.mark.parametrize(("foreign", "passes"), [(4, True), (5, True), (6, False), (11, False)])
+def test_a_quarter_of_the_requests_may_be_below_the_limit(foreign: int, passes: bool) -> None:
+    calls = [CALL] * (20 - foreign) + [FOREIGN] * foreign
+    assert bool(lacks(*calls)) is not passes
+
+
+def test_copies_of_calls_without_a_launch_are_not_free() -> None:
+    account = replace(GOOD, times=Times(MS, 30 * MS, 1), launches=1)
+    overhead = Overhead(2 * MS)
+    assert account.own_share(overhead) < 0.1
+    assert replace(account, launches=10, times=Times(MS, 30 * MS, 10)).own_share(overhead) == 1.0
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,61 @@
+"""Whether a result depends on what kernels compute."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from metalbench.python_candidate.probing import follows
+
+RANDOM = np.random.default_rng(5)
+EXPECTED = RANDOM.normal(3, 2, (40, 40)).astype(np.float32)
+DEPENDENT = {
+    "another array": RANDOM.normal(3, 2, (40, 40)),
+    "a constant": np.full((40, 40), 3.0),
+    "zeros": np.zeros((40, 40)),
+    "no numbers": np.full((40, 40), np.nan),
+    "another factor for each row": EXPECTED * RANDOM.uniform(0.5, 2, (40, 1)),
+    "one element in a hundred is another": np.where(
+        RANDOM.random((40, 40)) < 0.01, -EXPECTED, EXPECTED
+    ),
+    "another order": EXPECTED[::-1],
+}
+INDEPENDENT = {
+    "the same": EXPECTED,
+    "scaled": EXPECTED * -1.7,
+    "moved": EXPECTED + 40,
+    "scaled and moved": EXPECTED * 1e-3 - 5,
+}
+
+
+@pytest.mark.parametrize("got", DEPENDENT.values(), ids=DEPENDENT)
+def test_what_depends_on_kernels_does_not_follow(got: np.ndarray) -> None:
+    assert not follows({"y": EXPECTED}, {"y": got.astype(np.float32)}, "float32")
+
+
+@pytest.mark.parametrize("got", INDEPENDENT.values(), ids=INDEPENDENT)
+def test_what_is_right_up_to_a_scale_and_an_offset_follows(got: np.ndarray) -> None:
+    assert follows({"y": EXPECTED}, {"y": got.astype(np.float32)}, "float32")
+
+
+def test_half_precision_follows_as_well() -> None:
+    got = (EXPECTED.astype(np.float16) * np.float16(1.3)).astype(np.float16)
+    assert follows({"y": EXPECTED}, {"y": got}, "float16")
+
+
+def test_few_elements_have_to_be_the_same() -> None:
+    one = np.array([2.5], np.float32)
+    assert follows({"y": one}, {"y": one}, "float32")
+    assert not follows({"y": one}, {"y": one * 2}, "float32")
+
+
+def test_all_outputs_have_to_follow() -> None:
+    other = DEPENDENT["another array"]
+    assert not follows({"y": EXPECTED, "z": EXPECTED}, {"y": EXPECTED, "z": other}, "float32")
+
+
+def test_infinities_have_to_be_where_they_are_expected() -> None:
+    expected = EXPECTED.copy()
+    expected[3, 4] = np.inf
+    assert follows({"y": expected}, {"y": expected * 2}, "float32")
+    assert not follows({"y": expected}, {"y": EXPECTED}, "float32")

@@ -1,0 +1,145 @@
+"""Messages from a candidate's process: any field and any byte of them may be hostile."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, replace
+from multiprocessing.connection import Connection, Pipe
+
+import pytest
+
+from metalbench.errors import EncodingError
+from metalbench.isolation.encoding import encode
+from metalbench.python_candidate.messages import MOST_BYTES, Launch
+from metalbench.python_candidate.receiving import (
+    MOST_LAUNCHES,
+    MOST_MESSAGE,
+    MOST_TEXT,
+    launches_of,
+    receive,
+    told_of,
+)
+
+GOOD = Launch(
+    "custom_kernel_a_float", "<a>", '#include "mlx.h"\nvoid f();\n', "safe", (64, 1, 1), 3
+)
+FIELDS = {
+    "name: nothing": {"name": ""},
+    "name: a surrogate": {"name": "k\ud800"},
+    "name: NUL": {"name": "k\0"},
+    "name: an escape sequence": {"name": "k\x1b[31m"},
+    "name: a line break at its end": {"name": "k\n"},
+    "name: endless": {"name": "k" * 1001},
+    "name: other letters": {"name": "k\N{CYRILLIC SMALL LETTER A}"},
+    "file: a folder of the host": {"file": "/etc/x"},
+    "file: a parent folder": {"file": "<../../etc/x>"},
+    "file: a line of its own": {"file": "<a\n#include </etc/passwd>\n//>"},
+    "file: a carriage return": {"file": "<a\r#include </etc/passwd>>"},
+    "file: a quote": {"file": '<a"b>'},
+    "file: NUL": {"file": "<a\0>"},
+    "file: a surrogate": {"file": "<a\udcff>"},
+    "file: endless": {"file": "<" + "a" * 5000 + ">"},
+    "unit: no prelude": {"unit": "kernel void k() {}"},
+    "unit: NUL": {"unit": GOOD.unit + "\0"},
+    "unit: a surrogate": {"unit": GOOD.unit + "// \ud800"},
+    "unit: an escape sequence": {"unit": GOOD.unit + "// \x1b[2J"},
+    "unit: endless": {"unit": GOOD.unit + " " * MOST_TEXT},
+    "math: unknown": {"math": "\x1b[31m"},
+    "math: nothing": {"math": ""},
+    "threads: zero": {"threads": (0, 1, 1)},
+    "threads: negative": {"threads": (1, -1, 1)},
+    "threads: beyond 32 bits": {"threads": (1, 1, 1 << 80)},
+    "last: negative": {"last": -1},
+    "last: more than a group has": {"last": 64},
+}
+OTHER_TYPES = {
+    "name": 5,
+    "file": None,
+    "unit": ["a"],
+    "math": True,
+    "threads": [1, 1],
+    "last": 1.5,
+}
+
+
+def as_sent(value: object) -> bytes:
+    """What a process sends that encodes what it likes."""
+    text = json.dumps(value).encode("ascii")
+    return len(text).to_bytes(8, "little") + text
+
+
+def test_what_the_judge_s_own_code_sends_is_accepted() -> None:
+    assert launches_of(encode((GOOD,), tuple[Launch, ...])) == (GOOD,)
+
+
+@pytest.mark.parametrize("change", FIELDS.values(), ids=FIELDS)
+def test_a_field_that_cannot_be_is_named(change: dict[str, object]) -> None:
+    (field,) = change
+    data = as_sent([asdict(replace(GOOD, **change))])  # type: ignore[arg-type]
+    with pytest.raises(EncodingError, match=field) as caught:
+        launches_of(data)
+    assert str(caught.value).isprintable()
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("field", OTHER_TYPES)
+def test_a_field_of_another_type_is_refused(field: str) -> None:
+    with pytest.raises(EncodingError, match=field):
+        launches_of(as_sent([{**asdict(GOOD), field: OTHER_TYPES[field]}]))
+
+
+@pytest.mark.parametrize("count", [0, MOST_LAUNCHES + 1])
+def test_the_number_of_kernels_is_limited(count: int) -> None:
+    with pytest.raises(EncodingError, match=f"got {count}"):
+        launches_of(as_sent([asdict(GOOD)] * count))
+
+
+def test_what_went_wrong_is_told_in_plain_text_of_limited_length() -> None:
+    told = told_of(as_sent({"kind": "a\x1b b", "message": "x\ud800\x1b[31m\0" + "A" * 3_000_000}))
+    told.message.encode()
+    assert told.kind == "raised"
+    assert len(told.message) == MOST_MESSAGE
+    assert told.message.startswith("x\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}[31m")
+
+
+@pytest.fixture
+def ends() -> tuple[Connection, Connection]:
+    """Both ends of a channel."""
+    return Pipe()
+
+
+def test_a_whole_message_comes_as_it_was_sent(ends: tuple[Connection, Connection]) -> None:
+    ours, theirs = ends
+    for each in (b"", b"D", b"D" * 70_000):
+        theirs.send_bytes(each)
+        assert receive(ours, 10.0) == each
+
+
+@pytest.mark.parametrize(
+    "part", [b"", b"\0\0", b"\0\0\x10\0", b"\0\0\x10\0D", b"\0\0\x10\0" + b"D" * 4095]
+)
+def test_part_of_a_message_is_none_when_the_limit_is_over(
+    ends: tuple[Connection, Connection], part: bytes
+) -> None:
+    ours, theirs = ends
+    os.write(theirs.fileno(), part)
+    assert receive(ours, 0.01) is None
+
+
+@pytest.mark.parametrize("length", [-1, -(2**31), MOST_BYTES + 1, 2**31 - 1])
+def test_a_message_that_is_too_long_is_refused_before_it_is_read(
+    ends: tuple[Connection, Connection], length: int
+) -> None:
+    ours, theirs = ends
+    os.write(theirs.fileno(), length.to_bytes(4, "big", signed=True))
+    with pytest.raises(EncodingError, match="expected a message of at most"):
+        receive(ours, 10.0)
+
+
+def test_an_end_within_a_message_is_an_end(ends: tuple[Connection, Connection]) -> None:
+    ours, theirs = ends
+    os.write(theirs.fileno(), b"\0\0\x10\0D")
+    theirs.close()
+    with pytest.raises(EOFError):
+        receive(ours, 10.0)
