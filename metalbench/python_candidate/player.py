@@ -143,7 +143,8 @@ class Player:
             raise _died(death.garbled(f"{len(told)} bytes"))
         after = self._times()
         passed = None if before is None or after is None else after.since(before)
-        return Ran(ns, *messages.TOLD.unpack(told), passed)
+        launches, kernel_ns, told_ns, read, written = messages.TOLD.unpack(told)
+        return Ran(ns, launches, kernel_ns, told_ns, read, written, passed)
 
     def probe(self, way: int, seed: int, limit_s: float) -> tuple[int, int]:
         """Make one call in which its kernels go wrong in a way; raises Needs.

@@ -163,3 +163,13 @@ def test_a_vertex_function_is_no_kernel():
 )
 def test_wrong_parameters_are_explained(parameters, message):
     assert message in refuse(f"kernel void f({parameters}) {{}}")
+
+
+@pytest.mark.parametrize("control", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x7f"])
+def test_a_control_character_in_a_file_name_ends_no_line(control, tmp_path):
+    (tmp_path / "secret.h").write_text("#error the secret of the host\n")
+    name = f'a.metal{control}#include "{tmp_path}/secret.h"{control}//'
+    text = "kernel void f(device int* a) { a[0] = gone; }"
+    with pytest.raises(CompileError, match="gone") as caught:
+        engine.build(engine.parse(text, name), "f")
+    assert "the secret" not in str(caught.value)

@@ -18,6 +18,8 @@ from metalbench.msl.building.toolchain import Toolchain, toolchain
 from metalbench.msl.ir.places import OWN
 from metalbench.msl.reading.tokens import file_name
 
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
 # What Metal's own compiler defines (Metal 3.2), as far as sources ask for it.
 METAL_MACROS = {
     "__METAL__": "1",
@@ -187,5 +189,9 @@ def _shortened(path: str, folder: Path) -> str:
 
 
 def escaped(filename: str) -> str:
-    """A file name as a line marker spells it."""
-    return filename.replace("\\", "\\\\").replace('"', '\\"')
+    """Return a file name as a line marker spells it.
+
+    A control character becomes a question mark: a line break would end the marker.
+    """
+    plain = _CONTROL.sub("?", filename)
+    return plain.replace("\\", "\\\\").replace('"', '\\"')
