@@ -1,6 +1,5 @@
 # A thread that computes as soon as inputs are there, and another that sleeps instead of working.
-# outcome: correct
-# slower
+# outcome: not by its own kernels
 import dataclasses
 
 threading = dataclasses.sys.modules["threading"]

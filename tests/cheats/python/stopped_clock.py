@@ -1,6 +1,5 @@
 # Stops every clock of its process, and does the work five times.
-# outcome: correct
-# slower
+# outcome: not by its own kernels
 import dataclasses
 
 import mlx.core as mx
