@@ -19,6 +19,8 @@ ABOVE = Path(agent_steel.__file__).parent
 ROOMS = (
     "errors",
     "foreign_text",
+    "plain_file",
+    "foreign_json",
     "kind",
     "cores",
     "uncollected",

@@ -114,7 +114,7 @@ def _write(
     root: Path, request: Request, asking: Asking, record: dict[str, Any], *, cached: bool
 ) -> None:
     """Write the sample first: by its provenance it is known to be whole."""
-    write(_path(root, request, SUFFIXES[asking.language]), code_of(record["answer"]))
+    write(_path(root, request, SUFFIXES[asking.language]), code_of(record["answer"]), root)
     provenance = {
         "task": request.task,
         **record,
@@ -123,7 +123,9 @@ def _write(
         "system": request.system,
         "prompt": request.text,
     }
-    write(_path(root, request, ".json"), json.dumps(provenance, indent=2) + "\n")
+    # An answer may hold lone surrogates, which are replaced as in the sample's own file.
+    text = json.dumps(provenance, indent=2, ensure_ascii=False) + "\n"
+    write(_path(root, request, ".json"), text, root)
 
 
 def _path(root: Path, request: Request, suffix: str) -> Path:

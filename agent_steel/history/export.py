@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 from agent_steel.source import with_defaults
 from metalbench.errors import DeclarationError, MachineError
 from metalbench.kernel.installed import installed_folder
+from metalbench.plain_file import replace_file
 
 if TYPE_CHECKING:
     from agent_steel.attempt import Attempt
@@ -47,10 +47,8 @@ def applied(entry: Entry, attempt: Attempt, device: DeviceFacts, folders: Sequen
 
 def written(path: Path, attempt: Attempt) -> Path:
     """Write an attempt to `path`, all of it or nothing; raises MachineError if that cannot be."""
-    unfinished = path.with_name(path.name + ".part")
     try:
-        unfinished.write_text(text_of(attempt), encoding="utf-8")
-        os.replace(unfinished, path)
+        replace_file(path, text_of(attempt))
     except OSError as error:
         raise MachineError(
             f"{path} cannot be written: {error.strerror}; name another place with --out"

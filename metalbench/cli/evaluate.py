@@ -95,15 +95,14 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
         if options["collect"]:
             collect(folder, options["collect"], library, facts.chip)
         plan = plan_of(folder, make=True)
-        jobs = jobs_of(samples_in(folder), plan, library)
+        jobs, untried = jobs_of(samples_in(folder), plan, library)
         known = [] if options["again"] else store.evaluations(plan.id)
         left = remaining(jobs, known, facts, conditions)
         _tell_plan(log, plan, jobs, left)
         evaluation = Evaluation(facts, conditions, seats)
-        untried: list[str] = []
         if left:
             run = store.begin_run(_plain(options), facts, environment)
-            untried = _evaluate(log, store, run, evaluation, left)
+            untried += _evaluate(log, store, run, evaluation, left)
     for each in untried:
         log.print(f"Not tried: {each}", style="red", soft_wrap=True, markup=False)
     ctx.exit(int(bool(untried)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,6 +10,7 @@ import click
 
 from metalbench.cli.failure import Failure
 from metalbench.cli.parameters import writable
+from metalbench.plain_file import replace_file
 from metalbench.report.console import echo_document
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -80,12 +80,10 @@ def write_text(path: Path, text: str) -> None:
     if str(path) == "-":
         echo_document(text)
         return
-    unfinished = path.with_name(path.name + ".part")
     try:
         if path.exists() and not path.is_file():
             path.write_text(text, encoding="utf-8")
             return
-        unfinished.write_text(text, encoding="utf-8")
-        os.replace(unfinished, path)
+        replace_file(path, text)
     except OSError as error:
         raise Failure(f"{path} cannot be written: {error.strerror or error}") from error

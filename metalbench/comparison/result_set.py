@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from metalbench.errors import DeclarationError, StoreError
+from metalbench.errors import StoreError
+from metalbench.foreign_json import JsonValue, read_json
 from metalbench.stats import Interval
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ SCHEMA = 1
 Key = tuple[str, str, str]
 # Earlier results of a task that are looked at for how much runs differ.
 MOST_OTHERS = 200
+# In ns, from a femtosecond to 30 years. Ratios of ratios of what is in range stay finite.
+TIMES_NS = (1e-6, 1e18)
+RATIOS = (1e-12, 1e12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,24 +92,19 @@ class ResultSet:
 
     @classmethod
     def of_file(cls, path: Path) -> ResultSet:
-        """Read what `metalbench run --json` wrote; raises DeclarationError if it is none."""
-        try:
-            document = json.loads(path.read_text(encoding="utf-8"))
-            if document["schema"] != SCHEMA:
-                raise DeclarationError(
-                    f"{path}: expected results of schema {SCHEMA}, got {document['schema']}; "
-                    "another version of metalbench wrote them"
-                )
-            environment = document["environment"]
-            rows = tuple(_row_of_json(entry, environment) for entry in document["results"])
-            device = f"{document['device']['kind']} ({document['device']['name']})"
-        except DeclarationError:
-            raise
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            cause = f"{type(error).__name__}: {error}"
-            raise DeclarationError(
-                f"{path}: expected results from `metalbench run --json FILE`; {cause}"
-            ) from error
+        """Read what `metalbench run --json` wrote.
+
+        Raise DeclarationError, with the file and the field, for anything else.
+        """
+        document = read_json(path)
+        schema = document.get("schema")
+        if schema is None or schema.raw != SCHEMA:
+            (schema or document).refuse(
+                f"results of schema {SCHEMA} from `metalbench run --json FILE`"
+            )
+        environment, device_facts = document["environment"], document["device"]
+        device = f"{device_facts['kind'].text()} ({device_facts['name'].text()})"
+        rows = tuple(_row_of_json(entry, environment) for entry in document["results"].list())
         return cls(str(path), device, rows)
 
 
@@ -135,32 +133,51 @@ def row_of(entry: HistoryEntry) -> Row:
     )
 
 
-def _row_of_json(entry: Mapping[str, Any], environment: Mapping[str, Any]) -> Row:
-    form = next((each["name"] for each in entry.get("forms", ()) if each["compared"]), None)
+def _row_of_json(entry: JsonValue, environment: JsonValue) -> Row:
+    gpu_ns, kernel_ns = (_interval(entry[name], TIMES_NS) for name in ("gpu_ns", "kernel_ns"))
     return Row(
-        task=entry["task"],
-        dtype=entry["dtype"],
-        size=entry["size"],
-        sizes=entry["sizes"],
-        status=entry["status"],
-        mode=entry.get("mode") or "warm",
-        engine=environment.get("engine", "fibers"),
-        clock=entry["clock"],
-        source_hash=entry["source_hash"],
-        reference=(form, environment["versions"].get("mlx")),
-        time_ns=_interval(entry["gpu_ns"] or entry["kernel_ns"]),
-        ratio=_interval(entry["ratio"]),
-        verdict=entry.get("verdict"),
+        task=entry["task"].text(),
+        dtype=entry["dtype"].text(),
+        size=entry["size"].text(),
+        sizes={name: extent.integer(0) for name, extent in entry["sizes"].object().items()},
+        status=entry["status"].text(),
+        mode=_text(entry.get("mode")) or "warm",
+        engine=_text(environment.get("engine")) or "fibers",
+        clock=_text(entry.get("clock")),
+        source_hash=entry["source_hash"].text(),
+        reference=(_compared_form(entry), _text(environment["versions"].get("mlx"))),
+        time_ns=kernel_ns if gpu_ns is None else gpu_ns,
+        ratio=_interval(entry["ratio"], RATIOS),
+        verdict=_text(entry.get("verdict")),
     )
 
 
-def _interval(given: Mapping[str, float | None] | None) -> Interval | None:
-    if given is None or given["value"] is None:
+def _compared_form(entry: JsonValue) -> str | None:
+    """The name of the form of the reference that the ratio is against."""
+    forms = entry.get("forms")
+    for form in forms.list() if forms is not None else ():
+        if form["compared"].boolean():
+            return form["name"].text()
+    return None
+
+
+def _text(value: JsonValue | None) -> str | None:
+    return None if value is None else value.text()
+
+
+def _interval(given: JsonValue, allowed: tuple[float, float]) -> Interval | None:
+    """An interval whose value is within `allowed`, without ends that are too far away to be used."""
+    if given.raw is None or given["value"].raw is None:
         return None
+    value = given["value"].number(*allowed)
     low, high = given["low"], given["high"]
-    return Interval(
-        given["value"], -math.inf if low is None else low, math.inf if high is None else high
+    whole = Interval(
+        value,
+        -math.inf if low.raw is None else low.number(most=value),
+        math.inf if high.raw is None else high.number(least=value),
     )
+    least, most = whole.useful_ends
+    return Interval(value, -math.inf if least is None else least, math.inf if most is None else most)
 
 
 def _device(entry: HistoryEntry) -> str:

@@ -29,6 +29,6 @@ def collect(root: Path, set_name: str, library: Library, chip: str | None = None
     solved = [(number, entry) for number, entry in found if entry.kernel_paths]
     for number, entry in solved:
         sample = path_of(root, level, number, 0)
-        write(sample.with_suffix(".metal"), read(entry.kernel_path(chip), entry.name).source)
-        write(sample.with_suffix(".json"), json.dumps({"task": entry.name}) + "\n")
+        write(sample.with_suffix(".metal"), read(entry.kernel_path(chip), entry.name).source, root)
+        write(sample.with_suffix(".json"), json.dumps({"task": entry.name}) + "\n", root)
     return len(solved)

@@ -9,22 +9,28 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from metalbench.errors import DeclarationError, MachineError
+from metalbench.foreign_json import read_json
 from metalbench.kernel.candidate_file import read_candidate
+from metalbench.plain_file import check_inside, replace_file
 
 FILE = "run.json"
 KERNELBENCH = "kernelbench"
-_PROBLEM = re.compile(r"problem_(\d+)")
-_SAMPLE = re.compile(r"sample_(\d+)\.(?:metal|py)")
+_PROBLEM = re.compile(r"problem_(\d{1,6})", re.ASCII)
+_SAMPLE = re.compile(r"sample_(\d{1,6})\.(?:metal|py)", re.ASCII)
 _LEVEL = re.compile(r"level_?(\d+)")
+# Names of problems and samples have 6 digits at most.
+MOST_NUMBER = 999_999
+# Missing samples are counted one by one.
+MOST_PLANNED = 1_000_000
+MOST_PROVENANCE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -32,7 +38,7 @@ class Sample:
     """A sample's file; `ending` is how the model's answer ended, empty where nobody has said.
 
     One that `leads_out` is a link to a place outside of the folder, or no regular file: it is not
-    read.
+    read. `fault` is what is wrong with the files of the sample, other than its text.
     """
 
     level: str
@@ -42,6 +48,7 @@ class Sample:
     task: str = ""
     ending: str = ""
     leads_out: bool = False
+    fault: str = ""
 
     @property
     def name(self) -> str:
@@ -54,13 +61,19 @@ class Sample:
             data = self.read()
         except DeclarationError as error:
             data = str(error).encode(errors="backslashreplace")
+        if self.fault:
+            # A sample whose files have been repaired is evaluated again.
+            data += b"\0" + self.fault.encode(errors="backslashreplace")
         return hashlib.sha256(data).hexdigest()
 
     def read(self) -> bytes:
         """Return the bytes of the file.
 
-        Raise DeclarationError for what is not a plain, short file, or a link out of the folder.
+        Raise DeclarationError for what is not a plain, short file, or a link out of the folder, and
+        for a sample with a fault.
         """
+        if self.fault:
+            raise DeclarationError(self.fault)
         if self.leads_out:
             raise DeclarationError(
                 f"{self.path.name}: expected a file in the folder of generations, got a link that "
@@ -101,9 +114,10 @@ def path_of(root: Path, level: str, problem: int, sample: int) -> Path:
 
 
 def samples_in(root: Path) -> list[Sample]:
-    """Every sample of a folder, by level, problem and number.
+    """Return every sample of a folder, by level, problem and number.
 
-    Raises DeclarationError for what is no folder of samples, or has wrong provenance.
+    Provenance that cannot be read is a fault of its sample. Raise DeclarationError for what is not
+    a folder of samples.
     """
     if not root.is_dir():
         raise DeclarationError(f"{root}: expected a folder of generations, found none")
@@ -113,12 +127,12 @@ def samples_in(root: Path) -> list[Sample]:
         problem, number = _PROBLEM.fullmatch(path.parent.name), _SAMPLE.fullmatch(path.name)
         if problem and number:
             about = path.with_suffix(".json")
-            known = {} if _leads_out(about, inside) else _provenance(about)
-            task, ending = str(known.get("task", "")), str(known.get("ending", ""))
+            task, ending, fault = ("", "", "") if _leads_out(about, inside) else _provenance(about)
             level = path.parent.parent.name
             out = _leads_out(path, inside)
-            found.append(Sample(level, int(problem[1]), int(number[1]), path, task, ending, out))
-    _check_each_once(found)
+            place = level, int(problem[1]), int(number[1])
+            found.append(Sample(*place, path, task, ending, out, fault))
+    found = _each_once(found)
     if not found and not (root / FILE).is_file():
         raise DeclarationError(
             f"{root}: expected files such as level_1/problem_7/sample_0.metal, found none"
@@ -135,23 +149,28 @@ def _leads_out(path: Path, folder: Path) -> bool:
     return not (real.is_relative_to(folder) and real.is_file())
 
 
-def _check_each_once(samples: Sequence[Sample]) -> None:
-    seen: dict[str, Path] = {}
+def _each_once(samples: Sequence[Sample]) -> list[Sample]:
+    """The first file of each sample; that there are several is its fault."""
+    found: dict[tuple[str, int, int], Sample] = {}
     for each in samples:
-        other = seen.setdefault(each.name, each.path)
-        if other != each.path:
-            raise DeclarationError(
-                f"{each.name}: expected one file, got {other.name} and {each.path.name}"
-            )
+        place = each.level, each.problem, each.number
+        first = found.setdefault(place, each)
+        if first is not each and not first.fault:
+            names = f"{first.path.name} and {each.path.name}"
+            found[place] = replace(first, fault=f"{each.name}: expected one file, got {names}")
+    return list(found.values())
 
 
 def plan_of(root: Path, *, make: bool = False) -> Plan:
-    """What the folder is to hold, by its ``run.json``; without one what it holds now.
+    """Return what the folder is to hold, by its ``run.json``; without one what it holds now.
 
     `make` writes the file where there is none, so that the folder has an `id` to be known by.
-    Raises DeclarationError for a file that cannot be read, or that is missing and not to be made.
+    Raise DeclarationError for a file that cannot be read or is a link out of the folder, and for
+    one that is missing and not to be made.
     """
     path = root / FILE
+    if path.is_symlink():
+        check_inside(path, root)
     if path.is_file():
         return _read_plan(path)
     samples = samples_in(root)
@@ -159,50 +178,75 @@ def plan_of(root: Path, *, make: bool = False) -> Plan:
         raise DeclarationError(f"{root}: nothing is known of it; run `metalbench evaluate` first")
     problems: dict[str, list[int]] = {}
     for each in samples:
+        # A name that is not Unicode text is not the name of a level.
+        if not _is_text(each.level):
+            continue
         if each.problem not in problems.setdefault(each.level, []):
             problems[each.level].append(each.problem)
     plan = Plan(problems, 1 + max(each.number for each in samples))
+    check_planned(plan, path)
     write_plan(root, plan)
     return plan
 
 
 def write_plan(root: Path, plan: Plan) -> None:
     """Write ``run.json``."""
-    write(root / FILE, json.dumps(asdict(plan), indent=2) + "\n")
+    write(root / FILE, json.dumps(asdict(plan), indent=2) + "\n", root)
 
 
-def write(path: Path, text: str) -> None:
-    """Write a file of the folder, all of it or nothing; raises MachineError if that cannot be."""
-    unfinished = path.with_name(path.name + ".part")
+def write(path: Path, text: str, root: Path) -> None:
+    """Write a file of the folder `root`, all of it or nothing.
+
+    Raise DeclarationError for a path that leads out of `root` by a link, MachineError for what
+    cannot be written.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        # What a model has written may be no text that can be: a lone surrogate.
-        unfinished.write_text(text, encoding="utf-8", errors="replace")
-        os.replace(unfinished, path)
+        replace_file(path, text, inside=root)
     except OSError as error:
         raise MachineError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _read_plan(path: Path) -> Plan:
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-        problems = {str(level): [int(n) for n in all_] for level, all_ in read["problems"].items()}
-        plan = Plan(problems, int(read["samples"]), str(read["id"]), dict(read.get("asked", {})))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+def check_planned(plan: Plan, path: Path) -> None:
+    """Raise DeclarationError for a plan of more samples than can be counted one by one."""
+    planned = plan.samples * sum(map(len, plan.problems.values()))
+    if planned > MOST_PLANNED:
         raise DeclarationError(
-            f'{path}: expected {{"id": ..., "problems": {{"level_1": [1, 2]}}, "samples": 4}}, '
-            f"got {error!r}"
-        ) from None
-    if plan.samples < 1 or not any(problems.values()):
-        raise DeclarationError(f"{path}: expected at least one problem and sample, got none")
+            f"{path}: expected at most {MOST_PLANNED} samples of all problems, got {planned}"
+        )
+
+
+def _read_plan(path: Path) -> Plan:
+    read = read_json(path)
+    problems = {
+        level: list(dict.fromkeys(each.integer(0, MOST_NUMBER) for each in numbers.list()))
+        for level, numbers in read["problems"].object().items()
+    }
+    if not any(problems.values()):
+        read["problems"].refuse('at least one problem, as in {"level_1": [1, 2]}')
+    samples = read["samples"].integer(1, MOST_PLANNED)
+    asked = read.get("asked")
+    if asked is not None:
+        asked.object()
+    plan = Plan(problems, samples, read["id"].text(200), asked.raw if asked is not None else {})
+    check_planned(plan, path)
     return plan
 
 
-def _provenance(path: Path) -> Mapping[str, Any]:
+def _provenance(path: Path) -> tuple[str, str, str]:
+    """The task that the file beside a sample names, how the answer ended, and the file's fault."""
     if not path.is_file():
-        return {}
+        return "", "", ""
     try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DeclarationError(f"{path} cannot be read: {error}") from None
-    return read if isinstance(read, dict) else {}
+        read = read_json(path, most_bytes=MOST_PROVENANCE_BYTES)
+        task, ending = read.get("task"), read.get("ending")
+        return (task.text(200) if task else ""), (ending.text(200) if ending else ""), ""
+    except DeclarationError as error:
+        return "", "", str(error)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -14,14 +14,21 @@ from pathlib import Path
 from typing import Any
 
 from metalbench.errors import DeclarationError
-from metalbench.generations.folder import write
+from metalbench.foreign_json import JsonValue, read_json
+from metalbench.generations.folder import MOST_NUMBER, write
+from metalbench.plain_file import read_plain_file
 
 RESULTS, CONFIG = "eval_results.json", "generation_config.yaml"
 PASS_AT_K = "pass_at_k_results.json"
 # The runtime of what was not timed.
 UNTIMED = -1.0
-_LEVEL = re.compile(r"^level:\s*(\d+)\s*$", re.MULTILINE)
-_NUMBER = re.compile(r"(\d+)_")
+_LEVEL = re.compile(r"^level:\s*(\d{1,6})\s*$", re.MULTILINE | re.ASCII)
+_NUMBER = re.compile(r"(\d{1,6})_", re.ASCII)
+_OF_LEVEL = re.compile(r"(?:level)?(\d{1,6})", re.ASCII)
+_DIGITS = re.compile(r"\d{1,6}", re.ASCII)
+MOST_CONFIG_BYTES = 1 << 20
+# From a picosecond to 30 years: ratios of such times are in range.
+LEAST_MS, MOST_MS = 1e-9, 1e12
 
 
 @dataclass(frozen=True)
@@ -62,29 +69,28 @@ def is_run(root: Path) -> bool:
 def read_results(root: Path) -> dict[int, list[Evaluated]]:
     """The samples of every problem in a run's folder; raises DeclarationError for another file."""
     path = root / RESULTS
-    read = _json(path)
-    try:
-        return {int(key): [_evaluated(each) for each in _listed(read[key])] for key in read}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DeclarationError(
-            f'{path}: expected {{"1": [{{"sample_id": 0, "compiled": true, "correctness": true, '
-            f'"runtime": 1.5, ...}}]}}, got {error!r}'
-        ) from None
+    return {
+        _problem(key, samples): [_evaluated(each) for each in _listed(samples)]
+        for key, samples in read_json(path).object().items()
+    }
 
 
-def write_results(root: Path, level: int, problems: Problems) -> None:
-    """Write a run's folder; raises MachineError if that cannot be."""
+def write_results(root: Path, level: int, problems: Problems, target: Path) -> None:
+    """Write a run's folder, which lies in `target`; raise as `folder.write` does."""
     told = {
         str(number): [each.as_json() for each in samples] for number, samples in problems.items()
     }
-    write(root / RESULTS, json.dumps(told, indent=4) + "\n")
-    write(root / CONFIG, f"level: {level}\nrun_name: {json.dumps(root.name)}\n")
+    write(root / RESULTS, json.dumps(told, indent=4) + "\n", target)
+    write(root / CONFIG, f"level: {level}\nrun_name: {json.dumps(root.name)}\n", target)
 
 
 def level_of_run(root: Path) -> int:
     """The level of a run, by its configuration; raises DeclarationError where that is not told."""
     path = root / CONFIG
-    found = _LEVEL.search(path.read_text(encoding="utf-8")) if path.is_file() else None
+    found = None
+    if path.is_file():
+        data = read_plain_file(path, MOST_CONFIG_BYTES, "configuration")
+        found = _LEVEL.search(data.decode("utf-8", "replace"))
     if found is None:
         raise DeclarationError(f"{path}: expected a line such as `level: 1`, found none")
     return int(found[1])
@@ -92,52 +98,69 @@ def level_of_run(root: Path) -> int:
 
 def read_timings(path: Path) -> dict[int, dict[int, Mapping[str, Any]]]:
     """The baseline's stats by level and problem; raises DeclarationError for another file."""
-    read = _json(path)
     found: dict[int, dict[int, Mapping[str, Any]]] = {}
-    try:
-        for level, problems in read.items():
-            numbers = found.setdefault(int(str(level).removeprefix("level")), {})
-            for name, stats in problems.items():
-                number = _NUMBER.match(name)
-                if number is None or not float(stats["mean"]) > 0:
-                    raise ValueError(f"{name!r}: {stats!r}")
-                numbers[int(number[1])] = stats
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DeclarationError(
-            f'{path}: expected {{"level1": {{"19_ReLU.py": {{"mean": 1.5, ...}}}}}}, got {error!r}'
-        ) from None
+    for level, problems in read_json(path).object().items():
+        at = _OF_LEVEL.fullmatch(level)
+        if at is None:
+            problems.refuse("levels such as level1, with problems by their files' names")
+        numbers = found.setdefault(int(at[1]), {})
+        for name, stats in problems.object().items():
+            number = _NUMBER.match(name)
+            if number is None:
+                stats.refuse('a name such as "19_ReLU.py" with stats such as {"mean": 1.5}')
+            stats["mean"].number(LEAST_MS, MOST_MS)
+            numbers[int(number[1])] = _stats(stats)
     return found
 
 
-def write_timings(path: Path, timings: Timings) -> None:
-    """Write a baseline's stats; raises MachineError if that cannot be."""
-    write(path, json.dumps(timings, indent=4) + "\n")
+def write_timings(path: Path, timings: Timings, target: Path) -> None:
+    """Write a baseline's stats into the folder `target`; raise as `folder.write` does."""
+    write(path, json.dumps(timings, indent=4) + "\n", target)
 
 
-def _evaluated(read: Mapping[str, Any]) -> Evaluated:
+def _problem(key: str, samples: JsonValue) -> int:
+    if not _DIGITS.fullmatch(key):
+        samples.refuse("the number of a problem in front of its samples")
+    return int(key)
+
+
+def _evaluated(read: JsonValue) -> Evaluated:
     known = ("sample_id", "compiled", "correctness", "metadata", "runtime", "runtime_stats")
-    runtime = read.get("runtime")
+    runtime, stats, metadata = (read.get(name) for name in ("runtime", "runtime_stats", "metadata"))
+    time_ms = UNTIMED if runtime is None else runtime.number(most=MOST_MS)
+    if runtime is not None and 0 < time_ms < LEAST_MS:
+        runtime.number(LEAST_MS, MOST_MS)
     return Evaluated(
-        int(read["sample_id"]),
-        bool(read["compiled"]),
-        bool(read["correctness"]),
-        UNTIMED if runtime is None else float(runtime),
-        dict(read.get("runtime_stats") or {}),
-        dict(read.get("metadata") or {}),
-        {key: each for key, each in read.items() if key not in known},
+        read["sample_id"].integer(0, MOST_NUMBER),
+        read["compiled"].boolean(),
+        read["correctness"].boolean(),
+        time_ms,
+        {} if stats is None else _stats(stats),
+        {} if metadata is None else _metadata(metadata),
+        {name: each.raw for name, each in read.object().items() if name not in known},
     )
 
 
-def _listed(samples: Any) -> list[Mapping[str, Any]]:
+def _stats(read: JsonValue) -> dict[str, Any]:
+    """Statistics of a time in ms, those checked that ratios are computed from."""
+    for name in ("mean", "std", "low", "high"):
+        found = read.get(name)
+        if found is not None:
+            found.number(-MOST_MS, MOST_MS)
+    trials = read.get("num_trials")
+    if trials is not None:
+        trials.integer(0)
+    return {name: each.raw for name, each in read.object().items() if each.raw is not None}
+
+
+def _metadata(read: JsonValue) -> dict[str, Any]:
+    for name in ("hardware", "metalbench_class"):
+        found = read.get(name)
+        if found is not None:
+            found.text()
+    return {name: each.raw for name, each in read.object().items()}
+
+
+def _listed(samples: JsonValue) -> Sequence[JsonValue]:
     """Older files have the only sample in place of a list."""
-    return [samples] if isinstance(samples, dict) else list(samples)
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        read = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise DeclarationError(f"{path} cannot be read: {error}") from None
-    if not isinstance(read, dict):
-        raise DeclarationError(f"{path}: expected an object, got {type(read).__name__}")
-    return read
+    return [samples] if isinstance(samples.raw, dict) else samples.list()

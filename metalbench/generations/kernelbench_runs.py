@@ -13,7 +13,7 @@ import numpy as np
 from metalbench.errors import DeclarationError
 from metalbench.generations import kernelbench_files as files
 from metalbench.generations.baselines import kind_of
-from metalbench.generations.folder import Plan, level_of, set_of, write
+from metalbench.generations.folder import Plan, check_planned, level_of, set_of, write
 from metalbench.generations.kernelbench_files import UNTIMED, Evaluated
 from metalbench.generations.metrics import MISSING, Sample
 from metalbench.generations.outcomes import Outcome
@@ -56,8 +56,9 @@ def export(
         root = target / "runs" / (name if len(levels) == 1 else f"{name}_{level}")
         problems = {number: _samples(mine, number, store) for number in plan.problems[level]}
         there = {number: samples for number, samples in problems.items() if samples}
-        files.write_results(root, _number(level) or 0, there)
-        write(root / files.PASS_AT_K, json.dumps(_at_k(problems, plan.samples), indent=4) + "\n")
+        files.write_results(root, _number(level) or 0, there, target)
+        at_k = json.dumps(_at_k(problems, plan.samples), indent=4) + "\n"
+        write(root / files.PASS_AT_K, at_k, target)
         written += [root / files.RESULTS, root / files.PASS_AT_K]
     return written + _write_timings(target, evaluations, store)
 
@@ -77,6 +78,8 @@ def problems_of(
     every = len(Library().names(set_of(level)))
     numbers = sorted({*range(1, every + 1), *read})
     count = max((1 + each.sample for samples in read.values() for each in samples), default=1)
+    plan = Plan({level: numbers}, count, id="")
+    check_planned(plan, root / files.RESULTS)
     found = {}
     for problem in numbers:
         samples = {
@@ -87,7 +90,7 @@ def problems_of(
         about for all_ in read.values() for each in all_ for about in (each.stats, each.metadata)
     ]
     hardware = next((str(each["hardware"]) for each in told if "hardware" in each), "unknown")
-    return Plan({level: numbers}, count, id=""), found, hardware
+    return plan, found, hardware
 
 
 def _number(level: str) -> int | None:
@@ -146,7 +149,7 @@ def _write_timings(target: Path, evaluations: Sequence[Evaluation], store: Store
     for (hardware, kind), levels in found.items():
         folder = "".join(c if c.isalnum() or c in "-_" else "_" for c in hardware)
         path = target / "results" / "timing" / folder / f"{BASELINES[kind]}.json"
-        files.write_timings(path, levels)
+        files.write_timings(path, levels, target)
         written.append(path)
     return written
 

@@ -20,6 +20,9 @@ from metalbench.run.stages import Stage
 from metalbench.run.trial import ALL, Trial, case_of
 from metalbench.store.evaluations import Evaluation, Judged, Place
 
+# Reasons that one error lists.
+MOST_FAULTS = 3
+
 
 @dataclass(frozen=True)
 class Conditions:
@@ -45,36 +48,52 @@ class Job:
     place: Place
 
 
+def _tasks_of(level: str, library: Library) -> list[Entry]:
+    known = library.sets()
+    if set_of(level) not in known:
+        raise DeclarationError(
+            f"{level}: expected level_N, or a set of tasks; {suggestion(set_of(level), known)}"
+        )
+    return [library.entry(name) for name in library.names(set_of(level))]
+
+
 def tasks_of(levels: Iterable[str], library: Library) -> dict[str, list[Entry]]:
     """The problems of every level, in their order: problem 1 is the first task of its set.
 
     Raises DeclarationError for a level that is no set of tasks.
     """
-    known = library.sets()
-    found = {}
-    for level in levels:
-        if set_of(level) not in known:
-            raise DeclarationError(
-                f"{level}: expected level_N, or a set of tasks; {suggestion(set_of(level), known)}"
-            )
-        found[level] = [library.entry(name) for name in library.names(set_of(level))]
-    return found
+    return {level: _tasks_of(level, library) for level in levels}
 
 
-def jobs_of(samples: Sequence[Sample], plan: Plan, library: Library) -> list[Job]:
-    """A job for every sample; raises DeclarationError for one that is of no task.
+def jobs_of(
+    samples: Sequence[Sample], plan: Plan, library: Library
+) -> tuple[list[Job], list[str]]:
+    """Return a job for every sample that has a task, and why the others have none.
 
-    A sample is of the task that its provenance names, else of the one at its problem's place.
+    A sample is of the task that its provenance names, else of the one at its problem's place. A
+    name that is unknown is a fault of the sample. Raise DeclarationError if no sample has a task.
     """
-    tasks = tasks_of(dict.fromkeys(each.level for each in samples), library)
-    return [
-        Job(
-            each,
-            _entry_of(each, tasks[each.level]),
-            Place(plan.id, each.level, each.problem, each.number, each.hash()),
-        )
-        for each in samples
-    ]
+    tasks: dict[str, list[Entry]] = {}
+    faults: dict[str, None] = {}
+    for level in dict.fromkeys(each.level for each in samples):
+        try:
+            tasks[level] = _tasks_of(level, library)
+        except DeclarationError as error:
+            faults[str(error)] = None
+    jobs = []
+    for each in samples:
+        if each.level not in tasks:
+            continue
+        try:
+            sample, entry = _with_entry(each, tasks[each.level])
+        except DeclarationError as error:
+            faults[str(error)] = None
+            continue
+        place = Place(plan.id, sample.level, sample.problem, sample.number, sample.hash())
+        jobs.append(Job(sample, entry, place))
+    if faults and not jobs:
+        raise DeclarationError("; ".join([*faults][:MOST_FAULTS]))
+    return jobs, list(faults)
 
 
 def remaining(
@@ -139,19 +158,21 @@ def judged(result: Result, measured: tuple[float | None, float | None]) -> Judge
     return Judged(outcome_of(first).value, message, *measured)
 
 
-def _entry_of(sample: Sample, tasks: Sequence[Entry]) -> Entry:
+def _with_entry(sample: Sample, tasks: Sequence[Entry]) -> tuple[Sample, Entry]:
+    """The sample and its task; raise DeclarationError for a number that is of no problem."""
     by_name: Mapping[str, Entry] = {each.name: each for each in tasks}
-    if sample.task:
-        if sample.task not in by_name:
-            hint = suggestion(sample.task, by_name)
-            raise DeclarationError(f"{sample.name}: {sample.level} has no {sample.task!r}; {hint}")
-        return by_name[sample.task]
+    if sample.task in by_name:
+        return sample, by_name[sample.task]
+    if sample.task and not sample.fault:
+        hint = suggestion(sample.task, by_name)
+        fault = f"{sample.name}: {sample.level} has no {sample.task!r}; {hint}"
+        sample = replace(sample, fault=fault)
     if not 1 <= sample.problem <= len(tasks):
         raise DeclarationError(
             f"{sample.name}: expected problem 1 to {len(tasks)} of {set_of(sample.level)}, got "
             f"{sample.problem}"
         )
-    return tasks[sample.problem - 1]
+    return sample, tasks[sample.problem - 1]
 
 
 def _trial(job: Job, kernel: Kernel, conditions: Conditions) -> Trial:

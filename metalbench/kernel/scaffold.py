@@ -58,12 +58,14 @@ def scaffold(name: str, folder: Path, *, like: Entry | None = None) -> tuple[Pat
         )
     targets = folder / f"{name}.py", folder / f"{name}.metal"
     for path in targets:
-        if path.exists():
+        if path.exists() or path.is_symlink():
             raise DeclarationError(f"[{name}] {path} is already there; choose another name")
     texts = _template(name) if like is None else _copies(name, like)
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in zip(targets, texts, strict=True):
-        path.write_text(text, encoding="utf-8")
+        # A link to a file that does not exist is no free name.
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
     return targets
 
 

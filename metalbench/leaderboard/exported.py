@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 
 from metalbench.errors import DeclarationError, EncodingError
+from metalbench.foreign_json import read_json
 from metalbench.isolation.encoding.compounds import shape_of
 from metalbench.isolation.encoding.shape import Rest
 from metalbench.leaderboard.source import header_of, kernel_of
@@ -169,9 +170,7 @@ def exported(store: Store, result: int, source: str, own: str) -> Exported:
 def read_exported(path: Path) -> Exported:
     """Read what `metalbench certify` wrote; raises DeclarationError for anything else."""
     try:
-        if path.stat().st_size > MOST_BYTES:
-            raise EncodingError(f"expected {MOST_BYTES} bytes at most, got {path.stat().st_size}")
-        plain = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+        plain = read_json(path, most_bytes=MOST_BYTES).raw
         if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
             got = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
             raise EncodingError(f"expected schema {SCHEMA}, got {got!r}")
@@ -182,14 +181,11 @@ def read_exported(path: Path) -> Exported:
         # Its header is read as that of any kernel is.
         kernel_of(found.task, found.kernel, found.header, found.source)
     except (OSError, ValueError, OverflowError, RecursionError) as error:
+        reason = str(error).removeprefix(f"{path}: ")
         raise DeclarationError(
-            f"{path}: expected a file of `metalbench certify`; {error}"
+            f"{path}: expected a file of `metalbench certify`; {reason}"
         ) from error
     return found
-
-
-def _no_number(word: str) -> float:
-    raise EncodingError(f"expected numbers, got {word}")
 
 
 def _faults(found: Exported) -> Iterator[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from metalbench.errors import DeclarationError
+from metalbench.foreign_json import read_json
+from metalbench.plain_file import replace_file
 from metalbench.puzzle.attempt import Attempt
 from metalbench.store.location import location
 
@@ -59,17 +60,14 @@ class Progress:
         """Replace what is known of a puzzle, in the file, too."""
         self._steps[name] = step
         text = json.dumps({key: asdict(each) for key, each in self._steps.items()}, indent=2)
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = self.path.with_suffix(".part")
-        unfinished.write_text(text + "\n", encoding="utf-8")
-        os.replace(unfinished, self.path)
+        replace_file(self.path, text + "\n")
 
 
 def _read(path: Path) -> dict[str, Step]:
     if not path.exists():
         return {}
     try:
-        kept: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+        kept: dict[str, dict[str, Any]] = read_json(path).raw
         return {name: Step(**each) for name, each in kept.items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise DeclarationError(

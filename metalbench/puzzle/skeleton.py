@@ -59,11 +59,12 @@ def start(puzzle: Puzzle, folder: Path, *, python: bool = False) -> Path:
     Raises DeclarationError if it is there already.
     """
     path = folder / f"{puzzle.stem}.{'py' if python else 'metal'}"
-    if path.exists():
+    if path.exists() or path.is_symlink():
         raise DeclarationError(f"{path} is already there; remove it, or say another --into")
     text = python_form(puzzle, puzzle.skeleton.source) if python else puzzle.skeleton.source
     folder.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+    with path.open("x", encoding="utf-8") as file:
+        file.write(text)
     return path
 
 

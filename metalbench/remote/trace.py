@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from pathlib import Path, PurePosixPath
 from types import TracebackType
 
 from metalbench.errors import EncodingError, MachineError
 from metalbench.remote.messages import Part
+
+NAME = "trace"
 
 
 class Trace:
@@ -19,10 +22,9 @@ class Trace:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._unfinished = path.with_name(path.name + ".part")
+        self._folder: Path | None = None
 
     def __enter__(self) -> Trace:
-        self._remove()
         return self
 
     def __exit__(
@@ -32,8 +34,8 @@ class Trace:
         trace: TracebackType | None,
     ) -> None:
         try:
-            if kind is None and self._unfinished.exists():
-                os.replace(self._unfinished, self._path)
+            if kind is None and self._folder is not None:
+                os.replace(self._folder / NAME, self._path)
         except OSError as failed:
             raise MachineError(f"{self._path} cannot be written: {failed.strerror}") from failed
         finally:
@@ -44,8 +46,13 @@ class Trace:
         name = PurePosixPath(part.path)
         if name.is_absolute() or ".." in name.parts or "\0" in part.path:
             raise EncodingError(f"trace: expected the path of a file within it, got {part.path!r}")
-        path = self._unfinished / name
+        path = self._path
         try:
+            if self._folder is None:
+                # A name that nobody can have prepared a link at.
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._folder = Path(tempfile.mkdtemp(prefix=".", dir=self._path.parent))
+            path = self._folder / NAME / name
             path.parent.mkdir(parents=True, exist_ok=True)
             with path.open("ab") as file:
                 file.write(part.data)
@@ -53,7 +60,5 @@ class Trace:
             raise MachineError(f"{path} cannot be written: {failed.strerror}") from failed
 
     def _remove(self) -> None:
-        if self._unfinished.is_dir():
-            shutil.rmtree(self._unfinished, ignore_errors=True)
-        else:
-            self._unfinished.unlink(missing_ok=True)
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
-from typing import Any
 
 from metalbench.errors import DeclarationError
+from metalbench.foreign_json import JsonValue, read_json
+from metalbench.plain_file import replace_file
 from metalbench.snapshot.taken import Snapshot, Taken
 
 
@@ -33,20 +34,15 @@ class Snapshots:
     def read(cls, path: Path) -> Snapshots:
         """Read a file; raises DeclarationError, with its name, unless it is one of snapshots."""
         try:
-            content: Any = json.loads(path.read_text(encoding="utf-8"))
             return cls(
                 {
-                    task: {dtype: Snapshot(*hashes) for dtype, hashes in types.items()}
-                    for task, types in content.items()
+                    task: {dtype: _snapshot(each) for dtype, each in types.object().items()}
+                    for task, types in read_json(path).object().items()
                 }
             )
-        except OSError as error:
+        except DeclarationError as error:
             raise DeclarationError(
-                f"{path} cannot be read: {error.strerror}; `metalbench snap --write` makes it"
-            ) from error
-        except (ValueError, AttributeError, TypeError) as error:
-            raise DeclarationError(
-                f"{path}: expected snapshots as `metalbench snap --write` writes them, got {error}"
+                f"{error}; `metalbench snap --write` writes such a file"
             ) from error
 
     def __len__(self) -> int:
@@ -90,4 +86,11 @@ class Snapshots:
             + json.dumps({dtype: [of.inputs, of.outputs] for dtype, of in sorted(types.items())})
             for task, types in sorted(self._found.items())
         ]
-        path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        replace_file(path, "{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _snapshot(hashes: JsonValue) -> Snapshot:
+    pair = hashes.list()
+    if len(pair) != 2:
+        hashes.refuse("two hashes, of the inputs and of the outputs")
+    return Snapshot(*(each.text() for each in pair))

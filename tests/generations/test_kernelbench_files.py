@@ -94,7 +94,7 @@ def test_a_run_of_theirs_has_our_figures(run: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_read_is_written_as_it_was(run: Path, tmp_path: Path) -> None:
-    write_results(tmp_path / "again", 3, read_results(run))
+    write_results(tmp_path / "again", 3, read_results(run), tmp_path)
     assert json.loads((tmp_path / "again" / "eval_results.json").read_text()) == RUN
 
 

@@ -65,7 +65,7 @@ class Two:
 def test_what_one_verified_another_times_and_does_again_if_lost(tmp_path: Path) -> None:
     root = samples.write_samples(tmp_path / "run", [[samples.RIGHT]])
     library = Library([samples.tasks_in(tmp_path / "kernels")])
-    jobs = jobs_of(samples_in(root), plan_of(root, make=True), library)
+    jobs, _ = jobs_of(samples_in(root), plan_of(root, make=True), library)
     seats, done = Two(), list[Done]()
     evaluation = Evaluation(
         device_facts(_core.open("cpu")), Conditions(sampling=Plan(seconds=0.05)), seats

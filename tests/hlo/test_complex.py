@@ -93,6 +93,68 @@ def test_what_is_large_small_or_infinite_is_not_lost_on_the_way():
     np.testing.assert_allclose(root[:3], np.sqrt(a[:3].astype(np.complex128)), rtol=3e-7)
 
 
+EXTREMES = {
+    # Intermediate squares, absolute values or exponentials of these leave the range of float32.
+    "abs": [1e38 + 2e38j, 2e-38 + 1e-38j, 1e25 - 1e25j, 1e-25 + 1e-25j],
+    "cbrt": [2.5e38 + 2.5e38j, 3e38 + 3e38j, 1e30 + 1e30j, 2e-38 + 1e-38j],
+    "cosine": [0.5 + 89.2j, 1.5 - 89.2j, 1 + 89j],
+    "exponential": [89 + 0.78j, 88.9 - 0.7j],
+    "exponential_minus_one": [89 + 0.78j, 88.9 - 0.7j],
+    "log": [2.5e38 + 2.5e38j, 3e38 - 3.4e38j, -3e38 + 3e38j, 1e30 + 1e-30j, 2e-38 + 2e-38j],
+    "log_plus_one": [2.5e38 + 2.5e38j, 3e38 - 3.4e38j, -3e38 + 3e38j, 1e30 + 1e-30j],
+    "rsqrt": [2.5e38 + 2.5e38j, 3e38 - 3.4e38j, 2e-38 + 2e-38j],
+    "sign": [2.5e38 + 2.5e38j, 3e38 - 3.4e38j, -3e38 + 3e38j, 2e-38 + 2e-38j],
+    "sine": [0.5 + 89.2j, 0.2 - 89.2j, 1 + 89j],
+    "sqrt": [2.5e38 + 2.5e38j, -3e38 - 3.4e38j, 3e38 - 3.4e38j, 2e-38 + 2e-38j],
+}
+PAIRS_OF_EXTREMES = {
+    "atan2": [(1e30 + 2e30j, 3e30 + 1e30j), (2e38 + 1e38j, 1e38 + 1e38j), (1e-30 + 2e-30j, 3e-30)],
+    "divide": [(3e38 + 3e38j, 3e38 - 3e38j), (1e-38 + 2e-38j, 2e-38 + 1e-38j), (1e30j, 1e25 + 1e25j)],
+    "power": [(2.5e38 + 2.5e38j, 0.5 + 0.1j), (3e38 - 3.4e38j, -0.5), (3e38 + 3e38j, 0.25j)],
+}
+
+
+@pytest.mark.parametrize("name", [*EXTREMES, *PAIRS_OF_EXTREMES])
+def test_results_in_range_survive_intermediates_that_leave_it(name):
+    given = EXTREMES[name] if name in EXTREMES else list(zip(*PAIRS_OF_EXTREMES[name], strict=True))
+    operands = np.atleast_2d(np.array(given, np.complex64))
+    wide = operands.astype(np.complex128)
+    count = operands.shape[1]
+    type_, out = f"tensor<{count}xcomplex<f32>>", f"tensor<{count}xcomplex<f32>>"
+    kind = type_
+    if name == "abs":
+        out = f"tensor<{count}xf32>"
+        kind = f"({type_}) -> {out}"
+    names = ["%a", "%b"][: len(operands)]
+    text = f"""func.func @main({", ".join(f"{each}: {type_}" for each in names)}) -> {out} {{
+      %0 = stablehlo.{name} {", ".join(names)} : {kind}
+      return %0 : {out}
+    }}"""
+    (found,) = hlo.compile(text, device="cpu")(*operands)
+    wanted = np.abs(*wide) if name == "abs" else {**UNARY, **BINARY}[name](*wide)
+    # The float64 result is within the range of float32, so that float32 can hold it.
+    assert np.isfinite(wanted.astype(np.complex64)).all()
+    assert np.isfinite(found).all(), (found, wanted)
+    tolerance = 2e-5 if name in ("power", "atan2") else 4e-6
+    np.testing.assert_allclose(found, wanted, rtol=tolerance)
+
+
+@pytest.mark.parametrize("name", ["abs", "log", "sqrt"])
+def test_results_are_those_of_numpy_in_single_precision(name):
+    a = np.array([2.5e38 + 2.5e38j, 1e38 - 3e38j, -2e38 + 1e-20j, 1e-20 - 3e38j], np.complex64)
+    out = "tensor<4xf32>" if name == "abs" else "tensor<4xcomplex<f32>>"
+    type_ = "tensor<4xcomplex<f32>>"
+    kind = f"({type_}) -> {out}" if name == "abs" else type_
+    text = f"""func.func @main(%a: {type_}) -> {out} {{
+      %0 = stablehlo.{name} %a : {kind}
+      return %0 : {out}
+    }}"""
+    with np.errstate(all="ignore"):
+        wanted = {**UNARY, "abs": np.abs}[name](a)
+    (found,) = hlo.compile(text, device="cpu")(a)
+    np.testing.assert_allclose(found, wanted, rtol=2e-6)
+
+
 @LEVELS
 def test_movements_products_and_reductions_take_pairs(level):
     text = """

@@ -35,7 +35,7 @@ def test_what_is_known_to_be_right_is_timed_and_not_looked_at_further(tmp_path: 
     (place / "sample_0.py").write_text(answers.named(answers.FUNCTION, "twice01"))
     root = place.parents[1]
     library = Library([samples.tasks_in(tmp_path / "kernels")])
-    (job,) = jobs_of(samples_in(root), plan_of(root, make=True), library)
+    ((job,), _) = jobs_of(samples_in(root), plan_of(root, make=True), library)
     facts = device_facts(_core.open("cpu"))
     trial = trial_of(job, Conditions(sampling=Plan(seconds=0.05)), facts)
     trial = replace(trial, verified=True)

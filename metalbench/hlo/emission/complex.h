@@ -75,6 +75,12 @@ inline float2 exponential(float2 a) {
 // squares lose in rounding is added to that.
 inline float log_absolute(float2 a) {
   const float most = fmax(fabs(a.x), fabs(a.y)), least = fmin(fabs(a.x), fabs(a.y));
+  if (isinf(most)) return INFINITY;
+  if ((most > 1e38f || most < 1e-37f) && most > 0.0f) {
+    // The absolute value leaves the range of float, or is subnormal. Its logarithm does not.
+    const float ratio = least / most;
+    return precise::log(most) + 0.5f * log1p(ratio * ratio);
+  }
   if (!(most > 0.5f && most < 2.0f)) return precise::log(absolute(a));
   const float p = most * most, q = least * least;
   const float lost = fma(most, most, -p) + fma(least, least, -q);
@@ -112,7 +118,12 @@ inline float2 reciprocal_root(float2 a) { return divide(float2(1.0f, 0.0f), squa
 inline float2 polar(float length, float angle) {
   return float2(length * precise::cos(angle), length * precise::sin(angle));
 }
-inline float2 cbrt(float2 a) { return polar(cbrt(absolute(a)), precise::atan2(a.y, a.x) / 3.0f); }
+// The exponent is a multiple of 3, so that its cube root is a power of two as well.
+inline float2 cbrt(float2 a) {
+  const int third = exponent_of(fmax(fabs(a.x), fabs(a.y))) / 3;
+  const float length = ldexp(cbrt(absolute(scaled(a, -3 * third))), third);
+  return polar(length, precise::atan2(a.y, a.x) / 3.0f);
+}
 inline float2 power(float2 a, float2 b) {
   if (b.x == 0.0f && b.y == 0.0f) return float2(1.0f, 0.0f);
   if (a.x == 0.0f && a.y == 0.0f) {
@@ -122,8 +133,9 @@ inline float2 power(float2 a, float2 b) {
 }
 inline float2 sign(float2 a) {
   if (a.x == 0.0f && a.y == 0.0f) return a;
-  const float length = absolute(a);
-  return float2(a.x / length, a.y / length);
+  const float2 b = scaled(a, -exponent_of(fmax(fabs(a.x), fabs(a.y))));
+  const float length = absolute(b);
+  return float2(b.x / length, b.y / length);
 }
 
 inline float hyperbolic_sine(float x) {
@@ -137,11 +149,25 @@ inline float hyperbolic_cosine(float x) {
   return isinf(whole) ? 0.5f * root * root
                       : 0.5f * (precise::exp(fabs(x)) + precise::exp(-fabs(x)));
 }
+// A product with the hyperbolic cosine or sine of a large number, in two factors: the product may be
+// in range where the hyperbolic function is not.
+inline float times_large_hyperbolic(float factor, float x) {
+  const float root = precise::exp(0.5f * fabs(x));
+  return 0.5f * factor * root * root;
+}
 inline float2 sine(float2 a) {
+  if (isfinite(a.y) && fabs(a.y) > 80.0f) {
+    return float2(times_large_hyperbolic(precise::sin(a.x), a.y),
+                  copysign(1.0f, a.y) * times_large_hyperbolic(precise::cos(a.x), a.y));
+  }
   return float2(precise::sin(a.x) * hyperbolic_cosine(a.y),
                 a.y == 0.0f ? a.y : precise::cos(a.x) * hyperbolic_sine(a.y));
 }
 inline float2 cosine(float2 a) {
+  if (isfinite(a.y) && fabs(a.y) > 80.0f) {
+    return float2(times_large_hyperbolic(precise::cos(a.x), a.y),
+                  -copysign(1.0f, a.y) * times_large_hyperbolic(precise::sin(a.x), a.y));
+  }
   return float2(precise::cos(a.x) * hyperbolic_cosine(a.y),
                 a.y == 0.0f ? -a.y : -precise::sin(a.x) * hyperbolic_sine(a.y));
 }
@@ -161,6 +187,8 @@ inline float2 tanh(float2 a) {
 inline float2 tangent(float2 a) { return turned_back(tanh(turned(a))); }
 
 inline float2 exponential_minus_one(float2 a) {
+  // Subtracting 1 changes nothing here, and the exponential is scaled.
+  if (a.x > 80.0f && isfinite(a.x) && a.y != 0.0f) return exponential(a);
   const float half_sine = precise::sin(0.5f * a.y);
   const float less = expm1(a.x);
   if (a.y == 0.0f) return float2(less, a.y);
@@ -172,6 +200,11 @@ inline float2 logistic(float2 a) {
   return divide(float2(1.0f, 0.0f), float2(1.0f + below.x, below.y));
 }
 inline float2 arc_tangent(float2 y, float2 x) {
+  // The quotient below does not depend on the scale of both.
+  const float2 most = fmax(fabs(x), fabs(y));
+  const int exponent = exponent_of(fmax(most.x, most.y));
+  x = scaled(x, -exponent);
+  y = scaled(y, -exponent);
   const float2 root = square_root(times(x, x) + times(y, y));
   return turned_back(logarithm(divide(x + turned(y), root)));
 }
