@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NoReturn
@@ -49,6 +50,16 @@ def parse_json(data: bytes, file: str) -> JsonValue:
     document = JsonValue(file, "", raw)
     _check_values(document)
     return document
+
+
+@contextmanager
+def expect_form(path: Path, form: str) -> Iterator[None]:
+    """Add what a file should be, `form`, to errors about its fields that are raised within."""
+    try:
+        yield
+    except DeclarationError as error:
+        reason = str(error).removeprefix(f"{path}: ")
+        raise DeclarationError(f"{path}: expected {form}; {reason}") from error
 
 
 @dataclass(frozen=True)

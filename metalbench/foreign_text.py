@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import os
 import re
 from typing import Any
@@ -134,7 +135,12 @@ def github_property(text: str) -> str:
 
 
 def json_text(value: object, **options: Any) -> str:
-    """Return `value` as JSON of printable ASCII; options are those of `json.dumps`."""
+    """Return `value` as JSON of printable ASCII; options are those of `json.dumps`.
+
+    JSON has no infinities and no NaN: they are null, unless ``allow_nan=False`` refuses them.
+    """
+    if options.setdefault("allow_nan", True):
+        value, options["allow_nan"] = _without_infinities(value), False
     text = json.dumps(value, ensure_ascii=True, **options)
     # Both stand only within strings, where JSON may spell any character by its number.
     return text.replace("\x7f", "\\u007f").replace("##[", "#\\u0023[")
@@ -155,6 +161,16 @@ def html_text(text: str) -> str:
 def xml_text(text: str) -> str:
     """Return text for an XML element or attribute; what writes the XML escapes its markup."""
     return _FORBIDDEN_IN_XML.sub("?", terminal_text(text))
+
+
+def _without_infinities(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {name: _without_infinities(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinities(each) for each in value]
+    return value
 
 
 def _escape(match: re.Match[str]) -> str:

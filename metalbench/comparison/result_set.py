@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from metalbench.errors import StoreError
-from metalbench.foreign_json import JsonValue, read_json
+from metalbench.foreign_json import JsonValue, expect_form, read_json
 from metalbench.stats import Interval
 
 if TYPE_CHECKING:
@@ -96,15 +96,14 @@ class ResultSet:
 
         Raise DeclarationError, with the file and the field, for anything else.
         """
-        document = read_json(path)
-        schema = document.get("schema")
-        if schema is None or schema.raw != SCHEMA:
-            (schema or document).refuse(
-                f"results of schema {SCHEMA} from `metalbench run --json FILE`"
-            )
-        environment, device_facts = document["environment"], document["device"]
-        device = f"{device_facts['kind'].text()} ({device_facts['name'].text()})"
-        rows = tuple(_row_of_json(entry, environment) for entry in document["results"].list())
+        with expect_form(path, "results from `metalbench run --json FILE`"):
+            document = read_json(path)
+            schema = document.get("schema")
+            if schema is None or schema.raw != SCHEMA:
+                (schema or document).refuse(f"schema {SCHEMA}, which this version writes")
+            environment, facts = document["environment"], document["device"]
+            device = f"{facts['kind'].text()} ({facts['name'].text()})"
+            rows = tuple(_row_of_json(entry, environment) for entry in document["results"].list())
         return cls(str(path), device, rows)
 
 
@@ -166,7 +165,7 @@ def _text(value: JsonValue | None) -> str | None:
 
 
 def _interval(given: JsonValue, allowed: tuple[float, float]) -> Interval | None:
-    """An interval whose value is within `allowed`, without ends that are too far away to be used."""
+    """An interval whose value is within `allowed`, without ends that are too far away."""
     if given.raw is None or given["value"].raw is None:
         return None
     value = given["value"].number(*allowed)
@@ -176,8 +175,12 @@ def _interval(given: JsonValue, allowed: tuple[float, float]) -> Interval | None
         -math.inf if low.raw is None else low.number(most=value),
         math.inf if high.raw is None else high.number(least=value),
     )
-    least, most = whole.useful_ends
-    return Interval(value, -math.inf if least is None else least, math.inf if most is None else most)
+    nearest, farthest = whole.useful_ends
+    return Interval(
+        value,
+        -math.inf if nearest is None else nearest,
+        math.inf if farthest is None else farthest,
+    )
 
 
 def _device(entry: HistoryEntry) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from metalbench.errors import DeclarationError
-from metalbench.foreign_json import JsonValue, read_json
+from metalbench.foreign_json import JsonValue, expect_form, read_json
 from metalbench.generations.folder import MOST_NUMBER, write
 from metalbench.plain_file import read_plain_file
 
@@ -26,6 +26,9 @@ _LEVEL = re.compile(r"^level:\s*(\d{1,6})\s*$", re.MULTILINE | re.ASCII)
 _NUMBER = re.compile(r"(\d{1,6})_", re.ASCII)
 _OF_LEVEL = re.compile(r"(?:level)?(\d{1,6})", re.ASCII)
 _DIGITS = re.compile(r"\d{1,6}", re.ASCII)
+RESULTS_FORM = (
+    '{"1": [{"sample_id": 0, "compiled": true, "correctness": true, "runtime": 1.5, ...}]}'
+)
 MOST_CONFIG_BYTES = 1 << 20
 # From a picosecond to 30 years: ratios of such times are in range.
 LEAST_MS, MOST_MS = 1e-9, 1e12
@@ -69,10 +72,11 @@ def is_run(root: Path) -> bool:
 def read_results(root: Path) -> dict[int, list[Evaluated]]:
     """The samples of every problem in a run's folder; raises DeclarationError for another file."""
     path = root / RESULTS
-    return {
-        _problem(key, samples): [_evaluated(each) for each in _listed(samples)]
-        for key, samples in read_json(path).object().items()
-    }
+    with expect_form(path, RESULTS_FORM):
+        return {
+            _problem(key, samples): [_evaluated(each) for each in _listed(samples)]
+            for key, samples in read_json(path).object().items()
+        }
 
 
 def write_results(root: Path, level: int, problems: Problems, target: Path) -> None:
@@ -98,8 +102,13 @@ def level_of_run(root: Path) -> int:
 
 def read_timings(path: Path) -> dict[int, dict[int, Mapping[str, Any]]]:
     """The baseline's stats by level and problem; raises DeclarationError for another file."""
+    with expect_form(path, '{"level1": {"19_ReLU.py": {"mean": 1.5, ...}}}'):
+        return _timings(read_json(path))
+
+
+def _timings(read: JsonValue) -> dict[int, dict[int, Mapping[str, Any]]]:
     found: dict[int, dict[int, Mapping[str, Any]]] = {}
-    for level, problems in read_json(path).object().items():
+    for level, problems in read.object().items():
         at = _OF_LEVEL.fullmatch(level)
         if at is None:
             problems.refuse("levels such as level1, with problems by their files' names")

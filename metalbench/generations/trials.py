@@ -65,9 +65,7 @@ def tasks_of(levels: Iterable[str], library: Library) -> dict[str, list[Entry]]:
     return {level: _tasks_of(level, library) for level in levels}
 
 
-def jobs_of(
-    samples: Sequence[Sample], plan: Plan, library: Library
-) -> tuple[list[Job], list[str]]:
+def jobs_of(samples: Sequence[Sample], plan: Plan, library: Library) -> tuple[list[Job], list[str]]:
     """Return a job for every sample that has a task, and why the others have none.
 
     A sample is of the task that its provenance names, else of the one at its problem's place. A

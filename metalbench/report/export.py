@@ -19,7 +19,7 @@ JSON: one object.
         notes        [string]: what could not be checked here, what makes times doubtful
         unconfined   what the system lacked to confine a Python candidate (--unconfined), or null
         state        {name: value}: of the device when the kernel had been timed
-        checks       [{size, seed, passed, worst, where, message}]; worst is error / bound
+        checks       [{size, seed, passed, worst, where, message}]; worst is error / bound, or null
         occupancy    [{pipeline, threadgroups, threads, max_threads, threadgroup_bytes, ...}]
         kernel_ns, reference_ns, ratio, gflops, gbytes_per_s       intervals, or null
         gpu_ns       interval of the kernel's time on the GPU's own clock, or null

@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from enum import Enum
 from pathlib import Path
 
-from metalbench.errors import DeclarationError
-from metalbench.foreign_json import JsonValue, read_json
+from metalbench.foreign_json import JsonValue, expect_form, read_json
 from metalbench.plain_file import replace_file
 from metalbench.snapshot.taken import Snapshot, Taken
 
@@ -33,17 +32,13 @@ class Snapshots:
     @classmethod
     def read(cls, path: Path) -> Snapshots:
         """Read a file; raises DeclarationError, with its name, unless it is one of snapshots."""
-        try:
+        with expect_form(path, "snapshots as `metalbench snap --write` writes them"):
             return cls(
                 {
                     task: {dtype: _snapshot(each) for dtype, each in types.object().items()}
                     for task, types in read_json(path).object().items()
                 }
             )
-        except DeclarationError as error:
-            raise DeclarationError(
-                f"{error}; `metalbench snap --write` writes such a file"
-            ) from error
 
     def __len__(self) -> int:
         return sum(map(len, self._found.values()))

@@ -129,19 +129,19 @@ def with_nan(made: Exported) -> str:
     [
         (lambda _: "", "Expecting value"),
         (lambda _: "[]", "expected schema 1, got 'list'"),
-        (lambda _: "[" * 100_000, "recursion"),
+        (lambda _: "[" * 100_000, "levels of nesting"),
         (lambda made: json.dumps(plain(made) | {"schema": 2}), "expected schema 1, got 2"),
         (without, "'verdict' is missing"),
         (lambda made: json.dumps(plain(made) | {"run": "rm"}), "'run' is none of its fields"),
         (lambda made: json.dumps(plain(made) | {"sizes": {"n": "1"}}), "expected int, got str"),
         (lambda made: json.dumps(plain(made) | {"sizes": {"n": True}}), "expected int, got bool"),
         (lambda made: json.dumps(plain(made) | {"source": ["x"]}), "expected str, got list"),
-        (with_nan, "expected numbers, got NaN"),
+        (with_nan, "expected finite numbers, got NaN"),
         (
             lambda made: made.text.replace('"verdict": "FASTER"', '"verdict": "SLOWER"'),
             "sha256: the file was changed after it was written",
         ),
-        (lambda made: made.text + " " * MOST_BYTES, "bytes at most"),
+        (lambda made: made.text + " " * MOST_BYTES, "at most 16 MiB of JSON"),
     ],
 )
 def test_what_is_no_such_file_is_told(
