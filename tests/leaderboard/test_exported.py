@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from example_results import correct
+from mutations import mutations
 
 from metalbench import _core
 from metalbench.errors import DeclarationError
@@ -39,6 +40,24 @@ def made(device: _core.Device, store: Store, trial: MakeTrial) -> Exported:
     result = replace(correct(), case=case_of(one, one.entry.task, "cpu"))
     run = store.begin_run({}, device_facts(device), environment())
     return exported(store, store.record(run, result), one.kernel.text, one.kernel.source)
+
+
+def test_any_mutation_of_a_record_is_refused_with_its_name(made: Exported, tmp_path: Path) -> None:
+    file = tmp_path / "a.json"
+    for place, text in mutations(json.loads(made.text), 300, seed=7):
+        file.write_text(text)
+        if json.loads(made.text) == _parsed(text):
+            continue
+        with pytest.raises(DeclarationError, match=r"a\.json: expected a file of"):
+            read_exported(file)
+            raise AssertionError(place)
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def written(path: Path, made: Exported, **changes: Any) -> Path:
