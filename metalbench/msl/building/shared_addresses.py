@@ -35,6 +35,10 @@ def store_at_run_time(ir: str) -> str:
     if not constants:
         return ir
     ir = _DEFINITION.sub(lambda found: _with_tables(found[0], constants), ir)
+    for width in ("i32", "i64"):
+        copy = f"@llvm.memcpy.p0.p0.{width}("
+        if copy in ir and f"declare void {copy}" not in ir:
+            ir += f"\ndeclare void {copy}ptr, ptr, {width}, i1)\n"
     for name, (line, _, _, _) in constants.items():
         if not re.search(rf"{re.escape(name)}(?![\w.$-])", ir.replace(line, "")):
             ir = ir.replace(f"{line}\n", "")
@@ -91,6 +95,7 @@ def _with_tables(function: str, constants: dict[str, tuple[str, str, str, str]])
         if not mentioned.search(body):
             continue
         table = f"%mb.table.{number}"
+        body = _in_generic_memory(body, name)
         body = _without_folded(body, mentioned, table)
         body = mentioned.sub(table, body)
         stores.append(
@@ -98,6 +103,19 @@ def _with_tables(function: str, constants: dict[str, tuple[str, str, str, str]])
             f"  store {kind} {value}, ptr {table}, align {align}\n"
         )
     return f"{head}\n{label}{''.join(stores)}{body}" if stores else function
+
+
+def _in_generic_memory(body: str, name: str) -> str:
+    """Return the code with uses of a constant of global memory by generic pointers."""
+    constant = rf"ptr addrspace\(1\) (?P<attributes>(?:align \d+ )?){re.escape(name)}(?![\w.$-])"
+    body = re.sub(rf"addrspacecast \({constant} to ptr\)", name, body)
+    lines = []
+    for line in body.split("\n"):
+        generic = re.sub(constant, rf"ptr \g<attributes>{name}", line)
+        if generic != line:
+            generic = generic.replace("@llvm.memcpy.p0.p1.", "@llvm.memcpy.p0.p0.")
+        lines.append(generic)
+    return "\n".join(lines)
 
 
 def _without_folded(body: str, mentioned: re.Pattern[str], table: str) -> str:

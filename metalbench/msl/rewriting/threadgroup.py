@@ -405,7 +405,14 @@ class _Rewriting:
                 found += self._attributes(index + 3, close - 1)
                 index = close
             elif opens_attribute(tokens, index):
-                found += self._attributes(index + 2, close - 1)
+                taken = self._attributes(index + 2, close - 1)
+                if taken and taken.count("alignas") == len(
+                    list(tokens.split(index + 2, close - 1))
+                ):
+                    # An empty list may not stand in front of the variable's own declaration.
+                    edits.blank(tokens.start[index], tokens.end(index + 1))
+                    edits.blank(tokens.start[close - 1], tokens.end(close))
+                found += taken
                 index = close
             elif word in "({" and close > index:
                 index = close
