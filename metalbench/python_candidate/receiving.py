@@ -61,7 +61,7 @@ def told_of(data: bytes) -> Told:
     """Return what the process says went wrong, as text that can be shown and kept."""
     told = decode(data, Told)
     kind = told.kind if _KIND.fullmatch(told.kind) else "raised"
-    return Told(kind, _plain(told.message[:MOST_MESSAGE]))
+    return Told(kind, _plain(told.message[:MOST_MESSAGE])[:MOST_MESSAGE])
 
 
 def _exactly(connection: Connection, count: int, deadline: float) -> bytes | None:
@@ -108,4 +108,6 @@ def _expect(holds: object, field: str, expected: str, got: object) -> None:
 
 
 def _plain(text: str) -> str:
-    return "".join("\N{REPLACEMENT CHARACTER}" if _is_odd(each) else each for each in text)
+    return "".join(
+        each.encode("unicode_escape").decode("ascii") if _is_odd(each) else each for each in text
+    )

@@ -1,6 +1,6 @@
 # Takes the place of what makes its calls: all calls of a request at once, with one launch for show.
 # outcome: not by its own kernels
-# says: launches in
+# says: its time is not that of its own kernels
 import mlx.core as mx
 import numpy as np
 
