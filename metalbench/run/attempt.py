@@ -269,7 +269,8 @@ class Attempt:
         """Judge what the timing left, whether each pass did its work, and a pass on new inputs."""
         self._note(timed.turns.left_behind())
         assert self._measurement is not None
-        self._note(timed.audit.report(self._measurement.samples.candidate_ns))
+        samples = self._measurement.samples
+        self._note(timed.audit.report(samples.candidate_ns, samples.candidate_window))
         self._note(
             timed.turns.run_on(workload(task, size, dtype_name=self._trial.dtype, seed=seed))
         )

@@ -56,11 +56,12 @@ CONFIRMED = 3
 
 @dataclass(frozen=True)
 class Audit:
-    """Times in ns of single rounds by block, in order."""
+    """Times in ns of single rounds by block, in order, and of rounds within windows."""
 
     plain_ns: tuple[float, ...]
     known_ns: tuple[float, ...]
     new_ns: tuple[float, ...]
+    window_ns: tuple[float, ...] = ()
 
     @property
     def reuse(self) -> float:
@@ -90,13 +91,18 @@ class ReuseAudit:
     def _round(self) -> list[Bound]:
         return self.turns.passes[:2]
 
-    def run(self, *, judge_all: bool = False) -> None:
-        """Take one audit, and leave in memory what a round of the timed passes leaves."""
+    def run(self, *, judge_all: bool = False, window: int = 0) -> None:
+        """Take one audit, and leave in memory what a round of the timed passes leaves.
+
+        With `judge_all` every new round is judged. Windows of `window` rounds are timed, too,
+        unless it is 0.
+        """
         plain_ns = [self._timed() for _ in range(SLOW_ROUNDS)]
         count = SLOW_ROUNDS
         if min(plain_ns) < SLOW_ROUND_NS:
             count = int(np.clip(BLOCK_NS / min(plain_ns), FEWEST_ROUNDS, MOST_ROUNDS))
             plain_ns += [self._timed() for _ in range(count - SLOW_ROUNDS)]
+        window_ns = [self._timed(window) for _ in range(count if window else 0)]
         draws = self._draws(2 * count, mixed=not judge_all)
         pairs = [draws[2 * place : 2 * place + 2] for place in range(count)]
         known = [each.workload for each in self._round]
@@ -114,40 +120,42 @@ class ReuseAudit:
         for each in self._round:
             each.load(each.workload)
         self.turns.run()
-        self.audits.append(Audit(tuple(plain_ns), tuple(known_ns), tuple(new_ns)))
+        self.audits.append(Audit(*map(tuple, (plain_ns, known_ns, new_ns, window_ns))))
 
-    def report(self, pass_ns: Values) -> Report:
+    def report(self, pass_ns: Values, window: int) -> Report:
         """Complete the audits; return a finding if the kernel saves work in timed windows.
 
-        `pass_ns` are the timed windows' times of one pass, in ns.
+        `pass_ns` are the times of one pass in timed windows, in ns; `window` is how many rounds a
+        window has. Other work may run by now, which had stopped for the timed windows: so a
+        suspicion is confirmed by audits with windows of their own.
         """
-        window_ns = len(self._round) * float(np.quantile(pass_ns, 0.1))
+        timed_ns = len(self._round) * float(np.quantile(pass_ns, 0.1))
         while len(self.audits) < LEAST_AUDITS:
             self._run_again()
-        if not self.findings and self._is_suspected(window_ns):
-            confirming = [self._run_again(judge_all=True) for _ in range(CONFIRMING_AUDITS)]
+        total = _joined(self.audits)
+        suspected = total.reuse > REUSE or _is_slower_alone(total, timed_ns)
+        if suspected and not self.findings:
+            confirming = [
+                self._run_again(judge_all=True, window=window) for _ in range(CONFIRMING_AUDITS)
+            ]
             for shows in (_reuse, _more_work_alone):
-                shown = sum(bool(shows([each], window_ns)) for each in confirming)
-                said = shows(confirming, window_ns)
+                said = shows(_joined(confirming))
+                shown = sum(bool(shows(each)) for each in confirming)
                 if said and shown >= CONFIRMED and not self.findings:
                     examiner = self.turns.examiner(self.turns.bound)
                     self.findings.append(examiner.finding(Kind.LESS_WORK, said))
         return Report(tuple(self.findings[:1]))
 
-    def _run_again(self, *, judge_all: bool = False) -> Audit:
+    def _run_again(self, *, judge_all: bool = False, window: int = 0) -> Audit:
         self.turns.run()
-        self.run(judge_all=judge_all)
+        self.run(judge_all=judge_all, window=window)
         return self.audits[-1]
 
-    def _is_suspected(self, window_ns: float) -> bool:
-        total = _joined(self.audits)
-        return total.reuse > REUSE or bool(_more_work_alone(self.audits, window_ns))
-
-    def _timed(self) -> float:
-        """Return the time in ns of one round, a request of its own."""
+    def _timed(self, window: int = 1) -> float:
+        """Return the time in ns of one round, of a request of `window` rounds."""
         dispatches = [dispatch for each in self._round for dispatch in each.dispatches]
         samples = self.turns.device.sample(
-            dispatches, candidate_window=1, warmup_ns=0, max_pairs=1, min_pairs=1
+            dispatches, candidate_window=window, warmup_ns=0, max_pairs=1, min_pairs=1
         )
         return float(samples.candidate_ns[0])
 
@@ -167,8 +175,10 @@ class ReuseAudit:
         works = self.turns.works
         task, size, dtype_name = works[0].task, works[0].size, works[0].dtype.name
         together = all(each.together for each in task.inputs.values())
-        first = max(each.seed for each in works) + 1 + int(self.random.integers(1 << 32))
-        seeds = islice(like_seeds(task, first), 2 if mixed and not together else count)
+        # So many that no exchange of inputs draws the same ones.
+        skipped = int(self.random.integers(1 << 20, 1 << 32))
+        further = like_seeds(task, works[0].seed, skipped=skipped)
+        seeds = islice(further, 2 if mixed and not together else count)
         drawn = [workload(task, size, dtype_name=dtype_name, seed=seed) for seed in seeds]
         return [drawn[place % len(drawn)] for place in range(count)]
 
@@ -211,29 +221,35 @@ class ReuseAudit:
 
 def _joined(audits: Sequence[Audit]) -> Audit:
     """Return several audits as one."""
-    blocks = zip(*((each.plain_ns, each.known_ns, each.new_ns) for each in audits), strict=True)
+    blocks = zip(
+        *((each.plain_ns, each.known_ns, each.new_ns, each.window_ns) for each in audits),
+        strict=True,
+    )
     return Audit(*(tuple(chain.from_iterable(block)) for block in blocks))
 
 
-def _reuse(audits: Sequence[Audit], _: float) -> str:
+def _reuse(audit: Audit) -> str:
     """Return that known inputs take less time than new ones, or nothing."""
-    total = _joined(audits)
-    if total.least_reuse <= REUSE:
+    if audit.least_reuse <= REUSE:
         return ""
     return (
-        f"passes on inputs that the kernel has run on before take {min(total.known_ns):.4g} ns a "
-        f"round, passes on new inputs {min(total.new_ns):.4g} ns, {total.least_reuse:.2f} times as "
+        f"passes on inputs that the kernel has run on before take {min(audit.known_ns):.4g} ns a "
+        f"round, passes on new inputs {min(audit.new_ns):.4g} ns, {audit.least_reuse:.2f} times as "
         "long; the kernel must compute everything in every pass, and keep nothing from one pass to "
         "the next"
     )
 
 
-def _more_work_alone(audits: Sequence[Audit], window_ns: float) -> str:
-    """Return that a round alone takes longer than one in a timed window, or nothing."""
-    plain_ns = min(_joined(audits).plain_ns)
-    if plain_ns <= ALONE * window_ns + ALONE_NS:
+def _more_work_alone(audit: Audit) -> str:
+    """Return that a round alone takes longer than one within a window, or nothing."""
+    if not audit.window_ns or not _is_slower_alone(audit, min(audit.window_ns)):
         return ""
     return (
-        f"a round of passes takes {window_ns:.4g} ns in timed windows and {plain_ns:.4g} ns alone; "
-        "the kernel must make all passes of a window, and do all of its work in each"
+        f"a round of passes takes {min(audit.window_ns):.4g} ns within a window and "
+        f"{min(audit.plain_ns):.4g} ns alone; the kernel must make all passes of a window, and do "
+        "all of its work in each"
     )
+
+
+def _is_slower_alone(audit: Audit, window_ns: float) -> bool:
+    return min(audit.plain_ns) > ALONE * window_ns + ALONE_NS

@@ -182,12 +182,15 @@ def _rounds(compiled: Compiled, work: Workload, copies: int) -> list[list[Bound]
     return [first, second]
 
 
-def like_seeds(task: Task, seed: int) -> Iterator[int]:
-    """Further seeds whose inputs are drawn from the same distributions: they cost the same time."""
+def like_seeds(task: Task, seed: int, *, skipped: int = 0) -> Iterator[int]:
+    """Further seeds whose inputs are drawn from the same distributions: they cost the same time.
+
+    The first `skipped` seeds after `seed` are left out.
+    """
     kinds = [each.variation(seed) for each in task.inputs.values()]
     return (
         other
-        for other in count(seed + 1)
+        for other in count(seed + 1 + skipped)
         if [each.variation(other) for each in task.inputs.values()] == kinds
     )
 

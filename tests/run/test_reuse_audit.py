@@ -164,7 +164,7 @@ def windows(turns: Turns) -> np.ndarray:
 @pytest.mark.parametrize("name", KEEPING)
 def test_report_finds_kernels_that_keep_results(name: str) -> None:
     audit = audited(KEEPING[name])
-    report = audit.report(windows(audit.turns))
+    report = audit.report(windows(audit.turns), 8)
     assert [each.kind for each in report.findings] == [Kind.LESS_WORK]
     assert "on inputs that the kernel has run on before" in report.findings[0].message
 
@@ -172,7 +172,7 @@ def test_report_finds_kernels_that_keep_results(name: str) -> None:
 @pytest.mark.parametrize("name", GUESSING)
 def test_report_finds_kernels_that_compute_known_inputs_only(name: str) -> None:
     audit = audited(GUESSING[name])
-    report = audit.report(windows(audit.turns))
+    report = audit.report(windows(audit.turns), 8)
     assert [each.kind for each in report.findings] == [Kind.WRONG_RESULT]
     assert "a pass on new inputs between timed windows" in report.findings[0].message
 
@@ -180,15 +180,28 @@ def test_report_finds_kernels_that_compute_known_inputs_only(name: str) -> None:
 @pytest.mark.parametrize("name", HONEST)
 def test_report_passes_honest_kernels(name: str) -> None:
     audit = audited(HONEST[name])
-    report = audit.report(windows(audit.turns))
+    report = audit.report(windows(audit.turns), 8)
     assert report.passed, report.findings
 
 
-def test_report_finds_windows_that_lack_passes() -> None:
-    audit = audited(HONEST["computes"])
-    report = audit.report(windows(audit.turns) / 8)
+def test_report_finds_windows_that_lack_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    audit, timed = audited(HONEST["computes"]), ReuseAudit._timed
+    pass_ns = windows(audit.turns) / 8
+
+    def an_eighth(self: ReuseAudit, window: int = 1) -> float:
+        return timed(self, window) / (8 if window > 1 else 1)
+
+    monkeypatch.setattr(ReuseAudit, "_timed", an_eighth)
+    report = audit.report(pass_ns, 8)
     assert [each.kind for each in report.findings] == [Kind.LESS_WORK]
-    assert "in timed windows" in report.findings[0].message
+    assert "within a window" in report.findings[0].message
+
+
+def test_report_passes_where_all_rounds_became_slower_after_the_windows() -> None:
+    audit = audited(HONEST["computes"])
+    report = audit.report(windows(audit.turns) / 8, 8)
+    assert report.passed, report.findings
+    assert len(audit.audits) == reuse_audit.LEAST_AUDITS + reuse_audit.CONFIRMING_AUDITS
 
 
 def test_run_leaves_the_known_inputs_and_their_results() -> None:
@@ -220,6 +233,12 @@ def test_renewed_inputs_have_the_type_and_range_of_the_drawn_ones(kind: str) -> 
     assert (renewed.dtype, renewed.shape) == (one.dtype, one.shape)
     assert renewed.astype(float).min() > 0
     assert renewed.astype(float).max() <= 100
+
+
+def test_draws_are_of_the_distribution_of_the_known_inputs() -> None:
+    audit = audited(HONEST["computes"])
+    known = {each.variation for each in audit.turns.works}
+    assert {each.variation for each in audit._draws(6, mixed=False)} == known
 
 
 def test_renewed_known_inputs_are_the_known_ones() -> None:
@@ -258,11 +277,12 @@ def test_report_confirms_a_suspicion(
 ) -> None:
     audit = audited(HONEST["computes"])
 
-    def scripted(self: ReuseAudit, *, judge_all: bool = False) -> None:
+    def scripted(self: ReuseAudit, *, judge_all: bool = False, window: int = 0) -> None:
+        assert window == (8 if judge_all else 0)
         assert judge_all is (len(self.audits) >= reuse_audit.LEAST_AUDITS)
         ratio = ratios[len(self.audits)]
         self.audits.append(Audit((100.0,), (100.0, 120.0), (100.0 * ratio, 130.0 * ratio)))
 
     monkeypatch.setattr(ReuseAudit, "run", scripted)
-    assert audit.report(np.full(8, 50.0)).passed is not found
+    assert audit.report(np.full(8, 50.0), 8).passed is not found
     assert len(audit.audits) == len(ratios)
