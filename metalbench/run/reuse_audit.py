@@ -3,7 +3,7 @@
 Timed windows repeat two sets of inputs many times. A kernel that keeps results between passes (in
 scratch, in an output, anywhere in its process), or that makes fewer passes than it is asked for,
 leaves right results behind. The audits do not look for the means. At random moments between timed
-windows they time single *rounds*, a pass on each of the two sets of inputs, in three blocks:
+windows they time single *rounds*, which make every pass of a window once, in three blocks:
 
 plain
     The inputs stay as they are.
@@ -88,8 +88,9 @@ class ReuseAudit:
     findings: list[Finding] = field(default_factory=list)
 
     @property
-    def _round(self) -> list[Bound]:
-        return self.turns.passes[:2]
+    def _inputs(self) -> list[Bound]:
+        """The first pass on each of the sets of inputs."""
+        return list({id(each.inputs): each for each in reversed(self.turns.passes)}.values())[::-1]
 
     def run(self, *, judge_all: bool = False, window: int = 0) -> None:
         """Take one audit, and leave in memory what a round of the timed passes leaves.
@@ -105,7 +106,7 @@ class ReuseAudit:
         window_ns = [self._timed(window) for _ in range(count if window else 0)]
         draws = self._draws(2 * count, mixed=not judge_all)
         pairs = [draws[2 * place : 2 * place + 2] for place in range(count)]
-        known = [each.workload for each in self._round]
+        known = [each.workload for each in self._inputs]
         judged = range(count) if judge_all else [int(self.random.integers(count))]
         known_ns, new_ns = [], []
         for pair in pairs:
@@ -113,11 +114,12 @@ class ReuseAudit:
             known_ns.append(self._timed())
         for place, pair in enumerate(pairs):
             # A mixture may lack what the task's inputs have, so a judged round has a draw.
-            self._write(pair, pair if place in judged else None)
+            written = [pair[place % 2] for place in range(len(known))]
+            self._write(pair, written if place in judged else None)
             new_ns.append(self._timed())
             if place in judged:
-                self._judge(pair[-1])
-        for each in self._round:
+                self._judge(written)
+        for each in self._inputs:
             each.load(each.workload)
         self.turns.run()
         self.audits.append(Audit(*map(tuple, (plain_ns, known_ns, new_ns, window_ns))))
@@ -129,7 +131,7 @@ class ReuseAudit:
         window has. Other work may run by now, which had stopped for the timed windows: so a
         suspicion is confirmed by audits with windows of their own.
         """
-        timed_ns = len(self._round) * float(np.quantile(pass_ns, 0.1))
+        timed_ns = len(self.turns.passes) * float(np.quantile(pass_ns, 0.1))
         while len(self.audits) < LEAST_AUDITS:
             self._run_again()
         total = _joined(self.audits)
@@ -153,15 +155,16 @@ class ReuseAudit:
 
     def _timed(self, window: int = 1) -> float:
         """Return the time in ns of one round, of a request of `window` rounds."""
-        dispatches = [dispatch for each in self._round for dispatch in each.dispatches]
         samples = self.turns.device.sample(
-            dispatches, candidate_window=window, warmup_ns=0, max_pairs=1, min_pairs=1
+            self.turns.dispatches, candidate_window=window, warmup_ns=0, max_pairs=1, min_pairs=1
         )
         return float(samples.candidate_ns[0])
 
-    def _judge(self, work: Workload) -> None:
-        """Keep what is wrong with the results that the last round left of new inputs."""
-        report = self.turns.examiner(replace(self._round[-1], workload=work)).left_behind()
+    def _judge(self, written: list[Workload]) -> None:
+        """Keep what is wrong with the results that the last pass of a round left of new inputs."""
+        last = self.turns.passes[-1]
+        place = [id(each.inputs) for each in self._inputs].index(id(last.inputs))
+        report = self.turns.examiner(replace(last, workload=written[place])).left_behind()
         for each in report.findings:
             message = f"a pass on new inputs between timed windows: {each.message}"
             self.findings.append(replace(each, message=message))
@@ -184,8 +187,8 @@ class ReuseAudit:
 
     def _write(self, draws: list[Workload], contents: list[Workload] | None) -> None:
         """Write the inputs of a round: `contents`, or new mixtures of two draws."""
-        for place, each in enumerate(self._round):
-            one, other = draws[place].inputs, draws[1 - place].inputs
+        for place, each in enumerate(self._inputs):
+            one, other = draws[place % 2].inputs, draws[1 - place % 2].inputs
             inputs = self._renewed(one, other, None if contents is None else contents[place].inputs)
             for name, buffer in each.inputs.items():
                 buffer.fill(inputs[name])

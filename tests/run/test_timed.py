@@ -22,6 +22,7 @@ from metalbench.stats import Interval
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
+from metalbench.verify.error_rule import Yardstick
 from metalbench.verify.examine import Yardsticks
 
 PLAN = Plan(seconds=0.05, warmup_ns=1_000_000, first_look=8, min_pairs=2, max_pairs=16)
@@ -218,7 +219,7 @@ def test_what_verification_saw_of_mlxs_time_is_not_found_out_again(
     monkeypatch.setattr(known_form, "known", lambda *_: None)
     kernel = parse(IN_ANY_TYPE, name="doubled")
     compiled = compile_kernel(device, kernel, doubled, dtype_name=dtype_name)
-    known = Yardsticks({"": {}}, pass_s=7.0)
+    known = Yardsticks({"": {"y": Yardstick(0.0, 0.0)}}, pass_s=7.0)
     work = workload(doubled, "seed", dtype_name=dtype_name)
     Timed.prepare(compiled, work, Mode.WARM, known).measure(PLAN, None)
     Timed.prepare(compiled, work, Mode.WARM).measure(PLAN, None)
