@@ -27,7 +27,7 @@ FEW_LAUNCHES = 64
 # bytes that they write.
 LEAST_FLOW = 0.5
 # How many of the calls may be below the least share, if there are enough of them to tell.
-MOST_BELOW = 0.25
+MOST_BELOW = 0.5
 ENOUGH_CALLS = 8
 
 
