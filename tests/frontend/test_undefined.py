@@ -90,12 +90,22 @@ def test_paths_are_short_where_a_file_is_missing(nested):
     assert "a/.." not in str(caught.value)
 
 
-def test_a_path_through_a_link_stays_what_leads_to_the_file(nested):
+@pytest.mark.parametrize("both", [True, False])
+def test_a_parent_of_a_link_is_refused(nested, both):
+    """The system reads elsewhere/b/y.h there, and a virtual file system b/y.h."""
     (nested.parent / "elsewhere/deep").mkdir(parents=True)
     (nested.parent / "elsewhere/b").mkdir()
     (nested.parent / "elsewhere/b/y.h").write_text("float y() { return W; }\n")
     (nested.parent / "elsewhere/deep/x.h").write_text('#include "../b/y.h"\n')
     (nested.parent / "link").symlink_to(nested.parent / "elsewhere/deep")
-    program = engine.parse(f'{HEADER}#include "link/x.h"\n{KERNEL}', str(nested))
-    with pytest.raises(CompileError, match=r"(?m)^(?:\./)?link/\.\./b/y\.h:1:20: error: .*'W'"):
+    if not both:
+        (nested.parent / "b/y.h").unlink()
+    with pytest.raises(CompileError, match=r"k\.metal: error: #include of .*link/\.\./b/y\.h: a link"):
+        engine.parse(f'{HEADER}#include "link/x.h"\n{KERNEL}', str(nested))
+
+
+def test_a_link_to_a_folder_beside_the_kernel_is_read(nested):
+    (nested.parent / "link").symlink_to(nested.parent / "b")
+    program = engine.parse(f'{HEADER}#include "link/y.h"\n{KERNEL}', str(nested))
+    with pytest.raises(CompileError, match=r"(?m)^(?:\./)?link/y\.h:1:20: error: .*'Z'"):
         engine.build(program, "f")

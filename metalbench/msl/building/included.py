@@ -36,7 +36,7 @@ _ESCAPED = re.compile(r"\\([ #\\])|\$(\$)")
 _MESSAGE = re.compile(r"^(?:In file included from )?([^\n:]+):\d+", re.M)
 # What clang says of a file that the system has not let it open.
 _UNOPENED = re.compile(r"cannot open file '([^'\n]+)'")
-_MISSING = re.compile(r"fatal error: '([^'\n]+)' file not found")
+_MISSING = re.compile(r"^([^\n:]+):\d+:\d+: fatal error: '([^'\n]+)' file not found", re.M)
 
 
 class Readable:
@@ -102,6 +102,7 @@ class Readable:
                 continue
             if folder / name not in self:
                 raise _refusal(filename, text, Path(name).name, f"#include of {self._shown(name)}")
+            _check_parents(folder / name, filename)
             self.check_text((folder / name).read_text(errors="replace"), name)
 
     def check_said(self, said: str, folder: Path, filename: str, text: str) -> None:
@@ -113,9 +114,11 @@ class Readable:
         for name in dict.fromkeys([*_MESSAGE.findall(said), *_UNOPENED.findall(said)]):
             if (folder / name).exists() and folder / name not in self and name != filename:
                 raise _refusal(filename, text, Path(name).name, f"#include of {self._shown(name)}")
-        for name in _MISSING.findall(said):
-            if self._leaves(name) or folder / name not in self:
+        for includer, name in _MISSING.findall(said):
+            path = folder / Path(includer).parent / name
+            if self._leaves(name) or path not in self:
                 raise _refusal(filename, text, Path(name).name, f"#include of {self._shown(name)}")
+            _check_parents(path, filename)
 
     def _leaves(self, name: str) -> bool:
         """Whether a name that a source asks for is absolute, or a link out of the folders."""
@@ -141,6 +144,18 @@ def _names(listed: str) -> Iterator[str]:
     """The files of a list as make has them."""
     for name in _NAME.findall(listed.replace("\\\n", " ")):
         yield _ESCAPED.sub(lambda found: found[1] or found[2], name)
+
+
+def _check_parents(path: Path, filename: str) -> None:
+    """Raise CompileError for a path with `link/..`.
+
+    The virtual file system drops both parts, so clang would read another file than the system.
+    """
+    if os.path.realpath(path) != os.path.realpath(os.path.normpath(path)):
+        raise CompileError(
+            f"{filename}: error: #include of {path}: a link to a folder, followed by .. in the "
+            "same path, is not supported; include the file through the folder itself"
+        )
 
 
 def _refusal(filename: str, text: str, word: str, what: str) -> CompileError:
