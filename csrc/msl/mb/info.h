@@ -17,7 +17,7 @@ namespace mb {
 
 // A digest of all headers that the runtimes include, written by tools/abi_version.py: an extension that
 // was built from others refuses a kernel, whose structs would lie otherwise than it believes.
-inline constexpr u32 abi_version = 0x6d28b967;
+inline constexpr u32 abi_version = 0x71da95ff;
 
 inline constexpr u32 simd_width = 32;
 inline constexpr u32 max_threads = 1024;  // of a threadgroup

@@ -28,6 +28,7 @@ struct _fp_numeric_limits_impl_base {
 }  // namespace metal
 
 namespace mb {
+namespace types {
 
 // What differs between the floating-point types: digits, exponents and the bit patterns of the ends.
 template <class T, class I, int digits_, int digits10_, int min_exponent_, int max_exponent_>
@@ -111,6 +112,10 @@ struct limits_of<true> {
   template <class T>
   using type = integer_limits<T>;
 };
+
+}  // namespace types
+
+using namespace types;
 
 }  // namespace mb
 

@@ -8,12 +8,6 @@
 
 namespace mb {
 
-// What is subscripted, as in the source.
-struct Subscripted {
-  const char* what;
-  u32 size;
-};
-
 [[gnu::noinline]] MB_UNTRACED static void bad_subscript(u64 index, u64 size, const char* what) {
   Fiber* self = current();
   const Undefined told{Finding::subscript, {nullptr, nullptr}, {index, size}, what,

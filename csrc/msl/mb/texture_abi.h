@@ -8,6 +8,8 @@ namespace mb {
 inline constexpr u32 max_textures = 128;
 inline constexpr u32 max_samplers = 16;
 
+namespace types {
+
 enum class TextureAccess : u8 { sample, read, write, read_write };
 
 // `slices` are the planes of a 3d texture, the elements of an array, the faces of its cubes, or the
@@ -29,10 +31,6 @@ struct Texture {
   bool bgra;    // the first and the third are exchanged
 };
 
-[[gnu::always_inline]] inline const TextureLevel& level_of(const Texture& t, u32 lod) {
-  return lod == 0 ? t.base : t.levels[lod - 1];
-}
-
 // What a kernel's texture parameter demands; `count` is more than one for array<texture2d<T>, N>.
 struct TextureUse {
   TextureType type;
@@ -40,5 +38,11 @@ struct TextureUse {
   TextureAccess access;
   bool depth;
 };
+
+}  // namespace types
+
+[[gnu::always_inline]] inline const TextureLevel& level_of(const Texture& t, u32 lod) {
+  return lod == 0 ? t.base : t.levels[lod - 1];
+}
 
 }  // namespace mb

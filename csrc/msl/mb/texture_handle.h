@@ -82,6 +82,7 @@ MB_FUNC Spot spot_of(float p, u32 slice) {
   return Spot{{p, 0, 0}, slice};
 }
 
+namespace types {
 template <class T, metal::access a, TextureType type, bool depth>
 struct TextureHandle {
   using W = texel_of<T>;
@@ -167,5 +168,8 @@ struct TextureHandle {
         gather_texels<false, W>(mb_texture, s, spot_of<false>(p, slice), options.offset, passed));
   }
 };
+}  // namespace types
+
+using namespace types;
 
 }  // namespace mb

@@ -3,6 +3,8 @@
 #pragma once
 
 namespace mb {
+// What argument-dependent lookup may reach from the types of Metal: this namespace has no functions.
+namespace types {
 
 // How one component of a texel is stored.
 enum class Channel : unsigned char {
@@ -30,8 +32,6 @@ enum class Channel : unsigned char {
   rg11b10_float,
   rgb9e5_float,
 };
-
-constexpr bool is_packed(Channel channel) { return channel >= Channel::b5g6r5_unorm; }
 
 // What a texture consists of; `depth` textures have one floating-point component.
 enum class TextureType : unsigned char {
@@ -87,5 +87,11 @@ struct Sampler {
   float lod_min = 0;
   float lod_max = 3.402823466e+38F;
 };
+
+}  // namespace types
+
+using namespace types;
+
+constexpr bool is_packed(Channel channel) { return channel >= Channel::b5g6r5_unorm; }
 
 }  // namespace mb

@@ -26,6 +26,7 @@ using metal::vec;
 
 // A base of the vectors, so that argument-dependent lookup finds friends that are no templates:
 // only such friends convert a scalar operand.
+namespace types {
 template <class T, int N>
 struct vec_operators {
   using V = vec<T, N>;
@@ -103,5 +104,8 @@ struct vec_operators {
     return before;
   }
 };
+}  // namespace types
+
+using namespace types;
 
 }  // namespace mb

@@ -17,7 +17,10 @@ enum class Finding : FindingNumber {
   texel,             // that the texture has not; `value` is where an OutsideTexel lies
 };
 
+namespace types {
 struct Texture;
+}
+using namespace types;
 
 // A texel that a kernel asks for by number.
 struct OutsideTexel {
