@@ -127,10 +127,25 @@ def test_warming_up_does_not_wait_for_noise_to_settle():
     assert samples.warmup_ns < 3e8
 
 
-def test_a_pass_as_long_as_a_warm_up_is_one():
+def test_two_passes_as_long_as_a_warm_up_are_one():
     machine = Machine(reference_ns=3e9)
     machine.sample(warmup_ns=2e8, probed=False, max_pairs=4)
-    assert machine.asked.count(("reference", 1)) == 1 + 4
+    assert machine.asked.count(("reference", 1)) == 2 + 4
+
+
+@pytest.mark.parametrize("side", ["candidate", "reference"])
+def test_a_first_pass_that_compiles_decides_no_window(side):
+    machine = Machine()
+    plain = machine.run
+
+    def compiling(name: str, cost_ns: float, passes: int) -> float:
+        first = name == side and not any(name == asked for asked, _ in machine.asked)
+        return plain(name, 1e9 if first else cost_ns, passes)
+
+    machine.run = compiling  # type: ignore[method-assign]
+    samples = machine.sample(window_ns=1e6, warmup_ns=2e8, probed=False)
+    assert samples.candidate_window >= 10
+    assert samples.reference_window >= 5
 
 
 def test_a_clock_that_drops_for_a_while_costs_pairs_and_a_rest_but_no_verdict():
