@@ -37,10 +37,10 @@ from metalbench.task.workload import Arrays, Workload, workload
 from metalbench.verify.verdict import Finding, Report
 
 Values = np.ndarray[Any, Any]
-# Rounds of a block fill this time, within these numbers; rounds as slow as this are fewer.
+# Rounds of a block fill this time, within these numbers; of rounds as slow as this a block has one.
 BLOCK_NS = 2e6
 FEWEST_ROUNDS, MOST_ROUNDS = 4, 8
-SLOW_ROUND_NS, SLOW_ROUNDS = 50e6, 2
+SLOW_ROUND_NS = 50e6
 # Every measurement has so many audits.
 LEAST_AUDITS = 2
 # New rounds may take longer than known ones by this factor: branch prediction gains a few percent
@@ -98,11 +98,10 @@ class ReuseAudit:
         With `judge_all` every new round is judged. Windows of `window` rounds are timed, too,
         unless it is 0.
         """
-        plain_ns = [self._timed() for _ in range(SLOW_ROUNDS)]
-        count = SLOW_ROUNDS
-        if min(plain_ns) < SLOW_ROUND_NS:
-            count = int(np.clip(BLOCK_NS / min(plain_ns), FEWEST_ROUNDS, MOST_ROUNDS))
-            plain_ns += [self._timed() for _ in range(count - SLOW_ROUNDS)]
+        plain_ns, count = [self._timed()], 1
+        if plain_ns[0] < SLOW_ROUND_NS:
+            count = int(np.clip(BLOCK_NS / plain_ns[0], FEWEST_ROUNDS, MOST_ROUNDS))
+            plain_ns += [self._timed() for _ in range(count - 1)]
         window_ns = [self._timed(window) for _ in range(count if window else 0)]
         draws = self._draws(2 * count, mixed=not judge_all)
         pairs = [draws[2 * place : 2 * place + 2] for place in range(count)]
@@ -149,7 +148,6 @@ class ReuseAudit:
         return Report(tuple(self.findings[:1]))
 
     def _run_again(self, *, judge_all: bool = False, window: int = 0) -> Audit:
-        self.turns.run()
         self.run(judge_all=judge_all, window=window)
         return self.audits[-1]
 
@@ -214,9 +212,13 @@ class ReuseAudit:
     def _chosen(self, one: Values, other: Values) -> Values:
         size = one.size
         words = self.random.integers(0, 256, size=(size + 7) // 8, dtype=np.uint8)
-        mask = np.unpackbits(words, count=size).view(bool)
+        # Bit operations: a choice by branches takes three times as long.
+        bits = np.dtype(f"i{one.itemsize}")
+        mask = -np.unpackbits(words, count=size).view(np.int8).astype(bits)
         distances = self.random.integers(0, max(size, 1), size=2)
-        chosen = np.where(mask, *map(np.roll, (one.reshape(-1), other.reshape(-1)), distances))
+        rolled = map(np.roll, (one.reshape(-1), other.reshape(-1)), distances)
+        from_one, from_other = (each.view(bits) for each in rolled)
+        chosen = (from_one ^ (from_one ^ from_other) & mask).view(one.dtype)
         if not np.issubdtype(one.dtype, np.integer) and one.dtype != bool:
             chosen *= chosen.dtype.type(1 - 0.01 * self.random.random())
         return chosen.reshape(one.shape)
