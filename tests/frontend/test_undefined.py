@@ -100,7 +100,9 @@ def test_a_parent_of_a_link_is_refused(nested, both):
     (nested.parent / "link").symlink_to(nested.parent / "elsewhere/deep")
     if not both:
         (nested.parent / "b/y.h").unlink()
-    with pytest.raises(CompileError, match=r"k\.metal: error: #include of .*link/\.\./b/y\.h: a link"):
+    with pytest.raises(
+        CompileError, match=r"k\.metal: error: #include of .*link/\.\./b/y\.h: a link"
+    ):
         engine.parse(f'{HEADER}#include "link/x.h"\n{KERNEL}', str(nested))
 
 
