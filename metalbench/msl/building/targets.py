@@ -36,6 +36,8 @@ _HOST = (
     "-fPIC",
     "-mrecip=none",
     "-gline-tables-only",
+    # Darwin's clang protects stacks by calls of the host, if it is not told otherwise.
+    "-fno-stack-protector",
     # Large frames touch every page, so that none skips the one below the stack. The driver has the
     # option for some systems only.
     "-Xclang",
