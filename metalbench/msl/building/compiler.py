@@ -20,6 +20,7 @@ from metalbench.msl.building.following import (
     traced,
     with_births,
     with_followed_results,
+    without_target,
 )
 from metalbench.msl.building.frames import Frames
 from metalbench.msl.building.host_calls import threadgroup_variables
@@ -81,8 +82,11 @@ def compile_shared_object(
     located = translate.columns(generated) if checked else generated
     rewritten = rewrite(located, checked=checked)
     if follow:
-        births = with_births(with_followed_results(with_selects(rewritten)))
-        rewritten = as_checked(optimised(births, tools, translate, followed(options), reasons))
+        rewritten = with_births(with_followed_results(with_selects(rewritten)))
+        for each in followed(options):
+            module = without_target(rewritten)
+            rewritten = optimised(module, tools, translate, each, reasons)
+        rewritten = as_checked(without_target(rewritten))
         options = traced(options)
     if fibers and in_order.may_part(rewritten):
         inlined = in_order.inlined(rewritten)

@@ -63,6 +63,8 @@ _CONVERSION = re.compile(
     r"\((?P<from>\S+|<[^>]*>) (?:noundef )?(?P<operand>[^,)]+)\)(?P<rest>.*)"
 )
 _BITS = {"half": "i16", "bfloat": "i16", "float": "i32", "double": "i64"}
+_DARWIN, _LINUX = re.compile(r"^--target=arm64-apple-.*"), "--target=aarch64-unknown-linux-gnu"
+_TARGET = re.compile(r"^target (?:datalayout|triple) = .*\n", re.M)
 _NOT_SANITIZED = re.compile(r", !nosanitize !\d+")
 
 
@@ -72,12 +74,24 @@ def following(options: Iterable[str]) -> list[str]:
     return [*marked, "-fno-sanitize-memory-param-retval", "-DMB_SHADOW=1"]
 
 
-def followed(options: Iterable[str]) -> list[str]:
-    """The flags with which clang turns variables into values, and has these followed.
+def followed(options: Iterable[str]) -> list[list[str]]:
+    """The flags of each run of clang that turns variables into values, and has these followed.
 
-    Accesses are traced here: those of the shadow, which come after, are no kernel's.
+    Accesses are traced before: those of the shadow are no kernel's. The pass that follows refuses
+    Darwin, as it does not know where shadows lie there. Here a runtime says where, so it has a run
+    of its own, in which the module is one of Linux.
     """
-    return [*following(options), "-mllvm", f"-opt-disable={','.join(_CONCLUDING)}"]
+    flags = [*following(options), "-mllvm", f"-opt-disable={','.join(_CONCLUDING)}"]
+    if not any(_DARWIN.match(each) for each in flags):
+        return [flags]
+    place = flags.index("-fsanitize=kernel-memory")
+    tracing = [*flags[: place - 1], *flags[place + 1 :]]  # without -Xclang before it
+    return [tracing, [_DARWIN.sub(_LINUX, each) for each in traced(flags)]]
+
+
+def without_target(ir: str) -> str:
+    """The module without its target and layout of data: clang takes those of its command line."""
+    return _TARGET.sub("", ir)
 
 
 def traced(options: Iterable[str]) -> list[str]:
