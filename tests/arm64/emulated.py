@@ -26,6 +26,7 @@ TRIPLE = "aarch64-unknown-linux-gnu"
 ARM64 = replace(ELF, triple=TRIPLE, compiler=(f"--target={TRIPLE}", "-mcpu=apple-m1"))
 DRIVER = Path(__file__).with_name("driver.cpp")
 QEMU = shutil.which("qemu-aarch64") or shutil.which("qemu-aarch64-static")
+LIBRARY_BYTES = 56  # of the driver's `Library`
 _SLOTS = 31  # of threadgroup arguments, as mb/abi.h has it
 Size = tuple[int, int, int]
 
@@ -81,48 +82,63 @@ def run(
     launch = of.shape(threads, grid)
     folder = of.lane.parent
     compiled(of, of.module(launch), folder / "kernel.o")
-    _link(folder)
+    program = driver(folder, folder / "kernel.o")
     arguments = {str(each["name"]): each for each in of.lowered.bindings.arguments}
-    bound = {name: int(arguments[name]["index"]) for name in arrays}
-    given = _order(threads, grid, launch, len(bound), arguments, threadgroup_bytes or {})
-    for name, index in bound.items():
-        given += struct.pack("<2I", index, arrays[name].nbytes) + arrays[name].tobytes()
-    command = [str(QEMU), "-cpu", "max", str(folder / "kernel")]
-    answer = subprocess.run(command, input=given, capture_output=True, check=False)
-    assert answer.returncode == 0, (answer.returncode, answer.stderr.decode())
-    found, at = {}, 0
-    for name in bound:
-        like = arrays[name]
-        found[name] = np.frombuffer(answer.stdout, like.dtype, like.size, at).reshape(like.shape)
-        at += like.nbytes
-    return found
+    given = order(threads, grid, launch.width, arguments, arrays, threadgroup_bytes)
+    return emulate(program, bytes(LIBRARY_BYTES), given, arrays)[0]
 
 
-def _link(folder: Path) -> None:
+def driver(folder: Path, *objects: Path) -> Path:
+    """The program of `driver.cpp`, linked with these objects."""
     tools = toolchain()
-    object_ = folder / "driver.o"
+    object_, program = folder / "driver.o", folder / "driver"
     options = [f"--target={TRIPLE}", "-std=c++17", "-O1", "-nostdinc", "-ffreestanding"]
     options += ["-fno-exceptions", "-fno-rtti", "-fno-stack-protector", f"-I{tools.headers}"]
+    # Or its own memset is a call of memset.
+    options += ["-fno-builtin"]
     made = [*tools.clang, "-c", "-x", "c++", *options, "-o", str(object_), str(DRIVER)]
     subprocess.run(made, check=True)
     linker = [tools.linker[0], "ld.lld"] if len(tools.clang) > 1 else [tools.linker[0]]
-    objects = [str(object_), str(folder / "kernel.o")]
-    subprocess.run([*linker, "-static", "-o", str(folder / "kernel"), *objects], check=True)
+    linked = map(str, (object_, *objects))
+    subprocess.run([*linker, "-static", "-o", str(program), *linked], check=True)
+    return program
 
 
-def _order(
+def emulate(
+    program: Path, library: bytes, given: bytes, arrays: Mapping[str, np.ndarray]
+) -> tuple[dict[str, np.ndarray], list[str]]:
+    """The arrays after a launch, and the findings of a checked build.
+
+    `library` begins as `driver.cpp` reads it, `given` is an `order` with the same arrays.
+    """
+    command = [str(QEMU), "-cpu", "max", str(program)]
+    answer = subprocess.run(command, input=library + given, capture_output=True, check=False)
+    said = answer.stderr.decode()
+    assert answer.returncode == 0, (answer.returncode, said)
+    found, at = {}, 0
+    for name, like in arrays.items():
+        found[name] = np.frombuffer(answer.stdout, like.dtype, like.size, at).reshape(like.shape)
+        at += like.nbytes
+    return found, said.splitlines()
+
+
+def order(
     threads: Size,
     grid: Size,
-    launch: Launch,
-    buffers: int,
+    width: int,
     arguments: Mapping[str, Mapping[str, str | int]],
-    threadgroup_bytes: Mapping[str, int],
+    arrays: Mapping[str, np.ndarray],
+    threadgroup_bytes: Mapping[str, int] | None = None,
 ) -> bytes:
-    """The launch as `driver.cpp` reads it."""
+    """A launch as `driver.cpp` reads it, with `width` threads to a fiber, and its buffers."""
     offsets, arena = [0] * _SLOTS, 0
-    for name, size in threadgroup_bytes.items():
+    for name, size in (threadgroup_bytes or {}).items():
         offsets[int(arguments[name]["index"])] = arena
         arena += (size + 15) // 16 * 16
     groups = [-(-total // size) for total, size in zip(grid, threads, strict=True)]
-    head = struct.pack("<12I", *grid, *groups, *threads, arena, launch.width, buffers)
-    return head + struct.pack(f"<{_SLOTS}I", *offsets)
+    head = struct.pack("<12I", *grid, *groups, *threads, arena, width, len(arrays))
+    buffers = b"".join(
+        struct.pack("<2I", int(arguments[name]["index"]), each.nbytes) + each.tobytes()
+        for name, each in arrays.items()
+    )
+    return head + struct.pack(f"<{_SLOTS}I", *offsets) + buffers

@@ -252,3 +252,20 @@ late:
 both:
   %r = phi i32 [ %a, %yes ], [ %l, %late ]"""
     assert shape_of(body) == UNIFORM
+
+
+def test_a_cycle_that_begins_with_nothing_has_what_goes_into_it():
+    """A struct of three ints in one i128: each turn keeps the bits that nothing has given."""
+    body = """
+  br label %loop
+loop:
+  %kept = phi i64 [ undef, %entry ], [ %next, %loop ]
+  %wide = zext i32 %lane to i64
+  %odd = mul i64 %wide, %wide
+  %rest = and i64 %kept, -4294967296
+  %next = or disjoint i64 %odd, %rest
+  br i1 %c, label %loop, label %end
+end:
+  ret void"""
+    shapes = shapes_of(body).shapes
+    assert {shapes[name] for name in ("%kept", "%rest", "%next")} == {VARYING}

@@ -108,7 +108,7 @@ class _Analysis:
 
     def run(self) -> Shapes:
         for _ in range(_ROUNDS):
-            if not self._round():
+            if not self._round() and not self._start_cycles():
                 return self._known
         raise IrError(f"{self._function.name}: the shapes of its values find no end")
 
@@ -125,6 +125,22 @@ class _Analysis:
             ):
                 changed |= self._divergence.add(block)
         return changed
+
+    def _start_cycles(self) -> bool:
+        """Take phis for uniform that have only undefined values and such as depend on the phi.
+
+        Of these nothing is known before, though what goes into their cycle elsewhere may vary.
+        """
+        found = [
+            each.result
+            for block in self._flow.order
+            for each in block.instructions
+            if isinstance(each, Phi)
+            and each.result not in self._shapes
+            and any(operand.is_undefined for operand in each.operands)
+        ]
+        self._shapes.update(dict.fromkeys(found, UNIFORM))
+        return bool(found)
 
     def _update(self, instruction: Instruction, block: Block) -> bool:
         before = self._shapes.get(instruction.result)

@@ -6,8 +6,11 @@
 
 namespace mb {
 
-// Leaves this stack, saved at *save, and continues another one.
-[[gnu::naked]] MB_UNTRACED static void switch_stack(void**, void*) { asm(MB_SAVE_STACK MB_RESUME_STACK); }
+// Leaves this stack, saved at *save, and continues another one. A call that is inserted before the
+// assembly would overwrite its operands and where it returns to.
+[[gnu::naked]] MB_UNTRACED MB_NOT_SHADOWED static void switch_stack(void**, void*) {
+  asm(MB_SAVE_STACK MB_RESUME_STACK);
+}
 
 // The calling fiber waits; whoever is ready continues.
 MB_FUNC MB_UNTRACED void leave(Fiber* self, Bundle* bundle, u32 ready) {
