@@ -1,4 +1,4 @@
-"""All kernels of the library are built for macOS, with checks and without, in the same ways as here.
+"""All kernels of the library are built for macOS, with checks and without, as they are here.
 
 All but a few are slow.
 """
