@@ -61,6 +61,15 @@ if "METAL_DOUBLE" in os.environ:
 _AT_FIRST: dict[int, tuple[np.random.Generator, Any]] = {}
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add what tests of a GPU are asked for."""
+    parser.addoption(
+        "--gpu-faults",
+        action="store_true",
+        help="run tests of the metal device that may take the GPU from the process",
+    )
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Look for no rubbish among thousands of tests that are made: a fifth of the time."""

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# Everything that the first hour on a Mac should bring to light, and one archive to send back.
+# Everything that the first hours on a Mac should bring to light, from what matters most to what may
+# take the GPU from the script.
 #
 #   bash tools/first_mac.sh [FOLDER]
 #
-# FOLDER (by default first_mac-DATE in the current folder) gets a log for each step and a summary;
-# the archive is FOLDER.tar.gz. It takes the command line tools and a Python of 3.10 or newer, such
+# FOLDER (by default first_mac-DATE in the current folder) gets a log for each step and a summary.
+# FOLDER-first.tar.gz is there after ten minutes, FOLDER.tar.gz at the end; both say how it went. It takes the command line tools and a Python of 3.10 or newer, such
 # as Homebrew's, and installs into a virtual environment of its own. A step that fails or takes too
 # long is noted, and the next one begins. Ctrl-C ends it and packs what there is.
 #
@@ -88,11 +89,11 @@ skip() {
   summary "$(printf '%2d  left out            %s: %s' "$number" "$1" "$2")"
 }
 
+# pack [PART]
 pack() {
-  local archive=$folder.tar.gz
-  rm -rf "$work"
+  local archive=$folder${1:-}.tar.gz
   if tar -czf "$archive" -C "$(dirname "$folder")" "$(basename "$folder")"; then
-    printf '\nSend back %s\n' "$archive"
+    printf '\nSend back %s: attach it to an issue of the project.\n' "$archive"
   else
     printf '\nThe archive could not be written; send back the folder %s\n' "$folder"
   fi
@@ -110,6 +111,7 @@ interrupted() {
   end_group "$running" KILL
   printf '\nInterrupted.\n'
   summary "interrupted in step $number"
+  rm -rf "$work"
   pack
   exit 130
 }
@@ -130,19 +132,39 @@ machine() {
 }
 
 install() {
+  "$venv/python" -m pip install "$checkout" && "$venv/python" -m pip freeze
+}
+
+install_tests() {
   "$venv/python" -m pip install "${checkout}[test]" && "$venv/python" -m pip freeze
+}
+
+pytest() {
+  "$venv/python" -m pytest "$@"
 }
 
 metal_tests() {
   # A validation layer ends the process that breaks a rule: one worker, which is then replaced.
-  "$venv/python" -m pytest -n 1 --max-worker-restart 50 \
-    tests/test_tiny.py tests/device tests/metal
+  pytest -n 1 --max-worker-restart 50 tests/test_tiny.py tests/metal "$@"
 }
 
 validated_metal_tests() {
   # Of a cache of their own: what is compiled with checks in it is for nobody else.
   export MTL_DEBUG_LAYER=1 MTL_SHADER_VALIDATION=1 METALBENCH_CACHE=$work/validated
-  metal_tests
+  metal_tests tests/device
+}
+
+# macOS may ignore a process's GPU work for minutes after such a test: each has one of its own.
+faulting_tests() {
+  local name code=0
+  "$venv/python" -m pytest --gpu-faults -m gpu_fault --collect-only -q -n 0 tests/device \
+    >"$work/faulting" || return
+  while read -r name; do
+    case $name in
+    *::*) pytest --gpu-faults -m gpu_fault -n 0 "$name" </dev/null || code=1 ;;
+    esac
+  done <"$work/faulting"
+  return "$code"
 }
 
 [ "$(uname -s)" = Darwin ] || give_up 'expected macOS; this is for a Mac with Apple silicon'
@@ -163,10 +185,11 @@ if command -v caffeinate >/dev/null 2>&1; then
 fi
 
 cat <<END
-This installs MetalBench into a virtual environment of its own, runs its tests on this Mac's GPU with
-Metal's validation layers and without, all other tests, the library of kernels (twice), the controls,
-and two benchmarks. It takes about an hour. Connect the Mac to power, and close other programs.
-A step that fails stops nothing. Ctrl-C ends it, and what there is by then is kept.
+This installs MetalBench into a virtual environment of its own. In ten minutes it runs three kernels
+and the controls of the measurement, and packs what it has found. Then follow the tests of the Metal
+device, the library of kernels (twice), two benchmarks, all other tests, and last what may make macOS
+end or ignore GPU work. All of it takes about two hours. Connect the Mac to power, and close other
+programs. A step that fails stops nothing. Ctrl-C ends it, and what there is by then is kept.
 Logs: $folder/logs
 
 END
@@ -174,22 +197,32 @@ END
 step machine 120 machine
 step venv 300 "$python" -m venv "$work/venv"
 if step install 1800 install; then
+  three='relu softmax sqr_mm'
   step doctor 300 "$venv/metalbench" doctor
-  step metal-tests-validated 2400 validated_metal_tests
-  step metal-tests 1800 metal_tests
+  # shellcheck disable=SC2086 # three names
+  step three-kernels 600 "$venv/metalbench" run $three --device metal -v --json "$folder/three.json"
+  # shellcheck disable=SC2086
+  step three-controls 600 "$venv/metalbench" run $three --device metal --ab-control \
+    --json "$folder/three-controls.json"
+  step reference-cost 600 "$venv/python" benchmarks/reference_cost.py --device metal
+  pack -first
+  if step install-tests 1800 install_tests; then
+    step metal-tests 1800 metal_tests
+  fi
   step run 3600 "$venv/metalbench" run --device metal -v --json "$folder/run.json"
   step run-again 3600 "$venv/metalbench" run --device metal -v --json "$folder/run-again.json"
   step compare 300 "$venv/metalbench" compare "$folder/run.json" "$folder/run-again.json"
   step control 3600 "$venv/metalbench" run --device metal --ab-control \
     --json "$folder/control.json"
-  step reference-cost 600 "$venv/python" benchmarks/reference_cost.py --device metal
   step encoding-cost 600 "$venv/python" benchmarks/encoding_cost.py
   if xcrun -sdk macosx --find metal >/dev/null 2>&1; then
     step xcrun-metal 1800 "$venv/python" tools/xcrun_metal.py
   else
     skip xcrun-metal 'xcrun has no metal here, which comes with the full Xcode'
   fi
-  step all-tests 3600 "$venv/python" -m pytest
+  step all-tests 3600 pytest
+  step metal-tests-validated 2400 validated_metal_tests
+  step faulting-tests 2400 faulting_tests
 else
   printf 'Nothing else can run. The end of its log:\n'
   tail -n 20 "$folder/logs/$(printf '%02d' "$number")-install.log"
@@ -197,5 +230,6 @@ fi
 
 summary "$failed of $number steps failed"
 printf '\n%s\n' "$failed of $number steps failed."
+rm -rf "$work"
 pack
 [ "$failed" -eq 0 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from collections.abc import Callable
 
@@ -23,6 +24,26 @@ FAULTS_ON_CUDA = {
     "test_a_chain_of_calls_that_has_room",
     "test_recursion_ends_wherever_it_comes_to_the_end",
 }
+# What may never end there, or ends by a fault. macOS then ignores the process's GPU work for minutes.
+FAULTS_ON_METAL = FAULTS_ON_CUDA | {
+    "test_resident_threadgroups_can_wait_for_each_other",
+    "test_a_scan_may_look_back_over_many_threadgroups",
+    "test_threads_of_one_simdgroup_can_wait_for_each_other",
+}
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """On a Mac's GPU, run such tests only if asked, which the caller does in processes of their own."""
+    if "METAL_DOUBLE" in os.environ:
+        return
+    for item in items:
+        call = getattr(item, "callspec", None)
+        on_metal = call is not None and call.params.get("device") == "metal"
+        if on_metal and item.originalname in FAULTS_ON_METAL:
+            item.add_marker("gpu_fault")
+            if not config.getoption("--gpu-faults"):
+                why = "it may take the GPU from this process: --gpu-faults, alone in a process"
+                item.add_marker(pytest.mark.skip(reason=why))
 
 
 @pytest.fixture(params=_core.devices())

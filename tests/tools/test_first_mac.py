@@ -12,9 +12,9 @@ import pytest
 
 TOOL = Path(__file__).parents[2] / "tools/first_mac.sh"
 STEPS = [
-    *("machine", "venv", "install", "doctor", "metal-tests-validated", "metal-tests"),
-    *("run", "run-again", "compare", "control", "reference-cost", "encoding-cost"),
-    *("xcrun-metal", "all-tests"),
+    *("machine", "venv", "install", "doctor", "three-kernels", "three-controls", "reference-cost"),
+    *("install-tests", "metal-tests", "run", "run-again", "compare", "control", "encoding-cost"),
+    *("xcrun-metal", "all-tests", "metal-tests-validated", "faulting-tests"),
 ]
 # What it calls, each of which writes down how; some do more.
 SAYS = 'echo "$(basename "$0") $* ${MTL_DEBUG_LAYER:-} ${MTL_SHADER_VALIDATION:-}" >> "$CALLS"'
@@ -39,6 +39,9 @@ PYTHON = """
 case "$*" in
   "-m venv "*) mkdir -p "$3/bin"; cp "$STANDS/python" "$STANDS/metalbench" "$3/bin";;
   *"pip install"*) exit "${INSTALL:-0}";;
+  *--collect-only*) echo "tests/device/test_a.py::test_one[metal]"; echo;
+    echo "tests/device/test_a.py::test_two[metal]"; echo; echo "2 tests collected";;
+  *test_one*) exit "${ONE:-0}";;
   *"pytest tests"*|*"pytest -n 1"*) exit "${TESTS:-0}";;
 esac
 """
@@ -112,11 +115,12 @@ def test_every_step_runs_in_order_and_all_is_packed(mac: Mac) -> None:
     assert answer.stderr == ""
     assert mac.exits == dict.fromkeys(STEPS, 0)
     logs = [f"logs/{number:02}-{name}.log" for number, name in enumerate(STEPS, 1)]
-    results = ["run.json", "run-again.json", "control.json"]
+    results = ["three.json", "three-controls.json", "run.json", "run-again.json", "control.json"]
     assert set(mac.archive) == {"summary.txt", *logs, *results}
-    assert mac.archive["summary.txt"].endswith("0 of 14 steps failed\n")
+    assert mac.archive["summary.txt"].endswith("0 of 18 steps failed\n")
     assert f"Send back {mac.output}.tar.gz" in answer.stdout
-    assert "about an hour" in answer.stdout.partition("machine")[0]
+    assert "about two hours" in answer.stdout.partition("machine")[0]
+    assert answer.stdout.index("-first.tar.gz") < answer.stdout.index("install-tests")
     # The environment is its own, and nothing of it is left or sent.
     assert not any(mac.temporary.iterdir())
 
@@ -124,7 +128,26 @@ def test_every_step_runs_in_order_and_all_is_packed(mac: Mac) -> None:
 def test_the_tests_run_with_metals_validation_and_without(mac: Mac) -> None:
     mac.run()
     tests = [call.split() for call in mac.calls if "tests/metal" in call]
-    assert [words[-2:] for words in tests] == [["1", "1"], ["tests/device", "tests/metal"]]
+    assert [words[-2:] for words in tests] == [["tests/test_tiny.py", "tests/metal"], ["1", "1"]]
+    # What has no validation is measured first, and may hang the GPU last.
+    assert "tests/device" not in tests[0]
+
+
+def test_what_comes_first_is_packed_after_ten_minutes(mac: Mac) -> None:
+    mac.run(CONTROL="3")
+    with tarfile.open(f"{mac.output}-first.tar.gz") as packed:
+        names = {Path(name).name for name in packed.getnames()}
+    assert {"three.json", "summary.txt", "05-three-kernels.log"} <= names
+    assert "run.json" not in names
+
+
+def test_every_test_that_may_take_the_gpu_has_a_process_of_its_own(mac: Mac) -> None:
+    answer = mac.run(ONE="1")
+    ends = [call.split()[-1] for call in mac.calls if "--gpu-faults" in call]
+    assert ends[1:] == [f"tests/device/test_a.py::test_{name}[metal]" for name in ("one", "two")]
+    assert mac.exits["faulting-tests"] == 1
+    assert "1 of 18 steps failed" in answer.stdout
+    assert "--gpu-faults" in mac.calls[-1]
 
 
 def test_no_serial_number_is_sent(mac: Mac) -> None:
@@ -138,9 +161,9 @@ def test_no_serial_number_is_sent(mac: Mac) -> None:
 def test_a_step_that_fails_stops_nothing(mac: Mac) -> None:
     answer = mac.run(CONTROL="3", TESTS="1")
     assert answer.returncode == 1
-    failing = {"control": 3, "metal-tests": 1, "metal-tests-validated": 1}
+    failing = {"control": 3, "three-controls": 3, "metal-tests": 1, "metal-tests-validated": 1}
     assert mac.exits == {**dict.fromkeys(STEPS, 0), **failing}
-    assert "3 of 14 steps failed" in answer.stdout
+    assert "4 of 18 steps failed" in answer.stdout
 
 
 def test_what_cannot_be_installed_is_told_and_packed(mac: Mac) -> None:
