@@ -47,7 +47,8 @@ def report(ended: Ended, history: History, proposer: Proposer, console: Console)
         )
     wrong = [Text(f"Not tried: {each}", style=WARNING) for each in ended.untried]
     cost = [Text(line, style=QUIET) for line in _spent(proposer.usage)]
-    return Group(table, Text(), *wrong, *cost, *_next_steps(ended, history))
+    rows = [table, Text()] if ended.climbed else [Text("No kernel was measured."), Text()]
+    return Group(*rows, *wrong, *cost, *_next_steps(ended, history))
 
 
 def _next_steps(ended: Ended, history: History) -> list[Any]:

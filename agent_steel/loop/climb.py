@@ -79,9 +79,12 @@ class Climb:
         return [each for each in self._own() if each.fate is Fate.PENDING]
 
     def prepare(self) -> None:
-        """Measure the best version, and say what bounds it; raises as `Profiler.measure`."""
-        ((best, diagnosis),) = self._members(1)
-        self._tools.listener.started(self.subject, best, diagnosis)
+        """Measure the best version, and find what bounds it; raises as `Profiler.measure`."""
+        self._first = self._members(1)[0]
+
+    def announce(self) -> None:
+        """Tell what `prepare` has found."""
+        self._tools.listener.started(self.subject, *self._first)
 
     def begin_round(self) -> list[Brief]:
         """Return what is to be asked in the next round; nothing if there is to be none."""

@@ -116,7 +116,9 @@ class Loop:
         try:
             climb = Climb(subject, self._session, self._tools)
             climb.prepare()
+            # Before anybody is told: what Ctrl-C ends from then on is in the report.
             self._climbs.append(climb)
+            climb.announce()
             self._judge_pending(climb)
             self._ask(climb)
         except (DeclarationError, WrongStartError) as error:

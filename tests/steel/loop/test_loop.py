@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from steel_session import QUICK, Scripted, proposal, subject_of
+from steel_session import QUICK, Heard, Scripted, proposal, subject_of
 from work_in_vain import KERNEL, TASK
 
 from agent_steel.attempt import Attempt, Fate
@@ -172,6 +172,18 @@ def test_ctrl_c_keeps_what_was_answered_for_the_next_time(subject: Subject, sess
     assert session.fates(subject) == ["baseline", "kept"]
     assert (proposer.asked, again.interrupted) == (0, False)
     assert session.history.broken_off() is None
+
+
+def test_ctrl_c_at_the_first_word_about_a_kernel_leaves_it_in_the_report(
+    subject: Subject, session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pressed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Heard, "started", pressed)
+    ended = session([subject], Scripted([]))
+    assert ended.interrupted
+    assert [each.subject for each in ended.climbed] == [subject]
 
 
 def test_a_task_at_fault_ends_its_own_climb_alone(folder: Path, session: Any) -> None:
