@@ -40,6 +40,8 @@ void check(const Completion& completion, const std::string& names) {
   if (const char* reason = why_innocent(completion.error)) {
     throw Disturbed(text + ": " + reason + "; the kernel is not to blame, run it again");
   }
+  // The driver's word for what Metal has no code: it stopped a kernel that did not end.
+  if (text.find("CallbackErrorHang") != std::string::npos) throw TimeLimitExceeded(text);
   switch (completion.error.code) {
     case MTLCommandBufferErrorTimeout:
       throw TimeLimitExceeded(text);

@@ -12,7 +12,7 @@ from metalbench import _core
 pytestmark = [pytest.mark.metal, pytest.mark.usefixtures("metal_double")]
 
 SOURCE = "kernel void add(device float* x, uint i [[thread_position_in_grid]]) { x[i] += 1; }"
-PAGE_FAULT, TIMEOUT, OUT_OF_MEMORY = 3, 2, 8
+PAGE_FAULT, TIMEOUT, OUT_OF_MEMORY, HANG = 3, 2, 8, 103
 MANY = 1 << 20  # windows, far more than there is time for
 
 
@@ -45,6 +45,7 @@ def still_works(metal):
     [
         ("fail_command_buffer", PAGE_FAULT, _core.KernelFault, "Caused GPU Address Fault"),
         ("fail_command_buffer", TIMEOUT, _core.TimeLimitExceeded, "Caused GPU Timeout"),
+        ("fail_command_buffer", HANG, _core.TimeLimitExceeded, "Caused GPU Hang"),
         ("fail_command_buffer", OUT_OF_MEMORY, _core.Error, "Insufficient Memory"),
         ("hang_command_buffer", 1, _core.TimeLimitExceeded, "still busy with"),
         ("zero_gpu_time", 1, _core.Error, "no usable GPU time: start 0"),

@@ -9,6 +9,7 @@ namespace metal_double {
 
 // As of Switch::fail_command_buffer: a code of Metal's, or first_of_driver and the driver's number.
 inline constexpr int first_of_driver = 100;
+inline constexpr int gpu_hang = first_of_driver + 3;
 inline constexpr int submissions_ignored = first_of_driver + 4;
 inline constexpr int innocent_victim = first_of_driver + 5;
 inline constexpr int impacting_interactivity = first_of_driver + 14;

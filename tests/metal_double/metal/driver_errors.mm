@@ -34,6 +34,8 @@ const char* metals_words(int code) {
     case submissions_ignored:
       return "Ignored (for causing prior/excessive GPU errors) "
              "(00000004:kIOGPUCommandBufferCallbackErrorSubmissionsIgnored)";
+    case gpu_hang:
+      return "Caused GPU Hang Error (00000003:kIOGPUCommandBufferCallbackErrorHang)";
     case innocent_victim:
       return "Discarded (victim of GPU error/recovery) "
              "(00000005:kIOGPUCommandBufferCallbackErrorInnocentVictim)";
@@ -49,7 +51,7 @@ const char* metals_words(int code) {
 
 bool is_fault(int code) {
   return code == MTLCommandBufferErrorTimeout || code == MTLCommandBufferErrorPageFault ||
-         code == MTLCommandBufferErrorStackOverflow;
+         code == MTLCommandBufferErrorStackOverflow || code == gpu_hang;
 }
 
 NSError* error_of(int code, const std::string& text) {
