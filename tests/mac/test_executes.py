@@ -1,7 +1,7 @@
 """Kernels for macOS do on an emulated arm64 what they do here, from their Mach-O form.
 
 All of it is slow, and needs `apt install qemu-user`. What a loader of ours cannot show is in
-docs/security.md: dyld, code signing, the hardened runtime, sandbox-exec.
+the Limits of README.md: dyld, code signing, the hardened runtime, sandbox-exec.
 """
 
 from __future__ import annotations
