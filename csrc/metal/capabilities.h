@@ -34,7 +34,11 @@ struct Capabilities {
   bool residency_sets = false;
   bool gpu_trace = false;  // captures can be written to a file
   std::string os_version;
+  std::vector<std::string> tools;
 };
+
+// Of Apple's variables that change what Metal does or how long it takes, those that are set.
+[[nodiscard]] std::vector<std::string> active_tools();
 
 [[nodiscard]] Capabilities probe(id<MTLDevice> device);
 

@@ -3,6 +3,8 @@
 #import <Foundation/Foundation.h>
 #import <IOKit/IOKitLib.h>
 
+#include <cstdlib>
+#include <string_view>
 #include <utility>
 
 #include "metal/strings.h"
@@ -108,6 +110,7 @@ Capabilities probe(id<MTLDevice> device) {
   found.gpu_trace = [MTLCaptureManager.sharedCaptureManager
       supportsDestination:MTLCaptureDestinationGPUTraceDocument];
   found.os_version = to_string(process.operatingSystemVersionString);
+  found.tools = active_tools();
   return found;
 }
 
@@ -137,12 +140,26 @@ Facts facts_of(const Capabilities& capabilities, double tick_ns) {
   };
 }
 
+std::vector<std::string> active_tools() {
+  constexpr const char* known[] = {"METAL_DEVICE_WRAPPER_TYPE", "MTL_CAPTURE_ENABLED",
+                                   "MTL_DEBUG_LAYER", "MTL_HUD_ENABLED", "MTL_SHADER_VALIDATION"};
+  std::vector<std::string> found;
+  for (const char* name : known) {
+    const char* const value = std::getenv(name);
+    if (value != nullptr && *value != '\0' && std::string_view(value) != "0") {
+      found.emplace_back(name);
+    }
+  }
+  return found;
+}
+
 Facts state_of(id<MTLDevice> device) {
   NSProcessInfo* const process = NSProcessInfo.processInfo;
   return {
       {"low_power_mode", static_cast<bool>(process.isLowPowerModeEnabled)},
       {"thermal_state", std::string(spoken(process.thermalState))},
       {"allocated_bytes", static_cast<std::int64_t>(device.currentAllocatedSize)},
+      {"metal_tools", active_tools()},
   };
 }
 

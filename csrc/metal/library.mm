@@ -117,9 +117,12 @@ class MetalLibrary final : public metalbench::Library {
                                          const FunctionConstants& constants) const {
     const Capabilities& here = capabilities();
     const auto version = std::to_string(language_version(here));
-    return context_.cache->path(
-        {key_of(without_lines(text_), function, constants), version, here.name, here.os_version},
-        ".binarchive");
+    // Validation compiles checks into a pipeline.
+    std::string tools;
+    for (const std::string& name : here.tools) tools += name + ' ';
+    return context_.cache->path({key_of(without_lines(text_), function, constants), version,
+                                 here.name, here.os_version, tools},
+                                ".binarchive");
   }
 
   [[nodiscard]] id<MTLFunction> specialized(const std::string& name,

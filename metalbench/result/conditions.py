@@ -36,6 +36,12 @@ def warnings(state: Facts) -> tuple[str, ...]:
             f"the GPU holds its clock back ({', '.join(held)}), so that times are longer and may "
             "scatter; let it cool down, or see to its power, and run again"
         )
+    tools = _listed(state.get("metal_tools"))
+    if tools:
+        found.append(
+            f"{', '.join(tools)} is set, with which Metal checks, captures or draws what it runs, "
+            "so that times are longer; unset it and run again"
+        )
     return tuple(found)
 
 

@@ -80,3 +80,16 @@ def test_low_power_mode_is_told(metal_double, on):
     metal = _core.open("metal")
     metal_double.set("low_power", on)
     assert metal.state()["low_power_mode"] is on
+
+
+def test_variables_that_slow_metal_are_told_and_part_of_an_archives_key(monkeypatch, cache):
+    archives = []
+    for value in ("0", "1"):
+        monkeypatch.setenv("MTL_SHADER_VALIDATION", value)
+        metal = _core.open("metal")
+        assert metal.state()["metal_tools"] == (["MTL_SHADER_VALIDATION"] if value == "1" else [])
+        assert works(metal)
+        archives.append(len(list(cache.rglob("*.binarchive"))))
+        del metal
+        gc.collect()
+    assert archives[1] == 2 * archives[0] > 0

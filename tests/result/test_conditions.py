@@ -19,6 +19,8 @@ from metalbench.result.conditions import Facts, crowded, warnings
         ({"throttle_reasons": []}, []),
         ({"throttle_reasons": ["idle"]}, []),
         ({"throttle_reasons": ["idle", "power cap"]}, ["clock back (power cap)"]),
+        ({"metal_tools": []}, []),
+        ({"metal_tools": ["MTL_DEBUG_LAYER", "MTL_HUD_ENABLED"]}, ["MTL_HUD_ENABLED is set"]),
     ],
 )
 def test_warnings_say_what_and_what_to_do(state: Facts, words: list[str]) -> None:
