@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -286,3 +287,22 @@ def test_report_confirms_a_suspicion(
     monkeypatch.setattr(ReuseAudit, "run", scripted)
     assert audit.report(np.full(8, 50.0), 8).passed is not found
     assert len(audit.audits) == len(ratios)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cores", "alone_ns", "suspected"),
+    [
+        ("cpu", 2, 9.34e6, False),  # other load had one of two cores
+        ("cpu", 2, 15e6, True),
+        ("cpu", 8, 9.34e6, True),
+        ("cpu", 1, 9.34e6, True),
+        ("cuda", 2, 9.34e6, True),
+    ],
+)
+def test_other_load_may_keep_a_round_alone_off_one_core(
+    monkeypatch, kind, cores, alone_ns, suspected
+):
+    monkeypatch.setattr(reuse_audit, "usable_cores", lambda: cores)
+    audit = ReuseAudit(SimpleNamespace(device=SimpleNamespace(kind=kind)))
+    taken = Audit((alone_ns,), (alone_ns,), (alone_ns,), (6.05e6,))
+    assert bool(audit._more_work_alone(taken)) is suspected
