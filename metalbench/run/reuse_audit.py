@@ -236,7 +236,7 @@ class ReuseAudit:
         distances = self.random.integers(0, max(size, 1), size=2)
         rolled = map(np.roll, (one.reshape(-1), other.reshape(-1)), distances)
         from_one, from_other = (each.view(bits) for each in rolled)
-        chosen = (from_one ^ (from_one ^ from_other) & mask).view(one.dtype)
+        chosen: Values = (from_one ^ (from_one ^ from_other) & mask).view(one.dtype)
         if not np.issubdtype(one.dtype, np.integer) and one.dtype != bool:
             chosen *= chosen.dtype.type(1 - 0.01 * self.random.random())
         return chosen.reshape(one.shape)
