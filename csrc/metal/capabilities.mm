@@ -146,9 +146,7 @@ std::vector<std::string> active_tools() {
   std::vector<std::string> found;
   for (const char* name : known) {
     const char* const value = std::getenv(name);
-    if (value != nullptr && *value != '\0' && std::string_view(value) != "0") {
-      found.emplace_back(name);
-    }
+    if (value != nullptr && *value != '\0' && std::string_view(value) != "0") found.push_back(name);
   }
   return found;
 }
