@@ -103,8 +103,9 @@ class ReuseAudit:
         """
         plain_ns, count = [self._timed()], 1
         if plain_ns[0] < SLOW_ROUND_NS:
-            count = int(np.clip(BLOCK_NS / plain_ns[0], FEWEST_ROUNDS, MOST_ROUNDS))
-            plain_ns += [self._timed() for _ in range(count - 1)]
+            plain_ns.append(self._timed())
+            count = int(np.clip(BLOCK_NS / min(plain_ns), FEWEST_ROUNDS, MOST_ROUNDS))
+            plain_ns += [self._timed() for _ in range(count - 2)]
         window_ns = [self._timed(window) for _ in range(count if window else 0)]
         draws = self._draws(2 * count, mixed=not judge_all)
         pairs = [draws[2 * place : 2 * place + 2] for place in range(count)]
