@@ -34,7 +34,7 @@ struct Capabilities {
   bool residency_sets = false;
   bool gpu_trace = false;  // captures can be written to a file
   std::string os_version;
-  std::vector<std::string> tools;
+  std::vector<std::string> tools;  // when the device was opened
 };
 
 // Of Apple's variables that change what Metal does or how long it takes, those that are set.

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
+from metalbench.kernel import Kernel
+from metalbench.kernel.prepare import Bound, Compiled, source_options
 from metalbench.msl import engine
 from metalbench.msl.building.compiler import Translate, generate
 from metalbench.msl.building.passes import left_out
@@ -20,6 +22,7 @@ from metalbench.msl.building.vectors import widths_of
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.emission.vectorise import vectorise
 from metalbench.msl.rewriting.lower import Lowered, lower
+from metalbench.task.dtypes import dtype
 
 TRIPLE = "aarch64-unknown-linux-gnu"
 # The processor of MACH_O, which has what every Mac with Apple silicon has.
@@ -32,7 +35,7 @@ Size = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Kernel:
+class OneLane:
     """A kernel of one lane, and what it is bound to."""
 
     lowered: Lowered
@@ -51,7 +54,7 @@ class Kernel:
         return Launch(32, rows=False)
 
 
-def kernel(program: engine.Program, function: str, folder: Path, *, fast_math: bool) -> Kernel:
+def kernel(program: engine.Program, function: str, folder: Path, *, fast_math: bool) -> OneLane:
     """A kernel of a program, compiled for one lane of arm64."""
     tools, lowered = toolchain(), lower(program.source, function, {})
     options = flags(
@@ -59,10 +62,10 @@ def kernel(program: engine.Program, function: str, folder: Path, *, fast_math: b
     )
     lane = folder / "lane.ll"
     lane.write_text(generate(lowered.code, tools, options, Translate()))
-    return Kernel(lowered, lane, fast_math)
+    return OneLane(lowered, lane, fast_math)
 
 
-def compiled(of: Kernel, module: str, target: Path, *more: str) -> None:
+def compiled(of: OneLane, module: str, target: Path, *more: str) -> None:
     """Machine code of a module: an object, or text with `-S`."""
     options = flags(checked=False, fast_math=of.fast_math, goal=ARM64, passes=VECTOR_FLAGS)
     tools = toolchain()
@@ -72,7 +75,7 @@ def compiled(of: Kernel, module: str, target: Path, *more: str) -> None:
 
 
 def run(
-    of: Kernel,
+    of: OneLane,
     arrays: Mapping[str, np.ndarray],
     threads: Size,
     grid: Size,
@@ -86,6 +89,33 @@ def run(
     arguments = {str(each["name"]): each for each in of.lowered.bindings.arguments}
     given = order(threads, grid, launch.width, arguments, arrays, threadgroup_bytes)
     return emulate(program, bytes(LIBRARY_BYTES), given, arrays)[0]
+
+
+def program_of(kernel: Kernel) -> engine.Program:
+    """A kernel of the library with its defaults, in float32."""
+    options = source_options(kernel, dtype("float32"), kernel.tuned(None))
+    folders = [str(each) for each in options.pop("include_dirs")]
+    return engine.parse(kernel.source, **options, include_dirs=folders)
+
+
+def buffers_of(bound: Bound) -> dict[str, np.ndarray]:
+    """Copies of all buffers, as bytes."""
+    groups = (bound.inputs, bound.outputs, bound.scratches)
+    return {name: each.bytes.copy() for group in groups for name, each in group.items()}
+
+
+def arguments_of(
+    here: Compiled, bound: Bound, function: str, buffers: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """What a dispatch binds to the buffers of an entry point: some of `buffers`, and scalars."""
+    scalars = {**here.task.constants, **bound.workload.values}
+    return {
+        each.name: buffers[each.name]
+        if each.name in buffers
+        else np.array(scalars[each.name], each.element)
+        for each in here.pipelines[function].arguments
+        if each.kind == "buffer"
+    }
 
 
 def driver(folder: Path, *objects: Path) -> Path:

@@ -10,7 +10,15 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from arm64.emulated import QEMU, compiled, kernel, run
+from arm64.emulated import (
+    QEMU,
+    arguments_of,
+    buffers_of,
+    compiled,
+    kernel,
+    program_of,
+    run,
+)
 from generated.launch import inputs_of, outputs_of
 from generated.model import expected
 from generated.random_programs import random_program
@@ -18,10 +26,9 @@ from generated.text import source
 
 from metalbench import _core
 from metalbench.kernel.library import Entry, Library
-from metalbench.kernel.prepare import Bound, Compiled, compile_kernel, source_options
+from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.msl import engine
 from metalbench.msl.emission.body import Launch
-from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
 
 pytestmark = pytest.mark.slow
@@ -61,47 +68,28 @@ def test_kernels_of_the_library_give_the_same_bits_as_fibers_here(name, tmp_path
     compiled_here = compile_kernel(device, entry.kernel(), entry.task)
     bound = compiled_here.bind(workload(entry.task, "odd1"))
     bound.poison()
-    before = _arrays(bound)
+    before = buffers_of(bound)
     device.run(bound.dispatches)
     found = _in_emulator(compiled_here, bound, before, tmp_path)
-    after = _arrays(bound)
+    after = buffers_of(bound)
     assert any((after[each] != before[each]).any() for each in bound.outputs)
     for each in bound.outputs:
         np.testing.assert_array_equal(found[each], after[each], err_msg=each)
-
-
-def _arrays(bound: Bound) -> dict[str, np.ndarray]:
-    """All buffers as bytes."""
-    groups = (bound.inputs, bound.outputs, bound.scratches)
-    return {name: each.bytes.copy() for group in groups for name, each in group.items()}
 
 
 def _in_emulator(
     here: Compiled, bound: Bound, buffers: dict[str, np.ndarray], folder
 ) -> dict[str, np.ndarray]:
     """What the same dispatches leave there."""
-    program = _program(here.kernel)
-    scalars = {**here.task.constants, **bound.workload.values}
+    program = program_of(here.kernel)
     for each, dispatch in zip(bound.geometry, bound.dispatches, strict=True):
         fast_math = here.kernel.math == "fast"
         own = kernel(program, each.function, folder, fast_math=fast_math)
         assert own.lowered.needs_fibers or len(bound.geometry) > 1
-        given = {
-            argument.name: buffers[argument.name]
-            if argument.name in buffers
-            else np.array(scalars[argument.name], argument.element)
-            for argument in here.pipelines[each.function].arguments
-            if argument.kind == "buffer"
-        }
+        given = arguments_of(here, bound, each.function, buffers)
         size = (dispatch.threads, dispatch.threads_in_grid, each.threadgroup_bytes)
         buffers = buffers | run(own, given, *size)
     return buffers
-
-
-def _program(kernel) -> engine.Program:
-    options = source_options(kernel, dtype("float32"), kernel.tuned(None))
-    folders = [str(each) for each in options.pop("include_dirs")]
-    return engine.parse(kernel.source, **options, include_dirs=folders)
 
 
 @pytest.mark.parametrize("entry", LIBRARY.values(), ids=LIBRARY)
@@ -115,7 +103,7 @@ def test_nothing_is_done_lane_by_lane_for_want_of_masks(entry, tmp_path):
 
 def _assemblies(entry: Entry, folder) -> Iterator[tuple[str, str, str]]:
     """Of every kernel that synchronises: the machine code, and the IR of all lanes."""
-    program = _program(entry.kernel())
+    program = program_of(entry.kernel())
     for function in program.functions:
         own = kernel(program, function, folder, fast_math=entry.kernel().math == "fast")
         if not own.lowered.needs_fibers:

@@ -13,13 +13,10 @@ from arm64.emulated import Size, driver, emulate, order
 from elftools.elf.elffile import ELFFile
 from mac.image import loaded
 
-from metalbench.kernel import Kernel
-from metalbench.kernel.prepare import source_options
 from metalbench.msl import engine
 from metalbench.msl.building import toolchain
 from metalbench.msl.building.symbolize import symbolize
 from metalbench.msl.building.targets import MACH_O
-from metalbench.task.dtypes import dtype
 
 BASE = 0x10_0000_0000
 # What the driver has of what kernels call. What dyld binds lazily, this loader binds at once.
@@ -38,13 +35,6 @@ def building_for_macos(cache: Path) -> Iterator[None]:
             yield
         finally:
             toolchain._find.cache_clear()
-
-
-def parsed(kernel: Kernel) -> engine.Program:
-    """A kernel of the library with its defaults, in float32."""
-    options = source_options(kernel, dtype("float32"), kernel.tuned(None))
-    folders = [str(each) for each in options.pop("include_dirs")]
-    return engine.parse(kernel.source, **options, include_dirs=folders)
 
 
 def execute(

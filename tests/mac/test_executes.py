@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from arm64.emulated import QEMU
-from mac.macos import building_for_macos, execute, parsed
+from arm64.emulated import QEMU, arguments_of, buffers_of, program_of
+from mac.macos import building_for_macos, execute
 
 from metalbench import _core
 from metalbench.kernel.library import Library
@@ -63,21 +63,13 @@ def test_kernels_of_the_library_are_right(name, tmp_path):
     here = compile_kernel(device, entry.kernel(), entry.task)
     bound = here.bind(workload(entry.task, "odd1"))
     bound.poison()
-    groups = (bound.inputs, bound.outputs, bound.scratches)
-    buffers = {key: each.bytes.copy() for group in groups for key, each in group.items()}
+    buffers = buffers_of(bound)
     device.run(bound.dispatches)
-    scalars = {**entry.task.constants, **bound.workload.values}
     for each, dispatch in zip(bound.geometry, bound.dispatches, strict=True):
         with building_for_macos(tmp_path / "cache"):
-            built = engine.build(parsed(entry.kernel()), each.function)
+            built = engine.build(program_of(entry.kernel()), each.function)
             assert (built.engine, built.reason.startswith("error")) == (ENGINES[name], False)
-            given = {
-                argument.name: buffers[argument.name]
-                if argument.name in buffers
-                else np.array(scalars[argument.name], argument.element)
-                for argument in here.pipelines[each.function].arguments
-                if argument.kind == "buffer"
-            }
+            given = arguments_of(here, bound, each.function, buffers)
             size = (dispatch.threads, dispatch.threads_in_grid)
             found, said = execute(built, given, *size, tmp_path, each.threadgroup_bytes)
         assert said == []

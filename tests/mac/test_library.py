@@ -6,7 +6,8 @@ All but a few are slow.
 from __future__ import annotations
 
 import pytest
-from mac.macos import building_for_macos, parsed
+from arm64.emulated import program_of
+from mac.macos import building_for_macos
 
 from metalbench.kernel.library import Library
 from metalbench.msl import engine
@@ -23,10 +24,10 @@ pytestmark = pytest.mark.whole
 )
 def test_a_kernel_is_built_as_it_is_here(name: str, tmp_path) -> None:
     kernel = LIBRARY[name].kernel()
-    functions = parsed(kernel).functions
-    here = {function: engine.build(parsed(kernel), function).engine for function in functions}
+    functions = program_of(kernel).functions
+    here = {function: engine.build(program_of(kernel), function).engine for function in functions}
     with building_for_macos(tmp_path):
-        program = parsed(kernel)
+        program = program_of(kernel)
         for function in functions:
             built = engine.build(program, function)
             assert (built.engine, "error" in built.reason) == (here[function], False)
@@ -40,6 +41,6 @@ def test_a_kernel_is_built_as_it_is_here(name: str, tmp_path) -> None:
 )
 def test_a_kernel_is_built_with_all_checks(name: str, tmp_path) -> None:
     with building_for_macos(tmp_path):
-        program = parsed(LIBRARY[name].kernel())
+        program = program_of(LIBRARY[name].kernel())
         for function in program.functions:
             assert engine.build(program, function, checked=True, tools=TOOLS).engine == "fibers"

@@ -129,7 +129,7 @@ def test_the_tests_run_with_metals_validation_and_without(mac: Mac) -> None:
     mac.run()
     tests = [call.split() for call in mac.calls if "tests/metal" in call]
     assert [words[-2:] for words in tests] == [["tests/test_tiny.py", "tests/metal"], ["1", "1"]]
-    # What has no validation is measured first, and may hang the GPU last.
+    # Tests of all devices follow later: some may take the GPU from the process.
     assert "tests/device" not in tests[0]
 
 
