@@ -6,13 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from metalbench.errors import MetalBenchError
+from metalbench.report.console import echo
+
 if TYPE_CHECKING:
     from metalbench.run.runner import Outcome
     from metalbench.run.trial import Trial
 
 
 def with_counts(outcome: Outcome, trials: Sequence[Trial]) -> Outcome:
-    """The same with counted bytes, if there was but one kernel, and it was timed to the end."""
+    """Return the outcome with counted bytes, if it is of one kernel that was timed to the end.
+
+    They are an extra: a kernel that cannot be counted gets a note on stderr.
+    """
     if len(trials) != 1 or outcome.ended != "finished":
         return outcome
     (trial,) = trials
@@ -21,5 +27,9 @@ def with_counts(outcome: Outcome, trials: Sequence[Trial]) -> Outcome:
         return outcome
     from metalbench.run.counted import counted_bytes
 
-    counted = counted_bytes(trial, results[0].device.kind)
+    try:
+        counted = counted_bytes(trial, results[0].device.kind)
+    except MetalBenchError as error:
+        echo(f"The bytes of one pass could not be counted: {error}", err=True)
+        return outcome
     return replace(outcome, results=(replace(results[0], counted=counted),))

@@ -26,10 +26,10 @@ _SMALL_S = 20.0
 
 
 def counted_bytes(trial: Trial, kind: str) -> CountedBytes | None:
-    """The bytes of one pass of a kernel that was timed on a device of that kind.
+    """Return the bytes of one pass of a kernel that was timed on a device of that kind.
 
-    None where they cannot be counted: of what does not run on the `cpu` device, say. They are an
-    extra, and raise nothing.
+    None for candidates in Python. Raises MetalBenchError where the kernel does not compile for the
+    `cpu` device, or does not run there.
     """
     if trial.kernel.is_python:
         return None
@@ -38,19 +38,16 @@ def counted_bytes(trial: Trial, kind: str) -> CountedBytes | None:
     kept = cache.load(key)
     if kept is not None:
         return CountedBytes(**kept)
-    try:
-        compiled = compile_kernel(
-            sandboxed_device(),
-            trial.kernel,
-            task,
-            dtype_name=trial.dtype,
-            tunables=trial.tunables,
-            counted=True,
-        )
-        found = _counted(compiled, trial, timed)
-        cache.store(key, asdict(found))
-    except MetalBenchError:
-        return None
+    compiled = compile_kernel(
+        sandboxed_device(),
+        trial.kernel,
+        task,
+        dtype_name=trial.dtype,
+        tunables=trial.tunables,
+        counted=True,
+    )
+    found = _counted(compiled, trial, timed)
+    cache.store(key, asdict(found))
     return found
 
 

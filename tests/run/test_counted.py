@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from example_results import correct
 
 from metalbench.cli.counted import with_counts
+from metalbench.errors import MetalBenchError
 from metalbench.kernel.library import Library
 from metalbench.result.counted import CountedBytes
 from metalbench.run import counted
@@ -72,9 +74,16 @@ def test_what_would_take_long_is_counted_at_a_small_size(trial, monkeypatch):
     assert counted.counted_bytes(replace(trial, size="n=7"), "cpu") == at(100, "small", timed=False)
 
 
-def test_what_does_not_compile_is_not_counted(trial):
+def test_what_does_not_compile_is_not_counted_and_the_reason_is_printed(trial, capsys):
     broken = replace(trial.kernel, source=KERNEL.replace("x[i + 1]", "z[i]"))
-    assert counted.counted_bytes(replace(trial, kernel=broken), "cpu") is None
+    trial = replace(trial, kernel=broken)
+    with pytest.raises(MetalBenchError, match="use of undeclared identifier 'z'"):
+        counted.counted_bytes(trial, "cpu")
+    outcome = Outcome((correct("sums"),), "finished")
+    assert with_counts(outcome, [trial]) is outcome
+    printed = capsys.readouterr().err
+    assert "bytes of one pass could not be counted" in printed
+    assert "use of undeclared identifier 'z'" in printed
 
 
 def test_many_kernels_are_not_counted(trial):
