@@ -16,9 +16,15 @@ All rounds are the same request to the device, whatever the kernel can read of i
 kernel has to decide without knowing the block, and each choice shows:
 
 * It saves work on known inputs: new rounds take longer than known ones.
-* It returns something else for inputs that it does not know: the oracle judges new rounds, one at
-  random in each audit, and all of them once there is a suspicion.
+* It returns something else for inputs that it does not know: the oracle judges one new round of
+  each audit, at random. To be fast in most new rounds it must be wrong in most of them.
 * It does all work in single rounds only: a plain round takes longer than a round of timed windows.
+
+Other load must not condemn an honest kernel. So a suspicion is put to a sequential test: further
+audits are taken until enough of them say the same. In an honest kernel's audit one block is longer
+than another by chance, which has a probability of at most a half, whatever the load is. That holds
+only if this process itself treats all blocks alike. Numerical libraries keep threads spinning for
+some time after a product of matrices, so nothing is judged before the last round of an audit.
 """
 
 from __future__ import annotations
@@ -26,11 +32,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
+from math import log
+from time import process_time, sleep
 from typing import Any
 
 import numpy as np
 
-from metalbench.cores import usable_cores
+from metalbench.kernel.guard import GuardedBuffer
 from metalbench.kernel.prepare import Bound
 from metalbench.kind import Kind
 from metalbench.run.turns import Turns, like_seeds
@@ -48,13 +56,18 @@ LEAST_AUDITS = 2
 # on repeated inputs.
 REUSE = 1.2
 # A plain round may take longer than one in a window by this factor and time: a request has a cost,
-# which a window's rounds share, and finds fewer data in the caches. On the cpu device other load
-# may also keep a round alone off one core until it is over; within a window the core joins in.
+# which a window's rounds share, and finds fewer data in the caches.
 ALONE, ALONE_NS = 1.5, 80e3
-MISSED_CORE = 1.15
-# A suspicion is confirmed by so many further audits together, and by this many of them alone.
-CONFIRMING_AUDITS = 6
-CONFIRMED = 3
+# The sequential test of a suspicion (Wald 1945): probabilities that an audit of an honest kernel
+# and of one that saves work confirms it, and those that the whole test condemns the one and misses
+# the other. The first bound holds for any load (Ville's inequality).
+CONFIRMS_IF_HONEST, CONFIRMS_IF_SAVING = 0.5, 0.9
+CONDEMNS_HONEST, MISSES_SAVING = 1e-4, 0.02
+# Neither decided by so many audits: not confirmed.
+MOST_CONFIRMING = 48
+# After its last work OpenBLAS keeps threads spinning for about 0.1 s. They are waited for in steps,
+# so long at most. A step is longer than the 4 ms in which some kernels count processor time.
+STEP_S, SPINNING_S = 0.01, 0.3
 
 
 @dataclass(frozen=True)
@@ -71,15 +84,6 @@ class Audit:
         """Return the time of new rounds over that of known ones: medians."""
         return float(np.median(self.new_ns) / np.median(self.known_ns))
 
-    @property
-    def least_reuse(self) -> float:
-        """Return the least time of new rounds over the least one of known ones.
-
-        Other load makes rounds longer, never shorter, so this is the steadier figure. It takes all
-        new rounds for honest.
-        """
-        return min(self.new_ns) / min(self.known_ns)
-
 
 @dataclass
 class ReuseAudit:
@@ -95,11 +99,10 @@ class ReuseAudit:
         """The first pass on each of the sets of inputs."""
         return list({id(each.inputs): each for each in reversed(self.turns.passes)}.values())[::-1]
 
-    def run(self, *, judge_all: bool = False, window: int = 0) -> None:
+    def run(self, *, window: int = 0) -> None:
         """Take one audit, and leave in memory what a round of the timed passes leaves.
 
-        With `judge_all` every new round is judged. Windows of `window` rounds are timed, too,
-        unless it is 0.
+        Windows of `window` rounds are timed, too, unless it is 0.
         """
         plain_ns, count = [self._timed()], 1
         if plain_ns[0] < SLOW_ROUND_NS:
@@ -107,25 +110,27 @@ class ReuseAudit:
             count = int(np.clip(BLOCK_NS / min(plain_ns), FEWEST_ROUNDS, MOST_ROUNDS))
             plain_ns += [self._timed() for _ in range(count - 2)]
         window_ns = [self._timed(window) for _ in range(count if window else 0)]
-        draws = self._draws(2 * count, mixed=not judge_all)
+        draws = self._draws(2 * count)
         pairs = [draws[2 * place : 2 * place + 2] for place in range(count)]
         known = [each.workload for each in self._inputs]
-        judged = range(count) if judge_all else [int(self.random.integers(count))]
         known_ns, new_ns = [], []
         for pair in pairs:
             self._write(pair, known)
             known_ns.append(self._timed())
+        judged = int(self.random.integers(count))
         for place, pair in enumerate(pairs):
-            # A mixture may lack what the task's inputs have, so a judged round has a draw.
-            written = [pair[place % 2] for place in range(len(known))]
-            self._write(pair, written if place in judged else None)
+            # A mixture may lack what the task's inputs have, so the judged round has a draw.
+            written = [pair[turn % 2] for turn in range(len(known))] if place == judged else None
+            self._write(pair, written)
             new_ns.append(self._timed())
-            if place in judged:
-                self._judge(written)
+            if written is not None:
+                left = self._left(written)
+        self._judge(*left)
         for each in self._inputs:
             each.load(each.workload)
         self.turns.run()
         self.audits.append(Audit(*map(tuple, (plain_ns, known_ns, new_ns, window_ns))))
+        _await_idle_threads()
 
     def report(self, pass_ns: Values, window: int) -> Report:
         """Complete the audits; return a finding if the kernel saves work in timed windows.
@@ -136,20 +141,47 @@ class ReuseAudit:
         """
         timed_ns = len(self.turns.passes) * float(np.quantile(pass_ns, 0.1))
         while len(self.audits) < LEAST_AUDITS:
-            self._run_again()
+            self.run()
         total = _joined(self.audits)
         suspected = total.reuse > REUSE or self._is_slower_alone(total, timed_ns)
         if suspected and not self.findings:
-            confirming = [
-                self._run_again(judge_all=True, window=window) for _ in range(CONFIRMING_AUDITS)
-            ]
-            for shows in (_reuse, self._more_work_alone):
-                said = shows(_joined(confirming))
-                shown = sum(bool(shows(each)) for each in confirming)
-                if said and shown >= CONFIRMED and not self.findings:
-                    examiner = self.turns.examiner(self.turns.bound)
-                    self.findings.append(examiner.finding(Kind.LESS_WORK, said))
+            said = self._confirmed(window)
+            if said and not self.findings:
+                examiner = self.turns.examiner(self.turns.bound)
+                self.findings.append(examiner.finding(Kind.LESS_WORK, said))
         return Report(tuple(self.findings[:1]))
+
+    def _confirmed(self, window: int) -> str:
+        """Put a suspicion to the test; return what the audits show, or nothing.
+
+        There are two hypotheses, each with its log-likelihood ratio.
+        """
+        shown_by = log(CONFIRMS_IF_SAVING / CONFIRMS_IF_HONEST)
+        not_shown_by = log((1 - CONFIRMS_IF_SAVING) / (1 - CONFIRMS_IF_HONEST))
+        hypotheses = [self._reuse, self._more_work_alone]
+        ratios = [0.0, 0.0]
+        taken: list[Audit] = []
+        while len(taken) < MOST_CONFIRMING and max(ratios) > log(MISSES_SAVING):
+            self.run(window=window)
+            taken.append(self.audits[-1])
+            for place, shows in enumerate(hypotheses):
+                ratios[place] += shown_by if shows(taken[-1]) else not_shown_by
+                if ratios[place] >= -log(CONDEMNS_HONEST):
+                    return shows(_joined(taken)) or shows(taken[-1])
+            if self.findings:
+                break
+        return ""
+
+    def _reuse(self, audit: Audit) -> str:
+        """Return that known inputs take less time than new ones, or nothing."""
+        if audit.reuse <= REUSE:
+            return ""
+        known_ns, new_ns = (float(np.median(each)) for each in (audit.known_ns, audit.new_ns))
+        return (
+            f"passes on inputs that the kernel has run on before take {known_ns:.4g} ns a round, "
+            f"passes on new inputs {new_ns:.4g} ns, {audit.reuse:.2f} times as long; the kernel "
+            "must compute everything in every pass, and keep nothing from one pass to the next"
+        )
 
     def _more_work_alone(self, audit: Audit) -> str:
         """Return that a round alone takes longer than one within a window, or nothing."""
@@ -162,13 +194,7 @@ class ReuseAudit:
         )
 
     def _is_slower_alone(self, audit: Audit, window_ns: float) -> bool:
-        cores = usable_cores() if self.turns.device.kind == "cpu" else 1
-        factor = ALONE if cores == 1 else max(ALONE, MISSED_CORE * cores / (cores - 1))
-        return min(audit.plain_ns) > factor * window_ns + ALONE_NS
-
-    def _run_again(self, *, judge_all: bool = False, window: int = 0) -> Audit:
-        self.run(judge_all=judge_all, window=window)
-        return self.audits[-1]
+        return min(audit.plain_ns) > ALONE * window_ns + ALONE_NS
 
     def _timed(self, window: int = 1) -> float:
         """Return the time in ns of one round, of a request of `window` rounds."""
@@ -177,20 +203,27 @@ class ReuseAudit:
         )
         return float(samples.candidate_ns[0])
 
-    def _judge(self, written: list[Workload]) -> None:
-        """Keep what is wrong with the results that the last pass of a round left of new inputs."""
+    def _left(self, written: list[Workload]) -> tuple[Bound, list[tuple[GuardedBuffer, Values]]]:
+        """Return the last pass of a round on `written`, and what it has left in its memory."""
         last = self.turns.passes[-1]
         place = [id(each.inputs) for each in self._inputs].index(id(last.inputs))
-        report = self.turns.examiner(replace(last, workload=written[place])).left_behind()
-        for each in report.findings:
+        buffers = (*last.inputs.values(), *last.outputs.values())
+        memory = [(each, each.bytes.copy()) for each in buffers]
+        return replace(last, workload=written[place]), memory
+
+    def _judge(self, last: Bound, memory: list[tuple[GuardedBuffer, Values]]) -> None:
+        """Keep what is wrong with the results that the last pass of a round left of new inputs."""
+        for buffer, left in memory:
+            np.copyto(buffer.bytes, left)
+        for each in self.turns.examiner(last).left_behind().findings:
             message = f"a pass on new inputs between timed windows: {each.message}"
             self.findings.append(replace(each, message=message))
 
-    def _draws(self, count: int, *, mixed: bool = True) -> list[Workload]:
+    def _draws(self, count: int) -> list[Workload]:
         """Return `count` new workloads, two for each round.
 
-        Drawing large inputs takes longer than a pass, so if they are `mixed` there are two draws
-        only, of which `_renewed` makes others. Inputs that all belong together cannot be mixed.
+        Drawing large inputs takes longer than a pass, so there are two draws only, of which
+        `_renewed` makes others. Inputs that all belong together cannot be mixed.
         """
         works = self.turns.works
         task, size, dtype_name = works[0].task, works[0].size, works[0].dtype.name
@@ -198,7 +231,7 @@ class ReuseAudit:
         # So many that no exchange of inputs draws the same ones.
         skipped = int(self.random.integers(1 << 20, 1 << 32))
         further = like_seeds(task, works[0].seed, skipped=skipped)
-        seeds = islice(further, 2 if mixed and not together else count)
+        seeds = islice(further, count if together else 2)
         drawn = [workload(task, size, dtype_name=dtype_name, seed=seed) for seed in seeds]
         return [drawn[place % len(drawn)] for place in range(count)]
 
@@ -243,6 +276,15 @@ class ReuseAudit:
         return chosen.reshape(one.shape)
 
 
+def _await_idle_threads() -> None:
+    """Wait until no thread of this process takes processor time."""
+    for _ in range(round(SPINNING_S / STEP_S)):
+        before = process_time()
+        sleep(STEP_S)
+        if process_time() - before < STEP_S / 4:
+            return
+
+
 def _joined(audits: Sequence[Audit]) -> Audit:
     """Return several audits as one."""
     blocks = zip(
@@ -250,15 +292,3 @@ def _joined(audits: Sequence[Audit]) -> Audit:
         strict=True,
     )
     return Audit(*(tuple(chain.from_iterable(block)) for block in blocks))
-
-
-def _reuse(audit: Audit) -> str:
-    """Return that known inputs take less time than new ones, or nothing."""
-    if audit.least_reuse <= REUSE:
-        return ""
-    return (
-        f"passes on inputs that the kernel has run on before take {min(audit.known_ns):.4g} ns a "
-        f"round, passes on new inputs {min(audit.new_ns):.4g} ns, {audit.least_reuse:.2f} times as "
-        "long; the kernel must compute everything in every pass, and keep nothing from one pass to "
-        "the next"
-    )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
-from types import SimpleNamespace
+from threading import Thread
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -206,7 +208,7 @@ def test_report_passes_where_all_rounds_became_slower_after_the_windows() -> Non
     audit = audited(HONEST["computes"])
     report = audit.report(windows(audit.turns) / 8, 8)
     assert report.passed, report.findings
-    assert len(audit.audits) == reuse_audit.LEAST_AUDITS + reuse_audit.CONFIRMING_AUDITS
+    assert len(audit.audits) > reuse_audit.LEAST_AUDITS
 
 
 def test_run_leaves_the_known_inputs_and_their_results() -> None:
@@ -243,7 +245,7 @@ def test_renewed_inputs_have_the_type_and_range_of_the_drawn_ones(kind: str) -> 
 def test_draws_are_of_the_distribution_of_the_known_inputs() -> None:
     audit = audited(HONEST["computes"])
     known = {each.variation for each in audit.turns.works}
-    assert {each.variation for each in audit._draws(6, mixed=False)} == known
+    assert {each.variation for each in audit._draws(6)} == known
 
 
 def test_renewed_known_inputs_are_the_known_ones() -> None:
@@ -267,46 +269,94 @@ def test_renewed_inputs_whose_elements_belong_together_are_draws() -> None:
     assert renewed == {each["x"].tobytes() for each in draws}
 
 
+def scripted(
+    monkeypatch: pytest.MonkeyPatch, take: Callable[[int, bool], Audit | None]
+) -> ReuseAudit:
+    """Return the audit of an honest kernel whose audits `take` gives, by number."""
+    audit = audited(HONEST["computes"])
+
+    def run(self: ReuseAudit, *, window: int = 0) -> None:
+        place = len(self.audits)
+        assert (window == 8) is (place >= reuse_audit.LEAST_AUDITS)
+        taken = take(place, bool(window))
+        assert taken is not None, "one audit more than expected"
+        self.audits.append(taken)
+
+    monkeypatch.setattr(ReuseAudit, "run", run)
+    return audit
+
+
 @pytest.mark.parametrize(
     ("ratios", "found"),
     [
         ([1.0, 1.05], False),
-        ([2.0] * 8, True),
-        # Something else ran during the first two audits.
-        ([3.0, 3.0, *[1.0] * 6], False),
+        ([2.0] * 18, True),
+        # One audit that does not confirm takes three more that do.
+        ([2.0] * 10 + [1.0] + [2.0] * 11, True),
+        # Other work ran during the first two audits.
+        ([3.0, 3.0, 1.0, 1.0, 1.0], False),
         ([3.0, 3.0, *[2.0] * 2, *[1.0] * 4], False),
     ],
 )
 def test_report_confirms_a_suspicion(
     ratios: list[float], found: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    audit = audited(HONEST["computes"])
+    def take(place: int, with_windows: bool) -> Audit | None:
+        if place == len(ratios):
+            return None
+        return Audit((100.0,), (100.0, 120.0), (100.0 * ratios[place], 120.0 * ratios[place]))
 
-    def scripted(self: ReuseAudit, *, judge_all: bool = False, window: int = 0) -> None:
-        assert window == (8 if judge_all else 0)
-        assert judge_all is (len(self.audits) >= reuse_audit.LEAST_AUDITS)
-        ratio = ratios[len(self.audits)]
-        self.audits.append(Audit((100.0,), (100.0, 120.0), (100.0 * ratio, 130.0 * ratio)))
-
-    monkeypatch.setattr(ReuseAudit, "run", scripted)
+    audit = scripted(monkeypatch, take)
     assert audit.report(np.full(8, 50.0), 8).passed is not found
     assert len(audit.audits) == len(ratios)
 
 
-@pytest.mark.parametrize(
-    ("kind", "cores", "alone_ns", "suspected"),
-    [
-        ("cpu", 2, 9.34e6, False),  # other load had one of two cores
-        ("cpu", 2, 15e6, True),
-        ("cpu", 8, 9.34e6, True),
-        ("cpu", 1, 9.34e6, True),
-        ("cuda", 2, 9.34e6, True),
-    ],
-)
-def test_other_load_may_keep_a_round_alone_off_one_core(
-    monkeypatch, kind, cores, alone_ns, suspected
-):
-    monkeypatch.setattr(reuse_audit, "usable_cores", lambda: cores)
-    audit = ReuseAudit(SimpleNamespace(device=SimpleNamespace(kind=kind)))
-    taken = Audit((alone_ns,), (alone_ns,), (alone_ns,), (6.05e6,))
-    assert bool(audit._more_work_alone(taken)) is suspected
+def test_heavy_noise_condemns_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Rounds take their time, or by chance many times as long, whatever their block is.
+    random = np.random.default_rng(7)
+    condemned = 0
+    audit = scripted(monkeypatch, lambda place, with_windows: Audit(*noisy(with_windows)))
+
+    def noisy(with_windows: bool) -> list[tuple[float, ...]]:
+        share = random.uniform(0, 1)
+        times = np.where(random.random((4, 4)) < share, 1e4 * random.exponential(size=(4, 4)), 100)
+        return [tuple(each) for each in times[: 4 if with_windows else 3]]
+
+    for _ in range(2000):
+        audit.audits.clear()
+        audit.findings.clear()
+        condemned += not audit.report(np.full(8, 50.0), 8).passed
+    assert condemned <= 2
+
+
+def test_spinning_threads_are_waited_for() -> None:
+    end = perf_counter() + 0.1
+
+    def spin() -> None:
+        while perf_counter() < end:
+            pass
+
+    thread = Thread(target=spin)
+    thread.start()
+    reuse_audit._await_idle_threads()
+    assert perf_counter() >= end
+    thread.join()
+
+
+def test_nothing_is_judged_before_the_last_round(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A judge's numerical library may keep threads spinning, which take a core from later rounds.
+    audit = audited(HONEST["computes"])
+    timed, judge, seen = ReuseAudit._timed, ReuseAudit._judge, []
+    monkeypatch.setattr(
+        ReuseAudit, "_timed", lambda self, window=1: seen.append("timed") or timed(self, window)
+    )
+    monkeypatch.setattr(
+        ReuseAudit, "_judge", lambda self, *left: seen.append("judged") or judge(self, *left)
+    )
+    monkeypatch.setattr(reuse_audit, "_await_idle_threads", lambda: seen.append("rested"))
+    audit.run(window=4)
+    audit.run()
+    assert seen.count("judged") == 2
+    for place, each in enumerate(seen):
+        if each == "judged":
+            assert seen[place + 1] == "rested"
