@@ -28,6 +28,8 @@ class Kind(str, Enum):
     UNSUPPORTED = "UNSUPPORTED"
     IMPLAUSIBLE = "IMPLAUSIBLE"
     NOT_OWN_WORK = "NOT_OWN_WORK"
+    # No kernel is to blame: the system has ended runs, again and again.
+    DISTURBED = "DISTURBED"
 
     def __str__(self) -> str:
         return self.value

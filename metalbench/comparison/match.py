@@ -20,7 +20,6 @@ from metalbench.kernel.library import Entry
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.measure import Measurement, Plan
 from metalbench.result import DeviceFacts, Failure
-from metalbench.run.disturbance import undisturbed
 from metalbench.run.observed import device_facts
 from metalbench.run.stages import Observer, Stage
 from metalbench.verify import Kind
@@ -119,13 +118,11 @@ def play(
     """Verify `after` of a match, and time it in pairs with `before`.
 
     `hush` is called before measuring: it returns when nothing else keeps the machine busy. What is
-    wrong with the kernel is in the outcome; raises MachineError if the machine is at fault, and
-    DeclarationError if the task is.
+    wrong with the kernel is in the outcome; raises MachineError if the machine is at fault,
+    Disturbed if the system has ended a run for what others did, and DeclarationError if the task is
+    wrong.
     """
-    contest = match.contest()
-    return undisturbed(
-        lambda notes, last: _Play(device, contest, observer, hush).go(tuple(notes), last=last)
-    )
+    return _Play(device, match.contest(), observer, hush).go()
 
 
 def precompile(device: Device, match: Match, *, checked: bool) -> None:
@@ -159,7 +156,7 @@ class _Play:
         self._from: float | None = None
         self._to: float | None = None
 
-    def go(self, notes: tuple[str, ...], *, last: bool) -> Outcome:
+    def go(self) -> Outcome:
         measured: Measurement | None = None
         failure: Failure | None = None
         wrong: str | None = None
@@ -170,9 +167,9 @@ class _Play:
                 enter=self._enter,
                 progress=self._observer.stage_progress,
             )
+        except Disturbed:
+            raise
         except Exception as error:
-            if isinstance(error, Disturbed) and not last:
-                raise
             machine = of_the_machine(error)
             if machine is not None:
                 raise machine from error
@@ -182,7 +179,7 @@ class _Play:
             failure = self._failure(error)
             wrong = error.name if isinstance(error, WrongKernelError) else None
         facts = device_facts(self._device)
-        return Outcome(facts, failure, measured, self._from, self._to, notes, wrong)
+        return Outcome(facts, failure, measured, self._from, self._to, wrong=wrong)
 
     def _failure(self, error: MetalBenchError) -> Failure:
         if isinstance(error, WrongKernelError):

@@ -59,6 +59,7 @@ _OF_KIND: Mapping[Kind, Outcome] = {
     Kind.INPUT_CHANGED: Outcome.FAULT,
     Kind.FAULT: Outcome.FAULT,
     Kind.CRASH: Outcome.CRASH,
+    Kind.DISTURBED: Outcome.CRASH,
     Kind.TIME_LIMIT: Outcome.TIME_LIMIT,
     Kind.OUT_OF_MEMORY: Outcome.OUT_OF_MEMORY,
     Kind.STALE_RESULT: Outcome.CHEAT,

@@ -28,6 +28,8 @@ def of_workers() -> dict[str, Any]:
         # with the task's file or with what was asked for.
         "machine": str,
         "untried": str,
+        # The system has ended a run on the GPU for what others did there.
+        "disturbed": str,
     }
 
 

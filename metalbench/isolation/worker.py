@@ -12,7 +12,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
-from metalbench.errors import DeclarationError, MachineError, MetalBenchError
+from metalbench.errors import DeclarationError, Disturbed, MachineError, MetalBenchError
 from metalbench.isolation.channel import Channel
 from metalbench.isolation.confinement import confine
 from metalbench.isolation.executor import OF_A_TRIAL, Executors
@@ -147,6 +147,8 @@ def _answer(
             channel.send("machine", str(error))
         except DeclarationError as error:
             channel.send("untried", str(error))
+        except Disturbed as error:
+            channel.send("disturbed", str(error))
         else:
             channel.send(name, done)
 

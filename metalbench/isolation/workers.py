@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from metalbench.errors import DeclarationError, MachineError
+from metalbench.errors import DeclarationError, Disturbed, MachineError
 from metalbench.foreign_text import terminal_text
 from metalbench.isolation import death
 from metalbench.isolation.ahead import Ahead
 from metalbench.isolation.attended import Attended
 from metalbench.isolation.limits import Limits
+from metalbench.kind import Kind
 
 if TYPE_CHECKING:
     from metalbench.comparison.match import Match, Outcome
@@ -21,7 +23,9 @@ if TYPE_CHECKING:
     from metalbench.run.trial import Trial
 
 # Messages that end a trial for which no kernel is to blame.
-NO_RESULT = {"machine": MachineError, "untried": DeclarationError}
+NO_RESULT = {"machine": MachineError, "untried": DeclarationError, "disturbed": Disturbed}
+# How often a disturbed trial begins again.
+RERUNS = 2
 
 
 class Workers:
@@ -89,26 +93,40 @@ class Workers:
         observer: Observer,
         died: Callable[[Attended, death.Ended], Any],
     ) -> Any:
-        """What comes of a job; if its process is no more what `died` makes of that."""
+        """Return what comes of a job; if its process is no more, what `died` makes of that.
+
+        A disturbed job begins again in a new process: Metal may ignore all further work of the old
+        one for minutes. Notes tell of it.
+        """
         limits = self._limits = self._limits or Limits()
-        worker = self._ahead.take(job)
-        try:
-            result = self._watch(worker, job, following, observer, limits, kind=device.kind)
-            if result.device.kind != device.kind:
-                raise death.WorkerError(
-                    f"[isolation] expected the {device.kind} device in the kernel's process, got "
-                    f"{result.device.kind}; name one with --device"
+        notes: tuple[str, ...] = ()
+        while True:
+            worker = self._ahead.take(job)
+            try:
+                result = self._watch(worker, job, following, observer, limits, kind=device.kind)
+                if result.device.kind != device.kind:
+                    raise death.WorkerError(
+                        f"[isolation] expected the {device.kind} device in the kernel's process, "
+                        f"got {result.device.kind}; name one with --device"
+                    )
+                _pass_on(worker.process.last_words())
+                return replace(result, notes=(*notes, *result.notes))
+            except Disturbed as error:
+                if len(notes) == RERUNS:
+                    failed = died(worker, death.Ended(Kind.DISTURBED, str(error)))
+                    return replace(failed, notes=notes)
+                notes += (
+                    "all was run again in a new process, because the system had ended a run: "
+                    f"{error}",
                 )
-            _pass_on(worker.process.last_words())
-            return result
-        except death.Ended as ended:
-            return died(worker, ended)
-        except BaseException:
-            self.close()
-            raise
-        finally:
-            worker.process.end()
-            self._ahead.resume()
+            except death.Ended as ended:
+                return replace(died(worker, ended), notes=notes)
+            except BaseException:
+                self.close()
+                raise
+            finally:
+                worker.process.end()
+                self._ahead.resume()
 
     def _watch(
         self,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from metalbench import verify
@@ -21,7 +20,6 @@ from metalbench.result import Failure, Result
 from metalbench.result.conditions import warnings
 from metalbench.run.attempt import Attempt, Stopped
 from metalbench.run.contest import settle
-from metalbench.run.disturbance import undisturbed
 from metalbench.run.failing import EXPLICABLE
 from metalbench.run.peaks import peaks_of
 from metalbench.run.stages import Observer, Stage
@@ -54,8 +52,7 @@ def attempt(
             f"candidate, got {device.kind}; name it with --device cpu"
         )
     trial.check()
-    begin = partial(_OfPython, device, trial, observer, hush)
-    return undisturbed(lambda notes, last: begin(notes).run(last=last))
+    return _OfPython(device, trial, observer, hush).run()
 
 
 class _OfPython(Attempt):
@@ -65,9 +62,8 @@ class _OfPython(Attempt):
         trial: Trial,
         observer: Observer,
         hush: Callable[[], None] | None,
-        notes: Sequence[str],
     ) -> None:
-        super().__init__(device, trial, observer, hush, notes)
+        super().__init__(device, trial, observer, hush)
         self._needs_no_kernel = False
 
     def _go(self) -> None:

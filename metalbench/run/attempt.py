@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +25,6 @@ from metalbench.measure.ceiling import ceiling_of
 from metalbench.result import Check, Failure, Result, Status
 from metalbench.result.conditions import Facts, warnings
 from metalbench.run import sizes
-from metalbench.run.disturbance import undisturbed
 from metalbench.run.failing import EXPLICABLE, failure_of
 from metalbench.run.observed import check_of, device_facts, occupancy_of
 from metalbench.run.peaks import peaks_of
@@ -56,13 +54,12 @@ def attempt(
 
     `hush` is called before measuring: it returns when nothing else keeps the machine busy. What the
     kernel, its task or its header does wrong is in the result. What comes out is KeyboardInterrupt,
-    and that for which no kernel is to blame: MachineError, and of a size, an element type or a task
-    file that are wrong DeclarationError.
+    and that for which no kernel is to blame: MachineError, Disturbed, and of a size, an element
+    type or a task file that are wrong DeclarationError.
     """
     if trial.broken is None:
         trial.check()
-    begin = partial(Attempt, device, trial, observer, hush)
-    return undisturbed(lambda notes, last: begin(notes).run(last=last))
+    return Attempt(device, trial, observer, hush).run()
 
 
 class Attempt:
@@ -74,7 +71,6 @@ class Attempt:
         trial: Trial,
         observer: Observer,
         hush: Callable[[], None] | None,
-        notes: Sequence[str],
     ) -> None:
         self._hush = hush
         self._device = device
@@ -83,7 +79,7 @@ class Attempt:
         self._stage = Stage.COMPILE
         self._failures: list[Failure] = []
         self._checks: list[Check] = []
-        self._notes = list(notes)
+        self._notes: list[str] = []
         self._yardsticks: dict[str, Yardsticks] = {}
         self._wrong = False
         self._unconfined = ""
@@ -92,16 +88,16 @@ class Attempt:
         self._measurement: Measurement | None = None
         self._analysis: Analysis | None = None
 
-    def run(self, *, last: bool) -> Result:
-        """Go all the way; raises Disturbed unless that is to be a failure as any other."""
+    def run(self) -> Result:
+        """Go all the way."""
         start = perf_counter()
         try:
             self._go()
         except Stopped:
             pass
+        except Disturbed:
+            raise
         except Exception as error:
-            if isinstance(error, Disturbed) and not last:
-                raise
             machine = of_the_machine(error)
             if machine is not None:
                 raise machine from error
@@ -255,13 +251,19 @@ class Attempt:
         self._expect_possible(task, self._measurement.work_ns, self._analysis.work)
 
     def _expect_possible(self, task: Task, time_ns: Interval, work: Throughput) -> None:
-        """Raise Stopped for a time that nothing on this machine can have."""
+        """Raise Stopped for a time that nothing on this machine can have; on Metal note it.
+
+        Nobody has compared the measured ceilings with those of real Macs.
+        """
         for again in (False, True):  # something else may have run when the ceiling was measured
             ceiling = ceiling_of(self._device, again=again)
             said = implausible(time_ns, work, ceiling, self._device.kind)
             if not said:
                 return
         message = f"[{task.name}] {said}"
+        if self._device.kind == "metal":
+            self._notes.append(f"implausible time: {message}")
+            return
         self._failures.append(Failure(self._stage.value, str(Kind.IMPLAUSIBLE), message))
         raise Stopped
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metalbench.errors import ForgedTimes, KernelDied, MetalBenchError
+from metalbench.errors import Disturbed, ForgedTimes, KernelDied, MetalBenchError
 from metalbench.result import Failure
 from metalbench.run.observed import raised_where
 from metalbench.verify import Kind, faults
@@ -21,6 +21,6 @@ def failure_of(error: Exception, stage: str) -> Failure:
 
 
 def _kind_of(error: Exception) -> str:
-    if isinstance(error, (ForgedTimes, KernelDied)):
+    if isinstance(error, (Disturbed, ForgedTimes, KernelDied)):
         return faults.finding(error).kind.value
     return type(error).__name__

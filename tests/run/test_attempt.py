@@ -147,10 +147,20 @@ def test_a_time_that_the_machine_cannot_have_is_no_result(monkeypatch: pytest.Mo
         return Ceiling(gflops=1e-9, gbytes_per_s=1e9)
 
     monkeypatch.setattr(attempt_module, "ceiling_of", low)
-    result = tried(RIGHT, ScriptedGpu(), Silent())
+    result = tried(RIGHT, ScriptedGpu(kind="cuda"), Silent())
     (failure,) = result.failures
     assert (failure.stage, failure.kind) == (Stage.MEASURE.value, "IMPLAUSIBLE")
     assert failure.message.startswith("[relu] expected at most 3.2e-08 GFLOP/s, 32 times")
     assert result.status is Status.FAILED
     assert result.measurement is None
     assert asked == [False, True], "it is measured again before a kernel is refused"
+
+
+def test_a_time_that_the_machine_cannot_have_is_noted_on_metal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    low = Ceiling(gflops=1e-9, gbytes_per_s=1e9)
+    monkeypatch.setattr(attempt_module, "ceiling_of", lambda device, again: low)
+    result = tried(RIGHT, ScriptedGpu(), Silent())
+    assert result.status is Status.CORRECT, result.failures
+    assert any(note.startswith("implausible time: [relu] expected") for note in result.notes)
