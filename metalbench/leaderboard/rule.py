@@ -245,6 +245,8 @@ def _unfit(entry: HistoryEntry) -> str | None:
         return "the kernel has failed" if entry.status == "failed" else "the kernel is incorrect"
     if entry.mode != "warm":
         return f"records are of warm passes, and these were {entry.mode}"
+    if entry.metal_tools:
+        return f"{', '.join(entry.metal_tools)} was set, with which Metal is slower; unset it"
     if entry.verdict == Verdict.THROTTLED.value:
         return "the device's clock stayed low while it was measured; let it cool down"
     time_ns = entry.kernel_ns if entry.gpu_ns is None else entry.gpu_ns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metalbench.errors import StoreError
@@ -37,8 +37,9 @@ FACTS = {
     ),
     "tunables": "tunables",
     "sizes": "sizes",
+    "metal_tools": "coalesce(json_extract(device_state, '$.metal_tools'), '[]')",
 }
-OBJECTS = ("tunables", "sizes")
+OBJECTS = ("tunables", "sizes", "metal_tools")
 INTERVALS = ("kernel_ns", "reference_ns", "ratio", "gpu_ns", "gpu_ratio", "wall_ratio")
 RESULTS = f"""
 SELECT {", ".join(FACTS.values())},
@@ -53,7 +54,8 @@ class HistoryEntry:
     """One earlier result of a task; times in nanoseconds, `source_hash` of the kernel's text.
 
     `revision` is metalbench's own, None outside of a checkout; `mlx` the version compared with, and
-    `form` the form of the reference, where several were timed.
+    `form` the form of the reference, where several were timed; `metal_tools` are the variables of
+    Metal's tools that were set, with which times are longer.
     """
 
     id: int
@@ -83,13 +85,22 @@ class HistoryEntry:
     gpu_ns: Interval | None
     gpu_ratio: Interval | None = None
     wall_ratio: Interval | None = None
+    metal_tools: Sequence[str] = ()
 
     @property
     def conditions(self) -> tuple[object, ...]:
         """What results of a task have to share to compare."""
         sizes = tuple(sorted(self.sizes.items()))
         device = (self.device_kind, self.device_name, self.engine)
-        return (*device, self.size, sizes, self.dtype, self.mode, self.clock or "")
+        return (
+            *device,
+            self.size,
+            sizes,
+            self.dtype,
+            self.mode,
+            self.clock or "",
+            *self.metal_tools,
+        )
 
 
 def history(connection: sqlite3.Connection, task: str, limit: int) -> list[HistoryEntry]:

@@ -183,6 +183,7 @@ def cold(result: Result) -> Result:
         (without_interval(correct()), "no interval"),
         (worst(correct()), "clock stayed low"),
         (cold(correct()), "these were cold"),
+        (replace(correct(), state={"metal_tools": ["MTL_HUD_ENABLED"]}), "MTL_HUD_ENABLED was set"),
         (replace(correct(), status=Status.FAILED, measurement=None), "the kernel has failed"),
     ],
 )
