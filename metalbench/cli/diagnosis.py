@@ -176,8 +176,9 @@ def _gpu(device: Device) -> Finding:
         return wrong
     state = device.state()
     chip = f" ({device.chip})" if device.chip else ""
+    cores = f"{device.cores} cores" if device.cores else "it does not tell how many cores"
     lines = (
-        f"{device.name}{chip}, {device.cores} cores; a trial kernel ran correctly",
+        f"{device.name}{chip}, {cores}; a trial kernel ran correctly",
         facts_text(device.capabilities),
         facts_text(state),
     )

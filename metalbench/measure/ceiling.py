@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metalbench.measure.roofs import roofs_of
+from metalbench.measure.roofs import cores_of, roofs_of
 from metalbench.msl.building import cache
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _most_a_ns(device: Device, library: Library, name: str, values: dict[str, An
     """Steps of all threads together in a nanosecond, in the fastest of several windows."""
     from metalbench import _core
 
-    threads = device.cores * THREADGROUPS_A_CORE * THREADS
+    threads = cores_of(device) * THREADGROUPS_A_CORE * THREADS
     bound = {**values, "end": device.allocate(4 * threads), "steps": STEPS}
     dispatch = _core.Dispatch(
         library.pipeline(name), bound, threads_in_grid=(threads, 1, 1), threads=(THREADS, 1, 1)

@@ -39,9 +39,10 @@ def clock_notice(results: Sequence[Result]) -> str | None:
 
 
 def device_line(device: DeviceFacts) -> str:
-    """``cpu (Example CPU, 2 cores)``."""
+    """``cpu (Example CPU, 2 cores)``; virtual GPUs tell no number of cores."""
     chip = f", {device.chip}" if device.chip else ""
-    return f"{device.kind} ({device.name}{chip}, {numbers.count(device.cores, 'core')})"
+    cores = f", {numbers.count(device.cores, 'core')}" if device.cores else ""
+    return f"{device.kind} ({device.name}{chip}{cores})"
 
 
 def simulation_notice(device: DeviceFacts) -> str | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from scripted_gpu import ScriptedGpu
 
 from metalbench import _core
 from metalbench.measure import ceiling
 from metalbench.measure.ceiling import Ceiling, ceiling_of
+from metalbench.measure.roofs import FEWEST_CORES, cores_of
 
 
 @pytest.fixture(autouse=True)
@@ -33,3 +35,10 @@ def test_measured_again_it_is_never_lower(monkeypatch):
     assert ceiling_of(device) == Ceiling(3.0 * 256, 5.0 * 512)
     assert ceiling_of(device, again=True) == Ceiling(4.0 * 256, 5.0 * 512)
     assert ceiling_of(device) == Ceiling(4.0 * 256, 5.0 * 512)
+
+
+def test_a_virtual_gpu_that_tells_no_cores_has_a_ceiling_and_roofs():
+    device = ScriptedGpu(cores=0)
+    assert cores_of(device) == FEWEST_CORES
+    assert cores_of(_core.open("cpu")) == _core.open("cpu").cores
+    assert ceiling_of(device).gflops > 0.1
