@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from work_in_vain import folder_with
 
 from metalbench import _core, verify
 from metalbench.comparison.match import Match
@@ -24,13 +25,10 @@ from metalbench.verify.examine import Examiner
 
 VICTIM = "[twice] Discarded (victim of GPU error/recovery)"
 # In a worker the first examinations are disturbed. Each says in which process it was.
-TASK = f'''
-"""Twice the input."""
-
+DISTURBED = f'''
 import os
 
 from metalbench.errors import Disturbed
-from metalbench.task import normal, output, task
 from metalbench.verify.examine import Examiner
 
 examined = Examiner.examine
@@ -48,27 +46,7 @@ def disturbed(self):
 
 if "metalbench-of-" in os.environ.get("TMPDIR", ""):
     Examiner.examine = disturbed
-
-
-@task(
-    sizes=dict(small=dict(n=100)),
-    headline="small",
-    inputs=dict(x=normal("n")),
-    outputs=dict(y=output("n")),
-    oracle=lambda x: 2 * x,
-    flops="n",
-)
-def twice(x):
-    return x + x
 '''
-KERNEL = """// Twice the input.
-// dispatch: twice threads_in_grid=(n) threads=(64)
-#include <metal_stdlib>
-using namespace metal;
-kernel void twice(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
-  y[i] = 2 * x[i];
-}
-"""
 PLAN = Plan(seconds=0.01)
 
 
@@ -79,9 +57,10 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def library(tmp_path: Path, times: int) -> Library:
-    (tmp_path / "twice.py").write_text(TASK.replace("TIMES", str(times)))
-    (tmp_path / "twice.metal").write_text(KERNEL)
-    return Library([tmp_path])
+    folder = folder_with(tmp_path / "kernels")
+    with (folder / "twice.py").open("a") as task:
+        task.write(DISTURBED.replace("TIMES", str(times)))
+    return Library([folder])
 
 
 def processes_of_examinations(cache: Path, count: int) -> set[str]:

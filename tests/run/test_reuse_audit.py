@@ -290,9 +290,9 @@ def scripted(
     ("ratios", "found"),
     [
         ([1.0, 1.05], False),
-        ([2.0] * 18, True),
+        ([2.0] * 19, True),
         # One audit that does not confirm takes three more that do.
-        ([2.0] * 10 + [1.0] + [2.0] * 11, True),
+        ([2.0] * 10 + [1.0] + [2.0] * 12, True),
         # Other work ran during the first two audits.
         ([3.0, 3.0, 1.0, 1.0, 1.0], False),
         ([3.0, 3.0, *[2.0] * 2, *[1.0] * 4], False),
@@ -309,6 +309,15 @@ def test_report_confirms_a_suspicion(
     audit = scripted(monkeypatch, take)
     assert audit.report(np.full(8, 50.0), 8).passed is not found
     assert len(audit.audits) == len(ratios)
+
+
+def test_slow_rounds_have_one_audit_unless_it_raises_a_suspicion(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    honest = Audit((100.0,), (100.0,), (100.0,))
+    audit = scripted(monkeypatch, lambda place, with_windows: honest)
+    assert audit.report(np.full(8, reuse_audit.SLOW_ROUND_NS), 8).passed
+    assert len(audit.audits) == 1
 
 
 def test_heavy_noise_condemns_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
