@@ -61,6 +61,7 @@ ROOMS = (
     "hlo.plugin",
     "counting",
     "snapshot",
+    "measure.cache",
     "reference",
     "verify",
     "measure",

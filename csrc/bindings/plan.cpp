@@ -61,6 +61,7 @@ SamplePlan plan_from(const nb::kwargs& options) {
       {"max_window_ns", &SamplePlan::max_window_ns},
       {"candidate_window", &SamplePlan::candidate_window},
       {"reference_window", &SamplePlan::reference_window},
+      {"passes_per_command_buffer", &SamplePlan::passes_per_command_buffer},
       {"warmup_ns", &SamplePlan::warmup_ns},
       {"time_limit_ns", &SamplePlan::time_limit_ns},
       {"seed", &SamplePlan::seed},

@@ -66,6 +66,10 @@ void define_samples(nb::module_& module) {
                         "As reference_device_ns.")
       .METALBENCH_TIMES("probe_ns", self.probe_ns,
                         "Times of the probe, in the order in which they were taken.")
+      .METALBENCH_TIMES("probe_after_candidate_ns", self.probe_after_candidate_ns,
+                        "Times of the probe directly after each long window of the candidate.")
+      .METALBENCH_TIMES("probe_after_reference_ns", self.probe_after_reference_ns,
+                        "The same of the reference.")
       .def_prop_ro(
           "candidate_first", [](const Samples& self) { return bools_of(self.candidate_first); },
           nb::for_getter(nb::sig("def candidate_first(self) -> numpy.typing.NDArray[numpy.bool]")),
@@ -81,6 +85,12 @@ void define_samples(nb::module_& module) {
       .def_ro("throttled", &Samples::throttled, "Whether the clock stayed low after all retries.")
       .def_ro("candidate_window", &Samples::candidate_window, "Passes in a window.")
       .def_ro("reference_window", &Samples::reference_window)
+      .def_ro("passes_per_command_buffer", &Samples::passes_per_command_buffer,
+              "Of the candidate, at most, so that it has as many boundaries as the reference; 0 "
+              "where the\n"
+              "device chose.")
+      .def_ro("reference_passes_per_command_buffer", &Samples::reference_passes_per_command_buffer,
+              "Of the reference, on average; 0 where its command buffers are not counted.")
       .def_ro("tick_ns", &Samples::tick_ns, "Resolution of the clock.")
       .def_ro("warmup_ns", &Samples::warmup_ns)
       .def_ro("elapsed_ns", &Samples::elapsed_ns);

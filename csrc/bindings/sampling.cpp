@@ -79,9 +79,11 @@ void capture(Device& device, const DispatchList& list, const std::string& path,
 }
 
 Source source_of(Program& program, double time_limit) {
-  const auto start = [&program, time_limit](std::uint32_t passes) {
+  const auto start = [&program, time_limit](std::uint32_t passes,
+                                            std::uint32_t per_command_buffer) {
     RunOptions options = options_of(time_limit);
     options.passes = passes;
+    options.passes_per_command_buffer = per_command_buffer;
     return program.start(options);
   };
   return {start, true};
@@ -106,12 +108,16 @@ double wall_ns_of(const nb::callable& function, std::uint32_t passes) {
 Source source_of(const nb::callable& function, Device& device) {
   const std::shared_ptr<Observer> observer = device.observe();
   const bool own_clock = device.info().own_clock;
-  const auto start = [function, observer, own_clock](std::uint32_t passes) {
+  // What it hands to a device in how many pieces is its own affair.
+  const auto start = [function, observer, own_clock](std::uint32_t passes, std::uint32_t) {
     if (observer != nullptr) observer->begin();
     const double wall_ns = wall_ns_of(function, passes);
-    double device_ns = own_clock ? std::numeric_limits<double>::quiet_NaN() : wall_ns;
-    if (observer != nullptr) device_ns = observer->end();
-    return std::make_unique<Finished>(Timing{.device_ns = device_ns, .wall_ns = wall_ns});
+    Observation seen;
+    if (!own_clock) seen.device_ns = wall_ns;
+    if (observer != nullptr) seen = observer->end();
+    return std::make_unique<Finished>(Timing{.device_ns = seen.device_ns,
+                                             .wall_ns = wall_ns,
+                                             .command_buffers = seen.command_buffers});
   };
   return {start, false};
 }
@@ -201,7 +207,7 @@ Samples run_plan(Device& device, const nb::object& candidate, const nb::object& 
 // A source that tells times without taking any: one by all clocks, or the device's and the wall's.
 Source scripted(const nb::object& function) {
   if (function.is_none()) return {};
-  const auto start = [function](std::uint32_t passes) -> std::unique_ptr<Running> {
+  const auto start = [function](std::uint32_t passes, std::uint32_t) -> std::unique_ptr<Running> {
     const nb::object told = function(passes);
     const bool two = nb::isinstance<nb::tuple>(told);
     const double device_ns = nb::cast<double>(two ? nb::object(told[0]) : told);

@@ -20,6 +20,8 @@ namespace metalbench {
 
 struct RunOptions {
   std::uint32_t passes = 1;  // how often the whole list of dispatches is run
+  // At most, where the device takes command buffers; 0 leaves their number to the device.
+  std::uint32_t passes_per_command_buffer = 0;
   std::chrono::nanoseconds time_limit = std::chrono::seconds(10);
   InterruptPoll interrupted;        // may be empty
   std::vector<std::string> inputs;  // of a check: arguments that kernels must not write to
@@ -34,6 +36,7 @@ struct Timing {
   double counter_ns = std::numeric_limits<double>::quiet_NaN();
   double wall_ns = 0;    // from before encoding until the host knows of the end
   double encode_ns = 0;  // the host's own work until the window was handed over
+  std::uint32_t command_buffers = 0;  // that the window took; 0 where they are not counted
 };
 
 // A window that was handed to the device.
@@ -99,15 +102,22 @@ class Finished final : public Running {
   Timing timing_;
 };
 
+// What an observer saw of one window.
+struct Observation {
+  // How long the device was busy with it, in ns; NaN if there was nothing, something failed, or not
+  // all of it told its time.
+  double device_ns = std::numeric_limits<double>::quiet_NaN();
+  std::uint32_t command_buffers = 0;
+};
+
 // Sees what other code in this process runs on a device, such as MLX, for as long as it is there.
 class Observer {
  public:
   virtual ~Observer() = default;
   // A window begins: what is handed to the device from now on is of it.
   virtual void begin() = 0;
-  // Ends it. Waits until the device is done with all of it; how long the device was busy with it,
-  // in ns, or NaN if there was nothing, something failed, or not all of it told its time.
-  [[nodiscard]] virtual double end() = 0;
+  // Ends it, and waits until the device is done with all of it.
+  [[nodiscard]] virtual Observation end() = 0;
 };
 
 class Device {

@@ -12,12 +12,18 @@
 
 namespace metalbench {
 
-// What is timed: hands over windows of `passes` repetitions.
+// What is timed: hands over windows of so many passes, in command buffers of at most so many.
 struct Source {
-  std::function<std::unique_ptr<Running>(std::uint32_t passes)> start;  // may be empty
+  // As RunOptions has them. May be empty.
+  std::function<std::unique_ptr<Running>(std::uint32_t passes, std::uint32_t per_command_buffer)>
+      hand_over;
   bool queued = false;  // whether a window may be started while others still run
+  std::uint32_t passes_per_command_buffer = 0;
 
-  [[nodiscard]] explicit operator bool() const { return static_cast<bool>(start); }
+  [[nodiscard]] explicit operator bool() const { return static_cast<bool>(hand_over); }
+  [[nodiscard]] std::unique_ptr<Running> start(std::uint32_t passes) const {
+    return hand_over(passes, passes_per_command_buffer);
+  }
 };
 
 // Keeps some windows on their way, so that a GPU, whose clock drops when it has nothing to do,

@@ -1,6 +1,7 @@
 #include "core/sampling.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
 
 #include "core/warmup.h"
@@ -32,11 +33,14 @@ class Sampling {
   }
 
   Samples run() {
-    samples_.candidate_window = ready(sources_.candidate, plan_.candidate_window, plan_.warmup_ns);
+    // The reference first: the candidate's windows have command buffers like its own.
+    double warmup_ns = plan_.warmup_ns;
     if (sources_.reference) {
-      samples_.reference_window =
-          ready(sources_.reference, plan_.reference_window, plan_.warmup_ns / 4);
+      samples_.reference_window = ready(sources_.reference, plan_.reference_window, warmup_ns);
+      warmup_ns /= 4;
     }
+    limit_command_buffers();
+    samples_.candidate_window = ready(sources_.candidate, plan_.candidate_window, warmup_ns);
     for (std::uint32_t i = 0; plan_.candidate_window == 0 && i < floor_windows; ++i) {
       time(sources_.floor, samples_.candidate_window, plan_.candidate_repeats, samples_.floor);
     }
@@ -44,6 +48,9 @@ class Sampling {
     take_pairs();
     for (std::uint32_t i = 0; !samples_.throttled && i < plan_.long_windows; ++i) take_long_pair();
     flight_.land_all();
+    if (command_buffers_ > 0) {
+      samples_.reference_passes_per_command_buffer = passes_in_them_ / command_buffers_;
+    }
     samples_.elapsed_ns = sources_.now_ns() - start_;
     return std::move(samples_);
   }
@@ -58,6 +65,23 @@ class Sampling {
     if (known == 0) return warm_up(source, sources_, plan_, warmup_ns);
     if (warmup_ns > 0) warm_up_again(source, known, sources_, warmup_ns);
     return known;
+  }
+
+  // As one window of the reference has them. Those of dispatches are the device's own choice.
+  void limit_command_buffers() {
+    std::uint32_t most = plan_.passes_per_command_buffer;
+    if (most == 0 && sources_.reference && !sources_.reference.queued) {
+      const std::uint32_t passes = samples_.reference_window;
+      const std::uint32_t counted =
+          sources_.reference.start(passes)->wait().command_buffers;
+      if (counted > 0) {
+        const double each = double{1} * passes * plan_.reference_repeats / counted;
+        most = static_cast<std::uint32_t>(std::ceil(each / plan_.candidate_repeats));
+      }
+    }
+    samples_.passes_per_command_buffer = most;
+    sources_.candidate.passes_per_command_buffer = most;
+    sources_.floor.passes_per_command_buffer = most;
   }
 
   void take_pairs() {
@@ -84,8 +108,10 @@ class Sampling {
   void take_long_pair() {
     time(sources_.candidate, long_factor * samples_.candidate_window, plan_.candidate_repeats,
          samples_.long_candidate);
+    probe_once(samples_.probe_after_candidate_ns);
     time(sources_.reference, long_factor * samples_.reference_window, plan_.reference_repeats,
          samples_.long_reference);
+    if (sources_.reference) probe_once(samples_.probe_after_reference_ns);
   }
 
   void time_candidate() {
@@ -97,8 +123,11 @@ class Sampling {
   }
 
   void time_reference() {
-    time(sources_.reference, samples_.reference_window, plan_.reference_repeats,
-         samples_.reference);
+    time(sources_.reference, samples_.reference_window, plan_.reference_repeats, samples_.reference,
+         [this](const Timing& timing, double passes) {
+           command_buffers_ += timing.command_buffers;
+           passes_in_them_ += passes;
+         });
   }
 
   using Noted = std::function<void(const Timing&, double passes)>;
@@ -115,6 +144,12 @@ class Sampling {
     });
     // The wall time of what is queued behind something else has lost its way to the device.
     if (samples_.clock == Clock::wall) flight_.land_all();
+  }
+
+  // Behind the last window, before a clock that it has raised can fall.
+  void probe_once(std::vector<double>& times) {
+    flight_.land_all();
+    if (sources_.probe) times.push_back(sources_.probe.start(1)->wait().device_ns);
   }
 
   // Whether the clock is as fast as ever.
@@ -168,13 +203,15 @@ class Sampling {
            (taken() >= fewest_pairs && spent > overrun * plan_.time_limit_ns);
   }
 
-  const Sources& sources_;
+  Sources sources_;
   const SamplePlan& plan_;
   std::mt19937_64 random_;
   Samples samples_;
   double start_;
   double first_pair_ = 0;
   std::uint32_t good_ = 0;  // pairs at the last good probe
+  double command_buffers_ = 0;  // of the reference's windows
+  double passes_in_them_ = 0;
   Flight flight_;           // last, for what lands uses the others
 };
 

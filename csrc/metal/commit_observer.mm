@@ -33,11 +33,12 @@ class Seen {
     }];
   }
 
-  [[nodiscard]] double device_ns() {
+  [[nodiscard]] Observation observation() {
     std::unique_lock lock(mutex_);
     const bool all = changed_.wait_for(lock, patience, [this] { return pending_ == 0; });
     const double busy = all && !is_unknown_ ? busy_ns(spans_) : 0;
-    return busy > 0 ? busy : std::numeric_limits<double>::quiet_NaN();
+    return {.device_ns = busy > 0 ? busy : std::numeric_limits<double>::quiet_NaN(),
+            .command_buffers = static_cast<std::uint32_t>(spans_.size())};
   }
 
  private:
@@ -97,7 +98,7 @@ class CommitObserver final : public Observer {
   CommitObserver& operator=(const CommitObserver&) = delete;
 
   void begin() override { listener_->begin(); }
-  [[nodiscard]] double end() override { return listener_->end()->device_ns(); }
+  [[nodiscard]] Observation end() override { return listener_->end()->observation(); }
 
  private:
   std::shared_ptr<Listener> listener_;

@@ -13,7 +13,7 @@
 namespace metalbench::metal {
 
 // A window of passes of a script, in command buffers of which each is twice as long as the one
-// before: the GPU begins while the host still encodes, as it does with MLX, and few are enough.
+// before, up to what RunOptions allows: the GPU begins while the host still encodes, as with MLX.
 class Window final : public Running {
  public:
   // Encodes and commits all of it. Throws Error when Metal gives no command encoder.

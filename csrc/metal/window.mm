@@ -20,16 +20,17 @@ constexpr auto grace = 250ms;
 // Encoded in some tens of microseconds.
 constexpr std::size_t first_dispatches = 64;
 
-// Passes of each command buffer. Even 2^20 passes make 15 of them: with three windows on their way
-// fewer than the 64 of a queue, beyond which Metal would let the host wait for the GPU.
-std::vector<std::uint32_t> chunks_of(std::uint32_t passes, std::size_t dispatches) {
+// Passes of each command buffer, at most `most` unless that is 0.
+std::vector<std::uint32_t> chunks_of(std::uint32_t passes, std::size_t dispatches,
+                                     std::uint32_t most) {
   std::vector<std::uint32_t> chunks;
   auto next = static_cast<std::uint32_t>(std::max<std::size_t>(1, first_dispatches / dispatches));
+  if (most == 0) most = std::numeric_limits<std::uint32_t>::max();
   std::uint32_t left = passes;
   do {
-    chunks.push_back(std::min(left, next));
+    chunks.push_back(std::min({left, next, most}));
     left -= chunks.back();
-    next *= 2;
+    next = next > most / 2 ? most : 2 * next;
   } while (left > 0);
   return chunks;
 }
@@ -49,7 +50,7 @@ Window::Window(std::shared_ptr<Gpu> gpu, std::shared_ptr<const Script> script,
       lane_(gpu_->lane()) {
   const std::lock_guard lock(lane_->mutex);
   before_ = lane_->last;
-  const std::vector<std::uint32_t> chunks = chunks_of(options.passes, script_->dispatches());
+  const std::vector<std::uint32_t> chunks = chunks_of(options.passes, script_->dispatches(), options.passes_per_command_buffer);
   completion_ = std::make_shared<Completion>(chunks.size());
   completion_->samples = gpu_->counters().take();
   const std::size_t committed = commit(chunks);
@@ -174,7 +175,8 @@ Timing Window::timing() const {
   return {.device_ns = device_ns(),
           .counter_ns = counter_ns(),
           .wall_ns = ns_between(start, completion_->ended_at),
-          .encode_ns = ns_between(begun_at_, committed_at_)};
+          .encode_ns = ns_between(begun_at_, committed_at_),
+          .command_buffers = static_cast<std::uint32_t>(completion_->spans.size())};
 }
 
 double Window::device_ns() const {

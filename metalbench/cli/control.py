@@ -20,23 +20,25 @@ def control(
 ) -> Outcome:
     """Time each task's reference against itself, and one kernel by way of MLX where it has a GPU.
 
+    The latter at three sizes.
+
     Nothing is kept: these are no kernel's results.
     """
     from metalbench.errors import DeclarationError
     from metalbench.run.control import attempt_control, attempt_path
-    from metalbench.run.path_control import NAME
+    from metalbench.run.path_control import NAME, SIZES
     from metalbench.run.runner import Outcome
 
     untried = []
     ended = "finished"
-    paths = int(device.own_clock and bool(trials))
-    total = len(trials) + paths
+    paths = tuple(SIZES) if device.own_clock and trials else ()
+    total = len(trials) + len(paths)
     with progress:
         try:
-            if paths:
-                progress.kernel_started(0, total, NAME, "float32")
-                progress.kernel_finished(attempt_path(device, trials[0].plan, progress))
-            for index, trial in enumerate(trials, start=paths):
+            for index, size in enumerate(paths):
+                progress.kernel_started(index, total, f"{NAME} {size}", "float32")
+                progress.kernel_finished(attempt_path(device, size, trials[0].plan, progress))
+            for index, trial in enumerate(trials, start=len(paths)):
                 progress.kernel_started(index, total, trial.entry.name, trial.dtype)
                 try:
                     progress.kernel_finished(attempt_control(device, trial, progress))
@@ -53,27 +55,26 @@ def tell_control(out: Console, results: Sequence[Result]) -> bool:
 
     of_path = [each for each in results if each.case.set == SET]
     of_mlx = [each for each in results if each.case.set != SET]
-    return all([_tell_mlx(out, of_mlx), _tell_path(out, of_path)])
-
-
-def _tell_path(out: Console, results: Sequence[Result]) -> bool:
-    from metalbench.report import numbers
-    from metalbench.stats import Verdict
-
-    if not results:
+    if not of_path:
         out.print(
             "Path control: not run, for MLX and metalbench have no GPU in common here.",
             soft_wrap=True,
         )
-        return True
-    measured = results[0].measurement
+    return all([_tell_mlx(out, of_mlx), *[_tell_path(out, each) for each in of_path]])
+
+
+def _tell_path(out: Console, result: Result) -> bool:
+    from metalbench.report import numbers
+    from metalbench.stats import Verdict
+
+    measured, size = result.measurement, result.case.size
     if measured is None or measured.verdict is None:
-        out.print("Path control: failed; see above.", style="red")
+        out.print(f"Path control, {size}: failed; see above.", style="red")
         return False
     right = measured.verdict is Verdict.SAME
     by_wall = measured.by_wall
     out.print(
-        "Path control: one kernel by way of MLX and of metalbench, which must be SAME: "
+        f"Path control, {size}: one kernel by way of MLX and of metalbench, which must be SAME: "
         f"{measured.verdict.value}, {numbers.ratio(measured.ratio)} of {measured.clock}"
         + (f", {numbers.ratio(by_wall.ratio)} of wall time." if by_wall else "."),
         style="green" if right else "red",

@@ -8,7 +8,7 @@ from enum import Enum
 from metalbench.measure.plan import Mode
 from metalbench.measure.samples import SampleSet
 from metalbench.measure.slope import Slope
-from metalbench.measure.steadiness import Steadiness
+from metalbench.measure.steadiness import Steadiness, clock_ratio, unequal_clocks
 from metalbench.stats import Drift, Interval, Judgement, Verdict
 from metalbench.stats import Mode as UsualTime
 
@@ -124,10 +124,18 @@ class Measurement:
         return self.floor_ns if self.gpu_floor_ns is None else self.gpu_floor_ns
 
     @property
+    def clock_ratio(self) -> Interval | None:
+        """The GPU's clock after the candidate's windows / after the reference's; None unprobed."""
+        samples = self.samples
+        return clock_ratio(samples.probe_after_candidate_ns, samples.probe_after_reference_ns)
+
+    @property
     def doubts(self) -> tuple[str, ...]:
         """What makes the times doubtful, as sentences."""
+        clocks = self.clock_ratio
         found = (
             self.samples.own.doubt if self.samples.own is not None else None,
+            unequal_clocks(clocks) if clocks is not None else None,
             self.slope.doubt("the kernel's") if self.slope is not None else None,
             self.reference_slope.doubt("MLX's") if self.reference_slope is not None else None,
         )

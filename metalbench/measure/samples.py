@@ -25,11 +25,14 @@ class SampleSet:
 
     Times are float64 nanoseconds of one pass, shape (pairs,); `floor_ns` those of a pass of empty
     kernels of the same grids, `long_ns` and `reference_long_ns` of passes in windows of four times
-    `long_base` and `reference_long_base` passes, `probe_ns` of probes of the clock, shape (any,). A
-    window is how many passes one sample averages over. `clock` says what these times are of:
-    "device", or "wall" where the device's own clock did not tell every window of both sides; `own`
-    has them by both. `look` is the number of the look that each pair is of, from 0, int64: pairs
-    of one look share their inputs.
+    `long_base` and `reference_long_base` passes, `probe_ns` of probes of the clock, and
+    `probe_after_candidate_ns` and `probe_after_reference_ns` of probes directly after the long
+    windows of a side, shape (any,). A window is how many passes one sample averages over. A command
+    buffer of the candidate has at most `passes_per_command_buffer`, one of the reference
+    `reference_passes_per_command_buffer` on average; 0 where the device chose, and where nobody
+    counted. `clock` says what these times are of: "device", or "wall" where the device's own clock
+    did not tell every window of both sides; `own` has them by both. `look` is the number of the
+    look that each pair is of, from 0, int64: pairs of one look share their inputs.
     """
 
     candidate_ns: NDArray[np.float64]
@@ -47,6 +50,10 @@ class SampleSet:
     long_base: int = 0
     reference_long_ns: NDArray[np.float64] = field(default_factory=_none)
     reference_long_base: int = 0
+    passes_per_command_buffer: int = 0
+    reference_passes_per_command_buffer: float = 0.0
+    probe_after_candidate_ns: NDArray[np.float64] = field(default_factory=_none)
+    probe_after_reference_ns: NDArray[np.float64] = field(default_factory=_none)
 
     @classmethod
     def join(cls, calls: Sequence[Samples], *, looks: Sequence[int], own_clock: bool) -> SampleSet:
@@ -82,6 +89,10 @@ class SampleSet:
             clock="device" if by_own else calls[-1].clock,
             own=own,
             probe_ns=joined((call.probe_ns for call in calls), np.float64),
+            passes_per_command_buffer=int(calls[-1].passes_per_command_buffer),
+            reference_passes_per_command_buffer=float(
+                calls[-1].reference_passes_per_command_buffer
+            ),
         )
 
     def with_long(self, look: Samples) -> SampleSet:
@@ -95,4 +106,6 @@ class SampleSet:
             long_base=int(look.candidate_window),
             reference_long_ns=np.asarray(theirs, dtype=np.float64),
             reference_long_base=int(look.reference_window),
+            probe_after_candidate_ns=np.asarray(look.probe_after_candidate_ns, dtype=np.float64),
+            probe_after_reference_ns=np.asarray(look.probe_after_reference_ns, dtype=np.float64),
         )

@@ -99,6 +99,7 @@ class Series:
     steadiness: Steadiness = field(default_factory=Steadiness)
     _begun: int = 0
     _windows: tuple[int, int] = 0, 0
+    _passes_per_command_buffer: int = 0
     _look_pairs: int = 0
     _told: float = -math.inf
     _looks: int = 0
@@ -278,6 +279,7 @@ class Series:
             window_ns=plan.window_ns_on(own_clock=self.device.own_clock),
             candidate_window=self._windows[0],
             reference_window=self._windows[1],
+            passes_per_command_buffer=self._passes_per_command_buffer,
             warmup_ns=warmup_ns,
             seed=plan.seed + self.taken,
             best_probe_ns=self.best_probe_ns,
@@ -288,6 +290,7 @@ class Series:
         first_warmup_s = 0.0 if self._begun else look.warmup_ns / 1e9
         self.spent += self.clock() - begun - first_warmup_s
         self._windows = int(look.candidate_window), int(look.reference_window)
+        self._passes_per_command_buffer = int(look.passes_per_command_buffer)
         self._begun += 1
         return look
 

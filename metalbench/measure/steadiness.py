@@ -1,4 +1,4 @@
-"""What the probe of the clock saw."""
+"""What the probe of the clock saw: over time, and after the windows of each side."""
 
 from __future__ import annotations
 
@@ -6,6 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+from metalbench.stats import CONFIDENCE, Interval
+from metalbench.stats.median import interval_at
+
+# Two sides whose clocks differ by more are not compared at one clock.
+EQUAL_CLOCKS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,4 +43,37 @@ def lower_clock(spread: float) -> str:
         f"{spread:.0%} longer than at its best; nothing was left out for it, and ratios are of "
         "pairs, which share a clock; for times let the machine cool, close other programs, and run "
         "again"
+    )
+
+
+def clock_ratio(
+    after_candidate_ns: NDArray[np.float64], after_reference_ns: NDArray[np.float64]
+) -> Interval | None:
+    """Return the clock after the candidate's windows / after the reference's.
+
+    Parameters
+    ----------
+    after_candidate_ns, after_reference_ns
+        Times of one probe directly after a long window of a side, shapes (n,): pairs.
+
+    None without pairs. Work of a fixed length takes the less the higher the clock is.
+    """
+    if not after_candidate_ns.size or after_candidate_ns.size != after_reference_ns.size:
+        return None
+    ratios = after_reference_ns / after_candidate_ns
+    # Long windows of both sides lie between them, so that they count as independent ones.
+    return interval_at(ratios, ratios.size, CONFIDENCE)
+
+
+def unequal_clocks(ratio: Interval) -> str | None:
+    """Return what is said of two sides whose clocks certainly differ by more than 2 %."""
+    differ = ratio.low > 1 + EQUAL_CLOCKS or ratio.high < 1 - EQUAL_CLOCKS
+    if not (ratio.bounded and differ):
+        return None
+    lower, higher = ("MLX's", "the kernel's") if ratio.value > 1 else ("the kernel's", "MLX's")
+    difference = max(ratio.value, 1 / ratio.value) - 1
+    return (
+        f"the GPU's clock is lower in {lower} windows: work of a fixed length takes "
+        f"{difference:.0%} longer directly after them than after {higher}, and about so much of "
+        "the ratio is the clock's; measure a larger size, which leaves the GPU no pauses"
     )

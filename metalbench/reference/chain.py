@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -12,6 +14,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from metalbench.measure.cache import last_level_cache_bytes
 from metalbench.reference.compiler import evaluated, evaluated_as_compiled
 from metalbench.reference.compute import TF32, stream_of
 from metalbench.reference.convert import to_mlx, to_numpy
@@ -36,6 +39,15 @@ ROUNDED = (
 # slow to write; two graphs are under way at a time.
 MOST_IN_GRAPH = 16
 BYTES_UNDER_WAY = 4 << 20
+# Metal ends a command buffer with every graph, and MLX at 20 to 50 operations; a boundary costs
+# some 20 us of GPU time (ml-explore/mlx#4521). Where no result stays in a cache anyway, a graph has
+# so much work, within a part of the memory that the GPU should use.
+GRAPH_NS = 1.5e6
+MOST_IN_METAL_GRAPH = 64
+OF_WORKING_SET = 16
+# MLX writes to the memory of so many results in turn even with one repetition in a graph.
+RESULTS_IN_TURN = 3
+TIMED_GRAPHS = 3
 
 
 def reference_beside(
@@ -74,10 +86,12 @@ class Reference:
         self.form = self.forms[0]
         self._stream = stream_of(kind)
         self._on_gpu = kind != "cpu"
+        self._on_metal = kind == "metal"
         self._ends = read_ends if self._on_gpu else plain_ends
         self._turn = 0
         self._kept: deque[Any] = deque(maxlen=keeps)
         self._inputs: list[dict[str, mx.array]] = [{} for _ in range(copies)]
+        self._taken: dict[str, int] = {}  # bytes of one repetition, by the kind of the form
         self._in_graph: dict[str, int] = {}
         mx.clear_cache()
         self.load(workload)
@@ -126,7 +140,7 @@ class Reference:
         if self.form.apart is not None:
             self._run_apart(self.form.apart, repetitions)
             return
-        if repetitions == 1 and self.form.kind not in self._in_graph and not self._kept.maxlen:
+        if repetitions == 1 and self.form.kind not in self._taken and not self._kept.maxlen:
             self._run_once(self.form, self._next_inputs())  # which is all that is asked for
             return
         with mx.stream(self._stream):
@@ -160,10 +174,33 @@ class Reference:
 
     @property
     def _most_in_graph(self) -> int:
-        """How many repetitions are handed over at once, by the memory that one takes."""
-        if self.form.kind not in self._in_graph:
-            self._run_once(self.form, self._inputs[0])
-        return self._in_graph[self.form.kind]
+        """How many repetitions are handed over at once, by the memory and the time of one."""
+        kind = self.form.kind
+        if kind not in self._in_graph:
+            if kind not in self._taken:
+                self._run_once(self.form, self._inputs[0])
+            taken = self._taken[kind]
+            self._in_graph[kind] = max(1, min(MOST_IN_GRAPH, BYTES_UNDER_WAY // (2 * taken)))
+            if self._on_metal and RESULTS_IN_TURN * taken > last_level_cache_bytes(None):
+                self._lengthen_metal_graph(taken)
+        return self._in_graph[kind]
+
+    def _lengthen_metal_graph(self, taken: int) -> None:
+        """Let a graph have `GRAPH_NS` of work, where one repetition takes `taken` bytes."""
+        kind = self.form.kind
+        working_set = int(mx.device_info(mx.gpu)["max_recommended_working_set_size"])
+        most = min(MOST_IN_METAL_GRAPH, working_set // OF_WORKING_SET // (2 * taken))
+        while (in_graph := self._in_graph[kind]) < most:
+            elapsed_ns = math.inf
+            for _ in range(TIMED_GRAPHS):
+                begun = time.perf_counter_ns()
+                self(in_graph)
+                elapsed_ns = min(elapsed_ns, time.perf_counter_ns() - begun)
+            wanted = int(in_graph * GRAPH_NS / elapsed_ns)
+            if wanted <= in_graph:
+                return
+            # More share what the host waits for besides, so that the next guess is closer.
+            self._in_graph[kind] = min(most, wanted, 4 * in_graph)
 
     def _run_once(self, form: Form, inputs: Mapping[str, mx.array]) -> list[mx.array]:
         """A form's results; notes on the way how much memory they take at most."""
@@ -173,7 +210,7 @@ class Reference:
             compute = evaluated_as_compiled if form.kind == "compiled" else evaluated
             results = plain_ends(compute(partial(form.function, **inputs)), None)
             taken = max(1, mx.get_peak_memory() - before)
-        self._in_graph[form.kind] = max(1, min(MOST_IN_GRAPH, BYTES_UNDER_WAY // (2 * taken)))
+        self._taken[form.kind] = taken
         return results
 
 

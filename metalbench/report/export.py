@@ -45,6 +45,8 @@ JSON: one object.
         forms        [{name, time_ns, compared, fault}]: of the reference; time_ns an interval
         throttling   {discarded, retries, throttled, spread}: of the device's clock, or null
         slope, reference_slope  {pass_ns, share, deviation}: of short against long windows, or null
+        command_buffers  {kernel, reference}: passes in one; null where the device chose, or unknown
+        clock_ratio  interval: the GPU's clock after the kernel's windows / after MLX's; or null
         seconds      wall time spent on the kernel
 
 An interval is {value, low, high}; an end is null where the samples carried none. A ratio is
@@ -220,6 +222,13 @@ def _sampling(measured: Measurement | None) -> dict[str, Any]:
         "reference_slope": (
             asdict(measured.reference_slope) if measured and measured.reference_slope else None
         ),
+        "command_buffers": {
+            "kernel": (measured.samples.passes_per_command_buffer or None) if measured else None,
+            "reference": (
+                (measured.samples.reference_passes_per_command_buffer or None) if measured else None
+            ),
+        },
+        "clock_ratio": interval_json(measured.clock_ratio if measured else None),
     }
 
 

@@ -153,6 +153,7 @@ def _times(result: Result, measured: Measurement) -> Rows:
         f"{_windows(measured)} passes, worth {measured.effective_pairs:.0f} independent ones; "
         f"{numbers.count(measured.outliers, 'outlier')} kept; stopped: {measured.stopped.value}",
     )
+    yield from _command_buffers(measured)
     yield from _conditions(measured)
     yield "intervals", f"{100 * CONFIDENCE:g} % confidence, of the median"
     yield from (("", line) for line in shown.meanings([result]))
@@ -202,6 +203,20 @@ def _conditions(measured: Measurement) -> Rows:
             dropped = numbers.count(steadiness.discarded, "pair")
             seen += f"; {dropped} dropped in {numbers.count(steadiness.retries, 'rest')}"
         yield "clock speed", seen
+    if measured.clock_ratio is not None:
+        yield "", f"{numbers.ratio(measured.clock_ratio)}  (after the kernel / after MLX)"
+
+
+def _command_buffers(measured: Measurement) -> Rows:
+    """How the passes of both sides were divided, where the reference's command buffers count."""
+    theirs = measured.samples.reference_passes_per_command_buffer
+    if theirs:
+        ours = measured.samples.passes_per_command_buffer
+        yield (
+            "commits",
+            f"command buffers of at most {ours} of the kernel's passes, and of "
+            f"{numbers.significant(theirs)} of MLX's on average",
+        )
 
 
 def _windows(measured: Measurement) -> str:

@@ -46,17 +46,19 @@ def attempt_control(device: Device, trial: Trial, observer: Observer) -> Result:
     return _result(device, case, done, timed, observer)
 
 
-def attempt_path(device: Device, plan: Plan, observer: Observer) -> Result:
+def attempt_path(device: Device, size: str, plan: Plan, observer: Observer) -> Result:
     """Time one and the same kernel by way of metalbench against MLX's way, on the same GPU.
+
+    `size` is one of `path_control.SIZES`.
 
     What goes wrong is in the result; raises as `attempt` does.
     """
-    case = path_control.case()
+    case = path_control.case(size)
 
     def timed() -> tuple[Measurement, Case]:
-        return path_control.measure_path(device, plan, observer.stage_progress), case
+        return path_control.measure_path(device, size, plan, observer.stage_progress), case
 
-    return _result(device, case, path_control.work_of_a_pass(), timed, observer)
+    return _result(device, case, path_control.work_of_a_pass(size), timed, observer)
 
 
 def _result(

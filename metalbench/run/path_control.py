@@ -1,12 +1,15 @@
 """One and the same kernel by way of MLX and by way of metalbench, on the same GPU.
 
 What the two ways cost differently would be in every ratio to MLX. Here it stands alone: nothing but
-SAME is right.
+SAME is right. Of the smallest size the boundaries of command buffers are a large part, of the
+largest next to nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -20,18 +23,21 @@ from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.probe import probe_of
 from metalbench.measure.series import Progress
 from metalbench.result import Case
+from metalbench.stats import Interval, median_interval
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 
 if TYPE_CHECKING:
-    from metalbench._core import Device
+    from metalbench._core import Device, Dispatch
     from metalbench.reference import Reference
 
 NAME = "path_control"
 # A set of its own, by which reports tell it from kernels of the library.
 SET = "control"
-SIZE = "gpu"
+SIZES = {"small": dict(n=1 << 16), "large": dict(n=1 << 22), "huge": dict(n=1 << 25)}
+SMALLEST = "small"
 THREADS = 256
+BOUNDARY_WINDOW_NS = 5e6
 STEPS = 64
 BODY = f"""
   const uint i = thread_position_in_grid.x;
@@ -62,8 +68,8 @@ def _expected(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 @task(
-    sizes={SIZE: dict(n=1 << 22)},
-    headline=SIZE,
+    sizes=SIZES,
+    headline="large",
     inputs=dict(x=normal("n")),
     outputs=dict(y=output("n")),
     oracle=_expected,
@@ -81,14 +87,14 @@ def by_mlx(x: Any) -> Any:
     return y
 
 
-def case() -> Case:
+def case(size: str) -> Case:
     """What results of it are called."""
     return Case(
         task=NAME,
         set=SET,
         description="One kernel by way of metalbench and by way of MLX.",
-        size=SIZE,
-        sizes=by_mlx.extents(SIZE),
+        size=size,
+        sizes=by_mlx.extents(size),
         dtype="float32",
         kernel="metalbench",
         source=SOURCE,
@@ -98,12 +104,14 @@ def case() -> Case:
     )
 
 
-def work_of_a_pass() -> tuple[float, float]:
+def work_of_a_pass(size: str) -> tuple[float, float]:
     """Floating-point operations and bytes."""
-    return by_mlx.flops(SIZE), by_mlx.bytes(SIZE, "float32")
+    return by_mlx.flops(size), by_mlx.bytes(size, "float32")
 
 
-def measure_path(device: Device, plan: Plan, progress: Progress | None = None) -> Measurement:
+def measure_path(
+    device: Device, size: str, plan: Plan, progress: Progress | None = None
+) -> Measurement:
     """Time the kernel by way of metalbench against MLX's way.
 
     Raises Unsupported where MLX has nothing to run it on beside `device`, MetalBenchError if the
@@ -111,14 +119,39 @@ def measure_path(device: Device, plan: Plan, progress: Progress | None = None) -
     """
     from metalbench.reference import reference_beside  # and with it MLX
 
-    work = workload(by_mlx, SIZE, dtype_name="float32", seed=plan.seed)
+    work = workload(by_mlx, size, dtype_name="float32", seed=plan.seed)
     reference, missing = reference_beside(device.kind, work)
     if reference is None:
         raise Unsupported(f"[{NAME}] {missing[0]}")
     bound = compile_kernel(device, parse(SOURCE, name=NAME), by_mlx).bind(work)
     _expect_the_same(device, bound, reference)
     sides = Sides(bound.dispatches, reference, probe=probe_of(device))
-    return measure(device, sides, plan, progress=progress)
+    measured = measure(device, sides, plan, progress=progress)
+    if device.kind != "metal" or size != SMALLEST:
+        return measured
+    cost = command_buffer_ns(device, bound.dispatches, plan.seed)
+    remark = f"a pass takes {_microseconds(cost)} of GPU time more in a command buffer of its own"
+    return replace(measured, remarks=(*measured.remarks, remark))
+
+
+def command_buffer_ns(device: Device, dispatches: Sequence[Dispatch], seed: int = 0) -> Interval:
+    """Time how much longer the GPU is busy with a pass that has a command buffer of its own, in ns.
+
+    Against passes in as few command buffers as metalbench uses alone.
+    """
+    samples = device.sample(
+        dispatches,
+        dispatches,
+        passes_per_command_buffer=1,
+        window_ns=BOUNDARY_WINDOW_NS,
+        seed=seed,
+    )
+    return median_interval(samples.device_ns - samples.reference_device_ns)
+
+
+def _microseconds(interval: Interval) -> str:
+    low, high = interval.low / 1e3, interval.high / 1e3
+    return f"{interval.value / 1e3:.1f} us [{low:.1f}, {high:.1f}]"
 
 
 def _expect_the_same(device: Device, bound: Bound, reference: Reference) -> None:

@@ -34,6 +34,12 @@ def sample_rows(samples: SampleSet) -> list[tuple[str, int, str, sqlite3.Binary]
     if samples.reference_long_ns.size:
         long_passes = LONGER * samples.reference_long_base
         rows.append(("reference_long", long_passes, "<f8", samples.reference_long_ns))
+    for side, after in (
+        ("kernel", samples.probe_after_candidate_ns),
+        ("reference", samples.probe_after_reference_ns),
+    ):
+        if after.size:
+            rows.append((f"probe_after_{side}", 1, "<f8", after))
     rows += _by_both_clocks(samples)
     return [
         (series, window, dtype, sqlite3.Binary(values.astype(dtype).tobytes()))

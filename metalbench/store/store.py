@@ -209,7 +209,8 @@ class Store:
         """Raw samples of a result by series: kernel, reference, floor (ns), kernel_first, look.
 
         `look` is the number of the look, which shares its inputs, that a pair is of; results of
-        earlier versions lack it. Also probe, long and reference_long where there are such, and of a
+        earlier versions lack it. Also probe, long, reference_long, probe_after_kernel and
+        probe_after_reference where there are such, and of a
         device with a clock of its own gpu, counter, wall, encode, floor_gpu, reference_gpu and
         reference_wall, as in `OwnClock`.
         """

@@ -31,6 +31,10 @@ class ScriptedSamples:
     reference_long_device_ns: np.ndarray = field(default_factory=lambda: np.array([]))
     long_ns: np.ndarray = field(default_factory=lambda: np.array([]))
     probe_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    probe_after_candidate_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    probe_after_reference_ns: np.ndarray = field(default_factory=lambda: np.array([]))
+    passes_per_command_buffer: int = 0
+    reference_passes_per_command_buffer: float = 0.0
     best_probe_ns: float = 0.0
     discarded: int = 0
     retries: int = 0

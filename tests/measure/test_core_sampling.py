@@ -214,6 +214,26 @@ def test_long_windows_are_of_both_sides_and_the_reference_has_its_own():
     assert Machine().sample(long_windows=3, paired=False).reference_long_ns.size == 0
 
 
+def test_the_clock_is_probed_directly_after_each_long_window():
+    machine = Machine()
+    samples = machine.sample(long_windows=3)
+    k, n = 4 * samples.candidate_window, 4 * samples.reference_window
+    assert (
+        machine.asked[-12:]
+        == [
+            ("candidate", k),
+            ("probe", 1),
+            ("reference", n),
+            ("probe", 1),
+        ]
+        * 3
+    )
+    np.testing.assert_allclose(samples.probe_after_candidate_ns, [5e4] * 3)
+    np.testing.assert_allclose(samples.probe_after_reference_ns, [5e4] * 3)
+    assert Machine().sample(long_windows=3, paired=False).probe_after_reference_ns.size == 0
+    assert Machine().sample(long_windows=3, probed=False).probe_after_candidate_ns.size == 0
+
+
 @pytest.mark.parametrize("by_wall", [False, True])
 def test_both_sides_have_the_times_of_both_clocks(by_wall: bool):
     def side(device_ns: float, wall_ns: float):

@@ -10,7 +10,8 @@ import pytest
 from scripted_device import ScriptedDevice
 
 from metalbench.measure import Measurement, Mode, Plan, Sides, Stopped, measure
-from metalbench.stats import Cause, Verdict
+from metalbench.measure.steadiness import EQUAL_CLOCKS, clock_ratio, unequal_clocks
+from metalbench.stats import Cause, Interval, Verdict
 
 Lower = Callable[[float], bool]
 PLAN = Plan(seconds=1.0, warmup_ns=10_000_000, cool_ns=50_000_000, window_ns=1_000_000)
@@ -162,3 +163,29 @@ def test_two_clocks_of_the_machine_are_two_modes() -> None:
     assert [mode.share > 0.3 for mode in result.modes] == [True, True]
     ratio = np.exp(result.modes[1].value - result.modes[0].value)
     assert ratio == pytest.approx(1.3, rel=0.01)
+
+
+def after(ratio: float, count: int = 16) -> Interval | None:
+    """The clock after the candidate's windows, `ratio` times as high as after the reference's."""
+    noise = np.random.default_rng(0).normal(1, 0.002, count)
+    return clock_ratio(np.full(count, 1e5), ratio * 1e5 * noise)
+
+
+@pytest.mark.parametrize("ratio", [0.5, 0.9, 1.0, 1.01, 1.1, 2.0])
+def test_the_clocks_of_two_sides_are_compared_by_a_probe_after_each(ratio: float) -> None:
+    found = after(ratio)
+    assert found is not None
+    assert found.value == pytest.approx(ratio, rel=0.002)
+    said = unequal_clocks(found)
+    assert (said is not None) == (abs(ratio - 1) > EQUAL_CLOCKS)
+    if said is not None:
+        assert ("lower in MLX's windows" in said) == (ratio > 1)
+        assert f"takes {max(ratio, 1 / ratio) - 1:.0%} longer" in said
+
+
+def test_what_few_probes_cannot_tell_is_not_said() -> None:
+    few = after(1.5, 3)
+    assert few is not None
+    assert unequal_clocks(few) is None
+    assert clock_ratio(np.array([]), np.array([])) is None
+    assert clock_ratio(np.ones(3), np.array([])) is None

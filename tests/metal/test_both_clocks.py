@@ -216,17 +216,114 @@ def test_dispatches_alone_are_timed_by_the_gpus_clock(
     assert found.ratio.value == pytest.approx(2.0, rel=1e-3)
 
 
+def by_both_ways(
+    metal: _core.Device, size: str, reference: Any, monkeypatch: pytest.MonkeyPatch
+) -> Measurement:
+    from metalbench import reference as references
+
+    monkeypatch.setattr(references, "reference_beside", lambda *_: (reference, ()))
+    monkeypatch.setattr(path_control, "_expect_the_same", lambda *_: None)
+    return path_control.measure_path(metal, size, plan())
+
+
 def test_one_kernel_by_both_ways_is_the_same(
     metal: _core.Device, gpu: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from metalbench import reference
-
-    beside = lambda *_: (of_mlx(gpu, COST_NS), ())  # noqa: E731
-    monkeypatch.setattr(reference, "reference_beside", beside)
-    monkeypatch.setattr(path_control, "_expect_the_same", lambda *_: None)
-    found = path_control.measure_path(metal, plan())
+    found = by_both_ways(metal, "large", of_mlx(gpu, COST_NS), monkeypatch)
     assert found.verdict is Verdict.SAME
     assert found.by_wall is not None
     own = found.samples.own
     assert own is not None
     assert undisturbed(own.reference_wall_ns) == pytest.approx(undisturbed(own.wall_ns), rel=0.01)
+
+
+# What a pass and MLX's command buffers are at each size: MLX's graphs have some 1.5 ms of work.
+COSTS_NS = {"small": 6e3, "large": 150e3, "huge": 1.2e6}
+PER_BUFFER = {"small": 12, "large": 10, "huge": 1}
+
+
+@pytest.fixture
+def costly(gpu: Any) -> Any:
+    """The double with what boundaries cost on a Mac, and a clock that falls when it is idle."""
+    for name, value in {
+        "command_buffer_ns": 20e3,
+        "encoder_ns": 1e3,
+        "fence_ns": 0.5e3,
+        "idle_after_ns": 2e6,
+        "idle_slowdown": 0.5,
+        "ramp_ns": 1e6,
+        "residency_ns": 200e3,
+    }.items():
+        gpu.set(name, value)
+    return gpu
+
+
+@pytest.mark.parametrize("size", path_control.SIZES)
+def test_boundaries_of_command_buffers_cost_both_ways_the_same(
+    metal: _core.Device, costly: Any, monkeypatch: pytest.MonkeyPatch, size: str
+) -> None:
+    costly.set("no_engine", COSTS_NS[size])
+    mlx = of_mlx(costly, COSTS_NS[size], PER_BUFFER[size])
+    found = by_both_ways(metal, size, mlx, monkeypatch)
+    assert found.verdict is Verdict.SAME, found.ratio
+    samples = found.samples
+    assert samples.passes_per_command_buffer == PER_BUFFER[size]
+    assert samples.reference_passes_per_command_buffer == pytest.approx(PER_BUFFER[size], rel=0.1)
+
+
+@pytest.mark.parametrize("size", path_control.SIZES)
+def test_five_percent_less_work_is_found_beside_the_cost_of_boundaries(
+    metal: _core.Device, costly: Any, size: str
+) -> None:
+    cost_ns = COSTS_NS[size]
+    # The smallest is mostly boundary, which no kernel makes any faster.
+    share = cost_ns / (cost_ns + 21.5e3 / PER_BUFFER[size])
+    costly.set("no_engine", cost_ns)
+    pipeline = metal.compile(SOURCE).pipeline()
+    work = _core.Dispatch(pipeline, {"x": np.zeros(64, np.float32)}, threads_in_grid=64, threads=64)
+    slower = of_mlx(costly, cost_ns * (1 + 0.05 / share), PER_BUFFER[size])
+    found = measure(metal, Sides([work], slower), plan())
+    assert found.verdict is Verdict.FASTER
+    assert found.ratio is not None
+    assert found.ratio.value == pytest.approx(1.05, abs=0.01)
+
+
+def test_what_a_command_buffer_costs_is_measured(metal: _core.Device, costly: Any) -> None:
+    costly.set("no_engine", 6e3)
+    pipeline = metal.compile(SOURCE).pipeline()
+    work = _core.Dispatch(pipeline, {"x": np.zeros(64, np.float32)}, threads_in_grid=64, threads=64)
+    cost = path_control.command_buffer_ns(metal, [work])
+    assert cost.value == pytest.approx(21.5e3, rel=0.05)
+
+
+@pytest.mark.parametrize("dispatches", [1, 3])
+def test_a_window_has_no_more_passes_in_a_command_buffer_than_allowed(
+    metal: _core.Device, gpu: Any, work: _core.Dispatch, dispatches: int
+) -> None:
+    plan = {"candidate_window": 50, "max_pairs": 1, "warmup_ns": 0}
+    for most, expected in {1: 50, 7: 8, 20: 3, 1000: 1 if dispatches == 1 else 2}.items():
+        before = gpu.get("commits")
+        metal.sample([work] * dispatches, None, passes_per_command_buffer=most, **plan)
+        assert gpu.get("commits") - before == expected
+
+
+def test_a_clock_that_mlx_lets_fall_is_told(metal: _core.Device, costly: Any) -> None:
+    cost_ns = 150e3
+    costly.set("no_engine", cost_ns)
+    steady = measure(metal, probed(metal, of_mlx(costly, cost_ns, 10)), plan())
+    assert steady.clock_ratio is not None
+    assert steady.clock_ratio.value == pytest.approx(1.0, abs=0.02)
+    assert not [doubt for doubt in steady.doubts if "clock is lower" in doubt]
+    # Between its command buffers the host works for so long that the GPU's clock falls.
+    costly.set("mlx_host_ns", 1e6)
+    paused = measure(metal, probed(metal, of_mlx(costly, cost_ns, 3)), plan())
+    assert paused.clock_ratio is not None
+    assert paused.clock_ratio.low > 1.2
+    (doubt,) = [doubt for doubt in paused.doubts if "clock is lower" in doubt]
+    assert "lower in MLX's windows" in doubt
+
+
+def probed(metal: _core.Device, reference: Any) -> Sides:
+    pipeline = metal.compile(SOURCE).pipeline()
+    work = _core.Dispatch(pipeline, {"x": np.zeros(64, np.float32)}, threads_in_grid=64, threads=64)
+    return Sides([work], reference, probe=[work])

@@ -268,3 +268,43 @@ def test_beside_an_nvidia_gpu_float32_is_float32_unless_somebody_says_otherwise(
     assert os.environ["MLX_ENABLE_TF32"] == (tf32 or "0")
     monkeypatch.setattr(mx.cuda, "is_available", lambda: False)
     assert chain.reference_beside("cuda", work) == (None, (chain.NO_GPU["cuda"],))
+
+
+def metal_graph(monkeypatch, size: str, *, pass_ns: float, memory: int, cache: int) -> int:
+    """How many repetitions a graph has on a Mac where one takes `pass_ns` on the GPU."""
+    latency_ns = 100_000  # of a graph, to the GPU and back
+    graphs = 0
+
+    def clock_ns() -> int:
+        nonlocal graphs
+        graphs += 1
+        return int(RUNS["doubled"] * pass_ns + graphs // 2 * latency_ns)
+
+    monkeypatch.setattr(chain.time, "perf_counter_ns", clock_ns)
+    monkeypatch.setattr(mx, "device_info", lambda *_: {"max_recommended_working_set_size": memory})
+    monkeypatch.setattr(chain, "last_level_cache_bytes", lambda chip: cache)
+    reference = Reference(workload(doubled, size), kind="metal")
+    reference(2)
+    return reference._most_in_graph
+
+
+@pytest.mark.parametrize(
+    ("pass_ns", "least", "most"),
+    [(2e6, 1, 1), (1e6, 1, 1), (4e5, 3, 4), (1e5, 13, 16), (1e3, 64, 64)],
+)
+def test_a_graph_for_metal_has_a_millisecond_of_work(monkeypatch, pass_ns, least, most):
+    found = metal_graph(monkeypatch, "large", pass_ns=pass_ns, memory=16 << 30, cache=8 * MIB)
+    assert least <= found <= most
+
+
+def test_graphs_for_metal_take_no_more_than_a_part_of_the_working_set(monkeypatch):
+    # Two graphs of results of 4 MiB in 64 MiB.
+    found = metal_graph(monkeypatch, "large", pass_ns=1e4, memory=1 << 30, cache=8 * MIB)
+    assert found == 8
+
+
+def test_results_that_stay_in_a_cache_are_not_spread_over_memory(monkeypatch):
+    found = metal_graph(monkeypatch, "large", pass_ns=1e4, memory=16 << 30, cache=48 * MIB)
+    assert found == 1
+    found = metal_graph(monkeypatch, "middle", pass_ns=1e4, memory=16 << 30, cache=48 * MIB)
+    assert found == 8

@@ -85,14 +85,14 @@ def test_functions_are_timed_on_both_sides() -> None:
 def test_a_kernel_by_both_ways_computes_the_same() -> None:
     # MLX's way is that of `metal_kernel`, which this project's engine goes where there is no Metal.
     device = _core.open("cpu")
-    measured = path_control.measure_path(device, QUICK)
+    measured = path_control.measure_path(device, "small", QUICK)
     assert measured.reference_ns is not None
 
 
 def test_a_way_that_computes_something_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     other = path_control.SOURCE.replace("0.25f", "0.125f")
     monkeypatch.setattr(path_control, "SOURCE", other)
-    result = attempt_path(_core.open("cpu"), QUICK, Silent())
+    result = attempt_path(_core.open("cpu"), "small", QUICK, Silent())
     assert result.status is Status.FAILED
     assert "one of them does not run this kernel" in result.failures[0].message
 
@@ -101,6 +101,6 @@ def test_where_mlx_has_no_gpu_the_path_says_so(monkeypatch: pytest.MonkeyPatch) 
     from metalbench import reference
 
     monkeypatch.setattr(reference, "reference_beside", lambda *_: (None, ("no GPU here",)))
-    result = attempt_path(_core.open("cpu"), QUICK, Silent())
+    result = attempt_path(_core.open("cpu"), "small", QUICK, Silent())
     assert result.status is Status.FAILED
     assert "[path_control] no GPU here" in result.failures[0].message

@@ -146,8 +146,11 @@ void wait_for_news_of(std::int64_t end) {
 - (metal_double::Outcome)executeOn:(metal_double::Timeline&)timeline from:(std::int64_t)begin {
   const metal_double::Surroundings surroundings{timeline, [_queue residencySets]};
   metal_double::Outcome all{begin, begin, 0, {}};
+  double setup_ns = metal_double::value(Switch::command_buffer_ns);
+  if (timeline.residency_lapsed()) setup_ns += metal_double::value(Switch::residency_ns);
   for (const auto& pass : _passes) {
-    metal_double::Outcome outcome = metal_double::execute(*pass, surroundings, begin);
+    metal_double::Outcome outcome = metal_double::execute(*pass, surroundings, begin, setup_ns);
+    setup_ns = 0;
     if (pass->samples != nil) {
       [static_cast<DoubleCounterSampleBuffer*>(pass->samples) sampleFrom:outcome.begin
                                                                       to:outcome.end

@@ -40,6 +40,14 @@ enum class Switch : std::uint8_t {
   no_engine,    // dispatches run nothing and take so many ns of GPU time
   latency_in_ns,   // from a commit to the GPU's start on it; with either of the two the host learns
   latency_out_ns,  // of an end when it is due: so long after the modelled end on the GPU
+  command_buffer_ns,  // of GPU time that each command buffer takes before its work; so does
+  encoder_ns,         // each encoder,
+  fence_ns,           // each fence that it waits for,
+  residency_ns,       // and the first command buffer of a queue that had none for a second
+  idle_after_ns,  // the GPU's clock falls when it had nothing to do for so long,
+  idle_slowdown,  // by this part: then work takes 1 + so many times as long,
+  ramp_ns,        // until the GPU was busy for so long
+  mlx_host_ns,    // what the host works on each repetition of MLX's before it is committed
   low_power,
   thermal_state,
   watchdog_s,

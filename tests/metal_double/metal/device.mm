@@ -107,7 +107,7 @@ id<MTLDevice> MTLCreateSystemDefaultDevice(void) {
   return texture_alignment;
 }
 
-- (id<MTLCommandQueue>)newCommandQueue {
+- (id<MTLCommandQueue>)newCommandQueueWithMaxCommandBufferCount:(NSUInteger)maxCommandBufferCount {
   if (is_on(Switch::no_queue)) return nil;
   return [[DoubleQueue alloc] initWithDevice:self];
 }

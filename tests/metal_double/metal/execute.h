@@ -23,8 +23,9 @@ struct Surroundings {
   std::vector<DoubleResidencySet*> residency_sets;
 };
 
-// Runs what was recorded, at the tick `earliest` or later.
+// Runs what was recorded, at the tick `earliest` or later; before it the GPU is busy for `setup_ns`
+// with the command buffer.
 [[nodiscard]] Outcome execute(const Pass& pass, const Surroundings& surroundings,
-                              std::int64_t earliest);
+                              std::int64_t earliest, double setup_ns);
 
 }  // namespace metal_double

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 #include <optional>
 #include <variant>
 
@@ -56,6 +57,22 @@ double run_on_engine(const Replay& replay) {
   return engine().prepare(dispatches)->run(options).device_ns;
 }
 
+// How long work takes that begins at this tick and would take `ns` at the GPU's full clock. The
+// clock falls when no queue has work, and rises again while one has.
+double at_clock(std::int64_t begin, double ns) {
+  static std::mutex mutex;
+  static std::int64_t last_end = 0;
+  static double busy_ns = 0;  // since the clock fell
+  const std::scoped_lock lock(mutex);
+  if (to_ns(begin - last_end) > value(Switch::idle_after_ns)) busy_ns = 0;
+  const double slowdown = 1 + value(Switch::idle_slowdown);
+  const double slow_ns = std::min(slowdown * ns, std::max(0.0, value(Switch::ramp_ns) - busy_ns));
+  const double taken_ns = slow_ns + (ns - slow_ns / slowdown);
+  busy_ns += taken_ns;
+  last_end = std::max(last_end, begin + to_ticks(taken_ns));
+  return taken_ns;
+}
+
 // With the GPU's addresses such that the engine can follow them.
 double run(Replay& replay, const std::vector<DoubleResidencySet*>& residency_sets) {
   count(Count::dispatches, static_cast<double>(replay.order.size()));
@@ -78,15 +95,18 @@ double run(Replay& replay, const std::vector<DoubleResidencySet*>& residency_set
 
 }  // namespace
 
-Outcome execute(const Pass& pass, const Surroundings& surroundings, std::int64_t earliest) {
+Outcome execute(const Pass& pass, const Surroundings& surroundings, std::int64_t earliest,
+                double setup_ns) {
   const auto failed = [earliest](int code, std::string text) {
     return Outcome{earliest, earliest + 1, code, std::move(text)};
   };
   try {
     Replay recorded = replay(pass);
     const std::int64_t begin = surroundings.timeline.begin_pass(pass, recorded.uses, earliest);
-    const double ns = run(recorded, surroundings.residency_sets) + pass.extra_ns;
-    const std::int64_t end = begin + std::max<std::int64_t>(1, to_ticks(ns));
+    setup_ns += value(Switch::encoder_ns);
+    setup_ns += value(Switch::fence_ns) * static_cast<double>(pass.waited_for.size());
+    const double ns = setup_ns + run(recorded, surroundings.residency_sets) + pass.extra_ns;
+    const std::int64_t end = begin + std::max<std::int64_t>(1, to_ticks(at_clock(begin, ns)));
     surroundings.timeline.end_pass(pass, std::move(recorded.uses), end);
     return {begin, end, 0, ""};
   } catch (const metalbench::KernelFault& fault) {

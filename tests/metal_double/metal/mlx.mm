@@ -9,6 +9,7 @@
 #include "control.h"
 #include "device.h"
 #include "encoder.h"
+#include "gpu_clock.h"
 #include "queue.h"
 #include "runtime/live_objects.h"
 
@@ -61,6 +62,10 @@ void metal_double_mlx(std::uint32_t repetitions, std::uint32_t per_buffer, doubl
     id<MTLCommandBuffer> last = nil;
     for (std::uint32_t left = repetitions; left > 0;) {
       const std::uint32_t now = std::min(left, per_buffer);
+      const double host_ns = now * metal_double::value(metal_double::Switch::mlx_host_ns);
+      if (host_ns > 0) {
+        metal_double::wait_until_ns(metal_double::host_ns() + static_cast<std::uint64_t>(host_ns));
+      }
       last = commit(stream(), now * cost_ns);
       left -= now;
     }

@@ -28,6 +28,9 @@ class Timeline {
  public:
   // The tick when a command buffer begins that came to the GPU at `arrival`: in the queue's order.
   [[nodiscard]] std::int64_t begin_buffer(std::int64_t arrival);
+  // Whether the queue had nothing to do for a second before it: as of macOS 26 its memory has to
+  // become resident again.
+  [[nodiscard]] bool residency_lapsed() const { return residency_lapsed_; }
   // When this pass of it can run. Reports memory that nothing keeps from being used by two passes
   // at once, one of which writes to it.
   [[nodiscard]] std::int64_t begin_pass(const Pass& pass, const std::vector<Use>& uses,
@@ -47,6 +50,8 @@ class Timeline {
   };
 
   std::int64_t last_begin_ = 0;
+  std::int64_t last_end_ = 0;
+  bool residency_lapsed_ = false;
   std::deque<Past> past_;  // what may still run when something new begins
   std::uint64_t faulted_ns_ = 0;
 };

@@ -6,9 +6,12 @@
 #include "control.h"
 #include "driver_errors.h"
 #include "fence.h"
+#include "gpu_clock.h"
 
 namespace metal_double {
 namespace {
+
+constexpr std::int64_t residency_ticks = 1 * static_cast<std::int64_t>(tick_hz);
 
 bool conflict(const Use& a, const Use& b) {
   if (!a.writes && !b.writes) return false;
@@ -33,6 +36,7 @@ bool any_pair(const std::vector<Use>& before, const std::vector<Use>& now, const
 
 std::int64_t Timeline::begin_buffer(std::int64_t arrival) {
   last_begin_ = std::max(last_begin_, arrival);
+  residency_lapsed_ = last_begin_ - last_end_ > residency_ticks;
   std::erase_if(past_, [this](const Past& past) { return past.end <= last_begin_; });
   return last_begin_;
 }
@@ -58,6 +62,7 @@ std::int64_t Timeline::begin_pass(const Pass& pass, const std::vector<Use>& uses
 void Timeline::end_pass(const Pass& pass, std::vector<Use> uses, std::int64_t end) {
   for (id<MTLFence> fence : pass.updated) static_cast<DoubleFence*>(fence)->_updatedAt = end;
   past_.push_back({pass.label, std::move(uses), end});
+  last_end_ = std::max(last_end_, end);
 }
 
 void Timeline::note_error(int code, std::uint64_t host_ns) {

@@ -73,7 +73,8 @@ typedef __autoreleasing MTLComputePipelineReflection* _Nullable MTLAutoreleasedC
 - (NSUInteger)minimumLinearTextureAlignmentForPixelFormat:(MTLPixelFormat)format;
 - (NSUInteger)minimumTextureBufferAlignmentForPixelFormat:(MTLPixelFormat)format;
 
-- (nullable id<MTLCommandQueue>)newCommandQueue;
+- (nullable id<MTLCommandQueue>)newCommandQueueWithMaxCommandBufferCount:
+    (NSUInteger)maxCommandBufferCount;
 - (nullable id<MTLFence>)newFence;
 - (nullable id<MTLBuffer>)newBufferWithLength:(NSUInteger)length
                                       options:(MTLResourceOptions)options;
