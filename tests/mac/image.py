@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-_SEGMENT, _SYMBOLS, _DYLD_INFO, _CHAINED = 0x19, 0x2, 0x80000022, 0x80000034
+from mac.mach_o import CHAINED_FIXUPS, DYLD_INFO, SEGMENT, read_commands, read_symbols
+
 _INITIALISERS = 0x9
 _POINTER = 1
 # Of both kinds of opcodes: the upper half of a byte.
@@ -40,17 +41,15 @@ def loaded(library: Path, base: int, imports: Mapping[str, int]) -> Image:
     and ValueError for what this loader does not know.
     """
     data = library.read_bytes()
-    segments, symbols, initialisers, tables = [], {}, [], (0,) * 10
-    for kind, start in _commands(data):
-        if kind == _SEGMENT:
+    segments, initialisers, tables = [], [], (0,) * 10
+    for kind, start in read_commands(data):
+        if kind == SEGMENT:
             address, size, offset, length = struct.unpack_from("<4Q", data, start + 24)
             segments.append((address, size, data[offset : offset + length]))
             initialisers += _initialisers(data, start)
-        elif kind == _SYMBOLS:
-            symbols = _defined(data, *struct.unpack_from("<4I", data, start + 8))
-        elif kind == _DYLD_INFO:
+        elif kind == DYLD_INFO:
             tables = struct.unpack_from("<10I", data, start + 8)
-        elif kind == _CHAINED:
+        elif kind == CHAINED_FIXUPS:
             raise ValueError(f"{library}: chained fixups")
     if tables[5]:
         raise ValueError(f"{library}: weak binding")
@@ -65,16 +64,9 @@ def loaded(library: Path, base: int, imports: Mapping[str, int]) -> Image:
         for at, name, addend in _bound(data[offset : offset + size], starts):
             struct.pack_into("<Q", memory, at, imports[name.removeprefix("_")] + addend)
     first = tuple(struct.unpack_from("<Q", memory, at)[0] for at in initialisers)
-    return Image(base, bytes(memory), {name: base + at for name, at in symbols.items()}, first)
-
-
-def _commands(data: bytes) -> Iterator[tuple[int, int]]:
-    (count,) = struct.unpack_from("<I", data, 16)
-    position = 32
-    for _ in range(count):
-        kind, size = struct.unpack_from("<II", data, position)
-        yield kind, position
-        position += size
+    defined = [each for each in read_symbols(data) if each.is_defined]
+    symbols = {each.name.removeprefix("_"): base + each.value for each in defined}
+    return Image(base, bytes(memory), symbols, first)
 
 
 def _initialisers(data: bytes, segment: int) -> Iterator[int]:
@@ -84,15 +76,6 @@ def _initialisers(data: bytes, segment: int) -> Iterator[int]:
         address, size, flags = struct.unpack_from("<QQ16xI", data, segment + 72 + 80 * i + 32)
         if flags & 0xFF == _INITIALISERS:
             yield from range(address, address + size, 8)
-
-
-def _defined(data: bytes, start: int, count: int, text: int, size: int) -> dict[str, int]:
-    found = {}
-    for name, kind, _, _, value in struct.iter_unpack("<IBBHQ", data[start : start + 16 * count]):
-        if kind & 0xE0 == 0 and kind & 0x0E == 0x0E:
-            label = data[text + name : text + size].split(b"\0", 1)[0].decode()
-            found[label.removeprefix("_")] = value
-    return found
 
 
 def _rebased(opcodes: bytes, segments: list[int]) -> Iterator[int]:
