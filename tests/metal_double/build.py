@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import importlib.machinery
+import json
 import os
 import shlex
 import stat
@@ -17,6 +18,7 @@ import sys
 import sysconfig
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from metal_double.compiler import with_gcc, zig
@@ -25,11 +27,17 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 COMPILERS = {"CMAKE_C_COMPILER": "cc", "CMAKE_CXX_COMPILER": "c++", "CMAKE_OBJCXX_COMPILER": "c++"}
 # Headers are read once for many files: an eighth of the time.
 UNITY = ("-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=16")
+# What CMake is asked for, and where it answers.
+QUERY = Path(".cmake/api/v1/query/codemodel-v2")
+REPLY = Path(".cmake/api/v1/reply")
+LINKED = {"EXECUTABLE", "MODULE_LIBRARY", "SHARED_LIBRARY"}
+SYMBOL_LIST = "-Wl,@"
 ARCHIVERS = {"CMAKE_AR": "ar", "CMAKE_RANLIB": "ranlib"}
 # The double is built for a few minutes of tests: more would take longer than it saves.
 FOR_TESTS = "-O1 -DNDEBUG"
 
-# For macOS zig reads no list of the symbols that Python will provide, and makes no bundles.
+# For macOS zig reads no list of the symbols that Python will provide, and makes no bundles. With
+# dynamic lookup it lets every symbol be undefined: cross_compile.py compares them with the lists.
 PROGRAM = """#!/bin/sh
 for argument do
   shift
@@ -47,8 +55,42 @@ class BuildError(Exception):
     """Something could not be built; the text is the tool's own."""
 
 
+@dataclass(frozen=True)
+class Target:
+    """A library or program that CMake links; `options` are the words of its link line."""
+
+    name: str
+    path: Path
+    options: tuple[str, ...]
+
+    @property
+    def symbol_lists(self) -> list[Path]:
+        """The files that tell macOS's linker which symbols may be undefined."""
+        lists = [word for word in self.options if word.startswith(SYMBOL_LIST)]
+        return [Path(word.removeprefix(SYMBOL_LIST)) for word in lists]
+
+
+def read_targets(folder: Path) -> list[Target]:
+    """Return what is linked in a build folder, from CMake's answer to QUERY.
+
+    manual/cmake-file-api.7 of CMake describes the format.
+    """
+    replies = folder / REPLY
+    index = json.loads(max(replies.glob("index-*.json")).read_text())
+    model = json.loads((replies / index["reply"][QUERY.name]["jsonFile"]).read_text())
+    targets = []
+    for each in model["configurations"][0]["targets"]:
+        target = json.loads((replies / each["jsonFile"]).read_text())
+        if target["type"] in LINKED:
+            fragments = [part["fragment"] for part in target["link"]["commandFragments"]]
+            options = tuple(word for fragment in fragments for word in shlex.split(fragment))
+            path = folder / target["artifacts"][0]["path"]
+            targets.append(Target(target["name"], path, options))
+    return targets
+
+
 class Tree:
-    """A folder that CMake builds `_core` in with ziglang's compiler and given flags.
+    """A folder that CMake builds in with ziglang's compiler and given flags.
 
     `compiler` is the whole command instead.
     """
@@ -65,17 +107,43 @@ class Tree:
         self.extension = folder / f"_core{importlib.machinery.EXTENSION_SUFFIXES[0]}"
 
     def bring_up_to_date(self, *settings: str) -> str:
-        """Build what has changed; gives what the tools said.
+        """Build what has changed of `_core`; gives what the tools said.
 
         Raises BuildError.
         """
+        with self._locked():
+            self._configure(settings)
+            return self._build(["_core"])
+
+    def build_all(self, *settings: str) -> list[Target]:
+        """Build what has changed of all that CMake links.
+
+        Raises BuildError.
+        """
+        with self._locked():
+            query = self._folder / QUERY
+            query.parent.mkdir(parents=True, exist_ok=True)
+            query.touch()
+            self._configure(settings)
+            targets = read_targets(self._folder)
+            self._build([target.name for target in targets])
+            return targets
+
+    def _configure(self, settings: Sequence[str]) -> None:
+        command = ["cmake", "-G", "Ninja", "-S", str(CHECKOUT), "-B", str(self._folder)]
+        command += [f"-DPython_EXECUTABLE={sys.executable}", *UNITY, *self._tools()]
+        _run(*command, *settings)
+
+    def _build(self, names: Sequence[str]) -> str:
+        jobs = str(os.cpu_count() or 1)
+        return _run("cmake", "--build", str(self._folder), "--target", *names, "-j", jobs)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
         self._folder.mkdir(parents=True, exist_ok=True)
-        with _alone(self._folder / "lock"):
-            command = ["cmake", "-G", "Ninja", "-S", str(CHECKOUT), "-B", str(self._folder)]
-            command += [f"-DPython_EXECUTABLE={sys.executable}", *UNITY, *self._tools()]
-            _run(*command, *settings)
-            jobs = str(os.cpu_count() or 1)
-            return _run("cmake", "--build", str(self._folder), "--target", "_core", "-j", jobs)
+        with open(self._folder / "lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def _tools(self) -> Iterator[str]:
         for name, tool in COMPILERS.items():
@@ -123,13 +191,6 @@ def _run(*command: str) -> str:
     if answer.returncode != 0:
         raise BuildError(f"{' '.join(command)}\n{answer.stdout}")
     return answer.stdout
-
-
-@contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    with open(path, "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 if __name__ == "__main__":
