@@ -88,6 +88,26 @@ BoundPipeline make_pipeline(const BoundLibrary& library, const std::optional<std
   return {library.device, library.library->pipeline(function, given)};
 }
 
+// From `__enter__` to `__exit__`, both on the thread that measures.
+struct HeldAttention {
+  std::shared_ptr<Device> device;
+  std::shared_ptr<void> attention;
+};
+
+void define_attention(nb::module_& module) {
+  nb::class_<HeldAttention>(module, "Attention", "What a thread asks of the system while it times.")
+      .def(
+          "__enter__",
+          [](HeldAttention& self) -> HeldAttention& {
+            self.attention = self.device->attention();
+            return self;
+          },
+          nb::rv_policy::reference)
+      .def(
+          "__exit__", [](HeldAttention& self, const nb::args&) { self.attention.reset(); },
+          nb::sig("def __exit__(self, *raised: object) -> None"));
+}
+
 void define_device(nb::class_<Device>& device) {
   device.def_prop_ro("kind", [](const Device& self) { return self.info().kind; })
       .def_prop_ro("name", [](const Device& self) { return self.info().name; })
@@ -118,6 +138,10 @@ void define_device(nb::class_<Device>& device) {
           "What changes while it runs, such as low-power mode and thermal state.")
       .def_prop_ro("lost", &Device::lost,
                    "Why nothing runs on it any more in this process; empty as long as all is well.")
+      .def(
+          "attention", [](const std::shared_ptr<Device>& self) { return HeldAttention{self, {}}; },
+          "A context in which the system gives the calling thread its fastest cores, and does not\n"
+          "sleep: for what is timed by other means than `sample`, which has it of itself.")
       .def("make_ready", &Device::make_ready, nb::call_guard<nb::gil_scoped_release>(),
            "Do now what the first use would wait for: on `cuda` the GPU's context. Other threads "
            "run\n"
@@ -245,6 +269,7 @@ NB_MODULE(_core, module) {
           "vectors as their components.\n"
           "The name may be left out when there is only one. Raises CompileError, DispatchError.");
   auto device = nb::class_<Device>(module, "Device", "Where kernels run.");
+  define_attention(module);
   define_device(device);
   define_textures(module, device);
   define_texels(module);

@@ -110,6 +110,7 @@ Capabilities probe(id<MTLDevice> device) {
   found.gpu_trace = [MTLCaptureManager.sharedCaptureManager
       supportsDestination:MTLCaptureDestinationGPUTraceDocument];
   found.os_version = to_string(process.operatingSystemVersionString);
+  found.os_major = process.operatingSystemVersion.majorVersion;
   found.tools = active_tools();
   return found;
 }

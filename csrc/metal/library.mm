@@ -16,9 +16,15 @@ namespace metalbench::metal {
 namespace {
 
 // 3.2 came with macOS 15, as residency sets did.
+// The newest that this macOS compiles, as MLX takes it. Their names are younger than macOS 14's SDK.
 MTLLanguageVersion language_version(const Capabilities& capabilities) {
-  constexpr auto version_3_2 = static_cast<MTLLanguageVersion>((3 << 16) + 2);
-  return capabilities.residency_sets ? version_3_2 : MTLLanguageVersion3_1;
+  const auto version = [](NSUInteger major, NSUInteger minor) {
+    return static_cast<MTLLanguageVersion>((major << 16) + minor);
+  };
+  if (capabilities.os_major >= 27) return version(4, 1);
+  if (capabilities.os_major >= 26) return version(4, 0);
+  if (capabilities.os_major >= 15) return version(3, 2);
+  return MTLLanguageVersion3_1;
 }
 
 MTLCompileOptions* compile_options(const CompileOptions& options,

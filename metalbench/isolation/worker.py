@@ -34,7 +34,8 @@ NEEDED_LATER = "scipy.special"
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
     """Serve the process `parent` over the descriptor `channel`: one trial on `device`."""
-    means = confine(lifeline, parent, gpu=device == "cuda" or mlx_takes_gpu(sys.path))
+    gpu = device == "cuda" or mlx_takes_gpu(sys.path)
+    means = confine(lifeline, parent, gpu=gpu, starts_executors=True)
     try:
         _serve(Channel.of_worker(Connection(channel)), device, means)
     except (EOFError, OSError):

@@ -23,7 +23,8 @@ from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.probe import probe_of
 from metalbench.measure.series import Progress
 from metalbench.result import Case
-from metalbench.stats import Interval, median_interval
+from metalbench.stats import CONFIDENCE, Interval
+from metalbench.stats.median import interval_at
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 
@@ -146,7 +147,8 @@ def command_buffer_ns(device: Device, dispatches: Sequence[Dispatch], seed: int 
         window_ns=BOUNDARY_WINDOW_NS,
         seed=seed,
     )
-    return median_interval(samples.device_ns - samples.reference_device_ns)
+    differences = samples.device_ns - samples.reference_device_ns
+    return interval_at(differences, differences.size, CONFIDENCE)
 
 
 def _microseconds(interval: Interval) -> str:

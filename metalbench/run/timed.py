@@ -95,13 +95,14 @@ class Timed:
         where = self.device.name, plan.mode.value
         settled = known_form.known(reference, *where)
         if settled is None:
-            settled = settle(
-                reference,
-                seconds=max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds),
-                seed=plan.seed,
-                window_s=plan.window_ns_on(own_clock=self.device.own_clock) / 1e9,
-                pass_s=self._pass_s,
-            )
+            with self.device.attention():
+                settled = settle(
+                    reference,
+                    seconds=max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds),
+                    seed=plan.seed,
+                    window_s=plan.window_ns_on(own_clock=self.device.own_clock) / 1e9,
+                    pass_s=self._pass_s,
+                )
             known_form.keep(settled, reference, *where)
         return settled
 

@@ -50,3 +50,12 @@ def test_runs_that_are_not_timed_are_not_urgent(metal, asked) -> None:
     arguments = {"x": np.zeros(32, np.float32)}
     metal.run([_core.Dispatch(pipeline, arguments, threads_in_grid=32, threads=32)])
     assert asked() == before
+
+
+def test_a_thread_that_times_by_other_means_can_ask_for_the_same(metal, asked) -> None:
+    with metal.attention():
+        assert asked() == (USER_INTERACTIVE, 1)
+    assert asked() == (DEFAULT, 0)
+    with pytest.raises(ZeroDivisionError), metal.attention():
+        1 / 0  # noqa: B018
+    assert asked() == (DEFAULT, 0)

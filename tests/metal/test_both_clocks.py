@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -249,7 +250,9 @@ def costly(gpu: Any) -> Any:
         "command_buffer_ns": 20e3,
         "encoder_ns": 1e3,
         "fence_ns": 0.5e3,
-        "idle_after_ns": 2e6,
+        # Longer than a busy machine keeps a thread from its core: what the host does not hand over
+        # in time lets the clock fall here, too.
+        "idle_after_ns": 50e6,
         "idle_slowdown": 0.5,
         "ramp_ns": 1e6,
         "residency_ns": 200e3,
@@ -310,13 +313,15 @@ def test_a_window_has_no_more_passes_in_a_command_buffer_than_allowed(
 def test_a_clock_that_mlx_lets_fall_is_told(metal: _core.Device, costly: Any) -> None:
     cost_ns = 150e3
     costly.set("no_engine", cost_ns)
-    steady = measure(metal, probed(metal, of_mlx(costly, cost_ns, 10)), plan())
+    longer = replace(plan(), seconds=6.0)
+    steady = measure(metal, probed(metal, of_mlx(costly, cost_ns, 10)), longer)
     assert steady.clock_ratio is not None
-    assert steady.clock_ratio.value == pytest.approx(1.0, abs=0.02)
+    assert steady.clock_ratio.value == pytest.approx(1.0, abs=0.1)
     assert not [doubt for doubt in steady.doubts if "clock is lower" in doubt]
     # Between its command buffers the host works for so long that the GPU's clock falls.
-    costly.set("mlx_host_ns", 1e6)
-    paused = measure(metal, probed(metal, of_mlx(costly, cost_ns, 3)), plan())
+    costly.set("idle_after_ns", 5e6)
+    costly.set("mlx_host_ns", 3e6)
+    paused = measure(metal, probed(metal, of_mlx(costly, cost_ns, 3)), longer)
     assert paused.clock_ratio is not None
     assert paused.clock_ratio.low > 1.2
     (doubt,) = [doubt for doubt in paused.doubts if "clock is lower" in doubt]

@@ -110,3 +110,14 @@ def test_pipelines_in_use_are_shared(metal: _core.Device) -> None:
     for pipeline in (first, second):
         metal.run([_core.Dispatch(pipeline, {"y": out}, threads_in_grid=4, threads=4)])
     assert first.name == second.name == "fill"
+
+
+@pytest.mark.parametrize(
+    ("os_major", "version"), [(14, 3.1), (15, 3.2), (16, 3.2), (26, 4.0), (27, 4.1)]
+)
+def test_kernels_are_compiled_as_the_newest_language_of_the_system(
+    metal_double, os_major: int, version: float
+) -> None:
+    metal_double.set("os_major", os_major)
+    _core.open("metal").compile("kernel void nothing() {}").pipeline()
+    assert metal_double.get("language_version") == version

@@ -35,7 +35,14 @@ _held = Held()
 _KERNEL = ("/sys/devices/system", "/sys/fs/cgroup", "/dev/urandom", "/dev/random", "/dev/null")
 
 
-def confine(lifeline: int, parent: int, files: Files | None = None, *, gpu: bool = False) -> str:
+def confine(
+    lifeline: int,
+    parent: int,
+    files: Files | None = None,
+    *,
+    gpu: bool = False,
+    starts_executors: bool = False,
+) -> str:
     """Confine this process, and return by what means its network is cut ("" if by none).
 
     To be called first of all, before there are threads. `lifeline` is a pipe whose other end only
@@ -49,6 +56,9 @@ def confine(lifeline: int, parent: int, files: Files | None = None, *, gpu: bool
 
     Such a process starts no other one from here on: loading a kernel may run code of its object.
 
+    With `starts_executors` macOS's sandbox is left to these: it is inherited, and a process that has
+    one cannot be given the narrower one of `seal`.
+
     With `gpu` it has what NVIDIA's library does not start without: the devices, the names of its
     own threads, and sockets of this machine, of which it is in a network of its own.
     """
@@ -56,7 +66,10 @@ def confine(lifeline: int, parent: int, files: Files | None = None, *, gpu: bool
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _limit(resource.RLIMIT_FSIZE, FILE_BYTES)
     lifetime.die_first_when_memory_runs_out()
-    means = _on_a_mac(files) if sys.platform == "darwin" else _on_linux(parent, files, gpu=gpu)
+    if sys.platform == "darwin":
+        means = _on_a_mac(files, starts_executors=starts_executors)
+    else:
+        means = _on_linux(parent, files, gpu=gpu)
     lifetime.die_with(lifeline, parent)
     return means
 
@@ -119,9 +132,11 @@ def _restrict_files(files: Files) -> None:
         landlock.restrict(rules)
 
 
-def _on_a_mac(files: Files | None) -> str:
+def _on_a_mac(files: Files | None, *, starts_executors: bool = False) -> str:
     if files is not None:
         return "the sandbox"
+    if starts_executors:
+        return "the sandbox of its executors"
     held = _held.attempt("the sandbox", lambda: sandbox.enter(sandbox.WORKING))
     return "the sandbox" if held else ""
 

@@ -37,7 +37,7 @@ using metal_double::Switch;
          static_cast<unsigned long long>(sysconf(_SC_PAGESIZE));
 }
 - (NSOperatingSystemVersion)operatingSystemVersion {
-  return {15, 0, 0};
+  return {static_cast<NSInteger>(metal_double::value(Switch::os_major)), 0, 0};
 }
 - (NSString*)operatingSystemVersionString {
   return @"Version 15.0 (Build of the double)";

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "call_cost.h"
+#include "language_version.h"
 #include "foundation/qos.h"
 #include "runtime/live_objects.h"
 
@@ -20,6 +21,7 @@ namespace {
 constexpr auto switch_count = static_cast<std::size_t>(Switch::count_of_switches);
 constexpr auto count_count = static_cast<std::size_t>(Count::count_of_counts);
 constexpr double default_watchdog_s = 4;
+constexpr double default_os_major = 15;
 
 constexpr std::array<std::string_view, switch_count> switch_names = {
     "fail_compile",
@@ -62,6 +64,7 @@ constexpr std::array<std::string_view, switch_count> switch_names = {
     "low_power",
     "thermal_state",
     "watchdog_s",
+    "os_major",
 };
 
 constexpr std::array<std::string_view, count_count> count_names = {
@@ -84,6 +87,7 @@ struct State {
   void rest() {
     for (auto& one : switches) one = 0;
     at(Switch::watchdog_s) = default_watchdog_s;
+    at(Switch::os_major) = default_os_major;
     const char* const latency_ns = std::getenv("METAL_DOUBLE_LATENCY_NS");
     if (latency_ns == nullptr) return;
     at(Switch::latency_in_ns) = std::atof(latency_ns);
@@ -165,6 +169,7 @@ double metal_double_get(const char* name) {
   if (std::string_view(name) == "live_objects") return static_cast<double>(live_object_count());
   if (std::string_view(name) == "call_ns") return encoder_call_ns();
   if (std::string_view(name) == "qos_class") return qos_class();
+  if (std::string_view(name) == "language_version") return last_language_version();
   return std::numeric_limits<double>::quiet_NaN();
 }
 

@@ -51,6 +51,7 @@ enum class Switch : std::uint8_t {
   low_power,
   thermal_state,
   watchdog_s,
+  os_major,  // of macOS
   count_of_switches,
 };
 
@@ -86,8 +87,9 @@ void wait_for_reset();
 
 extern "C" {
 [[gnu::visibility("default")]] void metal_double_set(const char* name, double value);
-// A switch, a count, `live_objects`, `call_ns`: what one encoder call costs the double, or
-// `qos_class`: the calling thread's. NaN for an unknown name.
+// A switch, a count, `live_objects`, `call_ns`: what one encoder call costs the double,
+// `qos_class`: the calling thread's, or `language_version`: of the last library. NaN for an unknown
+// name.
 [[gnu::visibility("default")]] double metal_double_get(const char* name);
 // `violations`: one a line; `live_objects`: "class count" a line. Valid until the thread's next
 // call.
