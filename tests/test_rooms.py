@@ -23,6 +23,7 @@ ROOMS = (
     "foreign_json",
     "kind",
     "cores",
+    "chips",
     "uncollected",
     "isolation.confinement",
     "isolation.encoding",

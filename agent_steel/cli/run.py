@@ -195,7 +195,7 @@ def subjects_for(options: Mapping[str, Any], device: Described) -> list[Subject]
         elif options["dtype"] not in kernel.dtypes:
             continue
         task = entry.task
-        size = options["size"] or task.headline_on(device.kind)
+        size = options["size"] or task.headline_on(device)
         task.check_size(size)
         subjects.append(Subject(entry, kernel, options["dtype"], size, device_facts(device)))
     if not subjects:

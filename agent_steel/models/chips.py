@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from metalbench.analysis.chips import CHIPS, MOST_THREADS, SIMD_WIDTH, THREADGROUP_BYTES, Chip
+from metalbench.chips import CHIPS, MOST_THREADS, SIMD_WIDTH, THREADGROUP_BYTES, Chip
 
 if TYPE_CHECKING:
     from metalbench.result import DeviceFacts

@@ -16,7 +16,7 @@ def expected(x: Any) -> Any:  # noqa: D103
 @task(
     sizes=dict(small=dict(n=1000), odd1=dict(n=77), seed=dict(n=1 << 17), gpu=dict(n=1 << 22)),
     headline="seed",
-    gpu_headline="gpu",
+    gpu_headlines=("gpu",),
     inputs=dict(x=normal("n")),
     outputs=dict(y=output("n")),
     oracle=expected,

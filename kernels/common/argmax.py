@@ -16,7 +16,7 @@ from metalbench.task import coarse, output, shifted, task, tied, with_special
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=tied("rows", "cols").also(shifted(100), coarse(), with_special(math.inf, -math.inf))
     ),

@@ -13,7 +13,7 @@ from metalbench.task import normal, output, task
         seed=dict(batch=8, width=256, channels=64),
         large=dict(batch=512, width=512, channels=64),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "width", "channels")),
     outputs=dict(y=output("batch", "(width - 3) / 2 + 1", "channels")),
     oracle=lambda x: np.lib.stride_tricks.sliding_window_view(x, 3, axis=1)[:, ::2].mean(axis=-1),

@@ -14,7 +14,7 @@ from metalbench.task.oracles import blocks
         seed=dict(batch=8, height=64, width=64, channels=64),
         large=dict(batch=64, height=64, width=64, channels=64),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "height", "width", "channels")),
     outputs=dict(y=output("batch", "height / 2", "width / 2", "channels")),
     oracle=lambda x: blocks(x).mean(axis=(2, 4)),

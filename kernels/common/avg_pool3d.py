@@ -14,7 +14,7 @@ from metalbench.task.oracles import blocks
         seed=dict(batch=4, depth=32, height=32, width=32, channels=32),
         large=dict(batch=16, depth=32, height=32, width=32, channels=32),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "depth", "height", "width", "channels")),
     outputs=dict(y=output("batch", "depth / 2", "height / 2", "width / 2", "channels")),
     oracle=lambda x: blocks(x).mean(axis=(2, 4, 6)),

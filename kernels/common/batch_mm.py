@@ -16,7 +16,7 @@ from metalbench.task import normal, output, task
         cpu=dict(batch=4, m=128, k=256, n=512),
     ),
     headline="cpu",
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         a=normal("batch", "m", "k"),
         b=normal("batch", "k", "n"),

@@ -24,7 +24,7 @@ def magnitude(x, eps):
         seed=dict(rows=1024, cols=256),
         large=dict(rows=1024, cols=8192),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols")),
     outputs=dict(y=output("rows", "cols")),
     constants=dict(eps=1e-5),

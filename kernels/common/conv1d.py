@@ -15,7 +15,7 @@ from metalbench.task.oracles import convolution
         seed=dict(batch=8, length=256, channels=64, filters=128),
         large=dict(batch=32, length=1024, channels=128, filters=192),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "length", "channels"), w=normal("filters", 3, "channels")),
     outputs=dict(y=output("batch", "length - 2", "filters")),
     oracle=convolution,

@@ -22,7 +22,7 @@ def mish(x):
         cpu=dict(batch=2, height=16, width=16, channels=64, filters=128),
     ),
     headline="cpu",
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("batch", "height", "width", "channels"),
         w=normal("filters", 3, 3, "channels"),

@@ -22,7 +22,7 @@ def reduced(x, w):
         cpu=dict(batch=1, depth=10, height=10, width=10, channels=32, filters=64),
     ),
     headline="cpu",
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("batch", "depth", "height", "width", "channels"),
         w=normal("filters", 3, 3, 3, "channels"),

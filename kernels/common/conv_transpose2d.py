@@ -17,7 +17,7 @@ from metalbench.task.oracles import transposed_convolution
         cpu=dict(batch=2, height=8, width=9, channels=64, filters=128),
     ),
     headline="cpu",
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("batch", "height", "width", "channels"),
         w=normal("filters", 3, 3, "channels"),

@@ -34,7 +34,7 @@ def magnitude(x, w, term, eps):
         seed=dict(batch=2, depth=8, height=8, width=8, channels=16, filters=32),
         large=dict(batch=4, depth=30, height=30, width=30, channels=32, filters=32),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("batch", "depth", "height", "width", "channels"),
         w=normal("filters", 3, 3, 3, "channels"),

@@ -30,7 +30,7 @@ def magnitude(x, y, eps):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols"), y=normal("rows", "cols")),
     outputs=dict(similarity=output("rows")),
     constants=dict(eps=1e-8),

@@ -18,7 +18,7 @@ near_one = normal("rows", "cols", mean=1.0, deviation=0.005).only(even(), with_s
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=near_one),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda x: np.cumprod(x, axis=-1),

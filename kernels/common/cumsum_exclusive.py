@@ -19,7 +19,7 @@ def before(x):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols")),
     outputs=dict(y=output("rows", "cols")),
     oracle=before,

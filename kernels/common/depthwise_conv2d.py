@@ -21,7 +21,7 @@ def depthwise(x, w):
         seed=dict(batch=8, height=64, width=64, channels=64),
         large=dict(batch=16, height=130, width=130, channels=64),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("batch", "height", "width", "channels"),
         w=normal("channels", 3, 3, 1),

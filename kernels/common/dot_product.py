@@ -14,7 +14,7 @@ from metalbench.task import normal, output, task
         seed=dict(n=16384),
         large=dict(n=8388608),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(a=normal("n"), b=normal("n")),
     outputs=dict(y=output(1)),
     oracle=lambda a, b: np.dot(a, b).reshape(1),

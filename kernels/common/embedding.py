@@ -14,7 +14,7 @@ from metalbench.task import integers, normal, output, task
         seed=dict(tokens=1024, vocabulary=4096, dims=128),
         large=dict(tokens=32768, vocabulary=16384, dims=512),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(token=integers("tokens", high="vocabulary"), table=normal("vocabulary", "dims")),
     outputs=dict(y=output("tokens", "dims")),
     oracle=lambda token, table: table[token.astype(np.int64)],

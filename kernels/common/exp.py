@@ -16,7 +16,7 @@ from metalbench.task import coarse, even, normal, output, scaled, task, with_spe
         seed=dict(rows=16, cols=16384),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "cols").only(
             even(), coarse(), scaled(2), with_special(math.inf, -math.inf)

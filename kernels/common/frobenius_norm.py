@@ -14,7 +14,7 @@ from metalbench.task import heavy_tailed, output, positive, scaled, sparse, task
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     # A few make up most of the norm: of many alike, errors of inputs that are rounded to less
     # average out.
     inputs=dict(x=positive("rows", "cols").only(heavy_tailed(), scaled(100), sparse())),

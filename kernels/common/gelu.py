@@ -16,7 +16,7 @@ from metalbench.task import normal, output, task
         seed=dict(rows=16, cols=16384),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols")),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda x: x * scipy.special.ndtr(x),

@@ -16,7 +16,7 @@ from metalbench.task import normal, output, task, with_special
         seed=dict(rows=16, cols=16384),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols").also(with_special(math.inf))),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda x: x * np.clip(x + 3, 0, 6) / 6,

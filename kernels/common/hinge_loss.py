@@ -23,7 +23,7 @@ signs = replace(
         seed=dict(rows=16, cols=16384),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(prediction=normal("rows", "cols"), target=signs),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda prediction, target: np.maximum(0, 1 - prediction * target),

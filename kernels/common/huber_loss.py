@@ -20,7 +20,7 @@ def huber_of(prediction, target):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(prediction=normal("rows", "cols"), target=normal("rows", "cols")),
     outputs=dict(y=output("rows", "cols")),
     oracle=huber_of,

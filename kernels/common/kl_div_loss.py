@@ -16,7 +16,7 @@ probabilities = uniform("rows", "cols", low=1e-3, high=1).also(scaled(0.01))
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(prediction=probabilities, target=probabilities),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda prediction, target: target * np.log(target / prediction),

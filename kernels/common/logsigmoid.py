@@ -26,7 +26,7 @@ from metalbench.task import (
         seed=dict(rows=16, cols=16384),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "cols").only(
             shifted(-100),

@@ -15,7 +15,7 @@ from metalbench.task import normal, oracles, output, task, with_special
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols").also(with_special(-math.inf))),
     outputs=dict(y=output("rows")),
     oracle=lambda x: oracles.logsumexp(x, axis=-1),

@@ -14,7 +14,7 @@ from metalbench.task import normal, output, task
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols"), y=normal("rows", "cols")),
     outputs=dict(distance=output("rows")),
     oracle=lambda x, y: np.abs(x - y).sum(axis=-1),

@@ -14,7 +14,7 @@ from metalbench.task import integers, normal, output, task
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols"), mask=integers("rows", "cols", high=2, dtype="bool")),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda x, mask: np.cumsum(np.where(mask, x, 0), axis=-1),

@@ -14,7 +14,7 @@ from metalbench.task import normal, output, task
         seed=dict(m=256, n=256, k=256),
         large=dict(m=1024, n=1536, k=1536),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("m", "k"),
         w=normal("k", "n"),

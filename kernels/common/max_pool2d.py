@@ -16,7 +16,7 @@ from metalbench.task.oracles import blocks
         seed=dict(batch=8, height=64, width=64, channels=64),
         large=dict(batch=64, height=64, width=64, channels=64),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("batch", "height", "width", "channels").also(with_special(math.inf, -math.inf))
     ),

@@ -14,7 +14,7 @@ from metalbench.task import normal, output, task
         seed=dict(rows=1024, cols=2048),
         large=dict(rows=4096, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(a=normal("rows"), b=normal("cols")),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda a, b: np.outer(a, b),

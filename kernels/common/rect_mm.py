@@ -16,7 +16,7 @@ from metalbench.task import normal, output, task
         cpu=dict(m=256, n=512, k=512),
     ),
     headline="cpu",
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         a=normal("m", "k"),
         b=normal("k", "n"),

@@ -16,7 +16,7 @@ from metalbench.task import output, positive, scaled, task, with_special
         seed=dict(rows=16, cols=16384),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=positive("rows", "cols").only(scaled(100), scaled(0.001), with_special(math.inf))
     ),

@@ -24,7 +24,7 @@ def selu_of(x):
         seed=dict(rows=16, cols=16384),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols").also(with_special(math.inf, -math.inf))),
     outputs=dict(y=output("rows", "cols")),
     oracle=selu_of,

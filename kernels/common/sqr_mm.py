@@ -14,7 +14,7 @@ from metalbench.task import normal, output, task
         seed=dict(n=1024),
         large=dict(n=1536),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(a=normal("n", "n"), b=normal("n", "n")),
     outputs=dict(c=output("n", "n")),
     oracle=lambda a, b: a @ b,

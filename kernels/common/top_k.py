@@ -22,7 +22,7 @@ def largest(x, k):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols").also(with_special(math.inf, -math.inf))),
     outputs=dict(y=output("rows", "k")),
     constants=dict(k=16),

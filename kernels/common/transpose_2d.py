@@ -15,7 +15,7 @@ from metalbench.task import normal, output, task, with_special
         seed=dict(rows=1024, cols=2048),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols").also(with_special(math.nan, math.inf, -math.inf, -0.0))),
     outputs=dict(y=output("cols", "rows")),
     oracle=lambda x: x.T,

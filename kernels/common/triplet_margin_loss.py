@@ -31,7 +31,7 @@ def magnitude(anchor, positive, negative, margin):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         anchor=normal("rows", "cols"),
         positive=normal("rows", "cols"),

@@ -13,7 +13,7 @@ from metalbench.task import normal, output, task
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols")),
     outputs=dict(y=output("rows")),
     oracle=lambda x: x.var(axis=-1),

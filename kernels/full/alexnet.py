@@ -41,7 +41,7 @@ THIRD = f"({SECOND} - 2) / 2"
         seed=dict(batch=1, side=32, c1=32, c2=64, c3=128, hidden=256, classes=10),
         large=dict(batch=384, side=32, c1=32, c2=64, c3=128, hidden=256, classes=10),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("batch", "side", "side", 3).only(*DENSE, sparse()),
         w1=normal("c1", 5, 5, 3, deviation=0.12).only(*DENSE),

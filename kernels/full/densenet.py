@@ -37,7 +37,7 @@ def magnitude(x, w1, w2, w3, w_classes):
         seed=dict(batch=1, height=16, width=16, growth=12, classes=10),
         large=dict(batch=32, height=64, width=64, growth=32, classes=10),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("batch", "height", "width", 3).only(*GENTLE),
         w1=normal("growth", 3, 3, 3, deviation=0.2).only(*GENTLE),

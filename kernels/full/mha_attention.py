@@ -29,7 +29,7 @@ def multi_head(x, w_q, w_k, w_v, w_out, heads):
         seed=dict(tokens=32, dims=128),
         large=dict(tokens=1024, dims=512),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("tokens", "dims").only(*GENTLE),
         w_q=normal("dims", "dims", deviation=0.08).only(*GENTLE),

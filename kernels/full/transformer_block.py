@@ -42,7 +42,7 @@ def block(x, w_qkv, w_out, w_up, w_down, heads, eps):
         seed=dict(tokens=64, dims=128, hidden=256),
         large=dict(tokens=640, dims=512, hidden=2048),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("tokens", "dims"),
         w_qkv=normal("dims", "3 * dims", deviation=0.08).only(*GENTLE),

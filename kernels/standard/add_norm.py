@@ -30,7 +30,7 @@ def magnitude(x, residual, eps):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols"), residual=normal("rows", "cols")),
     outputs=dict(y=output("rows", "cols")),
     constants=dict(eps=1e-5),

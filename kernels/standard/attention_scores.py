@@ -28,7 +28,7 @@ def magnitude(q, k):
         seed=dict(queries=128, keys=128, dims=64),
         large=dict(queries=4096, keys=4096, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=normal("queries", "dims").only(even(), coarse(), sparse()),
         k=normal("keys", "dims").only(even(), coarse(), sparse()),

@@ -16,7 +16,7 @@ from metalbench.task import normal, output, task
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols"), bias=normal("cols")),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda x, bias: (x + bias) * scipy.special.ndtr(x + bias),

@@ -29,7 +29,7 @@ def magnitude(logits, target):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         logits=normal("rows", "cols").also(with_special(-math.inf)),
         target=integers("rows", high="cols"),

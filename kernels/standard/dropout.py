@@ -16,7 +16,7 @@ from metalbench.task import integers, normal, output, task, with_special
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         mask=integers("rows", "cols", high=2, dtype="bool"),
         x=normal("rows", "cols").also(with_special(math.inf)),

@@ -41,7 +41,7 @@ def dropped_out(x, key, p):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols"), key=integers(2, high=4294967296)),
     outputs=dict(y=output("rows", "cols")),
     constants=dict(p=0.25),

@@ -14,7 +14,7 @@ from metalbench.task import normal, output, task
         seed=dict(tokens=128, dims=512, columns=192),
         large=dict(tokens=1024, dims=1024, columns=3072),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("tokens", "dims"),
         w_qkv=normal("dims", "columns"),

@@ -23,7 +23,7 @@ def gelu_of_product(x, w):
         seed=dict(rows=1024, inputs=1024, outputs=1024),
         large=dict(rows=1024, inputs=1536, outputs=1536),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "inputs"),
         w=normal("inputs", "outputs"),

@@ -28,7 +28,7 @@ def magnitude(x, groups, eps):
         seed=dict(batch=8, channels=64, height=32, width=32),
         large=dict(batch=32, channels=64, height=64, width=64),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "channels", "height", "width")),
     outputs=dict(y=output("batch", "channels", "height", "width")),
     multiples=dict(channels=8),

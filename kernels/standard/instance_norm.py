@@ -26,7 +26,7 @@ def magnitude(x, eps):
         seed=dict(batch=8, channels=64, height=32, width=32),
         large=dict(batch=32, channels=64, height=64, width=64),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "channels", "height", "width")),
     outputs=dict(y=output("batch", "channels", "height", "width")),
     constants=dict(eps=1e-5),

@@ -14,7 +14,7 @@ from metalbench.task import normal, output, task
         seed=dict(rows=256, inputs=256, outputs=256),
         large=dict(rows=1024, inputs=1536, outputs=1536),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "inputs"),
         w=normal("inputs", "outputs"),

@@ -19,7 +19,7 @@ GENTLE = (even(), coarse(), sparse())
         seed=dict(tokens=64, dims=128),
         large=dict(tokens=2048, dims=512),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("tokens", "dims").only(*GENTLE),
         w_qkv=normal("dims", "2 * dims", deviation=0.08).only(*GENTLE),

@@ -33,7 +33,7 @@ def loss_of_rows(logits, target):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(logits=normal("rows", "cols"), target=target),
     outputs=dict(loss=output("rows")),
     oracle=loss_of_rows,

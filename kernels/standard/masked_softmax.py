@@ -24,7 +24,7 @@ mask = replace(
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols"), mask=mask),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda x, mask: softmax(x + mask, axis=-1),

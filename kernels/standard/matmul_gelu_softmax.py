@@ -30,7 +30,7 @@ def magnitude(x, w):
         seed=dict(m=256, n=256, k=256),
         large=dict(m=1024, n=1536, k=1536),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("m", "k").only(even(), coarse(), sparse()),
         w=normal("k", "n", deviation=0.06).only(even(), coarse(), sparse()),

@@ -20,7 +20,7 @@ def silu_of_product(x, a):
         seed=dict(n=4096),
         large=dict(n=8388608),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("n"), a=normal("n")),
     outputs=dict(y=output("n")),
     oracle=silu_of_product,

@@ -20,7 +20,7 @@ def loss_of_rows(log_probability, target):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2097152, cols=8),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(log_probability=normal("rows", "cols"), target=integers("rows", high="cols")),
     outputs=dict(loss=output("rows")),
     oracle=loss_of_rows,

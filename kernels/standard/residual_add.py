@@ -11,7 +11,7 @@ from metalbench.task import normal, output, task
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols"), residual=normal("rows", "cols")),
     outputs=dict(y=output("rows", "cols")),
     constants=dict(alpha=0.5),

@@ -23,7 +23,7 @@ def magnitude(x, base):
         seed=dict(positions=128, dims=64),
         large=dict(positions=4096, dims=2048),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("positions", "dims")),
     outputs=dict(y=output("positions", "dims")),
     multiples=dict(dims=2),

@@ -16,7 +16,7 @@ from metalbench.task.oracles import attention, attention_magnitude
         seed=dict(queries=128, keys=128, dims=128),
         large=dict(queries=4096, keys=2048, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=normal("queries", "dims").only(even(), coarse(), sparse()),
         k=normal("keys", "dims").only(even(), coarse(), sparse()),

@@ -14,7 +14,7 @@ from metalbench.task import normal, output, task
         seed=dict(n=4096),
         large=dict(n=8388608),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("n"), a=normal("n")),
     outputs=dict(y=output("n")),
     oracle=lambda x, a: x + a * scipy.special.expit(a),

@@ -23,7 +23,7 @@ def fused(q, k, v):
         seed=dict(queries=128, keys=128, dims=64),
         large=dict(queries=4096, keys=4096, dims=64),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=normal("queries", "dims").only(even(), coarse(), sparse()),
         k=normal("keys", "dims").only(even(), coarse(), sparse()),

@@ -27,7 +27,7 @@ def magnitude(x, w_gate, w_up):
         seed=dict(rows=256, dims=256, hidden=256),
         large=dict(rows=1024, dims=1024, hidden=1536),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "dims"),
         w_gate=normal("dims", "hidden").only(even(), coarse(), sparse()),

@@ -28,7 +28,7 @@ def with_counts(outcome: Outcome, trials: Sequence[Trial]) -> Outcome:
     from metalbench.run.counted import counted_bytes
 
     try:
-        counted = counted_bytes(trial, results[0].device.kind)
+        counted = counted_bytes(trial, results[0].device)
     except MetalBenchError as error:
         echo(f"The bytes of one pass could not be counted: {error}", err=True)
         return outcome

@@ -85,6 +85,6 @@ def _size(trial: Trial, machine: Machine) -> str:
     from metalbench.errors import TaskError
 
     try:
-        return trial.size_on(machine.device.kind)
+        return trial.size_on(machine.device)
     except TaskError:
         return ""

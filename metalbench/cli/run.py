@@ -191,9 +191,8 @@ def _run(options: dict[str, Any], machine: Machine) -> int:
     here = machine.environment
 
     def measure_again(keys: set[Key]) -> Outcome:
-        kind = device.kind
         again = [
-            each for each in trials if (each.entry.name, each.dtype, each.size_on(kind)) in keys
+            each for each in trials if (each.entry.name, each.dtype, each.size_on(device)) in keys
         ]
         log.print(f"Measuring {len(again)} again, to be sure of what became slower")
         progress = progress_on(log, log, options["seconds"])

@@ -106,7 +106,7 @@ def with_tunings(
         found = None
         # A task that is wrong is told of when it is its turn.
         with contextlib.suppress(TaskError):
-            size = trial.size_on(device.kind)
+            size = trial.size_on(device)
             found = store.tuning(
                 facts, trial.kernel.hash, engine=engine, dtype=trial.dtype, size=size
             )

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from metalbench.kernel import Kernel
     from metalbench.result import DeviceFacts
     from metalbench.task import Task
+    from metalbench.task.declaration import TimedDevice
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,9 @@ class Contest:
     thorough: bool = False
     yardsticks: dict[str, Yardsticks] = field(default_factory=dict)
 
-    def size_on(self, kind: str) -> str:
-        """The size that is timed on a device of that kind."""
-        return self.size or self.task.headline_on(kind)
+    def size_on(self, device: TimedDevice) -> str:
+        """Return the size that is timed on `device`."""
+        return self.size or self.task.headline_on(device)
 
 
 class WrongKernelError(MetalBenchError):
@@ -98,7 +99,7 @@ def compete(
     progress: Callable[[float], None] | None = None,
 ) -> Measurement:
     """Verify both kernels and time them, as `head_to_head`; `enter` hears of every stage."""
-    task, size = contest.task, contest.size_on(device.kind)
+    task, size = contest.task, contest.size_on(device)
     kernels = (contest.before, contest.after)
     for side in range(int(contest.knows_before), 2):
         check_side(device, contest, side, enter)
@@ -158,7 +159,7 @@ def check_side(
     device: Device, contest: Contest, side: int, enter: Callable[[Stage], None] = _unheard
 ) -> None:
     """Raise WrongKernelError if a kernel, 0 for `before`, is wrong at one of its sizes."""
-    task, size = contest.task, contest.size_on(device.kind)
+    task, size = contest.task, contest.size_on(device)
     if not device.checked_builds:
         # Before all else, for a kernel that hangs on a GPU stops the display with it.
         _check_build(device, contest, side, enter)
@@ -242,7 +243,7 @@ def comparison_of(
     compared = Compared(
         task=contest.task.name,
         dtype=contest.dtype,
-        size=contest.size_on(device.kind),
+        size=contest.size_on(device),
         before_ns=measured.reference_ns,
         after_ns=measured.candidate_ns,
         same_source=contest.before.hash == contest.after.hash,

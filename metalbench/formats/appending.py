@@ -67,7 +67,7 @@ def append(name: str, bits: int) -> Task:
             seed=dict(heads=8, length=1024, tokens=64, dims=128),
             large=dict(heads=8, length=65536, tokens=512, dims=128),
         ),
-        gpu_headline="large",
+        gpu_headlines=("large",),
         inputs=dict(
             **quantised("heads", "length", "dims", format=form, name="cache"),
             fresh=normal("tokens", "heads", "dims"),
@@ -115,7 +115,7 @@ def filled(name: str, bits: int) -> Task:
             seed=dict(heads=8, keys=1024, dims=128),
             large=dict(heads=8, keys=32768, dims=128),
         ),
-        gpu_headline="large",
+        gpu_headlines=("large",),
         inputs=quantised("heads", "keys + spare", "dims", format=form, name="cache"),
         outputs=dict(y=output("heads", "keys", "dims")),
         constants=dict(spare=45),

@@ -117,7 +117,7 @@ def declared(
     flops: str,
     baseline: str,
     sizes: Sizes,
-    gpu_headline: str = "large",
+    gpu_headlines: tuple[str, ...] = ("large",),
     bytes: str | None = None,
 ) -> Task:
     """A task of the inputs `before` and weights of these extents.
@@ -137,7 +137,7 @@ def declared(
 
     return task(
         sizes=sizes,
-        gpu_headline=gpu_headline,
+        gpu_headlines=gpu_headlines,
         inputs=inputs,
         outputs=dict(y=output(*y)),
         oracle=_named("oracle", names, oracle),

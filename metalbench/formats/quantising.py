@@ -33,7 +33,7 @@ def quantize(name: str, bits: int) -> Task:
     groups = ("rows", f"cols / {GROUP}")
     return task(
         sizes=MATRICES,
-        gpu_headline="large",
+        gpu_headlines=("large",),
         inputs=dict(x=normal("rows", "cols")),
         outputs=dict(
             y=output("rows", f"cols * {bits} / 32", dtype="uint32"),
@@ -70,7 +70,7 @@ def quantize_small_floats(name: str, mode: str) -> Task:
     reference.__name__ = name
     return task(
         sizes=MATRICES,
-        gpu_headline="large",
+        gpu_headlines=("large",),
         inputs=dict(x=normal("rows", "cols").only(heavy_tailed(), even())),
         outputs=dict(
             y=output("rows", f"cols * {form.bits} / 32", dtype="uint32"),

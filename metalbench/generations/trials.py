@@ -137,7 +137,7 @@ def unusable_result(
     except DeclarationError:
         text = ""
     empty = Kernel(job.entry.name, Path(job.sample.path.name), "", None, "", dispatches=())
-    case = case_of(_trial(job, empty, conditions), job.entry.task, device.kind)
+    case = case_of(_trial(job, empty, conditions), job.entry.task, device)
     source_hash = hashlib.sha256(text.encode()).hexdigest()
     return Result(
         case=replace(case, source=text, source_hash=source_hash),
@@ -187,4 +187,4 @@ def _trial(job: Job, kernel: Kernel, conditions: Conditions) -> Trial:
 
 
 def _size(entry: Entry, device: DeviceFacts, conditions: Conditions) -> str:
-    return conditions.size or entry.task.headline_on(device.kind)
+    return conditions.size or entry.task.headline_on(device)

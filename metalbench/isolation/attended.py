@@ -113,7 +113,7 @@ class Attended:
 
         assert isinstance(self._job, Trial)
         return Result(
-            case=self._case or case_of(self._job, None, device.kind),
+            case=self._case or case_of(self._job, None, device),
             device=device,
             status=Status.FAILED,
             failures=(self._failure(ended),),

@@ -113,7 +113,7 @@ def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> 
             prepare_reference(device, trial)
         channel.send("ready")
         channel.receive()
-    channel.send("case", case_of(trial, task_of(trial), device.kind))
+    channel.send("case", case_of(trial, task_of(trial), device))
     channel.receive()
 
 

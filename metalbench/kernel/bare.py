@@ -247,7 +247,7 @@ def _task(kernel: Kernel, lines: _Lines) -> Task:
         constants=lines.values,
         dtypes=kernel.dtypes,
         headline=SIZE,
-        gpu_headline=SIZE,
+        gpu_headlines=(SIZE,),
         baseline="",
         flops_expression=parse(0),
         bytes_expression=None,

@@ -19,7 +19,7 @@ from metalbench.task import normal, output, task
     sizes=dict(
         small=dict(n=100), odd1=dict(n=1023), seed=dict(n=1 << 20), large=dict(n=1 << 24)
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("n")),
     outputs=dict(y=output("n")),
     oracle=lambda x: 2 * x,  # what is right: NumPy, float64

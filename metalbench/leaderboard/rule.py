@@ -269,7 +269,7 @@ def _expect_of(
     """Nobody's result may bring another's kernel in."""
     facts, engine = device_facts(device), engine_on(device.kind)
     task = trial.entry.task
-    size = trial.size_on(device.kind)
+    size = trial.size_on(device)
     wanted = {
         "device": (place.device_kind, place.device_name, place.device_cores, place.engine),
         "task": (place.task, place.dtype, place.size, dict(place.sizes)),

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metalbench.analysis.chips import CHIPS, Chip
+from metalbench.chips import CHIPS, TFLOPS_OF_A_CORE, Chip
 from metalbench.counting.counts import TRANSACTION_BYTES, Counts
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.profiling.counted_run import Profile
 
-# Rates of a core where Apple has published none: that of the M2, the last one that is published.
-TFLOPS_OF_A_CORE = 3.6 / 10
 # A division or a special function takes as long as so many additions.
 SPECIAL_COST = 4
 
@@ -49,7 +47,7 @@ def estimate(profile: Profile, chip: Chip) -> Estimate:
     for counts, occupancy in zip(profile.dispatches, profile.occupancy, strict=True):
         across, down, deep = occupancy.threadgroups
         share = min(1.0, across * down * deep / chip.cores)
-        arithmetic = _operations(counts.total) / (_rate(chip) * share)
+        arithmetic = _operations(counts.total) / (chip.flops_per_s * share)
         unique = counts.unique_bytes_read + counts.unique_bytes_written
         moved = counts.total.device_transactions * TRANSACTION_BYTES
         bandwidth = 1e9 * chip.bandwidths[chip.cores]
@@ -69,16 +67,11 @@ def _operations(counts: Counts) -> int:
     return cheap + counts.float_compare + counts.integer + SPECIAL_COST * dear
 
 
-def _rate(chip: Chip) -> float:
-    """Operations a second with all cores."""
-    return 1e12 * (chip.tflops if chip.tflops is not None else TFLOPS_OF_A_CORE * chip.cores)
-
-
 def _assumptions(chip: Chip) -> tuple[str, ...]:
     rate = (
         f"{chip.tflops:g} TFLOP/s ({chip.source})"
         if chip.tflops is not None
-        else f"{_rate(chip) / 1e12:.3g} TFLOP/s, as Apple has published no rate: "
+        else f"{chip.flops_per_s / 1e12:.3g} TFLOP/s, as Apple has published no rate: "
         f"{TFLOPS_OF_A_CORE:g} a core, that of the M2"
     )
     return (

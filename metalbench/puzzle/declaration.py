@@ -46,7 +46,7 @@ class Declared:
             constants={},
             dtypes=("float32",),
             headline=headline,
-            gpu_headline=headline,
+            gpu_headlines=(headline,),
             baseline="",
             flops_expression=parse(0),
         )

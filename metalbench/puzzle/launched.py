@@ -99,7 +99,7 @@ def _task(
         constants={},
         dtypes=("float32",),
         headline=size,
-        gpu_headline=size,
+        gpu_headlines=(size,),
         baseline="",
         flops_expression=parse(0),
     )

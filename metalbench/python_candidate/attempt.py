@@ -70,7 +70,7 @@ class _OfPython(Attempt):
         trial, task = self._trial, self._trial.entry.task
         self._enter(Stage.COMPILE)
         parse(trial.kernel.source, name=trial.entry.name, path=trial.kernel.path)
-        size = trial.size_on(self._device.kind)
+        size = trial.size_on(self._device)
         small = next(iter(task.sizes))
         *declared, drawn = verify.all_sizes(task, trial.seed, upto=size)
         first, *others = verify.seeds_for(task, size, trial.seed, timed=True)

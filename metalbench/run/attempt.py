@@ -111,8 +111,8 @@ class Attempt:
         if trial.broken is not None:
             self._failures.append(trial.broken)
             raise Stopped
-        task = sizes.task_judged(trial, self._device.kind)
-        size = trial.size_on(self._device.kind)
+        task = sizes.task_judged(trial, self._device)
+        size = trial.size_on(self._device)
         self._notes += sizes.remarks(task)
         compiled = trial.compile(self._device)
         self._notes += folded_tests(compiled)
@@ -285,7 +285,7 @@ class Attempt:
                 status = Status.NOT_OWN
         # A time of wrong results is no time.
         right = status is Status.CORRECT
-        case = case_of(self._trial, task_of(self._trial), self._device.kind)
+        case = case_of(self._trial, task_of(self._trial), self._device)
         if right and self._measurement is not None:
             # Of its forms the one that the ratio is against.
             name = self._measurement.reference_name or case.reference

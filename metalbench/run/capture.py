@@ -36,6 +36,6 @@ def capture(device: Device, trial: Trial, path: Path) -> None:
 
     Raises what compiling and running it raises, and Unsupported.
     """
-    size = trial.size_on(device.kind)
+    size = trial.size_on(device)
     work = workload(trial.entry.task, size, dtype_name=trial.dtype, seed=trial.seed)
     device.capture(trial.compile(device).bind(work).dispatches, str(path))

@@ -32,9 +32,9 @@ def attempt_control(device: Device, trial: Trial, observer: Observer) -> Result:
     """
     trial.check()
     task = trial.entry.task
-    size = trial.size_on(device.kind)
+    size = trial.size_on(device)
     nothing = hashlib.sha256(b"").hexdigest()
-    case = replace(case_of(trial, task, device.kind), source="", source_hash=nothing, tunables={})
+    case = replace(case_of(trial, task, device), source="", source_hash=nothing, tunables={})
 
     def timed() -> tuple[Measurement, Case]:
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)

@@ -17,6 +17,7 @@ from metalbench.msl.building.toolchain import toolchain
 from metalbench.result.counted import CountedBytes
 from metalbench.run.trial import Trial
 from metalbench.task import Task
+from metalbench.task.declaration import TimedDevice
 from metalbench.task.workload import workload
 from metalbench.verify.flow import small_sizes
 
@@ -25,15 +26,15 @@ LONGEST_S = 2.0
 _SMALL_S = 20.0
 
 
-def counted_bytes(trial: Trial, kind: str) -> CountedBytes | None:
-    """Return the bytes of one pass of a kernel that was timed on a device of that kind.
+def counted_bytes(trial: Trial, device: TimedDevice) -> CountedBytes | None:
+    """Return the bytes of one pass of a kernel that was timed on `device`.
 
     None for candidates in Python. Raises MetalBenchError where the kernel does not compile for the
     `cpu` device, or does not run there.
     """
     if trial.kernel.is_python:
         return None
-    task, timed = trial.entry.task, trial.size_on(kind)
+    task, timed = trial.entry.task, trial.size_on(device)
     key = _key(trial, timed)
     kept = cache.load(key)
     if kept is not None:

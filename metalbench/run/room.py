@@ -83,7 +83,7 @@ def check_room(trial: Trial, device: Described, limits: Limits) -> None:
     from metalbench.run.trial import ALL
     from metalbench.verify import small_sizes
 
-    task, size = trial.entry.task, trial.size_on(device.kind)
+    task, size = trial.entry.task, trial.size_on(device)
     asks = trial.oracle == ALL or size in small_sizes(task)
     need = need_of(task, size, trial.dtype, device.kind, asks=asks)
     room = Room.of(device, limits)

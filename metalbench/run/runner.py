@@ -146,7 +146,7 @@ def _failed(trial: Trial, device: DeviceFacts, error: Exception) -> Result:
     from metalbench.run.failing import failure_of  # which takes long to import
 
     failure = failure_of(error, Stage.COMPILE.value)
-    case = case_of(trial, None, device.kind)
+    case = case_of(trial, None, device)
     return Result(case=case, device=device, status=Status.FAILED, failures=(failure,))
 
 

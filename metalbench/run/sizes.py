@@ -8,6 +8,7 @@ from functools import partial
 from metalbench import verify
 from metalbench.run.trial import SMALL, Trial
 from metalbench.task import Task
+from metalbench.task.declaration import TimedDevice
 
 BY_REFERENCE = (
     "at size {} results were compared with MLX's, in float32, and the oracle, which judges at {}, "
@@ -15,17 +16,17 @@ BY_REFERENCE = (
 )
 
 
-def task_judged(trial: Trial, kind: str) -> Task:
+def task_judged(trial: Trial, device: TimedDevice) -> Task:
     """The task of `trial`; of another size than small the reference judges, if that is asked for.
 
-    `kind` is the device's, beside which MLX runs.
+    The reference, MLX, runs beside `device`.
     """
-    task, size = trial.task, trial.size_on(kind)
+    task, size = trial.task, trial.size_on(device)
     if trial.oracle != SMALL or size in verify.small_sizes(task):
         return task
     from metalbench import reference  # and with it MLX
 
-    return replace(task, judges={size: partial(reference.outputs, kind=kind)})
+    return replace(task, judges={size: partial(reference.outputs, kind=device.kind)})
 
 
 def further_sizes(task: Task, trial: Trial, size: str) -> tuple[list[str], str]:

@@ -20,6 +20,7 @@ from metalbench.task import Task
 
 if TYPE_CHECKING:
     from metalbench._core import Device
+    from metalbench.task.declaration import TimedDevice
 
 # Sizes at which the oracle is asked.
 ALL, SMALL = "all", "small"
@@ -95,9 +96,9 @@ class Trial:
         task.check_dtype(self.dtype)
         check_written_for(self.kernel, self.dtype)
 
-    def size_on(self, kind: str) -> str:
-        """The size that is timed on a device of that kind; raises TaskError for a wrong task."""
-        return self.size or self.entry.task.headline_on(kind)
+    def size_on(self, device: TimedDevice) -> str:
+        """Return the size that is timed on `device`; raise TaskError for a wrong task."""
+        return self.size or self.entry.task.headline_on(device)
 
     def compile(self, device: Device, *, checked: bool = False) -> Compiled:
         """Compile the kernel for `device`, or find it in the cache; raises as `compile_kernel`.
@@ -115,10 +116,10 @@ class Trial:
         )
 
 
-def case_of(trial: Trial, task: Task | None, kind: str) -> Case:
-    """Say what `trial` is about on a device of that kind; without its task, as far as is known."""
+def case_of(trial: Trial, task: Task | None, device: TimedDevice) -> Case:
+    """Say what `trial` is about on `device`; without its task, as far as is known."""
     kernel = trial.kernel
-    size = trial.size or (task.headline_on(kind) if task else "")
+    size = trial.size or (task.headline_on(device) if task else "")
     return Case(
         task=trial.entry.name,
         set=trial.entry.set,

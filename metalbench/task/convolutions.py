@@ -73,7 +73,7 @@ def strided(
     filters = f"{steps.groups} * filters"
     return task(
         sizes=sizes,
-        gpu_headline="large",
+        gpu_headlines=("large",),
         inputs=dict(
             x=normal("batch", *extents, f"{steps.groups} * channels"),
             w=normal(filters, *[steps.taps] * len(extents), "channels"),

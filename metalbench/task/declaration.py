@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
 
+from metalbench.chips import peak_rates
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.task.dtypes import FLOATS, dtype
 from metalbench.task.expression import Expression, parse
@@ -20,6 +23,9 @@ from metalbench.task.sizes import is_spelled, spelled
 from metalbench.task.sizes import read as read_size
 
 Sizes = Mapping[str, Mapping[str, int]]
+# A pass that is timed on a GPU takes this long at the chip's roofline, if the task has such a size.
+# The boundary of a command buffer costs some 20 us of GPU time.
+SHORTEST_PASS_S = 0.5e-3
 # From a workload to its outputs by name.
 Judge = Callable[[Any], Mapping[str, np.ndarray[Any, Any]]]
 
@@ -44,6 +50,22 @@ class Apart(Protocol):
         """Run so often on what was loaded, to completion."""
 
 
+class TimedDevice(Protocol):
+    """What the headline depends on: a device that is open, or the facts of one."""
+
+    @property
+    def kind(self) -> str:
+        """`cpu`, `metal` or `cuda`."""
+
+    @property
+    def chip(self) -> str | None:
+        """Such as `m4_max`; None for a GPU that is not a known chip."""
+
+    @property
+    def cores(self) -> int:
+        """The number of its cores; 0 where the system does not report it."""
+
+
 @dataclass(frozen=True)
 class Task:
     """One problem: what goes in, what comes out, how large, and what is right.
@@ -66,7 +88,7 @@ class Task:
     constants: Mapping[str, int | float]
     dtypes: tuple[str, ...]
     headline: str
-    gpu_headline: str
+    gpu_headlines: tuple[str, ...]
     baseline: str
     flops_expression: Expression
     bytes_expression: Expression | None = field(default=None)
@@ -79,12 +101,23 @@ class Task:
     largest: Callable[[Mapping[str, int]], int] | None = field(default=None)
     judges: Mapping[str, Judge] = field(default_factory=dict)
 
-    def headline_on(self, kind: str) -> str:
-        """The size that is timed, where none is asked for, on a device of that kind.
+    def headline_on(self, device: TimedDevice) -> str:
+        """Return the size that is timed on `device`, where none is asked for.
 
-        What keeps a processor busy may be no more than a launch to a GPU.
+        On a GPU of the chip table it is the first of `gpu_headlines` whose pass, in the task's
+        first element type, takes at least SHORTEST_PASS_S at the chip's roofline; if none does, the
+        last one. Any other GPU has the first one.
         """
-        return self.headline if kind == "cpu" else self.gpu_headline
+        if device.kind == "cpu":
+            return self.headline
+        rates = peak_rates(device.chip, device.cores)
+        if rates is None:
+            return self.gpu_headlines[0]
+        for size in self.gpu_headlines:
+            nbytes, flops = self.bytes(size, self.dtypes[0]), self.flops(size)
+            if rates.least_seconds(nbytes, flops) >= SHORTEST_PASS_S:
+                return size
+        return self.gpu_headlines[-1]
 
     def extents(self, size: str) -> Mapping[str, int]:
         """The value of every name of `size`: a declared one, or one spelled `rows=613,cols=77`.
@@ -179,7 +212,7 @@ def task(
     constants: Mapping[str, int | float] | None = None,
     dtypes: Sequence[str] = ("float32",),
     headline: str = "seed",
-    gpu_headline: str = "",
+    gpu_headlines: Sequence[str] = (),
     baseline: str = "",
     multiples: Mapping[str, int] | None = None,
     draw: Callable[[np.random.Generator], Mapping[str, int]] | None = None,
@@ -194,8 +227,9 @@ def task(
     `multiples` says of which number a name must be a multiple, in every size; `draw` takes a numpy
     generator and returns the whole size, where that is not enough.
 
-    On a GPU the size that is timed is `gpu_headline`, where it is another one: there it should move
-    16 MB or more, or take a millisecond.
+    On a GPU the size that is timed is one of `gpu_headlines`, by default `headline`: sizes in
+    ascending order. The first one should move 16 MB or more, or take a millisecond on a small GPU;
+    a further one should take a millisecond on a large GPU. `Task.headline_on` chooses.
 
     `fast` is the same by MLX's own fused operations, where the reference is not written with them.
     A candidate is timed against the fastest of the forms that `against` names: "eager" (the
@@ -209,6 +243,11 @@ def task(
     """
 
     def declare(reference: Callable[..., Any]) -> Task:
+        if isinstance(gpu_headlines, str):
+            raise DeclarationError(
+                f"[{reference.__name__}] gpu_headlines: expected several names of sizes, such as "
+                f"({gpu_headlines!r},), got {gpu_headlines!r}"
+            )
         declared = Task(
             name=reference.__name__,
             description=_first_line(reference),
@@ -221,7 +260,7 @@ def task(
             constants=constants or {},
             dtypes=tuple(dtypes),
             headline=headline,
-            gpu_headline=gpu_headline or headline,
+            gpu_headlines=tuple(gpu_headlines) or (headline,),
             baseline=baseline or f"mlx {reference.__name__}",
             flops_expression=parse(flops),
             bytes_expression=parse(bytes) if bytes is not None else None,
@@ -285,16 +324,28 @@ def _against_fault(declared: Task) -> str:
 
 
 def _sizes_fault(declared: Task) -> str:
-    for what in ("headline", "gpu_headline"):
-        named = getattr(declared, what)
-        if named not in declared.sizes:
-            return f"{what}: no size {named!r}; {suggestion(named, declared.sizes)}"
+    headlines = [("headline", declared.headline)]
+    headlines += [("gpu_headlines", size) for size in declared.gpu_headlines]
+    for what, size in headlines:
+        if size not in declared.sizes:
+            return f"{what}: no size {size!r}; {suggestion(size, declared.sizes)}"
     names = declared.sizes[declared.headline].keys()
     for size, values in declared.sizes.items():
         if values.keys() != names:
             return f"size {size}: expected the names {', '.join(names)}, got {', '.join(values)}"
         declared.check_size(size)
+    for size, larger in pairwise(declared.gpu_headlines):
+        less, more = _work(declared, size), _work(declared, larger)
+        if less == more or not all(map(operator.le, less, more)):
+            return (
+                f"gpu_headlines: expected ascending sizes, got {larger!r}, which is not more work "
+                f"than {size!r}"
+            )
     for name in declared.multiples:
         if name not in names:
             return f"multiples: no size {name!r}; {suggestion(name, names)}"
     return ""
+
+
+def _work(declared: Task, size: str) -> tuple[int, int]:
+    return declared.flops(size), declared.bytes(size, declared.dtypes[0])

@@ -27,7 +27,7 @@ def elementwise(
     reference.__name__ = name
     return task(
         sizes=ELEMENTS,
-        gpu_headline="large",
+        gpu_headlines=("large",),
         inputs=inputs or {"x": normal("rows", "cols")},
         outputs={"y": output("rows", "cols")},
         oracle=oracle,

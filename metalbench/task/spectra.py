@@ -43,7 +43,7 @@ def whole_spectrum(name: str, cols: int, *, inverse: bool = False) -> Task:
             seed=dict(rows=512),
             large=dict(rows=16384),
         ),
-        gpu_headline="large",
+        gpu_headlines=("large",),
         inputs=dict(re=normal("rows", "cols"), im=normal("rows", "cols")),
         outputs=dict(y_re=output("rows", "cols"), y_im=output("rows", "cols")),
         constants=dict(cols=cols),

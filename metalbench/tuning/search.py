@@ -23,6 +23,7 @@ from metalbench.tuning.journal import Journal, Values
 
 if TYPE_CHECKING:
     from metalbench.kernel import Kernel
+    from metalbench.task.declaration import TimedDevice
     from metalbench.kernel.library import Entry
     from metalbench.result import DeviceFacts
 
@@ -88,9 +89,9 @@ class Search:
     candidate_plan: Plan = field(default_factory=lambda: Plan(seconds=CANDIDATE_S))
     confirmation_plan: Plan = field(default_factory=lambda: Plan(seconds=CONFIRMATION_S))
 
-    def size_on(self, kind: str) -> str:
-        """The size that is timed on a device of that kind."""
-        return self.size or self.entry.task.headline_on(kind)
+    def size_on(self, device: TimedDevice) -> str:
+        """Return the size that is timed on `device`."""
+        return self.size or self.entry.task.headline_on(device)
 
 
 def tune(
@@ -228,7 +229,7 @@ def _tuning(
     return Tuning(
         task=search.entry.name,
         dtype=search.dtype,
-        size=search.size_on(device.kind),
+        size=search.size_on(device),
         source_hash=search.kernel.hash,
         engine=engine_on(device.kind),
         values=values,
@@ -240,7 +241,7 @@ def _tuning(
 
 def _name(device: DeviceFacts, search: Search) -> str:
     """What identifies the search, for what was tried under other circumstances does not count."""
-    size = search.size_on(device.kind)
+    size = search.size_on(device)
     parts = (
         *(device.kind, device.name, str(device.cores), engine_on(device.kind)),
         *(search.kernel.hash, search.dtype, size),

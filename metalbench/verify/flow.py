@@ -106,7 +106,7 @@ def verify(
     task.check_dtype(dtype_name)
     chosen = list(sizes if sizes is not None else all_sizes(task, seed))
     if sizes is None and seeds is None:
-        timed = timed or task.headline_on(device.kind)
+        timed = timed or task.headline_on(device)
     for size in chosen:
         task.values(size)
     try:

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 import metalbench
-from metalbench.analysis.chips import CHIPS
+from metalbench.chips import CHIPS
 from metalbench.cli import main
 from metalbench.errors import DeclarationError
 from metalbench.profiling.estimate import chip_named, estimate

@@ -21,7 +21,7 @@ def merged(module, out, peak, whole):
         seed=dict(heads=512, spans=32, dims=128),
         large=dict(heads=2048, spans=64, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         out=normal("heads", "spans", "dims"),
         peak=normal("heads", "spans", deviation=3.0).only(),

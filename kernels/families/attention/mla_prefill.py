@@ -17,7 +17,7 @@ from metalbench.task.prefill import GENTLE, attended
         seed=dict(heads=4, tokens=256, dims=192, value_dims=128),
         large=dict(heads=16, tokens=2048, dims=192, value_dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=normal("heads", "tokens", "dims").only(*GENTLE),
         k=normal("heads", "tokens", "dims").only(*GENTLE),

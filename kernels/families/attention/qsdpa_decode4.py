@@ -6,7 +6,7 @@ from metalbench.task import output, task
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=inputs(4),
     outputs=dict(y=output("heads", "dims")),
     draw=drawn,

@@ -6,7 +6,7 @@ from metalbench.task import normal, output, task
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(inputs(4), sinks=normal("heads", mean=3.0).only()),
     outputs=dict(y=output("heads", "dims")),
     constants=dict(window=500),

@@ -19,7 +19,7 @@ MASK = Input((parse("keys"),), dtype("bool"), "half of the keys, in two spans", 
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(inputs(8), mask=MASK),
     outputs=dict(y=output("heads", "dims")),
     draw=drawn,

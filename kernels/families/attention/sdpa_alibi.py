@@ -17,7 +17,7 @@ def falling(module, slope, tokens):
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(**inputs(), slope=uniform("heads", low=0.05, high=0.5)),
     outputs=dict(y=output("heads", "tokens", "dims")),
     draw=drawn,

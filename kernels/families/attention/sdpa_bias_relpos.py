@@ -17,7 +17,7 @@ def by_place(module, bias, tokens):
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(**inputs(), bias=normal("heads", "2 * tokens - 1").only(*GENTLE)),
     outputs=dict(y=output("heads", "tokens", "dims")),
     draw=drawn,

@@ -14,7 +14,7 @@ from metalbench.task.prefill import SIZES, attended, drawn, inputs
         seed=dict(heads=4, kv_heads=4, tokens=256, dims=72),
         large=dict(SIZES["large"], dims=72),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=inputs(),
     outputs=dict(y=output("heads", "tokens", "dims")),
     draw=drawn,

@@ -24,7 +24,7 @@ MASK = Input((parse("tokens"), parse("tokens")), dtype("bool"), "two of three", 
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(**inputs(), mask=MASK),
     outputs=dict(y=output("heads", "tokens", "dims")),
     draw=drawn,

@@ -25,7 +25,7 @@ def heads_of(function, q, k, v):
         seed=dict(heads=8, kv_heads=2, tokens=256, dims=64),
         large=dict(heads=32, kv_heads=8, tokens=2048, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=normal("heads", "tokens", "dims").only(*GENTLE),
         k=normal("kv_heads", "tokens", "dims").only(*GENTLE),

@@ -11,7 +11,7 @@ from metalbench.task.decoding import FLOPS, SIZES, drawn, inputs, mixed, weights
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=inputs(),
     outputs=dict(y=output("heads", "dims")),
     draw=drawn,

@@ -19,7 +19,7 @@ def filled(rows, spare):
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=inputs()["q"],
         k=cache(*ROWS, filled="keys", variations=inputs()["k"].variations),

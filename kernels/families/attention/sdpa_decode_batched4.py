@@ -16,7 +16,7 @@ def result(q, k, v):
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(inputs(), q=normal("heads", "queries", "dims").only(even(), coarse(), sparse())),
     outputs=dict(y=output("heads", "queries", "dims")),
     constants=dict(spare=0, queries=4),

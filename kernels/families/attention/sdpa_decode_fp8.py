@@ -48,7 +48,7 @@ def drawn(random):
         seed=dict(heads=32, kv_heads=8, keys=1024, dims=128),
         large=dict(heads=32, kv_heads=8, keys=32768, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=normal("heads", "dims").only(*GENTLE),
         **fp8(*CACHE, name="k", plain=normal(*CACHE).only(*GENTLE)),

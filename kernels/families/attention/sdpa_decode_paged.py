@@ -33,7 +33,7 @@ def result(q, k, v, table, keys):
         seed=dict(texts=4, heads=16, kv_heads=4, most=32, dims=128),
         large=dict(texts=16, heads=32, kv_heads=8, most=256, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=normal("texts", "heads", "dims").only(*GENTLE),
         k=normal(*PAGES).only(*GENTLE),

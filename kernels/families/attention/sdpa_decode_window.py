@@ -24,7 +24,7 @@ def result(q, k, v, values):
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=inputs(),
     outputs=dict(y=output("heads", "dims")),
     draw=drawn,

@@ -28,7 +28,7 @@ def result(q, k, v, spare, sizes=False):
         seed=dict(heads=8, kv_heads=2, tokens=32, before=500, dims=128),
         large=dict(heads=32, kv_heads=8, tokens=512, before=8192, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=normal("tokens", "heads", "dims").only(*GENTLE),
         k=cache(*ROWS, filled="before + tokens", variations=GENTLE),

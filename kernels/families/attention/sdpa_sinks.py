@@ -11,7 +11,7 @@ from metalbench.task.prefill import SIZES, attended, drawn, inputs
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(**inputs(), sinks=normal("heads", mean=3.0).only()),
     outputs=dict(y=output("heads", "tokens", "dims")),
     draw=drawn,

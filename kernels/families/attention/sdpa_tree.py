@@ -35,7 +35,7 @@ def seen(module, mask, keys):
         seed=dict(heads=8, kv_heads=2, tokens=32, before=500, dims=128),
         large=dict(heads=32, kv_heads=8, tokens=64, before=16384, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=normal("heads", "tokens", "dims").only(*GENTLE),
         k=normal(*ROWS).only(*GENTLE),

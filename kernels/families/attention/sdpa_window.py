@@ -17,7 +17,7 @@ def window(tokens, width):
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=inputs(),
     outputs=dict(y=output("heads", "tokens", "dims")),
     draw=drawn,

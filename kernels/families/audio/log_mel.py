@@ -25,7 +25,7 @@ def magnitude(x, window, filters, eps):
         seed=dict(frames=300, bands=80),
         large=dict(frames=30000, bands=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("(frames - 1) * 160 + 400").only(even(), coarse(), sparse()),
         window=uniform(400, low=0.1),

@@ -16,7 +16,7 @@ EPS = 1e-5
         seed=dict(frames=1000, bins=201, bands=80),
         large=dict(frames=96000, bins=201, bands=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(power=positive("frames", "bins"), filters=uniform("bins", "bands")),
     outputs=dict(y=output("frames", "bands")),
     oracle=lambda power, filters: np.log(power @ filters + EPS),

@@ -12,7 +12,7 @@ from metalbench.task.frames import mlx_power, power, power_magnitude
         seed=dict(frames=500),
         large=dict(frames=30000),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("(frames - 1) * 160 + 400").only(even(), coarse(), sparse()), window=uniform(400)
     ),

@@ -14,7 +14,7 @@ from metalbench.task.frames import windowed
         seed=dict(frames=3000),
         large=dict(frames=100000),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("(frames - 1) * hop + length"), window=uniform("length")),
     outputs=dict(y=output("frames", "length")),
     constants=dict(length=400, hop=160),

@@ -21,7 +21,7 @@ def appended(cache, fresh, position):
         seed=dict(heads=8, length=1024, tokens=64, dims=128),
         large=dict(heads=8, length=16384, tokens=512, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         cache=normal("heads", "length", "dims"),
         fresh=normal("tokens", "heads", "dims"),

@@ -26,7 +26,7 @@ def placed(cache, cache_scales, fresh, position):
         seed=dict(heads=8, length=4096, tokens=256, dims=128),
         large=dict(heads=8, length=65536, tokens=512, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         **fp8(*CACHE, name="cache"),
         fresh=normal("tokens", "heads", "dims"),

@@ -20,7 +20,7 @@ def appended(y, fresh, slot, page):
         seed=dict(pages=64, heads=8, tokens=64, dims=128),
         large=dict(pages=1024, heads=8, tokens=512, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         cache=normal("pages", "heads", "page", "dims"),
         fresh=normal("tokens", "heads", "dims"),

@@ -19,7 +19,7 @@ def gathered(pages, table):
         seed=dict(pages=128, named=64, heads=8, dims=128),
         large=dict(pages=2048, named=1024, heads=8, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         cache=normal("pages", "heads", "page", "dims"), table=integers("named", high="pages")
     ),

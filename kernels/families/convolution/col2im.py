@@ -24,7 +24,7 @@ def folded(x):
         seed=dict(batch=1, height=64, width=64, channels=32),
         large=dict(batch=4, height=224, width=224, channels=64),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "height - 2", "width - 2", "9 * channels")),
     outputs=dict(y=output("batch", "height", "width", "channels")),
     draw=lambda random: dict(

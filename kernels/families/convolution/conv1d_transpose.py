@@ -20,7 +20,7 @@ def grown(x, w):
         seed=dict(batch=1, length=64, channels=64, filters=32),
         large=dict(batch=8, length=1024, channels=256, filters=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "length", "channels"), w=normal("filters", 16, "channels")),
     outputs=dict(y=output("batch", "8 * length", "filters")),
     oracle=grown,

@@ -22,7 +22,7 @@ def depthwise(x, w):
         seed=dict(batch=4, height=56, width=56, channels=64),
         large=dict(batch=16, height=224, width=224, channels=64),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "height", "width", "channels"), w=normal("channels", 3, 3, 1)),
     outputs=dict(y=output("batch", "ceil_div(height, 2)", "ceil_div(width, 2)", "channels")),
     oracle=depthwise,

@@ -21,7 +21,7 @@ def unfolded(x):
         seed=dict(batch=1, height=64, width=64, channels=32),
         large=dict(batch=4, height=224, width=224, channels=64),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "height", "width", "channels")),
     outputs=dict(y=output("batch", "height - 2", "width - 2", "9 * channels")),
     oracle=unfolded,

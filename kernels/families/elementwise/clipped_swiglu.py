@@ -23,7 +23,7 @@ def gated(gate, up):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         gate=normal("rows", "cols", deviation=4.0), up=normal("rows", "cols", deviation=4.0)
     ),

@@ -15,7 +15,7 @@ from metalbench.task.matrices import FLOATING
         seed=dict(rows=1024, left=512, right=512),
         large=dict(rows=4096, left=2048, right=2048),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(a=normal("rows", "left"), b=normal("rows", "right")),
     outputs=dict(y=output("rows", "left + right")),
     oracle=lambda a, b: np.concatenate([a, b], axis=1),

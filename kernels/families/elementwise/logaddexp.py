@@ -19,7 +19,7 @@ def numbers():
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(a=numbers(), b=numbers()),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda a, b: np.logaddexp(a, b),

@@ -15,7 +15,7 @@ from metalbench.task.matrices import FLOATING
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols")),
     outputs=dict(y=output("rows", "cols + 2 * border")),
     constants=dict(border=3),

@@ -15,7 +15,7 @@ from metalbench.task.matrices import FLOATING
         seed=dict(tokens=512, heads=16, dims=64),
         large=dict(tokens=4096, heads=32, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("tokens", "heads", "dims")),
     outputs=dict(y=output("heads", "tokens", "dims")),
     oracle=lambda x: np.swapaxes(x, 0, 1),

@@ -15,7 +15,7 @@ from metalbench.task.matrices import FLOATING
         seed=dict(tokens=512, heads=16, dims=64),
         large=dict(tokens=4096, heads=32, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("heads", "tokens", "dims")),
     outputs=dict(y=output("heads * copies", "tokens", "dims")),
     constants=dict(copies=4),

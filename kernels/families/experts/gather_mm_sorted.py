@@ -22,7 +22,7 @@ def grouped(x, expert, w):
         seed=dict(rows=512, experts=8, features=256, inner=256),
         large=dict(rows=8192, experts=32, features=768, inner=2048),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "inner"),
         expert=skewed("rows", high="experts", ordered=True),

@@ -19,7 +19,7 @@ def gathered(x, expert, w):
         seed=dict(tokens=8, experts=16, features=256, inner=1024),
         large=dict(tokens=64, experts=64, features=2048, inner=2048),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("tokens", "inner"),
         expert=skewed("tokens", high="experts"),

@@ -18,7 +18,7 @@ def combined(y, weights, place):
         seed=dict(tokens=512, dims=1024),
         large=dict(tokens=8192, dims=2048),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         y=normal("k * tokens", "dims"),
         weights=normal("tokens", "k", mean=0.25, deviation=0.1),

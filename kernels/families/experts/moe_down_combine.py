@@ -24,7 +24,7 @@ def mixed(gate, up, expert, weights, w):
         seed=dict(tokens=4, experts=16, dims=512, inner=256),
         large=dict(tokens=16, experts=64, dims=2048, inner=768),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         gate=normal("tokens", "k", "inner").only(*GENTLE),
         up=normal("tokens", "k", "inner").only(*GENTLE),

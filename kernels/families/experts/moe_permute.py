@@ -11,7 +11,7 @@ from metalbench.task import distinct, normal, output, task
         seed=dict(tokens=512, dims=1024),
         large=dict(tokens=8192, dims=2048),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("tokens", "dims"), order=distinct("tokens * k", below="tokens * k")),
     outputs=dict(rows=output("tokens * k", "dims")),
     constants=dict(k=4),

@@ -23,7 +23,7 @@ def chosen(logits, k):
         # Beyond 65 535 rows MLX does not sort on an NVIDIA GPU.
         large=dict(tokens=32768, experts=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         logits=normal("tokens", "experts").only(shifted(100), heavy_tailed(), even(), coarse())
     ),

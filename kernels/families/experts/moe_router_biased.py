@@ -33,7 +33,7 @@ def steps(*dims):
         # Beyond 65 535 rows MLX does not sort on an NVIDIA GPU.
         large=dict(tokens=32768, experts=256),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(scores=uniform("tokens", "experts"), bias=steps("experts")),
     outputs=dict(weights=output("tokens", "k"), expert=output("tokens", "k", dtype="uint32")),
     constants=dict(k=8),

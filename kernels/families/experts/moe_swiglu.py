@@ -38,7 +38,7 @@ def magnitude(x, expert, gate, up):
         seed=dict(rows=256, experts=8, features=256, inner=256),
         large=dict(rows=8192, experts=32, features=768, inner=2048),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "inner").only(even(), coarse(), sparse()),
         expert=skewed("rows", high="experts", ordered=True),

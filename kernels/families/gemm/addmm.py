@@ -14,7 +14,7 @@ from metalbench.task import normal, output, task
         seed=dict(m=256, n=512, k=512),
         large=dict(m=4096, n=4096, k=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(a=normal("m", "k"), b=normal("k", "n"), c=normal("m", "n")),
     outputs=dict(y=output("m", "n")),
     constants=dict(alpha=0.5, beta=2.0),

@@ -24,7 +24,7 @@ def masked(a, b, mask_a, mask_b, mask_c, block):
         seed=dict(m=256, n=512, k=512),
         large=dict(m=4096, n=4096, k=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         a=normal("m", "k"),
         b=normal("k", "n"),

@@ -13,7 +13,7 @@ from metalbench.task import integers, normal, output, task
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(a=normal("rows", "cols"), x=normal("cols"), mask=integers("cols", high=2)),
     outputs=dict(y=output("rows")),
     oracle=lambda a, x, mask: a @ (x * mask),

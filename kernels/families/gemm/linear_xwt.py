@@ -13,7 +13,7 @@ from metalbench.task import normal, output, task
         seed=dict(rows=256, features=512, inner=512),
         large=dict(rows=4096, features=4096, inner=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "inner"), w=normal("features", "inner")),
     outputs=dict(y=output("rows", "features")),
     oracle=lambda x, w: x @ w.T,

@@ -34,7 +34,7 @@ def parts(a, b, segments):
         seed=dict(m=128, n=128, k=1024, count=8),
         large=dict(m=1024, n=1024, k=16384, count=16),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(a=normal("m", "k"), b=normal("k", "n"), segments=cuts("count", 2)),
     outputs=dict(y=output("count", "m", "n")),
     oracle=parts,

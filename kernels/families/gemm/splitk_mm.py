@@ -13,7 +13,7 @@ from metalbench.task import normal, output, task
         seed=dict(m=32, n=32, k=16384),
         large=dict(m=64, n=64, k=262144),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(a=normal("m", "k"), b=normal("n", "k")),
     outputs=dict(y=output("m", "n")),
     oracle=lambda a, b: a @ b.T,

@@ -15,7 +15,7 @@ from metalbench.task.matrices import FLOATING
         seed=dict(n=262144),
         large=dict(n=8388608),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("n"), mask=integers("n", high=2, dtype="bool"), values=normal("n")),
     outputs=dict(y=output("n")),
     oracle=lambda x, mask, values: np.where(mask, values[np.cumsum(mask) - mask], x),

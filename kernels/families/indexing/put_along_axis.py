@@ -30,7 +30,7 @@ def written(x, index, values):
         seed=dict(rows=1024, cols=1024, chosen=512),
         large=dict(rows=8192, cols=4096, chosen=1024),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "cols"),
         index=replace(integers("rows", "chosen", high="cols"), draw=drawn, together=True),

@@ -28,7 +28,7 @@ def added(x, index, values):
         seed=dict(rows=2048, cols=256, updates=4096),
         large=dict(rows=32768, cols=512, updates=65536),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "cols"),
         index=replace(integers("updates", high="rows"), draw=drawn),

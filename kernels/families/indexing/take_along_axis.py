@@ -14,7 +14,7 @@ from metalbench.task import integers, normal, output, task
         seed=dict(rows=1024, cols=1024, chosen=512),
         large=dict(rows=8192, cols=4096, chosen=1024),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols"), index=integers("rows", "chosen", high="cols")),
     outputs=dict(y=output("rows", "chosen")),
     oracle=lambda x, index: np.take_along_axis(x, index.astype(np.int64), axis=1),

@@ -20,7 +20,7 @@ def magnitude(x, gamma, beta, eps):
 
 @task(
     sizes=ROWS,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "cols"), gamma=normal("rows", mean=1, deviation=0.2), beta=normal("rows")
     ),

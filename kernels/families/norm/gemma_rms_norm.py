@@ -10,7 +10,7 @@ from metalbench.task.norms import root_mean_square
 
 @task(
     sizes=ROWS,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols"), w=normal("cols", deviation=0.2)),
     outputs=dict(y=output("rows", "cols")),
     constants=dict(eps=1e-5),

@@ -36,7 +36,7 @@ def magnitude(x, w, g, eps):
         seed=dict(rows=512, cols=1024),
         large=dict(rows=2048, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "cols").only(even(), coarse(), sparse()),
         w=normal("cols", mean=1, deviation=0.2).only(even()),

@@ -20,7 +20,7 @@ def normed(q, k, w_q, w_k, eps):
         seed=dict(tokens=256, heads=16, kv_heads=4, dims=128),
         large=dict(tokens=4096, heads=32, kv_heads=8, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=normal("tokens", "heads", "dims"),
         k=normal("tokens", "kv_heads", "dims"),

@@ -19,7 +19,7 @@ def rms(x, eps):
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "cols"),
         weight=normal("cols", mean=1.0, deviation=0.2),

@@ -49,7 +49,7 @@ def drawn(logits, key):
         seed=dict(rows=8, vocabulary=32768),
         large=dict(rows=64, vocabulary=152064),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         logits=normal("rows", "vocabulary").only(even(), coarse(), sparse()),
         key=integers(2, high=4294967296),

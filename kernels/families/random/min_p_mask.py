@@ -18,7 +18,7 @@ LEAST = math.log(0.1)
         seed=dict(rows=64, vocabulary=32768),
         large=dict(rows=256, vocabulary=152064),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     # Without values in steps, of which one might lie where the odds are cut.
     inputs=dict(
         x=normal("rows", "vocabulary").only(shifted(100), heavy_tailed(), even(), sparse())

@@ -19,7 +19,7 @@ def of_streams(key, count):
         seed=dict(streams=64),
         large=dict(streams=2048),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(key=integers("streams", 2, high=4294967296)),
     outputs=dict(y=output("streams", "count")),
     constants=dict(count=4099),

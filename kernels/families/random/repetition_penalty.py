@@ -24,7 +24,7 @@ def penalised(x, seen, tokens, penalty):
         seed=dict(rows=4, cols=8192),
         large=dict(rows=32, cols=152064),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "cols").only(coarse(), sparse()),
         seen=integers("rows", "tokens", high="cols"),

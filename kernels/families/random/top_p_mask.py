@@ -25,7 +25,7 @@ def masked(x, p):
         seed=dict(rows=4, cols=8192),
         large=dict(rows=32, cols=152064),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols", deviation=4).only(coarse())),
     outputs=dict(y=output("rows", "cols")),
     constants=dict(p=0.9),

@@ -35,7 +35,7 @@ def magnitude(x, before, w, taps):
         seed=dict(batch=2, tokens=256, channels=1024),
         large=dict(batch=4, tokens=2048, channels=8192),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("batch", "tokens", "channels"),
         before=normal("batch", "taps - 1", "channels"),

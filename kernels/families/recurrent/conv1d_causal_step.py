@@ -35,7 +35,7 @@ def magnitude(x, before, w, taps, tokens):
         seed=dict(batch=64, channels=4096),
         large=dict(batch=1024, channels=8192),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("batch", "tokens", "channels"),
         before=normal("batch", "taps - 1", "channels"),

@@ -24,7 +24,7 @@ def replayed(change, k, decay, accepted, state):
         seed=dict(batch=4, heads=16, rows=64, cols=128),
         large=dict(batch=32, heads=32, rows=128, cols=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         change=normal("batch", "tokens", "heads", "rows"),
         k=normal("batch", "tokens", "heads", "cols"),

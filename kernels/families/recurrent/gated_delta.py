@@ -41,7 +41,7 @@ def unit(*dims: str) -> Input:
         seed=dict(tokens=64, heads=8, k_heads=4, rows=64, cols=64),
         large=dict(tokens=2048, heads=32, k_heads=16, rows=128, cols=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=unit("tokens", "k_heads", "cols"),
         k=unit("tokens", "k_heads", "cols"),

@@ -24,7 +24,7 @@ def stepped(q, k, v, decay, beta, state, terms=False):
         seed=dict(batch=4, heads=16, k_heads=8, rows=128, cols=128),
         large=dict(batch=32, heads=32, k_heads=16, rows=128, cols=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=unit("batch", "k_heads", "cols"),
         k=unit("batch", "k_heads", "cols"),

@@ -17,7 +17,7 @@ GENTLE = (even(), coarse(), sparse())
         seed=dict(tokens=128, heads=8, rows=64, cols=64),
         large=dict(tokens=2048, heads=32, rows=128, cols=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         q=normal("tokens", "heads", "cols").only(*GENTLE),
         k=normal("tokens", "heads", "cols").only(*GENTLE),

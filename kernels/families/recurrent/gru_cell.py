@@ -35,7 +35,7 @@ def magnitude(x, h, w_x, w_h, bias, bias_h):
         seed=dict(batch=8, inputs=512, units=256),
         large=dict(batch=256, inputs=1024, units=1024),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("batch", "inputs").only(*GENTLE),
         h=normal("batch", "units", deviation=0.5).only(*GENTLE),

@@ -27,7 +27,7 @@ def scanned(x, dt, a_log, b, c, skip):
         seed=dict(tokens=64, channels=1024),
         large=dict(tokens=1024, channels=8192),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("tokens", "channels").only(*GENTLE),
         dt=uniform("tokens", "channels", low=0.001, high=0.1),

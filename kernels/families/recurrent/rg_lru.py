@@ -33,7 +33,7 @@ def doubled(a, x):
         seed=dict(batch=2, tokens=64, channels=1024),
         large=dict(batch=4, tokens=2048, channels=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         a=uniform("batch", "tokens", "channels", low=0.8, high=1.0),
         x=normal("batch", "tokens", "channels").only(even(), coarse(), sparse()),

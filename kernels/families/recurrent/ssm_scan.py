@@ -24,7 +24,7 @@ def scanned(x, dt, a_log, b, c, skip, state):
         seed=dict(tokens=128, heads=8, groups=1, dims=64, states=64),
         large=dict(tokens=2048, heads=80, groups=1, dims=64, states=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("tokens", "heads", "dims").only(*GENTLE),
         dt=uniform("tokens", "heads", low=0.001, high=0.1),

@@ -26,7 +26,7 @@ def stepped(x, dt, a_log, b, c, skip, state):
         seed=dict(batch=8, heads=24, groups=1, dims=64, states=128),
         large=dict(batch=32, heads=80, groups=8, dims=64, states=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("batch", "heads", "dims").only(*GENTLE),
         dt=uniform("batch", "heads", low=0.001, high=0.1),

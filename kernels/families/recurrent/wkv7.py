@@ -35,7 +35,7 @@ def vector() -> Input:
         seed=dict(tokens=64, heads=16, dims=64),
         large=dict(tokens=2048, heads=64, dims=64),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         r=vector(),
         w=uniform("tokens", "heads", "dims", low=0.55, high=1.0),

@@ -11,7 +11,7 @@ from metalbench.task.matrices import FLOATING, ROWS
 
 @task(
     sizes=ROWS,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=tied("rows", "cols").also(shifted(100), coarse(), with_special(math.inf, -math.inf))
     ),

@@ -14,7 +14,7 @@ from metalbench.task import normal, output, task
         seed=dict(rows=2048, cols=1024),
         large=dict(rows=16384, cols=4096),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols")),
     outputs=dict(y=output("cols")),
     oracle=lambda x: x.sum(axis=0),

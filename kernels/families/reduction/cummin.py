@@ -11,7 +11,7 @@ from metalbench.task.matrices import FLOATING, ROWS
 
 @task(
     sizes=ROWS,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols").also(with_special(math.inf, -math.inf))),
     outputs=dict(y=output("rows", "cols")),
     oracle=lambda x: np.minimum.accumulate(x, axis=-1),

@@ -14,7 +14,7 @@ from metalbench.task import integers, output, task
         seed=dict(n=262144),
         large=dict(n=16777216),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=integers("n", high=200)),
     outputs=dict(y=output(256, dtype="uint32")),
     oracle=lambda x: np.bincount(x.astype(np.int64), minlength=256),

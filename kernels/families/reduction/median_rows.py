@@ -17,7 +17,7 @@ from metalbench.task.matrices import FLOATING
         seed=dict(rows=64, cols=1024),
         large=dict(rows=4096, cols=1024),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=tied("rows", "cols").also(shifted(-0.5), coarse(), with_special(math.inf, -math.inf))
     ),

@@ -10,7 +10,7 @@ from metalbench.task.matrices import FLOATING, ROWS
 
 @task(
     sizes=ROWS,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols").also(with_special(math.nan, math.inf, -math.inf))),
     outputs=dict(y=output("rows")),
     oracle=lambda x: x.min(axis=-1),

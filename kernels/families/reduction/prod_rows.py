@@ -10,7 +10,7 @@ from metalbench.task.matrices import FLOATING, ROWS
 
 @task(
     sizes=ROWS,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=uniform("rows", "cols", low=0.98, high=1.02)),
     outputs=dict(y=output("rows")),
     oracle=lambda x: x.prod(axis=-1),

@@ -24,7 +24,7 @@ ascending = replace(
         seed=dict(n=65536, values=16384),
         large=dict(n=1048576, values=4194304),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(a=ascending, v=normal("values").only(coarse(), with_special(math.inf, -math.inf))),
     outputs=dict(y=output("values", dtype="uint32")),
     oracle=lambda a, v: np.searchsorted(a, v),

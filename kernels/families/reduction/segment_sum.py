@@ -35,7 +35,7 @@ def sums_of_runs(x, offsets):
         seed=dict(rows=4096, cols=256, segments=128),
         large=dict(rows=65536, cols=512, segments=2048),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols"), offsets=ragged),
     outputs=dict(y=output("segments", "cols")),
     oracle=lambda x, offsets: sums_of_runs(x, offsets),

@@ -9,7 +9,7 @@ from metalbench.task.matrices import FLOATING, ROWS
 
 @task(
     sizes=ROWS,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols").only(heavy_tailed(), even(), coarse(), sparse())),
     outputs=dict(y=output(1)),
     oracle=lambda x: x.sum(keepdims=True).reshape(1),

@@ -15,7 +15,7 @@ from metalbench.task.matrices import FLOATING
         seed=dict(batch=4, rows=256, cols=1024),
         large=dict(batch=8, rows=2048, cols=1024),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "rows", "cols")),
     outputs=dict(y=output("batch", "cols")),
     oracle=lambda x: x.sum(axis=1),

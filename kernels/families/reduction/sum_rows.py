@@ -9,7 +9,7 @@ from metalbench.task.matrices import FLOATING, ROWS
 
 @task(
     sizes=ROWS,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("rows", "cols")),
     outputs=dict(y=output("rows")),
     oracle=lambda x: x.sum(axis=-1),

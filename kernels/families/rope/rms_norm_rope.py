@@ -17,7 +17,7 @@ def of_norm(function, x, w, base, offset, eps):
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("heads", "tokens", "dims"), w=normal("dims", mean=1, deviation=0.2)),
     outputs=dict(y=output("heads", "tokens", "dims")),
     multiples=dict(dims=2),

@@ -21,7 +21,7 @@ def by_axis(function, x, position, base):
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("tokens", "heads", "dims"), position=integers("tokens", 2, high=64)),
     outputs=dict(y=output("tokens", "heads", "dims")),
     multiples=dict(dims=4),

@@ -21,7 +21,7 @@ def angles(x, base, offset):
         seed=dict(heads=32, tokens=64, dims=128),
         large=dict(heads=32, tokens=4096, dims=128),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("heads", "tokens", "dims")),
     outputs=dict(y=output("heads", "tokens", "dims")),
     constants=dict(base=10000.0, offset=100),

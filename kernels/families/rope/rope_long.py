@@ -19,7 +19,7 @@ def angles(x, factors, base, offset, attention_factor):
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("heads", "tokens", "dims"),
         factors=replace(uniform("dims / 2", low=1, high=8), dtype=DTYPES["float32"]),

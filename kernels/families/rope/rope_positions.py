@@ -14,7 +14,7 @@ def angles(x, position, base):
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("tokens", "heads", "dims"), position=integers("tokens", high=4096)),
     outputs=dict(y=output("tokens", "heads", "dims")),
     multiples=dict(dims=2),

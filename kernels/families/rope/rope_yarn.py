@@ -22,7 +22,7 @@ def angles(x, base, offset, stretch, low_pair, high_pair, attention_factor):
 
 @task(
     sizes=SIZES,
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("heads", "tokens", "dims")),
     outputs=dict(y=output("heads", "tokens", "dims")),
     multiples=dict(dims=2),

@@ -29,7 +29,7 @@ def magnitude(re, im, side):
         seed=dict(batch=16),
         large=dict(batch=512),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(re=normal(*IMAGE), im=normal(*IMAGE)),
     outputs=dict(y_re=output(*IMAGE), y_im=output(*IMAGE)),
     constants=dict(side=128),

@@ -25,7 +25,7 @@ def magnitude(x, w, cols):
         seed=dict(rows=512),
         large=dict(rows=16384),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "cols").only(even(), coarse(), sparse()),
         w=normal("rows", "cols").only(even(), coarse(), sparse()),

@@ -25,7 +25,7 @@ def transformed(x, cols):
         seed=dict(rows=1024),
         large=dict(rows=16384),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     # Of a constant row all but one element cancel.
     inputs=dict(x=normal("rows", "cols").only(heavy_tailed(), even(), coarse(), sparse())),
     outputs=dict(y=output("rows", "cols")),

@@ -15,7 +15,7 @@ from metalbench.task import coarse, even, heavy_tailed, normal, output, sparse, 
         seed=dict(rows=8192),
         large=dict(rows=131072),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     # Of a constant row all but one element cancel.
     inputs=dict(x=normal("rows", "cols").only(heavy_tailed(), even(), coarse(), sparse())),
     outputs=dict(y=output("rows", "cols")),

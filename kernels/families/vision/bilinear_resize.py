@@ -31,7 +31,7 @@ def resized(x, shape):
         seed=dict(batch=2, height=64, width=64, channels=16),
         large=dict(batch=16, height=256, width=256, channels=32),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "height", "width", "channels")),
     outputs=dict(y=output("batch", "3 * height / 2", "3 * width / 2 + 1", "channels")),
     oracle=lambda x: resized(x, (3 * x.shape[1] // 2, 3 * x.shape[2] // 2 + 1)),

@@ -18,7 +18,7 @@ def normalised(x, mean, deviation):
         seed=dict(pixels=50176, channels=3),
         large=dict(pixels=6422528, channels=3),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=integers("pixels", "channels", high=256, dtype="uint8"),
         mean=normal("channels"),

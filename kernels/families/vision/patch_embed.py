@@ -22,7 +22,7 @@ def embedded(x, w, bias, side):
         seed=dict(batch=1, height=224, width=224, channels=3, features=256),
         large=dict(batch=16, height=448, width=448, channels=3, features=1024),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(
         x=normal("batch", "height", "width", "channels"),
         w=normal("features", "side", "side", "channels"),

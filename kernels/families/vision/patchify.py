@@ -18,7 +18,7 @@ def patches(x, side):
         seed=dict(batch=8, height=224, width=224, channels=3),
         large=dict(batch=64, height=448, width=448, channels=3),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "height", "width", "channels")),
     outputs=dict(y=output("batch * (height / side) * (width / side)", "side * side * channels")),
     constants=dict(side=8),

@@ -19,7 +19,7 @@ def shuffled(x, side):
         seed=dict(batch=2, height=64, width=64, channels=16),
         large=dict(batch=16, height=256, width=256, channels=16),
     ),
-    gpu_headline="large",
+    gpu_headlines=("large",),
     inputs=dict(x=normal("batch", "height", "width", "channels * side * side")),
     outputs=dict(y=output("batch", "height * side", "width * side", "channels")),
     constants=dict(side=2),

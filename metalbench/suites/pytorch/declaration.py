@@ -119,7 +119,7 @@ class Imported:
             scale=scale if all(floats) else None,
             flops="0",
             headline="cpu",
-            gpu_headline="paper",
+            gpu_headlines=("paper",),
             draw=self._draw,
             baseline="mlx" if by_mlx else "pytorch, by way of mlx's arrays",
             apart=on_torch,

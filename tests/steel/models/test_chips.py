@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agent_steel.models.chips import facts_of
-from metalbench.analysis.chips import CHIPS
+from metalbench.chips import CHIPS
 from metalbench.result import DeviceFacts
 
 

@@ -96,7 +96,7 @@ class problem:  # noqa: N801 - a decorator
             constants=self.constants,
             flops="0",
             headline="cpu",
-            gpu_headline="paper",
+            gpu_headlines=("paper",),
             multiples=self.multiples,
             draw=self.draw or (_drawing(sizes, self.divides) if self.divides else None),
             baseline="mlx",

@@ -12,6 +12,20 @@ from dataclasses import dataclass
 SIMD_WIDTH = 32
 THREADGROUP_BYTES = 32 << 10
 MOST_THREADS = 1024
+# The float32 rate of a core where Apple has published none: that of the M2, the last published one.
+TFLOPS_OF_A_CORE = 3.6 / 10
+
+
+@dataclass(frozen=True)
+class PeakRates:
+    """The roofline of a chip: bytes a second of memory, float32 operations a second."""
+
+    bytes_per_s: float
+    flops_per_s: float
+
+    def least_seconds(self, nbytes: float, flops: float) -> float:
+        """Return the time of work at the roofline (Williams, Waterman, Patterson, 2009)."""
+        return max(nbytes / self.bytes_per_s, flops / self.flops_per_s)
 
 
 @dataclass(frozen=True)
@@ -31,6 +45,23 @@ class Chip:
     def cores(self) -> int:
         """How many GPU cores the largest has."""
         return max(self.bandwidths)
+
+    @property
+    def flops_per_s(self) -> float:
+        """The float32 rate with all cores, published or estimated by TFLOPS_OF_A_CORE."""
+        return 1e12 * (self.tflops if self.tflops is not None else TFLOPS_OF_A_CORE * self.cores)
+
+    def peak_rates(self, cores: int) -> PeakRates:
+        """Return the peak rates with `cores` GPU cores; of a number not sold, those of all cores.
+
+        A system that does not report the number of cores reports 0.
+        """
+        if cores not in self.bandwidths:
+            cores = max(self.bandwidths, key=lambda each: (self.bandwidths[each], each))
+        return PeakRates(
+            bytes_per_s=1e9 * self.bandwidths[cores],
+            flops_per_s=self.flops_per_s * cores / self.cores,
+        )
 
 
 def _chip(
@@ -61,3 +92,9 @@ CHIPS: dict[str, Chip] = dict(
         _chip("M5 Max", {32: 460, 40: 614}, "Apple, March 2026"),
     )
 )
+
+
+def peak_rates(chip: str | None, cores: int) -> PeakRates | None:
+    """Return the peak rates of a chip such as "m4_max"; None for one that is not in the table."""
+    known = CHIPS.get(chip or "")
+    return known.peak_rates(cores) if known is not None else None
