@@ -15,8 +15,9 @@ from metalbench.task import coarse, output, shifted, task, tied, with_special
         odd2=dict(rows=5, cols=4097),
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
+        huge=dict(rows=36864, cols=4096),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=tied("rows", "cols").also(shifted(100), coarse(), with_special(math.inf, -math.inf))
     ),

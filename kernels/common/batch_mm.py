@@ -13,10 +13,11 @@ from metalbench.task import normal, output, task
         odd2=dict(batch=2, m=5, k=129, n=67),
         seed=dict(batch=128, m=128, k=256, n=512),
         large=dict(batch=32, m=512, k=512, n=512),
+        huge=dict(batch=128, m=512, k=512, n=512),
         cpu=dict(batch=4, m=128, k=256, n=512),
     ),
     headline="cpu",
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         a=normal("batch", "m", "k"),
         b=normal("batch", "k", "n"),

@@ -14,10 +14,11 @@ from metalbench.task.oracles import convolution
         odd2=dict(batch=2, height=19, width=23, channels=3, filters=33),
         seed=dict(batch=8, height=64, width=64, channels=64, filters=128),
         large=dict(batch=2, height=128, width=128, channels=64, filters=128),
+        huge=dict(batch=8, height=128, width=128, channels=64, filters=128),
         cpu=dict(batch=2, height=16, width=16, channels=64, filters=128),
     ),
     headline="cpu",
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("batch", "height", "width", "channels"),
         w=normal("filters", 3, 3, "channels"),

@@ -23,10 +23,11 @@ def activated(z):
         odd2=dict(batch=2, depth=9, height=7, width=8, channels=3, filters=33),
         seed=dict(batch=4, depth=32, height=32, width=32, channels=32, filters=64),
         large=dict(batch=1, depth=40, height=48, width=48, channels=32, filters=64),
+        huge=dict(batch=2, depth=40, height=48, width=48, channels=32, filters=64),
         cpu=dict(batch=1, depth=10, height=10, width=10, channels=32, filters=64),
     ),
     headline="cpu",
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("batch", "depth", "height", "width", "channels"),
         w=normal("filters", 3, 3, 3, "channels", deviation=0.03).only(even(), coarse(), sparse()),

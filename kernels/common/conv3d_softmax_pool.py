@@ -26,10 +26,11 @@ def magnitude(x, w):
         odd2=dict(batch=2, depth=10, height=7, width=9, channels=5, filters=7),
         seed=dict(batch=4, depth=32, height=32, width=32, channels=32, filters=64),
         large=dict(batch=1, depth=40, height=48, width=48, channels=32, filters=64),
+        huge=dict(batch=2, depth=40, height=48, width=48, channels=32, filters=64),
         cpu=dict(batch=1, depth=10, height=10, width=10, channels=32, filters=64),
     ),
     headline="cpu",
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("batch", "depth", "height", "width", "channels").only(even(), coarse(), sparse()),
         w=normal("filters", 3, 3, 3, "channels", deviation=0.03).only(even(), coarse(), sparse()),

@@ -14,10 +14,11 @@ from metalbench.task.oracles import transposed_convolution
         odd2=dict(batch=2, height=11, width=1, channels=3, filters=33),
         seed=dict(batch=8, height=32, width=32, channels=64, filters=128),
         large=dict(batch=8, height=64, width=64, channels=64, filters=128),
+        huge=dict(batch=32, height=64, width=64, channels=64, filters=128),
         cpu=dict(batch=2, height=8, width=9, channels=64, filters=128),
     ),
     headline="cpu",
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("batch", "height", "width", "channels"),
         w=normal("filters", 3, 3, "channels"),

@@ -33,8 +33,9 @@ def magnitude(x, w, term, eps):
         odd2=dict(batch=2, depth=1, height=3, width=7, channels=5, filters=7),
         seed=dict(batch=2, depth=8, height=8, width=8, channels=16, filters=32),
         large=dict(batch=4, depth=30, height=30, width=30, channels=32, filters=32),
+        huge=dict(batch=16, depth=30, height=30, width=30, channels=32, filters=32),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("batch", "depth", "height", "width", "channels"),
         w=normal("filters", 3, 3, 3, "channels"),

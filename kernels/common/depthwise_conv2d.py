@@ -20,8 +20,9 @@ def depthwise(x, w):
         odd2=dict(batch=2, height=19, width=23, channels=33),
         seed=dict(batch=8, height=64, width=64, channels=64),
         large=dict(batch=16, height=130, width=130, channels=64),
+        huge=dict(batch=80, height=130, width=130, channels=64),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("batch", "height", "width", "channels"),
         w=normal("channels", 3, 3, 1),

@@ -13,8 +13,9 @@ from metalbench.task import heavy_tailed, output, positive, scaled, sparse, task
         odd2=dict(rows=5, cols=4097),
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
+        huge=dict(rows=36864, cols=4096),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     # A few make up most of the norm: of many alike, errors of inputs that are rounded to less
     # average out.
     inputs=dict(x=positive("rows", "cols").only(heavy_tailed(), scaled(100), sparse())),

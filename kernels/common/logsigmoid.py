@@ -25,8 +25,9 @@ from metalbench.task import (
         odd2=dict(rows=5, cols=4097),
         seed=dict(rows=16, cols=16384),
         large=dict(rows=2048, cols=4096),
+        huge=dict(rows=18432, cols=4096),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("rows", "cols").only(
             shifted(-100),

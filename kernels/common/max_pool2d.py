@@ -15,8 +15,9 @@ from metalbench.task.oracles import blocks
         odd2=dict(batch=3, height=23, width=37, channels=33),
         seed=dict(batch=8, height=64, width=64, channels=64),
         large=dict(batch=64, height=64, width=64, channels=64),
+        huge=dict(batch=512, height=64, width=64, channels=64),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("batch", "height", "width", "channels").also(with_special(math.inf, -math.inf))
     ),

@@ -15,8 +15,9 @@ from metalbench.task.oracles import blocks
         odd2=dict(batch=2, depth=9, height=5, width=11, channels=33),
         seed=dict(batch=4, depth=32, height=32, width=32, channels=32),
         large=dict(batch=16, depth=32, height=32, width=32, channels=32),
+        huge=dict(batch=128, depth=32, height=32, width=32, channels=32),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("batch", "depth", "height", "width", "channels").also(
             with_special(math.inf, -math.inf)

@@ -13,8 +13,9 @@ from metalbench.task import normal, output, task
         odd2=dict(rows=5, cols=4097),
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
+        huge=dict(rows=18432, cols=4096),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         prediction=normal("rows", "cols"),
         target=normal("rows", "cols"),

@@ -13,10 +13,11 @@ from metalbench.task import normal, output, task
         odd2=dict(m=5, n=67, k=129),
         seed=dict(m=1024, n=2048, k=4096),
         large=dict(m=1024, n=2048, k=2048),
+        huge=dict(m=4096, n=2048, k=2048),
         cpu=dict(m=256, n=512, k=512),
     ),
     headline="cpu",
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         a=normal("m", "k"),
         b=normal("k", "n"),

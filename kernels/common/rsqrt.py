@@ -15,8 +15,9 @@ from metalbench.task import output, positive, scaled, task, with_special
         odd2=dict(rows=5, cols=4097),
         seed=dict(rows=16, cols=16384),
         large=dict(rows=2048, cols=4096),
+        huge=dict(rows=18432, cols=4096),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=positive("rows", "cols").only(scaled(100), scaled(0.001), with_special(math.inf))
     ),

@@ -30,8 +30,9 @@ def magnitude(anchor, positive, negative, margin):
         odd2=dict(rows=5, cols=4097),
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
+        huge=dict(rows=16384, cols=4096),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         anchor=normal("rows", "cols"),
         positive=normal("rows", "cols"),

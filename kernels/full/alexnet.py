@@ -40,8 +40,9 @@ THIRD = f"({SECOND} - 2) / 2"
         odd2=dict(batch=3, side=33, c1=7, c2=35, c3=10, hidden=37, classes=33),
         seed=dict(batch=1, side=32, c1=32, c2=64, c3=128, hidden=256, classes=10),
         large=dict(batch=384, side=32, c1=32, c2=64, c3=128, hidden=256, classes=10),
+        huge=dict(batch=1536, side=32, c1=32, c2=64, c3=128, hidden=256, classes=10),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("batch", "side", "side", 3).only(*DENSE, sparse()),
         w1=normal("c1", 5, 5, 3, deviation=0.12).only(*DENSE),

@@ -36,8 +36,9 @@ def magnitude(x, w1, w2, w3, w_classes):
         odd2=dict(batch=3, height=5, width=1, growth=35, classes=33),
         seed=dict(batch=1, height=16, width=16, growth=12, classes=10),
         large=dict(batch=32, height=64, width=64, growth=32, classes=10),
+        huge=dict(batch=128, height=64, width=64, growth=32, classes=10),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("batch", "height", "width", 3).only(*GENTLE),
         w1=normal("growth", 3, 3, 3, deviation=0.2).only(*GENTLE),

@@ -43,8 +43,9 @@ def magnitude(x, w_qkv, w_out, w_gate_up, w_down, heads, kv_heads, base, eps):
         odd2=dict(tokens=65, dims=72, hidden=130),
         seed=dict(tokens=64, dims=128, hidden=256),
         large=dict(tokens=640, dims=512, hidden=2048),
+        huge=dict(tokens=2560, dims=512, hidden=2048),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("tokens", "dims").only(*GENTLE),
         w_qkv=normal("dims", "2 * dims", deviation=0.08).only(*GENTLE),

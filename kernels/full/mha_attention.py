@@ -28,8 +28,9 @@ def multi_head(x, w_q, w_k, w_v, w_out, heads):
         odd2=dict(tokens=65, dims=100),
         seed=dict(tokens=32, dims=128),
         large=dict(tokens=1024, dims=512),
+        huge=dict(tokens=4096, dims=512),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("tokens", "dims").only(*GENTLE),
         w_q=normal("dims", "dims", deviation=0.08).only(*GENTLE),

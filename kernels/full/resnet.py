@@ -31,8 +31,9 @@ def magnitude(x, w_stem, w1, w2, w_classes):
         odd2=dict(batch=3, height=5, width=1, channels=35, classes=33),
         seed=dict(batch=1, height=32, width=32, channels=16, classes=10),
         large=dict(batch=64, height=64, width=64, channels=32, classes=10),
+        huge=dict(batch=128, height=64, width=64, channels=32, classes=10),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("batch", "height", "width", 3).only(*GENTLE),
         w_stem=normal("channels", 3, 3, 3, deviation=0.2).only(*GENTLE),

@@ -41,8 +41,9 @@ def block(x, w_qkv, w_out, w_up, w_down, heads, eps):
         odd2=dict(tokens=65, dims=64, hidden=130),
         seed=dict(tokens=64, dims=128, hidden=256),
         large=dict(tokens=640, dims=512, hidden=2048),
+        huge=dict(tokens=2560, dims=512, hidden=2048),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("tokens", "dims"),
         w_qkv=normal("dims", "3 * dims", deviation=0.08).only(*GENTLE),

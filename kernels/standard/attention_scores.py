@@ -27,8 +27,9 @@ def magnitude(q, k):
         odd2=dict(queries=17, keys=257, dims=80),
         seed=dict(queries=128, keys=128, dims=64),
         large=dict(queries=4096, keys=4096, dims=128),
+        huge=dict(queries=16384, keys=4096, dims=128),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         q=normal("queries", "dims").only(even(), coarse(), sparse()),
         k=normal("keys", "dims").only(even(), coarse(), sparse()),

@@ -28,8 +28,9 @@ def magnitude(logits, target):
         odd2=dict(rows=5, cols=4097),
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=4096, cols=4096),
+        huge=dict(rows=36864, cols=4096),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         logits=normal("rows", "cols").also(with_special(-math.inf)),
         target=integers("rows", high="cols"),

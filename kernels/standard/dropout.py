@@ -15,8 +15,9 @@ from metalbench.task import integers, normal, output, task, with_special
         odd2=dict(rows=5, cols=4097),
         seed=dict(rows=1024, cols=1024),
         large=dict(rows=2048, cols=4096),
+        huge=dict(rows=16384, cols=4096),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         mask=integers("rows", "cols", high=2, dtype="bool"),
         x=normal("rows", "cols").also(with_special(math.inf)),

@@ -13,8 +13,9 @@ from metalbench.task import normal, output, task
         odd2=dict(tokens=5, dims=129, columns=66),
         seed=dict(tokens=128, dims=512, columns=192),
         large=dict(tokens=1024, dims=1024, columns=3072),
+        huge=dict(tokens=4096, dims=1024, columns=3072),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("tokens", "dims"),
         w_qkv=normal("dims", "columns"),

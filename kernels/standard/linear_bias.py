@@ -13,8 +13,9 @@ from metalbench.task import normal, output, task
         odd2=dict(rows=5, inputs=129, outputs=67),
         seed=dict(rows=256, inputs=256, outputs=256),
         large=dict(rows=1024, inputs=1536, outputs=1536),
+        huge=dict(rows=4096, inputs=1536, outputs=1536),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("rows", "inputs"),
         w=normal("inputs", "outputs"),

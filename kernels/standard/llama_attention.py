@@ -18,8 +18,9 @@ GENTLE = (even(), coarse(), sparse())
         odd2=dict(tokens=65, dims=72),
         seed=dict(tokens=64, dims=128),
         large=dict(tokens=2048, dims=512),
+        huge=dict(tokens=4096, dims=512),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("tokens", "dims").only(*GENTLE),
         w_qkv=normal("dims", "2 * dims", deviation=0.08).only(*GENTLE),

@@ -29,8 +29,9 @@ def magnitude(x, w):
         odd2=dict(m=5, n=67, k=129),
         seed=dict(m=256, n=256, k=256),
         large=dict(m=1024, n=1536, k=1536),
+        huge=dict(m=4096, n=1536, k=1536),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("m", "k").only(even(), coarse(), sparse()),
         w=normal("k", "n", deviation=0.06).only(even(), coarse(), sparse()),

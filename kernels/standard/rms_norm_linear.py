@@ -18,8 +18,9 @@ def normed(x, eps):
         odd2=dict(rows=5, inputs=129, outputs=67),
         seed=dict(rows=1024, inputs=1024, outputs=1024),
         large=dict(rows=1024, inputs=1536, outputs=1536),
+        huge=dict(rows=4096, inputs=1536, outputs=1536),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("rows", "inputs"),
         w=normal("outputs", "inputs"),

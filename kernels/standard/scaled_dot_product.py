@@ -15,8 +15,9 @@ from metalbench.task.oracles import attention, attention_magnitude
         odd2=dict(queries=1, keys=257, dims=80),
         seed=dict(queries=128, keys=128, dims=128),
         large=dict(queries=4096, keys=2048, dims=128),
+        huge=dict(queries=16384, keys=2048, dims=128),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         q=normal("queries", "dims").only(even(), coarse(), sparse()),
         k=normal("keys", "dims").only(even(), coarse(), sparse()),

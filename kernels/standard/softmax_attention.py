@@ -22,8 +22,9 @@ def fused(q, k, v):
         odd2=dict(queries=1, keys=257, dims=50),
         seed=dict(queries=128, keys=128, dims=64),
         large=dict(queries=4096, keys=4096, dims=64),
+        huge=dict(queries=16384, keys=4096, dims=64),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         q=normal("queries", "dims").only(even(), coarse(), sparse()),
         k=normal("keys", "dims").only(even(), coarse(), sparse()),

@@ -26,8 +26,9 @@ def magnitude(x, w_gate, w_up):
         odd2=dict(rows=5, dims=129, hidden=67),
         seed=dict(rows=256, dims=256, hidden=256),
         large=dict(rows=1024, dims=1024, hidden=1536),
+        huge=dict(rows=4096, dims=1024, hidden=1536),
     ),
-    gpu_headlines=("large",),
+    gpu_headlines=("large", "huge"),
     inputs=dict(
         x=normal("rows", "dims"),
         w_gate=normal("dims", "hidden").only(even(), coarse(), sparse()),

@@ -46,8 +46,14 @@ def convolution(x: Array, w: Array) -> Array:
     y = np.zeros_like(x, shape=(x.shape[0], *extents, w.shape[0]), order="C")
     for tap in np.ndindex(*w.shape[1:-1]):
         window = tuple(slice(i, i + n) for i, n in zip(tap, extents, strict=True))
-        y += x[(slice(None), *window)] @ w[(slice(None), *tap)].T
+        y += _times_matrix(x[(slice(None), *window)], w[(slice(None), *tap)].T)
     return y
+
+
+def _times_matrix(x: Array, matrix: Array) -> Array:
+    """Return `x @ matrix` as one product: NumPy calls BLAS once for every matrix of a stack."""
+    y: Array = x.reshape(-1, x.shape[-1]) @ matrix
+    return y.reshape(*x.shape[:-1], matrix.shape[-1])
 
 
 def padded_convolution(x: Array, w: Array) -> Array:
@@ -67,7 +73,7 @@ def transposed_convolution(x: Array, w: Array, stride: int = 1) -> Array:
             slice(i, i + stride * (n - 1) + 1, stride)
             for i, n in zip(tap, x.shape[1:-1], strict=True)
         )
-        y[(slice(None), *window)] += x @ w[(slice(None), *tap)].T
+        y[(slice(None), *window)] += _times_matrix(x, w[(slice(None), *tap)].T)
     return y
 
 

@@ -23,9 +23,9 @@ from metalbench.tuning.journal import Journal, Values
 
 if TYPE_CHECKING:
     from metalbench.kernel import Kernel
-    from metalbench.task.declaration import TimedDevice
     from metalbench.kernel.library import Entry
     from metalbench.result import DeviceFacts
+    from metalbench.task.declaration import TimedDevice
 
 # Of the defaults alone, which are only to be right; of one candidate, which is to be better than
 # the best so far; and of the last word on the winner.
