@@ -31,7 +31,7 @@ def bound(device: _core.Device, name: str) -> Bound:
     """A kernel of the library at its headline."""
     entry = Library().entry(name)
     compiled = compile_kernel(device, entry.kernel(), entry.task)
-    return compiled.bind(workload(entry.task, entry.task.headline_on("cpu")))
+    return compiled.bind(workload(entry.task, entry.task.headline))
 
 
 def window(device: _core.Device, work: Bound, passes: int) -> _core.Samples:

@@ -23,7 +23,7 @@ class PeakRates:
     bytes_per_s: float
     flops_per_s: float
 
-    def least_seconds(self, nbytes: float, flops: float) -> float:
+    def least_seconds(self, flops: float, nbytes: float) -> float:
         """Return the time of work at the roofline (Williams, Waterman, Patterson, 2009)."""
         return max(nbytes / self.bytes_per_s, flops / self.flops_per_s)
 

@@ -75,7 +75,7 @@ Examples:
     "sizes",
     metavar="NAME",
     multiple=True,
-    help="Size to time, such as seed or large; else the device's headline. Repeatable.",
+    help="Size to time, such as seed, large or huge; else the device's headline. Repeatable.",
 )
 @dtype_option(
     "dtypes",

@@ -114,8 +114,7 @@ class Task:
         if rates is None:
             return self.gpu_headlines[0]
         for size in self.gpu_headlines:
-            nbytes, flops = self.bytes(size, self.dtypes[0]), self.flops(size)
-            if rates.least_seconds(nbytes, flops) >= SHORTEST_PASS_S:
+            if rates.least_seconds(*self.work(size)) >= SHORTEST_PASS_S:
                 return size
         return self.gpu_headlines[-1]
 
@@ -182,6 +181,10 @@ class Task:
     def flops(self, size: str) -> int:
         """Arithmetic operations of one run at size `size`."""
         return self.flops_expression.evaluate(self.values(size))
+
+    def work(self, size: str) -> tuple[int, int]:
+        """Arithmetic operations and bytes of one pass at `size`, in the first element type."""
+        return self.flops(size), self.bytes(size, self.dtypes[0])
 
     def bytes(self, size: str, dtype_name: str) -> int:
         """Bytes that must move: every input and output once, unless declared otherwise.
@@ -335,7 +338,7 @@ def _sizes_fault(declared: Task) -> str:
             return f"size {size}: expected the names {', '.join(names)}, got {', '.join(values)}"
         declared.check_size(size)
     for size, larger in pairwise(declared.gpu_headlines):
-        less, more = _work(declared, size), _work(declared, larger)
+        less, more = declared.work(size), declared.work(larger)
         if less == more or not all(map(operator.le, less, more)):
             return (
                 f"gpu_headlines: expected ascending sizes, got {larger!r}, which is not more work "
@@ -345,7 +348,3 @@ def _sizes_fault(declared: Task) -> str:
         if name not in names:
             return f"multiples: no size {name!r}; {suggestion(name, names)}"
     return ""
-
-
-def _work(declared: Task, size: str) -> tuple[int, int]:
-    return declared.flops(size), declared.bytes(size, declared.dtypes[0])

@@ -40,22 +40,18 @@ def small_sizes(task: Task) -> list[str]:
 def all_sizes(task: Task, seed: int = 0, *, upto: str | None = None) -> list[str]:
     """The declared sizes of `task`, and one that is drawn at random by `seed`.
 
+    Headlines of faster GPUs than the slowest are left out: they take minutes on a processor.
     With `upto` only small ones, and those that are no more work than that size: what a time at one
     size says nothing of need not hold it up.
     """
     if upto is None:
-        return [*task.sizes, drawn(task, seed)]
-    small, most = small_sizes(task), _work(task, upto)
+        left_out = {*task.gpu_headlines[1:]} - {task.headline}
+        return [*(each for each in task.sizes if each not in left_out), drawn(task, seed)]
+    small, most = small_sizes(task), task.work(upto)
     fitting = [
-        name
-        for name in task.sizes
-        if name in small or all(map(operator.le, _work(task, name), most))
+        name for name in task.sizes if name in small or all(map(operator.le, task.work(name), most))
     ]
     return [*fitting, drawn(task, seed, upto=upto)]
-
-
-def _work(task: Task, size: str) -> tuple[int, int]:
-    return task.flops(size), task.bytes(size, task.dtypes[0])
 
 
 def seeds_for(task: Task, size: str, seed: int = 0, *, timed: bool = False) -> list[int]:
@@ -93,9 +89,9 @@ def verify(
 ) -> Report:
     """Compare `kernel` with the oracle of `task` at `sizes` and `seeds`.
 
-    By default these are `all_sizes` and, of each, `seeds_for` it, both from `seed` on. At the size
-    `timed`, by default the headline if no sizes are given, later seeds' inputs have spikes, and
-    MLX is not asked how far off it is. After a failure the other seeds of that size are
+    By default these are `all_sizes` with the headline, and of each `seeds_for` it, both from `seed`
+    on. At the size `timed`, by default the headline if no sizes are given, later seeds' inputs have
+    spikes, and MLX is not asked how far off it is. After a failure the other seeds of that size are
     skipped. `time_limit` is in seconds for one run of all dispatches. `yardsticks` are the
     reference's by size, where they are known; what is found is added. The first seed of each size
     is run again and again, unless `repeatedly` is false, for another seed has been. What the kernel
@@ -107,6 +103,7 @@ def verify(
     chosen = list(sizes if sizes is not None else all_sizes(task, seed))
     if sizes is None and seeds is None:
         timed = timed or task.headline_on(device)
+        chosen = list(dict.fromkeys([*chosen, timed]))
     for size in chosen:
         task.values(size)
     try:

@@ -17,6 +17,7 @@ from metalbench.errors import Unsupported
 from metalbench.reference import Reference
 from metalbench.report.notice import SIMULATION
 from metalbench.store import Store
+from metalbench.task import declaration
 
 
 @pytest.fixture
@@ -54,9 +55,14 @@ def test_a_run_tells_gpu_time_from_wall_time(shell: Any, plug_in: Any) -> None:
         assert set(store.samples(kept.id)) >= {"gpu", "counter", "wall", "encode"}
 
 
-def test_the_size_that_is_timed_is_the_devices(shell: Any, plug_in: Any) -> None:
+def test_the_size_that_is_timed_is_the_devices(
+    shell: Any, plug_in: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = shell.kernels / "twice.py"
-    file.write_text(file.read_text().replace("flops=", 'gpu_headline="large", flops='))
+    text = file.read_text().replace("flops=", 'gpu_headlines=("large", "huge"), flops=')
+    file.write_text(text.replace("large=dict(n=8192)", "large=dict(n=8192), huge=dict(n=16384)"))
+    # As if an M4 needed 8192 elements for a pass of the length that is asked for.
+    monkeypatch.setattr(declaration, "SHORTEST_PASS_S", 2 * 4 * 8192 / 120e9)
 
     def sizes() -> list[str]:
         result = shell("run", "twice", "--json", "-")
@@ -65,9 +71,12 @@ def test_the_size_that_is_timed_is_the_devices(shell: Any, plug_in: Any) -> None
 
     shown = " ".join(shell("show", "twice", "--no-source").stdout.split())
     assert re.search(r" seed n 4096 [^:]* headline large n 8192 [^:]* headline on a GPU", shown)
+    assert re.search(r" huge n 16384 [^:]* headline on a fast GPU", shown)
     assert sizes() == ["seed"]
     plug_in()
     assert sizes() == ["large"]
+    plug_in(name="Apple M4 Max", chip="m4_max", cores=40)
+    assert sizes() == ["huge"]
 
 
 def test_a_run_of_which_the_gpu_tells_all_has_the_verdict_of_gpu_time(

@@ -1,6 +1,6 @@
 """Every kernel at sizes that no run on a processor has unless asked.
 
-That is `large`, and `seed` where MLX takes seconds for it. Some twenty minutes:
+That is `large`, `huge`, and `seed` where MLX takes seconds for it. Some two hours on two cores:
 `pytest -m slow -n0 tests/kernels/test_large.py`.
 """
 
@@ -20,8 +20,8 @@ TIME_LIMIT = 300.0
 
 def large_sizes() -> Iterator[object]:
     for entry in Library():
-        for size in ("seed", "large"):
-            if size != entry.task.headline_on("cpu"):
+        for size in ("seed", "large", "huge"):
+            if size != entry.task.headline:
                 yield pytest.param(entry, size, id=f"{entry.name}-{size}")
 
 

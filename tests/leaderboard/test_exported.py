@@ -37,7 +37,7 @@ def device() -> _core.Device:
 def made(device: _core.Device, store: Store, trial: MakeTrial) -> Exported:
     """A result of the kernel that was never measured."""
     one = trial(4)
-    result = replace(correct(), case=case_of(one, one.entry.task, "cpu"))
+    result = replace(correct(), case=case_of(one, one.entry.task, device))
     run = store.begin_run({}, device_facts(device), environment())
     return exported(store, store.record(run, result), one.kernel.text, one.kernel.source)
 

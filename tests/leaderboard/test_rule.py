@@ -45,7 +45,7 @@ def brought(store: Store) -> Submit:
 
 def kept(device: _core.Device, store: Store, trial: Trial, result: Result | None = None) -> int:
     """A result of the trial that was never measured, in the store."""
-    made = replace(result or correct(), case=case_of(trial, trial.entry.task, device.kind))
+    made = replace(result or correct(), case=case_of(trial, trial.entry.task, device))
     run = store.begin_run({}, device_facts(device), environment())
     return store.record(run, made)
 

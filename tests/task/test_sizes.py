@@ -95,23 +95,38 @@ def declared(**options):
 
 
 @pytest.mark.parametrize(
-    ("options", "cpu", "gpu"),
+    ("options", "cpu", "gpus"),
     [
-        ({}, "seed", "seed"),
-        (dict(headline="large"), "large", "large"),
-        (dict(gpu_headline="large"), "seed", "large"),
-        (dict(headline="large", gpu_headline="seed"), "large", "seed"),
+        ({}, "seed", ("seed",)),
+        (dict(headline="large"), "large", ("large",)),
+        (dict(gpu_headlines=("large",)), "seed", ("large",)),
+        (dict(headline="large", gpu_headlines=["seed", "large"]), "large", ("seed", "large")),
     ],
 )
-def test_the_headline_is_a_matter_of_the_device(options, cpu, gpu):
+def test_a_gpu_may_have_other_headlines_than_a_processor(options, cpu, gpus):
     same = declared(**options)
-    assert (same.headline_on("cpu"), same.headline_on("metal")) == (cpu, gpu)
+    assert (same.headline, same.gpu_headlines) == (cpu, gpus)
 
 
-@pytest.mark.parametrize("name", ["headline", "gpu_headline"])
-def test_a_headline_is_a_declared_size(name):
-    with pytest.raises(DeclarationError, match=rf"\[same\] {name}: no size 'larg'; did you mean"):
-        declared(**{name: "larg"})
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (dict(headline="larg"), "headline: no size 'larg'; did you mean"),
+        (dict(gpu_headlines=("seed", "larg")), "gpu_headlines: no size 'larg'; did you mean"),
+        (
+            dict(gpu_headlines="large"),
+            r"gpu_headlines: expected .*\('large',\), got 'large'",
+        ),
+        (
+            dict(gpu_headlines=("large", "seed")),
+            "gpu_headlines: expected ascending sizes, got 'seed', .* more work than 'large'",
+        ),
+        (dict(gpu_headlines=("large", "large")), "gpu_headlines: expected ascending sizes"),
+    ],
+)
+def test_headlines_are_declared_sizes_in_ascending_order(options, message):
+    with pytest.raises(DeclarationError, match=rf"\[same\] {message}"):
+        declared(**options)
 
 
 def test_a_multiple_of_nothing_is_refused():

@@ -110,7 +110,7 @@ def test_it_is_as_it_was_published(entry: Entry) -> None:
 def test_it_is_declared_like_any_task(entry: Entry) -> None:
     task = entry.task
     assert list(task.sizes) == ["small", "odd", "cpu", "paper"]
-    assert (task.headline_on("cpu"), task.headline_on("metal")) == ("cpu", "paper")
+    assert (task.headline, task.gpu_headlines) == ("cpu", ("paper",))
     assert small_sizes(task) == ["small", "odd"]
     assert task.description == entry.description
     assert task.description.endswith((".", "..."))
