@@ -188,7 +188,7 @@ cat <<END
 This installs MetalBench into a virtual environment of its own. In ten minutes it runs three kernels
 and the controls of the measurement, and packs what it has found. Then follow the tests of the Metal
 device, the library of kernels (twice), two benchmarks, all other tests, and last what may make macOS
-end or ignore GPU work. All of it takes about two hours. Connect the Mac to power, and close other
+end or ignore GPU work. All of it takes about four hours. Connect the Mac to power, and close other
 programs. A step that fails stops nothing. Ctrl-C ends it, and what there is by then is kept.
 Logs: $folder/logs
 
@@ -209,8 +209,8 @@ if step install 1800 install; then
   if step install-tests 1800 install_tests; then
     step metal-tests 1800 metal_tests
   fi
-  step run 3600 "$venv/metalbench" run --device metal -v --json "$folder/run.json"
-  step run-again 3600 "$venv/metalbench" run --device metal -v --json "$folder/run-again.json"
+  step run 7200 "$venv/metalbench" run --device metal -v --json "$folder/run.json"
+  step run-again 7200 "$venv/metalbench" run --device metal -v --json "$folder/run-again.json"
   step compare 300 "$venv/metalbench" compare "$folder/run.json" "$folder/run-again.json"
   step control 3600 "$venv/metalbench" run --device metal --ab-control \
     --json "$folder/control.json"

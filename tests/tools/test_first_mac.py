@@ -119,7 +119,7 @@ def test_every_step_runs_in_order_and_all_is_packed(mac: Mac) -> None:
     assert set(mac.archive) == {"summary.txt", *logs, *results}
     assert mac.archive["summary.txt"].endswith("0 of 18 steps failed\n")
     assert f"Send back {mac.output}.tar.gz" in answer.stdout
-    assert "about two hours" in answer.stdout.partition("machine")[0]
+    assert "about four hours" in answer.stdout.partition("machine")[0]
     assert answer.stdout.index("-first.tar.gz") < answer.stdout.index("install-tests")
     # The environment is its own, and nothing of it is left or sent.
     assert not any(mac.temporary.iterdir())
