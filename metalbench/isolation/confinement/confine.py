@@ -56,8 +56,8 @@ def confine(
 
     Such a process starts no other one from here on: loading a kernel may run code of its object.
 
-    With `starts_executors` macOS's sandbox is left to these: children inherit it, and a process that
-    has one cannot be given the narrower one of `seal`.
+    With `starts_executors` macOS's sandbox is left to these: children inherit it, and a process has
+    only one, which then cannot be the narrower one of `seal`.
 
     With `gpu` it has what NVIDIA's library does not start without: the devices, the names of its
     own threads, and sockets of this machine, of which it is in a network of its own.
