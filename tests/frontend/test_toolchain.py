@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -7,6 +8,7 @@ from metalbench._core import CompileError, Unsupported
 from metalbench.msl import engine
 from metalbench.msl.building import toolchain
 from metalbench.msl.building.preprocess import preprocess
+from metalbench.msl.building.targets import ELF
 
 
 def test_the_compiler_says_its_version():
@@ -67,6 +69,21 @@ def test_sources_see_metal_and_not_the_host():
     names = "__METAL_VERSION__ __METAL__ __HAVE_BFLOAT__ __linux__ __x86_64__ __aarch64__ linux"
     text = preprocess(f"[{names}]", "k.metal", {}, []).splitlines()[-1]
     assert text == "[320 1 1 __linux__ __x86_64__ __aarch64__ linux]"
+
+
+def test_flags_make_char_signed_on_aarch64():
+    triple = "aarch64-unknown-linux-gnu"
+    goal = replace(ELF, triple=triple, compiler=(f"--target={triple}",))
+    options = toolchain.flags(checked=False, fast_math=False, goal=goal)
+    command = [*engine.toolchain().clang, "-fsyntax-only", *options, "-x", "c++", "-"]
+    text = "static_assert(char(-1) < 0);"
+    answer = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    assert answer.returncode == 0, answer.stderr
+
+
+def test_preprocess_makes_char_signed():
+    source = "#if defined(__CHAR_UNSIGNED__) || '\\xff' > 0\nunsigned\n#else\nsigned\n#endif"
+    assert preprocess(source, "k.metal", {}, []).split()[-1] == "signed"
 
 
 def test_macros_reach_the_source():

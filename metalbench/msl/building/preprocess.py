@@ -83,8 +83,8 @@ def preprocess(
     readable = Readable([folder, *include_dirs, tools.empty_headers])
     readable.check_text(source, filename)
     command = [*tools.clang, "-E", "-x", "c++", "-std=c++17", "-nostdinc", "-nostdinc++"]
-    # Expands macros in pragmas, too: `#pragma unroll(N)`.
-    command += ["-fms-extensions"]
+    # The first expands macros in pragmas, too: `#pragma unroll(N)`. The second as in COMMON_FLAGS.
+    command += ["-fms-extensions", "-fsigned-char"]
     command += ["-fno-color-diagnostics", "-Wno-everything", "-ferror-limit=20"]
     command += [f"-U{name}" for name in HOST_MACROS]
     command += [f"-D{name}={value}" for name, value in METAL_MACROS.items()]

@@ -31,6 +31,8 @@ COMMON_FLAGS = [
     "-fno-math-errno",
     # As Metal: what does not fit gives the nearest end, NaN gives zero.
     "-fno-strict-float-cast-overflow",
+    # As Metal: clang's `char` is unsigned on aarch64 Linux by default.
+    "-fsigned-char",
     "-fdeclspec",
     "-Xclang",
     "-ffloat16-excess-precision=none",
