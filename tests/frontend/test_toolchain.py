@@ -71,14 +71,30 @@ def test_sources_see_metal_and_not_the_host():
     assert text == "[320 1 1 __linux__ __x86_64__ __aarch64__ linux]"
 
 
-def test_flags_make_char_signed_on_aarch64():
+@pytest.fixture
+def compile_for_aarch64():
+    """Return a function that compiles C++ with a kernel's flags for the least aarch64 processor."""
     triple = "aarch64-unknown-linux-gnu"
-    goal = replace(ELF, triple=triple, compiler=(f"--target={triple}",))
+    goal = replace(ELF, triple=triple, compiler=(f"--target={triple}", "-march=armv8-a"))
     options = toolchain.flags(checked=False, fast_math=False, goal=goal)
-    command = [*engine.toolchain().clang, "-fsyntax-only", *options, "-x", "c++", "-"]
-    text = "static_assert(char(-1) < 0);"
-    answer = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    assert answer.returncode == 0, answer.stderr
+    command = [*engine.toolchain().clang, "-S", *options, "-x", "c++", "-", "-o", "-"]
+
+    def compile_text(text):
+        answer = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+        assert answer.returncode == 0, answer.stderr
+        return answer.stdout
+
+    return compile_text
+
+
+def test_flags_make_char_signed_on_aarch64(compile_for_aarch64):
+    compile_for_aarch64("static_assert(char(-1) < 0);")
+
+
+def test_flags_have_no_calls_for_atomics_on_aarch64(compile_for_aarch64):
+    code = compile_for_aarch64("int add(int* p) { return __atomic_fetch_add(p, 1, 0); }")
+    assert "ldxr" in code
+    assert "__aarch64_" not in code
 
 
 def test_preprocess_makes_char_signed():

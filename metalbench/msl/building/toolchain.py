@@ -49,6 +49,9 @@ COMMON_FLAGS = [
 # which then rounds once where Metal rounds twice.
 _NO_ARM_HALF = ["-Xclang", "-target-feature", "-Xclang", "-fullfp16"]
 HALF_FLAGS = {"x86_64": ["-mno-avx512fp16"], "aarch64": _NO_ARM_HALF, "arm64": _NO_ARM_HALF}
+# Without LSE instructions clang calls `__aarch64_ldadd4_relax` and the like, of a library that
+# kernels are not linked with.
+ATOMIC_FLAGS = {"aarch64": ["-mno-outline-atomics"]}
 FAST_FLAGS = [
     "-fassociative-math",
     "-freciprocal-math",
@@ -204,6 +207,7 @@ def flags(
         *COMMON_FLAGS,
         *goal.compiler,
         *HALF_FLAGS.get(machine, []),
+        *ATOMIC_FLAGS.get(machine, []),
         *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
         # Without a second target, the same one here, clang 22 crashes on bfloat.
         *([*SPACES_FLAGS, *_for_frontend("-aux-triple", goal.triple)] if spaces else []),
