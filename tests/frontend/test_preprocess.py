@@ -31,3 +31,16 @@ def test_the_host_does_not_show():
         f"#ifdef {name}\n#error {name}\n#endif" for name in ("__linux__", "_WCHAR_T_DEFINED")
     )
     preprocess(text, "kernel.metal", {}, [])
+
+
+def test_preprocess_works_in_the_root_folder(monkeypatch):
+    monkeypatch.chdir("/")
+    assert preprocess("int x;", "kernel.metal", {}, []).splitlines()[-1] == "int x;"
+
+
+def test_preprocess_in_the_root_folder_reads_files_by_paths_from_it(monkeypatch, tmp_path):
+    (tmp_path / "own.h").write_text("int y;\n")
+    monkeypatch.chdir("/")
+    name = tmp_path.relative_to("/") / "own.h"
+    text = preprocess(f'#include "{name}"\n#include <metal_stdlib>\n', "kernel.metal", {}, [])
+    assert "int y;" in text.splitlines()

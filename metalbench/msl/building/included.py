@@ -71,7 +71,14 @@ class Readable:
             {"type": "directory-remap", "name": name, "external-contents": names[name]}
             for name in outer
         ]
-        tree = {"version": 0, "fallthrough": False, "use-external-names": False, "roots": roots}
+        # clang crashes on an overlay of the root folder, which has every file anyway.
+        whole = os.path.sep in outer
+        tree = {
+            "version": 0,
+            "fallthrough": whole,
+            "use-external-names": False,
+            "roots": [] if whole else roots,
+        }
         # Of YAML, clang reads no pairs of \\u.
         return json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogateescape")
 
