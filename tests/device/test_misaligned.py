@@ -147,11 +147,11 @@ def test_vectorised_loops_do_not_count_on_alignment(device, compile_kernel):
 
 
 def test_an_address_that_is_none_is_not_told_as_nil(device, compile_kernel):
-    """The processor does not say which it was."""
+    """An x86-64 processor does not report which it was, others do."""
     pipeline = compile_kernel(
         "kernel void f(device ulong* x, device float* y) { y[0] = *(device float*)x[0]; }"
     )
     arguments = {"x": np.array([0x123456789ABCDEF0], np.uint64), "y": np.zeros(1, np.float32)}
-    with pytest.raises(_core.KernelFault, match="access to an? invalid address") as error:
+    with pytest.raises(_core.KernelFault, match="access to (an )?invalid address") as error:
         device.run([_core.Dispatch(pipeline, arguments, threadgroups=1, threads=1)])
     assert "nil" not in str(error.value)
