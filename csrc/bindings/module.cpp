@@ -88,23 +88,23 @@ BoundPipeline make_pipeline(const BoundLibrary& library, const std::optional<std
   return {library.device, library.library->pipeline(function, given)};
 }
 
-// From `__enter__` to `__exit__`, both on the thread that measures.
-struct HeldAttention {
+// `__enter__` and `__exit__` run on the same thread.
+struct ThreadQosContext {
   std::shared_ptr<Device> device;
-  std::shared_ptr<void> attention;
+  std::shared_ptr<void> raised;
 };
 
-void define_attention(nb::module_& module) {
-  nb::class_<HeldAttention>(module, "Attention", "What a thread asks of the system while it times.")
+void define_thread_qos(nb::module_& module) {
+  nb::class_<ThreadQosContext>(module, "ThreadQos", "A context with a raised thread QoS class.")
       .def(
           "__enter__",
-          [](HeldAttention& self) -> HeldAttention& {
-            self.attention = self.device->attention();
+          [](ThreadQosContext& self) -> ThreadQosContext& {
+            self.raised = self.device->raise_thread_qos();
             return self;
           },
           nb::rv_policy::reference)
       .def(
-          "__exit__", [](HeldAttention& self, const nb::args&) { self.attention.reset(); },
+          "__exit__", [](ThreadQosContext& self, const nb::args&) { self.raised.reset(); },
           nb::sig("def __exit__(self, *raised: object) -> None"));
 }
 
@@ -139,9 +139,10 @@ void define_device(nb::class_<Device>& device) {
       .def_prop_ro("lost", &Device::lost,
                    "Why nothing runs on it any more in this process; empty as long as all is well.")
       .def(
-          "attention", [](const std::shared_ptr<Device>& self) { return HeldAttention{self, {}}; },
-          "A context in which the system gives the calling thread its fastest cores, and does not\n"
-          "sleep: for what is timed by other means than `sample`, which has it of itself.")
+          "thread_qos",
+          [](const std::shared_ptr<Device>& self) { return ThreadQosContext{self, {}}; },
+          "Return a context that raises the QoS class of the calling thread to user-interactive on\n"
+          "macOS, and keeps the system awake. `sample` does this by itself.")
       .def("make_ready", &Device::make_ready, nb::call_guard<nb::gil_scoped_release>(),
            "Do now what the first use would wait for: on `cuda` the GPU's context. Other threads "
            "run\n"
@@ -269,7 +270,7 @@ NB_MODULE(_core, module) {
           "vectors as their components.\n"
           "The name may be left out when there is only one. Raises CompileError, DispatchError.");
   auto device = nb::class_<Device>(module, "Device", "Where kernels run.");
-  define_attention(module);
+  define_thread_qos(module);
   define_device(device);
   define_textures(module, device);
   define_texels(module);

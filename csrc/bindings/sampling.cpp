@@ -193,7 +193,7 @@ Samples run_plan(Device& device, const nb::object& candidate, const nb::object& 
   SamplePlan plan = plan_from(options);
   plan.tick_ns = device.tick_ns();
   const nb::gil_scoped_release released;
-  const std::shared_ptr<void> attention = device.attention();
+  const std::shared_ptr<void> raised_qos = device.raise_thread_qos();
   for (Program* program : {ours.program.get(), theirs.program.get()}) {
     if (program != nullptr) plan.window_ns = std::max(plan.window_ns, program->least_window_ns());
   }

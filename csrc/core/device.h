@@ -147,8 +147,9 @@ class Device {
   [[nodiscard]] virtual std::string lost() const { return {}; }
   // Does now what the first use would wait for; called from any thread.
   virtual void make_ready() {}
-  // To be held by a thread while it measures: what the system shall do for it. May be null.
-  [[nodiscard]] virtual std::shared_ptr<void> attention() { return nullptr; }
+  // Raises the QoS class of the calling thread until the result is released, on the same thread.
+  // May be null.
+  [[nodiscard]] virtual std::shared_ptr<void> raise_thread_qos() { return nullptr; }
   // Null where nothing can be seen, and where the device has no clock of its own.
   [[nodiscard]] virtual std::unique_ptr<Observer> observe() { return nullptr; }
   // Runs one window and leaves a GPU trace of it at `path`. Throws Unsupported.

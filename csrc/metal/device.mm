@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/errors.h"
-#include "metal/attention.h"
+#include "metal/thread_qos.h"
 #include "metal/buffer.h"
 #include "metal/capabilities.h"
 #include "metal/capture.h"
@@ -68,7 +68,9 @@ class MetalDevice final : public Device {
     return with_pool([&] { return state_of(gpu_->device()); });
   }
 
-  [[nodiscard]] std::shared_ptr<void> attention() override { return std::make_shared<Attention>(); }
+  [[nodiscard]] std::shared_ptr<void> raise_thread_qos() override {
+    return std::make_shared<ThreadQos>();
+  }
 
   [[nodiscard]] std::unique_ptr<Observer> observe() override {
     return with_pool([&] { return observe_commits(*gpu_); });

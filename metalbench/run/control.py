@@ -110,7 +110,7 @@ def against_itself(
     if one is None:
         raise Unsupported(f"[{work.task.name}] nothing to compare with itself: {missing[0]}")
     window_s = plan.window_ns_on(own_clock=device.own_clock) / 1e9
-    with device.attention():
+    with device.thread_qos():
         forms = settle(one, seed=plan.seed, window_s=window_s).forms
     measured = measure(device, Sides(one, one, alike=True), plan, progress=progress)
     return replace(measured, forms=forms), one.name

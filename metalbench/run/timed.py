@@ -95,7 +95,7 @@ class Timed:
         where = self.device.name, plan.mode.value
         settled = known_form.known(reference, *where)
         if settled is None:
-            with self.device.attention():
+            with self.device.thread_qos():
                 settled = settle(
                     reference,
                     seconds=max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds),

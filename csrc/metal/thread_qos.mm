@@ -1,10 +1,10 @@
-#include "metal/attention.h"
+#include "metal/thread_qos.h"
 
 #include <pthread.h>
 
 namespace metalbench::metal {
 
-Attention::Attention() {
+ThreadQos::ThreadQos() {
   pthread_get_qos_class_np(pthread_self(), &before_, &priority_before_);
   // A thread that has left the classes for a priority of its own stays as it is.
   pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);
@@ -15,7 +15,7 @@ Attention::Attention() {
   }
 }
 
-Attention::~Attention() {
+ThreadQos::~ThreadQos() {
   @autoreleasepool {
     [NSProcessInfo.processInfo endActivity:activity_];
     activity_ = nil;

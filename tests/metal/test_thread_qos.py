@@ -53,9 +53,9 @@ def test_runs_that_are_not_timed_are_not_urgent(metal, asked) -> None:
 
 
 def test_a_thread_that_times_by_other_means_can_ask_for_the_same(metal, asked) -> None:
-    with metal.attention():
+    with metal.thread_qos():
         assert asked() == (USER_INTERACTIVE, 1)
     assert asked() == (DEFAULT, 0)
-    with pytest.raises(ZeroDivisionError), metal.attention():
+    with pytest.raises(ZeroDivisionError), metal.thread_qos():
         1 / 0  # noqa: B018
     assert asked() == (DEFAULT, 0)
