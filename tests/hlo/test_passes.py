@@ -7,10 +7,11 @@ import pytest
 from metalbench.errors import DeclarationError, Unsupported
 from metalbench.hlo.emission import WHOLE
 from metalbench.hlo.graph import text
+from metalbench.hlo.operations import CONTROL_FLOW
 from metalbench.hlo.passes import inlined_values, remove_dead_code
 from metalbench.hlo.passes.splitting import MOST_OPERANDS
 from metalbench.hlo.program import graph
-from metalbench.hlo.running import CONTROL_FLOW, plan
+from metalbench.hlo.running import plan
 from metalbench.hlo.running.plan import source
 
 SOFTMAX = """

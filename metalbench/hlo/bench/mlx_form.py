@@ -12,37 +12,9 @@ import numpy as np
 from metalbench.custom_kernel import arrays
 from metalbench.errors import Unsupported
 from metalbench.hlo.graph import Block, Element, Operation, Value
+from metalbench.hlo.operations import JOINS, OPERATIONS
 
 Array = np.ndarray[Any, Any]
-_UNARY: dict[str, Callable[..., Any]] = {
-    "abs": mx.abs,
-    "ceil": mx.ceil,
-    "cosine": mx.cos,
-    "exponential": mx.exp,
-    "exponential_minus_one": mx.expm1,
-    "floor": mx.floor,
-    "is_finite": mx.isfinite,
-    "log": mx.log,
-    "log_plus_one": mx.log1p,
-    "logistic": mx.sigmoid,
-    "negate": mx.negative,
-    "round_nearest_even": mx.round,
-    "rsqrt": mx.rsqrt,
-    "sign": mx.sign,
-    "sine": mx.sin,
-    "sqrt": mx.sqrt,
-    "tan": mx.tan,
-    "tanh": mx.tanh,
-}
-_BINARY: dict[str, Callable[..., Any]] = {
-    "add": mx.add,
-    "atan2": mx.arctan2,
-    "maximum": mx.maximum,
-    "minimum": mx.minimum,
-    "multiply": mx.multiply,
-    "power": mx.power,
-    "subtract": mx.subtract,
-}
 _COMPARED: dict[str, Callable[..., Any]] = {
     "EQ": mx.equal,
     "NE": mx.not_equal,
@@ -50,12 +22,6 @@ _COMPARED: dict[str, Callable[..., Any]] = {
     "GT": mx.greater,
     "LE": mx.less_equal,
     "LT": mx.less,
-}
-_REDUCED: dict[str, Callable[..., Any]] = {
-    "add": mx.sum,
-    "maximum": mx.max,
-    "minimum": mx.min,
-    "multiply": mx.prod,
 }
 # Of one argument each: the operation and MLX's arrays of its operands.
 Form = Callable[[Operation, list[Any]], Any]
@@ -96,7 +62,7 @@ def _evaluated(block: Block, given: Sequence[Any]) -> list[Any]:
 
 
 def _form(operation: Operation) -> Form:
-    found = _FORMS.get(operation.name)
+    found = FORMS.get(operation.name)
     fits = len(operation.results) == 1 and all(
         each.type.element.bits < 64 and not each.type.element.is_narrow
         for each in (*operation.results, *operation.operands)
@@ -117,7 +83,7 @@ def _is_known(reduce: Operation) -> bool:
     return (
         len(reduce.operands) == 2
         and len(region.operations) == 1
-        and region.operations[0].name in _REDUCED
+        and region.operations[0].name in JOINS
         and set(region.operations[0].operands) == set(region.arguments)
         and initial is not None
         and initial.name == "constant"
@@ -126,8 +92,9 @@ def _is_known(reduce: Operation) -> bool:
 
 def _reduce(operation: Operation, operands: list[Any]) -> Any:
     (join,) = operation.regions[0].operations
-    found = _REDUCED[join.name](operands[0], axis=operation.attributes["dimensions"])
-    return _BINARY[join.name](found, operands[1]).astype(operands[0].dtype)
+    known = OPERATIONS[join.name]
+    reduced = getattr(mx, known.mlx_reduction)(operands[0], axis=operation.attributes["dimensions"])
+    return getattr(mx, known.mlx)(reduced, operands[1]).astype(operands[0].dtype)
 
 
 def _broadcast(operation: Operation, operands: list[Any]) -> Any:
@@ -184,9 +151,8 @@ def _divide(operation: Operation, operands: list[Any]) -> Any:
     return mx.divide(*operands)
 
 
-_FORMS: dict[str, Form] = {
-    **{name: lambda _, given, f=f: f(*given) for name, f in _UNARY.items()},  # type: ignore[misc]
-    **{name: lambda _, given, f=f: f(*given) for name, f in _BINARY.items()},  # type: ignore[misc]
+# Operations whose attributes or types matter to MLX.
+_WITH_ATTRIBUTES: dict[str, Form] = {
     "broadcast_in_dim": _broadcast,
     "clamp": lambda _, given: mx.clip(given[1], given[0], given[2]),
     "compare": lambda each, given: _COMPARED[each.attributes["comparison_direction"]](*given),
@@ -199,7 +165,18 @@ _FORMS: dict[str, Form] = {
     "optimization_barrier": lambda _, given: given[0],
     "reduce": _reduce,
     "reshape": lambda each, given: given[0].reshape(each.results[0].type.shape),
-    "select": lambda _, given: mx.where(*given),
     "slice": _slice,
     "transpose": lambda each, given: mx.transpose(given[0], each.attributes["permutation"]),
+}
+
+
+def _direct(name: str) -> Form:
+    """Return the form that calls a function of MLX on the operands."""
+    function = getattr(mx, name)
+    return lambda _, given: function(*given)
+
+
+FORMS: dict[str, Form] = {
+    **{name: _direct(each.mlx) for name, each in OPERATIONS.items() if each.mlx},
+    **_WITH_ATTRIBUTES,
 }

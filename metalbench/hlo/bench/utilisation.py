@@ -13,8 +13,8 @@ from math import prod
 
 from metalbench.hlo.emission import Kernel
 from metalbench.hlo.graph import Block, Operation
-from metalbench.hlo.passes.fusion import FUSED, MOVES
-from metalbench.hlo.running import CONTROL_FLOW, Plan
+from metalbench.hlo.operations import CONTROL_FLOW, FUSED, MOVEMENTS
+from metalbench.hlo.running import Plan
 from metalbench.hlo.running.memory import live_bytes
 
 
@@ -69,7 +69,7 @@ def _flops(operation: Operation) -> int:
     if operation.name in (*CONTROL_FLOW, *FUSED):
         return sum(flops(each) for each in operation.regions)
     size = sum(each.type.size for each in operation.results)
-    return 0 if operation.name in MOVES else size * _of_an_element(operation)
+    return 0 if operation.name in MOVEMENTS else size * _of_an_element(operation)
 
 
 def _of_an_element(operation: Operation) -> int:

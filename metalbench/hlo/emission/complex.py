@@ -9,31 +9,6 @@ from metalbench.hlo.graph import Operation
 
 # Kernels whose text has this type need the header.
 TYPE, HEADER = "float2", '#include "complex.h"\n'
-# Of {0}, {1} as complex numbers.
-ARITHMETIC = {
-    "add": "{0} + {1}",
-    "atan2": "shlo::arc_tangent({0}, {1})",
-    "cbrt": "shlo::cbrt({0})",
-    "cosine": "shlo::cosine({0})",
-    "divide": "shlo::divide({0}, {1})",
-    "exponential": "shlo::exponential({0})",
-    "exponential_minus_one": "shlo::exponential_minus_one({0})",
-    "log": "shlo::logarithm({0})",
-    "log_plus_one": "shlo::log_plus_one({0})",
-    "logistic": "shlo::logistic({0})",
-    "maximum": "shlo::maximum({0}, {1})",
-    "minimum": "shlo::minimum({0}, {1})",
-    "multiply": "shlo::times({0}, {1})",
-    "negate": "-{0}",
-    "power": "shlo::power({0}, {1})",
-    "rsqrt": "shlo::reciprocal_root({0})",
-    "sign": "shlo::sign({0})",
-    "sine": "shlo::sine({0})",
-    "sqrt": "shlo::square_root({0})",
-    "subtract": "{0} - {1}",
-    "tan": "shlo::tangent({0})",
-    "tanh": "shlo::tanh({0})",
-}
 _EQUAL = {"EQ": "{0}.x == {1}.x && {0}.y == {1}.y", "NE": "{0}.x != {1}.x || {0}.y != {1}.y"}
 
 

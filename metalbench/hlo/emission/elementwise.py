@@ -12,79 +12,8 @@ from metalbench.hlo.emission import complex as complex_numbers
 from metalbench.hlo.emission.literal import literal, lowest
 from metalbench.hlo.emission.writer import Emitter, Index, Writer, msl
 from metalbench.hlo.graph import ELEMENTS, Element, Operation
+from metalbench.hlo.operations import ELEMENTWISE, OPERATIONS
 
-# Of {0}, {1} as floats.
-_FLOAT = {
-    "add": "{0} + {1}",
-    "atan2": "precise::atan2({0}, {1})",
-    "divide": "{0} / {1}",
-    "maximum": "shlo::maximum({0}, {1})",
-    "minimum": "shlo::minimum({0}, {1})",
-    "multiply": "{0} * {1}",
-    "power": "precise::pow({0}, {1})",
-    "remainder": "precise::fmod({0}, {1})",
-    "subtract": "{0} - {1}",
-    "abs": "fabs({0})",
-    "cbrt": "shlo::cbrt({0})",
-    "ceil": "ceil({0})",
-    "cosine": "precise::cos({0})",
-    "exponential": "precise::exp({0})",
-    "exponential_minus_one": "shlo::expm1({0})",
-    "floor": "floor({0})",
-    "log": "precise::log({0})",
-    "log_plus_one": "shlo::log1p({0})",
-    "logistic": "shlo::logistic({0})",
-    "negate": "-{0}",
-    "round_nearest_afz": "round({0})",
-    "round_nearest_even": "rint({0})",
-    "rsqrt": "1.0f / precise::sqrt({0})",
-    "sign": "shlo::sign({0})",
-    "sine": "precise::sin({0})",
-    "sqrt": "precise::sqrt({0})",
-    "tan": "precise::tan({0})",
-    "tanh": "shlo::tanh({0})",
-}
-# {A} is {0} as a signed number, {G} wide enough for it; {M} is the unsigned type of its own bits.
-# {T} is the type, {U} the unsigned one whose arithmetic wraps, {W} the number of bits.
-_INTEGER = {
-    "abs": "{0} < {T}(0) ? {T}({U}(0) - {U}({0})) : {0}",
-    "add": "{U}({0}) + {U}({1})",
-    "and": "{0} & {1}",
-    "count_leading_zeros": "clz({M}({0})) - {S}",
-    "divide": "shlo::divide({0}, {1})",
-    "maximum": "{0} > {1} ? {0} : {1}",
-    "minimum": "{0} < {1} ? {0} : {1}",
-    "multiply": "{U}({0}) * {U}({1})",
-    "negate": "{U}(0) - {U}({0})",
-    "not": "~{0}",
-    "or": "{0} | {1}",
-    "popcnt": "popcount({M}({0}))",
-    "power": "shlo::integer_power<{U}>({0}, {1})",
-    "remainder": "shlo::remainder({0}, {1})",
-    "shift_left": "{U}({1}) < {U}({W}) ? {U}({0}) << {U}({1}) : {U}(0)",
-    "shift_right_arithmetic": "{A} >> ({M}({1}) < {M}({W}) ? {G}({1}) : {G}({W} - 1))",
-    "shift_right_logical": "{M}({1}) < {M}({W}) ? {M}({0}) >> {M}({1}) : {M}(0)",
-    "sign": "{0} > {T}(0) ? 1 : {0} == {T}(0) ? 0 : -1",
-    "subtract": "{U}({0}) - {U}({1})",
-    "xor": "{0} ^ {1}",
-}
-_BOOL = {
-    "add": "{0} || {1}",
-    "and": "{0} && {1}",
-    "maximum": "{0} || {1}",
-    "minimum": "{0} && {1}",
-    "multiply": "{0} && {1}",
-    "not": "!{0}",
-    "or": "{0} || {1}",
-    "xor": "{0} != {1}",
-}
-_TABLES = {
-    "f": _FLOAT,
-    "i": _INTEGER,
-    "u": _INTEGER,
-    "b": _BOOL,
-    "c": complex_numbers.ARITHMETIC,
-}
 _DIRECTIONS = {"EQ": "==", "NE": "!=", "GE": ">=", "GT": ">", "LE": "<=", "LT": "<"}
 Expression = Callable[[Operation, Sequence[str]], str]
 
@@ -105,14 +34,13 @@ def as_float(name: str, element: Element) -> str:
 
 
 def arithmetic(operation: Operation, names: Sequence[str]) -> str:
-    """The expression of an operation of the tables."""
+    """The expression that the registry has for an operation on elements of this kind."""
     element = operation.results[0].type.element
     if operation.name == "abs" and operation.operands[0].type.element.is_complex:
         return f"shlo::absolute({names[0]})"
-    table = _TABLES[element.kind]
-    if operation.name not in table:
+    form = OPERATIONS[operation.name].msl(element.kind)
+    if not form:
         raise Unsupported(f"{operation.where}: has no meaning for {element.name}")
-    form = table[operation.name]
     if element.is_float:
         expression = form.format(*(as_float(each, element) for each in names))
         return expression if element.name == "f32" else f"{element.msl}({expression})"
@@ -245,8 +173,8 @@ def map_(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
     return writer.region(operation.regions[0], names)
 
 
-EXPRESSIONS: dict[str, Expression] = {
-    **dict.fromkeys([*_FLOAT, *_INTEGER, *_BOOL], arithmetic),
+# Operations whose expressions need their attributes, or the types of their operands.
+_WITH_TYPES: dict[str, Expression] = {
     "compare": compare,
     "complex": complex_numbers.made,
     "imag": complex_numbers.imaginary,
@@ -256,6 +184,9 @@ EXPRESSIONS: dict[str, Expression] = {
     "select": select,
     "clamp": clamp,
     "reduce_precision": reduce_precision,
+}
+EXPRESSIONS: dict[str, Expression] = {
+    name: _WITH_TYPES.get(name, arithmetic) for name in sorted(ELEMENTWISE)
 }
 EMITTERS: dict[str, Emitter] = {
     **{name: _emitter(expression) for name, expression in EXPRESSIONS.items()},

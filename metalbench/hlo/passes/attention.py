@@ -12,6 +12,7 @@ from collections import Counter
 from math import prod
 
 from metalbench.hlo.graph import Block, Operation, Value, free_values
+from metalbench.hlo.operations import CONTROL_FLOW
 from metalbench.hlo.passes.rows import rename, rows_of
 
 # The weights of a row lie in threadgroup memory, its scores in registers of at most 64 threads.
@@ -27,7 +28,7 @@ def fuse_attention(block: Block, device: str = "") -> None:
     Of several rows not if `device`, the kind that is to run it, is known for being slower with it.
     """
     for operation in list(block.operations):
-        if operation.name in ("case", "if", "while"):
+        if operation.name in CONTROL_FLOW:
             for region in operation.regions:
                 fuse_attention(region, device)
         if operation.name == "rows":

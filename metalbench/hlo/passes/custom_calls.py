@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
+from metalbench.hlo.operations import OPERATIONS
 
 # The names that XLA's expanders know them by, and what they are here.
-_NAMES = {
-    "Eigh": "eigh",
-    "ProductOfElementaryHouseholderReflectors": "householder_product",
-    "Qr": "qr",
-}
+_NAMES = {each.custom_call: name for name, each in OPERATIONS.items() if each.custom_call}
 
 
 def name_custom_calls(block: Block) -> None:

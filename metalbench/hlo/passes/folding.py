@@ -11,18 +11,13 @@ from typing import Any
 import numpy as np
 
 from metalbench.hlo.graph import Block, Element, Operation, Value, splat
-from metalbench.hlo.passes.elementwise import ELEMENTWISE
+from metalbench.hlo.operations import CONTROL_FLOW, ELEMENTWISE, OPERATIONS
 
 Scalar = np.ndarray[Any, Any]
 _FLOAT: dict[str, Callable[..., Any]] = {
-    "abs": np.abs,
-    "add": np.add,
-    "divide": np.divide,
-    "multiply": np.multiply,
-    "negate": np.negative,
-    "sqrt": np.sqrt,
-    "subtract": np.subtract,
+    name: getattr(np, each.numpy) for name, each in OPERATIONS.items() if each.numpy
 }
+# Movements after which all elements are still the same number.
 _MOVES = ("broadcast", "broadcast_in_dim", "reshape", "transpose")
 
 
@@ -32,7 +27,7 @@ def fold_splats(block: Block) -> None:
     A broadcast stays where something else than arithmetic reads it, which would need a buffer.
     """
     for operation in block.operations:
-        if operation.name in ("case", "if", "while"):
+        if operation.name in CONTROL_FLOW:
             for region in operation.regions:
                 fold_splats(region)
     users: dict[Value, list[Operation]] = {}

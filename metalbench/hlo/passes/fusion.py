@@ -10,67 +10,16 @@ from collections import Counter
 from collections.abc import Collection
 
 from metalbench.hlo.graph import Block, Operation, Value, splat
-from metalbench.hlo.passes.elementwise import ELEMENTWISE
+from metalbench.hlo.operations import (
+    ELEMENTWISE,
+    FUSED,
+    LOOPS,
+    OPERATIONS,
+    cost_of,
+    is_elementwise,
+)
 from metalbench.hlo.passes.kernel_sizes import cut_large_kernels
 
-# Maps of indices: free wherever they are.
-MOVES = frozenset(
-    (
-        "broadcast",
-        "broadcast_in_dim",
-        "concatenate",
-        "constant",
-        "iota",
-        "optimization_barrier",
-        "pad",
-        "reshape",
-        "reverse",
-        "slice",
-        "transpose",
-        "dynamic_slice",
-        "real_dynamic_slice",
-        "dynamic_update_slice",
-        "gather",
-        "bitcast_convert",
-        "get_dimension_size",
-    )
-)
-# One element of these is a loop over many.
-LOOPS = frozenset(
-    (
-        "convolution",
-        "dot_general",
-        "reduce",
-        "reduce_window",
-        "select_and_scatter",
-    )
-)
-# What passes put together, which makes its results in one kernel.
-FUSED = frozenset(("attention", "row_product", "rows"))
-# What reads each element of its operand once, wherever it goes: makes only its results.
-_STREAMED = frozenset(("fft",))
-# What costs as much as many additions.
-_COSTLY = frozenset(
-    (
-        "atan2",
-        "cbrt",
-        "cosine",
-        "divide",
-        "exponential",
-        "exponential_minus_one",
-        "log",
-        "log_plus_one",
-        "logistic",
-        "power",
-        "remainder",
-        "rsqrt",
-        "sine",
-        "sqrt",
-        "tan",
-        "tanh",
-        "map",
-    )
-)
 # How much arithmetic an element may be in vain, in additions; a read of memory costs as much.
 _SPARE = 16
 
@@ -98,11 +47,16 @@ def _kept_by_operations(block: Block, whole: Collection[str]) -> set[Value]:
     """What operations read that are no maps, and what these make."""
     kept: set[Value] = set()
     for each in block.operations:
-        if each.name in whole and each.name not in _STREAMED:
+        if each.name in whole and not _reads_once(each):
             kept.update(each.inputs(), each.results)
         elif each.name in whole or each.name in FUSED:
             kept.update(each.results)
     return kept
+
+
+def _reads_once(operation: Operation) -> bool:
+    known = OPERATIONS.get(operation.name)
+    return known is not None and known.reads_once
 
 
 def _by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[Value]:
@@ -135,7 +89,7 @@ def _begin_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> Non
             users.setdefault(value, []).append(operation)
     for operation in reversed(block.operations):
         value = operation.results[0]
-        may_be = operation.name == "dot_general" or operation.name in ELEMENTWISE
+        may_be = operation.name == "dot_general" or is_elementwise(operation)
         stored = may_be and value not in kept and value not in inlined
         if stored and len(_roots(value, users, inlined)) == 1:
             inlined.add(value)
@@ -150,7 +104,7 @@ def _roots(
     while waiting:
         for each in users.get(waiting.pop(), []):
             result = each.results[0]
-            if each.name not in ELEMENTWISE or result.type.shape != value.type.shape:
+            if not is_elementwise(each) or result.type.shape != value.type.shape:
                 return {None, value}
             if result not in inlined:
                 found.add(result)
@@ -232,10 +186,8 @@ def _costs(block: Block) -> dict[Value, int]:
     costs: dict[Value, int] = {}
     for operation in block.operations:
         below = sum(costs.get(each, 1) for each in operation.inputs())
-        own = 0 if operation.name in MOVES else 8 if operation.name in _COSTLY else 1
-        if operation.name in LOOPS:
-            own = 1000
-        costs.update(dict.fromkeys(operation.results, min(below + own, 10**6)))
+        cost = min(below + cost_of(operation), 10**6)
+        costs.update(dict.fromkeys(operation.results, cost))
     return costs
 
 

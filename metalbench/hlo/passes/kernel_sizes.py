@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from metalbench.hlo.graph import Block, Operation, Value
-from metalbench.hlo.passes.elementwise import ELEMENTWISE
+from metalbench.hlo.operations import is_elementwise
 
 # A kernel's parameters: Metal has 31, of which some are for results.
 _MOST_LEAVES = 20
@@ -51,7 +51,7 @@ def cut_large_kernels(block: Block, inlined: set[Value]) -> None:
                 inlined.difference_update(made.results)
                 inner = _Text({value})
             found.take(inner)
-        if operation.name not in ELEMENTWISE:
+        if not is_elementwise(operation):
             # At indices of its own, which no other operation has.
             found = _Text(found.leaves, {operation: found.length + 1})
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from metalbench.hlo.graph import Block, Operation, Value
+from metalbench.hlo.operations import CONTROL_FLOW
 
 # One thread sorts that many by moving a few words of memory at a time.
 RUN = 256
@@ -23,7 +24,7 @@ def split_sorts(block: Block, device: str = "") -> None:
     """Split sorts in place, also in the regions of control flow; `device` is a kind of device."""
     operations: list[Operation] = []
     for operation in block.operations:
-        if operation.name in ("case", "if", "while"):
+        if operation.name in CONTROL_FLOW:
             for region in operation.regions:
                 split_sorts(region, device)
         if operation.name == "sort":

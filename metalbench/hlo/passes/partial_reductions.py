@@ -10,6 +10,7 @@ from dataclasses import replace
 from math import isqrt, prod
 
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
+from metalbench.hlo.operations import CONTROL_FLOW
 
 # Fewer are added up faster than another kernel is launched.
 FEWEST_ELEMENTS = 512
@@ -25,7 +26,7 @@ def split_reductions(block: Block) -> None:
     for operation in block.operations:
         if operation.name == "reduce":
             operations += _before(operation)
-        elif operation.name in ("case", "if", "while"):
+        elif operation.name in CONTROL_FLOW:
             for region in operation.regions:
                 split_reductions(region)
         operations.append(operation)

@@ -9,8 +9,8 @@ before the rows. What is done to the product's elements comes with it.
 from __future__ import annotations
 
 from metalbench.hlo.graph import Block, Operation, Value, splat
+from metalbench.hlo.operations import CONTROL_FLOW, ELEMENTWISE
 from metalbench.hlo.passes.attention import uses_of
-from metalbench.hlo.passes.elementwise import ELEMENTWISE
 from metalbench.hlo.passes.matrix_shape import fits
 from metalbench.hlo.passes.rows import rename, rows_of
 
@@ -24,7 +24,7 @@ def fuse_row_products(block: Block, device: str = "") -> None:
     `device` is the kind that is to run it: where products are no tiles of matrices nothing is done.
     """
     for operation in list(block.operations):
-        if operation.name in ("case", "if", "while"):
+        if operation.name in CONTROL_FLOW:
             for region in operation.regions:
                 fuse_row_products(region, device)
         if operation.name == "rows":

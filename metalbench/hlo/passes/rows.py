@@ -18,13 +18,12 @@ from math import prod
 import numpy as np
 
 from metalbench.hlo.graph import Block, Element, Operation, Value, free_values
-from metalbench.hlo.passes.elementwise import ELEMENTWISE
+from metalbench.hlo.operations import CONTROL_FLOW, ELEMENTWISE, JOINS
 
 # Shorter rows leave lanes of a SIMD-group idle; longer ones do not fit into its registers.
 FEWEST, MOST = 32, 8192
 # A kernel's text and its buffers; Metal binds 31 of these.
 MOST_OPERATIONS, MOST_BUFFERS = 64, 24
-JOINS = frozenset(("add", "maximum", "minimum", "multiply"))
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def rows_of(reduce: Operation) -> Rows | None:
 def fuse_rows(block: Block) -> None:
     """Put groups into operations of their own, in place, also in regions of control flow."""
     for operation in block.operations:
-        if operation.name in ("case", "if", "while"):
+        if operation.name in CONTROL_FLOW:
             for region in operation.regions:
                 fuse_rows(region)
     found = [rows for each in block.operations if (rows := rows_of(each)) is not None]

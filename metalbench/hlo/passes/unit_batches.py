@@ -12,6 +12,7 @@ from collections import Counter
 from dataclasses import replace
 
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
+from metalbench.hlo.operations import CONTROL_FLOW
 from metalbench.hlo.passes.rows import rename
 
 
@@ -21,7 +22,7 @@ def restore_unit_batches(block: Block) -> None:
     for each in block.operations:
         uses.update(each.inputs())
     for operation in list(block.operations):
-        if operation.name in ("case", "if", "while"):
+        if operation.name in CONTROL_FLOW:
             for region in operation.regions:
                 restore_unit_batches(region)
         product = operation.operands[0].operation if operation.operands else None

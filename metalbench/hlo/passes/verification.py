@@ -14,7 +14,7 @@ from math import prod
 
 from metalbench.errors import MetalBenchError, Unsupported
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
-from metalbench.hlo.passes.elementwise import ELEMENTWISE
+from metalbench.hlo.operations import ELEMENTWISE
 
 # Indices in kernels are 32-bit integers, also those that are found to be outside of a tensor.
 MOST_INDEX = 2**31 - 1

@@ -7,6 +7,7 @@ from typing import Any
 
 from metalbench.errors import Unsupported
 from metalbench.hlo.graph import Block, Operation, TensorType, Value, element
+from metalbench.hlo.operations import check_arity
 from metalbench.hlo.reading.attributes import attributes
 from metalbench.hlo.reading.constants import constant
 from metalbench.hlo.reading.location import location
@@ -19,8 +20,8 @@ _TERMINATORS = ("func.return", "stablehlo.return")
 def block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
     """Return the graph of a block of MLIR; `values` are those from outside that it may use.
 
-    Raises Unsupported, which names the operation, for types that kernels do not have and for
-    branches between blocks.
+    Raises Unsupported, which names the operation, for types that kernels do not have, for branches
+    between blocks and for another number of operands, results or regions than the registry has.
     """
     values = dict(values or {})
     made = Block(
@@ -57,6 +58,7 @@ def _operation(mlir: Any, values: dict[Any, Value]) -> Operation:
         location=location(mlir),
     )
     made.results = [Value(each, made, number) for number, each in enumerate(types)]
+    check_arity(made)
     values.update(zip(mlir.results, made.results, strict=True))
     return made
 

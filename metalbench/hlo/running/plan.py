@@ -23,12 +23,11 @@ from metalbench.hlo.emission import (
     tile_of,
 )
 from metalbench.hlo.graph import Block, Operation, Value
+from metalbench.hlo.operations import CONTROL_FLOW
 from metalbench.hlo.passes import inlined_values, run_passes
 from metalbench.hlo.passes.matrix_shape import fits
 from metalbench.hlo.passes.verification import verify
 
-# What the host does itself, with plans for the regions.
-CONTROL_FLOW = ("case", "if", "while")
 _FUSED = {
     "attention": attention_kernel,
     "row_product": row_product_kernel,

@@ -1,0 +1,444 @@
+"""Register every StableHLO operation: its kind, arity, cost, and how MSL, MLX and numpy compute it.
+
+`OPERATIONS` is the only table of facts about operations. Passes, emitters and MLX forms derive
+their own tables from it, and `tests/hlo/test_operations.py` compares them. To add an operation, add
+one entry here; if its kind is `ELEMENTWISE` and it has MSL expressions, nothing else is needed.
+
+Arities are those of the StableHLO specification, section "Ops". A few operations are not from
+StableHLO: passes make those of kind `FUSED`, and XLA's custom calls become those that have a
+`custom_call`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+
+from metalbench.errors import Unsupported
+from metalbench.hlo.graph import Operation
+
+
+class Kind(Enum):
+    """How kernels compute an operation."""
+
+    ELEMENTWISE = "each element of the result is made of the operands' elements at its index"
+    COMPOUND = "one thread per element, like elementwise operations, but never fused as one"
+    MOVEMENT = "a map of indices, without arithmetic on elements"
+    LOOP = "one element of the result is a loop over many elements"
+    WHOLE = "one or more stages over whole tensors"
+    FACTORIZATION = "one threadgroup per matrix"
+    CONTROL_FLOW = "the host reads the predicate and runs the regions"
+    FUSED = "a pass made it of several operations; one kernel computes it"
+    LEGALIZED = "removed before kernels are made"
+
+
+@dataclass(frozen=True)
+class Arity:
+    """The allowed numbers of operands, results or regions; `most` is None for any number."""
+
+    least: int
+    most: int | None
+
+    def allows(self, count: int) -> bool:
+        """Return whether the operation may have that many."""
+        return self.least <= count and (self.most is None or count <= self.most)
+
+    def __str__(self) -> str:
+        if self.most is None:
+            return f"at least {self.least}"
+        return str(self.least) if self.least == self.most else f"{self.least} to {self.most}"
+
+
+NONE, ONE, TWO, THREE = (Arity(count, count) for count in range(4))
+ANY, SOME = Arity(0, None), Arity(1, None)
+
+
+@dataclass(frozen=True)
+class OperationInfo:
+    """The facts about one operation.
+
+    `cost` is the time of one element, in additions. `float_msl`, `integer_msl`, `bool_msl` and
+    `complex_msl` are MSL expressions of the operands {0} and {1} (see emission/elementwise.py); an
+    empty one means that the operation has no meaning for such elements. `mlx` names the function of
+    mlx.core that takes the same operands; if `has_mlx_form`, bench/mlx_form.py has a function for
+    it because attributes matter. `mlx_reduction` names MLX's reduction by this operation. `numpy`
+    names the function that gives the only result that IEEE 754 allows for floats. `custom_call` is
+    the target of XLA's custom call that becomes this operation. If `reads_once`, an operation of
+    kind `WHOLE` reads each element of its first operand once, so that it can be computed there.
+    """
+
+    name: str
+    kind: Kind
+    operands: Arity
+    results: Arity = ONE
+    regions: Arity = NONE
+    cost: int = 1
+    float_msl: str = ""
+    integer_msl: str = ""
+    bool_msl: str = ""
+    complex_msl: str = ""
+    mlx: str = ""
+    has_mlx_form: bool = False
+    mlx_reduction: str = ""
+    numpy: str = ""
+    custom_call: str = ""
+    reads_once: bool = False
+
+    def msl(self, element_kind: str) -> str:
+        """Return the MSL expression for elements of a kind ("b", "i", "u", "f" or "c"), or ""."""
+        return {
+            "b": self.bool_msl,
+            "i": self.integer_msl,
+            "u": self.integer_msl,
+            "f": self.float_msl,
+            "c": self.complex_msl,
+        }[element_kind]
+
+    @property
+    def is_join(self) -> bool:
+        """Whether it joins the elements of a row in any order, from an identity element."""
+        return bool(self.mlx_reduction)
+
+
+# Operations that cost as much as many additions: divisions, roots and transcendental functions.
+_COSTLY = 8
+_LOOP_COST = 1000
+
+
+_unary = partial(OperationInfo, kind=Kind.ELEMENTWISE, operands=ONE)
+_binary = partial(OperationInfo, kind=Kind.ELEMENTWISE, operands=TWO)
+_ternary = partial(OperationInfo, kind=Kind.ELEMENTWISE, operands=THREE)
+_movement = partial(OperationInfo, kind=Kind.MOVEMENT, cost=0)
+_loop = partial(OperationInfo, kind=Kind.LOOP, cost=_LOOP_COST)
+_whole = partial(OperationInfo, kind=Kind.WHOLE)
+_factorization = partial(OperationInfo, kind=Kind.FACTORIZATION, operands=ONE)
+_control_flow = partial(OperationInfo, kind=Kind.CONTROL_FLOW, results=ANY)
+_fused = partial(OperationInfo, kind=Kind.FUSED, operands=NONE, regions=ONE)
+_legalized = partial(OperationInfo, kind=Kind.LEGALIZED)
+
+# In integer expressions, {T} is the type, {U} the unsigned type whose arithmetic wraps, {M} the
+# unsigned type of the same bits, {W} the number of bits, {S} 8 minus that number or 0, {A} is {0}
+# as a signed number, and {G} a signed type wide enough for it.
+_ALL = (
+    _unary(
+        "abs",
+        float_msl="fabs({0})",
+        integer_msl="{0} < {T}(0) ? {T}({U}(0) - {U}({0})) : {0}",
+        mlx="abs",
+        numpy="abs",
+    ),
+    _binary(
+        "add",
+        float_msl="{0} + {1}",
+        integer_msl="{U}({0}) + {U}({1})",
+        bool_msl="{0} || {1}",
+        complex_msl="{0} + {1}",
+        mlx="add",
+        mlx_reduction="sum",
+        numpy="add",
+    ),
+    _binary(
+        "and",
+        integer_msl="{0} & {1}",
+        bool_msl="{0} && {1}",
+    ),
+    _binary(
+        "atan2",
+        cost=_COSTLY,
+        float_msl="precise::atan2({0}, {1})",
+        complex_msl="shlo::arc_tangent({0}, {1})",
+        mlx="arctan2",
+    ),
+    _unary(
+        "cbrt",
+        cost=_COSTLY,
+        float_msl="shlo::cbrt({0})",
+        complex_msl="shlo::cbrt({0})",
+    ),
+    _unary("ceil", float_msl="ceil({0})", mlx="ceil"),
+    _ternary("clamp", has_mlx_form=True),
+    _binary("compare", has_mlx_form=True),
+    _binary("complex"),
+    _unary("convert", has_mlx_form=True),
+    _unary(
+        "cosine",
+        cost=_COSTLY,
+        float_msl="precise::cos({0})",
+        complex_msl="shlo::cosine({0})",
+        mlx="cos",
+    ),
+    _unary("count_leading_zeros", integer_msl="clz({M}({0})) - {S}"),
+    _binary(
+        "divide",
+        cost=_COSTLY,
+        float_msl="{0} / {1}",
+        integer_msl="shlo::divide({0}, {1})",
+        complex_msl="shlo::divide({0}, {1})",
+        has_mlx_form=True,
+        numpy="divide",
+    ),
+    _unary(
+        "exponential",
+        cost=_COSTLY,
+        float_msl="precise::exp({0})",
+        complex_msl="shlo::exponential({0})",
+        mlx="exp",
+    ),
+    _unary(
+        "exponential_minus_one",
+        cost=_COSTLY,
+        float_msl="shlo::expm1({0})",
+        complex_msl="shlo::exponential_minus_one({0})",
+        mlx="expm1",
+    ),
+    _unary("floor", float_msl="floor({0})", mlx="floor"),
+    _unary("imag"),
+    _unary("is_finite", mlx="isfinite"),
+    _unary(
+        "log",
+        cost=_COSTLY,
+        float_msl="precise::log({0})",
+        complex_msl="shlo::logarithm({0})",
+        mlx="log",
+    ),
+    _unary(
+        "log_plus_one",
+        cost=_COSTLY,
+        float_msl="shlo::log1p({0})",
+        complex_msl="shlo::log_plus_one({0})",
+        mlx="log1p",
+    ),
+    _unary(
+        "logistic",
+        cost=_COSTLY,
+        float_msl="shlo::logistic({0})",
+        complex_msl="shlo::logistic({0})",
+        mlx="sigmoid",
+    ),
+    _binary(
+        "maximum",
+        float_msl="shlo::maximum({0}, {1})",
+        integer_msl="{0} > {1} ? {0} : {1}",
+        bool_msl="{0} || {1}",
+        complex_msl="shlo::maximum({0}, {1})",
+        mlx="maximum",
+        mlx_reduction="max",
+    ),
+    _binary(
+        "minimum",
+        float_msl="shlo::minimum({0}, {1})",
+        integer_msl="{0} < {1} ? {0} : {1}",
+        bool_msl="{0} && {1}",
+        complex_msl="shlo::minimum({0}, {1})",
+        mlx="minimum",
+        mlx_reduction="min",
+    ),
+    _binary(
+        "multiply",
+        float_msl="{0} * {1}",
+        integer_msl="{U}({0}) * {U}({1})",
+        bool_msl="{0} && {1}",
+        complex_msl="shlo::times({0}, {1})",
+        mlx="multiply",
+        mlx_reduction="prod",
+        numpy="multiply",
+    ),
+    _unary(
+        "negate",
+        float_msl="-{0}",
+        integer_msl="{U}(0) - {U}({0})",
+        complex_msl="-{0}",
+        mlx="negative",
+        numpy="negative",
+    ),
+    _unary("not", integer_msl="~{0}", bool_msl="!{0}"),
+    _binary("or", integer_msl="{0} | {1}", bool_msl="{0} || {1}"),
+    _unary("popcnt", integer_msl="popcount({M}({0}))"),
+    _binary(
+        "power",
+        cost=_COSTLY,
+        float_msl="precise::pow({0}, {1})",
+        integer_msl="shlo::integer_power<{U}>({0}, {1})",
+        complex_msl="shlo::power({0}, {1})",
+        mlx="power",
+    ),
+    _unary("real"),
+    _unary("reduce_precision"),
+    _binary(
+        "remainder",
+        cost=_COSTLY,
+        float_msl="precise::fmod({0}, {1})",
+        integer_msl="shlo::remainder({0}, {1})",
+    ),
+    _unary("round_nearest_afz", float_msl="round({0})"),
+    _unary("round_nearest_even", float_msl="rint({0})", mlx="round"),
+    _unary(
+        "rsqrt",
+        cost=_COSTLY,
+        float_msl="1.0f / precise::sqrt({0})",
+        complex_msl="shlo::reciprocal_root({0})",
+        mlx="rsqrt",
+    ),
+    _ternary("select", mlx="where"),
+    _binary("shift_left", integer_msl="{U}({1}) < {U}({W}) ? {U}({0}) << {U}({1}) : {U}(0)"),
+    _binary(
+        "shift_right_arithmetic",
+        integer_msl="{A} >> ({M}({1}) < {M}({W}) ? {G}({1}) : {G}({W} - 1))",
+    ),
+    _binary(
+        "shift_right_logical",
+        integer_msl="{M}({1}) < {M}({W}) ? {M}({0}) >> {M}({1}) : {M}(0)",
+    ),
+    _unary(
+        "sign",
+        float_msl="shlo::sign({0})",
+        integer_msl="{0} > {T}(0) ? 1 : {0} == {T}(0) ? 0 : -1",
+        complex_msl="shlo::sign({0})",
+        mlx="sign",
+    ),
+    _unary(
+        "sine",
+        cost=_COSTLY,
+        float_msl="precise::sin({0})",
+        complex_msl="shlo::sine({0})",
+        mlx="sin",
+    ),
+    _unary(
+        "sqrt",
+        cost=_COSTLY,
+        float_msl="precise::sqrt({0})",
+        complex_msl="shlo::square_root({0})",
+        mlx="sqrt",
+        numpy="sqrt",
+    ),
+    _binary(
+        "subtract",
+        float_msl="{0} - {1}",
+        integer_msl="{U}({0}) - {U}({1})",
+        complex_msl="{0} - {1}",
+        mlx="subtract",
+        numpy="subtract",
+    ),
+    _unary(
+        "tan",
+        cost=_COSTLY,
+        float_msl="precise::tan({0})",
+        complex_msl="shlo::tangent({0})",
+        mlx="tan",
+    ),
+    _unary(
+        "tanh",
+        cost=_COSTLY,
+        float_msl="shlo::tanh({0})",
+        complex_msl="shlo::tanh({0})",
+        mlx="tanh",
+    ),
+    _binary("xor", integer_msl="{0} ^ {1}", bool_msl="{0} != {1}"),
+    OperationInfo("batch_norm_inference", Kind.COMPOUND, Arity(5, 5)),
+    OperationInfo("map", Kind.COMPOUND, SOME, regions=ONE, cost=_COSTLY),
+    _movement("bitcast_convert", operands=ONE),
+    _movement("broadcast", operands=ONE),
+    _movement("broadcast_in_dim", operands=ONE, has_mlx_form=True),
+    _movement("concatenate", operands=SOME, has_mlx_form=True),
+    _movement("constant", operands=NONE, has_mlx_form=True),
+    _movement("dynamic_slice", operands=SOME),
+    _movement("dynamic_update_slice", operands=Arity(2, None)),
+    _movement("gather", operands=TWO),
+    _movement("get_dimension_size", operands=ONE),
+    _movement("iota", operands=NONE, has_mlx_form=True),
+    _movement("optimization_barrier", operands=ANY, results=ANY, has_mlx_form=True),
+    _movement("pad", operands=TWO),
+    _movement("real_dynamic_slice", operands=Arity(4, 4)),
+    _movement("reshape", operands=ONE, has_mlx_form=True),
+    _movement("reverse", operands=ONE),
+    _movement("slice", operands=ONE, has_mlx_form=True),
+    _movement("transpose", operands=ONE, has_mlx_form=True),
+    _loop("convolution", operands=TWO),
+    _loop("dot_general", operands=TWO, has_mlx_form=True),
+    _loop("reduce", operands=Arity(2, None), results=SOME, regions=ONE, has_mlx_form=True),
+    _loop("reduce_window", operands=Arity(2, None), results=SOME, regions=ONE),
+    _loop("select_and_scatter", operands=THREE, regions=TWO),
+    _whole("cholesky", operands=ONE),
+    # A pass splits it into steps, each of which has a table of roots as its second operand.
+    _whole("fft", operands=Arity(1, 2), reads_once=True),
+    _whole(
+        "householder_product",
+        operands=TWO,
+        custom_call="ProductOfElementaryHouseholderReflectors",
+    ),
+    _whole("rng_bit_generator", operands=ONE, results=TWO),
+    _whole("scatter", operands=Arity(3, None), results=SOME, regions=ONE),
+    _whole("sort", operands=SOME, results=SOME, regions=ONE),
+    _whole("triangular_solve", operands=TWO),
+    # A pass adds a third result, for memory that the kernel needs.
+    _factorization("eigh", results=Arity(2, 3), custom_call="Eigh"),
+    _factorization("qr", results=TWO, custom_call="Qr"),
+    _control_flow("case", operands=ONE, regions=SOME),
+    _control_flow("if", operands=ONE, regions=TWO),
+    _control_flow("while", operands=ANY, regions=TWO),
+    _fused("attention", results=ONE),
+    _fused("row_product", results=SOME),
+    _fused("rows", results=SOME),
+    _legalized("batch_norm_grad", operands=Arity(5, 5), results=THREE),
+    _legalized("batch_norm_training", operands=THREE, results=THREE),
+    _legalized("composite", operands=ANY, results=ANY),
+    _legalized("dot", operands=TWO),
+    _legalized("dynamic_broadcast_in_dim", operands=TWO),
+    _legalized("dynamic_conv", operands=THREE),
+    _legalized("dynamic_gather", operands=THREE),
+    _legalized("dynamic_iota", operands=ONE),
+    _legalized("dynamic_pad", operands=Arity(5, 5)),
+    _legalized("dynamic_reshape", operands=TWO),
+    _legalized("func.call", operands=ANY, results=ANY),
+)
+OPERATIONS = {each.name: each for each in _ALL}
+
+
+def names_of(*kinds: Kind) -> frozenset[str]:
+    """Return the names of all operations of some kinds."""
+    return frozenset(each.name for each in OPERATIONS.values() if each.kind in kinds)
+
+
+ELEMENTWISE = names_of(Kind.ELEMENTWISE)
+MOVEMENTS = names_of(Kind.MOVEMENT)
+LOOPS = names_of(Kind.LOOP)
+CONTROL_FLOW = names_of(Kind.CONTROL_FLOW)
+FUSED = names_of(Kind.FUSED)
+JOINS = frozenset(each.name for each in OPERATIONS.values() if each.is_join)
+
+
+def is_elementwise(operation: Operation) -> bool:
+    """Return whether each element of the result is made of the operands' elements at its index.
+
+    That includes a `bitcast_convert` that keeps the shape.
+    """
+    if operation.name == "bitcast_convert":
+        return operation.operands[0].type.shape == operation.results[0].type.shape
+    return operation.name in ELEMENTWISE
+
+
+def cost_of(operation: Operation) -> int:
+    """Return the time of one element of a result, in additions; 1 for an unknown operation."""
+    known = OPERATIONS.get(operation.name)
+    return 1 if known is None else known.cost
+
+
+def check_arity(operation: Operation) -> None:
+    """Raise Unsupported if the operation has another number of operands, results or regions.
+
+    An unknown operation is not checked: it is refused by name when it is planned.
+    """
+    known = OPERATIONS.get(operation.name)
+    if known is None:
+        return
+    for what, arity, found in (
+        ("operands", known.operands, operation.operands),
+        ("results", known.results, operation.results),
+        ("regions", known.regions, operation.regions),
+    ):
+        if not arity.allows(len(found)):
+            raise Unsupported(
+                f"{operation.where}: expected {arity} {what}, got {len(found)}; "
+                "this version of StableHLO may have changed the operation"
+            )
