@@ -159,6 +159,8 @@ def _is_free(value: Value, users: dict[Value, list[Operation]], inlined: set[Val
     operation = value.operation
     if operation is None:
         return False
+    if operation.name == "reshape" and value.type.size == 1:
+        return True  # at a known index: no arithmetic
     if operation.name in ("transpose", "reshape"):
         return _is_for_attention(value, users, inlined)
     if operation.name == "slice":

@@ -1,0 +1,241 @@
+"""The registry of operations: each pass, emitter and MLX form agrees with it."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import mlx.core as mx
+import numpy as np
+import pytest
+
+from metalbench import hlo
+from metalbench.errors import Unsupported
+from metalbench.hlo.bench import mlx_form
+from metalbench.hlo.emission import EMITTERS, WHOLE, elementwise, factorizations
+from metalbench.hlo.graph import ELEMENTS, Block, Operation, TensorType, Value
+from metalbench.hlo.operations import (
+    CONTROL_FLOW,
+    ELEMENTWISE,
+    FUSED,
+    JOINS,
+    OPERATIONS,
+    Arity,
+    Kind,
+    OperationInfo,
+    check_arity,
+    is_elementwise,
+    names_of,
+)
+from metalbench.hlo.passes import custom_calls, folding, fusion, verification
+from metalbench.hlo.program import graph
+from metalbench.hlo.reading.decompositions import DECOMPOSED
+from metalbench.hlo.running import plan
+from metalbench.hlo.running.plan import _KERNELS
+
+PACKAGE = Path(hlo.__file__).parent
+F32, U32 = ELEMENTS["f32"], ELEMENTS["ui32"]
+
+
+def operation(name, operands, result, *, regions=0):
+    made = Operation(name, operands, [], {}, [None] * regions, "here")
+    made.results = [Value(result, made)]
+    return made
+
+
+def test_each_emitter_is_in_the_registry_with_its_kind():
+    mapped = names_of(Kind.ELEMENTWISE, Kind.COMPOUND, Kind.MOVEMENT, Kind.LOOP)
+    assert set(EMITTERS) == mapped
+    assert set(WHOLE) == names_of(Kind.WHOLE)
+    assert set(factorizations.FACTORIZATIONS) == names_of(Kind.FACTORIZATION)
+
+
+def test_planner_writes_a_kernel_for_each_fused_operation():
+    assert set(_KERNELS) == FUSED | names_of(Kind.FACTORIZATION)
+
+
+def test_each_elementwise_operation_has_one_source_of_its_expression():
+    assert set(elementwise.EXPRESSIONS) == ELEMENTWISE
+    with_types = set(elementwise._WITH_TYPES)
+    with_text = {name for name, each in OPERATIONS.items() if any(map(each.msl, "bifc"))}
+    assert with_types | with_text == ELEMENTWISE
+    assert with_types.isdisjoint(with_text)
+
+
+def test_expressions_use_as_many_operands_as_the_arity_says():
+    for each in OPERATIONS.values():
+        for text in filter(None, map(each.msl, "bifc")):
+            used = {int(number) for number in re.findall(r"\{(\d)\}", text)}
+            used |= {0} if "{A}" in text else set()
+            assert each.operands == Arity(len(used), len(used)), each.name
+            assert used == set(range(len(used))), each.name
+
+
+def test_verification_rules_are_for_operations_of_the_registry():
+    rules = set(verification._RULES)
+    assert rules <= set(OPERATIONS)
+    assert rules.isdisjoint(ELEMENTWISE)
+    assert rules >= CONTROL_FLOW | FUSED
+
+
+def test_mlx_forms_are_those_of_the_registry():
+    direct = {name for name, each in OPERATIONS.items() if each.mlx}
+    with_attributes = {name for name, each in OPERATIONS.items() if each.has_mlx_form}
+    assert direct.isdisjoint(with_attributes)
+    assert set(mlx_form._WITH_ATTRIBUTES) == with_attributes
+    assert set(mlx_form.FORMS) == direct | with_attributes
+    for each in OPERATIONS.values():
+        for name in filter(None, (each.mlx, each.mlx_reduction)):
+            assert callable(getattr(mx, name)), each.name
+
+
+def test_numpy_functions_take_the_operands():
+    for name in folding._FLOAT:
+        operands = OPERATIONS[name].operands.least
+        assert folding._FLOAT[name](*[np.float32(2)] * operands).dtype == np.float32
+
+
+def test_joins_have_two_operands_and_an_mlx_function():
+    assert {"add", "maximum", "minimum", "multiply"} == JOINS
+    assert all(OPERATIONS[name].operands == Arity(2, 2) and OPERATIONS[name].mlx for name in JOINS)
+
+
+def test_decompositions_and_custom_calls_are_those_of_the_registry():
+    assert set(DECOMPOSED) <= names_of(Kind.LEGALIZED)
+    assert set(custom_calls._NAMES.values()) == {
+        name for name, each in OPERATIONS.items() if each.custom_call
+    }
+
+
+def test_moves_cost_nothing_and_only_kernels_of_whole_tensors_read_once():
+    for each in OPERATIONS.values():
+        assert (each.cost == 0) == (each.kind is Kind.MOVEMENT), each.name
+        assert not each.reads_once or each.kind is Kind.WHOLE, each.name
+
+
+@pytest.mark.parametrize("name", sorted(ELEMENTWISE))
+def test_each_elementwise_operation_can_be_fused(name):
+    """Check that a costly value that the operation and its user read gets no buffer."""
+    type_ = TensorType((8,), F32)
+    x = Value(type_)
+    given = operation("exponential", [x], type_)
+    first = operation(name, [given.results[0]] * OPERATIONS[name].operands.least, type_)
+    last = operation("add", [first.results[0], given.results[0]], type_)
+    block = Block([x], [given, first, last], list(last.results))
+    assert is_elementwise(first)
+    inlined = fusion.inlined_values(block, 2, {*WHOLE, *CONTROL_FLOW})
+    assert inlined == {*given.results, *first.results}
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "expected"),
+    [((8,), (8,), True), ((8,), (8, 4), False), ((8, 4), (8,), False)],
+)
+def test_a_bitcast_is_elementwise_if_it_keeps_the_shape(source, target, expected):
+    made = operation("bitcast_convert", [Value(TensorType(source, U32))], TensorType(target, F32))
+    assert is_elementwise(made) is expected
+
+
+def test_modules_keep_no_list_of_operation_names_beside_the_registry():
+    """Refuse a list of four or more names that no test above compares with the registry."""
+    # The keys of these are functions; the tests above compare them.
+    compared = {
+        "bench/mlx_form.py": {"_WITH_ATTRIBUTES"},
+        "emission/elementwise.py": {"_WITH_TYPES"},
+        "emission/indexing.py": {"EMITTERS"},
+        "emission/shapes.py": {"EMITTERS"},
+        "emission/whole.py": {"WHOLE"},
+        "passes/verification.py": {"_RULES"},
+        # Movements after which all elements are still the same number.
+        "passes/folding.py": {"_MOVES"},
+    }
+    names = {each.rpartition(".")[2] for each in OPERATIONS}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        place = path.relative_to(PACKAGE).as_posix()
+        if place == "operations.py" or place.startswith("bench/families/"):
+            continue
+        for target, found in _collections(path.read_text(), names):
+            assert target in compared.get(place, ()), (
+                f"{place}: {target} is a list of operations: {sorted(found)}; "
+                "derive it from metalbench.hlo.operations"
+            )
+
+
+def _collections(text, names):
+    """Yield the target of each assignment whose value has four or more operation names in one."""
+    for statement in ast.walk(ast.parse(text)):
+        if not isinstance(statement, (ast.Assign, ast.AnnAssign)) or statement.value is None:
+            continue
+        target = statement.targets[0] if isinstance(statement, ast.Assign) else statement.target
+        for each in ast.walk(statement.value):
+            if isinstance(each, ast.Dict):
+                parts = each.keys
+            elif isinstance(each, (ast.Tuple, ast.List, ast.Set)):
+                parts = each.elts
+            else:
+                continue
+            strings = {part.value for part in parts if isinstance(part, ast.Constant)}
+            found = {each for each in strings if isinstance(each, str)} & names
+            if len(found) >= 4:
+                yield ast.unparse(target), found
+
+
+def test_another_number_of_operands_is_refused_with_what_was_expected():
+    x = Value(TensorType((8,), F32))
+    with pytest.raises(
+        Unsupported, match=r"\[stablehlo\.add\] here: expected 2 operands, got 3; this version"
+    ):
+        check_arity(operation("add", [x] * 3, x.type))
+    with pytest.raises(Unsupported, match="expected at least 1 operands, got 0"):
+        check_arity(operation("concatenate", [], x.type))
+    with pytest.raises(Unsupported, match="expected 1 regions, got 0"):
+        check_arity(operation("sort", [x], x.type))
+    with pytest.raises(Unsupported, match="expected 1 to 2 operands, got 3"):
+        check_arity(operation("fft", [x] * 3, x.type))
+    check_arity(operation("unknown", [x] * 9, x.type))
+
+
+def test_arity_is_checked_on_reading(monkeypatch):
+    text = """func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+      %y = stablehlo.negate %x : tensor<3xf32>
+      return %y : tensor<3xf32> }"""
+    monkeypatch.setitem(
+        OPERATIONS, "negate", OperationInfo("negate", Kind.ELEMENTWISE, Arity(2, 2))
+    )
+    with pytest.raises(Unsupported, match=r"\[stablehlo\.negate\] -:2:12: expected 2 operands"):
+        graph(text)
+
+
+def lowered(function, *arguments):
+    """Return the StableHLO of a function as for the plugin: with all rounds of Threefry in it."""
+    jax = pytest.importorskip("jax")
+    traced = jax.jit(function).trace(*arguments)
+    return traced.lower(lowering_platforms=("tpu",)).as_text()
+
+
+@pytest.mark.parametrize("device", ["metal", "cuda"])
+@pytest.mark.parametrize("draw", ["bits", "uniform", "normal"])
+def test_threefry_is_at_most_7_kernels_on_a_gpu(draw, device):
+    jax = pytest.importorskip("jax")
+    text = lowered(
+        lambda data: getattr(jax.random, draw)(jax.random.wrap_key_data(data), (1024,)),
+        np.array([1, 2], np.uint32),
+    )
+    made = graph(text)
+    assert len([each for each in made.operations if each.name == "xor"]) > 20
+    assert len(list(plan(made, 2, device=device).kernels())) <= 7
+
+
+def test_fused_threefry_gives_xlas_numbers():
+    jax = pytest.importorskip("jax")
+    cpu = jax.devices("cpu")[0]
+    data = np.array([123, 456], np.uint32)
+
+    def draw(data):
+        return jax.random.bits(jax.random.wrap_key_data(data), (1000,))
+
+    program = hlo.compile(lowered(draw, data), device="cpu")
+    with jax.default_device(cpu):
+        expected = np.asarray(jax.jit(draw)(data))
+    np.testing.assert_array_equal(program(data)[0], expected)
