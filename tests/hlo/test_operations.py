@@ -114,6 +114,7 @@ def test_moves_cost_nothing_and_only_kernels_of_whole_tensors_read_once():
         assert not each.reads_once or each.kind is Kind.WHOLE, each.name
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("name", sorted(ELEMENTWISE))
 def test_each_elementwise_operation_can_be_fused(name):
     """Check that a costly value that the operation and its user read gets no buffer."""
@@ -214,28 +215,35 @@ def lowered(function, *arguments):
     return traced.lower(lowering_platforms=("tpu",)).as_text()
 
 
+def draw_function(name):
+    """Return a function from the data of a key to bits, numbers or the data of other keys."""
+    random = pytest.importorskip("jax").random
+    functions = {
+        "bits": lambda key: random.bits(key, (1024,)),
+        "fold_in": lambda key: random.key_data(random.fold_in(key, 7)),
+        "normal": lambda key: random.normal(key, (1024,)),
+        "split": lambda key: random.key_data(random.split(key, 3)),
+        "uniform": lambda key: random.uniform(key, (1024,)),
+    }
+    return lambda data: functions[name](random.wrap_key_data(data))
+
+
+@pytest.mark.whole
 @pytest.mark.parametrize("device", ["metal", "cuda"])
-@pytest.mark.parametrize("draw", ["bits", "uniform", "normal"])
+@pytest.mark.parametrize("draw", ["bits", "fold_in", "normal", "split", "uniform"])
 def test_threefry_is_at_most_7_kernels_on_a_gpu(draw, device):
-    jax = pytest.importorskip("jax")
-    text = lowered(
-        lambda data: getattr(jax.random, draw)(jax.random.wrap_key_data(data), (1024,)),
-        np.array([1, 2], np.uint32),
-    )
-    made = graph(text)
+    made = graph(lowered(draw_function(draw), np.array([1, 2], np.uint32)))
+    # All rounds are there, and no loop.
     assert len([each for each in made.operations if each.name == "xor"]) > 20
     assert len(list(plan(made, 2, device=device).kernels())) <= 7
 
 
-def test_fused_threefry_gives_xlas_numbers():
+@pytest.mark.whole
+@pytest.mark.parametrize("draw", ["bits", "fold_in", "split", "uniform"])
+def test_fused_threefry_gives_xlas_numbers(draw):
     jax = pytest.importorskip("jax")
-    cpu = jax.devices("cpu")[0]
-    data = np.array([123, 456], np.uint32)
-
-    def draw(data):
-        return jax.random.bits(jax.random.wrap_key_data(data), (1000,))
-
-    program = hlo.compile(lowered(draw, data), device="cpu")
-    with jax.default_device(cpu):
-        expected = np.asarray(jax.jit(draw)(data))
+    data, function = np.array([123, 456], np.uint32), draw_function(draw)
+    program = hlo.compile(lowered(function, data), device="cpu")
+    with jax.default_device(jax.devices("cpu")[0]):
+        expected = np.asarray(jax.jit(function)(data))
     np.testing.assert_array_equal(program(data)[0], expected)

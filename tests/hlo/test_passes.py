@@ -170,3 +170,22 @@ def test_text_that_is_no_program_is_told_with_its_line():
         graph("func.func @main() {\n  nonsense\n}", "model.mlir")
     with pytest.raises(DeclarationError, match="expected a function @main, got other"):
         graph("func.func @other() { return }")
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"), [("add", ["concatenate"]), ("divide", ["add", "concatenate"])]
+)
+def test_two_parts_of_a_concatenation_repeat_cheap_arithmetic_only(operation, expected):
+    program = f"""
+    func.func @main(%x: tensor<8xi32>, %y: tensor<8xi32>) -> tensor<16xi32> {{
+      %0 = stablehlo.{operation} %x, %y : tensor<8xi32>
+      %1 = stablehlo.add %0, %0 : tensor<8xi32>
+      %2 = stablehlo.add %1, %1 : tensor<8xi32>
+      %3 = stablehlo.add %2, %2 : tensor<8xi32>
+      %4 = stablehlo.subtract %3, %x : tensor<8xi32>
+      %5 = stablehlo.xor %3, %y : tensor<8xi32>
+      %r = stablehlo.concatenate %4, %5, dim = 0
+        : (tensor<8xi32>, tensor<8xi32>) -> tensor<16xi32>
+      return %r : tensor<16xi32>
+    }}"""
+    assert kernels(program, 2) == expected

@@ -22,6 +22,8 @@ from metalbench.hlo.passes.kernel_sizes import cut_large_kernels
 
 # How much arithmetic an element may be in vain, in additions; a read of memory costs as much.
 _SPARE = 16
+# Parts of a concatenation that may compute the same cheap value, each for itself.
+_MOST_PARTS = 2
 
 
 def inlined_values(block: Block, level: int, whole: Collection[str]) -> set[Value]:
@@ -81,7 +83,8 @@ def _by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[
 def _begin_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> None:
     """Inline arithmetic and products that are used often, but in their place and by one kernel.
 
-    A kernel computes an element at an index once, however often it is used.
+    A kernel computes an element at an index once, however often it is used. Where the parts of a
+    concatenation use a value, each part computes it: that is done with cheap arithmetic only.
     """
     users: dict[Value, list[Operation]] = {}
     for operation in block.operations:
@@ -91,7 +94,13 @@ def _begin_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> Non
         value = operation.results[0]
         may_be = operation.name == "dot_general" or is_elementwise(operation)
         stored = may_be and value not in kept and value not in inlined
-        if stored and len(_roots(value, users, inlined)) == 1:
+        if stored and (
+            len(_roots(value, users, inlined)) == 1
+            or (
+                1 <= len(_parts(value, users, inlined)) <= _MOST_PARTS
+                and _is_simple(value, inlined)
+            )
+        ):
             inlined.add(value)
 
 
@@ -112,6 +121,57 @@ def _roots(
                 seen.add(result)
                 waiting.append(result)
     return found
+
+
+def _parts(
+    value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
+) -> set[tuple[Value, int]]:
+    """Return the concatenations, and which of their operands, that alone are made of a value.
+
+    In between are elementwise operations, and movements that add or drop axes of one element. There
+    are none if something else uses the value.
+    """
+    found: set[tuple[Value, int]] = set()
+    waiting, seen = [value], {value}
+    while waiting:
+        operand = waiting.pop()
+        for each in users.get(operand, []):
+            result = each.results[0]
+            if each.name == "concatenate" and result not in inlined:
+                found.update((result, n) for n, one in enumerate(each.operands) if one is operand)
+            elif result not in inlined or not _keeps_index(each, operand):
+                return set()
+            elif result not in seen:
+                seen.add(result)
+                waiting.append(result)
+    return found
+
+
+def _keeps_index(operation: Operation, operand: Value) -> bool:
+    """Return whether an element is made of the operand's element at its index.
+
+    Axes of one element may come and go.
+    """
+    result = operation.results[0]
+    if operation.name in ("reshape", "broadcast_in_dim"):
+        old, new = ([n for n in each.type.shape if n != 1] for each in (operand, result))
+        axes = list(operation.attributes.get("broadcast_dimensions", ()))
+        return old == new and axes == sorted(axes)
+    return is_elementwise(operation) and result.type.shape == operand.type.shape
+
+
+def _is_simple(value: Value, inlined: set[Value]) -> bool:
+    """Return whether a value, and all that is inlined into it, costs no more than additions."""
+    waiting, seen = [value], {value}
+    while waiting:
+        operation = waiting.pop().operation
+        if operation is None or cost_of(operation) > 1 or operation.regions:
+            return False
+        for each in operation.operands:
+            if each in inlined and each not in seen:
+                seen.add(each)
+                waiting.append(each)
+    return True
 
 
 def _is_cheap(
