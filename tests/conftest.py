@@ -9,11 +9,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import numpy as np
 import pytest
 from engine_ways import WAYS, on
+from short_form import ShortForm
 
 from metalbench import _core
 
@@ -29,9 +29,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 TESTS = Path(__file__).parent
-# Of folders whose tests are many cases of few functions: every test's first case, and of the others
-# one in so many, but for those marked `whole`. The long form, `pytest -m "slow or not slow"`, has
-# them all.
+# Folders whose tests have many cases: the sample (`short_form.py`) has one case in this number.
 ONE_IN = {
     "check": 80,
     "cli": 4,
@@ -70,6 +68,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the sample of the short form."""
+    config.pluginmanager.register(ShortForm(TESTS, ONE_IN), "metalbench-short-form")
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
     """Look for no rubbish among thousands of tests that are made: a fifth of the time."""
@@ -79,19 +82,6 @@ def pytest_collection() -> Iterator[None]:
     finally:
         gc.freeze()
         gc.enable()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what only the long form runs."""
-    seen = set()
-    for item in items:
-        folder = item.path.relative_to(TESTS).parts[0]
-        one_in = 1 if item.get_closest_marker("whole") else ONE_IN.get(folder, 1)
-        function = (item.path, getattr(item, "originalname", item.name))
-        if function in seen and crc32(item.nodeid.encode()) % one_in:
-            item.add_marker(pytest.mark.slow)
-        seen.add(function)
 
 
 @pytest.fixture(autouse=True)

@@ -6,10 +6,10 @@ Without -m slow each runs in float32, and one in four with what checked builds s
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator
 
 import pytest
+from short_form import is_in_sample
 
 from metalbench import _core
 from metalbench.kernel.library import ALSO, FAMILIES, Entry, Library
@@ -20,7 +20,7 @@ LIBRARY = Library()
 OWN = [LIBRARY.entry(name) for name in LIBRARY.names("families")]
 MOST_LINES = 200
 MOST_SHARED_LINES = 20
-CHECKED = 4  # every so many kernels, without -m slow
+CHECKED = 4  # the sample of the short form has one kernel in this number
 
 
 def by_speed() -> Iterator[object]:
@@ -33,7 +33,7 @@ def by_speed() -> Iterator[object]:
 
 def checked_by_speed() -> Iterator[object]:
     for entry in OWN:
-        quick = zlib.crc32(entry.name.encode()) % CHECKED == 0
+        quick = is_in_sample(entry.name, CHECKED)
         yield pytest.param(entry, id=entry.name, marks=() if quick else pytest.mark.slow)
 
 

@@ -1,18 +1,18 @@
 """Every kernel of the library: what its header says, and what it computes on this device.
 
 The full product of kernels, element types and tunings is marked slow. Without -m slow each kernel
-runs in float32, every third in one of the other types as well, and every third with one tuning
-that is not its default.
+runs in float32, a third of them in one of the other types as well, and a third with one tuning
+that is not its default. The sample of the short form (`short_form.py`) has which.
 """
 
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
 import pytest
+from short_form import draw_index
 
 from metalbench import _core
 from metalbench.kernel import Kernel
@@ -31,8 +31,8 @@ T = TypeVar("T")
 
 
 def one_of(several: Sequence[T], name: str) -> T:
-    """One of `several`: for each name another, and for a name always the same."""
-    return several[zlib.crc32(name.encode()) % len(several)]
+    """Return the element of `several` that the sample of the short form has for a name."""
+    return several[draw_index(name, len(several))]
 
 
 def alternatives(kernel: Kernel) -> Iterator[dict[str, int]]:

@@ -1,0 +1,103 @@
+"""The short form of the test suite: a sample of each test's cases, and a report of those left out.
+
+A plain `pytest` runs each test's first case and a sample of its other cases. The seed of the sample
+is the day in UTC, so each day runs other cases. `METALBENCH_TEST_SAMPLE` sets the seed, which
+repeats the sample of another day.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+VARIABLE = "METALBENCH_TEST_SAMPLE"
+LONG_FORM = 'pytest -m "slow or not slow"'
+# pytest-xdist's workers send their counts to the process that prints the report under this name.
+_OUTPUT = "metalbench_short_form"
+
+
+def sample_seed() -> str:
+    """Return the seed of the sample: the day in UTC, or what the variable has.
+
+    The first call fixes the seed in the environment. Worker processes thus draw the same sample,
+    also if they start after midnight.
+    """
+    if not os.environ.get(VARIABLE):
+        os.environ[VARIABLE] = datetime.now(timezone.utc).date().isoformat()
+    return os.environ[VARIABLE]
+
+
+def draw_index(name: str, count: int) -> int:
+    """Return an index below `count` that depends on the seed and on the case's name alone."""
+    digest = hashlib.sha256(f"{sample_seed()}\n{name}".encode()).digest()
+    return int.from_bytes(digest[:8], "little") % count
+
+
+def is_in_sample(name: str, one_in: int) -> bool:
+    """Return whether the sample has this case. It has each case with probability 1 / `one_in`."""
+    return draw_index(name, one_in) == 0
+
+
+class ShortForm:
+    """A pytest plugin that marks the cases outside of the sample as slow, and counts them.
+
+    `one_in` has, for a folder of `root`, the reciprocal of the share of cases that run. Every
+    test's first case runs, and every case of a test that is marked `whole`.
+    """
+
+    def __init__(self, root: Path, one_in: Mapping[str, int]) -> None:
+        self._root = root
+        self._one_in = one_in
+        self._not_run = 0
+        self._cases = 0
+
+    def pytest_report_header(self) -> str:
+        """Return the line that names the seed."""
+        return f"sample of the slow cases: {VARIABLE}={sample_seed()} (the day in UTC if not set)"
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+        """Mark each case as slow that the sample leaves out, and count the cases."""
+        seen = set()
+        for item in items:
+            folder = item.path.relative_to(self._root).parts[0]
+            one_in = 1 if item.get_closest_marker("whole") else self._one_in.get(folder, 1)
+            function = (item.path, getattr(item, "originalname", item.name))
+            if function in seen and not is_in_sample(item.nodeid, one_in):
+                item.add_marker(pytest.mark.slow)
+            seen.add(function)
+        yield
+        # Here pytest has deselected cases by `-k` and `-m`.
+        self._cases = len(items) + self._not_run
+
+    def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
+        """Count the cases that are deselected as slow. Those that `-k` deselects do not count."""
+        if all(item.get_closest_marker("slow") for item in items):
+            self._not_run += len(items)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Send the counts of a worker process of pytest-xdist."""
+        output = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output[_OUTPUT] = (self._not_run, self._cases)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """Take the counts of a worker process. All of them collect the same cases."""
+        counts = getattr(node, "workeroutput", {}).get(_OUTPUT)
+        if counts is not None:
+            self._not_run, self._cases = counts
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        """Print how many cases did not run, of how many, and the command that runs all of them."""
+        if self._not_run:
+            terminalreporter.write_line(
+                f"{self._not_run} of {self._cases} cases were not run "
+                f"(sample {VARIABLE}={sample_seed()}). All cases: {LONG_FORM}"
+            )

@@ -1,0 +1,152 @@
+"""The short form of the test suite: which cases it samples, and what it reports of the others."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from short_form import VARIABLE, is_in_sample
+
+CONFTEST = """
+from pathlib import Path
+from short_form import ShortForm
+
+def pytest_configure(config):
+    config.pluginmanager.register(ShortForm(Path(__file__).parent, {"many": 4}))
+"""
+SETTINGS = """
+[pytest]
+addopts = --strict-markers -m "not slow" -p no:cacheprovider
+markers =
+    slow: of the long form
+    whole: never sampled
+"""
+MANY = """
+import pytest
+
+@pytest.mark.parametrize("case", range(40))
+def test_sampled(case): pass
+
+@pytest.mark.whole
+@pytest.mark.parametrize("case", range(5))
+def test_whole(case): pass
+
+@pytest.mark.slow
+def test_long(): pass
+"""
+FEW = """
+import pytest
+
+@pytest.mark.parametrize("case", range(6))
+def test_of_another_folder(case): pass
+"""
+CASES = 40 + 5 + 1 + 6
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    files = {
+        "conftest.py": CONFTEST,
+        "pytest.ini": SETTINGS,
+        "many/test_many.py": MANY,
+        "few/test_few.py": FEW,
+    }
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+def run(suite: Path, *options: str, seed: str | None = "2026-01-02") -> tuple[set[str], str]:
+    """Run the suite. Return the names of the cases that ran, and the output."""
+    environment = {name: of for name, of in os.environ.items() if name != VARIABLE}
+    if seed is not None:
+        environment[VARIABLE] = seed
+    answer = subprocess.run(
+        [sys.executable, "-m", "pytest", "-v", *options],
+        cwd=suite,
+        # Other plugins are not wanted here, and take seconds to import.
+        env={
+            **environment,
+            "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            "PYTHONPATH": str(Path(__file__).parent),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert answer.returncode == 0, answer.stdout + answer.stderr
+    # pytest-xdist prints the outcome before the name.
+    lines = [line for line in answer.stdout.splitlines() if "PASSED" in line]
+    return {re.search(r"::(\S+)", line)[1] for line in lines}, answer.stdout
+
+
+def test_a_seed_repeats_its_sample_and_another_seed_draws_another(suite: Path) -> None:
+    first, output = run(suite)
+    assert run(suite)[0] == first
+    assert run(suite, seed="2026-01-03")[0] != first
+    assert f"sample of the slow cases: {VARIABLE}=2026-01-02" in output
+
+
+def test_the_sample_has_first_cases_whole_tests_and_other_folders(suite: Path) -> None:
+    ran, _ = run(suite)
+    always = {f"test_whole[{case}]" for case in range(5)}
+    always |= {f"test_of_another_folder[{case}]" for case in range(6)} | {"test_sampled[0]"}
+    assert always < ran
+    sampled = [
+        f"test_sampled[{case}]"
+        for case in range(1, 40)
+        if is_in_sample_of("2026-01-02", f"many/test_many.py::test_sampled[{case}]")
+    ]
+    assert ran - always == set(sampled)
+
+
+def is_in_sample_of(seed: str, name: str) -> bool:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv(VARIABLE, seed)
+        return is_in_sample(name, 4)
+
+
+@pytest.mark.parametrize("options", [(), ("-p", "xdist.plugin", "-n", "2")], ids=["one", "workers"])
+def test_the_report_counts_the_cases_that_were_not_run(
+    suite: Path, options: tuple[str, ...]
+) -> None:
+    ran, output = run(suite, *options)
+    not_run = CASES - len(ran)
+    assert 0 < not_run < CASES
+    assert (
+        f"{not_run} of {CASES} cases were not run (sample {VARIABLE}=2026-01-02). "
+        'All cases: pytest -m "slow or not slow"\n'
+    ) in output
+
+
+def test_the_report_counts_of_the_cases_that_a_keyword_selects(suite: Path) -> None:
+    ran, output = run(suite, "-k", "test_sampled")
+    assert f"{40 - len(ran)} of 40 cases were not run" in output
+
+
+def test_the_command_of_the_report_runs_all_cases(suite: Path) -> None:
+    ran, output = run(suite, "-m", "slow or not slow")
+    assert len(ran) == CASES
+    assert "were not run" not in output
+
+
+def test_the_seed_is_the_day_in_utc(suite: Path) -> None:
+    days = [datetime.now(timezone.utc)]
+    _, output = run(suite, seed=None)
+    days.append(datetime.now(timezone.utc))
+    (seed,) = re.findall(rf"slow cases: {VARIABLE}=(\S+)", output)
+    assert seed in {f"{day:%Y-%m-%d}" for day in days}
+    assert days[1] - days[0] < timedelta(days=1)
+
+
+def test_each_case_has_the_same_chance() -> None:
+    # 40 days of 100 cases, one in 4: 1000 expected, with a standard deviation of 27.4.
+    days = [f"2026-01-{day:02}" for day in range(1, 41)]
+    found = sum(is_in_sample_of(day, f"case {case}") for day in days for case in range(100))
+    assert abs(found - 1000) < 5 * 27.4
