@@ -60,11 +60,16 @@ _AT_FIRST: dict[int, tuple[np.random.Generator, Any]] = {}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what tests of a GPU are asked for."""
+    """Add the options of the test suite."""
     parser.addoption(
         "--gpu-faults",
         action="store_true",
         help="run tests of the metal device that may take the GPU from the process",
+    )
+    parser.addoption(
+        "--part",
+        metavar="K/N",
+        help="run the Kth of N parts of the cases; all parts together have each case once",
     )
 
 

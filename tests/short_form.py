@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 
@@ -44,6 +46,21 @@ def is_in_sample(name: str, one_in: int) -> bool:
     return draw_index(name, one_in) == 0
 
 
+def read_part(text: str) -> tuple[int, int]:
+    """Return K and N of the text `K/N`. Raise UsageError unless 1 <= K <= N."""
+    found = re.fullmatch(r"(\d+)/(\d+)", text)
+    part, count = map(int, found.groups()) if found else (0, 0)
+    if not 1 <= part <= count:
+        raise pytest.UsageError(f"--part: expected K/N with 1 <= K <= N, such as 2/8, got {text}")
+    return part, count
+
+
+def is_in_part(item: pytest.Item, part: int, count: int) -> bool:
+    """Return whether a case is in a part. Each part has about as many cases as any other."""
+    # Parts of one run may start on two days: they must not depend on the seed.
+    return crc32(item.nodeid.encode()) % count == part - 1
+
+
 class ShortForm:
     """A pytest plugin that marks the cases outside of the sample as slow, and counts them.
 
@@ -62,7 +79,9 @@ class ShortForm:
         return f"sample of the slow cases: {VARIABLE}={sample_seed()} (the day in UTC if not set)"
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> Iterator[None]:
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> Iterator[None]:
         """Mark each case as slow that the sample leaves out, and count the cases."""
         seen = set()
         for item in items:
@@ -72,6 +91,11 @@ class ShortForm:
             if function in seen and not is_in_sample(item.nodeid, one_in):
                 item.add_marker(pytest.mark.slow)
             seen.add(function)
+        if (text := config.getoption("--part", None)) is not None:
+            part = read_part(text)
+            config.hook.pytest_deselected(items=[x for x in items if not is_in_part(x, *part)])
+            items[:] = [each for each in items if is_in_part(each, *part)]
+            self._not_run = 0
         yield
         # Here pytest has deselected cases by `-k` and `-m`.
         self._cases = len(items) + self._not_run

@@ -10,11 +10,14 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from short_form import VARIABLE, is_in_sample
+from short_form import VARIABLE, is_in_sample, read_part
 
 CONFTEST = """
 from pathlib import Path
 from short_form import ShortForm
+
+def pytest_addoption(parser):
+    parser.addoption("--part")
 
 def pytest_configure(config):
     config.pluginmanager.register(ShortForm(Path(__file__).parent, {"many": 4}))
@@ -134,6 +137,25 @@ def test_the_command_of_the_report_runs_all_cases(suite: Path) -> None:
     ran, output = run(suite, "-m", "slow or not slow")
     assert len(ran) == CASES
     assert "were not run" not in output
+
+
+def test_the_parts_together_have_each_case_once(suite: Path) -> None:
+    parts = [run(suite, "-m", "slow or not slow", "--part", f"{part}/3")[0] for part in (1, 2, 3)]
+    assert sum(map(len, parts)) == CASES
+    assert len(set.union(*parts)) == CASES
+
+
+def test_the_long_run_of_ci_has_every_part() -> None:
+    workflow = (Path(__file__).parents[1] / ".github/workflows/long.yml").read_text()
+    (line,) = re.findall(r"part: \[(.*)\]", workflow)
+    parts = [read_part(each.strip('"')) for each in line.split(", ")]
+    assert parts == [(part, len(parts)) for part in range(1, len(parts) + 1)]
+
+
+@pytest.mark.parametrize("text", ["0/3", "4/3", "2", "a/b", "-1/3", ""])
+def test_a_part_that_does_not_exist_is_refused(text: str) -> None:
+    with pytest.raises(pytest.UsageError, match=f"expected K/N .* got {text}"):
+        read_part(text)
 
 
 def test_the_seed_is_the_day_in_utc(suite: Path) -> None:
