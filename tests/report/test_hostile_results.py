@@ -201,7 +201,9 @@ def test_every_writer_of_documents_is_walked() -> None:
     found = set()
     for path in folder.rglob("*.py"):
         name = ".".join(path.relative_to(folder).with_suffix("").parts)
-        found |= {(name, each) for each in re.findall(r"^def (to_\w+)", path.read_text(), re.M)}
+        body = ast.parse(path.read_text()).body
+        functions = [each.name for each in body if isinstance(each, ast.FunctionDef)]
+        found |= {(name, each) for each in functions if each.startswith("to_")}
     assert found == walked
 
 
