@@ -188,7 +188,9 @@ class Reference:
     def _lengthen_metal_graph(self, taken: int) -> None:
         """Let a graph have `GRAPH_NS` of work, where one repetition takes `taken` bytes."""
         kind = self.form.kind
-        working_set = int(mx.device_info(mx.gpu)["max_recommended_working_set_size"])
+        # Older versions of MLX have the first only in `mx.metal`, newer ones deprecate that.
+        info = mx.device_info(mx.gpu) if hasattr(mx, "device_info") else mx.metal.device_info()
+        working_set = int(info["max_recommended_working_set_size"])
         most = min(MOST_IN_METAL_GRAPH, working_set // OF_WORKING_SET // (2 * taken))
         while (in_graph := self._in_graph[kind]) < most:
             elapsed_ns = math.inf

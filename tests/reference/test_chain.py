@@ -270,7 +270,9 @@ def test_beside_an_nvidia_gpu_float32_is_float32_unless_somebody_says_otherwise(
     assert chain.reference_beside("cuda", work) == (None, (chain.NO_GPU["cuda"],))
 
 
-def metal_graph(monkeypatch, size: str, *, pass_ns: float, memory: int, cache: int) -> int:
+def metal_graph(
+    monkeypatch, size: str, *, pass_ns: float, memory: int, cache: int, old_mlx: bool = False
+) -> int:
     """How many repetitions a graph has on a Mac where one takes `pass_ns` on the GPU."""
     latency_ns = 100_000  # of a graph, to the GPU and back
     graphs = 0
@@ -281,7 +283,12 @@ def metal_graph(monkeypatch, size: str, *, pass_ns: float, memory: int, cache: i
         return int(RUNS["doubled"] * pass_ns + graphs // 2 * latency_ns)
 
     monkeypatch.setattr(chain.time, "perf_counter_ns", clock_ns)
-    monkeypatch.setattr(mx, "device_info", lambda *_: {"max_recommended_working_set_size": memory})
+    info = {"max_recommended_working_set_size": memory}
+    if old_mlx:
+        monkeypatch.delattr(mx, "device_info")
+        monkeypatch.setattr(mx.metal, "device_info", lambda: info)
+    else:
+        monkeypatch.setattr(mx, "device_info", lambda device: info)
     monkeypatch.setattr(chain, "last_level_cache_bytes", lambda chip: cache)
     reference = Reference(workload(doubled, size), kind="metal")
     reference(2)
@@ -297,9 +304,12 @@ def test_a_graph_for_metal_has_a_millisecond_of_work(monkeypatch, pass_ns, least
     assert least <= found <= most
 
 
-def test_graphs_for_metal_take_no_more_than_a_part_of_the_working_set(monkeypatch):
+@pytest.mark.parametrize("old_mlx", [False, True])
+def test_graphs_for_metal_take_no_more_than_a_part_of_the_working_set(monkeypatch, old_mlx):
     # Two graphs of results of 4 MiB in 64 MiB.
-    found = metal_graph(monkeypatch, "large", pass_ns=1e4, memory=1 << 30, cache=8 * MIB)
+    found = metal_graph(
+        monkeypatch, "large", pass_ns=1e4, memory=1 << 30, cache=8 * MIB, old_mlx=old_mlx
+    )
     assert found == 8
 
 
