@@ -1,0 +1,51 @@
+"""ARCHITECTURE.md and CONTRIBUTING.md name packages in their order, and files that exist."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from test_rooms import ROOMS
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md")
+FOLDERS = ("agent_steel", "benchmarks", "csrc", "docs", "kernels", "metalbench", "tests", "tools")
+
+
+def paths_of(page: str) -> list[str]:
+    """Return the paths that a page names as code or links to. `NAME` stands for any name."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    code = re.findall(r"`([^`\n]+)`", text)
+    # A file of the engine in a diagram.
+    code += [f"metalbench/{each}" for each in re.findall(r"\bmsl/[\w/]+(?:\.py)?", drawn(text))]
+    words = [word for each in code for word in each.split()]
+    named = [word for word in words if word.startswith(tuple(f"{name}/" for name in FOLDERS))]
+    links = [each.partition("#")[0] for each in re.findall(r"\]\(([^)]+)\)", text)]
+    return [each for each in (*named, *links) if each and "NAME" not in each and ":" not in each]
+
+
+def drawn(text: str) -> str:
+    """Return the text of the diagrams of a page, without paths in csrc."""
+    diagrams = "".join(re.findall(r"```mermaid\n(.*?)```", text, re.DOTALL))
+    return re.sub(r"csrc/\S+", "", diagrams)
+
+
+def test_architecture_lists_every_package_in_the_order_that_holds() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = text.partition("<!-- packages -->\n")[2].partition("<!-- end -->")[0]
+    rows = re.findall(r"^\| `([\w.]+)` \| (.+) \|$", table, re.MULTILINE)
+    assert [name for name, _ in rows] == [room for room in ROOMS if room]
+    assert len({purpose for _, purpose in rows}) == len(rows)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_paths_that_a_page_names_exist(page: str) -> None:
+    paths = paths_of(page)
+    assert len(paths) > 20
+    assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("page", [*PAGES, "CHANGELOG.md"])
+def test_the_readme_links_to_a_page(page: str) -> None:
+    assert f"]({page})" in (ROOT / "README.md").read_text(encoding="utf-8")
