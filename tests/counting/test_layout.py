@@ -1,26 +1,46 @@
-"""The counts' layout is written down twice, once for each language."""
+"""The counts' layout is written down twice, once for each language: clang compares the two."""
 
 from __future__ import annotations
 
-import re
+import subprocess
 from pathlib import Path
 
 from metalbench.kernel import counts
+from metalbench.msl.building.toolchain import toolchain
 
 HEADER = Path(__file__).parents[2] / "csrc/msl/mb/cpu/counts.h"
+# Both enumerations end with their number of names, and `Head` has the size of the head.
+EXPECTED = {
+    **{name: at for at, name in enumerate([*counts.COLUMNS, "columns"])},
+    **{name: at for at, name in enumerate([*counts.SPACES, "spaces"])},
+    **{each.name.lower(): each.value for each in counts.Head if each is not counts.Head.WORDS},
+    "head_words": int(counts.Head.WORDS),
+    "buffers": counts.BUFFERS,
+    "trace_words": counts.TRACE_WORDS,
+}
 
 
-def names_of(enumeration):
-    body = re.search(rf"enum {enumeration} {{(.*?)}};", HEADER.read_text(), re.S)[1]
-    return re.findall(r"\b([a-z_]+)\b(?:\s*=\s*\w+)?\s*,", re.sub(r"//.*", "", body))
+def compare(expected: dict[str, int]) -> str:
+    """Return clang's errors about the constants of the header that have other values."""
+    lines = [f'#include "{HEADER}"']
+    lines += [
+        f'static_assert(mb::counts::{name} == {value}, "{name}");'
+        for name, value in expected.items()
+    ]
+    answer = subprocess.run(
+        [*toolchain().clang, "-fsyntax-only", "-std=c++17", "-x", "c++", "-"],
+        input="\n".join(lines),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (answer.returncode == 0) == (answer.stderr == ""), answer.stderr
+    return answer.stderr
 
 
 def test_columns_and_head_are_the_same():
-    assert names_of("Column") == [*counts.COLUMNS, "columns"]
-    assert names_of("Space")[:3] == list(counts.SPACES)
-    head = [each.name.lower() for each in counts.Head if each is not counts.Head.WORDS]
-    assert names_of("Head")[:-1] == head
-    text = HEADER.read_text()
-    assert f"head_words = {int(counts.Head.WORDS)}" in text
-    assert f"buffers = {counts.BUFFERS};" in text
-    assert f"trace_words = {counts.TRACE_WORDS};" in text
+    assert compare(EXPECTED) == ""
+
+
+def test_a_constant_with_another_value_is_found():
+    assert "bank_turns" in compare(EXPECTED | {"bank_turns": EXPECTED["bank_turns"] + 1})
