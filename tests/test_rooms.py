@@ -54,6 +54,7 @@ ROOMS = (
     "custom_kernel",
     "hlo.jaxlib_version",
     "hlo.graph",
+    "hlo.operations",
     "hlo.reading",
     "hlo.passes",
     "hlo.emission",
