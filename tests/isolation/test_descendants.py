@@ -65,6 +65,8 @@ def _wait_for_end(number: int) -> None:
     os.close(descriptor)
 
 
+# JAX warns of forks in a process that has imported it; the child only asks for a system call.
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")
 @pytest.mark.parametrize("start", [os.fork, lambda: os.posix_spawn("/bin/true", ["true"], {})])
 def test_an_executor_starts_nothing_before_its_seal(start: object) -> None:
     child = os.fork()
