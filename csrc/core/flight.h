@@ -12,7 +12,7 @@
 
 namespace metalbench {
 
-// What is timed: hands over windows of so many passes, in command buffers of at most so many.
+// What is timed. Hands over windows of passes, with a limit of passes for each command buffer.
 struct Source {
   // As RunOptions has them. May be empty.
   std::function<std::unique_ptr<Running>(std::uint32_t passes, std::uint32_t per_command_buffer)>

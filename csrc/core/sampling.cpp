@@ -67,13 +67,13 @@ class Sampling {
     return known;
   }
 
-  // As one window of the reference has them. Those of dispatches are the device's own choice.
+  // Gives the candidate's command buffers as many passes as those of the reference have. Where both
+  // sides are dispatches, the device chooses.
   void limit_command_buffers() {
     std::uint32_t most = plan_.passes_per_command_buffer;
     if (most == 0 && sources_.reference && !sources_.reference.queued) {
       const std::uint32_t passes = samples_.reference_window;
-      const std::uint32_t counted =
-          sources_.reference.start(passes)->wait().command_buffers;
+      const std::uint32_t counted = sources_.reference.start(passes)->wait().command_buffers;
       if (counted > 0) {
         const double each = double{1} * passes * plan_.reference_repeats / counted;
         most = static_cast<std::uint32_t>(std::ceil(each / plan_.candidate_repeats));

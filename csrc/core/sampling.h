@@ -21,8 +21,8 @@ struct SamplePlan {
   double max_window_ns = 50e6;         // and is not grown beyond this
   std::uint32_t candidate_window = 0;  // passes, as an earlier look has found them; 0 finds them,
   std::uint32_t reference_window = 0;  // and times empty windows
-  // Of the candidate's windows, as an earlier look has found it; 0 finds it: a boundary of command
-  // buffers costs GPU time, which both sides have to pay for as many passes.
+  // The limit of the candidate's windows, as an earlier look has found it; 0 finds it. A boundary of
+  // command buffers costs GPU time. Both sides must pay it for the same number of passes.
   std::uint32_t passes_per_command_buffer = 0;
   double tick_ns = 1;                  // a window is at least 1000 ticks
   double warmup_ns = 200e6;
@@ -59,16 +59,16 @@ struct Samples {
   Times long_reference;
   Clock clock = Clock::device;
   std::vector<bool> candidate_first;
-  std::vector<double> probe_ns;    // on the device's clock
+  std::vector<double> probe_ns;  // on the device's clock
   // Directly after each long window of a side: what clock the side leaves the device at.
   std::vector<double> probe_after_candidate_ns;
   std::vector<double> probe_after_reference_ns;
   double best_probe_ns = 0;
   std::uint32_t candidate_window = 0;  // passes in a window
   std::uint32_t reference_window = 0;
-  // At most, of the candidate's; 0 where the device chose, as nobody counted the reference's.
+  // The limit of the candidate's windows; 0 if the device chose.
   std::uint32_t passes_per_command_buffer = 0;
-  double reference_passes_per_command_buffer = 0;  // on average; 0 where nobody counted
+  double reference_passes_per_command_buffer = 0;  // on average; 0 if unknown
   std::uint32_t discarded = 0;  // pairs that were throttled
   std::uint32_t retries = 0;    // used up
   bool throttled = false;       // in spite of all retries

@@ -29,10 +29,10 @@ class SampleSet:
     `probe_after_candidate_ns` and `probe_after_reference_ns` of probes directly after the long
     windows of a side, shape (any,). A window is how many passes one sample averages over. A command
     buffer of the candidate has at most `passes_per_command_buffer`, one of the reference
-    `reference_passes_per_command_buffer` on average; 0 where the device chose, and where nobody
-    counted. `clock` says what these times are of: "device", or "wall" where the device's own clock
-    did not tell every window of both sides; `own` has them by both. `look` is the number of the
-    look that each pair is of, from 0, int64: pairs of one look share their inputs.
+    `reference_passes_per_command_buffer` on average; 0 means that the device chose, or that the
+    number is unknown. `clock` says what these times are of: "device", or "wall" where the device's
+    own clock did not tell every window of both sides; `own` has them by both. `look` is the number
+    of the look that each pair is of, from 0, int64: pairs of one look share their inputs.
     """
 
     candidate_ns: NDArray[np.float64]

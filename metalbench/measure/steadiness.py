@@ -68,7 +68,7 @@ def clock_ratio(
 
 
 def unequal_clocks(ratio: Interval) -> str | None:
-    """Return what is said of two sides whose clocks certainly differ by more than 2 %."""
+    """Return a warning if the clocks of the two sides certainly differ by more than 2 %."""
     differ = ratio.low > 1 + EQUAL_CLOCKS or ratio.high < 1 - EQUAL_CLOCKS
     if not (ratio.bounded and differ):
         return None

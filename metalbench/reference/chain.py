@@ -39,13 +39,13 @@ ROUNDED = (
 # slow to write; two graphs are under way at a time.
 MOST_IN_GRAPH = 16
 BYTES_UNDER_WAY = 4 << 20
-# Metal ends a command buffer with every graph, and MLX at 20 to 50 operations; a boundary costs
-# some 20 us of GPU time (ml-explore/mlx#4521). Where no result stays in a cache anyway, a graph has
-# so much work, within a part of the memory that the GPU should use.
+# On Metal, MLX ends a command buffer with every graph, and after 20 to 50 operations. A boundary
+# costs some 20 us of GPU time (ml-explore/mlx#4521). So a graph has this much work where results do
+# not stay in the cache, and two graphs take at most 1 / OF_WORKING_SET of the working set.
 GRAPH_NS = 1.5e6
 MOST_IN_METAL_GRAPH = 64
 OF_WORKING_SET = 16
-# MLX writes to the memory of so many results in turn even with one repetition in a graph.
+# Even with one repetition in a graph, MLX uses the memory of this number of results in turn.
 RESULTS_IN_TURN = 3
 TIMED_GRAPHS = 3
 
@@ -186,7 +186,7 @@ class Reference:
         return self._in_graph[kind]
 
     def _lengthen_metal_graph(self, taken: int) -> None:
-        """Let a graph have `GRAPH_NS` of work, where one repetition takes `taken` bytes."""
+        """Lengthen graphs to `GRAPH_NS` of work, if one repetition takes `taken` bytes."""
         kind = self.form.kind
         # Older versions of MLX have the first only in `mx.metal`, newer ones deprecate that.
         info = mx.device_info(mx.gpu) if hasattr(mx, "device_info") else mx.metal.device_info()
@@ -201,7 +201,7 @@ class Reference:
             wanted = int(in_graph * GRAPH_NS / elapsed_ns)
             if wanted <= in_graph:
                 return
-            # More share what the host waits for besides, so that the next guess is closer.
+            # The fixed cost of a graph is a smaller part of a longer one: the next guess is closer.
             self._in_graph[kind] = min(most, wanted, 4 * in_graph)
 
     def _run_once(self, form: Form, inputs: Mapping[str, mx.array]) -> list[mx.array]:

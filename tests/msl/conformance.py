@@ -167,8 +167,8 @@ def edges(kind: str) -> np.ndarray:
 def samples(kind: str, count: int, seed: int = 1) -> np.ndarray:
     """Edges, then numbers of every magnitude and many near one, in random order.
 
-    There are no signalling NaNs, which Metal need not support ("INF, NaN, and Denormalized Numbers"
-    of its specification): `fmax` of one is NaN on aarch64.
+    There are no signalling NaNs: `fmax` of one and a number is NaN on aarch64, but the number on
+    x86-64. What Metal returns is unknown.
     """
     generator = np.random.default_rng(seed)
     bits = generator.integers(0, 1 << (32 if kind == "float" else 16), count // 4, dtype=np.uint64)
