@@ -1,0 +1,226 @@
+"""Report where names and texts of the project leave plain technical English.
+
+    python tools/language.py                   a table of counts for the whole project
+    python tools/language.py metalbench/stats  each place of one folder or file
+
+Four rules are errors, which `tests/tools/test_language.py` refuses: words of WORDS in docstrings,
+comments, messages and pages; functions named by a bare participle; docstrings of functions and
+classes that begin with a relative clause ("What ..."); a class name that more than MAX_CLASSES
+modules define. The rest is advice: private functions of a few lines that are used once, and
+functions with more than six parameters.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import io
+import re
+import statistics
+import subprocess
+import sys
+import tokenize
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+# Phrases that a reader must read twice, each with what to write in its place.
+WORDS = {
+    r"told": "given, reported, passed",
+    r"heeds?": "follows, uses",
+    r"mend(?:s|ed|ing)?": "fix, repair",
+    r"by turns": "alternately, in alternation",
+    r"so many": "a number",
+    r"of (?:its|their) own": "separate, own",
+    r"whoever": "the user, the caller",
+    r"nobody": "no user, no caller, nothing",
+    r"behind which": "after which",
+    r"kept in mind": "remembered, stored",
+    r"(?:is|are|was|were) no (?!(?:longer|more|less|fewer|larger|smaller|faster|slower)\b)\w+": (
+        "is not a"
+    ),
+    r"beside": "in addition to, next to",
+    r"apart(?! from)": "separately, independent",
+}
+_WORD = re.compile(rf"\b(?:{'|'.join(f'(?:{each})' for each in WORDS)})\b", re.IGNORECASE)
+# Texts that really mean the word: (path, text of the line).
+ALLOWED: tuple[tuple[str, str], ...] = ()
+MAX_CLASSES = 15
+IRREGULAR = frozenset(
+    """
+    begun bound brought built caught chosen drawn found given gone grown held kept known laid left
+    lost made meant met paid put seen sent shown sought spent split spoken stood sworn taken told
+    thrown thought understood won worn woven written
+    """.split()
+)
+# Verbs that end like a participle, and words that are both.
+VERBS = frozenset(
+    """
+    embed exceed feed heed need proceed put read seed shed speed split succeed
+    """.split()
+)
+RELATIVE = (
+    "What ",
+    "Which ",
+    "Where ",
+    "How ",
+    "Why ",
+    "Who ",
+    "Whether ",
+    "Of ",
+    "Those ",
+    "That ",
+)
+SUFFIXES = (".py", ".md", ".cpp", ".h", ".mm", ".metal", ".c", ".toml", ".yml", ".sh")
+PYTHON = ("metalbench", "agent_steel", "tests", "benchmarks", "tools", "puzzles", "kernels")
+
+
+@dataclass(frozen=True, order=True)
+class Fault:
+    """One place: file, line, rule, and the text with advice."""
+
+    path: str
+    line: int
+    rule: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.rule}: {self.text}"
+
+
+def list_files(paths: list[str]) -> list[str]:
+    """Return the tracked files of folders and files, relative to the root."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *paths]
+    out = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    names = [each for each in out.splitlines() if each.endswith(SUFFIXES)]
+    return [each for each in names if (ROOT / each).is_file()]
+
+
+def find_words(path: str, text: str) -> Iterator[Fault]:
+    """Yield each phrase of WORDS in the texts that a person reads."""
+    for number, line in _lines_of_text(path, text):
+        for found in _WORD.finditer(line):
+            if any(name == path and part in line for name, part in ALLOWED):
+                continue
+            yield Fault(path, number, "word", f"{found[0]!r} in: {line.strip()[:100]}")
+
+
+def _lines_of_text(path: str, text: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of comments, docstrings and messages of a file; of a page all lines."""
+    if path.endswith(".py"):
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
+            name = tokenize.tok_name[token.type]
+            if name in ("COMMENT", "STRING", "FSTRING_MIDDLE"):
+                for offset, line in enumerate(token.string.splitlines()):
+                    yield token.start[0] + offset, line
+    elif path.endswith((".md", ".metal")):
+        yield from enumerate(text.splitlines(), 1)
+    else:
+        mark = re.compile(r"(//|#(?!include)|\"|/?\*).*")
+        for number, line in enumerate(text.splitlines(), 1):
+            if found := mark.search(line):
+                yield number, found[0]
+
+
+def is_participle(name: str) -> bool:
+    """Return whether a function's name begins with a participle where a verb is expected."""
+    first = name.strip("_").partition("_")[0]
+    if first in VERBS:
+        return False
+    return first in IRREGULAR or (len(first) > 4 and first.endswith("ed"))
+
+
+def find_names(path: str, tree: ast.AST) -> Iterator[Fault]:
+    """Yield functions named by a participle, relative docstrings, and long parameter lists."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            decorators = {ast.unparse(each) for each in node.decorator_list}
+            is_value = any("property" in each for each in decorators)
+            if not is_value and is_participle(node.name):
+                yield Fault(path, node.lineno, "participle", node.name)
+            arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+            count = sum(each.arg not in ("self", "cls") for each in arguments)
+            if count > 6:
+                yield Fault(path, node.lineno, "parameters", f"{node.name} has {count}")
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            first = (ast.get_docstring(node) or "").partition("\n")[0]
+            is_value = isinstance(node, ast.FunctionDef) and any(
+                "property" in ast.unparse(each) for each in node.decorator_list
+            )
+            wrong = RELATIVE[:1] if is_value else RELATIVE
+            if first.startswith(wrong):
+                yield Fault(path, node.lineno, "docstring", f"{node.name}: {first[:90]}")
+
+
+def find_once(sources: dict[str, str], trees: dict[str, ast.AST]) -> Iterator[Fault]:
+    """Yield private functions of fewer than five lines that their module names once."""
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.FunctionDef) or not node.name.startswith("_"):
+                continue
+            if node.name.startswith("__") or node.decorator_list:
+                continue
+            body = [each for each in node.body if not _is_docstring(each)]
+            length = body[-1].end_lineno - body[0].lineno + 1 if body else 0
+            uses = len(re.findall(rf"\b{node.name}\b", sources[path])) - 1
+            if uses == 1 and length < 5:
+                yield Fault(path, node.lineno, "once", f"{node.name}: {length} lines")
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def find_classes(trees: dict[str, ast.AST]) -> dict[str, list[str]]:
+    """Return the class names that several modules define, with the modules."""
+    found = defaultdict(list)
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                found[node.name].append(f"{path}:{node.lineno}")
+    return {name: places for name, places in found.items() if len(places) > 1}
+
+
+def find_faults(paths: list[str]) -> tuple[list[Fault], dict[str, str], dict[str, ast.AST]]:
+    """Return all faults of files, with sources and trees of those in Python."""
+    faults: list[Fault] = []
+    sources: dict[str, str] = {}
+    trees: dict[str, ast.AST] = {}
+    for path in list_files(paths):
+        if path == "tools/language.py":
+            continue
+        text = (ROOT / path).read_text(encoding="utf-8")
+        faults += find_words(path, text)
+        if path.endswith(".py"):
+            sources[path], trees[path] = text, ast.parse(text)
+            if not path.startswith(("kernels/", "puzzles/")):
+                faults += find_names(path, trees[path])
+    faults += find_once(sources, trees)
+    return sorted(faults), sources, trees
+
+
+def main() -> int:
+    """Print faults and counts. Return 1 if a rule that is an error is broken."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("paths", nargs="*", help="folders or files; all of the project if none")
+    arguments = parser.parse_args()
+    faults, sources, trees = find_faults(arguments.paths)
+    for fault in faults if arguments.paths else ():
+        print(fault)
+    classes = find_classes({k: v for k, v in trees.items() if not k.startswith("tests/")})
+    for name, places in sorted(classes.items()) if arguments.paths else ():
+        print(f"{places[0]}: class: {name} is also in {', '.join(places[1:])}")
+    lines = sorted(text.count("\n") for path, text in sources.items() if "tests/" not in path)
+    counts = Counter(each.rule for each in faults)
+    if lines:
+        p90 = lines[int(0.9 * (len(lines) - 1))]
+        print(f"Python files {len(lines)}, median {statistics.median(lines):.0f} lines, p90 {p90}")
+    rules = ("word", "docstring", "participle", "once", "parameters")
+    print(", ".join(f"{rule} {counts[rule]}" for rule in rules), f"class {len(classes)}", sep=", ")
+    return int(any(counts[rule] for rule in rules[:3]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
