@@ -53,13 +53,13 @@ IRREGULAR = frozenset(
     begun bound brought built caught chosen drawn found given gone grown held kept known laid left
     lost made meant met paid put seen sent shown sought spent split spoken stood sworn taken told
     thrown thought understood won worn woven written
-    """.split()
+    """.split()  # noqa: SIM905
 )
 # Verbs that end like a participle, and words that are both.
 VERBS = frozenset(
     """
     embed exceed feed heed need proceed put read seed shed speed split succeed
-    """.split()
+    """.split()  # noqa: SIM905
 )
 RELATIVE = (
     "What ",
