@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from metalbench.errors import MetalBenchError
 from metalbench.kernel import Dispatch, Kernel, parse
 from metalbench.kernel.directives import Scratch
-from metalbench.msl.reading.lexer import pieces
+from metalbench.msl.reading.lexer import split_source
 from metalbench.task.dtypes import FLOATS
 
 _TYPES = "|".join(FLOATS)
@@ -76,7 +76,7 @@ def text_key(source: str) -> str:
 
 def _significant(text: str) -> Iterator[str]:
     """Tokens and directives, without comments and white space."""
-    for part in pieces(text):
+    for part in split_source(text):
         if part.isspace() or part.startswith(("//", "/*")):
             continue
         yield f"#{' '.join(_uncommented(part[1:]).split())}" if part[0] == "#" else part
@@ -84,7 +84,7 @@ def _significant(text: str) -> Iterator[str]:
 
 def _uncommented(directive: str) -> str:
     joined = directive.replace("\\\n", " ")
-    return "".join(" " if part.startswith(("//", "/*")) else part for part in pieces(joined))
+    return "".join(" " if part.startswith(("//", "/*")) else part for part in split_source(joined))
 
 
 def with_defaults(source: str, tunables: Mapping[str, int], *, dtype: str) -> str:

@@ -30,9 +30,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from metalbench.kernel.installed import include_folders
 from metalbench.kernel.library import Library
 from metalbench.msl.building import parse, vectors
-from metalbench.msl.building.compiler import Translate, assemble, generate
-from metalbench.msl.building.passes import left_out
-from metalbench.msl.building.toolchain import LANE_FLAGS, VECTOR_FLAGS, flags, toolchain
+from metalbench.msl.building.compiler import MessageTranslator, assemble, generate_ir
+from metalbench.msl.building.passes import list_disabled_passes
+from metalbench.msl.building.toolchain import LANE_FLAGS, VECTOR_FLAGS, find_toolchain, list_flags
 from metalbench.msl.building.undefined import unknown
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.emission.vectorise import vectorise
@@ -110,23 +110,23 @@ def _used_s() -> float:
 
 def stages(kernel: Kernel) -> tuple[list[float], int] | None:
     """The times of all stages in ms, and the lines of IR; None of what does not synchronise."""
-    tools = toolchain()
+    tools = find_toolchain()
     given = (kernel.source, kernel.filename, kernel.macros, kernel.folders)
     parsing, source = processor_ms(lambda: parse.parse(*given))
     lowering, lowered = processor_ms(lambda: lower(source, kernel.function, kernel.constants))
     if not lowered.needs_fibers:
         return None
     kind = {"checked": False, "fast_math": kernel.fast_math}
-    front = flags(**kind, spaces=lowered.spaces, passes=LANE_FLAGS)
-    translate = Translate(linker=unknown)
+    front = list_flags(**kind, spaces=lowered.spaces, passes=LANE_FLAGS)
+    translate = MessageTranslator(linker=unknown)
     for _ in range(2):  # the second of two leaves the precompiled headers
-        generate(lowered.code, tools, front, translate)
-    one, lane = processor_ms(lambda: generate(lowered.code, tools, front, translate))
+        generate_ir(lowered.code, tools, front, translate)
+    one, lane = processor_ms(lambda: generate_ir(lowered.code, tools, front, translate))
     with tempfile.NamedTemporaryFile(suffix=".ll") as kept:
         Path(kept.name).write_text(lane)
         launch = Launch(vectors.widths_of(Path(kept.name))[0], rows=True)
     writing, module = processor_ms(lambda: vectorise(lane, launch))
-    back = [*flags(**kind, passes=VECTOR_FLAGS), *left_out(tools)]
+    back = [*list_flags(**kind, passes=VECTOR_FLAGS), *list_disabled_passes(tools)]
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "kernel.so"
         making, _ = processor_ms(lambda: assemble(module, target, tools, translate, back))

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from metalbench import _core
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.toolchain import find_toolchain
 
 COUNT = 64 * 1024 * 1024
 KERNEL = """
@@ -39,7 +39,7 @@ def c_loop(folder: Path) -> Callable[..., None]:
     source, library = folder / "relu.c", folder / "relu.so"
     source.write_text(LOOP)
     compiled = folder / "relu.o"
-    tools = toolchain()
+    tools = find_toolchain()
     flags = ["-O3", "-march=native", "-ffast-math", "-fPIC", "-c"]
     subprocess.run([*tools.clang, *flags, str(source), "-o", str(compiled)], check=True)
     subprocess.run([*tools.linker, "-shared", str(compiled), "-o", str(library)], check=True)

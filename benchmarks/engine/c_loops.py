@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.engine.case import KERNELS, Arrays, Case, Loop
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.toolchain import find_toolchain
 
 FLAGS = ["-O3", "-march=native", "-ffast-math", "-fno-finite-math-only", "-fPIC", "-c"]
 
@@ -56,7 +56,7 @@ class CLoops:
         return [part(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
     def _compiled(self, file: str) -> ctypes.CDLL:
-        tools = toolchain()
+        tools = find_toolchain()
         target = self.folder / file
         compiled, library = target.with_suffix(".o"), target.with_suffix(".so")
         command = [*tools.clang, *FLAGS, str(KERNELS / file), "-o", str(compiled)]

@@ -101,9 +101,9 @@ def _core() -> Finding:
 
 
 def _clang() -> Finding:
-    from metalbench.msl.building.toolchain import toolchain
+    from metalbench.msl.building.toolchain import find_toolchain
 
-    tools = toolchain()
+    tools = find_toolchain()
     return Finding(Health.GOOD, f"{tools.version} ({tools.clang[0]})")
 
 
@@ -282,7 +282,7 @@ def _store(db: Path | None) -> Finding:
 def _cache() -> Finding:
     from metalbench.msl.building import cache
 
-    folder = cache.folder()
+    folder = cache.find_cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder):
         pass

@@ -31,11 +31,11 @@ def seats_for(options: Mapping[str, Any], log: Console) -> Iterator[Found]:
     from metalbench.cluster.on_ray import RaySeats
     from metalbench.cluster.place import Wanted
     from metalbench.cores import usable_cores
-    from metalbench.msl.engine import ENGINE_VARIABLE, chosen_engine
+    from metalbench.msl.engine import ENGINE_VARIABLE, read_engine
 
     limits = limits_of(options)
     # Kernels of the cpu device run everywhere in the same way, so that results are of one kind.
-    variables = {ENGINE_VARIABLE: chosen_engine()}
+    variables = {ENGINE_VARIABLE: read_engine()}
     wanted = Wanted(limits.seconds, options["memory_limit"], variables)
     count = options["workers"] or usable_cores()
     seats = RaySeats(options["cluster"], options["device"], wanted, count)

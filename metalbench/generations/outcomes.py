@@ -7,7 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from metalbench.kind import Kind
-from metalbench.msl.reading.host_code import NO_MORE
+from metalbench.msl.reading.host_code import REFUSAL_SUFFIX
 
 if TYPE_CHECKING:
     from metalbench.result import Failure
@@ -85,7 +85,7 @@ _OF_ERROR = {
 
 def outcome_of(failure: Failure) -> Outcome:
     """The class of a failure that a trial has told."""
-    if NO_MORE in failure.message:
+    if REFUSAL_SUFFIX in failure.message:
         return Outcome.FORBIDDEN
     try:
         return _OF_KIND[Kind(failure.kind)]

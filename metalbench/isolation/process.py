@@ -131,7 +131,10 @@ class Process(Generic[End]):
 
     def _folders(self) -> dict[str, str]:
         """The only ones that it writes to, by the variables that name them."""
-        return {"METALBENCH_CACHE": str(cache.folder()), "TMPDIR": str(self._scratch.path)}
+        return {
+            "METALBENCH_CACHE": str(cache.find_cache_folder()),
+            "TMPDIR": str(self._scratch.path),
+        }
 
     def last_words(self) -> str:
         """What it printed at last, as text."""

@@ -23,12 +23,12 @@ def folded_tests(compiled: Compiled) -> tuple[str, ...]:
 
 
 def _warnings(compiled: Compiled) -> Iterator[str]:
-    from metalbench.msl.reading.no_number import no_number_tests
+    from metalbench.msl.reading.no_number import find_nan_tests
 
     options = source_options(compiled.kernel, compiled.dtype, compiled.tunables)
     program = engine.parse(compiled.kernel.source, **options)
     for function in compiled.pipelines:
-        for where, test in no_number_tests(program.source, function):
+        for where, test in find_nan_tests(program.source, function):
             yield (
                 f"{where}: `{test}` under `// math: fast`: Metal may take it for granted that no "
                 "value is infinite or NaN, and leave the test out; test the bits "

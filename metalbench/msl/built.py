@@ -42,7 +42,7 @@ class Built:
         With `rows` they lie along x; without, groups may have any shape. What does not fit a stack
         in that shape is an object that runs threads as fibers.
         """
-        from metalbench.msl.building.threads import threads_of_text
+        from metalbench.msl.building.threads import compile_fibers_from_file
         from metalbench.msl.building.vectors import entry_of
         from metalbench.msl.emission.body import Launch
         from metalbench.msl.ir.text import IrError
@@ -53,7 +53,7 @@ class Built:
         except IrError:
             text = lane.with_suffix(".cpp")
             kind = {"fast_math": self.fast_math, "spaces": self.spaces}
-            return str(threads_of_text(text, self.name, **kind))
+            return str(compile_fibers_from_file(text, self.name, **kind))
 
     @cached_property
     def lowered(self) -> str:

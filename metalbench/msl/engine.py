@@ -14,8 +14,8 @@ from metalbench._core import Error, MachineError
 from metalbench.msl.building import cache
 from metalbench.msl.building.options import BUFFER_ALIGNMENT, GPU, BuildOptions
 from metalbench.msl.building.symbolize import frames, symbolize
-from metalbench.msl.building.toolchain import Toolchain, toolchain
-from metalbench.msl.building.tools import chosen
+from metalbench.msl.building.toolchain import Toolchain, find_toolchain
+from metalbench.msl.building.tools import check_tools
 from metalbench.msl.built import Built, Signature
 
 if TYPE_CHECKING:
@@ -30,12 +30,12 @@ __all__ = [
     "build",
     "build_for_gpu",
     "build_many",
-    "chosen_engine",
+    "find_toolchain",
     "frames",
     "parse",
+    "read_engine",
     "signature",
     "symbolize",
-    "toolchain",
 ]
 
 
@@ -79,7 +79,7 @@ class _Inputs:
         folders = [os.path.abspath(folder) for folder in (self.filename, *self.include_dirs)]
         return cache.digest(
             "program",
-            toolchain().key,
+            find_toolchain().key,
             self.text,
             self.filename,
             repr(sorted(self.macros)),
@@ -148,8 +148,8 @@ def build(
     CompileError with clang's own messages at the lines of the user's file, or for a tool that there
     is not.
     """
-    named = chosen(tools) if checked else ()
-    options = BuildOptions(chosen_engine(), checked, fast_math, named, counted)
+    named = check_tools(tools) if checked else ()
+    options = BuildOptions(read_engine(), checked, fast_math, named, counted)
     return _build(program, function, constants, options)
 
 
@@ -192,7 +192,7 @@ def build_many(program: Program, functions: Sequence[str], *, fast_math: bool = 
 
     What is wrong with one of them `build` tells.
     """
-    options = BuildOptions(chosen_engine(), fast_math=fast_math)
+    options = BuildOptions(read_engine(), fast_math=fast_math)
     keys = {name: _key(program, name, None, options) for name in functions}
     missing = [name for name, key in keys.items() if _kept(key) is None]
     if not missing:
@@ -216,7 +216,7 @@ def _key(
 def _kept(key: str) -> cache.Record | None:
     """What was built before, if its object is still what it was."""
     record = cache.load(key)
-    if record is None or cache.file_digest(record["path"]) != record["object"]:
+    if record is None or cache.digest_file(record["path"]) != record["object"]:
         return None
     return record
 
@@ -247,7 +247,7 @@ def _signature(program: Program, function: str, constants: Mapping[str | int, Va
     record = cache.load(key)
     if record is None:
         with _own_failures(program.filename):
-            bindings = lower.signature(program.source, function, constants)
+            bindings = lower.bind_signature(program.source, function, constants)
         record = {"arguments": bindings.arguments, "attributes": bindings.attributes}
         cache.store(key, record)
     return Signature(**record)
@@ -258,7 +258,7 @@ def _given(constants: Mapping[str | int, Value] | None) -> str:
     return repr(sorted((str(name), repr(value)) for name, value in (constants or {}).items()))
 
 
-def chosen_engine() -> str:
+def read_engine() -> str:
     """What kernels that synchronise are run as: METALBENCH_ENGINE says so. Raises MachineError."""
     named = os.environ.get(ENGINE_VARIABLE, "vectors")
     if named not in ENGINES:
@@ -273,19 +273,19 @@ def _built(record: cache.Record) -> Built:
 
 def _files(source: Source, filename: str) -> dict[str, str | None]:
     """Return digests of the files that the source includes."""
-    from metalbench.msl.building.included import readable_by
+    from metalbench.msl.building.included import find_readable_folders
 
     own = {filename, "<source>", "<stdin>", "<built-in>", "<command line>"}
     folder = Path(filename).resolve().parent
-    readable = readable_by(source)
+    readable = find_readable_folders(source)
     found = {}
     for name in source.tokens.files:
         path = folder / name
         # A #line directive may name anything, which is not read.
         if name not in own and path in readable and path.is_file():
-            found[str(path)] = cache.file_digest(path)
+            found[str(path)] = cache.digest_file(path)
     return found
 
 
 def _unchanged(record: cache.Record) -> bool:
-    return all(cache.file_digest(path) == known for path, known in record["files"].items())
+    return all(cache.digest_file(path) == known for path, known in record["files"].items())

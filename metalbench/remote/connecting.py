@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from metalbench.msl.engine import ENGINE_VARIABLE, chosen_engine
+from metalbench.msl.engine import ENGINE_VARIABLE, read_engine
 from metalbench.remote.address import DEFAULT_FOLDER, Address
 from metalbench.remote.elsewhere import Elsewhere
 from metalbench.remote.failures import RemoteError, VersionError
@@ -25,7 +25,7 @@ def connect(address: Address, variables: Mapping[str, str] | None = None) -> Els
     RemoteError where the machine cannot be reached.
     """
     # Both sides run kernels of the cpu device in the same way, so that results are of one kind.
-    chosen = {ENGINE_VARIABLE: chosen_engine(), **(variables or {})}
+    chosen = {ENGINE_VARIABLE: read_engine(), **(variables or {})}
     ssh = Ssh(address, serving(address, chosen))
     try:
         _expect_same(address, _greeting(ssh), ssh)

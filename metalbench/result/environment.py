@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from metalbench.cores import usable_cores
-from metalbench.msl.engine import chosen_engine
+from metalbench.msl.engine import read_engine
 
 PACKAGES = ("metalbench", "mlx", "numpy", "scipy", "ml_dtypes", "ziglang")
 
@@ -42,7 +42,7 @@ class Environment:
 
 def engine_on(kind: str) -> str:
     """As what a device of that kind runs kernels that synchronise; empty of a GPU."""
-    return chosen_engine() if kind == "cpu" else ""
+    return read_engine() if kind == "cpu" else ""
 
 
 def environment() -> Environment:
@@ -56,7 +56,7 @@ def environment() -> Environment:
         python=platform.python_version(),
         versions=dict(_versions()),
         revision=_revision(Path(__file__).resolve().parents[2]),
-        engine=chosen_engine(),
+        engine=read_engine(),
     )
 
 

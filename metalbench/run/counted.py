@@ -13,7 +13,7 @@ from metalbench.errors import MetalBenchError
 from metalbench.isolation.sandbox import sandboxed_device
 from metalbench.kernel.prepare import Compiled, compile_kernel
 from metalbench.msl.building import cache
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.toolchain import find_toolchain
 from metalbench.result.counted import CountedBytes
 from metalbench.run.trial import Trial
 from metalbench.task import Task
@@ -95,7 +95,7 @@ def _key(trial: Trial, timed: str) -> str:
     task = trial.entry.task
     return cache.digest(
         "counted bytes",
-        toolchain().key,
+        find_toolchain().key,
         trial.kernel.text,
         task.name,
         repr(task.extents(timed)),

@@ -21,7 +21,7 @@ from metalbench.errors import (
 from metalbench.kernel import Kernel
 from metalbench.kernel.prepare import Compiled, compile_kernel
 from metalbench.msl.building import cache
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.toolchain import find_toolchain
 from metalbench.task import Task
 from metalbench.task.workload import workload
 from metalbench.verify.examine import Examiner
@@ -163,7 +163,7 @@ class _Known:
         built, task = self.built, self.built.task
         return cache.digest(
             "checked",
-            toolchain().key,
+            find_toolchain().key,
             built.kernel.text,
             task.name,
             repr([(name, each.distribution) for name, each in task.inputs.items()]),

@@ -19,7 +19,7 @@ from metalbench.kernel import Kernel
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.kind import Kind
 from metalbench.msl.building import cache
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.toolchain import find_toolchain
 from metalbench.task import Task
 from metalbench.task.workload import workload
 from metalbench.verify.examine import Examiner
@@ -98,7 +98,7 @@ def _key(
 ) -> str:
     return cache.digest(
         "same work",
-        toolchain().key,
+        find_toolchain().key,
         kernel.text,
         task.name,
         repr([task.extents(each) for each in sizes]),

@@ -14,14 +14,14 @@ import numpy as np
 from metalbench.kernel import Kernel
 from metalbench.kernel.prepare import Bound, Compiled, source_options
 from metalbench.msl import engine
-from metalbench.msl.building.compiler import Translate, generate
-from metalbench.msl.building.passes import left_out
+from metalbench.msl.building.compiler import MessageTranslator, generate_ir
+from metalbench.msl.building.passes import list_disabled_passes
 from metalbench.msl.building.targets import ELF
-from metalbench.msl.building.toolchain import LANE_FLAGS, VECTOR_FLAGS, flags, toolchain
+from metalbench.msl.building.toolchain import LANE_FLAGS, VECTOR_FLAGS, find_toolchain, list_flags
 from metalbench.msl.building.vectors import widths_of
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.emission.vectorise import vectorise
-from metalbench.msl.rewriting.lower import Lowered, lower
+from metalbench.msl.rewriting.lower import LoweredKernel, lower
 from metalbench.task.dtypes import dtype
 
 TRIPLE = "aarch64-unknown-linux-gnu"
@@ -38,7 +38,7 @@ Size = tuple[int, int, int]
 class OneLane:
     """A kernel of one lane, and what it is bound to."""
 
-    lowered: Lowered
+    lowered: LoweredKernel
     lane: Path
     fast_math: bool
 
@@ -56,20 +56,20 @@ class OneLane:
 
 def kernel(program: engine.Program, function: str, folder: Path, *, fast_math: bool) -> OneLane:
     """A kernel of a program, compiled for one lane of arm64."""
-    tools, lowered = toolchain(), lower(program.source, function, {})
-    options = flags(
+    tools, lowered = find_toolchain(), lower(program.source, function, {})
+    options = list_flags(
         checked=False, fast_math=fast_math, spaces=lowered.spaces, goal=ARM64, passes=LANE_FLAGS
     )
     lane = folder / "lane.ll"
-    lane.write_text(generate(lowered.code, tools, options, Translate()))
+    lane.write_text(generate_ir(lowered.code, tools, options, MessageTranslator()))
     return OneLane(lowered, lane, fast_math)
 
 
 def compiled(of: OneLane, module: str, target: Path, *more: str) -> None:
     """Machine code of a module: an object, or text with `-S`."""
-    options = flags(checked=False, fast_math=of.fast_math, goal=ARM64, passes=VECTOR_FLAGS)
-    tools = toolchain()
-    options += left_out(tools)
+    options = list_flags(checked=False, fast_math=of.fast_math, goal=ARM64, passes=VECTOR_FLAGS)
+    tools = find_toolchain()
+    options += list_disabled_passes(tools)
     command = [*tools.clang, "-c", *more, "-x", "ir", *options, "-o", str(target), "-"]
     subprocess.run(command, input=module, text=True, check=True)
 
@@ -120,7 +120,7 @@ def arguments_of(
 
 def driver(folder: Path, *objects: Path) -> Path:
     """The program of `driver.cpp`, linked with these objects."""
-    tools = toolchain()
+    tools = find_toolchain()
     object_, program = folder / "driver.o", folder / "driver"
     options = [f"--target={TRIPLE}", "-std=c++17", "-O1", "-nostdinc", "-ffreestanding"]
     options += ["-fno-exceptions", "-fno-rtti", "-fno-stack-protector", f"-I{tools.headers}"]

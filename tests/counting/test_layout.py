@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from metalbench.kernel import counts
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.toolchain import find_toolchain
 
 HEADER = Path(__file__).parents[2] / "csrc/msl/mb/cpu/counts.h"
 # Both enumerations end with their number of names, and `Head` has the size of the head.
@@ -28,7 +28,7 @@ def compare(expected: dict[str, int]) -> str:
         for name, value in expected.items()
     ]
     answer = subprocess.run(
-        [*toolchain().clang, "-fsyntax-only", "-std=c++17", "-x", "c++", "-"],
+        [*find_toolchain().clang, "-fsyntax-only", "-std=c++17", "-x", "c++", "-"],
         input="\n".join(lines),
         capture_output=True,
         text=True,

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metalbench.msl.building.toolchain import COMMON_FLAGS, toolchain
+from metalbench.msl.building.toolchain import COMMON_FLAGS, find_toolchain
 
 SOURCE = """
 #include <mb/prelude.h>
@@ -31,7 +31,7 @@ LARGEST = np.finfo(np.float32).max
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
     """What tensor cores see of the two parts of floats."""
-    tools, folder = toolchain(), tmp_path_factory.mktemp("parts")
+    tools, folder = find_toolchain(), tmp_path_factory.mktemp("parts")
     made, built = folder / "parts.o", folder / "parts.so"
     compile_ = [
         *tools.clang,

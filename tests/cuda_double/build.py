@@ -30,10 +30,10 @@ _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 def folder() -> Path:
     """Where it is, with both libraries by the names that programs load."""
     from metalbench.msl.building import cache
-    from metalbench.msl.building.toolchain import toolchain
+    from metalbench.msl.building.toolchain import find_toolchain
 
     parts = [path.read_bytes() for path in sorted(HERE.glob("*.*"))]
-    found = cache.folder() / f"cuda_double-{cache.digest(toolchain().key, *parts)}"
+    found = cache.find_cache_folder() / f"cuda_double-{cache.digest(find_toolchain().key, *parts)}"
     found.mkdir(parents=True, exist_ok=True)
     return found.absolute()
 
@@ -77,13 +77,13 @@ def build_kernel(ptx: Path) -> None:
     """What the double runs in place of a kernel's PTX, which the lowered text lies beside."""
     from metalbench.msl.building.alignment import with_natural_alignment
     from metalbench.msl.building.targets import ELF
-    from metalbench.msl.building.toolchain import COMMON_FLAGS, toolchain
+    from metalbench.msl.building.toolchain import COMMON_FLAGS, find_toolchain
 
     target = folder() / f"{digest(ptx.read_text())}.so"
     if target.exists():
         return
     lowered = ptx.with_suffix(".cpp").read_text() + (HERE / "entry.h").read_text()
-    tools = toolchain()
+    tools = find_toolchain()
     clang = [*tools.clang, "-x"]
     options = [*COMMON_FLAGS, *ELF.compiler, "-DMB_GPU=1", "-O1"]
     front = [*clang, "c++", *options, f"-I{tools.headers}", "-include", str(HERE / "shim.h")]

@@ -17,7 +17,7 @@ import pytest
 
 from metalbench import _core
 from metalbench.msl import engine
-from metalbench.msl.building.toolchain import flags, toolchain
+from metalbench.msl.building.toolchain import find_toolchain, list_flags
 
 # What this does is not what runs.
 SOURCE = """
@@ -63,8 +63,12 @@ class ByHand(engine.Built):
         target = self.folder / f"{width}-{rows}.so"
         text = self.lowered + ENTRY.replace("BODY", self.body)
         text = text.replace("ROWS", str(rows).lower()).replace("WIDTH", str(width))
-        tools = toolchain()
-        options = [*flags(checked=False, fast_math=True), *tools.include_flags, "-DMB_VECTOR=1"]
+        tools = find_toolchain()
+        options = [
+            *list_flags(checked=False, fast_math=True),
+            *tools.include_flags,
+            "-DMB_VECTOR=1",
+        ]
         made = target.with_suffix(".o")
         clang = [*tools.clang, "-x", "c++", *options, "-c", "-o", str(made), "-"]
         subprocess.run(clang, input=text, text=True, check=True)

@@ -14,9 +14,9 @@ import llvmlite.binding
 import ml_dtypes
 import numpy as np
 
-from metalbench.msl.building.compiler import Translate, assemble
-from metalbench.msl.building.passes import left_out
-from metalbench.msl.building.toolchain import VECTOR_FLAGS, flags, toolchain
+from metalbench.msl.building.compiler import MessageTranslator, assemble
+from metalbench.msl.building.passes import list_disabled_passes
+from metalbench.msl.building.toolchain import VECTOR_FLAGS, find_toolchain, list_flags
 from metalbench.msl.building.undefined import unknown
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.emission.vectorise import vectorise
@@ -146,9 +146,12 @@ def run(
 def verified(module: str, path: Path) -> None:
     """Compile and link a module that LLVM's verifier accepts. Raises RuntimeError."""
     llvmlite.binding.parse_assembly(module).verify()
-    tools = toolchain()
-    options = [*flags(checked=False, fast_math=False, passes=VECTOR_FLAGS), *left_out(tools)]
-    assemble(module, path, tools, Translate(linker=unknown), options)
+    tools = find_toolchain()
+    options = [
+        *list_flags(checked=False, fast_math=False, passes=VECTOR_FLAGS),
+        *list_disabled_passes(tools),
+    ]
+    assemble(module, path, tools, MessageTranslator(linker=unknown), options)
 
 
 def call(path: Path, form: Form, pointers: list[int], numbers: list[int]) -> ctypes.CDLL:

@@ -6,7 +6,7 @@ import os
 
 from escapes.host_code import kernel
 
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.toolchain import find_toolchain
 
 COPY = "thread void* c(ulong, ulong, threadgroup void*, const device void*, ulong)"
 COPY_LABEL = "air.simdgroup_async_copy_1d.p3i8.p1i8"
@@ -423,7 +423,7 @@ float call(device const float* x, uint i) {{
 """
 _POINTER = "a call through a pointer to a function"
 _NAMED = "a #line directive names"
-_HEADERS = str(toolchain().headers)
+_HEADERS = str(find_toolchain().headers)
 
 
 def _line(directive: str, before: str = "") -> str:

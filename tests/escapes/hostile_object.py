@@ -97,9 +97,9 @@ class Ground:
             tried = native_code.source(self.files, Path(metalbench.__file__).parent)
             loading = _CONSTRUCTOR.replace("AT_LOAD", at_load) if at_load else ""
             code = tried + loading + _KERNEL.format(escapes=escapes, body=body)
-            with cache.replacing(target) as made:
+            with cache.write_atomically(target) as made:
                 native_code.build(code, made, honest)
-            cache.store(key, {**record, "object": cache.file_digest(target)})
+            cache.store(key, {**record, "object": cache.digest_file(target)})
             count += 1
         self._open_to_all()
         return count

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metalbench.isolation.confinement.system_calls import machine
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.toolchain import find_toolchain
 
 # System calls without a C library; a failure is a negative number.
 _PRELUDE = r"""
@@ -212,7 +212,7 @@ def build(text: str, target: Path, *libraries: Path) -> None:
 
     The libraries are loaded with it, and found where they are now.
     """
-    tools = toolchain()
+    tools = find_toolchain()
     numbers = [f"-DSYS_{name}={number}" for name, number in machine().numbers.items()]
     made = target.with_suffix(".o")
     compiling = [

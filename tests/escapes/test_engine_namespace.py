@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.building.answer import answer_of
+from metalbench.msl.building.answer import run_tool
 from metalbench.msl.building.targets import NVPTX
-from metalbench.msl.building.toolchain import flags, toolchain
+from metalbench.msl.building.toolchain import find_toolchain, list_flags
 from metalbench.msl.reading.lexer import lex
-from metalbench.msl.rewriting.lower import prologue
+from metalbench.msl.rewriting.lower import build_preamble
 
 SOURCE = """#include <metal_stdlib>
 using namespace metal;
@@ -65,19 +65,19 @@ auto bound_sampler() { auto [a, b, c, d, e, f, g, h, i, j, k] = sampler(); retur
 
 
 def said(checks: str, options: list[str]) -> str:
-    tools = toolchain()
-    text = f"{prologue(lex(SOURCE))}\n{TRAP}using namespace metal;\n{BINDINGS}{checks}"
+    tools = find_toolchain()
+    text = f"{build_preamble(lex(SOURCE))}\n{TRAP}using namespace metal;\n{BINDINGS}{checks}"
     text = text.replace("thread float", "float")
     command = [*tools.clang, "-fsyntax-only", "-x", "c++", *options, *tools.include_flags]
-    answer = answer_of([*command, "-ferror-limit=0", "-"], text, reads=[tools.headers])
+    answer = run_tool([*command, "-ferror-limit=0", "-"], text, reads=[tools.headers])
     return answer.stderr
 
 
 BUILDS = {
-    "plain": flags(checked=False, fast_math=True),
-    "checked": flags(checked=True, fast_math=True),
-    "spaces": flags(checked=False, fast_math=True, spaces=True),
-    "GPU": flags(checked=False, fast_math=True, goal=NVPTX),
+    "plain": list_flags(checked=False, fast_math=True),
+    "checked": list_flags(checked=True, fast_math=True),
+    "spaces": list_flags(checked=False, fast_math=True, spaces=True),
+    "GPU": list_flags(checked=False, fast_math=True, goal=NVPTX),
 }
 
 

@@ -25,7 +25,7 @@ from metalbench._core import Error
 from metalbench.msl.building.compiler import check_syntax
 from metalbench.msl.building.diagnostics import Diagnostics
 from metalbench.msl.building.parse import parse
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.toolchain import find_toolchain
 from metalbench.msl.rewriting.lower import lower
 
 # What takes longer has a second chance: the machine may have been busy.
@@ -57,7 +57,7 @@ def front_end(text: str, *, compiled: bool = False) -> str:
             if compiled:
                 outcome = "rejected by clang"
                 translate = Diagnostics(source, lowered.code).translate
-                check_syntax(lowered.code.text, toolchain(), translate)
+                check_syntax(lowered.code.text, find_toolchain(), translate)
                 outcome = "compiled"
     except Error as problem:
         if "please report" in str(problem):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from metalbench.msl.reading.lexer import pieces
+from metalbench.msl.reading.lexer import split_source
 
 SCALARS = ["float", "half", "bfloat", "int", "uint", "short", "uchar", "bool", "long"]
 TYPES = [*SCALARS, "float2", "float3", "float4", "half4", "uint2", "int4", "bool4", "packed_float3"]
@@ -109,7 +109,7 @@ float g({space} float* p) {{ return *p; }}
 
 def mutated(choose: random.Random, text: str, other: str) -> str:
     """`text` with tokens removed, doubled, exchanged, inserted, or taken from another text."""
-    tokens = pieces(text)
+    tokens = split_source(text)
     for _ in range(choose.randrange(1, 6)):
         if not tokens:
             break
@@ -129,7 +129,7 @@ def mutated(choose: random.Random, text: str, other: str) -> str:
         elif kind == 5:
             tokens[at:at] = [choose.choice("([{<>}])")] * choose.randrange(1, 40)
         else:
-            donor = pieces(other)
+            donor = split_source(other)
             begin = choose.randrange(len(donor))
             tokens[at : at + length] = donor[begin : begin + choose.randrange(1, 60)]
     if choose.random() < 0.05:

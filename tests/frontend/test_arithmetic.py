@@ -1,6 +1,6 @@
 import pytest
 
-from metalbench.msl.reading.arithmetic import evaluate
+from metalbench.msl.reading.arithmetic import evaluate_expression
 
 
 @pytest.mark.parametrize(
@@ -19,14 +19,14 @@ from metalbench.msl.reading.arithmetic import evaluate
     ],
 )
 def test_integer_expressions(expression, value):
-    assert evaluate(expression, {"N": "M", "M": "4", "defined(x)": "1"}) == value
+    assert evaluate_expression(expression, {"N": "M", "M": "4", "defined(x)": "1"}) == value
 
 
 @pytest.mark.parametrize(
     "expression", ["", "f(2)", "x", "1 / 0", "1.5", "0h", "1 <<", "[1]", "loop"]
 )
 def test_what_is_no_integer_constant_is_none(expression):
-    assert evaluate(expression, {"loop": "loop"}) is None
+    assert evaluate_expression(expression, {"loop": "loop"}) is None
 
 
 TOWER = {"c0": "9"} | {f"c{i}": f"c{i - 1} * c{i - 1}" for i in range(1, 31)}
@@ -52,10 +52,10 @@ TOWER = {"c0": "9"} | {f"c{i}": f"c{i - 1} * c{i - 1}" for i in range(1, 31)}
     ],
 )
 def test_what_would_take_forever_is_none(expression):
-    assert evaluate(expression, TOWER) is None
+    assert evaluate_expression(expression, TOWER) is None
 
 
 def test_an_evaluation_takes_few_steps_however_names_nest():
     same = {"c0": "1"} | {f"c{i}": f"c{i - 1} + c{i - 1} - c{i - 1}" for i in range(1, 31)}
-    assert evaluate("c30", same) is None
-    assert evaluate("c5", same) == 1
+    assert evaluate_expression("c30", same) is None
+    assert evaluate_expression("c5", same) == 1

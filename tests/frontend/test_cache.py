@@ -113,7 +113,7 @@ def test_a_damaged_object_is_built_again(damage):
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"other": 1}', "\udcff"])
 def test_damaged_records_are_made_again(damage):
     first = built()
-    for record in cache.folder().rglob("*.json"):
+    for record in cache.find_cache_folder().rglob("*.json"):
         record.write_text(damage, errors="surrogateescape")
     assert built() == first
 
@@ -121,7 +121,7 @@ def test_damaged_records_are_made_again(damage):
 def test_an_error_leaves_nothing_behind():
     with pytest.raises(CompileError):
         built(TEXT.replace("scale * n", "missing"))
-    left = [path.suffix for path in cache.folder().rglob("*") if path.is_file()]
+    left = [path.suffix for path in cache.find_cache_folder().rglob("*") if path.is_file()]
     assert sorted(left) == [".h", ".json"]
 
 
@@ -156,4 +156,4 @@ def test_many_processes_build_the_same_at_once():
         answers = list(pool.map(run, range(4)))
     assert all(answer == answers[0] for answer in answers)
     assert answers[0][0][1] == "\x7fELF"
-    assert not list(cache.folder().rglob(".*"))
+    assert not list(cache.find_cache_folder().rglob(".*"))

@@ -1,7 +1,7 @@
 import pytest
 
-from metalbench.msl.reading.angles import close_angle
-from metalbench.msl.reading.declarations import declarations, every
+from metalbench.msl.reading.angles import find_closing_angle
+from metalbench.msl.reading.declarations import declarations, iterate_declarations
 from metalbench.msl.reading.lexer import lex
 
 
@@ -20,7 +20,7 @@ def found(text):
 )
 def test_template_headers_end_where_they_end(header):
     tokens = lex(f"template {header} void f(T x) {{ }}")
-    close = close_angle(tokens, 1, len(tokens))
+    close = find_closing_angle(tokens, 1, len(tokens))
     assert tokens.text[close + 1 : close + 3] == ["void", "f"]
 
 
@@ -85,4 +85,4 @@ def test_each_declaration_starts_where_the_last_ended():
     listed = declarations(tokens)
     assert [each.first for each in listed[1:]] == [each.last for each in listed[:-1]]
     assert listed[-1].last == len(tokens)
-    assert len(list(every(listed))) == len(listed) + 1
+    assert len(list(iterate_declarations(listed))) == len(listed) + 1

@@ -88,10 +88,10 @@ def test_why_reduced_counts_lines_of_a_function_and_of_a_module(monkeypatch):
     monkeypatch.setattr(effort, "LARGEST_FUNCTION", 4)
     monkeypatch.setattr(effort, "LARGEST_MODULE", 9)
     function = "define void @f() {\n" + "  ret void\n" * 2 + "}\n"
-    assert effort.why_reduced(function * 2) == ""
-    assert effort.why_reduced(function * 3) == "12 lines of LLVM IR, more than 9"
+    assert effort.explain_reduction(function * 2) == ""
+    assert effort.explain_reduction(function * 3) == "12 lines of LLVM IR, more than 9"
     long = "define void @f() {\n" + "  ret void\n" * 5 + "}\n"
-    assert effort.why_reduced(long) == "a function of 6 lines of LLVM IR, more than 4"
+    assert effort.explain_reduction(long) == "a function of 6 lines of LLVM IR, more than 4"
 
 
 def test_within_effort_tries_once_more_with_few_passes():
@@ -104,7 +104,7 @@ def test_within_effort_tries_once_more_with_few_passes():
         return "done"
 
     forced = '!1 = !{!"llvm.loop.vectorize.enable", i1 true}'
-    assert effort.within_effort(run, forced, ["-O3"], reasons, ["-O1"]) == "done"
+    assert effort.run_with_time_limit(run, forced, ["-O3"], reasons, ["-O1"]) == "done"
     assert seen[0] == (forced, ["-O3"], effort.OPTIMISING_S)
     assert seen[1] == (forced.replace("true", "false"), ["-O3", "-O1"], None)
     assert reasons == [

@@ -141,7 +141,7 @@ def built(code: str, options: list[str], folder: Path) -> Path:
 
 def test_what_a_kernel_has_is_taken(tmp_path: Path) -> None:
     library = built("", [], tmp_path)
-    found = elf.contents(library)
+    found = elf.read_contents(library)
     assert found.exports == {"mb_span"}
     assert found.strange == found.at_loading == ()
     assert found.imports == found.variables == frozenset()

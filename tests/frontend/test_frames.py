@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from metalbench._core import CompileError
-from metalbench.msl.building.compiler import Translate, assemble
-from metalbench.msl.building.frames import Frame, Frames, check_frames
-from metalbench.msl.building.toolchain import VECTOR_FLAGS, flags, toolchain
+from metalbench.msl.building.compiler import MessageTranslator, assemble
+from metalbench.msl.building.frames import StackFrame, StackUsage, check_stack_usage
+from metalbench.msl.building.toolchain import VECTOR_FLAGS, find_toolchain, list_flags
 
 USAGE = (
     "a.metal:3:helper\t96\tstatic\n"
@@ -45,17 +45,19 @@ def module(*calls: tuple[str, str]) -> str:
     ],
 )
 def test_calls_within_each_other_add_up(calls, total):
-    assert Frames(USAGE, module(*calls)).deepest() == Frame(total, "<metalbench>:3", "mb_thread")
+    assert StackUsage(USAGE, module(*calls)).deepest() == StackFrame(
+        total, "<metalbench>:3", "mb_thread"
+    )
 
 
 def test_who_takes_most_is_named():
     usage = USAGE.replace("299880", "24")
     calls = module(("mb_thread", "helper"), ("helper", "deep"))
-    assert Frames(usage, calls).deepest() == Frame(24 + 96 + 4000, "a.metal:9", "deep")
+    assert StackUsage(usage, calls).deepest() == StackFrame(24 + 96 + 4000, "a.metal:9", "deep")
 
 
 def test_nothing_takes_nothing():
-    assert Frames("", "").deepest().bytes == 0
+    assert StackUsage("", "").deepest().bytes == 0
 
 
 def test_clang_tells_of_both(tmp_path):
@@ -72,8 +74,8 @@ define internal void @inner(ptr %p) noinline {
   ret void
 }
 """
-    options = flags(checked=False, fast_math=False, passes=VECTOR_FLAGS)
-    frames = assemble(text, tmp_path / "two.so", toolchain(), Translate(), options)
+    options = list_flags(checked=False, fast_math=False, passes=VECTOR_FLAGS)
+    frames = assemble(text, tmp_path / "two.so", find_toolchain(), MessageTranslator(), options)
     frame = frames.deepest()
     assert frame.function == "inner"
     # Of a function that calls no other, 128 bytes may lie below its frame.
@@ -83,11 +85,11 @@ define internal void @inner(ptr %p) noinline {
 
 def test_frames_within_each_other_must_fit_a_stack():
     usage = USAGE.replace("299880", str(200 * 1024)).replace("4000", str(100 * 1024))
-    headers = toolchain().headers
-    check_frames(Frames(usage, module(("helper", "deep"))), "k", headers, together=True)
-    chain = Frames(usage, module(("mb_thread", "helper"), ("helper", "deep")))
-    check_frames(chain, "k", headers, together=False)
+    headers = find_toolchain().headers
+    check_stack_usage(StackUsage(usage, module(("helper", "deep"))), "k", headers, together=True)
+    chain = StackUsage(usage, module(("mb_thread", "helper"), ("helper", "deep")))
+    check_stack_usage(chain, "k", headers, together=False)
     with pytest.raises(CompileError, match=r"\[k\] private memory: .* 307296 bytes"):
-        check_frames(chain, "k", headers, together=True)
+        check_stack_usage(chain, "k", headers, together=True)
     with pytest.raises(CompileError, match=r"299880 bytes"):
-        check_frames(Frames(USAGE, module()), "k", headers, together=False)
+        check_stack_usage(StackUsage(USAGE, module()), "k", headers, together=False)

@@ -12,7 +12,7 @@ import pytest
 from metalbench._core import CompileError, MachineError, OutOfMemoryError
 from metalbench.msl import engine
 from metalbench.msl.building import cache
-from metalbench.msl.building.answer import answer_of
+from metalbench.msl.building.answer import run_tool
 
 KERNEL = "kernel void f(device float* x) { x[0] = 1; }"
 
@@ -80,28 +80,28 @@ def test_a_compiler_without_room_is_no_kernels_fault(
     folder: Path, what: str, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
-        answer_of(saying(what), "")
+        run_tool(saying(what), "")
 
 
 def test_a_compiler_that_is_killed_found_no_memory(folder: Path) -> None:
     command = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
     with pytest.raises(OutOfMemoryError, match="it was killed"):
-        answer_of(command, "")
+        run_tool(command, "")
 
 
 def test_a_compiler_that_is_missing_is_no_kernels_fault() -> None:
     with pytest.raises(MachineError, match="/no/such/clang cannot be run: No such file"):
-        answer_of(["/no/such/clang"], "")
+        run_tool(["/no/such/clang"], "")
 
 
 def test_a_compiler_that_may_not_be_executed_is_told_as_such(tmp_path: Path) -> None:
     program = tmp_path / "clang"
     program.write_text("#!/bin/sh\n")
     with pytest.raises(MachineError, match=f"{program} cannot be run: Permission denied"):
-        answer_of([str(program)], "")
+        run_tool([str(program)], "")
 
 
 def test_other_failures_are_for_the_caller_to_judge() -> None:
-    assert answer_of(saying("error: unknown type name 'flaot'"), "").returncode == 1
+    assert run_tool(saying("error: unknown type name 'flaot'"), "").returncode == 1
     with pytest.raises(CompileError):
         engine.build(engine.parse("kernel void f(device flaot* x) {}", "f.metal"), "f")

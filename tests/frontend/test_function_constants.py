@@ -5,7 +5,7 @@ import pytest
 
 from metalbench import _core
 from metalbench._core import CompileError
-from metalbench.msl.reading.constants import literal
+from metalbench.msl.reading.constants import format_literal
 from metalbench.msl.rewriting.lower import lower
 
 TEXT = """
@@ -40,12 +40,12 @@ def test_a_vector_is_given_by_its_components(source):
 def test_a_vector_needs_as_many_numbers(source, value):
     constant = source(TEXT).constants[0]
     with pytest.raises(CompileError, match="expected float4, got"):
-        literal(constant, value, "f")
+        format_literal(constant, value, "f")
 
 
 def test_a_scalar_takes_no_sequence(source):
     with pytest.raises(CompileError, match="expected int, got"):
-        literal(source(TEXT).constants[3], [1, 2], "f")
+        format_literal(source(TEXT).constants[3], [1, 2], "f")
 
 
 def test_vectors_reach_the_kernel():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from metalbench._core import CompileError
 from metalbench.msl.building.parse import parse
 from metalbench.msl.reading.declarations import declarations
-from metalbench.msl.reading.lexer import lex, pieces
+from metalbench.msl.reading.lexer import lex, split_source
 
 BRIEF = settings(
     max_examples=25,
@@ -47,7 +47,7 @@ def test_any_text_is_lowered_or_refused(text):
 
 @given(st.text() | st.lists(st.sampled_from(WORDS)).map(" ".join))
 def test_the_lexer_loses_nothing(text):
-    assert "".join(pieces(text)) == text
+    assert "".join(split_source(text)) == text
 
 
 @given(st.lists(st.sampled_from(WORDS), max_size=200).map(" ".join))

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from metalbench._core import CompileError
-from metalbench.msl.building.compiler import Translate, assemble
+from metalbench.msl.building.compiler import MessageTranslator, assemble
 from metalbench.msl.building.targets import MACH_O
-from metalbench.msl.building.toolchain import Toolchain, flags, toolchain
+from metalbench.msl.building.toolchain import Toolchain, find_toolchain, list_flags
 
 # With assembly, so that the optimiser does not see that it does nothing.
 HARMLESS = 'define void @mb_span() {\n  call void asm sideeffect "", ""()\n  ret void\n}\n'
@@ -49,7 +49,7 @@ FAULTS = {
 
 @pytest.fixture(params=["here", "macOS"])
 def tools(request: pytest.FixtureRequest) -> Toolchain:
-    here = toolchain()
+    here = find_toolchain()
     if request.param == "here":
         return here
     if not here.clang[0].endswith("zig"):
@@ -58,8 +58,10 @@ def tools(request: pytest.FixtureRequest) -> Toolchain:
 
 
 def built(ir: str, tools: Toolchain, folder: Path) -> None:
-    options = flags(checked=False, fast_math=True, goal=tools.target)
-    assemble(HARMLESS + ir, folder / "kernel.so", tools, Translate(str, lambda _: ""), options)
+    options = list_flags(checked=False, fast_math=True, goal=tools.target)
+    assemble(
+        HARMLESS + ir, folder / "kernel.so", tools, MessageTranslator(str, lambda _: ""), options
+    )
 
 
 def test_what_wants_nothing_is_taken(tools: Toolchain, tmp_path: Path) -> None:

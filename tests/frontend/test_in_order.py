@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from metalbench.msl.building.compiler import Translate, optimised
+from metalbench.msl.building.compiler import MessageTranslator, optimise
 from metalbench.msl.building.in_order import in_order, inlined, may_part
-from metalbench.msl.engine import toolchain
+from metalbench.msl.engine import find_toolchain
 
 MEET = "_ZN2mbL4meetEPvPFvPKS0_jE"
 # LLVM may leave the block behind a loop in front of the loop's own.
@@ -47,7 +47,7 @@ def labels(ir):
 
 
 def accepted(ir):
-    return optimised(ir, toolchain(), Translate(), ["-O0"])
+    return optimise(ir, find_toolchain(), MessageTranslator(), ["-O0"])
 
 
 def test_what_is_behind_a_loop_stands_behind_it():
@@ -114,10 +114,10 @@ attributes #2 = {{ nounwind }}
 
 
 def test_functions_in_which_lanes_meet_are_inlined_and_others_stay():
-    text = optimised(inlined(CALLS), toolchain(), Translate(), ["-O1"])
+    text = optimise(inlined(CALLS), find_toolchain(), MessageTranslator(), ["-O1"])
     kernel = text.partition("@kernel(")[2].partition("\n}")[0]
     assert re.findall(r"@([\w]+)", kernel) == [MEET, MEET, "apart"]
-    before = optimised(CALLS, toolchain(), Translate(), ["-O1"])
+    before = optimise(CALLS, find_toolchain(), MessageTranslator(), ["-O1"])
     kernel = before.partition("@kernel(")[2].partition("\n}")[0]
     assert re.findall(r"@([\w]+)", kernel) == ["around", "around", "apart"]
 
@@ -127,10 +127,12 @@ def test_a_function_that_calls_itself_stays_one():
         "store volatile i32 0, ptr %0",
         f"call void @apart(ptr %0)\n  call void @{MEET}(ptr %0, ptr null)",
     )
-    assert "@apart" in optimised(inlined(again), toolchain(), Translate(), ["-O1"])
+    assert "@apart" in optimise(inlined(again), find_toolchain(), MessageTranslator(), ["-O1"])
 
 
 def test_what_is_kept_apart_from_what_is_checked_stays_so():
     apart = CALLS.replace("@around", "@_ZN2mb3runEv")
-    kernel = optimised(inlined(apart), toolchain(), Translate(), ["-O1"]).partition("@kernel(")[2]
+    kernel = optimise(inlined(apart), find_toolchain(), MessageTranslator(), ["-O1"]).partition(
+        "@kernel("
+    )[2]
     assert kernel.partition("\n}")[0].count("@_ZN2mb3runEv") == 2

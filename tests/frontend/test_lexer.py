@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metalbench.msl.reading.lexer import lex, pieces
+from metalbench.msl.reading.lexer import lex, split_source
 
 WORDS = "a x1 0x1Fu 1.5e-3h .5f <<= > >> -> :: [[ ]] 'c' ( ) { } ... 1'000"
 LONG = ['"s\\"t"', "// end\n", "/* in\nside */", '# 3 "f.h"\n', "\n", " ", "\t"]
@@ -10,7 +10,7 @@ FRAGMENTS = st.sampled_from(WORDS.split() + LONG)
 
 @given(st.lists(FRAGMENTS).map("".join) | st.text())
 def test_the_pieces_put_together_are_the_input(text):
-    assert "".join(pieces(text)) == text
+    assert "".join(split_source(text)) == text
 
 
 @given(st.lists(FRAGMENTS).map("".join))

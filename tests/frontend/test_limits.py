@@ -12,17 +12,17 @@ from metalbench.msl.building import answer
 
 def test_output_without_end_is_ended() -> None:
     with pytest.raises(CompileError, match="more than 64 MiB of output; simplify the kernel"):
-        answer.answer_of(["/bin/sh", "-c", "exec yes"], "")
+        answer.run_tool(["/bin/sh", "-c", "exec yes"], "")
 
 
 def test_work_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer, "PROCESSOR_S", 1)
     with pytest.raises(CompileError, match="no result after 1 s of processor time"):
-        answer.answer_of(["/bin/sh", "-c", "while :; do :; done"], "")
+        answer.run_tool(["/bin/sh", "-c", "while :; do :; done"], "")
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no limit of address space")
 def test_a_program_has_no_more_memory_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer, "MEMORY_BYTES", 1 << 28)
     program = "bytearray(200 << 20)\ntry: bytearray(400 << 20)\nexcept MemoryError: exit(7)"
-    assert answer.answer_of([sys.executable, "-c", program], "").returncode == 7
+    assert answer.run_tool([sys.executable, "-c", program], "").returncode == 7

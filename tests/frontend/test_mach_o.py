@@ -7,10 +7,10 @@ import pytest
 from metalbench._core import CompileError
 from metalbench.msl import engine
 from metalbench.msl.building import mach_o
-from metalbench.msl.building.compiler import Translate, compile_shared_object
+from metalbench.msl.building.compiler import MessageTranslator, compile_shared_object
 from metalbench.msl.building.symbolize import symbolize
 from metalbench.msl.building.targets import MACH_O
-from metalbench.msl.building.toolchain import flags
+from metalbench.msl.building.toolchain import list_flags
 from metalbench.msl.building.undefined import undefined
 from metalbench.msl.rewriting.lower import lower
 
@@ -31,7 +31,7 @@ kernel void f(device float* a, uint i [[thread_position_in_grid]],
 
 @pytest.fixture
 def tools():
-    here = engine.toolchain()
+    here = engine.find_toolchain()
     if not here.clang[0].endswith("zig"):
         pytest.skip("needs ziglang's linker, which knows every system")
     return replace(here, linker=(here.clang[0], *MACH_O.zig_linker), target=MACH_O)
@@ -41,8 +41,10 @@ def tools():
 def test_addresses_in_a_library_lead_to_the_users_lines(tools, tmp_path, checked):
     lowered = lower(engine.parse(TEXT, "dir/my.metal").source, "f", {})
     library = tmp_path / "kernel.so"
-    options = flags(checked=checked, fast_math=True, spaces=lowered.spaces, goal=tools.target)
-    compile_shared_object(lowered.code, library, tools, Translate(), options, checked=checked)
+    options = list_flags(checked=checked, fast_math=True, spaces=lowered.spaces, goal=tools.target)
+    compile_shared_object(
+        lowered.code, library, tools, MessageTranslator(), options, checked=checked
+    )
     with library.open("rb") as stream:
         file = mach_o.MachO(stream)
     assert {"_mb_info", "_mb_thread"} <= set(file.functions)
@@ -56,8 +58,8 @@ def test_addresses_in_a_library_lead_to_the_users_lines(tools, tmp_path, checked
 def test_a_library_without_its_object_has_no_lines(tools, tmp_path):
     lowered = lower(engine.parse(TEXT).source, "f", {})
     library = tmp_path / "kernel.so"
-    options = flags(checked=False, fast_math=True, goal=tools.target)
-    compile_shared_object(lowered.code, library, tools, Translate(), options, checked=False)
+    options = list_flags(checked=False, fast_math=True, goal=tools.target)
+    compile_shared_object(lowered.code, library, tools, MessageTranslator(), options, checked=False)
     library.with_suffix(".o").unlink()
     assert symbolize(str(library), 0x4000) is None
 
@@ -69,8 +71,8 @@ def test_names_that_are_defined_nowhere_and_address_spaces(tools, tmp_path, call
     kernel void f(device float* a) {{ threadgroup float t[2]; *a = {call}; }}"""
     source = engine.parse(text, "my.metal").source
     lowered = lower(source, "f", {})
-    options = flags(checked=False, fast_math=True, spaces=lowered.spaces, goal=tools.target)
-    translate = Translate(str, lambda said: undefined(said, source))
+    options = list_flags(checked=False, fast_math=True, spaces=lowered.spaces, goal=tools.target)
+    translate = MessageTranslator(str, lambda said: undefined(said, source))
     library = tmp_path / "kernel.so"
     if lowered.spaces:
         compile_shared_object(lowered.code, library, tools, translate, options, checked=False)
@@ -88,7 +90,7 @@ def test_functions_declared_by_label_are_found(tools, tmp_path):
       copy(4, 4, t, a, 32);
     }"""
     lowered = lower(engine.parse(text).source, "f", {})
-    options = flags(checked=False, fast_math=True, goal=tools.target)
+    options = list_flags(checked=False, fast_math=True, goal=tools.target)
     library = tmp_path / "kernel.so"
-    compile_shared_object(lowered.code, library, tools, Translate(), options, checked=False)
+    compile_shared_object(lowered.code, library, tools, MessageTranslator(), options, checked=False)
     assert library.exists()

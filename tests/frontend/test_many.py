@@ -77,9 +77,9 @@ def test_kernels_that_synchronise_are_parsed_together_and_then_are_what_each_is_
 
     def generate(code, *rest, **kind):
         starts.append(code.text.count("MB_ONE_OF_MANY"))
-        return compiler.generate(code, *rest, **kind)
+        return compiler.generate_ir(code, *rest, **kind)
 
-    monkeypatch.setattr(together, "generate", generate)
+    monkeypatch.setattr(together, "generate_ir", generate)
     found = built(SOURCE, ["swapped", "summed"])
     assert starts == [2]
     monkeypatch.setattr("metalbench.msl.building.many._FEWEST", 3)

@@ -5,8 +5,8 @@ import pytest
 from metalbench._core import CompileError, Error, MachineError
 from metalbench.msl import engine
 from metalbench.msl.building import compiler
-from metalbench.msl.building.messages import in_metal_terms
-from metalbench.msl.building.toolchain import Toolchain, toolchain
+from metalbench.msl.building.messages import spell_as_metal
+from metalbench.msl.building.toolchain import Toolchain, find_toolchain
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 
@@ -37,7 +37,7 @@ def message(body, parameters="device float4* a"):
     ],
 )
 def test_types_are_spelled_as_metal_does(clang, metal):
-    assert in_metal_terms(clang) == metal
+    assert spell_as_metal(clang) == metal
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_a_crash_of_clang_is_an_error_of_the_source(tmp_path, monkeypatch):
     script = tmp_path / "clang"
     script.write_text("#!/bin/sh\necho PLEASE submit a bug report >&2\nexit 1\n")
     script.chmod(0o755)
-    tools = Toolchain((str(script),), (), toolchain().headers)
+    tools = Toolchain((str(script),), (), find_toolchain().headers)
     with pytest.raises(CompileError, match=r"crashed on this source.*exit status 1") as caught:
         compiler.check_syntax("", tools, str)
     assert "report" not in str(caught.value)

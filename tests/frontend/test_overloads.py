@@ -5,12 +5,12 @@ from frontend.address_spaces import HEADER
 from metalbench import _core
 from metalbench._core import CompileError
 from metalbench.msl.rewriting.lower import lower
-from metalbench.msl.rewriting.overloads import merge
+from metalbench.msl.rewriting.overloads import merge_overloads
 
 
 def dropped(source, text):
     parsed = source(text)
-    removed, collisions = merge(parsed.tokens, parsed.declared)
+    removed, collisions = merge_overloads(parsed.tokens, parsed.declared)
     return [each.name for each in removed], len(collisions)
 
 

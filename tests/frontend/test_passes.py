@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from metalbench.msl.building import toolchain
-from metalbench.msl.building.passes import left_out
+from metalbench.msl.building.passes import list_disabled_passes
 
 MODULE = """
 define i32 @one() {
@@ -35,12 +35,12 @@ def named(version, tmp_path):
     ],
 )
 def test_a_compiler_is_told_what_it_knows(version, told, tmp_path):
-    assert bool(left_out(named(version, tmp_path))) is told
+    assert bool(list_disabled_passes(named(version, tmp_path))) is told
 
 
 def test_those_are_left_out_and_no_others():
-    tools = toolchain.toolchain()
-    given = left_out(tools)
+    tools = toolchain.find_toolchain()
+    given = list_disabled_passes(tools)
     command = [*tools.clang, "-x", "ir", "-S", "-emit-llvm", "-o", "-", "-", "-O1", *given]
     told = [*command, "-mllvm", "-opt-disable-enable-verbosity"]
     said = subprocess.run(told, input=MODULE, capture_output=True, text=True, check=True).stderr

@@ -15,11 +15,11 @@ from frontend.precompiling import TEXT
 from metalbench._core import CompileError, MachineError
 from metalbench.msl import engine
 from metalbench.msl.building import cache, compiler
-from metalbench.msl.building.compiler import Translate, compile_shared_object
-from metalbench.msl.building.precompiled import precompiled
+from metalbench.msl.building.compiler import MessageTranslator, compile_shared_object
+from metalbench.msl.building.precompiled import find_precompiled_preamble
 from metalbench.msl.building.symbolize import _lines
 from metalbench.msl.building.targets import ELF, MACH_O, Target
-from metalbench.msl.building.toolchain import flags
+from metalbench.msl.building.toolchain import list_flags
 from metalbench.msl.rewriting.lower import lower
 
 SPACES = """float by(device float* x) { return *x; }
@@ -35,7 +35,7 @@ def built(value: int, text: str = TEXT, **options: bool) -> engine.Built:
 
 
 def kept(suffix: str) -> list[Path]:
-    return sorted(cache.folder().rglob(f"*{suffix}"))
+    return sorted(cache.find_cache_folder().rglob(f"*{suffix}"))
 
 
 @pytest.fixture
@@ -83,16 +83,16 @@ def test_functions_and_lines_are_those_of_the_whole_text(
     in_cache("whole")
     whole = built(2, text, checked=checked)
     in_cache("precompiled")
-    precompiled = [built(value, text, checked=checked) for value in range(3)][-1]
+    find_precompiled_preamble = [built(value, text, checked=checked) for value in range(3)][-1]
     assert (kinds[0], kinds[-1]) == ("parse", "begin")
-    assert whole.lowered == precompiled.lowered
-    assert functions(whole.path).keys() == functions(precompiled.path).keys()
-    assert lines(whole.path) == lines(precompiled.path)
+    assert whole.lowered == find_precompiled_preamble.lowered
+    assert functions(whole.path).keys() == functions(find_precompiled_preamble.path).keys()
+    assert lines(whole.path) == lines(find_precompiled_preamble.path)
     # What is checked has functions that are never inlined, and these change places; how long a jump
     # to one is depends on how far it is.
     if not checked:
-        assert functions(whole.path) == functions(precompiled.path)
-        assert Path(whole.path).read_bytes() == Path(precompiled.path).read_bytes()
+        assert functions(whole.path) == functions(find_precompiled_preamble.path)
+        assert Path(whole.path).read_bytes() == Path(find_precompiled_preamble.path).read_bytes()
 
 
 def functions(path: str) -> dict[str, int]:
@@ -167,14 +167,14 @@ def test_what_goes_while_clang_starts_is_done_without(
 ) -> None:
     for value in range(2):
         built(value)
-    found = compiler.precompiled
+    found = compiler.find_precompiled_preamble
 
     def and_gone(*given: Any, **kind: Any) -> object:
         head = found(*given, **kind)
         head.path.unlink()
         return head
 
-    monkeypatch.setattr(compiler, "precompiled", and_gone)
+    monkeypatch.setattr(compiler, "find_precompiled_preamble", and_gone)
     built(2)
     assert kinds[-2:] == ["begin", "parse"]
 
@@ -183,7 +183,7 @@ def test_what_another_process_made_meanwhile_is_used(
     in_cache: Callable[[str], None], kinds: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both put their file into one folder, from where only one of them can move it."""
-    write = cache.replacing
+    write = cache.write_atomically
 
     @contextmanager
     def overtaken(target: Path) -> Iterator[Path]:
@@ -193,7 +193,7 @@ def test_what_another_process_made_meanwhile_is_used(
             target.replace(target.parent.with_suffix(target.suffix))
 
     in_cache("overtaken")
-    monkeypatch.setattr(cache, "replacing", overtaken)
+    monkeypatch.setattr(cache, "write_atomically", overtaken)
     built(3)
     built(4)
     assert kinds == ["parse", "precompile", "try", "begin"]
@@ -203,7 +203,7 @@ def test_what_another_process_made_meanwhile_is_used(
 def test_what_cannot_be_kept_is_done_without(
     kinds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
-    replacing = cache.replacing
+    replacing = cache.write_atomically
 
     @contextmanager
     def unless_full(target: Path) -> Iterator[Path]:
@@ -213,12 +213,14 @@ def test_what_cannot_be_kept_is_done_without(
             yield path
 
     source = engine.parse(TEXT).source
-    monkeypatch.setattr(cache, "replacing", unless_full)
+    monkeypatch.setattr(cache, "write_atomically", unless_full)
     code = lower(source, "f", {}).code
-    options = flags(checked=False, fast_math=True)
+    options = list_flags(checked=False, fast_math=True)
     for _ in range(3):
         target = tmp_path / "k.so"
-        compile_shared_object(code, target, engine.toolchain(), Translate(), options, checked=False)
+        compile_shared_object(
+            code, target, engine.find_toolchain(), MessageTranslator(), options, checked=False
+        )
         assert target.exists()
     assert "begin" not in kinds
 
@@ -226,10 +228,10 @@ def test_what_cannot_be_kept_is_done_without(
 @pytest.mark.parametrize("goal", [ELF, MACH_O], ids=["elf", "mach_o"])
 @pytest.mark.parametrize("checked", [False, True])
 def test_every_system_has_it(goal: Target, checked: bool) -> None:
-    tools = engine.toolchain()
+    tools = engine.find_toolchain()
     if goal is not tools.target and not tools.clang[0].endswith("zig"):
         pytest.skip("needs ziglang's clang, which knows every system")
     head = lower(engine.parse(TEXT).source, "f", {}).code.head
-    options = [*flags(checked=checked, fast_math=True, goal=goal), *tools.include_flags]
-    assert precompiled(head, tools, options) is None
-    assert precompiled(head, tools, options) is not None
+    options = [*list_flags(checked=checked, fast_math=True, goal=goal), *tools.include_flags]
+    assert find_precompiled_preamble(head, tools, options) is None
+    assert find_precompiled_preamble(head, tools, options) is not None

@@ -12,23 +12,23 @@ from frontend.precompiling import TEXT
 
 from metalbench._core import CompileError
 from metalbench.msl import engine
-from metalbench.msl.building.compiler import Translate, compile_shared_object
-from metalbench.msl.building.toolchain import Toolchain, flags
+from metalbench.msl.building.compiler import MessageTranslator, compile_shared_object
+from metalbench.msl.building.toolchain import Toolchain, list_flags
 from metalbench.msl.rewriting.lower import lower
 
 
 @pytest.fixture
 def own_headers(tmp_path: Path) -> Toolchain:
     folder = tmp_path / "msl"
-    shutil.copytree(engine.toolchain().headers, folder)
-    return replace(engine.toolchain(), headers=folder)
+    shutil.copytree(engine.find_toolchain().headers, folder)
+    return replace(engine.find_toolchain(), headers=folder)
 
 
 def compiled(tools: Toolchain, folder: Path, text: str = TEXT) -> bytes:
     lowered = lower(engine.parse(text, "k.metal").source, "f", {})
-    options = flags(checked=False, fast_math=True)
+    options = list_flags(checked=False, fast_math=True)
     target = folder / "k.so"
-    compile_shared_object(lowered.code, target, tools, Translate(), options, checked=False)
+    compile_shared_object(lowered.code, target, tools, MessageTranslator(), options, checked=False)
     return target.read_bytes()
 
 
@@ -61,13 +61,13 @@ def test_headers_that_change_under_a_running_process_are_read(
 def test_a_clang_that_refuses_its_own_is_asked_once(
     kinds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clang = " ".join(engine.toolchain().clang)
+    clang = " ".join(engine.find_toolchain().clang)
     script = tmp_path / "clang"
     script.write_text(
         f'#!/bin/sh\ncase "$*" in *-include-pch*) kill -SEGV $$;; esac\nexec {clang} "$@"\n'
     )
     script.chmod(0o755)
-    tools = replace(engine.toolchain(), clang=(str(script),))
+    tools = replace(engine.find_toolchain(), clang=(str(script),))
     for _ in range(4):
         compiled(tools, tmp_path)
     assert kinds == ["parse", "precompile", "try", "parse", "parse", "parse"]

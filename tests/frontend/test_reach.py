@@ -11,8 +11,8 @@ import pytest
 
 from metalbench.isolation.confinement import landlock
 from metalbench.msl import engine
-from metalbench.msl.building.answer import answer_of
-from metalbench.msl.building.reach import reach_of
+from metalbench.msl.building.answer import run_tool
+from metalbench.msl.building.reach import list_tool_files
 
 pytestmark = pytest.mark.skipif(
     not landlock.version(), reason="this kernel has no Landlock, or the system is not Linux"
@@ -42,7 +42,7 @@ def shell(script: str, folders: tuple[Path, Path, Path]) -> int:
     own = source.parent / "installation" / "sh"
     own.parent.mkdir()
     shutil.copy("/bin/sh", own)
-    return answer_of([str(own), "-c", script], "", reads=[source], writes=[output]).returncode
+    return run_tool([str(own), "-c", script], "", reads=[source], writes=[output]).returncode
 
 
 def test_what_it_needs_is_there(folders: tuple[Path, Path, Path]) -> None:
@@ -71,7 +71,7 @@ def test_what_it_does_not_is_refused(folders: tuple[Path, Path, Path], script: s
 
 
 def test_it_has_no_sockets(folders: tuple[Path, Path, Path]) -> None:
-    answer = answer_of([sys.executable, "-c", TRIES_A_SOCKET], "", reads=["/"])
+    answer = run_tool([sys.executable, "-c", TRIES_A_SOCKET], "", reads=["/"])
     assert answer.returncode == 13, answer.stderr
 
 
@@ -85,7 +85,7 @@ def test_a_process_that_is_not_confined_does_all_of_it(folders: tuple[Path, Path
 
 
 def test_a_compiler_among_the_systems_programs_reaches_no_more_than_those() -> None:
-    found = reach_of("/bin/sh")
+    found = list_tool_files("/bin/sh")
     assert found is not None
     assert Path("/") not in found.executable
 
@@ -93,7 +93,7 @@ def test_a_compiler_among_the_systems_programs_reaches_no_more_than_those() -> N
 def test_a_script_reaches_what_its_author_likes(tmp_path: Path) -> None:
     script = tmp_path / "clang"
     script.write_text("#!/bin/sh\n")
-    assert reach_of(str(script)) is None
+    assert list_tool_files(str(script)) is None
 
 
 def test_what_a_link_leads_to_is_not_read(tmp_path: Path) -> None:

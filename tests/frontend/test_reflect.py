@@ -1,14 +1,14 @@
 import pytest
 
 from metalbench.msl import engine
-from metalbench.msl.rewriting.bindings import bind, max_threads
+from metalbench.msl.rewriting.bindings import bind_parameters, read_max_threads
 from metalbench.msl.rewriting.lower import lower
 
 
 def reflected(source, text, name=None, **literals):
     parsed = source(text)
     kernel = parsed.kernel(name or next(iter(parsed.kernels)))
-    return bind(parsed, kernel, literals)
+    return bind_parameters(parsed, kernel, literals)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_arguments_say_what_they_are(source):
 def test_indices_may_be_constants_and_macros(source):
     text = "constant int base = 4; kernel void f(device int* a [[buffer(base + INDEX * 2)]]) {}"
     parsed = source(text, INDEX="3")
-    assert bind(parsed, parsed.kernel("f"), {}).arguments[0]["index"] == 10
+    assert bind_parameters(parsed, parsed.kernel("f"), {}).arguments[0]["index"] == 10
 
 
 def test_max_threads_may_depend_on_the_template(source):
@@ -106,7 +106,7 @@ def test_max_threads_may_depend_on_the_template(source):
         void f(device int* a) {}
         template [[host_name("k")]] [[kernel]] decltype(f<2, 3>) f<2, 3>;"""
     )
-    assert max_threads(parsed, parsed.kernel("k")) == ("(2) * (3) * 32", 192)
+    assert read_max_threads(parsed, parsed.kernel("k")) == ("(2) * (3) * 32", 192)
 
 
 CONDITIONAL = """

@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import replace
 
 from metalbench.msl.building.targets import ELF
-from metalbench.msl.building.toolchain import RELEASE_FLAGS, flags, toolchain
+from metalbench.msl.building.toolchain import RELEASE_FLAGS, find_toolchain, list_flags
 
 # What the loop over threads of a kernel with an array of its own is to clang.
 THREADS = """
@@ -29,7 +29,7 @@ void threads(float *end, int count, int steps) {
 
 def assembly(options):
     """What clang makes of THREADS for a processor that can scatter."""
-    tools = toolchain()
+    tools = find_toolchain()
     target = ["--target=x86_64-unknown-linux-gnu", "-march=znver4"]
     kept = [each for each in options if not each.startswith("-march")]
     return subprocess.run(
@@ -43,9 +43,9 @@ def assembly(options):
 
 def test_arrays_of_threads_are_not_scattered():
     goal = replace(ELF, triple="x86_64-unknown-linux-gnu")
-    assert "vscatter" not in assembly(flags(checked=False, fast_math=True, goal=goal))
+    assert "vscatter" not in assembly(list_flags(checked=False, fast_math=True, goal=goal))
 
 
 def test_they_would_be():
     """The test above can fail: clang does so if it is let."""
-    assert "vscatter" in assembly(flags(checked=False, fast_math=True, passes=RELEASE_FLAGS))
+    assert "vscatter" in assembly(list_flags(checked=False, fast_math=True, passes=RELEASE_FLAGS))

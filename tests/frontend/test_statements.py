@@ -5,7 +5,11 @@ from __future__ import annotations
 import pytest
 
 from metalbench.msl.reading.lexer import lex
-from metalbench.msl.reading.statements import bare_sides, bodies, end_of_statement
+from metalbench.msl.reading.statements import (
+    find_loop_bodies,
+    find_statement_end,
+    find_unbraced_branches,
+)
 
 
 @pytest.mark.parametrize(
@@ -23,16 +27,19 @@ from metalbench.msl.reading.statements import bare_sides, bodies, end_of_stateme
 )
 def test_a_statement_ends_where_the_next_begins(first):
     tokens = lex(f"{first} next;")
-    assert tokens.at(end_of_statement(tokens, 0)) == "next"
+    assert tokens.at(find_statement_end(tokens, 0)) == "next"
 
 
 def test_bodies_of_loops():
     tokens = lex("for (;;) { a; } while (x) b; do { c; } while (x); do d; while (x);")
-    found = [tokens.join(each.opening + 1, each.closing) for each in bodies(tokens)]
+    found = [tokens.join(each.opening + 1, each.closing) for each in find_loop_bodies(tokens)]
     assert found == ["a;", "b;", "c;", "d;"]
 
 
 def test_sides_without_braces_are_expressions():
     tokens = lex("if (x) a = 1; else if (y) { b; } else c(2); if (z) return; if (z) for (;;) d;")
-    found = [tokens.join(first, behind) for first, behind in bare_sides(tokens, 0, len(tokens))]
+    found = [
+        tokens.join(first, behind)
+        for first, behind in find_unbraced_branches(tokens, 0, len(tokens))
+    ]
     assert found == ["a = 1;", "c(2);"]

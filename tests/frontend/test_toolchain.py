@@ -12,13 +12,13 @@ from metalbench.msl.building.targets import ELF
 
 
 def test_the_compiler_says_its_version():
-    assert "clang version" in engine.toolchain().version
+    assert "clang version" in engine.find_toolchain().version
 
 
 def test_a_named_compiler_that_is_not_there_is_refused(monkeypatch):
     monkeypatch.setenv("METALBENCH_CLANG", "/nowhere/clang")
     with pytest.raises(Unsupported, match="METALBENCH_CLANG: expected a clang, got /nowhere/clang"):
-        engine.toolchain()
+        engine.find_toolchain()
 
 
 def test_without_a_compiler_the_remedy_is_told(monkeypatch):
@@ -31,25 +31,25 @@ def test_without_a_compiler_the_remedy_is_told(monkeypatch):
     monkeypatch.setattr(toolchain.importlib.util, "find_spec", without_ziglang)
     toolchain._find.cache_clear()
     with pytest.raises(Unsupported, match="pip install ziglang"):
-        engine.toolchain()
+        engine.find_toolchain()
     monkeypatch.undo()
     toolchain._find.cache_clear()
-    assert engine.toolchain().clang
+    assert engine.find_toolchain().clang
 
 
 def test_another_clang_can_be_named(tmp_path, monkeypatch):
-    real = engine.toolchain()
+    real = engine.find_toolchain()
     for name, command in (("clang", real.clang), ("ld.lld", real.linker)):
         script = tmp_path / name
         script.write_text(f'#!/bin/sh\nexec {" ".join(command)} "$@"\n')
         script.chmod(0o755)
     monkeypatch.setenv("METALBENCH_CLANG", str(tmp_path / "clang"))
-    assert engine.toolchain().clang == (str(tmp_path / "clang"),)
+    assert engine.find_toolchain().clang == (str(tmp_path / "clang"),)
     assert engine.build(engine.parse("kernel void f(device int* a) { *a = 1; }"), "f").path
 
 
 def test_the_key_changes_with_the_headers(tmp_path):
-    real = engine.toolchain()
+    real = engine.find_toolchain()
     (tmp_path / "mb").mkdir()
     (tmp_path / "mb" / "a.h").write_text("1")
     one = toolchain.Toolchain(real.clang, real.linker, tmp_path).key
@@ -76,8 +76,8 @@ def compile_for_aarch64():
     """Return a function that compiles C++ with a kernel's flags for the least aarch64 processor."""
     triple = "aarch64-unknown-linux-gnu"
     goal = replace(ELF, triple=triple, compiler=(f"--target={triple}", "-march=armv8-a"))
-    options = toolchain.flags(checked=False, fast_math=False, goal=goal)
-    command = [*engine.toolchain().clang, "-S", *options, "-x", "c++", "-", "-o", "-"]
+    options = toolchain.list_flags(checked=False, fast_math=False, goal=goal)
+    command = [*engine.find_toolchain().clang, "-S", *options, "-x", "c++", "-", "-o", "-"]
 
     def compile_text(text):
         answer = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
@@ -125,7 +125,7 @@ def test_metals_own_macro_for_functions_is_known():
 
 
 def test_a_compiler_that_crashes_is_told_from_a_wrong_kernel(tmp_path, monkeypatch):
-    real = engine.toolchain()
+    real = engine.find_toolchain()
     script = tmp_path / "clang"
     forward = f'exec {" ".join(real.clang)} "$@"'
     script.write_text(f'#!/bin/sh\ncase "$1" in -E) {forward};; esac\nkill -SEGV $$\n')

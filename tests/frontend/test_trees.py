@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.msl.building.trees import tree_digest
+from metalbench.msl.building.trees import digest_trees
 
 
 @pytest.fixture
@@ -22,7 +22,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def digest(folder):
-    return tree_digest([(folder, (".py",))])
+    return digest_trees([(folder, (".py",))])
 
 
 def test_contents_and_names_count_of_the_suffixes_alone(folder):

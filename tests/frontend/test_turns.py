@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from metalbench.msl.building.compiler import Translate, optimised
+from metalbench.msl.building.compiler import MessageTranslator, optimise
 from metalbench.msl.building.in_order import in_order
-from metalbench.msl.engine import toolchain
+from metalbench.msl.engine import find_toolchain
 
 MEET = "_ZN2mbL4meetEPvPFvPKS0_jE"
 TELL = "_ZN2mbL8in_turnsEPKj"
@@ -98,7 +98,7 @@ def told(block):
 
 def test_each_call_is_told_the_loops_around_it():
     ir = in_order(FUNCTIONS + WITHIN)
-    optimised(ir, toolchain(), Translate(), ["-O0"])  # LLVM accepts it
+    optimise(ir, find_toolchain(), MessageTranslator(), ["-O0"])  # LLVM accepts it
     found = blocks(ir)
     outer, inner = told(found["outer"])[:2], told(found["call"])[2:4]
     assert told(found["outer"]) == [*outer, "-1"]
@@ -125,7 +125,7 @@ def test_lanes_that_cannot_part_from_one_call_need_no_turns(body):
 
 def test_one_call_that_may_be_passed_by_needs_them():
     ir = in_order(FUNCTIONS + PASSED_BY)
-    optimised(ir, toolchain(), Translate(), ["-O0"])
+    optimise(ir, find_toolchain(), MessageTranslator(), ["-O0"])
     assert len(told(blocks(ir)["some"])) == 3
 
 

@@ -76,8 +76,8 @@ def test_every_kind_of_finding_has_a_class() -> None:
 
 def test_what_metal_has_not_is_forbidden() -> None:
     from metalbench.generations.outcomes import outcome_of
-    from metalbench.msl.reading.host_code import refusal
+    from metalbench.msl.reading.host_code import make_host_code_error
 
-    assert outcome_of(Failure("compile", "CompileError", str(refusal("a:1", "asm")))) is (
-        Outcome.FORBIDDEN
-    )
+    assert outcome_of(
+        Failure("compile", "CompileError", str(make_host_code_error("a:1", "asm")))
+    ) is (Outcome.FORBIDDEN)

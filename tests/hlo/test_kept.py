@@ -87,7 +87,7 @@ def test_the_key_is_of_the_program_and_of_all_that_it_depends_on(monkeypatch):
     ]
     monkeypatch.setattr(kept, "version", lambda _: "0.0.1")
     keys.append(kept.key_of(PROGRAM, "-O 2", "cpu"))
-    monkeypatch.setattr(kept, "tree_digest", lambda _: "other sources")
+    monkeypatch.setattr(kept, "digest_trees", lambda _: "other sources")
     keys.append(kept.key_of(PROGRAM, "-O 2", "cpu"))
     assert len(set(keys)) == len(keys)
 

@@ -147,4 +147,4 @@ def _mapped() -> set[str]:
 
     maps = Path("/proc/self/maps")
     lines = maps.read_text().splitlines() if maps.exists() else []
-    return {line.split()[-1] for line in lines if str(cache.folder()) in line}
+    return {line.split()[-1] for line in lines if str(cache.find_cache_folder()) in line}

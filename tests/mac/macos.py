@@ -28,7 +28,7 @@ UNUSED = ("dyld_stub_binder", "snprintf", "write")
 def building_for_macos(cache: Path) -> Iterator[None]:
     """Let the front end build as it does on a Mac; what it builds lies in a cache of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(toolchain, "target", lambda: MACH_O)
+        patch.setattr(toolchain, "find_host_target", lambda: MACH_O)
         patch.setenv("METALBENCH_CACHE", str(cache))
         toolchain._find.cache_clear()
         try:

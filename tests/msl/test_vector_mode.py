@@ -11,8 +11,8 @@ import pytest
 from metalbench.kernel.installed import include_folders
 from metalbench.kernel.library import Library
 from metalbench.msl import engine
-from metalbench.msl.building.compiler import Translate, generate
-from metalbench.msl.building.toolchain import LANE_FLAGS, flags, toolchain
+from metalbench.msl.building.compiler import MessageTranslator, generate_ir
+from metalbench.msl.building.toolchain import LANE_FLAGS, find_toolchain, list_flags
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.emission.vectorise import vectorise
 from metalbench.msl.rewriting.lower import lower
@@ -42,8 +42,8 @@ def _lane(source: str, vector: bool = True) -> str:
     """The LLVM IR of a source's only kernel."""
     program = engine.parse("#include <metal_stdlib>\nusing namespace metal;\n" + source)
     text = lower(program.source, program.functions[0], {}).code.text
-    tools = toolchain()
-    options = [*flags(checked=False, fast_math=True), *tools.include_flags, "-O2"]
+    tools = find_toolchain()
+    options = [*list_flags(checked=False, fast_math=True), *tools.include_flags, "-O2"]
     options += ["-fno-vectorize", "-fno-slp-vectorize", f"-DMB_VECTOR={int(vector)}"]
     command = [*tools.clang, "-x", "c++", *options, "-S", "-emit-llvm", "-o", "-", "-"]
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
@@ -169,8 +169,8 @@ def test_lanes_part_no_farther_than_in_the_source(name):
     folders = include_folders(kernel.path, kernel.include_dirs)
     program = engine.parse(kernel.source, str(kernel.path), macros, folders)
     lowered = lower(program.source, name, {})
-    options = flags(checked=False, fast_math=True, spaces=lowered.spaces, passes=LANE_FLAGS)
-    lane = generate(lowered.code, toolchain(), options, Translate())
+    options = list_flags(checked=False, fast_math=True, spaces=lowered.spaces, passes=LANE_FLAGS)
+    lane = generate_ir(lowered.code, find_toolchain(), options, MessageTranslator())
     text = vectorise(lane, Launch(32, rows=True))
     assert re.search(r"^b\d+:$", text, re.MULTILINE)
     assert not re.search(r"^m\d+:$", text, re.MULTILINE)

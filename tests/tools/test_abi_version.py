@@ -58,7 +58,7 @@ def test_a_new_member_changes_the_number_and_a_comment_does_not(tree):
 
 def test_headers_that_the_extension_was_not_built_from_are_refused(tmp_path, monkeypatch):
     headers = tmp_path / "msl"
-    shutil.copytree(engine.toolchain().headers, headers)
+    shutil.copytree(engine.find_toolchain().headers, headers)
     info = headers / "mb" / "info.h"
     number = "0x0badf00d"
     info.write_text(re.sub(r"(?<=abi_version = )\w+", number, info.read_text()))

@@ -19,7 +19,7 @@ from metalbench.hlo.emission import Kernel
 from metalbench.hlo.graph import ELEMENTS, Block, Operation, TensorType, Value, splat
 from metalbench.hlo.running.plan import Plan, Step
 from metalbench.msl.building import cache
-from metalbench.msl.building.trees import tree_digest
+from metalbench.msl.building.trees import digest_trees
 
 Record = dict[str, Any]
 # Constants of more bytes are read again from the program, which has them too.
@@ -32,7 +32,7 @@ def key_of(code: str | bytes, *parts: str) -> str:
         reader = version("jaxlib")
     except PackageNotFoundError:
         reader = ""
-    own = tree_digest([(Path(__file__).parents[1], (".py", ".h"))])
+    own = digest_trees([(Path(__file__).parents[1], (".py", ".h"))])
     return cache.digest("hlo plan", own, reader, *parts, code)
 
 
@@ -51,7 +51,7 @@ def store(key: str, made: Plan, facts: Mapping[str, Any]) -> None:
         "constants": cache.digest(constants),
     }
     try:
-        with cache.replacing(cache.path_of(key, ".bin")) as path:
+        with cache.write_atomically(cache.locate_file(key, ".bin")) as path:
             path.write_bytes(constants)
         cache.store(key, record)
     except MetalBenchError:
@@ -64,7 +64,7 @@ def load(key: str) -> tuple[Plan, dict[str, Any]] | None:
     if record is None:
         return None
     try:
-        constants = cache.path_of(key, ".bin").read_bytes()
+        constants = cache.locate_file(key, ".bin").read_bytes()
     except OSError:
         return None
     if cache.digest(constants) != record["constants"]:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from metalbench._core import CompileError, MachineError, OutOfMemoryError
 from metalbench.msl.building import cache
-from metalbench.msl.building.reach import reach_of
+from metalbench.msl.building.reach import list_tool_files
 
 # Of one run. The slowest kernels known take five seconds, a few megabytes and half a gigabyte.
 TIME_LIMIT_S = 300
@@ -38,7 +38,7 @@ class TooSlowError(CompileError):
     """A program took more processor time than it may."""
 
 
-def answer_of(
+def run_tool(
     command: Sequence[str],
     text: str,
     folder: Path | None = None,
@@ -64,7 +64,7 @@ def answer_of(
         found = errno.EACCES if shutil.which(command[0], os.F_OK) else errno.ENOENT
         raise MachineError(f"{command[0]} cannot be run: {os.strerror(found)}")
     limited = _own_memory_limit()
-    reach = reach_of(program, reads, writes)
+    reach = list_tool_files(program, reads, writes)
     started = partial(
         start_compiler,
         _within_limits(command, processor_s, memory=limited),
@@ -156,13 +156,13 @@ def _too_much(command: Sequence[str], what: str) -> str:
     return f"{Path(command[0]).name}: {what}; simplify the kernel"
 
 
-def crashed(answer: subprocess.CompletedProcess[str]) -> bool:
+def has_crashed(answer: subprocess.CompletedProcess[str]) -> bool:
     """Whether clang itself failed, whatever it was given."""
     ended = answer.returncode < 0 or answer.returncode >= 128
     return ended or "PLEASE submit a bug report" in answer.stderr
 
 
-def crash_message(answer: subprocess.CompletedProcess[str]) -> str:
+def format_crash(answer: subprocess.CompletedProcess[str]) -> str:
     """Return the message about a compiler that crashed on a source."""
     number = -answer.returncode if answer.returncode < 0 else answer.returncode - 128
     ended = f"exit status {answer.returncode}"
@@ -183,7 +183,7 @@ def _blame_the_machine(program: str, answer: subprocess.CompletedProcess[str]) -
     said = answer.stderr
     full = next((word for word in cache.FULL if word in said), None)
     if full is not None:
-        raise MachineError(cache.unwritable(full))
+        raise MachineError(cache.format_write_error(full))
     killed = answer.returncode in (-signal.SIGKILL, 128 + signal.SIGKILL)
     if killed or _lacked_memory(said):
         last = said.strip().rpartition("\n")[2] or "it was killed"

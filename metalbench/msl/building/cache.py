@@ -34,7 +34,7 @@ def digest(*parts: str | bytes) -> str:
     return state.hexdigest()
 
 
-def folder() -> Path:
+def find_cache_folder() -> Path:
     """Where the cache is: $METALBENCH_CACHE, else the user's cache folder."""
     named = os.environ.get("METALBENCH_CACHE")
     return Path(named) if named else _of_user()
@@ -48,15 +48,15 @@ def _of_user() -> Path:
     return Path(platformdirs.user_cache_dir("metalbench"))
 
 
-def path_of(key: str, suffix: str) -> Path:
+def locate_file(key: str, suffix: str) -> Path:
     """The file of a key."""
-    return folder() / key[:2] / f"{key[2:]}{suffix}"
+    return find_cache_folder() / key[:2] / f"{key[2:]}{suffix}"
 
 
 def load(key: str) -> Record | None:
     """The record of a key; None when there is none or it is damaged."""
     try:
-        seal, _, text = path_of(key, ".json").read_bytes().partition(b"\n")
+        seal, _, text = locate_file(key, ".json").read_bytes().partition(b"\n")
     except OSError:
         return None
     if seal.decode("latin1") != digest(text):
@@ -70,7 +70,7 @@ def store(key: str, record: Record) -> None:
 
     Raises MachineError when the cache cannot be written.
     """
-    with replacing(path_of(key, ".json")) as path:
+    with write_atomically(locate_file(key, ".json")) as path:
         text = json.dumps(record)
         path.write_text(f"{digest(text)}\n{text}")
 
@@ -80,7 +80,7 @@ def artifact(contents: Sequence[str | bytes], suffix: str) -> str:
 
     Raises MachineError when the cache cannot be written.
     """
-    path = path_of(digest("artifact", *contents), suffix)
+    path = locate_file(digest("artifact", *contents), suffix)
     with _writable():
         path.parent.mkdir(parents=True, exist_ok=True)
     return str(path)
@@ -92,12 +92,12 @@ def _writable() -> Iterator[None]:
     try:
         yield
     except OSError as problem:
-        raise MachineError(unwritable(problem.strerror or str(problem))) from problem
+        raise MachineError(format_write_error(problem.strerror or str(problem))) from problem
 
 
-def unwritable(reason: str) -> str:
+def format_write_error(reason: str) -> str:
     """That the cache cannot be written for `reason`, and what to do: a full disk is told as one."""
-    where = folder()
+    where = find_cache_folder()
     if any(word in reason for word in FULL):
         return (
             f"the cache of compiled kernels {where} cannot be written: {reason}{_left(where)}; "
@@ -119,7 +119,7 @@ def _left(where: Path) -> str:
 
 
 @contextmanager
-def replacing(target: Path) -> Iterator[Path]:
+def write_atomically(target: Path) -> Iterator[Path]:
     """A path to write to, which becomes `target` at the end, at once, unless an error is raised.
 
     An OSError within is one of writing there: raises MachineError that says what to do.
@@ -136,7 +136,7 @@ def replacing(target: Path) -> Iterator[Path]:
             path.unlink(missing_ok=True)
 
 
-def file_digest(path: str | Path) -> str | None:
+def digest_file(path: str | Path) -> str | None:
     """Digest of a file's contents; None when it cannot be read."""
     try:
         return digest(Path(path).read_bytes())

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building import in_order
-from metalbench.msl.building.answer import CrashedError, answer_of, crash_message, crashed
-from metalbench.msl.building.effort import REDUCED, REDUCED_FOR_GPU, within_effort
+from metalbench.msl.building.answer import CrashedError, format_crash, has_crashed, run_tool
+from metalbench.msl.building.effort import REDUCED, REDUCED_FOR_GPU, run_with_time_limit
 from metalbench.msl.building.following import (
     as_checked,
     followed,
@@ -22,19 +22,19 @@ from metalbench.msl.building.following import (
     with_followed_results,
     without_target,
 )
-from metalbench.msl.building.frames import Frames
+from metalbench.msl.building.frames import StackUsage
 from metalbench.msl.building.host_calls import threadgroup_variables
 from metalbench.msl.building.imports import check_imports
 from metalbench.msl.building.llvm_ir import rewrite
-from metalbench.msl.building.precompiled import Precompiled, precompiled
+from metalbench.msl.building.precompiled import PrecompiledPreamble, find_precompiled_preamble
 from metalbench.msl.building.selects import with_selects
 from metalbench.msl.building.targets import NVPTX
-from metalbench.msl.building.toolchain import Toolchain, flags
-from metalbench.msl.rewriting.edits import Code
+from metalbench.msl.building.toolchain import Toolchain, list_flags
+from metalbench.msl.rewriting.edits import TranslationUnit
 
 
 @dataclass(frozen=True)
-class Translate:
+class MessageTranslator:
     """How the messages of clang and of its linker become a user's; an empty one is no error.
 
     `ir` raises CompileError for LLVM IR that no kernel may have. `columns` puts the columns of the
@@ -50,17 +50,17 @@ class Translate:
 
 
 def compile_shared_object(
-    code: Code,
+    code: TranslationUnit,
     target: Path,
     tools: Toolchain,
-    translate: Translate,
+    translate: MessageTranslator,
     options: Sequence[str],
     *,
     checked: bool,
     fibers: bool = False,
     follow: bool = False,
     reasons: list[str] | None = None,
-) -> Frames:
+) -> StackUsage:
     """Compile lowered text with these flags and link it; return its functions' frames.
 
     Why it is compiled with fewer optimisations, if it is, is added to `reasons`.
@@ -77,7 +77,7 @@ def compile_shared_object(
         parsing.append(f"-fsanitize-ignorelist={tools.headers / 'unchecked.txt'}")
     if follow:
         parsing = following(parsing)
-    generated = generate(code, tools, parsing, translate)
+    generated = generate_ir(code, tools, parsing, translate)
     # Only findings of checked builds are told with columns.
     located = translate.columns(generated) if checked else generated
     rewritten = rewrite(located, checked=checked)
@@ -85,22 +85,22 @@ def compile_shared_object(
         rewritten = with_births(with_followed_results(with_selects(rewritten)))
         for each in followed(options):
             module = without_target(rewritten)
-            rewritten = optimised(module, tools, translate, each, reasons)
+            rewritten = optimise(module, tools, translate, each, reasons)
         rewritten = as_checked(without_target(rewritten))
         options = traced(options)
     if fibers and in_order.may_part(rewritten):
         inlined = in_order.inlined(rewritten)
-        optimised_ir = placed(optimised(inlined, tools, translate, options, reasons))
+        optimised_ir = placed(optimise(inlined, tools, translate, options, reasons))
         rewritten = placed(in_order.in_order(optimised_ir))
         options = [*options, *in_order.FLAGS]
     return assemble(rewritten, target, tools, translate, options, checked=checked, reasons=reasons)
 
 
-def generate(
-    code: Code,
+def generate_ir(
+    code: TranslationUnit,
     tools: Toolchain,
     options: Sequence[str],
-    translate: Translate,
+    translate: MessageTranslator,
     *,
     make_head: bool = True,
     processor_s: int | None = None,
@@ -110,16 +110,16 @@ def generate(
     Raises CompileError, TooSlowError where it takes more than `processor_s` of processor time.
     """
     parsing = [*options, *tools.include_flags]
-    head = precompiled(code.head, tools, parsing, make=make_head)
+    head = find_precompiled_preamble(code.head, tools, parsing, make=make_head)
     ir = _front_end(code, tools, parsing, translate.clang, head, processor_s)
     translate.ir(ir)
     return ir
 
 
-def optimised(
+def optimise(
     ir: str,
     tools: Toolchain,
-    translate: Translate,
+    translate: MessageTranslator,
     options: Sequence[str],
     reasons: list[str] | None = None,
 ) -> str:
@@ -133,30 +133,40 @@ def optimised(
         return _run(command, module, translate.clang, processor_s=processor_s).stdout
 
     reduced = REDUCED if tools.target is not NVPTX else REDUCED_FOR_GPU
-    return within_effort(run, ir, options, [] if reasons is None else reasons, reduced)
+    return run_with_time_limit(run, ir, options, [] if reasons is None else reasons, reduced)
 
 
 def assemble(
     ir: str,
     target: Path,
     tools: Toolchain,
-    translate: Translate,
+    translate: MessageTranslator,
     options: Sequence[str],
     *,
     checked: bool = False,
     reasons: list[str] | None = None,
-) -> Frames:
+) -> StackUsage:
     """Compile a module of LLVM IR and link it; raises and returns as `compile_shared_object`."""
     reasons = [] if reasons is None else reasons
     with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as folder:
         made, built = Path(folder) / target.name, Path(folder) / f"{target.stem}.o"
 
         def compile_with(module: str, flags: Sequence[str], processor_s: int | None) -> None:
-            back = [*tools.clang, "-c", "-x", "ir", *flags, "-fstack-usage", "-o", str(built), "-"]
+            back = [
+                *tools.clang,
+                "-c",
+                "-x",
+                "ir",
+                *flags,
+                "-fstack-usage",
+                "-o",
+                str(built),
+                "-",
+            ]
             _run(back, module, translate.clang, writes=[made.parent], processor_s=processor_s)
 
         linking = [*tools.linker, "-shared", "-o", str(made), str(built)]
-        within_effort(compile_with, ir, options, reasons)
+        run_with_time_limit(compile_with, ir, options, reasons)
         told = _run(
             linking, "", lambda said: translate.linker(said) or said, writes=[made.parent]
         ).stderr
@@ -164,29 +174,31 @@ def assemble(
         if undefined:
             raise CompileError(undefined)
         check_imports(made, tools.target, checked=checked, variables=threadgroup_variables(ir))
-        frames = Frames(made.with_suffix(".su").read_text(), ir)
+        frames = StackUsage(made.with_suffix(".su").read_text(), ir)
         if tools.target.debug_in_object:
             built.replace(target.with_suffix(".o"))
         made.replace(target)
     return frames
 
 
-def assembly_of(ir: str, tools: Toolchain, translate: Translate, options: Sequence[str]) -> str:
+def emit_assembly(
+    ir: str, tools: Toolchain, translate: MessageTranslator, options: Sequence[str]
+) -> str:
     """A module of LLVM IR as its target's assembly. Raises CompileError."""
 
     def run(module: str, flags: Sequence[str], processor_s: int | None) -> str:
         back = [*tools.clang, "-S", "-x", "ir", *flags, "-o", "-", "-"]
         return _run(back, module, translate.clang, processor_s=processor_s).stdout
 
-    return within_effort(run, ir, options, [], REDUCED_FOR_GPU)
+    return run_with_time_limit(run, ir, options, [], REDUCED_FOR_GPU)
 
 
 def _front_end(  # noqa: PLR0917
-    code: Code,
+    code: TranslationUnit,
     tools: Toolchain,
     options: Sequence[str],
     translate: Callable[[str], str],
-    head: Precompiled | None,
+    head: PrecompiledPreamble | None,
     processor_s: int | None,
 ) -> str:
     """The LLVM IR of a text, which is parsed whole where its head is not, or cannot be used."""
@@ -196,17 +208,23 @@ def _front_end(  # noqa: PLR0917
         command = [*front, *head.flags, *emit]
         reads = [tools.headers, *head.files]
         text = code.text[code.body :]
-        answer = answer_of(command, text, reads=reads, processor_s=processor_s)
+        answer = run_tool(command, text, reads=reads, processor_s=processor_s)
         if not head.refused(answer):
             return _judged(answer, translate).stdout
     command = [*front, *emit]
-    answer = answer_of(command, code.text, reads=[tools.headers], processor_s=processor_s)
+    answer = run_tool(command, code.text, reads=[tools.headers], processor_s=processor_s)
     return _judged(answer, translate).stdout
 
 
 def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -> None:
     """Raise CompileError with clang's messages if it does not accept a text."""
-    command = [*tools.clang, "-fsyntax-only", "-x", "c++", *flags(checked=False, fast_math=True)]
+    command = [
+        *tools.clang,
+        "-fsyntax-only",
+        "-x",
+        "c++",
+        *list_flags(checked=False, fast_math=True),
+    ]
     _run([*command, *tools.include_flags, "-"], text, translate, reads=[tools.headers])
 
 
@@ -220,7 +238,7 @@ def _run(
     processor_s: int | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """The answer of a program that succeeds, having read and written. Raises CompileError."""
-    answer = answer_of(command, text, reads=reads, writes=writes, processor_s=processor_s)
+    answer = run_tool(command, text, reads=reads, writes=writes, processor_s=processor_s)
     return _judged(answer, translate)
 
 
@@ -230,8 +248,8 @@ def _judged(
     """An answer, if the program succeeded. Raises CompileError."""
     if answer.returncode == 0:
         return answer
-    if crashed(answer):
-        raise CrashedError(crash_message(answer))
+    if has_crashed(answer):
+        raise CrashedError(format_crash(answer))
     message = (
         answer.stderr.strip()
         or f"{answer.args[0]} ended with {answer.returncode} without a message"

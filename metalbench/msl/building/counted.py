@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from metalbench.msl.building import cache, in_order
-from metalbench.msl.building.compiler import Translate, assemble, generate, optimised
+from metalbench.msl.building.compiler import MessageTranslator, assemble, generate_ir, optimise
 from metalbench.msl.building.counting import count
-from metalbench.msl.building.frames import check_frames
+from metalbench.msl.building.frames import check_stack_usage
 from metalbench.msl.building.llvm_ir import rewrite
-from metalbench.msl.building.toolchain import CONVERGENT_FLAGS, flags, toolchain
-from metalbench.msl.rewriting.edits import Code
+from metalbench.msl.building.toolchain import CONVERGENT_FLAGS, find_toolchain, list_flags
+from metalbench.msl.rewriting.edits import TranslationUnit
 
 # As written, but for the headers' own functions, which are within the user's: what is counted.
 _AS_WRITTEN = [
@@ -28,25 +28,30 @@ _COMPILED = ["-O1", *CONVERGENT_FLAGS, "-fno-vectorize", "-fno-slp-vectorize"]
 
 
 def counted_threads_of(
-    code: Code, kernel: str, translate: Translate, *, fast_math: bool, spaces: bool
+    code: TranslationUnit,
+    kernel: str,
+    translate: MessageTranslator,
+    *,
+    fast_math: bool,
+    spaces: bool,
 ) -> Path:
     """The shared object of lowered text whose threads are counted. Raises CompileError."""
-    tools = toolchain()
+    tools = find_toolchain()
     written, compiled = (
-        flags(checked=False, fast_math=fast_math, spaces=spaces, passes=passes)
+        list_flags(checked=False, fast_math=fast_math, spaces=spaces, passes=passes)
         for passes in (_AS_WRITTEN, _COMPILED)
     )
-    target = cache.path_of(cache.digest("counted", tools.key, repr(written), code.text), ".so")
-    with cache.replacing(target) as path:
-        text, counted = count(rewrite(generate(code, tools, written, translate), checked=False))
-        ordered = in_order.in_order(optimised(in_order.inlined(text), tools, translate, compiled))
+    target = cache.locate_file(cache.digest("counted", tools.key, repr(written), code.text), ".so")
+    with cache.write_atomically(target) as path:
+        text, counted = count(rewrite(generate_ir(code, tools, written, translate), checked=False))
+        ordered = in_order.in_order(optimise(in_order.inlined(text), tools, translate, compiled))
         frames = assemble(ordered, path, tools, translate, [*compiled, *in_order.FLAGS])
-        check_frames(frames, kernel, tools.headers, together=False)
+        check_stack_usage(frames, kernel, tools.headers, together=False)
         if tools.target.debug_in_object:
             path.with_suffix(".o").replace(target.with_suffix(".o"))
-        with cache.replacing(target.with_suffix(".counts")) as record:
+        with cache.write_atomically(target.with_suffix(".counts")) as record:
             record.write_text(json.dumps(counted.record()))
-        with cache.replacing(target.with_suffix(".cpp")) as lowered:
+        with cache.write_atomically(target.with_suffix(".cpp")) as lowered:
             lowered.write_text(code.text)
     return target
 

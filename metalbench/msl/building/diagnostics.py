@@ -11,13 +11,13 @@ from difflib import SequenceMatcher
 from functools import cached_property
 from pathlib import Path
 
-from metalbench.msl.building.included import readable_by
-from metalbench.msl.building.messages import REPORT, Message, in_metal_terms, messages
+from metalbench.msl.building.included import find_readable_folders
+from metalbench.msl.building.messages import REPORT, Message, parse_messages, spell_as_metal
 from metalbench.msl.ir.places import Metadata, is_own
-from metalbench.msl.reading.lexer import pieces
+from metalbench.msl.reading.lexer import split_source
 from metalbench.msl.reading.program import Source
 from metalbench.msl.reading.tokens import Location
-from metalbench.msl.rewriting.edits import Code
+from metalbench.msl.rewriting.edits import TranslationUnit
 
 _DEBUG_LOCATION = re.compile(
     r"!\d+ = (?:distinct )?!DILocation\(line: (?P<line>\d+), column: (?P<column>\d+), "
@@ -40,7 +40,7 @@ class _Token:
 class Diagnostics:
     """Translates what clang says about a lowered text back to the source that it came from."""
 
-    def __init__(self, source: Source, code: Code) -> None:
+    def __init__(self, source: Source, code: TranslationUnit) -> None:
         self.source = source
         self.code = code
         self._origins: dict[tuple[str, int], list[_Token | None]] = {}
@@ -50,7 +50,7 @@ class Diagnostics:
     def translate(self, text: str) -> str:
         """The messages with the user's columns and lines of text where these can be told."""
         lines: list[str] = []
-        listed = messages(text)
+        listed = parse_messages(text)
         # What the user's own errors make of the text behind the source is no news.
         blamed = any(isinstance(found, Message) and not found.internal for found in listed)
         for found in listed:
@@ -85,7 +85,7 @@ class Diagnostics:
         return "\n".join(lines)
 
     def _lines(self, message: Message) -> list[str]:
-        at, text = message.at, in_metal_terms(message.text)
+        at, text = message.at, spell_as_metal(message.text)
         place = self._place(at)
         column = place.column if place else at.column
         first = f"{at.file}:{at.line}:{column}: {message.kind}: {text}"
@@ -167,7 +167,7 @@ class Diagnostics:
     def _included(self, at: Location) -> str:
         if at.file not in self._files:
             path = Path(self.source.filename).resolve().parent / at.file
-            is_read = path in readable_by(self.source) and path.is_file()
+            is_read = path in find_readable_folders(self.source) and path.is_file()
             text = path.read_text(errors="replace") if is_read else ""
             self._files[at.file] = text.split("\n") if is_read else []
         lines = self._files[at.file]
@@ -261,7 +261,7 @@ def _macros(own: list[_Token], gone: set[int]) -> dict[int, int]:
 def _tokens(line: str) -> list[_Token]:
     """The significant tokens of one line."""
     found, column = [], 1
-    for piece in pieces(line):
+    for piece in split_source(line):
         if piece[0] not in " \n\t\r\f\v" and not piece.startswith(("//", "/*", "#")):
             found.append(_Token(piece, column))
         column += len(piece)

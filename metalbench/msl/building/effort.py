@@ -43,7 +43,7 @@ _FORBIDDEN = '!"llvm.loop.vectorize.enable", i1 false'
 _FUNCTION = re.compile(r"^define .*?^}$", re.M | re.S)
 
 
-def why_reduced(ir: str) -> str:
+def explain_reduction(ir: str) -> str:
     """Return why a module is too large for all of LLVM's passes, or an empty string."""
     lines = ir.count("\n")
     if lines > LARGEST_MODULE:
@@ -55,7 +55,7 @@ def why_reduced(ir: str) -> str:
     return ""
 
 
-def within_effort(
+def run_with_time_limit(
     run: Callable[[str, Sequence[str], int | None], Result],
     ir: str,
     options: Sequence[str],
@@ -67,7 +67,7 @@ def within_effort(
     Flags are reduced for a module that is too large, and for one that exceeds the limit; why is
     added to `reasons`. Raises as `run` does.
     """
-    why = why_reduced(ir)
+    why = explain_reduction(ir)
     if not why:
         try:
             return run(ir, options, OPTIMISING_S)

@@ -88,7 +88,7 @@ _BINDINGS = frozenset({0, 1, 2})
 _OBJECT, _FUNCTION, _UNDEFINED = 1, 2, 0
 
 
-class Contents(NamedTuple):
+class ObjectContents(NamedTuple):
     """What matters of a shared object before it is loaded.
 
     `imports` are names that it needs from others, `exports` those that others find in it, and
@@ -104,13 +104,15 @@ class Contents(NamedTuple):
     strange: tuple[str, ...]
 
 
-def contents(library: Path) -> Contents:
+def read_contents(library: Path) -> ObjectContents:
     """Read a shared object. Raises nothing for a malformed one: that is `strange`."""
     try:
         return _Object(library.read_bytes()).contents()
     except (struct.error, IndexError, ValueError) as problem:
         nothing: frozenset[str] = frozenset()
-        return Contents(nothing, nothing, nothing, (), (f"a malformed object file ({problem})",))
+        return ObjectContents(
+            nothing, nothing, nothing, (), (f"a malformed object file ({problem})",)
+        )
 
 
 class _Object:
@@ -132,7 +134,7 @@ class _Object:
         ]
         self._names_at = self._sections[names_index][4] if sections else 0
 
-    def contents(self) -> Contents:
+    def contents(self) -> ObjectContents:
         imports, exports, variables = set(), set(), set()
         functions: dict[int, str] = {}
         strange = [*self._strange_segments(), *self._strange_sections()]
@@ -155,7 +157,7 @@ class _Object:
         tags = list(self._tags())
         strange += self._strange_tags(tags)
         at_loading = self._at_loading(dict(tags), relocated, functions)
-        return Contents(
+        return ObjectContents(
             frozenset(imports),
             frozenset(exports),
             frozenset(variables),

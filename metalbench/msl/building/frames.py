@@ -15,7 +15,7 @@ _FUNCTION = re.compile(r'^define [^@]*@("[^"]*"|[\w.$-]+)\(.*?^}$', re.MULTILINE
 _CALLED = re.compile(r'\b(?:call|invoke) [^@\n]*@("[^"]*"|[\w.$-]+)\(')
 
 
-class Frame(NamedTuple):
+class StackFrame(NamedTuple):
     """What a call of a function takes of a thread's stack, with those that it calls in turn.
 
     `where` and `function` are of the one among them that takes most; kernels' own functions are
@@ -27,10 +27,10 @@ class Frame(NamedTuple):
     function: str
 
 
-_NOTHING = Frame(0, "", "")
+_NOTHING = StackFrame(0, "", "")
 
 
-class Frames:
+class StackUsage:
     """Those of a module's functions: `usage` is what `-fstack-usage` writes of them.
 
     Which function calls which is as the module's `ir` has it before it is optimised: what is
@@ -46,17 +46,17 @@ class Frames:
         """The bytes of all together, which is more than any calls within each other take."""
         return sum(frame.bytes for frame in self._own.values())
 
-    def largest(self) -> Frame:
+    def largest(self) -> StackFrame:
         """Of one call alone."""
         return max(self._own.values(), default=_NOTHING)
 
-    def deepest(self) -> Frame:
+    def deepest(self) -> StackFrame:
         """The most that calls within each other take. One that calls itself counts once."""
         calls = {
             found[1].strip('"'): {each.strip('"') for each in _CALLED.findall(found[0])}
             for found in _FUNCTION.finditer(self._ir)
         }
-        deepest: dict[str, Frame] = {}
+        deepest: dict[str, StackFrame] = {}
 
         waiting = list(self._own)
         while waiting:
@@ -74,14 +74,14 @@ class Frames:
         return max((deepest[each] for each in self._own), default=_NOTHING)
 
 
-def _frames(usage: str) -> Iterator[Frame]:
+def _frames(usage: str) -> Iterator[StackFrame]:
     for line in usage.splitlines():
         name, size, _ = line.split("\t")
         where, _, function = name.rpartition(":")
-        yield Frame(int(size), where, function)
+        yield StackFrame(int(size), where, function)
 
 
-def check_frames(frames: Frames, kernel: str, headers: Path, *, together: bool) -> None:
+def check_stack_usage(frames: StackUsage, kernel: str, headers: Path, *, together: bool) -> None:
     """Raise CompileError if no stack has room for one of them.
 
     Or, if they are `together`, for those of functions that call each other: of vectors, which have

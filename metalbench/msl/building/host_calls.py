@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from metalbench.msl.building.imports import RUNTIME
 from metalbench.msl.ir.places import OWN, Metadata, is_own
-from metalbench.msl.reading.host_code import refusal
+from metalbench.msl.reading.host_code import make_host_code_error
 from metalbench.msl.reading.program import Source
-from metalbench.msl.rewriting.edits import Code
+from metalbench.msl.rewriting.edits import TranslationUnit
 
 _VARIABLE = re.compile(r'^@(?P<name>[\w.$]+|"[^"]*") = (?P<rest>[^\n]*)', re.M)
 _MUTABLE = re.compile(r"(?:(?!constant |global )[\w()]+ )*global ")
@@ -79,23 +79,25 @@ class _Act:
     place: str
 
 
-def refuse_host_calls(ir: str, source: Source, code: Code) -> None:
+def refuse_host_calls(ir: str, source: Source, code: TranslationUnit) -> None:
     """Raise CompileError for the first thing in a module that no Metal kernel may have.
 
     `code` is the lowered text of `source` that clang made the module of.
     """
     if "\nmodule asm " in f"\n{ir}":
-        raise refusal(source.filename, "inline assembly")
+        raise make_host_code_error(source.filename, "inline assembly")
     for name, what in _variables(ir, _stored_names(code.text)):
-        raise refusal(_declared(source, name), f"{_plain(name)}, {what}")
+        raise make_host_code_error(_declared(source, name), f"{_plain(name)}, {what}")
     for name in _strange_declarations(ir):
-        raise refusal(_declared(source, name), f"{_plain(name)}, a function that is not Metal's")
+        raise make_host_code_error(
+            _declared(source, name), f"{_plain(name)}, a function that is not Metal's"
+        )
     acts = list(_acts(ir))
     metadata = Metadata(ir.split("\n") if acts else ())
     for act in acts:
         if not _is_own(metadata, act):
             where = _where(metadata, act.place) or _where_of_function(metadata, act.subprogram)
-            raise refusal(where or source.filename, act.what)
+            raise make_host_code_error(where or source.filename, act.what)
 
 
 def threadgroup_variables(ir: str) -> frozenset[str]:

@@ -44,7 +44,7 @@ def check_imports(
 
     `variables` are the exact names of the threadgroup's memory, and of what describes it.
     """
-    found = (mach_o if target is MACH_O else elf).contents(library)
+    found = (mach_o if target is MACH_O else elf).read_contents(library)
     faults = []
     if wanted := sorted(found.imports - RUNTIME - _LOADER):
         faults.append(f"calls {', '.join(wanted)} of the host")

@@ -39,7 +39,7 @@ _UNOPENED = re.compile(r"cannot open file '([^'\n]+)'")
 _MISSING = re.compile(r"^([^\n:]+):\d+:\d+: fatal error: '([^'\n]+)' file not found", re.M)
 
 
-class Readable:
+class ReadableFolders:
     """The folders whose files a source may read."""
 
     def __init__(self, folders: Sequence[str | Path]) -> None:
@@ -142,9 +142,9 @@ class Readable:
         return str(path)
 
 
-def readable_by(source: Source) -> Readable:
+def find_readable_folders(source: Source) -> ReadableFolders:
     """Return the folders whose files a source may read, whatever its #line directives name."""
-    return Readable([Path(source.filename).resolve().parent, *source.include_dirs])
+    return ReadableFolders([Path(source.filename).resolve().parent, *source.include_dirs])
 
 
 def _names(listed: str) -> Iterator[str]:

@@ -8,21 +8,21 @@ from pathlib import Path
 from metalbench._core import CompileError
 from metalbench.msl.building import cache
 from metalbench.msl.building.answer import CrashedError
-from metalbench.msl.building.compiler import Translate
+from metalbench.msl.building.compiler import MessageTranslator
 from metalbench.msl.building.counted import counted_threads_of
 from metalbench.msl.building.diagnostics import Diagnostics
 from metalbench.msl.building.host_calls import refuse_host_calls
 from metalbench.msl.building.options import GPU, BuildOptions
 from metalbench.msl.building.ptx import ptx_of
-from metalbench.msl.building.threads import threads_of
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.threads import compile_threads
+from metalbench.msl.building.toolchain import find_toolchain
 from metalbench.msl.building.undefined import undefined
 from metalbench.msl.building.vectors import check_size, entry_of, lane_of, widths_of
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.reading.constants import Value
 from metalbench.msl.reading.program import Source
-from metalbench.msl.rewriting.lower import Lowered, lower
+from metalbench.msl.rewriting.lower import LoweredKernel, lower
 
 
 def compile_kernel(
@@ -34,7 +34,7 @@ def compile_kernel(
     """
     lowered = lower(source, function, constants)
     diagnostics = Diagnostics(source, lowered.code)
-    translate = Translate(
+    translate = MessageTranslator(
         diagnostics.translate,
         lambda said: undefined(said, source),
         lambda ir: refuse_host_calls(ir, source, lowered.code),
@@ -47,7 +47,7 @@ def compile_kernel(
         raise CompileError(f"{source.filename}: {error}") from None
     return record | {
         "name": lowered.kernel.name,
-        "object": cache.file_digest(record["path"]),
+        "object": cache.digest_file(record["path"]),
         "arguments": lowered.bindings.arguments,
         "attributes": lowered.bindings.attributes,
         "max_threads": lowered.max_threads,
@@ -62,10 +62,12 @@ def _written(source: Source) -> str:
     """Return what identifies the text of a source and of the files that it includes."""
     folder = Path(source.filename).resolve().parent
     included = (str(folder / name) for name in source.tokens.files)
-    return cache.digest(source.text, *(str(cache.file_digest(path)) for path in included))
+    return cache.digest(source.text, *(str(cache.digest_file(path)) for path in included))
 
 
-def _compile(lowered: Lowered, translate: Translate, options: BuildOptions) -> cache.Record:
+def _compile(
+    lowered: LoweredKernel, translate: MessageTranslator, options: BuildOptions
+) -> cache.Record:
     """What it was compiled to, and why not as vectors."""
     fast_math = options.fast_math
     if options.way == GPU:
@@ -82,7 +84,7 @@ def _compile(lowered: Lowered, translate: Translate, options: BuildOptions) -> c
     return record | {"reason": reason}
 
 
-def _why_no_vectors(lowered: Lowered, options: BuildOptions) -> str:
+def _why_no_vectors(lowered: LoweredKernel, options: BuildOptions) -> str:
     """What keeps a kernel from vectors whatever its instructions are; empty if nothing does."""
     if options.watched:
         return f"a {options.watched} build watches every thread by itself"
@@ -92,12 +94,12 @@ def _why_no_vectors(lowered: Lowered, options: BuildOptions) -> str:
 
 
 def _compile_vectors(
-    lowered: Lowered, translate: Translate, *, fast_math: bool
+    lowered: LoweredKernel, translate: MessageTranslator, *, fast_math: bool
 ) -> tuple[cache.Record | None, str]:
     """A kernel whose SIMD-groups are vectors; None with the reason where it cannot be one."""
     kind = {"fast_math": fast_math, "spaces": lowered.spaces}
     try:
-        lane = lane_of(lowered.code, toolchain(), translate, **kind)
+        lane = lane_of(lowered.code, find_toolchain(), translate, **kind)
         check_size(lane)
         widths = widths_of(lane)
         path = entry_of(
@@ -105,12 +107,14 @@ def _compile_vectors(
         )
     except IrError as error:
         return None, str(error)
-    with cache.replacing(lane.with_suffix(".cpp")) as text:
+    with cache.write_atomically(lane.with_suffix(".cpp")) as text:
         text.write_text(lowered.code.text)
     return {"path": str(path), "engine": "vectors", "widths": widths, "lane": str(lane)}, ""
 
 
-def _compile_ptx(lowered: Lowered, translate: Translate, options: BuildOptions) -> cache.Record:
+def _compile_ptx(
+    lowered: LoweredKernel, translate: MessageTranslator, options: BuildOptions
+) -> cache.Record:
     """Compile a kernel for NVIDIA GPUs."""
     path = ptx_of(
         lowered.code,
@@ -122,7 +126,9 @@ def _compile_ptx(lowered: Lowered, translate: Translate, options: BuildOptions) 
     return {"path": str(path), "engine": "cuda", "widths": (), "lane": ""}
 
 
-def _compile_counted(lowered: Lowered, translate: Translate, *, fast_math: bool) -> cache.Record:
+def _compile_counted(
+    lowered: LoweredKernel, translate: MessageTranslator, *, fast_math: bool
+) -> cache.Record:
     """A kernel whose threads are counted: fibers, whether they synchronise or not."""
     kind = {"fast_math": fast_math, "spaces": lowered.spaces}
     target = counted_threads_of(lowered.code, lowered.kernel.name, translate, **kind)
@@ -130,14 +136,14 @@ def _compile_counted(lowered: Lowered, translate: Translate, *, fast_math: bool)
 
 
 def _compile_threads(
-    lowered: Lowered, translate: Translate, options: BuildOptions, reasons: list[str]
+    lowered: LoweredKernel, translate: MessageTranslator, options: BuildOptions, reasons: list[str]
 ) -> cache.Record:
     """A kernel whose threads are run one by one: in loops, or as fibers.
 
     Why it is compiled with fewer optimisations, if it is, is added to `reasons`.
     """
     fibers = lowered.needs_fibers or options.checked
-    target = threads_of(
+    target = compile_threads(
         lowered.code,
         lowered.kernel.name,
         translate,

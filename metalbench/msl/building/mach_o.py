@@ -14,7 +14,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from metalbench.msl.building.elf import Contents
+from metalbench.msl.building.elf import ObjectContents
 
 _MAGIC = 0xFEEDFACF
 _SEGMENT, _SYMBOLS, _LIBRARY = 0x19, 0x2, 0xC
@@ -134,7 +134,7 @@ class MachO:
                 self.variables.add(label)
 
 
-def contents(library: Path) -> Contents:
+def read_contents(library: Path) -> ObjectContents:
     """Read what matters of a library before it is loaded; names without Mach-O's underscore."""
     with library.open("rb") as stream:
         file = MachO(stream)
@@ -143,7 +143,7 @@ def contents(library: Path) -> Contents:
         names: tuple[str, ...] = ("",) * sum(counts)
         if len(names) == 1 and at_loading[0].kind in _INITIALISERS:
             names = (_initialiser(file, stream, at_loading[0]),)
-    return Contents(
+    return ObjectContents(
         _plain(file.imports), _plain(file.exports), _plain(file.variables), names, (*file.strange,)
     )
 
@@ -172,7 +172,7 @@ def is_mach_o(stream: BinaryIO) -> bool:
     return begin == struct.pack("<I", _MAGIC)
 
 
-def debug_information(library: Path) -> tuple[Any, Callable[[int], int]]:
+def read_debug_information(library: Path) -> tuple[Any, Callable[[int], int]]:
     """The debug information in the object beside a library, and how its addresses map to those.
 
     None in its place when the object is not there.

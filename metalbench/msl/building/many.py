@@ -13,10 +13,10 @@ from metalbench.cores import usable_cores
 from metalbench.msl.building import cache
 from metalbench.msl.building.kernel import compile_kernel
 from metalbench.msl.building.options import BuildOptions
-from metalbench.msl.building.together import Together, together
+from metalbench.msl.building.together import BatchedTranslationUnit, parse_batch
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.reading.program import Source
-from metalbench.msl.rewriting.lower_many import among_others
+from metalbench.msl.rewriting.lower_many import find_batch_kind
 
 # Fewer are compiled as fast by themselves; more might be too much for one run of clang.
 _FEWEST, _MOST = 2, 64
@@ -47,7 +47,7 @@ def compile_many(
     why. Raises CompileError if there is no such kernel.
     """
     cores = usable_cores()
-    kinds = {name: among_others(source, name) for name in names}
+    kinds = {name: find_batch_kind(source, name) for name in names}
     lanes = [name for name in names if kinds[name]] if options.way == "vectors" else []
     loops = [name for name in names if kinds[name] is False]
     if len(lanes) < _FEWEST:
@@ -102,11 +102,11 @@ def _front(
 ) -> _Step:
     """One run of clang over some kernels, and then one for each of so many pieces of them.
 
-    `kind` is what `together` has to know besides: of those that run beside each other, the first
+    `kind` is what `parse_batch` has to know besides: of those that run beside each other, the first
     one alone may precompile the headers.
     """
     try:
-        parsed = together(source, names, fast_math=options.fast_math, **kind)
+        parsed = parse_batch(source, names, fast_math=options.fast_math, **kind)
     except CompileError:
         return _Step()
     if parsed is None:
@@ -117,7 +117,7 @@ def _front(
     return _Step(then=[_Task(rank, partial(_back, parsed, each)) for each in found])
 
 
-def _back(parsed: Together, piece: Sequence[str]) -> _Step:
+def _back(parsed: BatchedTranslationUnit, piece: Sequence[str]) -> _Step:
     try:
         return _Step(parsed.compiled(piece))
     except (CompileError, IrError):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from metalbench.msl.building.toolchain import toolchain
+from metalbench.msl.building.toolchain import find_toolchain
 from metalbench.msl.ir.places import OWN
 from metalbench.msl.reading.tokens import Location
 
@@ -48,7 +48,7 @@ _WORDS = [
 ]
 
 
-def in_metal_terms(message: str) -> str:
+def spell_as_metal(message: str) -> str:
     """A message with types as Metal spells them: float4, not vec<float, 4>."""
     for pattern, text in _WORDS:
         message = pattern.sub(text, message)
@@ -68,7 +68,7 @@ class Message:
     @property
     def internal(self) -> bool:
         """Whether it is about the MSL headers or about what was added to the source."""
-        own = (*_OWN_FILES, *(f"{folder}/" for folder in toolchain().own_folders))
+        own = (*_OWN_FILES, *(f"{folder}/" for folder in find_toolchain().own_folders))
         return self.at.file.startswith(own)
 
 
@@ -95,7 +95,7 @@ def _parse(text: str) -> Iterator[Message | str]:
         yield found
 
 
-def messages(text: str) -> list[Message | str]:
+def parse_messages(text: str) -> list[Message | str]:
     """Errors with their notes, at the user's places as far as there are any.
 
     An error in the MSL headers moves to the call that led there; notes in the headers go.

@@ -8,17 +8,17 @@ from typing import NoReturn
 from metalbench._core import CompileError
 from metalbench.msl.building.compiler import check_syntax
 from metalbench.msl.building.diagnostics import Diagnostics
-from metalbench.msl.building.preprocess import compiler_words, preprocess
-from metalbench.msl.building.toolchain import reserved_names, toolchain
+from metalbench.msl.building.preprocess import find_compiler_names, preprocess
+from metalbench.msl.building.toolchain import find_reserved_names, find_toolchain
 from metalbench.msl.reading.host_code import (
+    blank_unknown_pragmas,
     refuse_host_code,
     refuse_stray_text,
-    without_strange_pragmas,
 )
 from metalbench.msl.reading.program import Source
-from metalbench.msl.rewriting.edits import Code, Edits
+from metalbench.msl.rewriting.edits import Edits, TranslationUnit
 from metalbench.msl.rewriting.keywords import rewrite_keywords
-from metalbench.msl.rewriting.lower import prologue
+from metalbench.msl.rewriting.lower import build_preamble
 
 
 def parse(
@@ -30,11 +30,11 @@ def parse(
     and no Metal.
     """
     expanded = preprocess(text, filename, macros, include_dirs)
-    source = Source(text, filename, without_strange_pragmas(expanded), tuple(include_dirs))
+    source = Source(text, filename, blank_unknown_pragmas(expanded), tuple(include_dirs))
     refuse_stray_text(source.tokens)
     if not source.tokens.balanced:
         _refuse_unbalanced(source)
-    refuse_host_code(source.tokens, reserved_names(toolchain()), compiler_words)
+    refuse_host_code(source.tokens, find_reserved_names(find_toolchain()), find_compiler_names)
     return source
 
 
@@ -43,9 +43,9 @@ def _refuse_unbalanced(source: Source) -> NoReturn:
     tokens = source.tokens
     edits = Edits(tokens.source)
     rewrite_keywords(tokens, edits)
-    opening = prologue(tokens)
-    code = Code(opening + edits.apply(), edits, len(opening))
-    check_syntax(code.text, toolchain(), Diagnostics(source, code).translate)
+    opening = build_preamble(tokens)
+    code = TranslationUnit(opening + edits.apply(), edits, len(opening))
+    check_syntax(code.text, find_toolchain(), Diagnostics(source, code).translate)
     stray = next(
         index
         for index, text in enumerate(tokens.text)

@@ -26,7 +26,7 @@ _LEFT_OUT = (
 _VERSION = re.compile(r"\bversion (\d+)")
 
 
-def left_out(tools: Toolchain) -> list[str]:
+def list_disabled_passes(tools: Toolchain) -> list[str]:
     """The flags beside VECTOR_FLAGS that say so, if this clang knows them; runs it once to ask."""
     version = _VERSION.search(tools.version)
     if version is None or int(version[1]) < _FIRST_WITH_OPTION:

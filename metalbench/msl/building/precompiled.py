@@ -15,7 +15,7 @@ from pathlib import Path
 
 from metalbench._core import Error
 from metalbench.msl.building import cache
-from metalbench.msl.building.answer import answer_of, crashed
+from metalbench.msl.building.answer import has_crashed, run_tool
 from metalbench.msl.building.toolchain import Toolchain
 
 # Headers that were only touched, as by an installation, are the same.
@@ -25,7 +25,7 @@ _REFUSED = ("precompiled file", "PCH file", "AST file")
 
 
 @dataclass(frozen=True)
-class Precompiled:
+class PrecompiledPreamble:
     """Lines in the cache (`.h`) and what clang made of them (`.pch`)."""
 
     key: str
@@ -46,55 +46,55 @@ class Precompiled:
         """Whether clang failed for what may be no fault of the text's."""
         words = (*_REFUSED, str(self.lines), str(self.path))
         failed = answer.returncode != 0
-        return failed and (crashed(answer) or any(word in answer.stderr for word in words))
+        return failed and (has_crashed(answer) or any(word in answer.stderr for word in words))
 
 
-def precompiled(
+def find_precompiled_preamble(
     head: str, tools: Toolchain, options: Sequence[str], *, make: bool = True
-) -> Precompiled | None:
+) -> PrecompiledPreamble | None:
     """What to begin with instead of the lines `head`; None where these must do.
 
     It is made if need be, unless others do at the same time: they would wait for it in vain.
     """
-    folder = str(cache.folder().absolute())
+    folder = str(cache.find_cache_folder().absolute())
     key = cache.digest("head", tools.key, repr(options), folder, head)
-    lines, path = (cache.path_of(key, suffix).absolute() for suffix in (".h", ".pch"))
-    found = Precompiled(key, lines, path)
+    lines, path = (cache.locate_file(key, suffix).absolute() for suffix in (".h", ".pch"))
+    found = PrecompiledPreamble(key, lines, path)
     try:
         if make and not _is_known(found, head):
             return None
         record = cache.load(key)
-        if record is None or record["object"] not in (None, cache.file_digest(path)):
+        if record is None or record["object"] not in (None, cache.digest_file(path)):
             record = _made(found, tools, options) if make else None
     except Error:
         return None
     return found if record and record["object"] else None
 
 
-def _is_known(found: Precompiled, head: str) -> bool:
+def _is_known(found: PrecompiledPreamble, head: str) -> bool:
     """Whether another kernel came with these lines; if none has, the next one finds them."""
-    if cache.file_digest(found.lines) == cache.digest(head):
+    if cache.digest_file(found.lines) == cache.digest(head):
         return True
-    with cache.replacing(found.lines) as path:
+    with cache.write_atomically(found.lines) as path:
         path.write_text(head)
     return False
 
 
-def _made(found: Precompiled, tools: Toolchain, options: Sequence[str]) -> cache.Record:
+def _made(found: PrecompiledPreamble, tools: Toolchain, options: Sequence[str]) -> cache.Record:
     """Have clang parse the lines; a file that it then refuses to read is not tried again."""
     command = [*tools.clang, "-x", "c++-header", *options, *_BY_CONTENT]
     # From one folder to one, which are kept in the file: all processes make the same bytes.
     folder = found.path.with_suffix(".new")
     folder.mkdir(exist_ok=True)
-    with cache.replacing(folder / found.path.name) as path:
+    with cache.write_atomically(folder / found.path.name) as path:
         command += ["-o", str(path), str(found.lines)]
         reads = [tools.headers, found.lines]
-        answer_of(command, "", found.path.parent, reads=reads, writes=[folder])
+        run_tool(command, "", found.path.parent, reads=reads, writes=[folder])
     # Another process that makes the same may have moved this one already.
     with suppress(FileNotFoundError):
         (folder / found.path.name).replace(found.path)
     reading = [*tools.clang, "-x", "c++", *options, *found.flags, "-fsyntax-only", "-"]
-    usable = answer_of(reading, "", reads=[tools.headers, *found.files]).returncode == 0
-    record = {"object": cache.file_digest(found.path) if usable else None}
+    usable = run_tool(reading, "", reads=[tools.headers, *found.files]).returncode == 0
+    record = {"object": cache.digest_file(found.path) if usable else None}
     cache.store(found.key, record)
     return record

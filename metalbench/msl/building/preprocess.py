@@ -11,12 +11,12 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.foreign_text import one_line
-from metalbench.msl.building.answer import answer_of, crash_message, crashed
-from metalbench.msl.building.included import Readable
+from metalbench.msl.building.answer import format_crash, has_crashed, run_tool
+from metalbench.msl.building.included import ReadableFolders
 from metalbench.msl.building.targets import NVPTX
-from metalbench.msl.building.toolchain import Toolchain, toolchain
+from metalbench.msl.building.toolchain import Toolchain, find_toolchain
 from metalbench.msl.ir.places import OWN
-from metalbench.msl.reading.tokens import file_name
+from metalbench.msl.reading.tokens import decode_file_name
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -78,9 +78,9 @@ def preprocess(
     `#include "..."` looks beside `filename` first. Raises CompileError with clang's message, and
     where the source reads files that are in neither place (included.py).
     """
-    tools = toolchain()
+    tools = find_toolchain()
     folder = Path(filename).resolve().parent
-    readable = Readable([folder, *include_dirs, tools.empty_headers])
+    readable = ReadableFolders([folder, *include_dirs, tools.empty_headers])
     readable.check_text(source, filename)
     command = [*tools.clang, "-E", "-x", "c++", "-std=c++17", "-nostdinc", "-nostdinc++"]
     # The first expands macros in pragmas, too: `#pragma unroll(N)`. The second as in COMMON_FLAGS.
@@ -91,7 +91,7 @@ def preprocess(
     command += [f"-D{name}={value}" for name, value in macros.items()]
     command += [f"-I{Path(folder_).resolve()}" for folder_ in include_dirs]
     command += [f"-isystem{tools.empty_headers}", "-"]
-    text = f'# 1 "{escaped(filename)}"\n{source}'
+    text = f'# 1 "{escape_file_name(filename)}"\n{source}'
     with tempfile.TemporaryDirectory(prefix="metalbench-") as scratch:
         read = Path(scratch) / "read"
         command += ["-MD", "-MF", str(read), "-MT", "source"]
@@ -99,12 +99,12 @@ def preprocess(
         overlay.write_bytes(readable.overlay(folder))
         command += ["-ivfsoverlay", str(overlay)]
         place = folder if folder.is_dir() else None
-        answer = answer_of(command, text, place, reads=readable.folders, writes=[scratch])
+        answer = run_tool(command, text, place, reads=readable.folders, writes=[scratch])
         if answer.returncode == 0:
             listed = read.read_text(errors="surrogateescape")
             readable.check_read(listed.removeprefix("source:"), folder, filename, source)
-    if crashed(answer):
-        raise CompileError(f"{filename}: {crash_message(answer)}")
+    if has_crashed(answer):
+        raise CompileError(f"{filename}: {format_crash(answer)}")
     if answer.returncode != 0:
         # What has been preprocessed up to the error names the files of the message.
         _refuse_misleading_names(answer.stdout, filename, folder, tools)
@@ -123,7 +123,7 @@ def _refuse_misleading_names(expanded: str, filename: str, folder: Path, tools: 
     with a line break or a control character makes several lines of one message.
     """
     names = dict.fromkeys(found[1] for found in _FILE_NAME.finditer(expanded))
-    for name in map(file_name, names):
+    for name in map(decode_file_name, names):
         if _is_own_name(name, folder, tools):
             raise CompileError(
                 f"{filename}: error: a #line directive names {name!r}, a file of the compiler's "
@@ -161,7 +161,7 @@ def _is_one_line(name: str) -> bool:
 
 
 @cache
-def compiler_words(words: frozenset[str]) -> frozenset[str]:
+def find_compiler_names(words: frozenset[str]) -> frozenset[str]:
     """Return which of some names clang gives a meaning to: its keywords and builtin functions.
 
     Those of GPUs as well, for which the same sources are compiled.
@@ -173,8 +173,8 @@ def compiler_words(words: frozenset[str]) -> frozenset[str]:
     )
     found: set[str] = set()
     for machine in ([], list(NVPTX.compiler[:1])):
-        command = [*toolchain().clang, *machine, "-E", "-P", "-x", "c++", "-std=c++23"]
-        answer = answer_of([*command, "-fdeclspec", "-nostdinc", "-nostdinc++", "-"], text)
+        command = [*find_toolchain().clang, *machine, "-E", "-P", "-x", "c++", "-std=c++23"]
+        answer = run_tool([*command, "-fdeclspec", "-nostdinc", "-nostdinc++", "-"], text)
         if answer.returncode != 0:
             raise CompileError(f"clang -E failed: {answer.stderr.strip()}")
         found.update(listed[int(number)] for number in answer.stdout.split())
@@ -188,7 +188,7 @@ def _shortened(path: str, folder: Path) -> str:
     return short if same else path
 
 
-def escaped(filename: str) -> str:
+def escape_file_name(filename: str) -> str:
     """Return a file name as a line marker spells it.
 
     A control character becomes a question mark: a line break would end the marker.

@@ -12,14 +12,14 @@ from metalbench.msl.building.alignment import (
     with_natural_alignment,
     with_proven_alignment,
 )
-from metalbench.msl.building.compiler import Translate, assembly_of, generate, optimised
+from metalbench.msl.building.compiler import MessageTranslator, emit_assembly, generate_ir, optimise
 from metalbench.msl.building.options import BUFFER_ALIGNMENT
 from metalbench.msl.building.shared_addresses import initialised_with_shared, store_at_run_time
 from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.three_inputs import with_three_inputs
-from metalbench.msl.building.toolchain import GPU_FLAGS, flags, toolchain
+from metalbench.msl.building.toolchain import GPU_FLAGS, find_toolchain, list_flags
 from metalbench.msl.matrices.lowering import has_matrices, with_tensor_cores
-from metalbench.msl.rewriting.edits import Code
+from metalbench.msl.rewriting.edits import TranslationUnit
 
 # Functions that the driver would have to find elsewhere; what lies in memory is the kernel's own.
 _ATTRIBUTES = re.compile(r"^attributes #\d+ = \{", re.M)
@@ -27,8 +27,8 @@ _MISSING = re.compile(r"^\s*\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.M)
 
 
 def ptx_of(
-    code: Code,
-    translate: Translate,
+    code: TranslationUnit,
+    translate: MessageTranslator,
     *,
     fast_math: bool,
     spaces: bool,
@@ -38,20 +38,22 @@ def ptx_of(
 
     Its buffers must begin at multiples of `buffer_alignment` bytes. Raises CompileError.
     """
-    tools = replace(toolchain(), target=NVPTX)
-    options = flags(checked=False, fast_math=fast_math, spaces=spaces, goal=NVPTX, passes=GPU_FLAGS)
-    target = cache.path_of(
+    tools = replace(find_toolchain(), target=NVPTX)
+    options = list_flags(
+        checked=False, fast_math=fast_math, spaces=spaces, goal=NVPTX, passes=GPU_FLAGS
+    )
+    target = cache.locate_file(
         cache.digest("ptx", tools.key, repr(options), str(buffer_alignment), code.text), ".ptx"
     )
     as_it_is = [*options, "-Xclang", "-disable-llvm-passes"]
-    ir = with_natural_alignment(store_at_run_time(generate(code, tools, as_it_is, translate)))
+    ir = with_natural_alignment(store_at_run_time(generate_ir(code, tools, as_it_is, translate)))
 
     def compiled(module: str) -> str:
-        made = optimised(module, tools, translate, options)
+        made = optimise(module, tools, translate, options)
         if has_matrices(module):
             made = with_tensor_cores(made)
         made = with_proven_alignment(made, buffer_alignment)
-        return with_three_inputs(assembly_of(made, tools, translate, as_it_is))
+        return with_three_inputs(emit_assembly(made, tools, translate, as_it_is))
 
     ptx = compiled(ir)
     if initialised_with_shared(ptx):
@@ -60,7 +62,7 @@ def ptx_of(
     _check_complete(ptx, translate)
     _check_initialisers(ptx)
     for path, text in ((target.with_suffix(".cpp"), code.text), (target, ptx)):
-        with cache.replacing(path) as made:
+        with cache.write_atomically(path) as made:
             made.write_text(text)
     return target
 
@@ -75,7 +77,7 @@ def _check_initialisers(ptx: str) -> None:
         )
 
 
-def _check_complete(ptx: str, translate: Translate) -> None:
+def _check_complete(ptx: str, translate: MessageTranslator) -> None:
     """Nothing is linked to a kernel."""
     missing = dict.fromkeys(_MISSING.findall(ptx))
     if missing:

@@ -15,7 +15,7 @@ _PROGRAMS = ("/bin/sh", "/lib", "/lib64", "/usr/lib", "/usr/lib64")
 _FACTS = ("/etc/ld.so.cache", "/proc/self", "/proc/cpuinfo", "/sys/devices/system/cpu", "/dev/null")
 
 
-def reach_of(
+def list_tool_files(
     program: str, reads: Sequence[str | Path] = (), writes: Sequence[str | Path] = ()
 ) -> Files | None:
     """All that a compiler may open: its own installation, `reads`, and the folders it `writes` to.

@@ -35,7 +35,7 @@ class _Call(NamedTuple):
     column: int
 
 
-class Frame(NamedTuple):
+class SourceFrame(NamedTuple):
     """A line of the source that led to some code."""
 
     function: str
@@ -58,7 +58,7 @@ def symbolize(path: str, offset: int) -> tuple[str, int] | None:
     return frame.file, frame.line
 
 
-def frames(path: str, offsets: Sequence[int]) -> list[Frame]:
+def frames(path: str, offsets: Sequence[int]) -> list[SourceFrame]:
     """The user's own lines that led to the code at `offsets`, the innermost call first.
 
     Each offset is that of one function on the stack; those that were inlined into it come with it.
@@ -68,7 +68,7 @@ def frames(path: str, offsets: Sequence[int]) -> list[Frame]:
     return [frame for frame in found if not is_own(frame.file)] or found
 
 
-def _frames_at(path: str, offset: int) -> list[Frame]:
+def _frames_at(path: str, offset: int) -> list[SourceFrame]:
     try:
         lines = _lines(path)
     except (OSError, ImportError):
@@ -81,11 +81,11 @@ def _frames_at(path: str, offset: int) -> list[Frame]:
     # A function comes before those that were inlined into it.
     calls = [call for call in lines.inlined if call.begin <= offset < call.end]
     for call in reversed(calls):
-        result.append(Frame(call.function, *place))
+        result.append(SourceFrame(call.function, *place))
         place = call.file, call.line, call.column
     whole = next((name for begin, end, name in lines.functions if begin <= offset < end), "")
     # Code without a line of its own may be inlined in a line that has one.
-    return [frame for frame in (*result, Frame(whole, *place)) if frame.line]
+    return [frame for frame in (*result, SourceFrame(whole, *place)) if frame.line]
 
 
 @lru_cache(maxsize=32)
@@ -120,7 +120,7 @@ def _debug_information(path: Path, files: ExitStack) -> tuple[Any, Callable[[int
 
     stream = files.enter_context(path.open("rb"))
     if mach_o.is_mach_o(stream):
-        return mach_o.debug_information(path)
+        return mach_o.read_debug_information(path)
     from elftools.elf.elffile import ELFFile
 
     elf = ELFFile(stream)

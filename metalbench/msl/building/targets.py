@@ -89,7 +89,7 @@ NVPTX = Target(
 )
 
 
-def target() -> Target:
+def find_host_target() -> Target:
     """The target of this machine. Raises Unsupported."""
     if sys.platform != "darwin":
         return ELF

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from metalbench.msl.building import cache
-from metalbench.msl.building.compiler import Translate, compile_shared_object
-from metalbench.msl.building.frames import check_frames
+from metalbench.msl.building.compiler import MessageTranslator, compile_shared_object
+from metalbench.msl.building.frames import check_stack_usage
 from metalbench.msl.building.host_calls import refuse_host_calls
-from metalbench.msl.building.toolchain import flags, toolchain
+from metalbench.msl.building.toolchain import find_toolchain, list_flags
 from metalbench.msl.reading.program import Source
-from metalbench.msl.rewriting.edits import Code, Edits
+from metalbench.msl.rewriting.edits import Edits, TranslationUnit
 
 
-def threads_of(
-    code: Code,
+def compile_threads(
+    code: TranslationUnit,
     kernel: str,
-    translate: Translate,
+    translate: MessageTranslator,
     *,
     fibers: bool,
     checked: bool,
@@ -32,12 +32,12 @@ def threads_of(
 
     With `fibers` each thread is one; all are of what is `checked`.
     """
-    chain = toolchain()
-    options = flags(checked=checked, fast_math=fast_math, spaces=spaces, tools=tools)
+    chain = find_toolchain()
+    options = list_flags(checked=checked, fast_math=fast_math, spaces=spaces, tools=tools)
     written = translate.written if checked else ""
     made_of = ("object", chain.key, repr(options), repr(tools), repr(fibers), written, code.text)
-    target = cache.path_of(cache.digest(*made_of), ".so")
-    with cache.replacing(target) as path:
+    target = cache.locate_file(cache.digest(*made_of), ".so")
+    with cache.write_atomically(target) as path:
         frames = compile_shared_object(
             code,
             path,
@@ -49,22 +49,22 @@ def threads_of(
             follow=checked and "init" in tools,
             reasons=reasons,
         )
-        check_frames(frames, kernel, chain.headers, together=False)
+        check_stack_usage(frames, kernel, chain.headers, together=False)
         if chain.target.debug_in_object:
             path.with_suffix(".o").replace(target.with_suffix(".o"))
-        with cache.replacing(target.with_suffix(".cpp")) as text:
+        with cache.write_atomically(target.with_suffix(".cpp")) as text:
             text.write_text(code.text)
     return target
 
 
-def threads_of_text(text: Path, kernel: str, *, fast_math: bool, spaces: bool) -> Path:
+def compile_fibers_from_file(text: Path, kernel: str, *, fast_math: bool, spaces: bool) -> Path:
     """The same of text that compiled before, in a file, as fibers."""
-    code = Code(text.read_text(), Edits(""), 0)
+    code = TranslationUnit(text.read_text(), Edits(""), 0)
     source = Source("", kernel, "")
-    return threads_of(
+    return compile_threads(
         code,
         kernel,
-        Translate(ir=lambda ir: refuse_host_calls(ir, source, code)),
+        MessageTranslator(ir=lambda ir: refuse_host_calls(ir, source, code)),
         fibers=True,
         checked=False,
         fast_math=fast_math,

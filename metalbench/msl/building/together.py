@@ -6,35 +6,41 @@ import re
 from collections.abc import Sequence
 
 from metalbench.msl.building import cache
-from metalbench.msl.building.compiler import Translate, assemble, generate
+from metalbench.msl.building.compiler import MessageTranslator, assemble, generate_ir
 from metalbench.msl.building.diagnostics import Diagnostics
-from metalbench.msl.building.frames import check_frames
+from metalbench.msl.building.frames import check_stack_usage
 from metalbench.msl.building.host_calls import refuse_host_calls
 from metalbench.msl.building.llvm_ir import rewrite
-from metalbench.msl.building.toolchain import flags, toolchain
+from metalbench.msl.building.toolchain import find_toolchain, list_flags
 from metalbench.msl.building.undefined import undefined
 from metalbench.msl.building.vectors import entry_of, lane_flags, widths_of
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.ir.cut import Module
 from metalbench.msl.reading.program import Source
-from metalbench.msl.rewriting.lower_many import Many, One, lower_many
+from metalbench.msl.rewriting.lower_many import BatchedKernel, LoweredBatch, lower_many
 
 # What clang makes of each kernel, whose names end in the kernel's own.
 _LOOPS, _LANES = ("mb_span", "mb_info"), ("mb_vector_source", "mb_info")
 
 
-class Together:
+class BatchedTranslationUnit:
     """Kernels of a source, of which all threads `synchronise`, or none: parsed.
 
     With `make_head` the headers may be precompiled for it. Raises CompileError unless clang can.
     """
 
     def __init__(
-        self, source: Source, many: Many, *, synchronise: bool, fast_math: bool, make_head: bool
+        self,
+        source: Source,
+        many: LoweredBatch,
+        *,
+        synchronise: bool,
+        fast_math: bool,
+        make_head: bool,
     ) -> None:
         self._many, self._synchronise, self._fast_math = many, synchronise, fast_math
-        self._tools = toolchain()
-        self._translate = Translate(
+        self._tools = find_toolchain()
+        self._translate = MessageTranslator(
             Diagnostics(source, many.code).translate,
             lambda said: undefined(said, source),
             lambda ir: refuse_host_calls(ir, source, many.code),
@@ -43,9 +49,9 @@ class Together:
             self._options = lane_flags(many.code, fast_math=fast_math)
             parsing = self._options
         else:
-            self._options = flags(checked=False, fast_math=fast_math)
+            self._options = list_flags(checked=False, fast_math=fast_math)
             parsing = [*self._options, "-Xclang", "-disable-llvm-passes"]
-        text = generate(many.code, self._tools, parsing, self._translate, make_head=make_head)
+        text = generate_ir(many.code, self._tools, parsing, self._translate, make_head=make_head)
         if not synchronise:
             text = rewrite(text, checked=False)
         self._kernels = {one.kernel.name: one for one in many.kernels}
@@ -73,28 +79,28 @@ class Together:
             return {name: self._as_vectors(self._kernels[name]) for name in piece}
         return self._as_loops([self._kernels[name] for name in piece])
 
-    def _entries(self, one: One) -> list[str]:
+    def _entries(self, one: BatchedKernel) -> list[str]:
         return [f"{each}{one.entry_name}" for each in (_LANES if self._synchronise else _LOOPS)]
 
     def _key(self, kind: str, names: Sequence[str]) -> str:
         made_of = (self._tools.key, repr(self._options), self._many.code.text, *names)
         return cache.digest(kind, *made_of)
 
-    def _as_loops(self, kernels: Sequence[One]) -> dict[str, cache.Record]:
+    def _as_loops(self, kernels: Sequence[BatchedKernel]) -> dict[str, cache.Record]:
         """One shared object, with the text beside it."""
         names = [one.kernel.name for one in kernels]
         module = self._module.part([each for one in kernels for each in self._entries(one)])
-        target = cache.path_of(self._key("objects", names), ".so")
-        with cache.replacing(target) as path:
+        target = cache.locate_file(self._key("objects", names), ".so")
+        with cache.write_atomically(target) as path:
             frames = assemble(module, path, self._tools, self._translate, self._options)
-            check_frames(frames, " ".join(names), self._tools.headers, together=False)
+            check_stack_usage(frames, " ".join(names), self._tools.headers, together=False)
             if self._tools.target.debug_in_object:
                 path.with_suffix(".o").replace(target.with_suffix(".o"))
-            with cache.replacing(target.with_suffix(".cpp")) as text:
+            with cache.write_atomically(target.with_suffix(".cpp")) as text:
                 text.write_text(self._many.code.text)
         common = {
             "path": str(target),
-            "object": cache.file_digest(target),
+            "object": cache.digest_file(target),
             "engine": "loops",
             "reason": "its threads do not synchronise",
             "widths": (),
@@ -105,29 +111,29 @@ class Together:
             for one in kernels
         }
 
-    def _as_vectors(self, one: One) -> cache.Record:
+    def _as_vectors(self, one: BatchedKernel) -> cache.Record:
         """A lane by itself, as if it had been parsed alone, and the object for most launches."""
         entries = self._entries(one)
         module = self._module.part(entries)
         for each in entries:
             module = re.sub(rf"@{each}\b", f"@{each.removesuffix(one.entry_name)}", module)
-        lane = cache.path_of(self._key("lane", [one.kernel.name]), ".ll")
+        lane = cache.locate_file(self._key("lane", [one.kernel.name]), ".ll")
         for path, text in ((lane, module), (lane.with_suffix(".cpp"), self._many.alone(one))):
-            with cache.replacing(path) as file:
+            with cache.write_atomically(path) as file:
                 file.write_text(text)
         widths = widths_of(lane)
         launch = Launch(widths[0], rows=True)
         path = entry_of(lane, launch, one.kernel.name, fast_math=self._fast_math)
         return self._known(one) | {
             "path": str(path),
-            "object": cache.file_digest(path),
+            "object": cache.digest_file(path),
             "engine": "vectors",
             "reason": "",
             "widths": widths,
             "lane": str(lane),
         }
 
-    def _known(self, one: One) -> cache.Record:
+    def _known(self, one: BatchedKernel) -> cache.Record:
         return {
             "name": one.kernel.name,
             "arguments": one.bindings.arguments,
@@ -140,9 +146,9 @@ class Together:
         }
 
 
-def together(
+def parse_batch(
     source: Source, names: Sequence[str], *, synchronise: bool, fast_math: bool, make_head: bool
-) -> Together | None:
+) -> BatchedTranslationUnit | None:
     """Kernels that `among_others` says can be; None where they cannot for what they all are.
 
     Raises CompileError.
@@ -151,4 +157,4 @@ def together(
     if many is None:
         return None
     kind = {"synchronise": synchronise, "fast_math": fast_math, "make_head": make_head}
-    return Together(source, many, **kind)
+    return BatchedTranslationUnit(source, many, **kind)

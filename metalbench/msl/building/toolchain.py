@@ -15,9 +15,9 @@ from pathlib import Path
 
 from metalbench._core import Unsupported
 from metalbench.msl.building.cache import digest
-from metalbench.msl.building.targets import ELF, LLD_FLAGS, Target, target
-from metalbench.msl.building.tools import checked_flags
-from metalbench.msl.building.trees import tree_digest
+from metalbench.msl.building.targets import ELF, LLD_FLAGS, Target, find_host_target
+from metalbench.msl.building.tools import list_checked_flags
+from metalbench.msl.building.trees import digest_trees
 from metalbench.msl.ir.places import OWN
 
 COMMON_FLAGS = [
@@ -164,7 +164,7 @@ class Toolchain:
         program = os.stat(self.clang[0])
         clang = f"{self.clang}{program.st_size}{program.st_mtime_ns}{_processor()}"
         own = Path(__file__).parents[1]
-        return digest(clang, tree_digest([(self.headers, ("",)), (own, (".py",))]))
+        return digest(clang, digest_trees([(self.headers, ("",)), (own, (".py",))]))
 
     @property
     def include_flags(self) -> list[str]:
@@ -185,7 +185,7 @@ class Toolchain:
         return self.headers / "empty"
 
 
-def flags(
+def list_flags(
     *,
     checked: bool,
     fast_math: bool,
@@ -199,7 +199,7 @@ def flags(
     `passes` are what an unchecked build is optimised with, if not as loops over threads are;
     `tools` what a checked one is for.
     """
-    goal = goal or target()
+    goal = goal or find_host_target()
     machine = goal.triple.partition("-")[0]
     if passes is None:
         passes = [*RELEASE_FLAGS, *NO_SCATTER_FLAGS.get(machine, [])]
@@ -211,7 +211,7 @@ def flags(
         *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
         # Without a second target, the same one here, clang 22 crashes on bfloat.
         *([*SPACES_FLAGS, *_for_frontend("-aux-triple", goal.triple)] if spaces else []),
-        *([*CONVERGENT_FLAGS, *checked_flags(goal, tools)] if checked else passes),
+        *([*CONVERGENT_FLAGS, *list_checked_flags(goal, tools)] if checked else passes),
     ]
 
 
@@ -222,7 +222,7 @@ def _for_frontend(*options: str) -> list[str]:
 
 @cache
 def _find(named: str | None) -> Toolchain:
-    headers, goal = _headers(), target()
+    headers, goal = _headers(), find_host_target()
     if named:
         program = shutil.which(named)
         linker = shutil.which("ld.lld", path=str(Path(program or named).parent)) or shutil.which(
@@ -246,7 +246,7 @@ def _find(named: str | None) -> Toolchain:
     )
 
 
-def toolchain() -> Toolchain:
+def find_toolchain() -> Toolchain:
     """The compiler in use.
 
     Raises Unsupported when there is none, saying how to get one.
@@ -255,7 +255,7 @@ def toolchain() -> Toolchain:
 
 
 @cache
-def reserved_names(tools: Toolchain) -> re.Pattern[str]:
+def find_reserved_names(tools: Toolchain) -> re.Pattern[str]:
     """What the MSL headers call things of their own, macros among them: no source may do so.
 
     What ends in an underscore there is the beginning of names that a macro puts together. What the

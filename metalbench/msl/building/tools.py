@@ -58,7 +58,7 @@ _ZONES = (
 _ARITHMETIC = ("-fsanitize=shift-exponent,float-cast-overflow,signed-integer-overflow",)
 
 
-def chosen(tools: Iterable[str]) -> tuple[str, ...]:
+def check_tools(tools: Iterable[str]) -> tuple[str, ...]:
     """The tools among these names, in one order. Raises CompileError for others."""
     named = set(tools)
     if unknown := sorted(named - set(TOOLS)):
@@ -68,7 +68,7 @@ def chosen(tools: Iterable[str]) -> tuple[str, ...]:
     return tuple(each for each in TOOLS if each in named)
 
 
-def checked_flags(goal: Target, tools: Iterable[str]) -> list[str]:
+def list_checked_flags(goal: Target, tools: Iterable[str]) -> list[str]:
     """The compiler's flags of a checked build that these tools need."""
     arithmetic = _ARITHMETIC if "arithmetic" in tools else ()
     zones = _ZONES if "mem" in tools else ("-mllvm", "-asan-stack=0")

@@ -11,7 +11,7 @@ from metalbench._core import Error
 from metalbench.msl.building import cache
 
 
-def tree_digest(folders: Sequence[tuple[Path, tuple[str, ...]]]) -> str:
+def digest_trees(folders: Sequence[tuple[Path, tuple[str, ...]]]) -> str:
     """A digest of names and contents of the files in each folder, those below it too.
 
     Of a folder only names that end in one of its suffixes count; with an empty one all do. It is

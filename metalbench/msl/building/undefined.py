@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from metalbench.msl.building.imports import RUNTIME
-from metalbench.msl.building.messages import in_metal_terms
+from metalbench.msl.building.messages import spell_as_metal
 from metalbench.msl.reading.program import Source
 from metalbench.msl.reading.tokens import Location
 
@@ -41,7 +41,7 @@ def _message(source: Source, symbol: str, place: tuple[str, int] | None) -> str:
     name = _name(symbol)
     where = _call(source, name, place) if place else _declaration(source, name)
     return (
-        f"{where}: error: {in_metal_terms(symbol)} is called, but nothing defines it; a Metal "
+        f"{where}: error: {spell_as_metal(symbol)} is called, but nothing defines it; a Metal "
         "library is one source: define it there, or include the file that does"
     )
 

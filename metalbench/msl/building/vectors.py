@@ -8,24 +8,24 @@ from pathlib import Path
 from metalbench._core import CompileError
 from metalbench.msl.building import cache
 from metalbench.msl.building.answer import TooSlowError
-from metalbench.msl.building.compiler import Translate, assemble, generate
+from metalbench.msl.building.compiler import MessageTranslator, assemble, generate_ir
 from metalbench.msl.building.effort import LARGEST_LANE, OPTIMISING_S
-from metalbench.msl.building.frames import check_frames
-from metalbench.msl.building.passes import left_out
+from metalbench.msl.building.frames import check_stack_usage
+from metalbench.msl.building.passes import list_disabled_passes
 from metalbench.msl.building.toolchain import (
     LANE_FLAGS,
     VECTOR_FLAGS,
     Toolchain,
-    flags,
-    toolchain,
+    find_toolchain,
+    list_flags,
 )
 from metalbench.msl.building.undefined import unknown
 from metalbench.msl.emission.body import Launch
 from metalbench.msl.emission.markers import SIMD_WIDTH
 from metalbench.msl.emission.vectorise import vectorise
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.rewriting.edits import Code
-from metalbench.msl.rewriting.leaving import LOOP_OF_TURNS
+from metalbench.msl.rewriting.edits import TranslationUnit
+from metalbench.msl.rewriting.leaving import NO_UNROLL_MACRO
 
 # What a SIMD-group does as one: its lanes may not be run in parts.
 _TOGETHER = re.compile(
@@ -37,7 +37,12 @@ _NARROWER = (16, 8)
 
 
 def lane_of(
-    code: Code, tools: Toolchain, translate: Translate, *, fast_math: bool, spaces: bool
+    code: TranslationUnit,
+    tools: Toolchain,
+    translate: MessageTranslator,
+    *,
+    fast_math: bool,
+    spaces: bool,
 ) -> Path:
     """The file in the cache that has the kernel of one lane as IR.
 
@@ -45,15 +50,15 @@ def lane_of(
     """
     options = lane_flags(code, fast_math=fast_math, spaces=spaces)
     key = cache.digest("lane", tools.key, repr(options), code.text)
-    target = cache.path_of(key, ".ll")
+    target = cache.locate_file(key, ".ll")
     if not target.exists():
         try:
-            text = generate(code, tools, options, translate, processor_s=OPTIMISING_S)
+            text = generate_ir(code, tools, options, translate, processor_s=OPTIMISING_S)
         except TooSlowError:
             raise IrError(
                 f"LLVM's passes took more than {OPTIMISING_S} s of processor time for one thread"
             ) from None
-        with cache.replacing(target) as path:
+        with cache.write_atomically(target) as path:
             path.write_text(text)
     return target
 
@@ -66,11 +71,11 @@ def check_size(lane: Path) -> None:
         raise IrError(f"{count} instructions of one thread, more than {LARGEST_LANE}")
 
 
-def lane_flags(code: Code, *, fast_math: bool, spaces: bool = False) -> list[str]:
+def lane_flags(code: TranslationUnit, *, fast_math: bool, spaces: bool = False) -> list[str]:
     """What clang is told for the kernel of one lane."""
     # LLVM may lose what such a loop says of itself, where it leaves a condition of it out.
-    passes = [*LANE_FLAGS, *(["-fno-unroll-loops"] if LOOP_OF_TURNS in code.text else [])]
-    return flags(checked=False, fast_math=fast_math, spaces=spaces, passes=passes)
+    passes = [*LANE_FLAGS, *(["-fno-unroll-loops"] if NO_UNROLL_MACRO in code.text else [])]
+    return list_flags(checked=False, fast_math=fast_math, spaces=spaces, passes=passes)
 
 
 def widths_of(lane: Path) -> tuple[int, ...]:
@@ -85,18 +90,18 @@ def entry_of(lane: Path, launch: Launch, kernel: str, *, fast_math: bool) -> Pat
 
     Raises IrError for what cannot be written as vectors, or takes more of a stack than there is.
     """
-    tools = toolchain()
-    options = flags(checked=False, fast_math=fast_math, passes=VECTOR_FLAGS)
+    tools = find_toolchain()
+    options = list_flags(checked=False, fast_math=fast_math, passes=VECTOR_FLAGS)
     key = cache.digest("vectors", tools.key, repr(options), lane.name, str(launch))
-    target = cache.path_of(key, ".so")
+    target = cache.locate_file(key, ".so")
     if target.exists():
         return target
     module = vectorise(lane.read_text(), launch)
-    options += left_out(tools)
-    with cache.replacing(target) as path:
+    options += list_disabled_passes(tools)
+    with cache.write_atomically(target) as path:
         try:
-            frames = assemble(module, path, tools, Translate(linker=unknown), options)
-            check_frames(frames, kernel, tools.headers, together=True)
+            frames = assemble(module, path, tools, MessageTranslator(linker=unknown), options)
+            check_stack_usage(frames, kernel, tools.headers, together=True)
         except CompileError as error:
             raise IrError(str(error)) from error
         if tools.target.debug_in_object:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from metalbench.msl.reading.tokens import Tokens, opens_arguments
+from metalbench.msl.reading.tokens import Tokens, can_open_template_arguments
 
 _SEARCH_STEPS = 20_000
 
 
-def close_angle(tokens: Tokens, index: int, limit: int) -> int:
+def find_closing_angle(tokens: Tokens, index: int, limit: int) -> int:
     """Index of the `>` that closes the `<` at `index`, or -1 when there is none before `limit`.
 
     A `<` behind a name may be an operator (`enable_if_t<N < 8, bool>`): both readings are tried,
@@ -36,7 +36,7 @@ class _Search:
                 index = partner[index]
                 if index < 0:
                     return -1
-            elif token == "<" and opens_arguments(text[index - 1]):
+            elif token == "<" and can_open_template_arguments(text[index - 1]):
                 inner = self.close(index + 1)
                 outer = self.close(inner + 1) if inner >= 0 else -1
                 if outer >= 0:
@@ -45,7 +45,7 @@ class _Search:
         return -1
 
 
-def open_angle(tokens: Tokens, index: int, limit: int) -> int:
+def find_opening_angle(tokens: Tokens, index: int, limit: int) -> int:
     """Index of the `<` that the `>` at `index` closes, looking back to `limit`, or -1."""
     depth = 0
     while index >= limit:

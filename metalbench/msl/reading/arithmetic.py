@@ -41,7 +41,7 @@ _LARGEST = 2**64
 _SEPARATOR = "__in__"  # `::` in what Python can parse
 
 
-def evaluate(expression: str, names: Mapping[str, str]) -> int | None:
+def evaluate_expression(expression: str, names: Mapping[str, str]) -> int | None:
     """The value of a C++ integer expression whose names stand for other expressions, else None.
 
     A name may be a whole call, such as `is_function_constant_defined(x)`. Truth is 1 or 0.

@@ -15,7 +15,7 @@ class Attribute(NamedTuple):
     last: int
 
 
-def opens_attribute(tokens: Tokens, index: int) -> bool:
+def is_attribute_start(tokens: Tokens, index: int) -> bool:
     """Whether token `index` is the first `[` of `[[...]]`."""
     text = tokens.text
     if text[index] != "[" or index + 1 >= len(text) or text[index + 1] != "[":
@@ -24,12 +24,12 @@ def opens_attribute(tokens: Tokens, index: int) -> bool:
     return close > 0 and tokens.partner[index + 1] == close - 1
 
 
-def attributes_in(tokens: Tokens, first: int, last: int) -> list[Attribute]:
+def find_attributes(tokens: Tokens, first: int, last: int) -> list[Attribute]:
     """All attributes of the groups that stand directly in tokens [first, last)."""
     found: list[Attribute] = []
     index = first
     while index < last:
-        if opens_attribute(tokens, index):
+        if is_attribute_start(tokens, index):
             close = tokens.partner[index]
             for begin, end in tokens.split(index + 2, close - 1):
                 found.append(_attribute(tokens, begin, end))
@@ -51,14 +51,14 @@ def _attribute(tokens: Tokens, first: int, last: int) -> Attribute:
     return Attribute(name, index, index)
 
 
-def without_attributes(tokens: Tokens, first: int, last: int) -> list[int]:
+def skip_attributes(tokens: Tokens, first: int, last: int) -> list[int]:
     """Indices of the tokens in [first, last) that belong to no attribute."""
     if "[" not in tokens.text[first:last]:
         return list(range(first, last))
     kept: list[int] = []
     index = first
     while index < last:
-        if opens_attribute(tokens, index):
+        if is_attribute_start(tokens, index):
             index = tokens.partner[index] + 1
             continue
         kept.append(index)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
 
-from metalbench.msl.reading.declarations import Declaration, every
+from metalbench.msl.reading.declarations import Declaration, iterate_declarations
 from metalbench.msl.reading.tokens import Tokens
 
 _COLLECTIVE = re.compile(
@@ -32,7 +32,7 @@ class References:
     def __init__(self, tokens: Tokens, declared: Iterable[Declaration]) -> None:
         self.tokens = tokens
         self._mentions: dict[str, set[str]] = {}
-        for declaration in every(list(declared)):
+        for declaration in iterate_declarations(list(declared)):
             if declaration.kind == "instantiation":
                 continue
             words = set(filter(str.isidentifier, tokens.text[declaration.first : declaration.last]))
@@ -65,7 +65,7 @@ def _names(tokens: Tokens, declaration: Declaration) -> list[str]:
     return [words[-2]] if words[0] == "typedef" and len(words) > 2 else []
 
 
-def needs_fibers(
+def requires_fibers(
     tokens: Tokens, declared: Mapping[str, list[Declaration]], reached: set[str]
 ) -> bool:
     """Whether a kernel that reaches these names has to run its threads side by side.

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from metalbench._core import CompileError
-from metalbench.msl.reading.arithmetic import evaluate
-from metalbench.msl.reading.attributes import Attribute, attributes_in, without_attributes
+from metalbench.msl.reading.arithmetic import evaluate_expression
+from metalbench.msl.reading.attributes import Attribute, find_attributes, skip_attributes
 from metalbench.msl.reading.declarations import Declaration
 from metalbench.msl.reading.tokens import Location, Tokens
 
@@ -35,7 +35,9 @@ class FunctionConstant:
     optional: bool
 
 
-def function_constants(tokens: Tokens, declared: Iterable[Declaration]) -> list[FunctionConstant]:
+def find_function_constants(
+    tokens: Tokens, declared: Iterable[Declaration]
+) -> list[FunctionConstant]:
     """The function constants in order.
 
     One is optional when the source asks `is_function_constant_defined(name)`.
@@ -45,14 +47,14 @@ def function_constants(tokens: Tokens, declared: Iterable[Declaration]) -> list[
     places = tokens.places.get("is_function_constant_defined", ())
     asked = {tokens.text[index + 2] for index in places if index + 2 < len(tokens)}
     listed = list(declared)
-    names = program_constants(tokens, listed)
+    names = read_program_constants(tokens, listed)
     found = []
     for declaration in listed:
         if declaration.kind == "variable" and declaration.attribute("function_constant"):
             for name_index, kind, attribute in _declarators(tokens, declaration):
                 where = tokens.where(name_index)
                 given = tokens.join(attribute.first, attribute.last)
-                index = evaluate(given, names)
+                index = evaluate_expression(given, names)
                 if index is None:
                     raise CompileError(
                         f"{where}: error: function_constant: expected an integer, got {given}"
@@ -67,9 +69,9 @@ def _declarators(tokens: Tokens, declaration: Declaration) -> Iterator[tuple[int
     """Name, type and attribute of each of `constant bool a [[...]], b [[...]];`."""
     kind = ""
     for first, last in tokens.split(declaration.head, declaration.last - 1):
-        kept = without_attributes(tokens, first, last)
+        kept = skip_attributes(tokens, first, last)
         attribute = next(
-            (a for a in attributes_in(tokens, first, last) if a.name == "function_constant"), None
+            (a for a in find_attributes(tokens, first, last) if a.name == "function_constant"), None
         )
         words = [tokens.text[index] for index in kept[:-1]]
         kind = "".join(word for word in words if word not in _NO_TYPE) or kind
@@ -82,7 +84,7 @@ def _declarators(tokens: Tokens, declaration: Declaration) -> Iterator[tuple[int
             yield kept[-1], kind.removeprefix("metal::"), attribute
 
 
-def program_constants(tokens: Tokens, declared: Iterable[Declaration]) -> dict[str, str]:
+def read_program_constants(tokens: Tokens, declared: Iterable[Declaration]) -> dict[str, str]:
     """Initialisers of simple constants by name: `constant int n = 4;` is n: 4.
 
     Enumerators are there by their own name and, as `kind::name`, by their enumeration's.
@@ -117,7 +119,7 @@ def _enumerators(tokens: Tokens, body: tuple[int, int]) -> Iterator[tuple[str, s
         offset += 1
 
 
-def resolve(
+def resolve_constants(
     constants: Iterable[FunctionConstant], given: Mapping[str | int, Value], function: str
 ) -> dict[str, Value]:
     """Values by name, from values by name or index.
@@ -139,7 +141,7 @@ def resolve(
     return values
 
 
-def literal(constant: FunctionConstant, value: Value, function: str) -> str:
+def format_literal(constant: FunctionConstant, value: Value, function: str) -> str:
     """The C++ spelling of a function constant's value.
 
     Raises CompileError when the value does not fit the declared type.
@@ -150,7 +152,7 @@ def literal(constant: FunctionConstant, value: Value, function: str) -> str:
         if vector is None or len(value) != int(vector[2]):
             raise CompileError(f"{wanted}; give as many numbers as it has components")
         element = replace(constant, type=vector[1])
-        parts = ", ".join(literal(element, component, function) for component in value)
+        parts = ", ".join(format_literal(element, component, function) for component in value)
         return f"metal::{constant.type}({parts})"
     if vector is not None:
         raise CompileError(f"{wanted}; give a sequence of {vector[2]} numbers")

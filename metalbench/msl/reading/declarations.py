@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from metalbench.msl.reading.angles import close_angle, open_angle
-from metalbench.msl.reading.attributes import Attribute, attributes_in, opens_attribute
+from metalbench.msl.reading.angles import find_closing_angle, find_opening_angle
+from metalbench.msl.reading.attributes import Attribute, find_attributes, is_attribute_start
 from metalbench.msl.reading.tokens import Tokens, is_name
 
 Kind = Literal["function", "record", "variable", "alias", "instantiation", "other"]
@@ -61,12 +61,12 @@ def declarations(tokens: Tokens) -> list[Declaration]:
     return list(_scope(tokens, 0, len(tokens), (), in_record=False))
 
 
-def every(found: list[Declaration]) -> Iterator[Declaration]:
+def iterate_declarations(found: list[Declaration]) -> Iterator[Declaration]:
     """The declarations and, recursively, the members of records."""
     for declaration in found:
         yield declaration
         if declaration.members:
-            yield from every(declaration.members)
+            yield from iterate_declarations(declaration.members)
 
 
 def _scope(
@@ -109,10 +109,10 @@ def _declaration(
         declaration.kind = "instantiation"
         declaration.head = index + 1
         declaration.last = _find_end(tokens, index, limit)
-        declaration.attributes = attributes_in(tokens, index, declaration.last)
+        declaration.attributes = find_attributes(tokens, index, declaration.last)
         return declaration
     stop = _head_end(tokens, head, limit)
-    declaration.attributes = attributes_in(tokens, head, stop)
+    declaration.attributes = find_attributes(tokens, head, stop)
     first = _skip_specifiers(tokens, head, stop)
     word = tokens.text[first] if first < limit else ""
     if (
@@ -133,7 +133,7 @@ def _declaration(
 def _template_header(tokens: Tokens, index: int, limit: int) -> tuple[int, list[Range] | None]:
     parameters: list[Range] | None = None
     while tokens.text[index : index + 2] == ["template", "<"]:
-        close = close_angle(tokens, index + 1, limit)
+        close = find_closing_angle(tokens, index + 1, limit)
         if close < 0:
             break
         # The last header counts: it is the function's own in an out-of-class member template.
@@ -183,7 +183,7 @@ def _head_end(tokens: Tokens, index: int, limit: int) -> int:
 
 def _skip_specifiers(tokens: Tokens, index: int, limit: int) -> int:
     while index < limit:
-        if opens_attribute(tokens, index):
+        if is_attribute_start(tokens, index):
             index = tokens.partner[index]
         elif tokens.text[index] not in _BEFORE_RECORD:
             return index
@@ -195,10 +195,10 @@ def _parameters(tokens: Tokens, index: int, limit: int) -> Range | None:
     """The brackets of a function's parameters in a head."""
     text, partner = tokens.text, tokens.partner
     while index < limit:
-        if opens_attribute(tokens, index):
+        if is_attribute_start(tokens, index):
             index = partner[index]
         elif text[index] == "<" and is_name(text[index - 1]) and text[index - 1] != "operator":
-            index = max(index, close_angle(tokens, index, limit))
+            index = max(index, find_closing_angle(tokens, index, limit))
         elif text[index] == "(":
             before = text[index - 1]
             call_operator = before == "operator" and text[index + 2 : index + 3] == ["("]
@@ -214,7 +214,7 @@ def _record(tokens: Tokens, declaration: Declaration, first: int, brace: int, li
     declaration.body = (brace, tokens.partner[brace])
     index = first + 1
     while index < brace:
-        if opens_attribute(tokens, index) or tokens.text[index] == "(":
+        if is_attribute_start(tokens, index) or tokens.text[index] == "(":
             index = tokens.partner[index]
         elif is_name(tokens.text[index]) and tokens.text[index] not in (
             "class",
@@ -226,7 +226,7 @@ def _record(tokens: Tokens, declaration: Declaration, first: int, brace: int, li
             break
         index += 1
     if declaration.name and tokens.text[index + 1] == "<":
-        declaration.name_arguments = (index + 2, close_angle(tokens, index + 1, brace))
+        declaration.name_arguments = (index + 2, find_closing_angle(tokens, index + 1, brace))
     if tokens.text[first] != "enum":
         # Specialisations of one template are scopes of their own.
         inner = (*declaration.scope, f"{declaration.name}@{declaration.first}")
@@ -249,7 +249,7 @@ def _function_or_variable(tokens: Tokens, declaration: Declaration, stop: int, l
     declaration.parameters = parameters
     index = parameters[0] - 1
     if tokens.text[index] == ">" and tokens.text[index - 1] != "operator":
-        opened = open_angle(tokens, index, declaration.head)
+        opened = find_opening_angle(tokens, index, declaration.head)
         if opened > 0:
             declaration.name_arguments = (opened + 1, index)
             index = opened - 1
@@ -276,7 +276,7 @@ def _variable(tokens: Tokens, declaration: Declaration, stop: int, limit: int) -
     while index > declaration.head and tokens.text[index] == "]":
         index = tokens.partner[index] - 1
     if tokens.text[index] == ">":
-        opened = open_angle(tokens, index, declaration.head)
+        opened = find_opening_angle(tokens, index, declaration.head)
         if opened > 0:
             declaration.name_arguments = (opened + 1, index)
             index = opened - 1

@@ -94,10 +94,10 @@ _HOST_PRAGMAS = re.compile(
 
 
 # How every refusal ends, by which it can be told from errors of a compiler.
-NO_MORE = "a kernel may have what Metal has, and no more"
+REFUSAL_SUFFIX = "a kernel may have what Metal has, and no more"
 
 
-def without_strange_pragmas(expanded: str) -> str:
+def blank_unknown_pragmas(expanded: str) -> str:
     """Blank what Metal's compiler ignores, and clang might know: all but Metal's own pragmas.
 
     Those that a host means something by stay, to be refused.
@@ -115,7 +115,7 @@ def refuse_stray_text(tokens: Tokens) -> None:
     """Raise CompileError for text that a preprocessor leaves behind in no valid source."""
     for offset in tokens.stray:
         what = tokens.source[offset : offset + 2].strip()
-        raise refusal(tokens.locate(offset), f"stray `{what}`")
+        raise make_host_code_error(tokens.locate(offset), f"stray `{what}`")
 
 
 def refuse_host_code(
@@ -131,12 +131,12 @@ def refuse_host_code(
     found = min(_found(tokens, reserved, compiler_words), default=None)
     if found is not None:
         offset, what = found
-        raise refusal(tokens.locate(offset), what)
+        raise make_host_code_error(tokens.locate(offset), what)
 
 
-def refusal(where: Location | str, what: str) -> CompileError:
+def make_host_code_error(where: Location | str, what: str) -> CompileError:
     """The error for something that Metal has not."""
-    return CompileError(f"{where}: error: {what}: {NO_MORE}")
+    return CompileError(f"{where}: error: {what}: {REFUSAL_SUFFIX}")
 
 
 def _found(
@@ -183,7 +183,7 @@ def _is_meant(tokens: Tokens, index: int) -> bool:
     if word == "delete":
         return before != "="
     if _WORDS[word] is _ASSEMBLY:
-        return not is_label(tokens, index)
+        return not is_asm_label(tokens, index)
     return True
 
 
@@ -214,7 +214,7 @@ def _names_of_namespaces(tokens: Tokens) -> set[int]:
     return found
 
 
-def is_label(tokens: Tokens, index: int) -> bool:
+def is_asm_label(tokens: Tokens, index: int) -> bool:
     """Return whether `asm` at `index` names a function that is declared by its name inside Metal.
 
     That is `name(parameters) asm("air...");` at program scope, with one plain string literal.

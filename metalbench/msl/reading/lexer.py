@@ -35,7 +35,7 @@ _NO_TOKEN = frozenset("\"'\\`@")
 _RAW = frozenset({"R", "u8R", "uR", "UR", "LR"})
 
 
-def pieces(source: str) -> list[str]:
+def split_source(source: str) -> list[str]:
     """The whole source cut into tokens, white space, comments and directives: nothing is lost."""
     return _PIECE.findall(source)
 
@@ -46,7 +46,7 @@ def lex(source: str) -> Tokens:
     `Tokens.stray` lists what a preprocessor leaves behind in no valid source. Clang and this lexer
     may cut such text differently, so that a token could be hidden here and seen there.
     """
-    parts = pieces(source)
+    parts = split_source(source)
     starts = accumulate(map(len, parts), initial=0)
     kept = [pair for pair in zip(parts, starts, strict=False) if pair[0][0] not in _BLANK]
     special = [index for index, (part, _) in enumerate(kept) if part[0] in _SPECIAL]

@@ -15,7 +15,7 @@ _BEFORE = frozenset({"(", "{", "[", ",", ";", "=", "?", ":", "&&", "||", "!", "r
 _AFTER = frozenset({")", "}", "]", ",", ";", "?", ":", "&&", "||"})
 
 
-def no_number_tests(source: Source, function: str) -> Iterator[tuple[Location, str]]:
+def find_nan_tests(source: Source, function: str) -> Iterator[tuple[Location, str]]:
     """Places and texts of such tests in a kernel and what it calls, in the order of the file.
 
     They are calls of `isnan` and its like, and comparisons of a value with itself.

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from metalbench.msl.reading.arithmetic import evaluate
-from metalbench.msl.reading.attributes import Attribute, attributes_in, without_attributes
+from metalbench.msl.reading.arithmetic import evaluate_expression
+from metalbench.msl.reading.attributes import Attribute, find_attributes, skip_attributes
 from metalbench.msl.reading.tokens import Location, Tokens, is_name
 
 ADDRESS_SPACES = frozenset({"device", "constant", "threadgroup", "thread"})
@@ -83,11 +83,11 @@ class Parameter:
         return _LIST.sub(r"\1", text).replace(",", ", ")
 
 
-def parameters_of(tokens: Tokens, opening: int) -> list[Parameter]:
+def parse_parameters(tokens: Tokens, opening: int) -> list[Parameter]:
     """The parameters between the bracket `opening` and its partner."""
     found: list[Parameter] = []
     for first, last in tokens.split(opening + 1, tokens.partner[opening]):
-        kept = without_attributes(tokens, first, last)
+        kept = skip_attributes(tokens, first, last)
         words = tuple(tokens.text[index] for index in kept)
         if "=" in words:
             words = words[: words.index("=")]
@@ -99,7 +99,7 @@ def parameters_of(tokens: Tokens, opening: int) -> list[Parameter]:
                 tokens.where(first),
                 words,
                 _name(words),
-                tuple(attributes_in(tokens, first, last)),
+                tuple(find_attributes(tokens, first, last)),
             )
         )
     return found
@@ -118,6 +118,8 @@ def _name(words: tuple[str, ...]) -> str:
     return words[end - 1] if before and before[-1] != "::" else ""
 
 
-def attribute_index(tokens: Tokens, attribute: Attribute, names: Mapping[str, str]) -> int | None:
+def evaluate_attribute_index(
+    tokens: Tokens, attribute: Attribute, names: Mapping[str, str]
+) -> int | None:
     """N of [[buffer(n)]]; None when it cannot be told."""
-    return evaluate(tokens.join(attribute.first, attribute.last), names)
+    return evaluate_expression(tokens.join(attribute.first, attribute.last), names)

@@ -7,10 +7,10 @@ from functools import cached_property
 
 from metalbench._core import CompileError
 from metalbench.msl.reading.collectives import References
-from metalbench.msl.reading.constants import FunctionConstant, function_constants
+from metalbench.msl.reading.constants import FunctionConstant, find_function_constants
 from metalbench.msl.reading.declarations import Declaration, declarations
 from metalbench.msl.reading.lexer import lex
-from metalbench.msl.reading.reflect import Kernel, kernels_of
+from metalbench.msl.reading.reflect import EntryPoint, find_entry_points
 from metalbench.msl.reading.tokens import Tokens
 
 
@@ -51,7 +51,7 @@ class Source:
     @cached_property
     def constants(self) -> list[FunctionConstant]:
         """The function constants."""
-        return function_constants(self.tokens, self.declared)
+        return find_function_constants(self.tokens, self.declared)
 
     @cached_property
     def aliases(self) -> dict[str, str]:
@@ -67,10 +67,10 @@ class Source:
         return found
 
     @cached_property
-    def kernels(self) -> dict[str, Kernel]:
+    def kernels(self) -> dict[str, EntryPoint]:
         """Kernels by name. Raises CompileError when two have the same one."""
-        found: dict[str, Kernel] = {}
-        for kernel in kernels_of(self.tokens, self.declared):
+        found: dict[str, EntryPoint] = {}
+        for kernel in find_entry_points(self.tokens, self.declared):
             other = found.setdefault(kernel.name, kernel)
             if other is not kernel:
                 raise CompileError(
@@ -79,7 +79,7 @@ class Source:
                 )
         return found
 
-    def kernel(self, name: str) -> Kernel:
+    def kernel(self, name: str) -> EntryPoint:
         """The kernel of that name; a kernel in a namespace also without it, if that is unique.
 
         Raises CompileError that lists the names there are.

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from metalbench.msl.reading.angles import open_angle
-from metalbench.msl.reading.attributes import without_attributes
+from metalbench.msl.reading.angles import find_opening_angle
+from metalbench.msl.reading.attributes import skip_attributes
 from metalbench.msl.reading.declarations import Declaration
-from metalbench.msl.reading.parameters import Parameter, parameters_of
+from metalbench.msl.reading.parameters import Parameter, parse_parameters
 from metalbench.msl.reading.tokens import Location, Tokens, is_name
 
 OTHER_STAGES = frozenset({"vertex", "fragment", "mesh", "object", "intersection"})
@@ -17,7 +17,7 @@ _STAGES = OTHER_STAGES | {"kernel"}
 
 
 @dataclass(frozen=True)
-class Kernel:
+class EntryPoint:
     """A kernel that can be asked for by `name`.
 
     `instantiation` is the declaration that names the template `arguments`, `primary` the definition
@@ -38,12 +38,12 @@ class Kernel:
     def parameters(self) -> list[Parameter]:
         """What the kernel takes, in order."""
         assert self.primary.parameters is not None
-        return parameters_of(self.tokens, self.primary.parameters[0])
+        return parse_parameters(self.tokens, self.primary.parameters[0])
 
     @cached_property
     def typed(self) -> list[Parameter]:
         """The parameters as an instantiation spells them, for their types."""
-        own = parameters_of(self.tokens, self.signature) if self.signature is not None else []
+        own = parse_parameters(self.tokens, self.signature) if self.signature is not None else []
         return own if len(own) == len(self.parameters) else self.parameters
 
     @cached_property
@@ -51,7 +51,7 @@ class Kernel:
         """Texts of the template's arguments, defaults included, by parameter name."""
         names: dict[str, str] = {}
         for index, (first, last) in enumerate(self.primary.template or ()):
-            name, default = template_parameter(self.tokens, first, last)
+            name, default = split_template_parameter(self.tokens, first, last)
             value = self.arguments[index] if index < len(self.arguments) else default
             if name and value:
                 names[name] = names.get(value, value)
@@ -63,7 +63,7 @@ class Kernel:
         return self.tokens.where(self.name_index)
 
 
-def stage_of(tokens: Tokens, declaration: Declaration) -> str:
+def find_stage(tokens: Tokens, declaration: Declaration) -> str:
     """kernel, vertex, fragment ...; empty for any other declaration."""
     if declaration.kind not in ("function", "instantiation"):
         return ""
@@ -73,7 +73,7 @@ def stage_of(tokens: Tokens, declaration: Declaration) -> str:
     stop = declaration.parameters[0] if declaration.parameters else declaration.last
     if _STAGES.isdisjoint(tokens.text[declaration.head : stop]):
         return ""
-    kept = without_attributes(tokens, declaration.head, stop)
+    kept = skip_attributes(tokens, declaration.head, stop)
     for index in kept[:4]:
         if (
             tokens.text[index] in _STAGES
@@ -84,17 +84,17 @@ def stage_of(tokens: Tokens, declaration: Declaration) -> str:
     return ""
 
 
-def kernels_of(tokens: Tokens, declared: Iterable[Declaration]) -> list[Kernel]:
+def find_entry_points(tokens: Tokens, declared: Iterable[Declaration]) -> list[EntryPoint]:
     """All kernels of the file in order, templates only as instantiated."""
-    found: list[Kernel] = []
+    found: list[EntryPoint] = []
     functions: dict[str, list[Declaration]] = {}
     for declaration in declared:
         if declaration.kind == "function":
             functions.setdefault(declaration.name, []).append(declaration)
             concrete = not declaration.template
-            if declaration.body and concrete and stage_of(tokens, declaration) == "kernel":
+            if declaration.body and concrete and find_stage(tokens, declaration) == "kernel":
                 found.append(_plain(tokens, declaration))
-        elif declaration.kind == "instantiation" and stage_of(tokens, declaration) == "kernel":
+        elif declaration.kind == "instantiation" and find_stage(tokens, declaration) == "kernel":
             kernel = _instantiated(tokens, declaration, functions)
             if kernel is not None:
                 found.append(kernel)
@@ -109,12 +109,12 @@ def _host_name(tokens: Tokens, declaration: Declaration) -> str | None:
     return "".join(part.strip('"') for part in parts)
 
 
-def _plain(tokens: Tokens, declaration: Declaration) -> Kernel:
+def _plain(tokens: Tokens, declaration: Declaration) -> EntryPoint:
     """A kernel that is no template, or a full specialisation of one."""
     arguments = ""
     if declaration.name_arguments:
         arguments = f"<{tokens.join(*declaration.name_arguments)}>"
-    return Kernel(
+    return EntryPoint(
         name=_host_name(tokens, declaration) or declaration.qualified + arguments,
         primary=declaration,
         instantiation=None,
@@ -128,7 +128,7 @@ def _plain(tokens: Tokens, declaration: Declaration) -> Kernel:
 
 def _instantiated(
     tokens: Tokens, declaration: Declaration, functions: dict[str, list[Declaration]]
-) -> Kernel | None:
+) -> EntryPoint | None:
     """`template [[host_name("k")]] [[kernel]] decltype(f<T>) f<T>;` and its relatives."""
     last = declaration.last - 1
     signature = None
@@ -141,7 +141,7 @@ def _instantiated(
     primary = _primary(tokens, functions.get(tokens.text[name_index], []), len(values), signature)
     if primary is None or primary.parameters is None:
         return None
-    return Kernel(
+    return EntryPoint(
         name=_host_name(tokens, declaration) or " ".join(expression.split()),
         primary=primary,
         instantiation=declaration,
@@ -159,7 +159,7 @@ def _id_expression(
     """First token, name and template arguments of the id-expression that ends before `last`."""
     index, arguments = last - 1, None
     if tokens.text[index] == ">":
-        opened = open_angle(tokens, index, limit)
+        opened = find_opening_angle(tokens, index, limit)
         arguments = (opened + 1, index)
         index = opened - 1
     name_index = index
@@ -178,17 +178,17 @@ def _primary(
     templates = [found for found in candidates if found.template and found.body]
     fitting = [found for found in templates if len(found.template or ()) >= arguments]
     if signature is not None:
-        wanted = len(parameters_of(tokens, signature[0]))
+        wanted = len(parse_parameters(tokens, signature[0]))
         same = [
             found
             for found in fitting
-            if found.parameters and len(parameters_of(tokens, found.parameters[0])) == wanted
+            if found.parameters and len(parse_parameters(tokens, found.parameters[0])) == wanted
         ]
         fitting = same or fitting
     return next(iter(fitting or templates), None)
 
 
-def template_parameter(tokens: Tokens, first: int, last: int) -> tuple[str, str]:
+def split_template_parameter(tokens: Tokens, first: int, last: int) -> tuple[str, str]:
     """Name and default of one template parameter, each empty when there is none."""
     words = tokens.text[first:last]
     depth, cut = 0, len(words)

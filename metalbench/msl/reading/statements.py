@@ -13,7 +13,7 @@ _JUMPS = ("break", "continue", "return", "goto")
 _WITH_HEADS = ("if", "for", "while", "switch")
 
 
-class Body(NamedTuple):
+class LoopBody(NamedTuple):
     """Of the loop that begins with the token `word`.
 
     `opening` and `closing` are the braces around it; without braces, the tokens before and behind.
@@ -24,39 +24,39 @@ class Body(NamedTuple):
     closing: int
 
 
-def bodies(tokens: Tokens) -> Iterator[Body]:
+def find_loop_bodies(tokens: Tokens) -> Iterator[LoopBody]:
     """Those of all loops that have one: `while ();`, as `do {}` ends in, has none."""
     for word in LOOPS:
         for index in tokens.places.get(word, ()):
             head = _behind_head(tokens, index)
             if tokens.at(head) == "{" and tokens.partner[head] > 0:
-                yield Body(index, head, tokens.partner[head])
+                yield LoopBody(index, head, tokens.partner[head])
             elif head < len(tokens) and tokens.text[head] != ";":
-                yield Body(index, head - 1, end_of_statement(tokens, head))
+                yield LoopBody(index, head - 1, find_statement_end(tokens, head))
 
 
-def bare_sides(tokens: Tokens, first: int, last: int) -> Iterator[tuple[int, int]]:
+def find_unbraced_branches(tokens: Tokens, first: int, last: int) -> Iterator[tuple[int, int]]:
     """The sides of `if`s among these tokens that are expressions, with no braces around them."""
     for word in ("if", "else"):
         places = tokens.places.get(word, [])
         for index in places[bisect_left(places, first) : bisect_left(places, last)]:
             side = _behind_head(tokens, index)
             if tokens.at(side) not in ("{", ";", "do", *_WITH_HEADS, *_JUMPS):
-                yield side, end_of_statement(tokens, side)
+                yield side, find_statement_end(tokens, side)
 
 
-def end_of_statement(tokens: Tokens, index: int) -> int:
+def find_statement_end(tokens: Tokens, index: int) -> int:
     """The first token behind the statement that begins with this one."""
     text = tokens.at(index)
     if text == "{":
         return max(tokens.partner[index], index) + 1
     if text in _WITH_HEADS:
-        end = end_of_statement(tokens, _behind_head(tokens, index))
+        end = find_statement_end(tokens, _behind_head(tokens, index))
         if text == "if" and tokens.at(end) == "else":
-            end = end_of_statement(tokens, end + 1)
+            end = find_statement_end(tokens, end + 1)
         return end
     if text == "do":  # up to what its `while` ends with
-        index = end_of_statement(tokens, index + 1)
+        index = find_statement_end(tokens, index + 1)
     while index < len(tokens) and tokens.text[index] != ";":
         index = max(tokens.partner[index], index) + 1
     return min(index + 1, len(tokens))

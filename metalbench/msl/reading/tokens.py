@@ -98,7 +98,7 @@ class Tokens:
     def _markers(self) -> list[tuple[int, int, str]]:
         found = [(0, 1, "<source>")]
         for marker in _LINE_MARKER.finditer(self.source):
-            found.append((marker.end(), _line_number(marker[1]), file_name(marker[2])))
+            found.append((marker.end(), _line_number(marker[1]), decode_file_name(marker[2])))
         return found
 
     @cached_property
@@ -132,7 +132,9 @@ class Tokens:
             text = self.text[index]
             if text in "([{" and self.partner[index] > index:
                 index = self.partner[index]
-            elif text == "<" and index > first and opens_arguments(self.text[index - 1]):
+            elif (
+                text == "<" and index > first and can_open_template_arguments(self.text[index - 1])
+            ):
                 angles += 1
             elif text == ">" and angles:
                 angles -= 1
@@ -145,7 +147,7 @@ class Tokens:
             yield begin, last
 
 
-def file_name(spelled: str) -> str:
+def decode_file_name(spelled: str) -> str:
     """Return the file name of a line marker, from its spelling between the quotes.
 
     Clang writes line breaks and tabs as C does, and other bytes beyond printable ASCII in octal.
@@ -173,6 +175,6 @@ def is_name(text: str) -> bool:
     return text[:1].isalpha() or text[:1] == "_"
 
 
-def opens_arguments(previous: str) -> bool:
+def can_open_template_arguments(previous: str) -> bool:
     """Whether a `<` behind this token may open template arguments."""
     return is_name(previous)

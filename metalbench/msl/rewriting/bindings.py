@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from metalbench._core import CompileError, Unsupported
-from metalbench.msl.reading.arithmetic import evaluate
-from metalbench.msl.reading.constants import program_constants
+from metalbench.msl.reading.arithmetic import evaluate_expression
+from metalbench.msl.reading.constants import read_program_constants
 from metalbench.msl.reading.parameters import TEXTURE, THREAD_ATTRIBUTES, Parameter
 from metalbench.msl.reading.program import Source
-from metalbench.msl.reading.reflect import Kernel
-from metalbench.msl.rewriting.slots import LIMITS, Slots
-from metalbench.msl.rewriting.unsupported import feature_of
+from metalbench.msl.reading.reflect import EntryPoint
+from metalbench.msl.rewriting.slots import TABLE_SIZES, ArgumentTable
+from metalbench.msl.rewriting.unsupported import find_feature
 
 DEFAULT_MAX_THREADS = 1024
 _UNSUPPORTED_ATTRIBUTES = {
@@ -32,7 +32,7 @@ class Bindings:
     attributes: list[dict[str, str]] = field(default_factory=list)
 
 
-def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Bindings:
+def bind_parameters(source: Source, kernel: EntryPoint, literals: Mapping[str, str]) -> Bindings:
     """Bind every parameter of a kernel. `literals` are the function constants' values.
 
     Raises CompileError for a parameter that has no binding or one that is taken, Unsupported for
@@ -41,7 +41,7 @@ def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Binding
     names = _names(source, kernel, literals)
     types = {**source.aliases, **kernel.substitution}
     found = Bindings()
-    slots = Slots(kernel, names)
+    slots = ArgumentTable(kernel, names)
     for parameter in kernel.parameters:
         _refuse(kernel, parameter)
         attribute = next((a for a in parameter.attributes if a.name in THREAD_ATTRIBUTES), None)
@@ -60,7 +60,7 @@ def bind(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> Binding
     return found
 
 
-def max_threads(source: Source, kernel: Kernel) -> tuple[str, int]:
+def read_max_threads(source: Source, kernel: EntryPoint) -> tuple[str, int]:
     """[[max_total_threads_per_threadgroup(n)]] as C++ text and as a number.
 
     The number is the default of 1024 where only the compiler can tell; `mb_info` has the truth.
@@ -75,8 +75,8 @@ def max_threads(source: Source, kernel: Kernel) -> tuple[str, int]:
             text = " ".join(
                 f"({kernel.substitution[w]})" if w in kernel.substitution else w for w in words
             )
-            names = program_constants(source.tokens, source.declared)
-            limit = evaluate(text, names)
+            names = read_program_constants(source.tokens, source.declared)
+            limit = evaluate_expression(text, names)
             if limit is None and len(words) == 1 and words[0][0].isdigit():
                 where = source.tokens.where(attribute.first)
                 raise CompileError(
@@ -87,9 +87,9 @@ def max_threads(source: Source, kernel: Kernel) -> tuple[str, int]:
     return str(DEFAULT_MAX_THREADS), DEFAULT_MAX_THREADS
 
 
-def _names(source: Source, kernel: Kernel, literals: Mapping[str, str]) -> dict[str, str]:
+def _names(source: Source, kernel: EntryPoint, literals: Mapping[str, str]) -> dict[str, str]:
     """What names stand for in the attributes of this kernel's parameters."""
-    names = {"true": "1", "false": "0", **program_constants(source.tokens, source.declared)}
+    names = {"true": "1", "false": "0", **read_program_constants(source.tokens, source.declared)}
     for constant in source.constants:
         defined = constant.name in literals
         names[constant.name] = literals.get(constant.name, "0")
@@ -101,14 +101,14 @@ def _present(source: Source, parameter: Parameter, names: Mapping[str, str]) -> 
     """Whether the parameter's [[function_constant(x)]], if it has one, is true."""
     for attribute in parameter.attributes:
         if attribute.name == "function_constant":
-            value = evaluate(source.tokens.join(attribute.first, attribute.last), names)
+            value = evaluate_expression(source.tokens.join(attribute.first, attribute.last), names)
             return value is None or value != 0
     return True
 
 
-def _refuse(kernel: Kernel, parameter: Parameter) -> None:
+def _refuse(kernel: EntryPoint, parameter: Parameter) -> None:
     listed = [_UNSUPPORTED_ATTRIBUTES.get(attribute.name, "") for attribute in parameter.attributes]
-    listed += [feature_of(word) for word in parameter.pointee if word != parameter.name]
+    listed += [find_feature(word) for word in parameter.pointee if word != parameter.name]
     feature = next(filter(None, listed), None)
     if feature:
         raise Unsupported(
@@ -117,9 +117,9 @@ def _refuse(kernel: Kernel, parameter: Parameter) -> None:
         )
 
 
-def _kind(source: Source, kernel: Kernel, parameter: Parameter) -> str:
+def _kind(source: Source, kernel: EntryPoint, parameter: Parameter) -> str:
     for attribute in parameter.attributes:
-        if attribute.name in LIMITS:
+        if attribute.name in TABLE_SIZES:
             return attribute.name
     if parameter.address_space in ("", "thread"):
         words = source.references.reached(parameter.pointee)  # an alias may stand for the type
@@ -142,7 +142,7 @@ def _kind(source: Source, kernel: Kernel, parameter: Parameter) -> str:
 
 
 def _argument(
-    kernel: Kernel, parameter: Parameter, slot: tuple[str, int], types: Mapping[str, str]
+    kernel: EntryPoint, parameter: Parameter, slot: tuple[str, int], types: Mapping[str, str]
 ) -> dict[str, str | int]:
     kind, index = slot
     space = parameter.address_space or ("threadgroup" if kind == "threadgroup" else "device")

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from metalbench.msl.reading.angles import close_angle
-from metalbench.msl.reading.declarations import Declaration, every
-from metalbench.msl.reading.reflect import template_parameter
+from metalbench.msl.reading.angles import find_closing_angle
+from metalbench.msl.reading.declarations import Declaration, iterate_declarations
+from metalbench.msl.reading.reflect import split_template_parameter
 from metalbench.msl.reading.tokens import Tokens, is_name
 from metalbench.msl.rewriting.edits import Edits
 
@@ -20,7 +20,7 @@ _NUMBER = re.compile(r"[.\d']")
 _PREFIX = frozenset("-+!~*&") | {"--", "++"}
 
 
-def mixes_half_formats(tokens: Tokens) -> bool:
+def has_both_half_formats(tokens: Tokens) -> bool:
     """Whether half and bfloat both occur: only then may one be cast to the other."""
     return not (_HALF.isdisjoint(tokens.places) or _BFLOAT.isdisjoint(tokens.places))
 
@@ -34,7 +34,7 @@ def rewrite_casts(
     """
     for index in tokens.places.get("static_cast", ()):
         if tokens.text[index + 1 : index + 2] == ["<"]:
-            close = close_angle(tokens, index + 1, len(tokens))
+            close = find_closing_angle(tokens, index + 1, len(tokens))
             value = close > 0 and tokens.text[close - 1] not in ("*", "&", "&&", "void", "const")
             if value:
                 edits.replace(tokens.start[index], tokens.end(index), "mb::cast")
@@ -49,10 +49,10 @@ def _targets(tokens: Tokens, declared: list[Declaration], aliases: dict[str, str
     yield from (n for n, meant in aliases.items() if meant in _SCALARS and n not in _SCALARS)
     found: dict[str, None] = {}
     others = set(_SCALARS)
-    for declaration in every(declared):
+    for declaration in iterate_declarations(declared):
         for first, last in declaration.template or ():
             if tokens.text[first] in ("typename", "class") and tokens.text[first + 1] != "...":
-                found[template_parameter(tokens, first, last)[0]] = None
+                found[split_template_parameter(tokens, first, last)[0]] = None
         others.add(declaration.name)
     yield from (name for name in found if name and name not in others)
 
@@ -115,7 +115,7 @@ def _postfix(tokens: Tokens, index: int) -> int:
         elif following in (".", "->", "::"):
             index += 2
         elif following == "<" and is_name(tokens.text[index]):
-            close = close_angle(tokens, index + 1, len(tokens))
+            close = find_closing_angle(tokens, index + 1, len(tokens))
             if close < 0 or tokens.at(close + 1) not in ("(", "::", "{"):
                 return index
             index = close

@@ -63,7 +63,7 @@ class Edits:
 
 
 @dataclass(frozen=True)
-class Code:
+class TranslationUnit:
     """Text for clang; from offset `body` on it is the user's source as `edits` changed it."""
 
     text: str

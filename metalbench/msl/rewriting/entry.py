@@ -5,16 +5,16 @@ from __future__ import annotations
 from metalbench.msl.reading.declarations import Declaration
 from metalbench.msl.reading.lexer import lex
 from metalbench.msl.reading.program import Source
-from metalbench.msl.reading.reflect import Kernel
+from metalbench.msl.reading.reflect import EntryPoint
 from metalbench.msl.rewriting.edits import Edits
 from metalbench.msl.rewriting.keywords import rewrite_keywords
-from metalbench.msl.rewriting.labels import rewrite_labels
-from metalbench.msl.rewriting.spaces import rewrite_spaces
+from metalbench.msl.rewriting.labels import rewrite_asm_labels
+from metalbench.msl.rewriting.spaces import rewrite_address_spaces
 
 _FUNCTION = "mb_kernel_function"
 
 
-def name_kernel(source: Source, edits: Edits, kernel: Kernel, *, spaces: bool) -> str:
+def name_entry_point(source: Source, edits: Edits, kernel: EntryPoint, *, spaces: bool) -> str:
     """Give the kernel a name without commas; return the text that refers to it at global scope."""
     tokens = source.tokens
     if kernel.instantiation is None:
@@ -39,7 +39,7 @@ def _overloaded(source: Source, function: Declaration) -> bool:
     )
 
 
-def _reference(kernel: Kernel, signature: int | None, *, spaces: bool) -> str:
+def _reference(kernel: EntryPoint, signature: int | None, *, spaces: bool) -> str:
     """The declaration of a name for the kernel; `signature` opens the parameters that it has."""
     target = f"auto& {_FUNCTION}"
     if signature is not None:
@@ -59,7 +59,7 @@ def _rewritten(text: str, *, spaces: bool) -> str:
     tokens = lex(text)
     edits = Edits(text)
     if spaces:
-        rewrite_spaces(tokens, edits, [0] if text.startswith("(") else [])
+        rewrite_address_spaces(tokens, edits, [0] if text.startswith("(") else [])
     rewrite_keywords(tokens, edits)
-    rewrite_labels(tokens, edits)
+    rewrite_asm_labels(tokens, edits)
     return edits.apply().replace("\n", " ")

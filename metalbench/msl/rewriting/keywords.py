@@ -10,11 +10,11 @@ from __future__ import annotations
 import re
 
 from metalbench._core import CompileError
-from metalbench.msl.reading.attributes import opens_attribute
+from metalbench.msl.reading.attributes import is_attribute_start
 from metalbench.msl.reading.tokens import Tokens, is_name
 from metalbench.msl.rewriting.edits import Edits
 from metalbench.msl.rewriting.literals import rewrite_literals
-from metalbench.msl.rewriting.spaces import qualifies_function
+from metalbench.msl.rewriting.spaces import is_function_qualifier
 
 ERASED = frozenset({"device", "thread", "threadgroup", "ray_data", "object_data", "kernel"})
 # Attributes that change a type. All others say no more than a compiler may ignore, or are Metal's
@@ -45,7 +45,7 @@ def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
         _coherent(tokens, edits, index)
     _deduced_arrays(tokens, edits)
     for index in places.get("[", ()):
-        if opens_attribute(tokens, index):
+        if is_attribute_start(tokens, index):
             _attributes(tokens, edits, index)
     rewrite_literals(tokens, edits)
 
@@ -56,13 +56,13 @@ def _check_place(tokens: Tokens, index: int) -> None:
     before = tokens.text[index - 1] if index else ""
     if is_name(following) or following == "::" or _is_in_attribute(tokens, index):
         return
-    if following == "[" and opens_attribute(tokens, index + 1):
+    if following == "[" and is_attribute_start(tokens, index + 1):
         return
     if word != "kernel":
         behind = tokens.at(index + 2) if following == "(" else following
         is_pointee = behind in ("*", "&", "&&")
         is_argument = following in (",", ">") and before not in ("=", "(", ",")
-        if is_pointee or is_argument or qualifies_function(tokens, index):
+        if is_pointee or is_argument or is_function_qualifier(tokens, index):
             return
     expected = "the type of a function" if word == "kernel" else "a type"
     raise CompileError(
@@ -78,7 +78,7 @@ def _is_in_attribute(tokens: Tokens, index: int) -> bool:
         and tokens.text[index - 1] in ("[", ",")
         and tokens.at(index + 1) in ("]", ",")
         and any(
-            opens_attribute(tokens, each)
+            is_attribute_start(tokens, each)
             for each in tokens.places.get("[", ())
             if each < index < tokens.partner[each]
         )
@@ -135,7 +135,7 @@ def _coherent(tokens: Tokens, edits: Edits, index: int) -> None:
         edits.replace(tokens.start[index], tokens.end(tokens.partner[index + 1]), " ")
 
 
-def swizzle_macros(tokens: Tokens) -> str:
+def define_swizzles(tokens: Tokens) -> str:
     """The MB_SWIZZLES_* macros (mb/swizzle.h) for the swizzles that the source mentions."""
     used = {
         name

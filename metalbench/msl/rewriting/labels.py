@@ -6,17 +6,17 @@ differ only by them must have the same label.
 
 from __future__ import annotations
 
-from metalbench.msl.reading.host_code import ASSEMBLY, LABEL, is_label
+from metalbench.msl.reading.host_code import ASSEMBLY, LABEL, is_asm_label
 from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.edits import Edits
 
 
-def has_labels(tokens: Tokens) -> bool:
+def has_asm_labels(tokens: Tokens) -> bool:
     """Return whether a source declares tile copies (csrc/msl/mb/async_copy.h)."""
     return bool(_labels(tokens))
 
 
-def rewrite_labels(tokens: Tokens, edits: Edits) -> None:
+def rewrite_asm_labels(tokens: Tokens, edits: Edits) -> None:
     """Replace each such label by that of the engine's own function."""
     for index in _labels(tokens):
         label = LABEL.fullmatch(tokens.text[index + 2])
@@ -28,4 +28,4 @@ def rewrite_labels(tokens: Tokens, edits: Edits) -> None:
 def _labels(tokens: Tokens) -> list[int]:
     """Return the tokens `asm` that begin a label."""
     indices = (index for word in ASSEMBLY for index in tokens.places.get(word, ()))
-    return [index for index in indices if is_label(tokens, index)]
+    return [index for index in indices if is_asm_label(tokens, index)]

@@ -19,12 +19,17 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from metalbench.msl.reading.collectives import References, is_collective
-from metalbench.msl.reading.statements import Body, bare_sides, bodies, end_of_statement
+from metalbench.msl.reading.statements import (
+    LoopBody,
+    find_loop_bodies,
+    find_statement_end,
+    find_unbraced_branches,
+)
 from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.edits import Edits
 
 _TURN = "mb_turn"  # and the depth of a loop that is within another
-LOOP_OF_TURNS = "MB_LOOP_OF_TURNS"  # in front of a loop that must not be unrolled
+NO_UNROLL_MACRO = "MB_LOOP_OF_TURNS"  # in front of a loop that must not be unrolled
 _HINTED = "MB_LOOP_HINT"  # and in the place of what the source says of that
 _HINT = re.compile(r"#[ \t]*pragma[ \t]+((?:(?:no)?unroll\b|clang[ \t]+loop\b)[^\n]*)")
 _WAYS_OUT = ("break", "return")
@@ -43,7 +48,7 @@ class _Marks(NamedTuple):
     bare: list[tuple[int, int]]
 
 
-def mark_leaving(tokens: Tokens, references: References, edits: Edits) -> None:
+def mark_loop_exits(tokens: Tokens, references: References, edits: Edits) -> None:
     """Mark every `break` and `return` behind such a function in a block within a loop."""
     if not any(map(is_collective, tokens.places)):
         return
@@ -54,7 +59,7 @@ def mark_leaving(tokens: Tokens, references: References, edits: Edits) -> None:
             known[word] = references.reached([word]) if word in references else {word}
         return known[word]
 
-    loops = list(bodies(tokens))
+    loops = list(find_loop_bodies(tokens))
     marks = {loop: _marks_of(tokens, loop, loops, reached) for loop in loops}
     marked = [loop for loop, found in marks.items() if any(found)]
     turns = {loop: _turn_of(loop, loops) for loop in marked}
@@ -74,13 +79,13 @@ def mark_leaving(tokens: Tokens, references: References, edits: Edits) -> None:
             _keep_turns(tokens, edits, loop.word)
 
 
-def _turn_of(loop: Body, loops: list[Body]) -> str:
+def _turn_of(loop: LoopBody, loops: list[LoopBody]) -> str:
     """A name that those of loops within do not hide: a `return` ends the turns of all."""
     depth = sum(each.opening < loop.word < each.closing for each in loops)
     return f"{_TURN}_{depth}" if depth else _TURN
 
 
-def _marks_of(tokens: Tokens, loop: Body, loops: list[Body], reached: Reached) -> _Marks:
+def _marks_of(tokens: Tokens, loop: LoopBody, loops: list[LoopBody], reached: Reached) -> _Marks:
     def is_own(index: int) -> bool:
         return not any(loop.opening < each.opening < index < each.closing for each in loops)
 
@@ -102,11 +107,11 @@ def _marks_of(tokens: Tokens, loop: Body, loops: list[Body], reached: Reached) -
     ]
     bare = [
         (first, behind)
-        for first, behind in (bare_sides(tokens, *loop[1:]) if decided else ())
+        for first, behind in (find_unbraced_branches(tokens, *loop[1:]) if decided else ())
         if is_own(first) and _meets(tokens, first, behind, reached)
     ]
     bare += [
-        (each.word, end_of_statement(tokens, each.word))
+        (each.word, find_statement_end(tokens, each.word))
         for each in (loops if decided else ())
         if loop.opening < each.word < loop.closing
         and is_own(each.word)
@@ -115,7 +120,7 @@ def _marks_of(tokens: Tokens, loop: Body, loops: list[Body], reached: Reached) -
     return _Marks(leaving, closing, bare)
 
 
-def _is_decided(tokens: Tokens, loop: Body, is_own: Callable[[int], bool]) -> bool:
+def _is_decided(tokens: Tokens, loop: LoopBody, is_own: Callable[[int], bool]) -> bool:
     """Whether what is done in a turn may decide that it is the last, as LLVM would find out.
 
     A loop that only counts is not worth marks: these keep it from being unrolled.
@@ -133,7 +138,7 @@ def _is_decided(tokens: Tokens, loop: Body, is_own: Callable[[int], bool]) -> bo
 
 
 def _within(
-    tokens: Tokens, loop: Body, words: tuple[str, ...], *, alone: bool = False
+    tokens: Tokens, loop: LoopBody, words: tuple[str, ...], *, alone: bool = False
 ) -> Iterator[int]:
     """The statements that these words begin within a body: of those without a block, `alone`."""
     for word in words:
@@ -144,7 +149,7 @@ def _within(
                 yield index
 
 
-def _branches(tokens: Tokens, loop: Body) -> Iterator[int]:
+def _branches(tokens: Tokens, loop: LoopBody) -> Iterator[int]:
     """The braces within a body that open a side of an `if`, and do not end by leaving it."""
     places = tokens.places.get("{", [])
     last = bisect_left(places, loop.closing)
@@ -165,7 +170,7 @@ def _last_statement(tokens: Tokens, block: int) -> int:
     return index
 
 
-def _follows_a_meeting(tokens: Tokens, loop: Body, index: int, reached: Reached) -> bool:
+def _follows_a_meeting(tokens: Tokens, loop: LoopBody, index: int, reached: Reached) -> bool:
     """Whether a call stands before, in the blocks of this loop's body around it.
 
     The body itself is such a block only for its own statements.
@@ -182,12 +187,12 @@ def _meets(tokens: Tokens, first: int, last: int, reached: Reached) -> bool:
     return any(map(is_collective, names))
 
 
-def _leaves_a_switch(tokens: Tokens, loop: Body, index: int) -> bool:
+def _leaves_a_switch(tokens: Tokens, loop: LoopBody, index: int) -> bool:
     openers = [_opener(tokens, each) for each in _around(tokens, loop, index)]
     return tokens.text[index] == "break" and "switch" in openers
 
 
-def _around(tokens: Tokens, loop: Body, index: int) -> Iterator[int]:
+def _around(tokens: Tokens, loop: LoopBody, index: int) -> Iterator[int]:
     """The braces that are open at a token, within those of a loop's body."""
     while index > loop.opening + 1:
         index -= 1
@@ -205,7 +210,7 @@ def _opener(tokens: Tokens, opening: int) -> str:
     return tokens.at(before)
 
 
-def _begin(tokens: Tokens, edits: Edits, loop: Body, turn: str) -> None:
+def _begin(tokens: Tokens, edits: Edits, loop: LoopBody, turn: str) -> None:
     """Say where a loop's turns begin; one without braces gets them."""
     begins = f" const auto {turn} = mb::turn_begins();"
     if tokens.text[loop.opening] == "{":
@@ -232,4 +237,4 @@ def _keep_turns(tokens: Tokens, edits: Edits, word: int) -> None:
         edits.blank(*found.span())
         text = found[1].strip().replace("\\", "\\\\").replace('"', '\\"')
         hints.append(f'{_HINTED}("{text}") ')
-    edits.insert(tokens.start[word], f"{''.join(hints)}{LOOP_OF_TURNS} ")
+    edits.insert(tokens.start[word], f"{''.join(hints)}{NO_UNROLL_MACRO} ")

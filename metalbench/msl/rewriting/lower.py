@@ -9,43 +9,47 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from metalbench._core import CompileError
-from metalbench.msl.reading.collectives import needs_fibers
-from metalbench.msl.reading.constants import Value, literal, resolve
-from metalbench.msl.reading.declarations import Declaration, every
+from metalbench.msl.reading.collectives import requires_fibers
+from metalbench.msl.reading.constants import Value, format_literal, resolve_constants
+from metalbench.msl.reading.declarations import Declaration, iterate_declarations
 from metalbench.msl.reading.parameters import TEXTURE
 from metalbench.msl.reading.program import Source
-from metalbench.msl.reading.reflect import Kernel, stage_of
+from metalbench.msl.reading.reflect import EntryPoint, find_stage
 from metalbench.msl.reading.tokens import Tokens
-from metalbench.msl.rewriting.bindings import Bindings, bind, max_threads
-from metalbench.msl.rewriting.casts import mixes_half_formats, rewrite_casts
+from metalbench.msl.rewriting.bindings import Bindings, bind_parameters, read_max_threads
+from metalbench.msl.rewriting.casts import has_both_half_formats, rewrite_casts
 from metalbench.msl.rewriting.conditionals import rewrite_conditionals
-from metalbench.msl.rewriting.edits import Code, Edits
-from metalbench.msl.rewriting.entry import name_kernel
-from metalbench.msl.rewriting.keywords import rewrite_keywords, swizzle_macros
-from metalbench.msl.rewriting.labels import has_labels, rewrite_labels
-from metalbench.msl.rewriting.leaving import mark_leaving
+from metalbench.msl.rewriting.edits import Edits, TranslationUnit
+from metalbench.msl.rewriting.entry import name_entry_point
+from metalbench.msl.rewriting.keywords import define_swizzles, rewrite_keywords
+from metalbench.msl.rewriting.labels import has_asm_labels, rewrite_asm_labels
+from metalbench.msl.rewriting.leaving import mark_loop_exits
 from metalbench.msl.rewriting.literals import refuse_double
-from metalbench.msl.rewriting.objects import defaulted, rewrite_objects
-from metalbench.msl.rewriting.overloads import Collision, constructor_qualifiers, merge
-from metalbench.msl.rewriting.own_names import own_names, renamed
-from metalbench.msl.rewriting.spaces import WITHOUT_ATTRIBUTE, rewrite_spaces
-from metalbench.msl.rewriting.threadgroup import Threadgroup
-from metalbench.msl.rewriting.unsupported import refuse, unsupported_declarations
+from metalbench.msl.rewriting.objects import find_defaulted_members, rewrite_member_functions
+from metalbench.msl.rewriting.overloads import (
+    Collision,
+    find_constructor_qualifiers,
+    merge_overloads,
+)
+from metalbench.msl.rewriting.own_names import find_metal_names, rename_in_headers
+from metalbench.msl.rewriting.spaces import WITHOUT_ATTRIBUTE, rewrite_address_spaces
+from metalbench.msl.rewriting.threadgroup import ThreadgroupVariables
+from metalbench.msl.rewriting.unsupported import find_unsupported_declarations, refuse_declaration
 
 _ALWAYS_INLINE = "inline __attribute__((always_inline)) "
 _LINKAGE = frozenset({"inline", "static", "constexpr", "extern", "METAL_FUNC", "friend", "typedef"})
 
 
 @dataclass(frozen=True)
-class Lowered:
+class LoweredKernel:
     """C++ text for clang, and what reflection says about the kernel.
 
     With `spaces` it has address spaces, and is to be compiled so. With `any_order` it knows no
     atomics, so that no threadgroup can wait for another.
     """
 
-    code: Code
-    kernel: Kernel
+    code: TranslationUnit
+    kernel: EntryPoint
     bindings: Bindings
     max_threads: int
     needs_fibers: bool
@@ -53,36 +57,38 @@ class Lowered:
     any_order: bool
 
 
-def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lowered:
+def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> LoweredKernel:
     """C++ of one kernel, `name`, with these function constants (by name or index).
 
     Raises CompileError or Unsupported, naming the line of the user's own file.
     """
     refuse_double(source.tokens)
     kernel = source.kernel(name)
-    reached = reached_by(source, kernel)
+    reached = find_reachable_names(source, kernel)
     literals = _literals(source, kernel, constants, reached)
-    bindings = bind(source, kernel, literals)
-    edits, (scope,), spaces = edited(source, [kernel], reached, literals)
-    fibers = needs_fibers(source.tokens, source.by_name, reached)
-    limit_text, limit = max_threads(source, kernel)
+    bindings = bind_parameters(source, kernel, literals)
+    edits, (scope,), spaces = rewrite_source(source, [kernel], reached, literals)
+    fibers = requires_fibers(source.tokens, source.by_name, reached)
+    limit_text, limit = read_max_threads(source, kernel)
     entry = ", ".join(["mb_entry_function", str(int(fibers)), f"({limit_text})", *bindings.macros])
-    code = code_of(source, edits, f"{scope}MB_KERNEL({entry})\n")
-    return Lowered(code, kernel, bindings, limit, fibers, spaces, is_any_order(reached))
+    code = build_translation_unit(source, edits, f"{scope}MB_KERNEL({entry})\n")
+    return LoweredKernel(
+        code, kernel, bindings, limit, fibers, spaces, can_run_in_any_order(reached)
+    )
 
 
-def reached_by(source: Source, kernel: Kernel) -> set[str]:
+def find_reachable_names(source: Source, kernel: EntryPoint) -> set[str]:
     """The names that a kernel mentions, and those that these do."""
     return source.references.reached(_roots(source, kernel))
 
 
-def is_any_order(reached: set[str]) -> bool:
+def can_run_in_any_order(reached: set[str]) -> bool:
     """Whether what is reached lets no threadgroup wait for another."""
     return not any("atomic" in name for name in reached)
 
 
-def edited(
-    source: Source, kernels: Sequence[Kernel], reached: set[str], literals: Mapping[str, str]
+def rewrite_source(
+    source: Source, kernels: Sequence[EntryPoint], reached: set[str], literals: Mapping[str, str]
 ) -> tuple[Edits, list[str], bool]:
     """The source with these kernels alone, what names each, and whether spaces are kept."""
     tokens = source.tokens
@@ -90,27 +96,27 @@ def edited(
     unused = _other_kernels(source, reached)
     for kernel in kernels:
         unused += _unsupported(source, kernel, reached)
-    threadgroup = Threadgroup(tokens, unused)
+    threadgroup = ThreadgroupVariables(tokens, unused)
     removed, spaces = _redundant(source, reached, needed=threadgroup.needs_spaces)
     removed += unused
     for declaration in {each.first: each for each in removed}.values():
         edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
     _function_constants(source, edits, literals)
-    scopes = [name_kernel(source, edits, kernel, spaces=spaces) for kernel in kernels]
+    scopes = [name_entry_point(source, edits, kernel, spaces=spaces) for kernel in kernels]
     _linkage(source, edits, {declaration.first for declaration in removed})
-    for index in constructor_qualifiers(tokens, source.declared):
+    for index in find_constructor_qualifiers(tokens, source.declared):
         edits.blank(tokens.start[index], tokens.end(index))
     threadgroup.rewrite(edits)
     _rewrite(source, edits, spaces=spaces)
     return edits, scopes, spaces
 
 
-def code_of(source: Source, edits: Edits, entries: str) -> Code:
+def build_translation_unit(source: Source, edits: Edits, entries: str) -> TranslationUnit:
     """The whole text: headers, the source as it is edited, and the entry points."""
-    opening = prologue(source.tokens, own_names(source))
-    labels = "#include <mb/async_copy_labels.h>\n" if has_labels(source.tokens) else ""
+    opening = build_preamble(source.tokens, find_metal_names(source))
+    labels = "#include <mb/async_copy_labels.h>\n" if has_asm_labels(source.tokens) else ""
     text = f'{opening}{edits.apply()}\n# 1 "<metalbench>"\n{labels}{entries}'
-    return Code(text, edits, len(opening))
+    return TranslationUnit(text, edits, len(opening))
 
 
 def _rewrite(source: Source, edits: Edits, *, spaces: bool) -> None:
@@ -119,28 +125,30 @@ def _rewrite(source: Source, edits: Edits, *, spaces: bool) -> None:
     if spaces:
         _keep_spaces(source, edits)
     rewrite_keywords(tokens, edits)
-    rewrite_labels(tokens, edits)
-    mark_leaving(tokens, source.references, edits)
-    if mixes_half_formats(tokens):
+    rewrite_asm_labels(tokens, edits)
+    mark_loop_exits(tokens, source.references, edits)
+    if has_both_half_formats(tokens):
         rewrite_casts(tokens, source.declared, source.aliases, edits)
 
 
 def _keep_spaces(source: Source, edits: Edits) -> None:
     """Let address spaces be part of types, where they decide what is called."""
-    rewrite_objects(source, edits)
+    rewrite_member_functions(source, edits)
     rewrite_conditionals(source.tokens, edits)
-    functions = (found.parameters for found in every(source.declared) if found.parameters)
-    rewrite_spaces(source.tokens, edits, (opening for opening, _ in functions))
+    functions = (
+        found.parameters for found in iterate_declarations(source.declared) if found.parameters
+    )
+    rewrite_address_spaces(source.tokens, edits, (opening for opening, _ in functions))
 
 
-def signature(source: Source, name: str, constants: Mapping[str | int, Value]) -> Bindings:
+def bind_signature(source: Source, name: str, constants: Mapping[str | int, Value]) -> Bindings:
     """What the parameters of one kernel are bound to, without lowering it; raises as `lower`."""
     kernel = source.kernel(name)
     reached = source.references.reached(_roots(source, kernel))
-    return bind(source, kernel, _literals(source, kernel, constants, reached))
+    return bind_parameters(source, kernel, _literals(source, kernel, constants, reached))
 
 
-def prologue(tokens: Tokens, own: Sequence[str] = ()) -> str:
+def build_preamble(tokens: Tokens, own: Sequence[str] = ()) -> str:
     """What precedes every source: the MSL headers, set up for what it mentions.
 
     Few of these texts are, so that clang may parse them once for many sources. `own` are names of
@@ -148,9 +156,10 @@ def prologue(tokens: Tokens, own: Sequence[str] = ()) -> str:
     """
     distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.places else ""
     textures = "#include <mb/texture_entry.h>\n" if has_textures(tokens) else ""
-    copies = "#include <mb/async_copy.h>\n" if has_labels(tokens) else ""
+    copies = "#include <mb/async_copy.h>\n" if has_asm_labels(tokens) else ""
     headers = f"#include <mb/prelude.h>\n#include <mb/absent.h>\n{textures}{copies}"
-    return f'# 1 "<metalbench>"\n{swizzle_macros(tokens)}{distributed}{renamed(own, headers)}'
+    headers = rename_in_headers(own, headers)
+    return f'# 1 "<metalbench>"\n{define_swizzles(tokens)}{distributed}{headers}'
 
 
 def has_textures(tokens: Tokens) -> bool:
@@ -158,7 +167,7 @@ def has_textures(tokens: Tokens) -> bool:
     return "sampler" in tokens.places or any(map(TEXTURE.fullmatch, tokens.places))
 
 
-def _roots(source: Source, kernel: Kernel) -> set[str]:
+def _roots(source: Source, kernel: EntryPoint) -> set[str]:
     """Names that the kernel itself mentions, and operators, which nobody calls by name."""
     words = {kernel.primary.name} | {name for name in source.by_name if name[:8] == "operator"}
     for declaration in filter(None, (kernel.primary, kernel.instantiation)):
@@ -168,14 +177,14 @@ def _roots(source: Source, kernel: Kernel) -> set[str]:
 
 
 def _literals(
-    source: Source, kernel: Kernel, constants: Mapping[str | int, Value], reached: set[str]
+    source: Source, kernel: EntryPoint, constants: Mapping[str | int, Value], reached: set[str]
 ) -> dict[str, str]:
     """The function constants' values as C++ text."""
-    values = resolve(source.constants, constants, kernel.name)
+    values = resolve_constants(source.constants, constants, kernel.name)
     literals = {}
     for constant in source.constants:
         if constant.name in values:
-            literals[constant.name] = literal(constant, values[constant.name], kernel.name)
+            literals[constant.name] = format_literal(constant, values[constant.name], kernel.name)
         elif constant.name in reached and not constant.optional:
             raise CompileError(
                 f"{constant.where}: error: [{kernel.name}] function constant {constant.name} "
@@ -185,15 +194,15 @@ def _literals(
     return literals
 
 
-def _unsupported(source: Source, kernel: Kernel, reached: set[str]) -> list[Declaration]:
+def _unsupported(source: Source, kernel: EntryPoint, reached: set[str]) -> list[Declaration]:
     """Declarations that the cpu device has no use for; an error if the kernel has."""
-    found = unsupported_declarations(source.tokens, source.declared)
+    found = find_unsupported_declarations(source.tokens, source.declared)
     removed = {declaration.first for declaration in found}
     for declaration in found:
         family = source.by_name.get(declaration.name, ())
         gone = all(overload.first in removed for overload in family)
         if declaration.name and declaration.name in reached and gone:
-            refuse(source.tokens, declaration, kernel.name)
+            refuse_declaration(source.tokens, declaration, kernel.name)
     return found
 
 
@@ -204,10 +213,10 @@ def _redundant(
 
     They have to where overloads differ by nothing else, and where they are `needed` anyway.
     """
-    dropped, collisions = merge(source.tokens, source.declared)
+    dropped, collisions = merge_overloads(source.tokens, source.declared)
     if not needed and not any(_matters(collision, reached) for collision in collisions):
         return dropped, False
-    dropped, collisions = merge(source.tokens, source.declared, WITHOUT_ATTRIBUTE)
+    dropped, collisions = merge_overloads(source.tokens, source.declared, WITHOUT_ATTRIBUTE)
     for collision in collisions:
         if _matters(collision, reached):
             where = source.tokens.where(collision.dropped.first)
@@ -217,7 +226,7 @@ def _redundant(
                 "cpu device cannot tell there, but not in what it does; make them one, or give one "
                 "of them another name"
             )
-    return dropped + defaulted(source.tokens, source.declared), True
+    return dropped + find_defaulted_members(source.tokens, source.declared), True
 
 
 def _matters(collision: Collision, reached: set[str]) -> bool:
@@ -233,7 +242,7 @@ def _other_kernels(source: Source, reached: set[str]) -> list[Declaration]:
     tokens, found = source.tokens, []
     mentioned = set(reached)
     for declaration in source.declared:
-        if stage_of(tokens, declaration) != "kernel":
+        if find_stage(tokens, declaration) != "kernel":
             mentioned.update(tokens.text[declaration.first : declaration.last])
         elif declaration.kind == "function" and declaration.name not in reached:
             found.append(declaration)
@@ -269,7 +278,7 @@ def _linkage(source: Source, edits: Edits, removed: set[int]) -> None:
             continue
         if declaration.kind == "instantiation":
             edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
-        elif stage_of(tokens, declaration) == "kernel":
+        elif find_stage(tokens, declaration) == "kernel":
             # A specialisation takes its linkage from the template.
             edits.insert(
                 start, _ALWAYS_INLINE if declaration.template == [] else "static " + _ALWAYS_INLINE

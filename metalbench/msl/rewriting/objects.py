@@ -11,22 +11,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from metalbench.msl.reading.angles import open_angle
-from metalbench.msl.reading.declarations import Declaration, every
-from metalbench.msl.reading.parameters import parameters_of
+from metalbench.msl.reading.angles import find_opening_angle
+from metalbench.msl.reading.declarations import Declaration, iterate_declarations
+from metalbench.msl.reading.parameters import parse_parameters
 from metalbench.msl.reading.program import Source
 from metalbench.msl.reading.tokens import Tokens, is_name
 from metalbench.msl.rewriting.edits import Edits
 from metalbench.msl.rewriting.overloads import is_constructor
-from metalbench.msl.rewriting.spaces import ATTRIBUTES, behind_qualifiers
+from metalbench.msl.rewriting.spaces import ATTRIBUTES, skip_qualifiers
 
 _OBJECT = "mb_self"
 _OF_AN_OBJECT = (".", "->", "::")
 
 
-def rewrite_objects(source: Source, edits: Edits) -> None:
+def rewrite_member_functions(source: Source, edits: Edits) -> None:
     """Name the object of every member function that is qualified by an address space."""
-    listed = list(every(source.declared))
+    listed = list(iterate_declarations(source.declared))
     records = {each.first: each for each in listed if each.kind == "record"}
     for declaration in listed:
         space = _space(source.tokens, declaration)
@@ -35,14 +35,14 @@ def rewrite_objects(source: Source, edits: Edits) -> None:
             _Method(source, declaration, record).rewrite(space, edits)
 
 
-def defaulted(tokens: Tokens, declared: list[Declaration]) -> list[Declaration]:
+def find_defaulted_members(tokens: Tokens, declared: list[Declaration]) -> list[Declaration]:
     """Members that clang has to default by itself.
 
     It cannot for a space alone. And from C++20 on a record that declares a constructor is no
     aggregate, even where it is the default one.
     """
     found = []
-    for record in every(declared):
+    for record in iterate_declarations(declared):
         constructors = [member for member in record.members if is_constructor(member)]
         aggregate = all(_is_defaulted(tokens, member) for member in constructors)
         for member in record.members:
@@ -64,7 +64,7 @@ def _space(tokens: Tokens, declaration: Declaration) -> str:
     if declaration.parameters is None or is_constructor(declaration):
         return ""
     first = declaration.parameters[1] + 1
-    words = tokens.text[first : behind_qualifiers(tokens, first)]
+    words = tokens.text[first : skip_qualifiers(tokens, first)]
     return next((word for word in words if word in ATTRIBUTES), "")
 
 
@@ -88,7 +88,7 @@ def _record_of(
     # The member of a record, defined outside of it.
     start = before - 1
     if tokens.text[start] == ">":
-        start = open_angle(tokens, start, declaration.head) - 1
+        start = find_opening_angle(tokens, start, declaration.head) - 1
     named = source.by_name.get(tokens.text[start], [])
     spelling = tokens.join(start, before)
     return next((_Record(each, spelling) for each in named if each.kind == "record"), None)
@@ -104,10 +104,10 @@ class _Method:
         tokens, declaration = self.source.tokens, self.declaration
         assert declaration.parameters is not None
         opening, closing = declaration.parameters
-        behind = behind_qualifiers(tokens, closing + 1)
+        behind = skip_qualifiers(tokens, closing + 1)
         words = tokens.text[closing + 1 : behind]
         kept = " ".join(word for word in words if word in ("const", "volatile"))
-        own = parameters_of(tokens, opening)
+        own = parse_parameters(tokens, opening)
         text = f"this {kept} {ATTRIBUTES[space]} {self.record.spelling}& {_OBJECT}"
         edits.insert(tokens.end(opening), f"{text}, " if own else text)
         void = [] if own else range(opening + 1, closing)

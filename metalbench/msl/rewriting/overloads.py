@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from metalbench.msl.reading.attributes import without_attributes
-from metalbench.msl.reading.declarations import Declaration, Range, every
-from metalbench.msl.reading.parameters import parameters_of
-from metalbench.msl.reading.reflect import template_parameter
+from metalbench.msl.reading.attributes import skip_attributes
+from metalbench.msl.reading.declarations import Declaration, Range, iterate_declarations
+from metalbench.msl.reading.parameters import parse_parameters
+from metalbench.msl.reading.reflect import split_template_parameter
 from metalbench.msl.reading.tokens import Tokens
-from metalbench.msl.rewriting.spaces import SPACES, behind_qualifiers
+from metalbench.msl.rewriting.spaces import SPACES, skip_qualifiers
 
 _SPECIFIERS = frozenset({"inline", "static", "METAL_FUNC", "constexpr", "explicit", "friend"})
 Words = tuple[str, ...]
@@ -29,12 +29,12 @@ class Collision:
     dropped: Declaration
 
 
-def merge(
+def merge_overloads(
     tokens: Tokens, declared: list[Declaration], erased: Spaces = SPACES
 ) -> tuple[list[Declaration], list[Collision]]:
     """Which declarations to remove, and which pairs cannot be told apart without these spaces."""
     families: dict[tuple[tuple[str, ...], str], list[Declaration]] = {}
-    for declaration in every(declared):
+    for declaration in iterate_declarations(declared):
         mergeable = (
             declaration.kind in ("function", "record", "variable")
             and declaration.name
@@ -78,7 +78,7 @@ def _merge_family(
 
 
 def _template_names(tokens: Tokens, declaration: Declaration) -> dict[str, str]:
-    names = [template_parameter(tokens, *found)[0] for found in declaration.template or ()]
+    names = [split_template_parameter(tokens, *found)[0] for found in declaration.template or ()]
     return {name: f"${index}" for index, name in enumerate(names) if name}
 
 
@@ -98,13 +98,13 @@ def is_constructor(declaration: Declaration) -> bool:
     return declaration.in_record and declaration.scope[-1].split("@")[0] == declaration.name
 
 
-def constructor_qualifiers(tokens: Tokens, declared: list[Declaration]) -> list[int]:
+def find_constructor_qualifiers(tokens: Tokens, declared: list[Declaration]) -> list[int]:
     """Tokens behind the parameters of constructors: address spaces, for which C++ has no place."""
     found: list[int] = []
-    for declaration in every(declared):
+    for declaration in iterate_declarations(declared):
         if declaration.parameters and is_constructor(declaration):
             first = declaration.parameters[1] + 1
-            found += range(first, behind_qualifiers(tokens, first))
+            found += range(first, skip_qualifiers(tokens, first))
     return found
 
 
@@ -116,7 +116,7 @@ class _Spelling:
     erased: Spaces
 
     def words(self, found: Range, names: dict[str, str]) -> list[str]:
-        kept = without_attributes(self.tokens, *found)
+        kept = skip_attributes(self.tokens, *found)
         return self._canonical([self.tokens.text[index] for index in kept], names)
 
     def _canonical(self, given: Iterable[str], names: dict[str, str]) -> list[str]:
@@ -143,20 +143,20 @@ class _Spelling:
         opening, closing = declaration.parameters
         result = self.words((declaration.head, declaration.name_index), names)
         signature += [word for word in result if word not in _SPECIFIERS]
-        for parameter in parameters_of(self.tokens, opening):
+        for parameter in parse_parameters(self.tokens, opening):
             words = self._canonical(parameter.tokens, names)
             words = [word for word in words if word != parameter.name]
             signature += [",", *_pointee_first(dict.fromkeys(words) if "const" in words else words)]
         if is_constructor(declaration):
             return (*signature, ")")
-        after = behind_qualifiers(self.tokens, closing + 1)
+        after = skip_qualifiers(self.tokens, closing + 1)
         return (*signature, ")", *self.words((closing + 1, after), names))
 
     def content(self, declaration: Declaration, names: dict[str, str]) -> Words:
         """Everything behind the signature."""
         begin = declaration.head
         if declaration.parameters:
-            begin = behind_qualifiers(self.tokens, declaration.parameters[1] + 1)
+            begin = skip_qualifiers(self.tokens, declaration.parameters[1] + 1)
         elif declaration.name_arguments:
             begin = declaration.name_arguments[1] + 1
         words = tuple(self.words((begin, declaration.last), names))

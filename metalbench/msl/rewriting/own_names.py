@@ -13,7 +13,7 @@ from metalbench.msl.reading.program import Source
 from metalbench.msl.reading.tokens import Tokens, is_name
 
 
-def own_names(source: Source) -> list[str]:
+def find_metal_names(source: Source) -> list[str]:
     """Names of variables, types and enumerators that the source defines in `metal`.
 
     Without specialisations and functions, which are added to what is there, and without names that
@@ -29,7 +29,7 @@ def own_names(source: Source) -> list[str]:
     return sorted(set(found) - members)
 
 
-def renamed(names: Sequence[str], includes: str) -> str:
+def rename_in_headers(names: Sequence[str], includes: str) -> str:
     """Lines that include headers, in which these names are not the source's."""
     before = "".join(f"#define {name} mb_headers_{name}\n" for name in names)
     behind = "".join(f"#undef {name}\n" for name in names)

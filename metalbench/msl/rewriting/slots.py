@@ -7,18 +7,18 @@ from itertools import count
 from typing import NoReturn
 
 from metalbench._core import CompileError
-from metalbench.msl.reading.arithmetic import evaluate
-from metalbench.msl.reading.parameters import Parameter, attribute_index
-from metalbench.msl.reading.reflect import Kernel
+from metalbench.msl.reading.arithmetic import evaluate_expression
+from metalbench.msl.reading.parameters import Parameter, evaluate_attribute_index
+from metalbench.msl.reading.reflect import EntryPoint
 
 # How many of a kind a kernel may have; also the kinds of arguments that the caller binds.
-LIMITS = {"buffer": 31, "threadgroup": 31, "texture": 128, "sampler": 16}
+TABLE_SIZES = {"buffer": 31, "threadgroup": 31, "texture": 128, "sampler": 16}
 
 
-class Slots:
+class ArgumentTable:
     """Gives each argument its index; an array of textures or samplers takes several."""
 
-    def __init__(self, kernel: Kernel, names: Mapping[str, str]) -> None:
+    def __init__(self, kernel: EntryPoint, names: Mapping[str, str]) -> None:
         self._kernel = kernel
         self._names = names
         self._taken: dict[tuple[str, int], Parameter] = {}
@@ -34,7 +34,7 @@ class Slots:
         if attribute is None:
             self._waiting.append((parameter, kind))
             return
-        index = attribute_index(self._kernel.tokens, attribute, self._names)
+        index = evaluate_attribute_index(self._kernel.tokens, attribute, self._names)
         if index is None:
             given = self._kernel.tokens.join(attribute.first, attribute.last)
             self._fail(parameter, f"[[{kind}(n)]]: expected an integer constant, got {given}")
@@ -55,10 +55,10 @@ class Slots:
 
     def _take(self, parameter: Parameter, kind: str, first: int) -> None:
         size = self._size(parameter, kind)
-        if not 0 <= first <= LIMITS[kind] - size:
+        if not 0 <= first <= TABLE_SIZES[kind] - size:
             self._fail(
                 parameter,
-                f"[[{kind}({first})]]: expected an index from 0 to {LIMITS[kind] - size}",
+                f"[[{kind}({first})]]: expected an index from 0 to {TABLE_SIZES[kind] - size}",
             )
         for index in range(first, first + size):
             other = self._taken.setdefault((kind, index), parameter)
@@ -77,7 +77,7 @@ class Slots:
         close = len(words) - 1 - words[::-1].index(">")
         comma = close - 1 - words[:close][::-1].index(",")
         text = " ".join(words[comma + 1 : close])
-        size = evaluate(text, self._names)
+        size = evaluate_expression(text, self._names)
         if size is None or size < 1:
             self._fail(parameter, f"expected a constant number of elements, got {text}")
         return size

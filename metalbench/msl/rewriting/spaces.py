@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from metalbench.msl.reading.attributes import opens_attribute
+from metalbench.msl.reading.attributes import is_attribute_start
 from metalbench.msl.reading.tokens import Tokens, is_name
 from metalbench.msl.rewriting.edits import Edits
 
@@ -25,7 +25,7 @@ _QUALIFIERS = frozenset({"const", "volatile", "&", "&&", *SPACES})
 _ENDS = frozenset({"{", ":", ";", "=", "->", "noexcept"})
 
 
-def rewrite_spaces(tokens: Tokens, edits: Edits, parameters: Iterable[int]) -> None:
+def rewrite_address_spaces(tokens: Tokens, edits: Edits, parameters: Iterable[int]) -> None:
     """Attributes instead of address spaces; those of functions themselves go.
 
     `parameters` are the opening brackets of all functions' parameters.
@@ -35,7 +35,7 @@ def rewrite_spaces(tokens: Tokens, edits: Edits, parameters: Iterable[int]) -> N
             _rewrite_array(tokens, edits, first, last)
     for word, attribute in ATTRIBUTES.items():
         for index in tokens.places.get(word, ()):
-            if qualifies_function(tokens, index):
+            if is_function_qualifier(tokens, index):
                 edits.blank(tokens.start[index], tokens.end(index))
             else:
                 edits.replace(tokens.start[index], tokens.end(index), attribute)
@@ -49,22 +49,26 @@ def _rewrite_array(tokens: Tokens, edits: Edits, first: int, last: int) -> None:
         text = tokens.text[index]
         if text in ("*", "&", "&&", "(", "="):
             return
-        if text == "[" and not opens_attribute(tokens, index) and is_name(tokens.text[index - 1]):
+        if (
+            text == "["
+            and not is_attribute_start(tokens, index)
+            and is_name(tokens.text[index - 1])
+        ):
             edits.insert(tokens.start[index - 1], "(*")
             edits.replace(tokens.start[index], tokens.end(tokens.partner[index]), ")")
             return
 
 
-def behind_qualifiers(tokens: Tokens, index: int) -> int:
+def skip_qualifiers(tokens: Tokens, index: int) -> int:
     """Behind the qualifiers of a function, which begin at `index`."""
     while tokens.at(index) in _QUALIFIERS:
         index += 1
     return index
 
 
-def qualifies_function(tokens: Tokens, index: int) -> bool:
+def is_function_qualifier(tokens: Tokens, index: int) -> bool:
     """Whether a space stands behind the parameters of a function, for the object itself."""
     first = index
     while first > 0 and tokens.text[first] in _QUALIFIERS:
         first -= 1
-    return tokens.text[first] == ")" and tokens.at(behind_qualifiers(tokens, index)) in _ENDS
+    return tokens.text[first] == ")" and tokens.at(skip_qualifiers(tokens, index)) in _ENDS

@@ -20,12 +20,12 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from metalbench._core import CompileError
-from metalbench.msl.reading.angles import close_angle
-from metalbench.msl.reading.attributes import opens_attribute
+from metalbench.msl.reading.angles import find_closing_angle
+from metalbench.msl.reading.attributes import is_attribute_start
 from metalbench.msl.reading.declarations import Declaration
-from metalbench.msl.reading.tokens import Tokens, is_name, opens_arguments
+from metalbench.msl.reading.tokens import Tokens, can_open_template_arguments, is_name
 from metalbench.msl.rewriting.edits import Edits
-from metalbench.msl.rewriting.spaces import SPACES, qualifies_function
+from metalbench.msl.rewriting.spaces import SPACES, is_function_qualifier
 
 _OPERATORS = frozenset({"*", "&", "&&"})
 _RECORDS = frozenset({"struct", "class", "union", "enum"})
@@ -69,7 +69,7 @@ class _Statement:
     declarators: list[_Declarator]
 
 
-class Threadgroup:
+class ThreadgroupVariables:
     """The address spaces of a source, each recognised. Raises CompileError for one that is not.
 
     `needs_spaces` says whether clang has to follow one of them through types.
@@ -131,12 +131,14 @@ class Threadgroup:
             return False
         if opening > 0 and tokens.text[opening - 1] == "coherent":
             return True
-        return qualifies_function(tokens, index)
+        return is_function_qualifier(tokens, index)
 
     def _in_attribute(self, opening: int) -> bool:
         tokens = self._tokens
         outer = self._enclosing[opening]
-        return opens_attribute(tokens, opening) or (outer >= 0 and opens_attribute(tokens, outer))
+        return is_attribute_start(tokens, opening) or (
+            outer >= 0 and is_attribute_start(tokens, outer)
+        )
 
     def _in_parentheses(self, index: int, opening: int, space: str) -> None:
         """Parameters, casts, and the heads of loops and branches."""
@@ -297,8 +299,8 @@ class Threadgroup:
                 at = tokens.partner[at]
             elif (
                 token == "<"
-                and opens_arguments(tokens.text[at - 1])
-                and close_angle(tokens, at, limit) > index
+                and can_open_template_arguments(tokens.text[at - 1])
+                and find_closing_angle(tokens, at, limit) > index
             ):
                 return True
             at -= 1
@@ -384,7 +386,7 @@ class _Rewriting:
         while at < index:
             if tokens.text[at] in "([{" and tokens.partner[at] > index:
                 return True
-            if tokens.text[at] == "<" and close_angle(tokens, at, len(tokens)) > index:
+            if tokens.text[at] == "<" and find_closing_angle(tokens, at, len(tokens)) > index:
                 return True
             at += 1
         return False
@@ -404,7 +406,7 @@ class _Rewriting:
                 close = tokens.partner[index + 1]
                 found += self._attributes(index + 3, close - 1)
                 index = close
-            elif opens_attribute(tokens, index):
+            elif is_attribute_start(tokens, index):
                 taken = self._attributes(index + 2, close - 1)
                 if taken and taken.count("alignas") == len(
                     list(tokens.split(index + 2, close - 1))
@@ -445,7 +447,7 @@ def _enclosing(tokens: Tokens) -> list[int]:
 def _behind_template(tokens: Tokens, first: int, last: int) -> int:
     """Behind the `template <...>` that a declaration begins with."""
     while tokens.text[first : first + 2] == ["template", "<"]:
-        close = close_angle(tokens, first + 1, last)
+        close = find_closing_angle(tokens, first + 1, last)
         if close < 0:
             break
         first = close + 1
@@ -493,7 +495,7 @@ def _last_name(tokens: Tokens, first: int, last: int) -> int:
     found = -1
     for index in _specifiers(tokens, first, last):
         word = tokens.text[index]
-        if opens_attribute(tokens, index) or word in _WITH_OPERAND:
+        if is_attribute_start(tokens, index) or word in _WITH_OPERAND:
             continue
         found = index if is_name(word) and word not in _NO_TYPE else -1
     if found >= 0:
@@ -519,7 +521,7 @@ def _declarator(tokens: Tokens, first: int, last: int) -> _Declarator:
         elif word in _QUALIFIERS:
             if word in SPACES:
                 spaces.append(index)
-        elif opens_attribute(tokens, index) or word in _GNU or word == "alignas":
+        elif is_attribute_start(tokens, index) or word in _GNU or word == "alignas":
             index = _next(tokens, index)
             continue
         else:
@@ -548,7 +550,7 @@ def _behind_specifiers(tokens: Tokens, index: int) -> int:
         following = _next(tokens, index)
         if word in _STATEMENTS or not (is_name(word) or word == "::" or following > index + 1):
             break
-        if word == "[" and not opens_attribute(tokens, index):
+        if word == "[" and not is_attribute_start(tokens, index):
             break
         index = following
     return index
@@ -568,15 +570,15 @@ def _next(tokens: Tokens, index: int) -> int:
             return tokens.partner[brace] + 1
     elif word == "[" and tokens.partner[index] > index:
         return tokens.partner[index] + 1
-    elif word == "<" and index and opens_arguments(tokens.text[index - 1]):
-        close = close_angle(tokens, index, len(tokens))
+    elif word == "<" and index and can_open_template_arguments(tokens.text[index - 1]):
+        close = find_closing_angle(tokens, index, len(tokens))
         return close + 1 if close > 0 else index + 1
     return index + 1
 
 
 def _is_attribute(tokens: Tokens, index: int) -> bool:
     """Whether token `index`, if there is one, is the first `[` of `[[...]]`."""
-    return index < len(tokens) and opens_attribute(tokens, index)
+    return index < len(tokens) and is_attribute_start(tokens, index)
 
 
 def _skip(tokens: Tokens, index: int, last: int, ends: tuple[str, ...]) -> int:

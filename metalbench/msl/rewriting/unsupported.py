@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from metalbench._core import Unsupported
 from metalbench.msl.reading.declarations import Declaration
-from metalbench.msl.reading.reflect import OTHER_STAGES, stage_of
+from metalbench.msl.reading.reflect import OTHER_STAGES, find_stage
 from metalbench.msl.reading.tokens import Tokens, is_name
 
 _FEATURE = re.compile(
@@ -29,7 +29,7 @@ _WHAT = {
 }
 
 
-def feature_of(word: str) -> str:
+def find_feature(word: str) -> str:
     """The unsupported feature that a name belongs to, or an empty string."""
     found = _FEATURE.fullmatch(word)
     return _WHAT[str(found.lastgroup)] if found else ""
@@ -39,7 +39,7 @@ def _uses(tokens: Tokens) -> list[int]:
     """Where such names stand for what Metal means by them: a kernel may call its variables so."""
     found = []
     for word, indices in tokens.places.items():
-        if feature_of(word):
+        if find_feature(word):
             for index in indices:
                 before, following = tokens.text[index - 1], tokens.at(index + 1)
                 means = is_name(following) or following in ("<", "::") or before == "namespace"
@@ -49,7 +49,9 @@ def _uses(tokens: Tokens) -> list[int]:
     return sorted(found)
 
 
-def unsupported_declarations(tokens: Tokens, declared: Iterable[Declaration]) -> list[Declaration]:
+def find_unsupported_declarations(
+    tokens: Tokens, declared: Iterable[Declaration]
+) -> list[Declaration]:
     """Declarations that have to be removed: of other stages, or with unsupported types."""
     uses = _uses(tokens)
     if not uses and OTHER_STAGES.isdisjoint(tokens.places):
@@ -57,11 +59,11 @@ def unsupported_declarations(tokens: Tokens, declared: Iterable[Declaration]) ->
     own = set()
     found = []
     for declaration in declared:
-        stage = stage_of(tokens, declaration)
+        stage = find_stage(tokens, declaration)
         if stage not in ("", "kernel"):
             found.append(declaration)
             continue
-        if feature_of(declaration.name):
+        if find_feature(declaration.name):
             own.add(declaration.name)
         inside = uses[bisect_left(uses, declaration.first) : bisect_left(uses, declaration.last)]
         if any(tokens.text[index] not in own for index in inside):
@@ -69,15 +71,15 @@ def unsupported_declarations(tokens: Tokens, declared: Iterable[Declaration]) ->
     return found
 
 
-def refuse(tokens: Tokens, declaration: Declaration, name: str) -> None:
+def refuse_declaration(tokens: Tokens, declaration: Declaration, name: str) -> None:
     """Raise Unsupported for the first unsupported thing in a declaration that a kernel needs."""
     for index in _uses(tokens):
         if declaration.first <= index < declaration.last:
             raise Unsupported(
                 f"[{name}] {tokens.where(index)}: {tokens.text[index]}: the cpu device has no "
-                f"{feature_of(tokens.text[index])}; run this kernel on a Metal device"
+                f"{find_feature(tokens.text[index])}; run this kernel on a Metal device"
             )
-    stage = stage_of(tokens, declaration)
+    stage = find_stage(tokens, declaration)
     raise Unsupported(
         f"[{name}] {tokens.where(declaration.first)}: expected a kernel, got a {stage} function; "
         "the cpu device runs compute kernels only"
