@@ -71,10 +71,10 @@ def misses(target: Target, bound: str) -> str:
 
 def _proven(steadiness: Interval | None) -> tuple[bool, bool]:
     """Whether a candidate is steadier, and whether it is less steady, beyond chance."""
-    if steadiness is None or not steadiness.bounded:
+    if steadiness is None or not steadiness.is_bounded:
         return False, False
     return steadiness.low > 1.0 + STEADIER, steadiness.high < 1.0 / (1.0 + STEADIER)
 
 
 def _not_slower(ratio: Interval | None) -> bool:
-    return ratio is not None and ratio.bounded and ratio.low >= 1.0 - MARGIN
+    return ratio is not None and ratio.is_bounded and ratio.low >= 1.0 - MARGIN

@@ -99,7 +99,7 @@ def _line(case: Case, measured: Measurement) -> dict[str, Any]:
         **dict(zip(names, case, strict=True)),
         "verdict": measured.verdict.value,
         "usual": _usual(measured.samples),
-        "ratio": [ratio.value, ratio.low, ratio.high] if ratio.bounded else [ratio.value],
+        "ratio": [ratio.value, ratio.low, ratio.high] if ratio.is_bounded else [ratio.value],
         "reasons": [reason.cause.value for reason in measured.judgement.reasons],
         "pairs": measured.pairs,
         "effective": measured.judgement.effective_pairs,

@@ -49,25 +49,25 @@ def everything(reference: Times, candidate: Times) -> None:
     stats.median_interval(candidate)
     stats.median_interval(reference)
     stats.find_modes(np.log(candidate))
-    stats.outliers(candidate)
+    stats.find_outliers(candidate)
     stats.stability(candidate)
 
 
 def look(rule: stats.StoppingRule, reference: Times, candidate: Times) -> bool:
     number = np.arange(candidate.size) // LOOK_PAIRS
-    judgement = stats.assess(reference, candidate, look=number)
-    return rule.look(candidate, reference / candidate, judgement=judgement)
+    judgement = stats.assess(reference, candidate, batch=number)
+    return rule.analyse(candidate, reference / candidate, judgement=judgement)
 
 
 def every_look(reference: Times, candidate: Times) -> None:
     rule, taken = stats.StoppingRule(), 0
     while taken < MOST:
-        taken = min(rule.next_look(taken), MOST)
+        taken = min(rule.next_analysis(taken), MOST)
         look(rule, reference[:taken], candidate[:taken])
 
 
 METHODS: dict[str, Callable[[Times, Times], object]] = {
-    "effective count": lambda reference, candidate: stats.effective_count(candidate),
+    "effective count": lambda reference, candidate: stats.effective_sample_size(candidate),
     "median": lambda reference, candidate: stats.median_interval(candidate),
     "ratio": stats.ratio_interval,
     "drift": lambda reference, candidate: stats.find_drift(np.log(candidate)),

@@ -163,5 +163,5 @@ def as_json(attempt: Attempt) -> dict[str, Any]:
 def _interval(interval: Interval | None) -> dict[str, float | None] | None:
     if interval is None:
         return None
-    low, high = (interval.low, interval.high) if interval.bounded else (None, None)
+    low, high = (interval.low, interval.high) if interval.is_bounded else (None, None)
     return {"value": interval.value, "low": low, "high": high}

@@ -71,7 +71,7 @@ def columns_of(attempt: Attempt) -> dict[str, object]:
 
 
 def _ends(name: str, interval: Interval | None) -> dict[str, object]:
-    known = interval is not None and interval.bounded
+    known = interval is not None and interval.is_bounded
     return {
         name: interval.value if interval else None,
         f"{name}_low": interval.low if interval and known else None,

@@ -74,7 +74,7 @@ def _line(each: Attempt, *, scatter: bool) -> str:
 
 
 def _ratio(ratio: Interval) -> str:
-    if not ratio.bounded:
+    if not ratio.is_bounded:
         return f"{ratio.value:.3g}"
     return f"{ratio.value:.3g} ({ratio.low:.3g} to {ratio.high:.3g})"
 

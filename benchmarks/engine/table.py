@@ -21,7 +21,7 @@ def milliseconds(ns: float) -> str:
 
 def ratio(interval: Interval, least: float = LEAST) -> str:
     text = f"{interval.value:.2f}"
-    if interval.bounded:
+    if interval.is_bounded:
         text += f" ({interval.low:.2f} - {interval.high:.2f})"
     return f"[red]{text}[/red]" if interval.value < least else text
 
@@ -35,7 +35,7 @@ def cells(samples: _core.Samples | None) -> tuple[str, str, Interval | None]:
 
 
 def mean(ratios: Sequence[Interval | None]) -> str:
-    known = [one for one in ratios if one is not None and one.bounded]
+    known = [one for one in ratios if one is not None and one.is_bounded]
     if not known:
         return "-"
     covered = "" if len(known) == len(ratios) else f", {len(known)} of {len(ratios)}"

@@ -22,7 +22,7 @@ def implausible(time_ns: Interval, work: Throughput, ceiling: Ceiling, kind: str
     `work` is what the task needs at least, `kind` that of the device.
     """
     # In the slowest time that the samples allow.
-    slowest = time_ns.high if time_ns.bounded else time_ns.value
+    slowest = time_ns.high if time_ns.is_bounded else time_ns.value
     times = FASTER_ARITHMETIC.get(kind, max(FASTER_ARITHMETIC.values()))
     claims = (
         (work.flops / slowest, ceiling.gflops, times, "GFLOP/s", "flops", "multiply-adds"),

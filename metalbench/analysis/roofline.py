@@ -56,7 +56,7 @@ def roofline(time_ns: Interval, work: Throughput, peaks: Peaks | None, unknown: 
     floor_ns = max(compute_ns, memory_ns)
     bound: Literal["compute", "memory"] = "compute" if compute_ns >= memory_ns else "memory"
     # Invalid only if the whole interval lies below the floor: noise alone is no impossibility.
-    slowest = time_ns.high if time_ns.bounded else time_ns.value
+    slowest = time_ns.high if time_ns.is_bounded else time_ns.value
     if slowest < floor_ns:
         reason = f"{time_ns.value:.4g} ns is below the floor of {floor_ns:.4g} ns ({peaks.source})"
         return Roofline(bound, None, False, reason)

@@ -9,7 +9,7 @@ from metalbench.comparison.past import run_spread
 from metalbench.comparison.result_set import Key, ResultSet, Row, by_key, row_of
 from metalbench.errors import DeclarationError
 from metalbench.stats import Interval, Judgement, Verdict, assess_suite, geometric_mean
-from metalbench.stats.apart import RunSpread, assess_apart
+from metalbench.stats.apart import RunSpread, assess_unpaired
 from metalbench.store import HistoryEntry
 
 BY_REFERENCE = "MLX"
@@ -106,10 +106,10 @@ def _compared(older: Row, newer: Row, others: Sequence[HistoryEntry]) -> Compare
     if older.ratio is not None and newer.ratio is not None and older.reference == newer.reference:
         same = [each for each in others if row_of(each).reference == newer.reference]
         between = run_spread(same, by_reference=True)
-        by, judgement = BY_REFERENCE, assess_apart(newer.ratio, older.ratio, between=between)
+        by, judgement = BY_REFERENCE, assess_unpaired(newer.ratio, older.ratio, between=between)
     else:
         between = run_spread(others, by_reference=False)
-        by, judgement = BY_TIME, assess_apart(older.time_ns, newer.time_ns, between=between)
+        by, judgement = BY_TIME, assess_unpaired(older.time_ns, newer.time_ns, between=between)
     return Compared(
         task=newer.task,
         dtype=newer.dtype,

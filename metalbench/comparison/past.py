@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from metalbench.comparison.result_set import Row, row_of
 from metalbench.stats import Interval, Judgement, Verdict
-from metalbench.stats.apart import RunSpread, assess_apart, spread_between
+from metalbench.stats.apart import RunSpread, assess_unpaired, estimate_run_spread
 from metalbench.store import HistoryEntry
 
 CONDITIONS = attrgetter("conditions")
@@ -71,7 +71,7 @@ class Past:
     def _judged(self, other: HistoryEntry, tries: int = 1) -> Judgement:
         latest = self.latest
         assert latest is not None
-        return assess_apart(
+        return assess_unpaired(
             self.score(latest), self.score(other), between=self.spread, tries=max(tries, 1)
         )
 
@@ -105,7 +105,7 @@ def run_spread(entries: Sequence[HistoryEntry], *, by_reference: bool) -> RunSpr
         if score is not None:
             same = (entry.source_hash, *sorted(entry.tunables.items()))
             repeated.setdefault(same, []).append(score)
-    return spread_between(list(repeated.values()))
+    return estimate_run_spread(list(repeated.values()))
 
 
 def _score(row: Row, *, by_reference: bool) -> Interval | None:

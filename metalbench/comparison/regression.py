@@ -10,7 +10,7 @@ from metalbench.comparison.compare import compare
 from metalbench.comparison.past import Past, pasts
 from metalbench.comparison.result_set import Key, ResultSet, row_of
 from metalbench.stats import Interval, Judgement, Verdict
-from metalbench.stats.apart import UNREPEATED, assess_apart
+from metalbench.stats.apart import UNREPEATED, assess_unpaired
 from metalbench.store import HistoryEntry, Store
 
 # Earlier results of a task that the best is looked for among.
@@ -69,7 +69,7 @@ class Regression:
             self.judgement.verdict is Verdict.INCONCLUSIVE and self.judgement.ratio.low < limit
         )
         # The own time decides where the ratio cannot: not slower by its whole interval.
-        if is_open and not (self.own.ratio.bounded and self.own.ratio.low >= limit):
+        if is_open and not (self.own.ratio.is_bounded and self.own.ratio.low >= limit):
             return State.INCONCLUSIVE
         return State.NOT_SLOWER
 
@@ -164,7 +164,7 @@ def _against(
 
 
 def _of_times(before: Interval, after: Interval) -> Judgement:
-    return assess_apart(before, after, between=UNREPEATED)
+    return assess_unpaired(before, after, between=UNREPEATED)
 
 
 def _past(store: Store, run: int, allowed: float, without: Collection[int]) -> Iterator[Regression]:

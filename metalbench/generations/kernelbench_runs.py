@@ -122,7 +122,9 @@ def _stats(samples: Any, time: Interval, each: Evaluation) -> dict[str, Any]:
     """Milliseconds: of the windows where they were kept, else what is known of the median."""
     where = {"hardware": each.device_name, "device": each.device_kind}
     if samples is None or not len(samples):
-        ends = {"low": time.low / NS_PER_MS, "high": time.high / NS_PER_MS} if time.bounded else {}
+        ends = (
+            {"low": time.low / NS_PER_MS, "high": time.high / NS_PER_MS} if time.is_bounded else {}
+        )
         return {"mean": time.value / NS_PER_MS, **ends, "num_trials": 0, **where}
     ms = np.asarray(samples, float) / NS_PER_MS
     spread = float(ms.std(ddof=1)) if ms.size > 1 else 0.0

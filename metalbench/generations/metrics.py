@@ -15,7 +15,7 @@ import numpy as np
 from metalbench.generations.baselines import ratio_to
 from metalbench.generations.outcomes import Outcome
 from metalbench.python_candidate.source import OWN_WORK_MISSING
-from metalbench.stats import Interval, bootstrapped, geometric_mean, pass_at_k, wilson
+from metalbench.stats import Interval, bootstrap_mean, geometric_mean, pass_at_k, wilson_interval
 from metalbench.store.evaluations import Evaluation
 
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
@@ -135,8 +135,8 @@ def figures(
     return Figures(
         problems=len(problems),
         samples=sum(len(samples) for samples in problems.values()),
-        compiled=wilson(sum(each.outcome.compiled for each in first), len(first)),
-        correct=wilson(correct, len(first)),
+        compiled=wilson_interval(sum(each.outcome.compiled for each in first), len(first)),
+        correct=wilson_interval(correct, len(first)),
         fast=tuple(_fast_share(first, p) for p in thresholds),
         at_k=tuple(_at_k(problems, k, p) for k in ks for p in (None, *_above_zero(thresholds))),
         mean_ratio=geometric_mean(ratios) if ratios else None,
@@ -148,7 +148,7 @@ def figures(
 
 
 def _usable(ratio: Interval) -> bool:
-    return ratio.bounded and ratio.low > 0
+    return ratio.is_bounded and ratio.low > 0
 
 
 def _above_zero(thresholds: Sequence[float]) -> list[float]:
@@ -158,8 +158,8 @@ def _above_zero(thresholds: Sequence[float]) -> list[float]:
 def _fast_share(first: Sequence[Sample], p: float) -> FastShare:
     return FastShare(
         p,
-        wilson(sum(each.fast(p) for each in first), len(first)),
-        wilson(sum(each.naively_fast(p) for each in first), len(first)),
+        wilson_interval(sum(each.fast(p) for each in first), len(first)),
+        wilson_interval(sum(each.naively_fast(p) for each in first), len(first)),
     )
 
 
@@ -169,6 +169,6 @@ def _at_k(problems: Problems, k: int, p: float | None) -> AtK:
 
 def _expected(problems: Problems, k: int, p: float) -> Interval:
     """The mean over problems of the chance that of k samples one is fast for `p`."""
-    return bootstrapped(
+    return bootstrap_mean(
         [pass_at_k(len(each), sum(one.fast(p) for one in each), k) for each in problems.values()]
     )

@@ -46,7 +46,7 @@ class Span:
         """The same as JSON can hold it."""
         if interval is None:
             return None
-        known = interval.bounded
+        known = interval.is_bounded
         return cls(
             interval.value, interval.low if known else None, interval.high if known else None
         )

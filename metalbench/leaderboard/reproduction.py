@@ -24,7 +24,7 @@ from metalbench.run.runner import run as run_trials
 from metalbench.run.stages import Observer
 from metalbench.run.trial import Trial
 from metalbench.stats import Interval
-from metalbench.stats.apart import UNREPEATED, assess_apart
+from metalbench.stats.apart import UNREPEATED, assess_unpaired
 from metalbench.store import HistoryEntry, Store
 
 if TYPE_CHECKING:
@@ -146,16 +146,16 @@ def judged(found: Exported, entry: HistoryEntry, within: float) -> Reproduction:
     if by_time:
         assert entry.kernel_ns is not None
         here, claimed = entry.gpu_ns or entry.kernel_ns, (found.gpu_ns or found.kernel_ns).interval
-        relative = assess_apart(claimed, here, between=UNREPEATED).ratio
+        relative = assess_unpaired(claimed, here, between=UNREPEATED).ratio
     else:
         assert found.ratio is not None
         assert entry.ratio is not None
         here, claimed = entry.ratio, found.ratio.interval
-        relative = assess_apart(here, claimed, between=UNREPEATED).ratio
+        relative = assess_unpaired(here, claimed, between=UNREPEATED).ratio
     least = 1.0 - within
-    if relative.bounded and relative.low >= least:
+    if relative.is_bounded and relative.low >= least:
         word, why = Word.REPRODUCED, f"no more than {within:.0%} behind the claim"
-    elif relative.bounded and relative.high < least:
+    elif relative.is_bounded and relative.high < least:
         word, why = Word.NOT_REPRODUCED, f"more than {within:.0%} behind the claim"
     else:
         word = Word.NOT_REPRODUCED

@@ -250,7 +250,7 @@ def _unfit(entry: HistoryEntry) -> str | None:
     if entry.verdict == Verdict.THROTTLED.value:
         return "the device's clock stayed low while it was measured; let it cool down"
     time_ns = entry.kernel_ns if entry.gpu_ns is None else entry.gpu_ns
-    if time_ns is None or not time_ns.bounded:
+    if time_ns is None or not time_ns.is_bounded:
         return "its time has no interval; measure longer, with --time"
     return None
 

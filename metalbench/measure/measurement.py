@@ -9,8 +9,8 @@ from metalbench.measure.plan import Mode
 from metalbench.measure.samples import SampleSet
 from metalbench.measure.slope import Slope
 from metalbench.measure.steadiness import Steadiness, clock_ratio, unequal_clocks
+from metalbench.stats import DistributionMode as UsualTime
 from metalbench.stats import Drift, Interval, Judgement, Verdict
-from metalbench.stats import Mode as UsualTime
 
 # A kernel this close to the time of an empty one measures the launch, not the work.
 LAUNCH_BOUND = 1.3

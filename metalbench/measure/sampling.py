@@ -23,14 +23,14 @@ from metalbench.stats import (
     StoppingRule,
     Verdict,
     assess,
-    clock_grain,
-    effective_count,
+    clock_resolution,
+    effective_sample_size,
+    explain_throttling,
     find_drift,
     find_modes,
+    find_outliers,
     median_interval,
-    outliers,
     stability,
-    throttled,
 )
 
 # In fewer than so many sets of inputs a level of each does not show.
@@ -77,7 +77,7 @@ def _sample(series: Series, plan: Plan) -> Stopped:
         step=series.look_pairs,
     )
     while True:
-        series.extend(rule.next_look(series.taken))
+        series.extend(rule.next_analysis(series.taken))
         if series.throttled:
             return Stopped.THROTTLED
         if _look(rule, series.samples, late=series.is_past(plan.seconds / 2)):
@@ -92,10 +92,10 @@ def _look(rule: StoppingRule, samples: SampleSet, *, late: bool) -> bool:
     """Whether the candidate's time and the ratio are known well enough."""
     times = samples.candidate_ns
     if not samples.reference_ns.size:
-        return rule.look(times)
+        return rule.analyse(times)
     judgement = _assessed(samples, samples.reference_ns, times)
     ratios = samples.reference_ns / times
-    return rule.look(times, ratios, judgement=judgement, late=late)
+    return rule.analyse(times, ratios, judgement=judgement, late=late)
 
 
 def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measurement:
@@ -115,8 +115,8 @@ def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measuremen
         verdict=_verdict(series, judgement),
         judgement=judgement,
         stability=stability(times),
-        outliers=int(outliers(times).sum()),
-        effective_pairs=judgement.effective_pairs if judgement else effective_count(times),
+        outliers=int(find_outliers(times).sum()),
+        effective_pairs=judgement.effective_pairs if judgement else effective_sample_size(times),
         floor_ns=float(np.median(samples.floor_ns)) if samples.floor_ns.size else 0.0,
         stopped=stopped,
         mode=series.plan.mode,
@@ -125,7 +125,7 @@ def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measuremen
         slope=slope(times[last], samples.candidate_window, samples.long_ns, samples.long_base),
         reference_slope=_reference_slope(samples, last) if has_reference else None,
         drift=find_drift(logarithms),
-        modes=find_modes(logarithms, clock_grain(times)),
+        modes=find_modes(logarithms, clock_resolution(times)),
     )
 
 
@@ -170,7 +170,7 @@ def _judgement(series: Series, samples: SampleSet) -> Judgement:
     judgement = _assessed(samples, samples.reference_ns, samples.candidate_ns)
     if not series.throttled:
         return judgement
-    reason = throttled(series.drop, series.steadiness.retries)
+    reason = explain_throttling(series.drop, series.steadiness.retries)
     return replace(judgement, verdict=Verdict.THROTTLED, reasons=(reason,))
 
 
@@ -181,5 +181,5 @@ def _assessed(
         reference_ns,
         candidate_ns,
         candidate_first=samples.candidate_first,
-        look=samples.look,
+        batch=samples.look,
     )

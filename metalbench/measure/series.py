@@ -13,7 +13,7 @@ from metalbench.measure.plan import Plan
 from metalbench.measure.samples import SampleSet
 from metalbench.measure.slope import LONGER
 from metalbench.measure.steadiness import Steadiness, lower_clock, spread_of
-from metalbench.stats import FEWEST_FAR, far_apart, log_ratios
+from metalbench.stats import LARGE_EFFECT_PAIRS, is_large_effect, log_ratios
 
 if TYPE_CHECKING:
     from metalbench._core import Dispatch, Samples
@@ -137,7 +137,7 @@ class Series:
         if self.taken < plan.min_pairs:
             if self.taken >= FEWEST_PAIRS and self.spent > OVERRUN * plan.seconds:
                 return True
-            return self.taken >= FEWEST_FAR and self._late_and_far_apart
+            return self.taken >= LARGE_EFFECT_PAIRS and self._late_and_far_apart
         return self.is_past(plan.seconds)
 
     @property
@@ -157,7 +157,7 @@ class Series:
         samples = self.samples
         if not samples.reference_ns.size:
             return False
-        return far_apart(log_ratios(samples.reference_ns, samples.candidate_ns))
+        return is_large_effect(log_ratios(samples.reference_ns, samples.candidate_ns))
 
     def extend(self, wanted: int) -> None:
         """Take whole looks until there are `wanted` pairs, or the time or the pairs are used up."""
@@ -171,8 +171,8 @@ class Series:
         if self.sides.alike and not self._begun:
             self._find_equal_windows()
         pairs = min(self.look_pairs, plan.max_pairs - self.taken)
-        if self.taken < FEWEST_FAR and self._late_and_far_apart:
-            pairs = min(pairs, FEWEST_FAR - self.taken)
+        if self.taken < LARGE_EFFECT_PAIRS and self._late_and_far_apart:
+            pairs = min(pairs, LARGE_EFFECT_PAIRS - self.taken)
         if self._has_interlude():
             before = int(self._random.integers(1, pairs, endpoint=True))
             self._take_pairs(before)

@@ -56,7 +56,7 @@ def slope(
     short, long = shorter.value, longer.value
     more = LONGER * base
     fixed = (short - long) / (1 / passes - 1 / more)
-    least = shorter.low / longer.high - 1 if shorter.bounded and longer.bounded else 0.0
+    least = shorter.low / longer.high - 1 if shorter.is_bounded and longer.is_bounded else 0.0
     return Slope(
         pass_ns=long - fixed / more,
         share=max(0.0, fixed / passes / short),

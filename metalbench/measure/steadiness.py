@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metalbench.stats import Interval
-from metalbench.stats.median import interval_at
+from metalbench.stats.median import interval_by_ranks
 
 # Two sides whose clocks differ by more are not compared at one clock.
 EQUAL_CLOCKS = 0.02
@@ -64,13 +64,13 @@ def clock_ratio(
         return None
     ratios = after_reference_ns / after_candidate_ns
     # Long windows of both sides lie between them, so that they count as independent ones.
-    return interval_at(ratios, ratios.size, CLOCK_CONFIDENCE)
+    return interval_by_ranks(ratios, ratios.size, CLOCK_CONFIDENCE)
 
 
 def unequal_clocks(ratio: Interval) -> str | None:
     """Return a warning if the clocks of the two sides certainly differ by more than 2 %."""
     differ = ratio.low > 1 + EQUAL_CLOCKS or ratio.high < 1 - EQUAL_CLOCKS
-    if not (ratio.bounded and differ):
+    if not (ratio.is_bounded and differ):
         return None
     lower, higher = ("MLX's", "the kernel's") if ratio.value > 1 else ("the kernel's", "MLX's")
     difference = max(ratio.value, 1 / ratio.value) - 1

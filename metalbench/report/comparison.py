@@ -197,7 +197,7 @@ def _run_spread(spreads: Sequence[RunSpread]) -> Iterator[str]:
     if not spreads:
         return
     widest = max(each.deviation for each in spreads)
-    assumed = sum(each.assumed for each in spreads)
+    assumed = sum(each.is_assumed for each in spreads)
     line = f"Allowed for: runs of one source differ by up to {widest:.1%} beyond their intervals"
     if assumed:
         of = "" if assumed == len(spreads) else f" of {assumed} of {len(spreads)} kernels"

@@ -53,7 +53,7 @@ def _figure(columns: Sequence[Column]) -> Figure:
                 ps, shares = zip(*curve, strict=True)
                 name, middles = xml_text(column.name), [each.value for each in shares]
                 axes.step(ps, middles, where="post", label=name)
-                if all(each.bounded for each in shares):
+                if all(each.is_bounded for each in shares):
                     lows, highs = [s.low for s in shares], [s.high for s in shares]
                     axes.fill_between(ps, lows, highs, step="post", alpha=0.2)
         axes.set(title=xml_text(level), xlabel="p", ylabel="fast_p, of all samples", ylim=(0, 1.02))

@@ -37,7 +37,7 @@ def comparison_report(columns: Sequence[Column], baseline: str) -> Group:
 
 def share(interval: Interval) -> str:
     """``0.55 [0.32, 0.76]``; ``(no interval)`` of too few problems."""
-    if not interval.bounded:
+    if not interval.is_bounded:
         return f"{interval.value:.3f} {numbers.UNCARRIED}"
     return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
@@ -126,7 +126,7 @@ def _rows(of: Figures) -> Iterator[tuple[Any, ...]]:
 
 
 def _ends(interval: Interval) -> tuple[Any, Any, Any]:
-    if not interval.bounded:
+    if not interval.is_bounded:
         return interval.value, "", ""
     return interval.value, interval.low, interval.high
 

@@ -92,7 +92,7 @@ def _judgements(past: Past) -> Iterator[Text]:
         if judgement is not None:
             yield from _judgement(name, judgement)
     if any(judgement is not None for _, judgement in found) and past.spread.deviation:
-        known = ": so much is assumed until they show it" if past.spread.assumed else ""
+        known = ": so much is assumed until they show it" if past.spread.is_assumed else ""
         yield Text(
             f"  Runs of the same source differ by {100 * past.spread.deviation:.1f} % beyond their "
             f"intervals, which is allowed for{known}.",

@@ -31,7 +31,7 @@ def discovery_line(results: Sequence[Result]) -> str | None:
     """What was done about chance among many verdicts; None where there are fewer than two."""
     timed = [result.measurement for result in results if _judged(result)]
     judgements = [each.judgement for each in timed if each is not None]
-    count = sum(each is not None and each.by_interval for each in judgements)
+    count = sum(each is not None and each.is_decided_by_interval for each in judgements)
     if count < 2:
         return None
     return (

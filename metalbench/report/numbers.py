@@ -58,7 +58,7 @@ def in_time_unit(nanoseconds: Interval) -> tuple[Interval, str]:
     scale, unit = next(
         (each for each in TIME_UNITS if nanoseconds.value >= each[0]), TIME_UNITS[-1]
     )
-    return nanoseconds.scaled(1.0 / scale), f" {unit}"
+    return nanoseconds.scale(1.0 / scale), f" {unit}"
 
 
 def time(nanoseconds: Interval | None) -> str:

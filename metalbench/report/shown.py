@@ -41,7 +41,7 @@ def gpu_time(measured: Measurement) -> Interval | None:
 
 def ratio(measured: Measurement) -> Interval | None:
     """Time of MLX / time of the kernel; None where MLX was not timed."""
-    if measured.ratio is None or measured.ratio.bounded or measured.judgement is None:
+    if measured.ratio is None or measured.ratio.is_bounded or measured.judgement is None:
         return measured.ratio
     return measured.judgement.blocks or measured.ratio
 
@@ -61,4 +61,4 @@ def meanings(results: Sequence[Result]) -> Iterator[str]:
 
 
 def _carried(interval: Interval, samples: NDArray[np.float64]) -> Interval:
-    return interval if interval.bounded else block_range(samples) or interval
+    return interval if interval.is_bounded else block_range(samples) or interval

@@ -97,5 +97,5 @@ def to_json(found: Found) -> str:
 def _interval(ratio: Interval | None) -> dict[str, float | None] | None:
     if ratio is None:
         return None
-    low, high = (ratio.low, ratio.high) if ratio.bounded else (None, None)
+    low, high = (ratio.low, ratio.high) if ratio.is_bounded else (None, None)
     return {"value": ratio.value, "low": low, "high": high}

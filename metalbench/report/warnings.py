@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from metalbench.report import numbers
 from metalbench.result import Result
-from metalbench.stats import MARGIN, Drift, Mode, Verdict, judge, outliers
+from metalbench.stats import MARGIN, DistributionMode, Drift, Verdict, find_outliers, judge
 
 if TYPE_CHECKING:
     from metalbench.measure import Measurement
@@ -98,19 +98,19 @@ def _by_title(results: Sequence[Result]) -> dict[str, list[tuple[str, Doubt]]]:
     return about
 
 
-def usual_times(measured: Measurement) -> tuple[Mode, ...]:
+def usual_times(measured: Measurement) -> tuple[DistributionMode, ...]:
     """The usual times in nanoseconds with their shares, from the shortest; one as a rule."""
-    return tuple(Mode(math.exp(each.value), each.share) for each in measured.modes)
+    return tuple(DistributionMode(math.exp(each.value), each.share) for each in measured.modes)
 
 
-def modes_text(modes: Sequence[Mode]) -> str:
+def modes_text(modes: Sequence[DistributionMode]) -> str:
     """``11.9 us in 60 % and 14.2 us in 40 %``."""
     return " and ".join(
         f"{numbers.short_time(each.value)} in {100 * each.share:.0f} %" for each in modes
     )
 
 
-def _modes(modes: Sequence[Mode]) -> Iterator[Doubt]:
+def _modes(modes: Sequence[DistributionMode]) -> Iterator[Doubt]:
     if len(modes) > 1:
         yield Doubt(
             "Several usual times",
@@ -123,7 +123,7 @@ def _modes(modes: Sequence[Mode]) -> Iterator[Doubt]:
 
 
 def _drift(drift: Drift | None) -> Iterator[Doubt]:
-    if drift is not None and drift.significant and abs(drift.total) > MARGIN:
+    if drift is not None and drift.is_significant and abs(drift.total) > MARGIN:
         yield Doubt(
             "Drift",
             f"{100 * drift.total:+.1f} % from the first window to the last",
@@ -134,7 +134,7 @@ def _drift(drift: Drift | None) -> Iterator[Doubt]:
 
 
 def _slow_start(times: NDArray[np.float64]) -> Iterator[Doubt]:
-    odd = outliers(times)
+    odd = find_outliers(times)
     if odd[0] and times[0] > np.median(times) and not odd[1:].mean() > USUAL_OUTLIERS:
         yield Doubt(
             "Slow start",
@@ -145,7 +145,7 @@ def _slow_start(times: NDArray[np.float64]) -> Iterator[Doubt]:
 
 
 def _outliers(times: NDArray[np.float64]) -> Iterator[Doubt]:
-    count = int(outliers(times).sum())
+    count = int(find_outliers(times).sum())
     if count > USUAL_OUTLIERS * times.size:
         yield Doubt(
             "Outliers",
@@ -183,8 +183,8 @@ def _clocks(measured: Measurement) -> Iterator[Doubt]:
 
 def _taken_out(judgement: Judgement | None) -> Iterator[Doubt]:
     """What was taken out of the ratio, and is still in the times."""
-    second = judgement.second if judgement is not None else None
-    levels = judgement.levels if judgement is not None else None
+    second = judgement.order_effect if judgement is not None else None
+    levels = judgement.batch_spread if judgement is not None else None
     if second is not None and abs(second) >= MARGIN:
         longer = "longer" if second > 0 else "less"
         yield Doubt(

@@ -24,7 +24,7 @@ from metalbench.measure.probe import probe_of
 from metalbench.measure.series import Progress
 from metalbench.result import Case
 from metalbench.stats import CONFIDENCE, Interval
-from metalbench.stats.median import interval_at
+from metalbench.stats.median import interval_by_ranks
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 
@@ -148,7 +148,7 @@ def command_buffer_ns(device: Device, dispatches: Sequence[Dispatch], seed: int 
         seed=seed,
     )
     differences = samples.device_ns - samples.reference_device_ns
-    return interval_at(differences, differences.size, CONFIDENCE)
+    return interval_by_ranks(differences, differences.size, CONFIDENCE)
 
 
 def _microseconds(interval: Interval) -> str:

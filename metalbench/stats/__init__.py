@@ -1,20 +1,27 @@
-"""Statistics of timings: numpy and scipy only, knows nothing of kernels or devices."""
+"""Statistics of timings: verdicts of ratios, intervals, series, suites.
 
-from metalbench.stats.autocorrelation import autocorrelation_time, effective_count
+Depends on numpy and scipy only. Knows nothing of kernels or devices.
+"""
+
+from metalbench.stats.autocorrelation import autocorrelation_time, effective_sample_size
 from metalbench.stats.blocks import BlockRange, block_range
-from metalbench.stats.clock import clock_grain
+from metalbench.stats.clock import clock_resolution
 from metalbench.stats.crosscheck import CrossCheck, cross_check
-from metalbench.stats.discovery import FALSE_DISCOVERY_RATE, discoveries, surviving_verdicts
+from metalbench.stats.discovery import (
+    FALSE_DISCOVERY_RATE,
+    benjamini_hochberg,
+    control_false_discoveries,
+)
 from metalbench.stats.drift import Drift, find_drift
 from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.judgement import Judgement, assess, assess_suite
-from metalbench.stats.location import FEWEST_FAR, far_apart
+from metalbench.stats.location import LARGE_EFFECT_PAIRS, is_large_effect
 from metalbench.stats.median import median_interval
-from metalbench.stats.modes import Mode, find_modes
+from metalbench.stats.modes import DistributionMode, find_modes
 from metalbench.stats.ratio import log_ratios, ratio_interval, ratio_p_value
-from metalbench.stats.reasons import Cause, Reason, throttled
-from metalbench.stats.shares import bootstrapped, pass_at_k, wilson
-from metalbench.stats.spread import outliers, spread_ratio, stability
+from metalbench.stats.reasons import Cause, Reason, explain_throttling
+from metalbench.stats.shares import bootstrap_mean, pass_at_k, wilson_interval
+from metalbench.stats.spread import find_outliers, spread_ratio, stability
 from metalbench.stats.stopping import StoppingRule
 from metalbench.stats.suite import geometric_mean
 from metalbench.stats.verdict import MARGIN, Verdict, judge
@@ -22,41 +29,41 @@ from metalbench.stats.verdict import MARGIN, Verdict, judge
 __all__ = [
     "CONFIDENCE",
     "FALSE_DISCOVERY_RATE",
-    "FEWEST_FAR",
+    "LARGE_EFFECT_PAIRS",
     "MARGIN",
     "BlockRange",
     "Cause",
     "CrossCheck",
+    "DistributionMode",
     "Drift",
     "Interval",
     "Judgement",
-    "Mode",
     "Reason",
     "StoppingRule",
     "Verdict",
     "assess",
     "assess_suite",
     "autocorrelation_time",
+    "benjamini_hochberg",
     "block_range",
-    "bootstrapped",
-    "clock_grain",
+    "bootstrap_mean",
+    "clock_resolution",
+    "control_false_discoveries",
     "cross_check",
-    "discoveries",
-    "effective_count",
-    "far_apart",
+    "effective_sample_size",
+    "explain_throttling",
     "find_drift",
     "find_modes",
+    "find_outliers",
     "geometric_mean",
+    "is_large_effect",
     "judge",
     "log_ratios",
     "median_interval",
-    "outliers",
     "pass_at_k",
     "ratio_interval",
     "ratio_p_value",
     "spread_ratio",
     "stability",
-    "surviving_verdicts",
-    "throttled",
-    "wilson",
+    "wilson_interval",
 ]

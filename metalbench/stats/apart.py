@@ -1,4 +1,4 @@
-"""The ratio of two times that were taken in different runs, where nothing was paired."""
+"""Judge the ratio of two times from different runs, where samples are not paired."""
 
 from __future__ import annotations
 
@@ -11,40 +11,39 @@ import numpy as np
 
 from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.judgement import Judgement
-from metalbench.stats.reasons import Cause, Reason, undecided
+from metalbench.stats.reasons import Cause, Reason, explain_interval
 from metalbench.stats.verdict import MARGIN, Verdict, judge
 
 # The median of a squared standard normal variable.
 CHI_SQUARED = 0.4549
-# Runs of one program differ by about so much where it was looked at: by where its memory lies, by
-# the temperature, by what else runs.
+# Typical observed deviation between runs of one program: memory placement, temperature, other load.
 ASSUMED_DEVIATION = 0.01
-# Fewer differences of two runs say too little of how small their spread is.
+# With fewer differences of runs the estimate of a small deviation is unreliable.
 ENOUGH_REPEATS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class RunSpread:
-    """Standard deviation between logarithms of runs of one program, beyond their own intervals.
+    """Between-run standard deviation of log times of one program, beyond the runs' own intervals.
 
-    `repeats` is from how many differences of a run and the next it is known. With fewer than four
-    it is not taken for less than 1 %.
+    `repeats` is the number of successive differences of runs in the estimate. With fewer than
+    `ENOUGH_REPEATS` the deviation is at least `ASSUMED_DEVIATION`.
     """
 
     deviation: float = ASSUMED_DEVIATION
     repeats: int = 0
 
     @property
-    def assumed(self) -> bool:
-        """Whether it is, or may be, no more than an assumption."""
+    def is_assumed(self) -> bool:
+        """Whether the deviation is, or may be, an assumption."""
         return self.repeats < ENOUGH_REPEATS
 
 
-# What is known of something that was never repeated.
+# The deviation to assume for a program that was never repeated.
 UNREPEATED = RunSpread()
 
 
-def assess_apart(
+def assess_unpaired(
     reference: Interval,
     candidate: Interval,
     *,
@@ -52,32 +51,34 @@ def assess_apart(
     tries: int = 1,
     margin: float = MARGIN,
 ) -> Judgement:
-    """Judge reference / candidate from the two intervals alone.
+    """Return the judgement of reference / candidate from the two intervals alone.
 
-    On the log scale the errors of the two are independent, so that half-widths add as squares, each
-    side of the interval for itself. What is kept of a `Judgement` are its verdict, ratio, reasons
-    and p-value; the rest takes pairs.
+    The errors of the two are independent. On the log scale their half-widths add in quadrature,
+    separately for the lower and the upper side. Of the `Judgement` only verdict, ratio, reasons and
+    p-value are set; the other fields need pairs.
 
     Parameters
     ----------
     reference, candidate
         Positive quantities, with intervals of `CONFIDENCE`.
     between
-        How much runs of one program differ, from `spread_between`; None for what is no runs'.
+        Between-run deviation from `estimate_run_spread`; None if the quantities are not of runs.
     tries
-        From how many the reference was picked for its value. The interval is as wide as all of
-        them need together.
+        Number of quantities from which the reference was selected for its value. The interval is
+        widened for all of them (Bonferroni).
     margin
-        Differences below this are of no use to anybody.
+        Relative difference below which two times count as equal.
 
     References
     ----------
-    C. Bonferroni (1936): the price of picking.
+    C. Bonferroni, "Teoria statistica delle classi e calcolo delle probabilita" (1936): the
+    correction for a selection among several.
     """
     from scipy.special import ndtr, ndtri  # type: ignore[import-untyped,unused-ignore]
 
     value = reference.value / candidate.value
-    if not (reference.bounded and candidate.bounded and min(reference.low, candidate.low) > 0):
+    bounded = reference.is_bounded and candidate.is_bounded
+    if not bounded or min(reference.low, candidate.low) <= 0:
         ratio = Interval(value, -math.inf, math.inf)
         return _judgement(ratio, 1.0, margin, None)
     usual, picked = (float(-ndtri((1.0 - CONFIDENCE) / 2.0 / count)) for count in (1, tries))
@@ -103,34 +104,35 @@ def assess_apart(
     return _judgement(ratio, p_value, margin, between if runs > max(own) else None)
 
 
-def spread_between(groups: Sequence[Sequence[Interval]]) -> RunSpread:
-    """How much runs that measured the same differ.
+def estimate_run_spread(groups: Sequence[Sequence[Interval]]) -> RunSpread:
+    """Estimate the standard deviation between runs that measured the same program.
 
-    Two runs of one program differ by more than their intervals say: by where its memory lies, by
-    the temperature, by what else runs. A change of the machine that stays is no such scatter: only
-    each run and the next count, and of their differences the median.
+    Two runs differ by more than their intervals show: by the place of the memory, the temperature
+    and other load. A lasting change of the machine is not scatter. The estimate therefore uses the
+    median of squared differences of successive runs.
 
     Parameters
     ----------
     groups
-        In each the same quantity from several runs, in order; groups of one say nothing.
+        The same quantity from several runs in order, one sequence a program. A group of one run
+        contributes nothing.
 
     Returns
     -------
-    What the intervals leave unexplained, down to 0; but where little was repeated, at least what is
-    assumed of any program.
+    The deviation that the intervals do not explain, at least 0. With fewer than `ENOUGH_REPEATS`
+    differences it is at least `ASSUMED_DEVIATION`.
 
     References
     ----------
     J. von Neumann, "Distribution of the ratio of the mean square successive difference to the
-    variance", Ann. Math. Statist. 12 (1941): why successive differences.
+    variance", Ann. Math. Statist. 12 (1941): the use of successive differences.
     """
     from scipy.special import ndtri  # type: ignore[import-untyped,unused-ignore]
 
     usual = float(ndtri(0.5 + CONFIDENCE / 2.0))
     squares, within = [], []
     for group in groups:
-        known = [each for each in group if each.bounded and each.low > 0]
+        known = [each for each in group if each.is_bounded and each.low > 0]
         for one, other in pairwise(known):
             squares.append(0.5 * math.log(one.value / other.value) ** 2)
             widths = [math.log(each.high / each.low) / (2.0 * usual) for each in (one, other)]
@@ -145,10 +147,13 @@ def spread_between(groups: Sequence[Sequence[Interval]]) -> RunSpread:
 def _judgement(
     ratio: Interval, p_value: float, margin: float, between: RunSpread | None
 ) -> Judgement:
+    """Return the judgement of a ratio, with the reason if it is inconclusive."""
     verdict = judge(ratio, margin)
     reasons: tuple[Reason, ...] = ()
     if verdict is Verdict.INCONCLUSIVE:
-        reasons = (undecided(ratio, margin) if between is None else _runs_differ(ratio, between),)
+        reasons = (
+            explain_interval(ratio, margin) if between is None else _runs_differ(ratio, between),
+        )
     return Judgement(
         verdict=verdict,
         ratio=ratio,
@@ -162,12 +167,12 @@ def _judgement(
 
 
 def _runs_differ(ratio: Interval, between: RunSpread) -> Reason:
-    """The interval is as wide as it is because runs differ, not because samples are few."""
-    known = "is assumed, for it was run too seldom" if between.assumed else "its earlier runs show"
+    """Explain an interval whose width comes from the between-run deviation."""
+    known = "assumed, because it has few runs" if between.is_assumed else "its earlier runs show"
     return Reason(
         Cause.RUNS,
-        f"runs of one program differ by {between.deviation:.1%} (as {known}), which leaves "
+        f"runs of one program differ by {between.deviation:.1%} ({known}), which leaves "
         f"{ratio.low:.3f} to {ratio.high:.3f} possible",
-        "`metalbench compare NAME@REVISION` runs both in turn; several runs of each tell how much "
-        "they differ",
+        "`metalbench compare NAME@REVISION` runs both in alternation; several runs of each show "
+        "how much they differ",
     )

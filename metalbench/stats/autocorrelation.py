@@ -1,7 +1,7 @@
-"""How many independent samples a correlated series is worth.
+"""Estimate the effective sample size of a correlated series.
 
-Timings taken one after another resemble their neighbours: clocks drift, other programs come and
-go. An interval that takes them for independent is too narrow.
+Successive timings are correlated: clock rates drift and other programs come and go. An interval
+that assumes independent samples is too narrow.
 """
 
 from __future__ import annotations
@@ -11,33 +11,33 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-# Sokal's constant, 4 to 10: the window is the first lag that is at least this many times tau. In
-# short series every further lag adds more noise than correlation.
+# Sokal's constant, 4 to 10: the window is the first lag of at least this many tau. In short series
+# every further lag adds more noise than correlation.
 WINDOW_FACTOR = 4.0
-# Tau is taken this many of its own standard deviations above its estimate: an interval at half
-# the true tau covers far too little, one at twice the true tau merely takes longer to narrow.
+# Tau is raised by this many standard deviations of its estimate: an interval at half the true tau
+# covers far too little, an interval at twice the true tau only needs more samples.
 CAUTION = 1.0
 
 
 def autocorrelation_time(samples: NDArray[np.float64]) -> float:
-    """Integrated autocorrelation time tau of the series' signs about its median, from above.
+    """Return an upper estimate of the integrated autocorrelation time tau of the series' signs.
 
-    The interval of a median depends on how many samples lie below it, so what matters is the
-    correlation of the signs, which no outlier can upset. Subtracting the series' own median makes
-    it look less correlated than it is, by a part (2 w + 1) / n for a window of w lags; this is
-    made good. What then exceeds 1 is raised by its standard deviation,
-    sqrt(2 (2 w + 1) / n) of itself: a series no longer than a few tau shows less of it than there
-    is. Independent samples stay near 1.
+    The signs are those of the deviations from the median. The interval of a median depends on the
+    number of samples below it, so the correlation of the signs matters, which outliers do not
+    change. Subtracting the estimated median lowers the correlation by (2 w + 1) / n for a window of
+    w lags; the estimate corrects this bias. The excess over 1 is then raised by its standard
+    deviation, sqrt(2 (2 w + 1) / n) of itself, because a series of only a few tau underestimates
+    tau. Independent samples give about 1.
 
     Parameters
     ----------
     samples
-        Shape (n,), in the order in which they were taken.
+        Shape (n,), in the order of measurement.
 
     Returns
     -------
     float
-        At least 1 (a series that alternates earns no credit); 1 for fewer than four samples.
+        At least 1 (negative correlation is not counted); 1 for fewer than four samples.
 
     References
     ----------
@@ -51,7 +51,7 @@ def autocorrelation_time(samples: NDArray[np.float64]) -> float:
     return _autocorrelation_time(signs.tobytes())
 
 
-# One look asks for the same few series again and again.
+# One analysis uses the same few series several times.
 @lru_cache(maxsize=16)
 def _autocorrelation_time(signs_of_samples: bytes) -> float:
     signs = np.frombuffer(signs_of_samples, np.int8).astype(np.float64)
@@ -67,19 +67,19 @@ def _autocorrelation_time(signs_of_samples: bytes) -> float:
     return float(min(1.0 + excess * (1.0 + CAUTION * np.sqrt(2.0 * part)), count))
 
 
-def effective_count(samples: NDArray[np.float64]) -> float:
-    """``n / tau``: the number of independent samples that would say as much."""
+def effective_sample_size(samples: NDArray[np.float64]) -> float:
+    """Return ``n / tau``, the number of independent samples with the same information."""
     return samples.size / autocorrelation_time(samples)
 
 
 def _autocorrelation(centred: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Normalised autocorrelation at lags 0..n-1, or None for a constant series."""
+    """Return the normalised autocorrelation at lags 0..n-1; None for a constant series."""
     count = centred.size
-    # A power of two, for the transform of a length with large prime factors is slow.
+    # A power of two: the FFT of a length with large prime factors is slow.
     padded = 1 << (2 * count - 1).bit_length()
     spectrum = np.fft.rfft(centred, padded)
     covariance = np.fft.irfft(spectrum * np.conj(spectrum), padded)[:count]
-    # Below this the series is constant but for rounding.
+    # Below this the series is constant except for rounding.
     if covariance[0] <= 1e-12 * count:
         return None
     return np.asarray(covariance / covariance[0], dtype=np.float64)

@@ -1,30 +1,30 @@
-"""What a clock that ticks slowly hides."""
+"""Resolution of a clock that advances in coarse ticks."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-# A value is one of the clock's if this part of the samples has it: a rarer one says nothing, and
-# where none is as frequent, noise spreads the samples over so many ticks that their median does
-# not feel them.
+# A value counts as a tick if this share of the samples has it. If no value is as frequent, noise
+# spreads the samples over many ticks, and their median is not affected.
 LEVEL_SHARE = 0.05
-# Times that differ by less are equal: what subtracting two stamps in float64 seconds leaves.
+# Times that differ by less are equal: the rounding of a difference of two float64 stamps in
+# seconds.
 SAME_LEVEL = 1e-7
-# A sample spans 1000 ticks or more, so levels further apart than this are not a clock's.
+# A sample spans 1000 ticks or more, so a larger distance of levels is not that of ticks.
 COARSEST = 0.01
 
 
-def clock_grain(samples: NDArray[np.float64]) -> float:
-    """Relative distance of neighbouring values of a series that a clock has rounded; else 0.
+def clock_resolution(samples: NDArray[np.float64]) -> float:
+    """Return the relative distance of neighbouring clock values; 0 if no ticks are visible.
 
-    A time between two ticks is read as one or the other. If nearly all samples read the same,
-    their median is off by up to half of this distance, and no number of them tells.
+    A time between two ticks is read as one of the two. If nearly all samples have the same value,
+    the median is off by up to half of this distance, and more samples do not help.
 
     Parameters
     ----------
     samples
-        Shape (n,), positive, in the clock's unit or any multiple of it.
+        Shape (n,), positive, in any unit of time.
     """
     if samples.size < 2:
         return 0.0

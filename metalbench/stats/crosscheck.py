@@ -1,4 +1,4 @@
-"""Two other methods' opinion of a ratio, for none should hang on a single one."""
+"""Check a verdict with two other methods: a bootstrap and the Wilcoxon signed-rank test."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from metalbench.stats.blocks import block_length, block_medians
 from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.verdict import MARGIN, Verdict
 
-# A verdict's own interval has half of 2 % on each side; another method may be less sure of it.
+# The interval of a verdict has 1 % on each side; the other methods may be less certain.
 SIGNIFICANCE = 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class CrossCheck:
-    """A ratio by the bootstrap, and Wilcoxon's signed ranks of its logarithm.
+    """A ratio by the bootstrap, and the Wilcoxon signed-rank test of its logarithm.
 
-    `p_above` is how often chance would put as much weight above a ratio of 1, `p_below` below it.
+    `p_above` is the one-sided p-value of a ratio above 1, `p_below` of a ratio below 1. `blocks` is
+    the number of block medians.
     """
 
     ratio: Interval
@@ -30,10 +31,11 @@ class CrossCheck:
     blocks: int
 
     def disagrees(self, verdict: Verdict, margin: float = MARGIN) -> bool:
-        """Whether a verdict finds no support here.
+        """Return whether neither method supports a verdict.
 
-        FASTER needs the bootstrap's interval above 1 and signed ranks that say so, SLOWER the
-        opposite, and SAME an interval that reaches into ``1 +- margin``. INCONCLUSIVE needs none.
+        FASTER needs a bootstrap interval above 1 and a significant `p_above`, SLOWER the opposite.
+        SAME needs a bootstrap interval that overlaps ``1 +- margin``. INCONCLUSIVE needs no
+        support.
         """
         if verdict is Verdict.FASTER:
             return self.ratio.low <= 1.0 or self.p_above > SIGNIFICANCE
@@ -47,7 +49,7 @@ class CrossCheck:
 def cross_check(
     logarithms: NDArray[np.float64], confidence: float = CONFIDENCE
 ) -> CrossCheck | None:
-    """Bootstrap and signed ranks of the medians of the series' blocks; None for too few blocks.
+    """Return bootstrap and signed ranks of a series' block medians; None for too few blocks.
 
     Parameters
     ----------
@@ -57,29 +59,29 @@ def cross_check(
     References
     ----------
     B. Efron, "Better bootstrap confidence intervals", JASA 82 (1987); H. R. Kuensch, "The
-    jackknife and the bootstrap for general stationary observations", Ann. Statist. 17 (1989): why
-    of blocks; F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1
+    jackknife and the bootstrap for general stationary observations", Ann. Statist. 17 (1989): the
+    use of blocks; F. Wilcoxon, "Individual comparisons by ranking methods", Biometrics Bulletin 1
     (1945).
     """
     length = block_length(logarithms.size, autocorrelation_time(logarithms))
     if length is None:
         return None
-    return check_of(block_medians(logarithms, length), confidence)
+    return cross_check_blocks(block_medians(logarithms, length), confidence)
 
 
-def check_of(medians: NDArray[np.float64], confidence: float = CONFIDENCE) -> CrossCheck:
-    """Bootstrap and signed ranks of medians of blocks that are independent."""
-    # An odd number, whose median is one of them; the first block is the least settled.
+def cross_check_blocks(medians: NDArray[np.float64], confidence: float = CONFIDENCE) -> CrossCheck:
+    """Return bootstrap and signed ranks of independent block medians."""
+    # An odd number, whose median is one of the values; the first block is the least settled.
     medians = medians[1 - medians.size % 2 :]
     ratio = bootstrap_median(medians, confidence).map(math.exp)
-    return CrossCheck(ratio, *signed_ranks(medians), medians.size)
+    return CrossCheck(ratio, *wilcoxon_test(medians), medians.size)
 
 
 def bootstrap_median(values: NDArray[np.float64], confidence: float = CONFIDENCE) -> Interval:
-    """Bias-corrected and accelerated bootstrap of the median of an odd number of values.
+    """Return the bias-corrected and accelerated (BCa) bootstrap interval of a median.
 
-    No resample is drawn: how many of one lie below a value is binomial, so the distribution of
-    their medians is known.
+    Needs an odd number of values. No resamples are drawn: the number of values of a resample below
+    a threshold is binomial, so the distribution of the resampled median is known exactly.
 
     References
     ----------
@@ -105,8 +107,11 @@ def bootstrap_median(values: NDArray[np.float64], confidence: float = CONFIDENCE
     return Interval(median, min(float(low), median), max(float(high), median))
 
 
-def signed_ranks(values: NDArray[np.float64]) -> tuple[float, float]:
-    """One-sided probabilities of as many high ranks above and below 0, by chance alone."""
+def wilcoxon_test(values: NDArray[np.float64]) -> tuple[float, float]:
+    """Return the one-sided p-values of the Wilcoxon signed-rank test, above 0 and below 0.
+
+    Uses the normal approximation with a continuity correction. Zeros are dropped; ties share ranks.
+    """
     from scipy.special import ndtr  # type: ignore[import-untyped,unused-ignore]
 
     values = values[values != 0.0]
@@ -116,7 +121,7 @@ def signed_ranks(values: NDArray[np.float64]) -> tuple[float, float]:
     ranks = (np.cumsum(equal) - (equal - 1) / 2.0)[place]
     above, total = float(ranks[values > 0.0].sum()), float(ranks.sum())
     deviation = math.sqrt(float(np.sum(ranks * ranks))) / 2.0
-    # Half a rank for the step of a sum of ranks.
+    # Continuity correction: half the step of a rank sum.
     excess = above - total / 2.0
     return (
         float(ndtr((0.5 - excess) / deviation)),
@@ -125,7 +130,7 @@ def signed_ranks(values: NDArray[np.float64]) -> tuple[float, float]:
 
 
 def _acceleration(ordered: NDArray[np.float64]) -> float:
-    """Skewness of the medians with one value left out, over six."""
+    """Return the acceleration constant: the skewness of the jackknife medians over six."""
     middle = ordered.size // 2
     before, at, after = ordered[middle - 1 : middle + 2]
     medians = np.repeat(

@@ -1,4 +1,4 @@
-"""Whether a series of times rises or falls as it goes on."""
+"""Find a monotone trend in a series of times."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metalbench.stats.autocorrelation import autocorrelation_time
 from metalbench.stats.blocks import MOST_BLOCKS, block_length, block_medians
 from metalbench.stats.interval import CONFIDENCE, Interval
 
-# A trend that chance brings about more often than this is not one.
+# A trend with a larger p-value is not reported.
 SIGNIFICANCE = 0.01
 
 
@@ -20,8 +20,8 @@ SIGNIFICANCE = 0.01
 class Drift:
     """The trend of a series.
 
-    `per_sample` is the relative change from one sample to the next, with its interval; `tau` is
-    Kendall's rank correlation with time and `p_value` how often chance has one as strong.
+    `per_sample` is the relative change from one sample to the next, with its interval. `tau` is
+    Kendall's rank correlation with time, `p_value` its two-sided significance.
     """
 
     per_sample: Interval
@@ -30,8 +30,8 @@ class Drift:
     samples: int
 
     @property
-    def significant(self) -> bool:
-        """Whether chance would hardly bring it about."""
+    def is_significant(self) -> bool:
+        """Whether the p-value is below `SIGNIFICANCE`."""
         return self.p_value < SIGNIFICANCE
 
     @property
@@ -41,10 +41,10 @@ class Drift:
 
 
 def find_drift(logarithms: NDArray[np.float64], confidence: float = CONFIDENCE) -> Drift | None:
-    """Trend of the medians of a series' blocks, or None if it is too short or too correlated.
+    """Return the trend of a series' block medians; None if it is too short or too correlated.
 
-    Blocks are as long as the correlation of what the trend leaves over: the trend itself would
-    otherwise count as correlation and hide.
+    The length of the blocks follows from the autocorrelation of the residuals. The trend itself
+    would count as autocorrelation.
 
     Parameters
     ----------
@@ -61,25 +61,25 @@ def find_drift(logarithms: NDArray[np.float64], confidence: float = CONFIDENCE) 
     count = logarithms.size
     if (first := block_length(count, 1.0)) is None:
         return None
-    rough = float(np.median(_slopes(block_medians(logarithms, first)))) / first
-    left = logarithms - rough * np.arange(count)
-    length = block_length(count, autocorrelation_time(left))
+    slope = float(np.median(_slopes(block_medians(logarithms, first)))) / first
+    residuals = logarithms - slope * np.arange(count)
+    length = block_length(count, autocorrelation_time(residuals))
     if length is None:
         return None
     medians = block_medians(logarithms, length)
-    return trend_of(medians, length, count, confidence)
+    return estimate_trend(medians, length, count, confidence)
 
 
-def trend_of(
+def estimate_trend(
     medians: NDArray[np.float64], length: float, samples: int, confidence: float = CONFIDENCE
 ) -> Drift:
-    """Trend of medians of blocks of `length`, of `samples` in all, that are independent."""
+    """Return the trend of independent medians of blocks of `length`, of `samples` in all."""
     from scipy.special import ndtr, ndtri  # type: ignore[import-untyped,unused-ignore]
 
     slopes = np.sort(_slopes(medians))
     score = float(np.sign(slopes).sum())
     deviation = math.sqrt(_score_variance(medians))
-    # One less for the step of a score that only takes every other integer.
+    # Continuity correction: the score takes only every other integer.
     z = max(abs(score) - 1.0, 0.0) / deviation if deviation else 0.0
     reach = float(ndtri(0.5 + confidence / 2.0)) * deviation
     low = max(math.floor((slopes.size - reach) / 2.0), 0)
@@ -91,13 +91,13 @@ def trend_of(
 
 
 def _slopes(medians: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Slope through every two of at most 64 points that are one apart."""
+    """Return the slopes through all pairs of at most 128 equidistant points (Theil and Sen)."""
     first, second = np.triu_indices(min(medians.size, 2 * MOST_BLOCKS), 1)
     return np.asarray((medians[second] - medians[first]) / (second - first), dtype=np.float64)
 
 
 def _score_variance(medians: NDArray[np.float64]) -> float:
-    """Variance of Kendall's score of independent values, of which some may be equal."""
+    """Return the variance of Kendall's score of independent values, corrected for ties."""
     ties = np.unique(medians, return_counts=True)[1].astype(float)
     count = float(medians.size)
 

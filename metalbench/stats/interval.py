@@ -1,4 +1,4 @@
-"""An estimate with the interval that goes with it."""
+"""An estimate with its confidence interval."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 CONFIDENCE = 0.98
-# An end that is so many times further than the estimate says nothing that a reader could use.
+# An end that is further from the estimate than this factor is of no use to a reader.
 FARTHEST = 100.0
 
 
@@ -15,7 +15,7 @@ FARTHEST = 100.0
 class Interval:
     """An estimate and its confidence interval; ``low <= value <= high``.
 
-    A sample too small to carry an interval has ``low = -inf`` and ``high = inf``.
+    A sample that is too small for an interval has ``low = -inf`` and ``high = inf``.
     """
 
     value: float
@@ -23,13 +23,13 @@ class Interval:
     high: float
 
     @property
-    def bounded(self) -> bool:
-        """Whether the samples carried an interval at all."""
+    def is_bounded(self) -> bool:
+        """Whether both ends are finite."""
         return math.isfinite(self.low) and math.isfinite(self.high)
 
     @property
     def useful_ends(self) -> tuple[float | None, float | None]:
-        """Return the ends to print: None for one that is infinite or absurdly far away.
+        """The ends to print: None for an end that is infinite or absurdly far away.
 
         A few samples that scatter have intervals such as [0, 12621475651015].
         """
@@ -47,12 +47,12 @@ class Interval:
         return (self.high - self.low) / (2.0 * abs(self.value)) if self.value else math.inf
 
     def map(self, function: Callable[[float], float]) -> Interval:
-        """Apply a monotone function of the quantity; a falling one swaps the ends."""
-        if not self.bounded:
+        """Apply a monotone function to the quantity; a falling function swaps the ends."""
+        if not self.is_bounded:
             return replace(self, value=function(self.value))
         low, high = sorted((function(self.low), function(self.high)))
         return replace(self, value=function(self.value), low=low, high=high)
 
-    def scaled(self, factor: float) -> Interval:
+    def scale(self, factor: float) -> Interval:
         """Multiply the quantity by ``factor``."""
         return self.map(lambda value: factor * value)

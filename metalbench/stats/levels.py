@@ -1,4 +1,4 @@
-"""Whether a ratio has another level in every look."""
+"""Find differences between batches: another level of the ratio in each batch."""
 
 from __future__ import annotations
 
@@ -9,51 +9,54 @@ from numpy.typing import NDArray
 
 from metalbench.stats.drift import SIGNIFICANCE
 
-# A look that is cut short, to less than this part of the usual length, joins the one before.
+# A batch shorter than this share of the usual length joins the batch before it.
 SHORTEST = 0.5
-# More would be too short for correlated pairs, fewer find less. Simulated: looks of 32 pairs with
-# an AR(1) noise of each side have 1 % false at rho = 0, 2 % at 0.5, 5 % at 0.8.
+# More parts would be too short for correlated pairs, fewer have less power. Simulated false
+# positives for batches of 32 pairs with AR(1) noise on each side: 1 % at rho = 0, 2 % at 0.5, 5 %
+# at 0.8.
 PARTS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Levels:
-    """The median of each look, their standard deviation and how often chance has as much."""
+class BatchLevels:
+    """The median of each batch, and the p-value of equal levels in all batches."""
 
     medians: NDArray[np.float64]
-    look: NDArray[np.int_]
+    batch: NDArray[np.int_]
     p_value: float
 
     @property
-    def significant(self) -> bool:
-        """Whether chance would hardly bring them about."""
+    def is_significant(self) -> bool:
+        """Whether the p-value is below `SIGNIFICANCE`."""
         return self.p_value < SIGNIFICANCE
 
     @property
     def spread(self) -> float:
-        """Standard deviation between looks."""
+        """Standard deviation between batches."""
         return float(self.medians.std(ddof=1))
 
-    def removed(self, logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The logarithms with the same median in every look."""
-        left = logarithms - self.medians[self.look]
+    def remove(self, logarithms: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The logarithms with the same median in every batch."""
+        left = logarithms - self.medians[self.batch]
         return np.asarray(left + np.median(self.medians), dtype=np.float64)
 
 
-def find_levels(logarithms: NDArray[np.float64], look: NDArray[np.int_]) -> Levels | None:
-    """Levels of the looks and their significance; None for a single look, or tiny ones.
+def find_batch_levels(
+    logarithms: NDArray[np.float64], batch: NDArray[np.int_]
+) -> BatchLevels | None:
+    """Return the batches' levels and their significance; None for one batch, or tiny ones.
 
-    Inputs change from look to look, and a kernel may mind them. Then pairs of one look are alike,
-    and what is independent are the looks. Each look is cut into four parts, long enough for
-    neighbours' correlation to stay within one; looks whose parts' medians differ by more than the
-    parts of a look do among themselves have levels.
+    Inputs change from batch to batch, and the time of a kernel may depend on them. Then the pairs
+    of one batch are correlated, and the batches are the independent units. Each batch is cut into
+    four parts, long enough for the correlation of neighbours to stay within one part. A one-way
+    analysis of variance compares the medians of the parts between and within batches.
 
     Parameters
     ----------
     logarithms
         Of ratios, shape (n,), in order.
-    look
-        Shape (n,): the number of the look that each pair is of, never falling.
+    batch
+        Shape (n,): the number of each pair's batch, non-decreasing.
 
     Raises
     ------
@@ -65,27 +68,27 @@ def find_levels(logarithms: NDArray[np.float64], look: NDArray[np.int_]) -> Leve
     R. A. Fisher, "Statistical Methods for Research Workers" (1925), chapter VII: the analysis of
     variance within and between classes.
     """
-    if look.shape != logarithms.shape:
+    if batch.shape != logarithms.shape:
         raise ValueError(
-            f"find_levels: expected the look of {logarithms.size} pairs, got that of {look.size}"
+            f"find_batch_levels: expected {logarithms.size} batch numbers, got {batch.size}"
         )
-    number = _whole_looks(look)
-    looks = int(number[-1]) + 1
-    if looks < 2 or np.bincount(number).min() < PARTS:
+    number = _number_batches(batch)
+    by_batch = int(number[-1]) + 1
+    if by_batch < 2 or np.bincount(number).min() < PARTS:
         return None
-    return Levels(_medians(logarithms, number), number, _p_value(logarithms, number))
+    return BatchLevels(_medians(logarithms, number), number, _p_value(logarithms, number))
 
 
-def _whole_looks(look: NDArray[np.int_]) -> NDArray[np.int_]:
-    """Numbers of the looks from 0, where short ones have the number of the one before."""
-    _, number, sizes = np.unique(look, return_inverse=True, return_counts=True)
+def _number_batches(batch: NDArray[np.int_]) -> NDArray[np.int_]:
+    """Return the number of each pair's batch from 0; a short batch joins the one before it."""
+    _, number, sizes = np.unique(batch, return_inverse=True, return_counts=True)
     whole = sizes >= SHORTEST * np.median(sizes)
     whole[0] = True
     return np.asarray((np.cumsum(whole) - 1)[number])
 
 
 def _part(number: NDArray[np.int_]) -> NDArray[np.int_]:
-    """Which of its look's equal parts each pair is of; earlier ones have what is over."""
+    """Return the part of its batch that each pair is in; earlier parts may be longer by one."""
     sizes = np.bincount(number)
     starts = np.cumsum(sizes) - sizes
     place = np.arange(number.size) - starts[number]
@@ -97,7 +100,7 @@ def _part(number: NDArray[np.int_]) -> NDArray[np.int_]:
 
 
 def _medians(values: NDArray[np.float64], group: NDArray[np.int_]) -> NDArray[np.float64]:
-    """Of every group of pairs, all at once; none is empty."""
+    """Return the median of every group; no group is empty."""
     ordered = values[np.lexsort((values, group))]
     sizes = np.bincount(group)
     starts = np.cumsum(sizes) - sizes
@@ -105,7 +108,7 @@ def _medians(values: NDArray[np.float64], group: NDArray[np.int_]) -> NDArray[np
 
 
 def _p_value(values: NDArray[np.float64], number: NDArray[np.int_]) -> float:
-    """Of the F test of the looks' parts, which has no use for what is common to a part."""
+    """Return the p-value of the F test of batches on the medians of their parts."""
     from scipy.special import fdtrc  # type: ignore[import-untyped,unused-ignore]
 
     parts = _medians(values, number * PARTS + _part(number)).reshape(-1, PARTS)

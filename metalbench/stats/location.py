@@ -1,10 +1,10 @@
-"""Where the middle of a series of logarithms lies: an interval and a p-value that say the same.
+"""Interval and p-value of the median of a series of log ratios, by the same method.
 
-Many nearly independent values are judged by ranks. Where they are worth fewer than thirty, a
-correlation that outlasts the series cannot be seen in it, and ranks trust it too far; then the
-medians of eight contiguous blocks are judged, unless nothing in the series speaks of correlation:
-there ranks stand outliers better. Fewer than eight pairs, which carry no ranks, are a block each,
-if all of them are far apart from equality.
+Three methods serve different series. With an effective sample size of at least thirty, order
+statistics are used. Below that the correlation cannot be estimated reliably, so Student's t is
+applied to the medians of eight contiguous blocks, unless the series shows no autocorrelation: then
+order statistics are kept, because they are robust against outliers. With fewer than eight pairs,
+each pair is a block, if all of them show the same large effect.
 """
 
 from __future__ import annotations
@@ -15,33 +15,39 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metalbench.stats.autocorrelation import effective_count
-from metalbench.stats.blocks import FEWEST_BLOCKS, eight_medians
+from metalbench.stats.autocorrelation import effective_sample_size
+from metalbench.stats.blocks import FEWEST_BLOCKS, medians_of_eight_blocks
 from metalbench.stats.interval import CONFIDENCE, Interval
-from metalbench.stats.median import LARGEST, interval_at, without_trend
-from metalbench.stats.student import deviation_of_mean, neighbours, reach_of_mean
+from metalbench.stats.median import LARGEST, interval_by_ranks, remove_trend
+from metalbench.stats.student import (
+    half_width_of_mean,
+    lag1_autocorrelation,
+    standard_error_of_mean,
+)
 
-# Fewer independent values than this do not show how much they depend on each other.
+# With a smaller effective sample size the autocorrelation cannot be estimated reliably.
 FEW = 30.0
-# Ranks whose neighbours correlate by more than this part of 1 / sqrt(n) may well be dependent.
-# Simulated: 0 finds less in heavy tails, 1 has more false verdicts of correlated pairs.
+# RankLocation whose lag1_autocorrelation correlate by more than this part of 1 / sqrt(n) may well
+# be dependent. Simulated: 0 has less power in heavy tails, 1 has more false verdicts of correlated
+# pairs.
 UNCORRELATED = 0.6
-# A block nearer to the margin than this part of all blocks' range may lie beyond it the next time.
+# A block nearer to the margin than this share of all blocks' range may lie beyond it in a
+# repetition.
 NEAREST = 0.25
-# So few pairs will do where each has one side take so many times as long as the other, and the
-# nearest is as many times the pairs' range away from equality: then no noise brings it about that
-# does not turn eight pairs far more often.
-FEWEST_FAR = 5
-FAR = 3.0
-FAR_RANGES = 3.0
+# This number of pairs suffices if in each of them one side takes LARGE_EFFECT times as long, and
+# the distance of the nearest pair from equality is LARGE_EFFECT_RANGES times the range of all
+# pairs. Noise that causes this changes verdicts of eight pairs far more often.
+LARGE_EFFECT_PAIRS = 5
+LARGE_EFFECT = 3.0
+LARGE_EFFECT_RANGES = 3.0
 
 
 @dataclass(frozen=True)
-class Ranks:
-    """The median by order statistics of values that are worth `effective` independent ones.
+class RankLocation:
+    """The median by order statistics, at an effective sample size `effective`.
 
-    `beyond` is how much further both ends reach; `value` the median, where that of `series` is of
-    what a trend left over.
+    `beyond` widens both ends of the interval. `value` is the median; `series` may be the residuals
+    of a trend.
     """
 
     series: NDArray[np.float64]
@@ -50,12 +56,12 @@ class Ranks:
     value: float
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval:
-        """The median's interval; unbounded for too few values."""
-        level = interval_at(self.series, self.effective, confidence)
+        """Return the interval of the median; unbounded for too few values."""
+        level = interval_by_ranks(self.series, self.effective, confidence)
         return _about(self.value, level.low - self.beyond, level.high + self.beyond)
 
     def p_value(self, low: float, high: float) -> float:
-        """How often chance puts values as far outside of `low` to `high`: the sign test.
+        """Return the p-value of a median outside of `low` to `high`, by the sign test.
 
         References
         ----------
@@ -69,44 +75,48 @@ class Ranks:
         below = math.ceil(share * self.effective)
         return float(min(1.0, 2.0 * bdtr(below, self.effective, 0.5)))
 
-    def scattered(self, low: float, high: float) -> bool:
-        """Never: ranks need no blocks."""
+    def has_scattered_blocks(self, low: float, high: float) -> bool:
+        """Return False: this method has no blocks."""
         return False
 
 
 @dataclass(frozen=True)
-class Blocks:
-    """The mean of medians of blocks by Student's t, widened for the correlation of neighbours.
+class BlockLocation:
+    """The mean of block medians by Student's t, widened for the correlation of neighbours.
 
-    Blocks that are `looks` have levels of their own; others were cut where chance had it.
+    With `by_batch` the blocks are batches with different levels; otherwise they are contiguous
+    pieces of the series.
 
     References
     ----------
     B. Schmeiser, "Batch size effects in the analysis of simulation output", Oper. Res. 30 (1982):
-    why few, long blocks.
+    the use of few, long blocks.
     """
 
     medians: NDArray[np.float64]
     beyond: float
     value: float
-    looks: bool = False
+    by_batch: bool = False
 
     @property
     def deviation(self) -> float:
-        """Standard deviation of the mean of the blocks."""
-        return deviation_of_mean(self.medians)
+        """Standard error of the mean of the blocks."""
+        return standard_error_of_mean(self.medians)
 
     def interval(self, confidence: float = CONFIDENCE) -> Interval:
-        """The interval of the mean, the median and, of blocks cut by chance, every block."""
-        reach = reach_of_mean(self.medians, confidence) + self.beyond
+        """Return the t-interval of the mean, extended to the median.
+
+        Without `by_batch` it is also extended to every block.
+        """
+        reach = half_width_of_mean(self.medians, confidence) + self.beyond
         centre = float(self.medians.mean())
         low, high = centre - reach, centre + reach
-        if not self.looks:
+        if not self.by_batch:
             low, high = min(low, float(self.medians.min())), max(high, float(self.medians.max()))
         return _about(self.value, low, high)
 
     def p_value(self, low: float, high: float) -> float:
-        """How often chance puts the mean as far outside of `low` to `high`."""
+        """Return the p-value of a mean outside of `low` to `high`."""
         from scipy.special import stdtr  # type: ignore[import-untyped,unused-ignore]
 
         centre, deviation = float(self.medians.mean()), self.deviation
@@ -115,9 +125,9 @@ class Blocks:
             return 0.0 if distance > 0.0 else 1.0
         return float(min(1.0, 2.0 * stdtr(self.medians.size - 1, -distance / deviation)))
 
-    def scattered(self, low: float, high: float) -> bool:
-        """Whether a block is on another side of `low` or `high` than the mean, or nearly so."""
-        if self.looks:
+    def has_scattered_blocks(self, low: float, high: float) -> bool:
+        """Return whether a block lies beyond an end, `low` or `high`, and the mean does not."""
+        if self.by_batch:
             return False
         first, last, centre = (float(f(self.medians)) for f in (np.min, np.max, np.mean))
         near = NEAREST * (last - first)
@@ -128,47 +138,50 @@ class Blocks:
         return first < low or last > high
 
 
-def locate(logarithms: NDArray[np.float64], beyond: float = 0.0) -> Ranks | Blocks:
-    """The median of a series of at least one value, by the method that suits it.
+def locate(logarithms: NDArray[np.float64], beyond: float = 0.0) -> RankLocation | BlockLocation:
+    """Estimate the median of at least one value, by the method that fits the series.
 
     Parameters
     ----------
     logarithms
         Of ratios, shape (n,), in order.
     beyond
-        How much further both ends of its interval reach, for what clocks hide.
+        Widening of both ends of the interval, for the resolution of clocks.
 
     Raises
     ------
     ValueError
-        For no value.
+        For an empty series.
     """
     if logarithms.size == 0:
         raise ValueError("locate: expected at least one ratio, got none")
-    median, effective = float(np.median(logarithms)), effective_count(logarithms)
-    if FEWEST_FAR <= logarithms.size < FEWEST_BLOCKS and far_apart(logarithms):
-        return Blocks(logarithms, beyond, median)
-    if effective >= FEW or (effective == logarithms.size and _uncorrelated(logarithms)):
-        return Ranks(logarithms, math.floor(effective), beyond, median)
-    trend = without_trend(logarithms)
-    if trend is not None and effective_count(trend[0]) >= FEW:
+    median, effective = float(np.median(logarithms)), effective_sample_size(logarithms)
+    if LARGE_EFFECT_PAIRS <= logarithms.size < FEWEST_BLOCKS and is_large_effect(logarithms):
+        return BlockLocation(logarithms, beyond, median)
+    if effective >= FEW or (effective == logarithms.size and _is_uncorrelated(logarithms)):
+        return RankLocation(logarithms, math.floor(effective), beyond, median)
+    trend = remove_trend(logarithms)
+    if trend is not None and effective_sample_size(trend[0]) >= FEW:
         left, reach = trend
-        return Ranks(left, math.floor(effective_count(left)), beyond + reach, median)
+        return RankLocation(left, math.floor(effective_sample_size(left)), beyond + reach, median)
     if logarithms.size >= FEWEST_BLOCKS:
-        return Blocks(eight_medians(logarithms), beyond, median)
-    return Ranks(logarithms, math.floor(effective), beyond, median)
+        return BlockLocation(medians_of_eight_blocks(logarithms), beyond, median)
+    return RankLocation(logarithms, math.floor(effective), beyond, median)
 
 
-def far_apart(logarithms: NDArray[np.float64]) -> bool:
-    """Whether all pairs have the same side take at least three times as long, and alike."""
+def is_large_effect(logarithms: NDArray[np.float64]) -> bool:
+    """Return whether in all pairs the same side takes at least three times as long.
+
+    Also requires that the range of the pairs is small against the effect.
+    """
     lowest, highest = float(logarithms.min()), float(logarithms.max())
     nearest = max(lowest, -highest)
-    return nearest >= max(math.log(FAR), FAR_RANGES * (highest - lowest))
+    return nearest >= max(math.log(LARGE_EFFECT), LARGE_EFFECT_RANGES * (highest - lowest))
 
 
-def _uncorrelated(values: NDArray[np.float64]) -> bool:
+def _is_uncorrelated(values: NDArray[np.float64]) -> bool:
     ranks = np.unique(values, return_inverse=True)[1].astype(np.float64)
-    return neighbours(ranks) <= UNCORRELATED / math.sqrt(values.size)
+    return lag1_autocorrelation(ranks) <= UNCORRELATED / math.sqrt(values.size)
 
 
 def _about(value: float, low: float, high: float) -> Interval:

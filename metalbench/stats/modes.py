@@ -1,4 +1,4 @@
-"""Whether a series of times has more than one usual value."""
+"""Find several modes in a series of times."""
 
 from __future__ import annotations
 
@@ -10,54 +10,59 @@ from numpy.typing import NDArray
 
 from metalbench.stats.autocorrelation import autocorrelation_time
 
-# Rarer values are outliers, nearer ones of no use to anybody to tell apart.
+# Rarer values are outliers; nearer values need not be distinguished.
 LEAST_SHARE = 0.10
 LEAST_SEPARATION = 0.01
-# Two peaks are two modes if the density between them falls below this part of the lower one, ...
+# Two peaks are two modes if the density between them falls below this share of the lower peak, ...
 DEEPEST_VALLEY = 0.5
-# ... and samples of one mode would leave such a gap this seldom.
+# ... and such a gap in one mode has a smaller p-value than this.
 SIGNIFICANCE = 0.001
-# The outermost samples stretch the range of the density but say nothing of its peaks.
+# The outermost samples extend the range of the density but do not matter for its peaks.
 TRIMMED = 0.005
 BINS_PER_BANDWIDTH = 4
 MOST_BINS = 8192
 
 
 @dataclass(frozen=True, slots=True)
-class Mode:
-    """A usual value: the median of the samples about it, and their part of all."""
+class DistributionMode:
+    """A mode: the median of the samples around it, and their share of all samples."""
 
     value: float
     share: float
 
 
-def find_modes(logarithms: NDArray[np.float64], grain: float = 0.0) -> tuple[Mode, ...]:
-    """Modes of a series, from the lowest to the highest; a single one as a rule.
+def find_modes(
+    logarithms: NDArray[np.float64], resolution: float = 0.0
+) -> tuple[DistributionMode, ...]:
+    """Return the modes of a series, from the lowest to the highest; usually one.
 
     Parameters
     ----------
     logarithms
-        Natural logarithms of times or ratios, shape (n,), n >= 1, in the order in which they were
-        taken: a series that wanders seems to have modes, so its correlation counts against them.
-    grain
-        Distance between the values of the clock, also as a logarithm: peaks at its ticks are none.
+        Natural logarithms of times or ratios, shape (n,), n >= 1, in the order of measurement. A
+        series that wanders looks multimodal, so its autocorrelation reduces the effective size.
+    resolution
+        Distance between the values of the clock, also as a logarithm. Peaks at its ticks are not
+        modes.
 
     References
     ----------
     B. W. Silverman, "Density Estimation for Statistics and Data Analysis" (1986), section 3.4.2:
-    the bandwidth; J. A. Hartigan and P. M. Hartigan, Ann. Statist. 13 (1985): why a gap, not two
-    peaks, is what tells modes apart.
+    the bandwidth; J. A. Hartigan and P. M. Hartigan, "The dip test of unimodality", Ann. Statist.
+    13 (1985): a gap between peaks, not the peaks, is the evidence for two modes.
     """
     tau = autocorrelation_time(logarithms)
-    density = _Density.of(logarithms, logarithms.size / tau, grain)
+    density = _Density.of(logarithms, logarithms.size / tau, resolution)
     edges = [density.at(valley) for valley in density.valleys(tau)]
     parts = np.split(np.sort(logarithms), np.searchsorted(np.sort(logarithms), edges))
-    return tuple(Mode(float(np.median(part)), part.size / logarithms.size) for part in parts)
+    return tuple(
+        DistributionMode(float(np.median(part)), part.size / logarithms.size) for part in parts
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Density:
-    """Samples per bin, as counted and smoothed."""
+    """A histogram and its kernel density estimate, in samples per bin."""
 
     first: float
     step: float
@@ -65,11 +70,11 @@ class _Density:
     smooth: NDArray[np.float64]
 
     @classmethod
-    def of(cls, values: NDArray[np.float64], effective: float, grain: float) -> _Density:
+    def of(cls, values: NDArray[np.float64], effective: float, resolution: float) -> _Density:
         trimmed = np.quantile(values, [TRIMMED, 0.25, 0.75, 1.0 - TRIMMED])
         first, lower, upper, last = (float(value) for value in trimmed)
         spread = min(float(values.std()), (upper - lower) / 1.34)
-        bandwidth = max(0.9 * spread * effective**-0.2, grain, LEAST_SEPARATION / 6.0)
+        bandwidth = max(0.9 * spread * effective**-0.2, resolution, LEAST_SEPARATION / 6.0)
         step = max(bandwidth / BINS_PER_BANDWIDTH, (last - first) / MOST_BINS)
         margin = 4 * BINS_PER_BANDWIDTH
         bins = int((last - first) / step) + 1
@@ -83,7 +88,7 @@ class _Density:
         return self.first + place * self.step
 
     def valleys(self, tau: float) -> list[int]:
-        """Where the modes part: between every two peaks that hold against each other."""
+        """Return the minima between accepted peaks, without peaks that are not separate."""
         rising = np.diff(self.smooth) > 0.0
         peaks = [int(peak) for peak in np.flatnonzero(rising[:-1] & ~rising[1:]) + 1]
         while len(peaks) > 1:
@@ -98,7 +103,7 @@ class _Density:
         return []
 
     def _weakest(self, peaks: list[int], valleys: list[int], tau: float) -> int | None:
-        """Index of the lowest peak that is no mode of its own."""
+        """Return the index of the lowest peak that is not a separate mode; None if all are."""
         shares = [part.sum() / self.counts.sum() for part in np.split(self.counts, valleys)]
         for index in sorted(range(len(peaks)), key=lambda index: self.smooth[peaks[index]]):
             if shares[index] < LEAST_SHARE:
@@ -111,7 +116,7 @@ class _Density:
     def _shallow(
         self, peaks: list[int], valleys: list[int], index: int, side: int, tau: float
     ) -> bool:
-        """Whether nothing separates a peak from the one on the other side of a valley."""
+        """Return whether a peak is not separated from the peak on the other side of a valley."""
         from scipy.special import bdtr  # type: ignore[import-untyped,unused-ignore]
 
         other = peaks[side if side < index else side + 1]
@@ -126,6 +131,6 @@ class _Density:
         return bool(bdtr(int(between), int(between + about), 0.5) > SIGNIFICANCE)
 
     def _near(self, place: int) -> float:
-        """Samples within a bandwidth."""
+        """Return the number of samples within one bandwidth."""
         near = slice(max(place - BINS_PER_BANDWIDTH, 0), place + BINS_PER_BANDWIDTH + 1)
         return float(self.counts[near].sum())

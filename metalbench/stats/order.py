@@ -1,4 +1,4 @@
-"""What it costs to be second in a pair."""
+"""Estimate the effect of the order within a pair."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from numpy.typing import NDArray
 from metalbench.stats.drift import SIGNIFICANCE
 from metalbench.stats.spread import MAD_SCALE
 
-# Of either order; fewer cannot be significant.
+# Pairs of each order; fewer cannot be significant.
 FEWEST = 4
-# The standard deviation of a median, in those of the mean of normal values; the normal quantile of
-# the intervals' confidence.
+# Standard error of the median over that of the mean, of normal values; normal quantile of the
+# intervals' confidence.
 MEDIAN_DEVIATION = 1.2533
 QUANTILE = 2.326
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """The effect of the order in a pair.
+class OrderEffect:
+    """The effect of the order within a pair.
 
-    `second` is the logarithm of how many times as long it takes who is second, `uncertainty` how
-    far the middle of both orders may move with the error of it, `p_value` how often the coin alone
-    brings about as much.
+    `second` is the log of the relative time of the second position, `uncertainty` the error of the
+    median of both orders that its correction leaves, and `p_value` the significance of the rank-sum
+    test.
     """
 
     second: float
@@ -33,29 +33,31 @@ class Order:
     p_value: float
 
     @property
-    def significant(self) -> bool:
-        """Whether chance would hardly bring it about."""
+    def is_significant(self) -> bool:
+        """Whether the p-value is below `SIGNIFICANCE`."""
         return self.p_value < SIGNIFICANCE
 
-    def removed(
+    def remove(
         self, logarithms: NDArray[np.float64], candidate_first: NDArray[np.bool_]
     ) -> NDArray[np.float64]:
-        """Logarithms of reference / candidate as if nobody were second."""
+        """Return the logarithms of reference / candidate without the order effect."""
         return logarithms - np.where(candidate_first, self.second, -self.second)
 
 
-def find_order(logarithms: NDArray[np.float64], candidate_first: NDArray[np.bool_]) -> Order | None:
-    """The effect of the order on ratios; None if one of the orders is too rare.
+def find_order_effect(
+    logarithms: NDArray[np.float64], candidate_first: NDArray[np.bool_]
+) -> OrderEffect | None:
+    """Estimate the order effect on ratios; None if one of the two orders is too rare.
 
-    Half of the difference of the two orders' medians, with the p-value of the rank-sum test. A
-    coin decided the order, so that the test holds however the ratios depend on each other.
+    The estimate is half the difference of the two orders' medians. Its p-value is that of the
+    Mann-Whitney rank-sum test. The order is randomised, so the test is valid for correlated ratios.
 
     Parameters
     ----------
     logarithms
         Of reference / candidate, shape (n,).
     candidate_first
-        Shape (n,): whether the candidate was the first of the pair.
+        Shape (n,): whether the candidate ran first in the pair.
 
     Raises
     ------
@@ -69,7 +71,7 @@ def find_order(logarithms: NDArray[np.float64], candidate_first: NDArray[np.bool
     """
     if candidate_first.shape != logarithms.shape:
         raise ValueError(
-            f"find_order: expected the order of {logarithms.size} pairs, "
+            f"find_order_effect: expected the order of {logarithms.size} pairs, "
             f"got that of {candidate_first.size}"
         )
     first = candidate_first.astype(bool)
@@ -82,15 +84,15 @@ def find_order(logarithms: NDArray[np.float64], candidate_first: NDArray[np.bool
     sizes = [each.size for each in orders]
     error = 0.5 * deviation * math.sqrt(sum(1.0 / size for size in sizes))
     imbalance = abs(sizes[0] - sizes[1]) / logarithms.size
-    return Order(
+    return OrderEffect(
         second=(medians[0] - medians[1]) / 2.0,
         uncertainty=QUANTILE * error * imbalance,
-        p_value=_rank_sum(logarithms, first),
+        p_value=_rank_sum_test(logarithms, first),
     )
 
 
-def _rank_sum(values: NDArray[np.float64], first: NDArray[np.bool_]) -> float:
-    """Two-sided probability of ranks as unevenly dealt, by the normal limit."""
+def _rank_sum_test(values: NDArray[np.float64], first: NDArray[np.bool_]) -> float:
+    """Return the two-sided p-value of the Mann-Whitney test, by the normal approximation."""
     from scipy.special import ndtr  # type: ignore[import-untyped,unused-ignore]
 
     _, place, equal = np.unique(values, return_inverse=True, return_counts=True)

@@ -1,4 +1,4 @@
-"""The ratio of two times that were taken in pairs."""
+"""The ratio of two times that were measured in pairs."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from metalbench.stats.clock import clock_grain
+from metalbench.stats.clock import clock_resolution
 from metalbench.stats.interval import CONFIDENCE, Interval
-from metalbench.stats.location import Blocks, Ranks, locate
+from metalbench.stats.location import BlockLocation, RankLocation, locate
 
 
 def log_ratios(
     numerator: NDArray[np.float64], denominator: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Logarithm of each pair's ratio, shape (n,).
+    """Return the logarithm of each pair's ratio, shape (n,).
 
     Parameters
     ----------
@@ -41,10 +41,10 @@ def ratio_interval(
     denominator: NDArray[np.float64],
     confidence: float = CONFIDENCE,
 ) -> Interval:
-    """Median ratio of pairs, with its interval; arguments and errors are those of `log_ratios`.
+    """Return the median ratio of pairs with its interval; arguments and errors as of `log_ratios`.
 
-    What slows both halves of a pair cancels in the pair's own ratio; on the log scale a ratio and
-    its inverse are treated alike. What the clocks' ticks hide of both times widens the interval.
+    A disturbance of both halves of a pair cancels in the pair's ratio. The log scale treats a ratio
+    and its inverse alike. The resolution of both clocks widens the interval.
     """
     return _location(numerator, denominator).interval(confidence).map(math.exp)
 
@@ -52,14 +52,16 @@ def ratio_interval(
 def ratio_p_value(
     numerator: NDArray[np.float64], denominator: NDArray[np.float64], margin: float
 ) -> float:
-    """Probability of ratios as far from ``1 +- margin`` if the true median lay within.
+    """Return the p-value of a median ratio outside of ``1 +- margin``.
 
-    Of the same method as the interval: at most `1 - confidence` where the interval of that
-    confidence lies outside of the margin, and 1 where the median lies within.
+    The method is that of the interval: at most `1 - confidence` if the interval of that confidence
+    lies outside of the margin, and 1 if the median lies within.
     """
     return _location(numerator, denominator).p_value(math.log1p(-margin), math.log1p(margin))
 
 
-def _location(numerator: NDArray[np.float64], denominator: NDArray[np.float64]) -> Ranks | Blocks:
-    beyond = 0.5 * (clock_grain(numerator) + clock_grain(denominator))
+def _location(
+    numerator: NDArray[np.float64], denominator: NDArray[np.float64]
+) -> RankLocation | BlockLocation:
+    beyond = 0.5 * (clock_resolution(numerator) + clock_resolution(denominator))
     return locate(log_ratios(numerator, denominator), beyond)

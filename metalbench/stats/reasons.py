@@ -1,4 +1,4 @@
-"""Why nothing can be said, and what to do about it."""
+"""Reasons for an inconclusive verdict, with remedies."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from enum import Enum
 from metalbench.stats.crosscheck import CrossCheck
 from metalbench.stats.drift import Drift
 from metalbench.stats.interval import Interval
-from metalbench.stats.modes import Mode
+from metalbench.stats.modes import DistributionMode
 from metalbench.stats.verdict import Verdict
 
-# Nobody measures longer than by this factor.
+# A longer measurement than by this factor is not suggested.
 LONGEST = 100
 
 
 class Cause(str, Enum):
-    """What stands between a measurement and its verdict."""
+    """The kind of reason for an inconclusive verdict."""
 
     FEW = "too few samples"
     WIDE = "interval too wide"
@@ -33,7 +33,7 @@ class Cause(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A cause, what was seen of it in figures, and what helps."""
+    """A cause, its evidence in figures, and the remedy."""
 
     cause: Cause
     seen: str
@@ -43,16 +43,16 @@ class Reason:
         return f"{self.seen}; {self.remedy}"
 
 
-def undecided(ratio: Interval, margin: float) -> Reason:
-    """The interval is missing, wide, or narrow but across the margin."""
-    if not ratio.bounded:
+def explain_interval(ratio: Interval, margin: float) -> Reason:
+    """Explain an interval that is missing, too wide, or narrow but across the margin."""
+    if not ratio.is_bounded:
         return Reason(
             Cause.FEW,
             "too few pairs for an interval",
             "measure longer, or with less else running",
         )
     width = ratio.high - ratio.low
-    longer = times_as_long(ratio, margin)
+    longer = estimate_time_factor(ratio, margin)
     if width <= 2.0 * margin:
         return Reason(
             Cause.STRADDLES,
@@ -65,16 +65,16 @@ def undecided(ratio: Interval, margin: float) -> Reason:
         f"the ratio's interval is {width:.1%} wide, for a margin of {margin:.1%}",
         f"measure about {longer} times as long, or with less else running"
         if longer <= LONGEST
-        else "measure with less else running: no bearable time would do",
+        else "measure with less else running: no reasonable time is enough",
     )
 
 
-def times_as_long(ratio: Interval, margin: float) -> int:
-    """How many times the pairs would decide, if the ratio stays where it is.
+def estimate_time_factor(ratio: Interval, margin: float) -> int:
+    """Return by what factor more pairs would decide, if the ratio stays the same.
 
-    Both sides of an interval shrink with the root of the number of pairs. Of a ratio beyond the
-    margin, the side that faces it has to become shorter than the distance; of one within, both.
-    More than `LONGEST` for one that lies at the margin itself.
+    Both half-widths shrink with the square root of the number of pairs. For a ratio beyond the
+    margin, the half-width towards it must become shorter than the distance; for a ratio within the
+    margin, both half-widths must. The factor is above `LONGEST` for a ratio at the margin itself.
     """
     below, above = ratio.value - ratio.low, ratio.high - ratio.value
     to_low, to_high = ratio.value - (1.0 - margin), 1.0 + margin - ratio.value
@@ -89,18 +89,18 @@ def times_as_long(ratio: Interval, margin: float) -> int:
     return LONGEST + 1 if root * root > LONGEST else max(2, math.ceil(root * root))
 
 
-def scattered(blocks: Interval, margin: float) -> Reason:
-    """The interval has a verdict, but some block of the pairs nearly has another."""
+def explain_scatter(blocks: Interval, margin: float) -> Reason:
+    """Explain an interval with a verdict, where some block of pairs nearly has another verdict."""
     return Reason(
         Cause.SCATTERED,
-        f"the pairs are few or much alike, and their blocks range from {blocks.low:.3f} to "
-        f"{blocks.high:.3f}, too near to the margin of {margin:.1%} for their number",
+        f"the pairs are few or correlated, and their blocks range from {blocks.low:.3f} to "
+        f"{blocks.high:.3f}, too near to the margin of {margin:.1%} for this number of blocks",
         "measure longer, or with less else running",
     )
 
 
-def drifts(ratio: Interval, trend: Drift) -> Reason:
-    """The ratio at the start and at the end have different verdicts."""
+def explain_drift(ratio: Interval, trend: Drift) -> Reason:
+    """Explain a ratio whose start and end have different verdicts."""
     return Reason(
         Cause.DRIFT,
         f"the ratio drifted by {trend.total:+.1%} while it was measured, about {ratio.value:.3f}",
@@ -108,8 +108,8 @@ def drifts(ratio: Interval, trend: Drift) -> Reason:
     )
 
 
-def has_modes(parts: tuple[Mode, ...]) -> Reason:
-    """The usual ratios have different verdicts."""
+def explain_modes(parts: tuple[DistributionMode, ...]) -> Reason:
+    """Explain a ratio whose modes have different verdicts."""
     listed = " and ".join(f"{math.exp(part.value):.3f} in {part.share:.0%}" for part in parts)
     return Reason(
         Cause.MODES,
@@ -118,8 +118,8 @@ def has_modes(parts: tuple[Mode, ...]) -> Reason:
     )
 
 
-def contradicted(verdict: Verdict, check: CrossCheck) -> Reason:
-    """Other methods do not support the verdict."""
+def explain_cross_check(verdict: Verdict, check: CrossCheck) -> Reason:
+    """Explain a verdict that the cross-check does not support."""
     p_value = {Verdict.FASTER: check.p_above, Verdict.SLOWER: check.p_below}.get(verdict)
     if p_value is None:
         ranks = ""
@@ -135,18 +135,18 @@ def contradicted(verdict: Verdict, check: CrossCheck) -> Reason:
     )
 
 
-def one_of(count: int, verdict: Verdict, p_value: float, rate: float) -> Reason:
-    """A difference that so many tasks explain."""
+def explain_discovery(count: int, verdict: Verdict, p_value: float, rate: float) -> Reason:
+    """Explain a difference that chance among `count` tasks accounts for."""
     return Reason(
         Cause.DISCOVERY,
-        f"{verdict.value} with p = {p_value:.2g} is what chance brings about "
+        f"{verdict.value} with p = {p_value:.2g} is not significant "
         f"among {count} tasks (false discovery rate {rate:.0%})",
         "measure this task alone, or all of them longer",
     )
 
 
-def throttled(drop: float, rests: int) -> Reason:
-    """The device's clock stayed low, by the relative `drop` in the speed of a probe."""
+def explain_throttling(drop: float, rests: int) -> Reason:
+    """Explain a device clock that stayed low, by the relative `drop` of a probe's speed."""
     return Reason(
         Cause.THROTTLED,
         f"the device's clock fell by {drop:.0%} and did not recover in {rests} rests",

@@ -1,4 +1,4 @@
-"""Shares of problems and of samples, with intervals, and what k samples are expected to reach."""
+"""Shares of problems and of samples with intervals, and pass@k."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from metalbench.stats.interval import CONFIDENCE, Interval
 RESAMPLES = 2000
 
 
-def wilson(successes: int, total: int, confidence: float = CONFIDENCE) -> Interval:
-    """The share of successes with Wilson's score interval; of nothing the interval is unbounded.
+def wilson_interval(successes: int, total: int, confidence: float = CONFIDENCE) -> Interval:
+    """Return the share of successes with Wilson's score interval; unbounded for no trials.
 
     Raises ValueError for more successes than trials.
 
@@ -26,19 +26,19 @@ def wilson(successes: int, total: int, confidence: float = CONFIDENCE) -> Interv
 
     if not total:
         return Interval(math.nan, -math.inf, math.inf)
-    found = binomtest(successes, total).proportion_ci(confidence, method="wilson")
+    found = binomtest(successes, total).proportion_ci(confidence, method="wilson_interval")
     share = successes / total
-    # Rounding may put an end of the interval past the share itself, of none or of all.
+    # Rounding may put an end of the interval past the share itself, if no or all trials succeed.
     return Interval(share, min(share, float(found.low)), max(share, float(found.high)))
 
 
-def bootstrapped(
+def bootstrap_mean(
     values: Sequence[float], confidence: float = CONFIDENCE, *, seed: int = 0
 ) -> Interval:
-    """The mean of one value a problem, with a percentile interval from problems drawn anew.
+    """Return the mean of one value a problem, with a percentile bootstrap interval over problems.
 
-    What is drawn are problems: samples of one problem are no independent evidence. The same seed
-    gives the same interval. Of fewer than two values it is unbounded.
+    Problems are resampled, because samples of one problem are not independent. The same seed gives
+    the same interval. For fewer than two values it is unbounded.
 
     References
     ----------
@@ -62,10 +62,10 @@ def bootstrapped(
 
 
 def pass_at_k(samples: int, successes: int, k: int) -> float:
-    """The chance that of k samples, drawn from those there are, at least one is a success.
+    """Return the probability that at least one of k samples, drawn without replacement, succeeds.
 
     The unbiased estimate 1 - C(n - c, k) / C(n, k). Raises ValueError for more successes than
-    samples, and for more to be drawn than there are.
+    samples, and for k above the number of samples.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""How steady a series of times is."""
+"""Dispersion of a series of times."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from metalbench.stats.clock import clock_grain
+from metalbench.stats.clock import clock_resolution
 from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.location import locate
 from metalbench.stats.ratio import log_ratios
@@ -16,14 +16,14 @@ CENTRAL = 0.90
 # Makes the median absolute deviation of a normal sample its standard deviation: 1 / Phi^-1(3/4).
 MAD_SCALE = 1.4826
 OUTLIER_DEVIATIONS = 5.0
-# A clock's ticks can make most samples equal and their deviation nought.
+# Coarse clock ticks can make most samples equal and their deviation 0.
 LEAST_RELATIVE_DISTANCE = 0.01
-# Nearer to the median than this part of it is as steady as anybody can use.
+# Smaller relative distances from the median are not distinguished.
 LEAST_SPREAD = 0.001
 
 
 def stability(samples: NDArray[np.float64]) -> float:
-    """1 - (half-width of the central 90 % of samples / median), clipped to 0..1.
+    """Return 1 - (half-width of the central 90 % of samples / median), clipped to 0..1.
 
     Parameters
     ----------
@@ -35,10 +35,10 @@ def stability(samples: NDArray[np.float64]) -> float:
     return float(np.clip(1.0 - (high - low) / (2.0 * median), 0.0, 1.0))
 
 
-def outliers(samples: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Which samples lie further than five scaled median absolute deviations from the median.
+def find_outliers(samples: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which samples lie more than five scaled median absolute deviations from the median.
 
-    They are flagged and kept: the median does not mind them, and they happened.
+    Outliers are reported and kept: the median is robust against them.
 
     References
     ----------
@@ -55,24 +55,24 @@ def spread_ratio(
     denominator: NDArray[np.float64],
     confidence: float = CONFIDENCE,
 ) -> Interval:
-    """How many times as far the one scatters about its median as the other, with its interval.
+    """Return the ratio of the dispersions of two series about their medians, with its interval.
 
-    That is the median of the pairs' ratios of distances from each side's own median, on the log
-    scale. What disturbs both halves of a pair moves both away and cancels. Of times of one
-    distribution, whatever it is, scaled about their medians, it is the ratio of the scales.
+    It is the median of the pairs' ratios of distances from each side's median, on the log scale. A
+    disturbance of both halves of a pair increases both distances and cancels. For two scaled copies
+    of any distribution it is the ratio of the scales.
 
     Parameters
     ----------
     numerator, denominator
-        Shape (n,) each, n >= 1, positive; entry i of both is pair i. Windows of equal length, for
-        a longer one averages more away.
+        Shape (n,) each, n >= 1, positive; entry i of both is pair i. Windows must have equal
+        length, because a longer window averages more noise away.
     """
     distances = log_ratios(_distances(numerator), _distances(denominator))
     return locate(distances, 0.0).interval(confidence).map(math.exp)
 
 
 def _distances(samples: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Of each sample from the median, relative; at least what a clock's ticks hide."""
+    """Return each sample's relative distance from the median, at least the clock resolution."""
     logarithms = np.log(samples)
-    least = max(LEAST_SPREAD, 0.5 * clock_grain(samples))
+    least = max(LEAST_SPREAD, 0.5 * clock_resolution(samples))
     return np.asarray(np.maximum(np.abs(logarithms - np.median(logarithms)), least), np.float64)

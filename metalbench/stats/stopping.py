@@ -1,4 +1,4 @@
-"""When enough has been measured."""
+"""Decide when a series of pairs is long enough."""
 
 from __future__ import annotations
 
@@ -8,60 +8,61 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metalbench.stats.autocorrelation import effective_count
+from metalbench.stats.autocorrelation import effective_sample_size
 from metalbench.stats.interval import CONFIDENCE, Interval
 from metalbench.stats.judgement import Judgement
-from metalbench.stats.location import FAR
+from metalbench.stats.location import LARGE_EFFECT
 from metalbench.stats.median import median_interval
 from metalbench.stats.verdict import Verdict, judge
 
-# One precise look may be luck.
-LOOKS_RUNNING = 2
-# From one look to the next a series grows by half: so few looks that what is spent on them, in time
-# and in chances to be wrong, hardly grows with the series.
+# A single precise analysis may be chance.
+PRECISE_ANALYSES = 2
+# The series grows by half between analyses: few enough that their cost, in time and in the chance
+# of an error, hardly grows with the series.
 GROWTH = 1.5
-# A verdict that ends the sampling has to hold at this confidence, so that all looks together have
-# no more chance to be wrong than the last one of a fixed number of samples.
+# A verdict that ends the sampling must hold at this confidence, so that all analyses together have
+# the error rate of one analysis of a fixed number of samples (Haybittle-Peto boundary).
 EARLY_CONFIDENCE = 0.999
-# With fewer independent pairs the noise of their correlation chooses the moment.
+# With a smaller effective sample size correlated noise decides when sampling stops.
 LEAST_EFFECTIVE = 30.0
 
 
 @dataclass
 class StoppingRule:
-    """Looks at a growing series, at 128, 192, 288, 448, ... samples, until it is known well enough.
+    """Interim analyses of a growing series, at 128, 192, 288, ... samples, until it is precise.
 
-    Of a slow kernel, whose looks have fewer pairs, at 4, 6, 9, 14, ... looks likewise.
+    For a slow kernel, whose batches have fewer pairs, the analyses are at 4, 6, 9, 14, ... batches.
 
-    It is if the verdict is settled and the time known to a few per cent, or half of what it may
-    cost spent: the other half would make its interval narrower by a third at best. By then the
-    verdict is also settled where every pair has the same side take three times as long: pairs that
-    depend on each other may be worth too few to say by how much, but not who is faster. Or,
-    whatever the verdict, if every series is precise on two looks running: its median's interval is
-    narrow and the samples are worth enough independent ones.
+    Sampling stops in two cases. First, the verdict is settled, and either the time is known to a
+    few per cent or half of the allowed time is spent: the other half would narrow the interval by a
+    third at best. Then the verdict also counts as settled if in every pair the same side takes
+    three times as long: correlated pairs may be too few for the size of such an effect, but not for
+    its sign. Second, whatever the verdict, every series is precise in two analyses in a row: the
+    interval of its median is narrow and its effective sample size is large.
 
     Attributes
     ----------
-    first_look
-        Samples at the first look.
+    first_analysis
+        Samples at the first analysis.
     half_width
-        Of the intervals, relative, that is narrow enough.
+        Relative half-width of an interval that is narrow enough.
     min_effective
-        Independent samples (n / tau) that are enough.
+        Effective sample size (n / tau) that is large enough.
     settled_half_width
-        Of the interval of the time alone, relative, that is narrow enough for a settled verdict.
+        Relative half-width of the time's interval that is narrow enough for a settled verdict.
     step
-        Looks are at multiples of so many samples.
+        Analyses are at multiples of this number of samples.
     settled
-        Whether the last look found the verdict settled, and the time known or the rest too dear.
+        Whether the last analysis found the verdict settled, with the time known or half of the time
+        spent.
 
     References
     ----------
-    J. L. Haybittle, Brit. J. Radiology 44 (1971); R. Peto et al., Brit. J. Cancer 34 (1976): looks
-    before the last at a confidence of 99.9 % leave the last one's error as it is.
+    J. L. Haybittle, Brit. J. Radiology 44 (1971); R. Peto et al., Brit. J. Cancer 34 (1976):
+    interim analyses at a confidence of 99.9 % leave the error of the last analysis unchanged.
     """
 
-    first_look: int = 128
+    first_analysis: int = 128
     half_width: float = 0.005
     min_effective: float = 100.0
     settled_half_width: float = 0.02
@@ -69,68 +70,68 @@ class StoppingRule:
     running: int = 0
     settled: bool = False
 
-    def next_look(self, taken: int) -> int:
-        """How many samples the first look after `taken` ones wants in all."""
-        wanted = self.first_look
+    def next_analysis(self, taken: int) -> int:
+        """Return the number of samples at the first analysis after `taken` samples."""
+        wanted = self.first_analysis
         while wanted <= taken:
             wanted = self.step * max(
                 math.ceil(GROWTH * wanted / self.step), wanted // self.step + 1
             )
         return wanted
 
-    def look(
+    def analyse(
         self, *series: NDArray[np.float64], judgement: Judgement | None = None, late: bool = False
     ) -> bool:
-        """Look at all samples taken so far, and say whether they are enough.
+        """Analyse all samples so far, and return whether they are enough.
 
         Parameters
         ----------
         series
             Times, or ratios of times, shape (n,) each; the candidate's times first.
         judgement
-            Of the ratios; without it there is no verdict that could be settled.
+            Of the ratios; without it no verdict can be settled.
         late
-            Whether a settled verdict is now enough, however the time scatters.
+            Whether a settled verdict suffices, however the time scatters.
         """
-        precise = all(map(self._precise, series))
+        precise = all(map(self._is_precise, series))
         self.running = self.running + 1 if precise else 0
         self.settled = judgement is not None and (
-            (settled(judgement) and (late or self._known(series[0])))
-            or (late and settled(judgement, pairs_far=_all_far(series[1])))
+            (is_settled(judgement) and (late or self._is_known(series[0])))
+            or (late and is_settled(judgement, all_large=_are_all_large(series[1])))
         )
-        return self.settled or self.running >= LOOKS_RUNNING
+        return self.settled or self.running >= PRECISE_ANALYSES
 
-    def _known(self, times: NDArray[np.float64]) -> bool:
+    def _is_known(self, times: NDArray[np.float64]) -> bool:
         return median_interval(times).relative_half_width <= self.settled_half_width
 
-    def _precise(self, values: NDArray[np.float64]) -> bool:
+    def _is_precise(self, values: NDArray[np.float64]) -> bool:
         return (
-            effective_count(values) >= self.min_effective
+            effective_sample_size(values) >= self.min_effective
             and median_interval(values).relative_half_width <= self.half_width
         )
 
 
-def settled(judgement: Judgement, *, pairs_far: bool = False) -> bool:
-    """Whether a verdict holds at the confidence of a look that ends the sampling.
+def is_settled(judgement: Judgement, *, all_large: bool = False) -> bool:
+    """Return whether a verdict holds at the confidence of an analysis that ends the sampling.
 
-    SAME of few blocks or of looks with levels never does: their interval has too few values.
-    With `pairs_far`, every pair being far from equality on one side, pairs that are worth few
-    independent ones do.
+    SAME never does if few blocks or batches decided: their interval has too few values. With
+    `all_large`, a large effect of the same sign in every pair, a small effective sample size
+    suffices.
     """
-    if judgement.effective_pairs < LEAST_EFFECTIVE and not pairs_far:
+    if judgement.effective_pairs < LEAST_EFFECTIVE and not all_large:
         return False
     if judgement.verdict in (Verdict.FASTER, Verdict.SLOWER):
         return judgement.p_value <= 1.0 - EARLY_CONFIDENCE
-    by_ranks = judgement.blocks is None and judgement.levels is None
+    by_ranks = judgement.blocks is None and judgement.batch_spread is None
     return judgement.verdict is Verdict.SAME and by_ranks and _is_same(judgement.ratio)
 
 
-def _all_far(ratios: NDArray[np.float64]) -> bool:
-    return bool(ratios.min() >= FAR or ratios.max() <= 1.0 / FAR)
+def _are_all_large(ratios: NDArray[np.float64]) -> bool:
+    return bool(ratios.min() >= LARGE_EFFECT or ratios.max() <= 1.0 / LARGE_EFFECT)
 
 
 def _is_same(ratio: Interval) -> bool:
-    """Whether the interval is within the margin at `EARLY_CONFIDENCE`, scaled as a normal one."""
+    """Return whether the interval, scaled to `EARLY_CONFIDENCE`, lies within the margin."""
     from scipy.special import ndtri  # type: ignore[import-untyped,unused-ignore]
 
     early, usual = (float(ndtri(0.5 + each / 2.0)) for each in (EARLY_CONFIDENCE, CONFIDENCE))

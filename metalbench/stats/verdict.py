@@ -1,4 +1,4 @@
-"""What an interval of a speed ratio allows to be said."""
+"""The verdict of a speed ratio's interval."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from enum import Enum
 
 from metalbench.stats.interval import Interval
 
-# A difference below one percent is of no use to anybody.
+# Smaller relative differences count as equal.
 MARGIN = 0.01
 
 
 class Verdict(str, Enum):
-    """The candidate against its reference; THROTTLED if the clock dropped again and again."""
+    """The verdict of a candidate against its reference; THROTTLED if the clock stayed low."""
 
     FASTER = "FASTER"
     SLOWER = "SLOWER"
@@ -21,12 +21,12 @@ class Verdict(str, Enum):
 
 
 def judge(ratio: Interval, margin: float = MARGIN) -> Verdict:
-    """Verdict of a speed ratio (reference time / candidate time, above 1 is faster).
+    """Return the verdict of a speed ratio (reference time / candidate time, above 1 is faster).
 
     FASTER and SLOWER need the whole interval outside of ``1 +- margin``, SAME the whole interval
-    inside of it; everything else is INCONCLUSIVE.
+    inside of it; all other intervals are INCONCLUSIVE.
     """
-    if not ratio.bounded:
+    if not ratio.is_bounded:
         return Verdict.INCONCLUSIVE
     if ratio.low > 1.0 + margin:
         return Verdict.FASTER

@@ -57,7 +57,7 @@ def columns(result: Result) -> dict[str, object]:
 def _interval(name: str, interval: Interval | None) -> dict[str, float | None]:
     if interval is None:
         return {}
-    low, high = (interval.low, interval.high) if interval.bounded else (None, None)
+    low, high = (interval.low, interval.high) if interval.is_bounded else (None, None)
     return {name: interval.value, f"{name}_low": low, f"{name}_high": high}
 
 

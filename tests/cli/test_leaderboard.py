@@ -224,7 +224,7 @@ def test_a_summary_is_a_few_lines_of_the_comparison(command: Command, tmp_path: 
                 measured = result.measurement
                 assert measured is not None
                 if task == "relu":
-                    ratio = measured.ratio.scaled(factor)  # type: ignore[union-attr]
+                    ratio = measured.ratio.scale(factor)  # type: ignore[union-attr]
                     result = replace(result, measurement=replace(measured, ratio=ratio))
                 store.record(run, result)
             store.finish_run(run, "finished")

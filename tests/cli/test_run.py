@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from metalbench.cli import main
 from metalbench.measure.cache import MIB
-from metalbench.stats import FEWEST_FAR
+from metalbench.stats import LARGE_EFFECT_PAIRS
 from metalbench.store import Store
 
 
@@ -24,7 +24,7 @@ def test_one_name_gives_the_full_report_and_is_kept(shell: Any) -> None:
         assert part in result.stdout
     with Store(shell.db) as store:
         (entry,) = store.history("twice")
-        assert len(store.samples(entry.id)["kernel"]) >= FEWEST_FAR
+        assert len(store.samples(entry.id)["kernel"]) >= LARGE_EFFECT_PAIRS
     assert entry.status == "correct"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from metalbench.generations.metrics import MISSING, Sample, figures, samples_of
 from metalbench.generations.outcomes import Outcome
-from metalbench.stats import Interval, wilson
+from metalbench.stats import Interval, wilson_interval
 from metalbench.store.evaluations import Evaluation, Place
 
 
@@ -31,8 +31,8 @@ PROBLEMS = {
 def test_shares_are_of_sample_0() -> None:
     found = figures(PROBLEMS)
     assert (found.problems, found.samples) == (4, 16)
-    assert found.compiled == wilson(3, 4)
-    assert found.correct == wilson(2, 4)
+    assert found.compiled == wilson_interval(3, 4)
+    assert found.correct == wilson_interval(2, 4)
 
 
 def test_a_ratio_counts_when_its_lower_end_does() -> None:

@@ -44,7 +44,7 @@ def test_gpu_time_decides_where_every_window_of_both_sides_was_told() -> None:
     by_wall = result.by_wall
     assert by_wall is not None
     assert result.wall_ratio == by_wall.ratio
-    assert by_wall.ratio.bounded
+    assert by_wall.ratio.is_bounded
     assert by_wall.ratio.value == pytest.approx(2.0, rel=1e-3)
     assert by_wall.candidate_ns.value == pytest.approx(1e4, rel=1e-3)
     assert by_wall.reference_ns.value == pytest.approx(2e4, rel=1e-3)

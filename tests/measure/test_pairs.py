@@ -10,7 +10,7 @@ import pytest
 from scripted_sampler import ScriptedSampler, ScriptedSamples, steady
 
 from metalbench.measure import Measurement, Plan, Sides, measure
-from metalbench.stats import Verdict, effective_count
+from metalbench.stats import Verdict, effective_sample_size
 
 
 class OrderedSampler(ScriptedSampler):
@@ -48,7 +48,7 @@ def run(sampler: ScriptedSampler) -> Measurement:
 def test_the_order_in_a_pair_is_taken_out_of_the_ratio() -> None:
     result = run(OrderedSampler(steady(1e4, 0.002), steady(1e4, 0.002)))
     assert result.judgement is not None
-    assert result.judgement.second == pytest.approx(0.02, abs=0.002)
+    assert result.judgement.order_effect == pytest.approx(0.02, abs=0.002)
     assert result.verdict is Verdict.SAME
 
 
@@ -56,4 +56,4 @@ def test_samples_are_worth_what_their_pairs_are() -> None:
     """A walk that both sides share leaves the times' samples alike and their ratios independent."""
     result = run(WalkingSampler(steady(1e4, 0.002), steady(1e4, 0.002)))
     assert result.effective_pairs > 0.5 * result.pairs
-    assert effective_count(result.samples.candidate_ns) < 0.1 * result.pairs
+    assert effective_sample_size(result.samples.candidate_ns) < 0.1 * result.pairs

@@ -28,11 +28,11 @@ from metalbench.stats import (
     Cause,
     Verdict,
     assess,
-    clock_grain,
+    clock_resolution,
     find_drift,
     find_modes,
+    find_outliers,
     median_interval,
-    outliers,
     stability,
 )
 
@@ -69,9 +69,9 @@ def measured(
         verdict=judgement.verdict,
         judgement=judgement,
         stability=stability(kernel),
-        outliers=int(outliers(kernel).sum()),
+        outliers=int(find_outliers(kernel).sum()),
         drift=find_drift(np.log(kernel)),
-        modes=find_modes(np.log(kernel), clock_grain(kernel)),
+        modes=find_modes(np.log(kernel), clock_resolution(kernel)),
     )
 
 
@@ -238,13 +238,13 @@ def test_the_order_of_the_pair_and_levels_of_looks_are_told_where_they_are_notab
         judgement = replace(before.judgement, **seen)  # type: ignore[type-var]
         return list(map(str, warnings(replace(before, judgement=judgement))))
 
-    (order,) = doubts(second=0.02)
+    (order,) = doubts(order_effect=0.02)
     assert order.startswith("Order of the pair: what runs second takes 2.0 % longer.")
     assert "taken out of the ratio" in order
-    assert "2.0 % less" in doubts(second=-0.02)[0]
-    (levels,) = doubts(levels=0.03)
+    assert "2.0 % less" in doubts(order_effect=-0.02)[0]
+    (levels,) = doubts(batch_spread=0.03)
     assert "the ratio differs by 3.0 % between looks" in levels
-    assert doubts(second=0.003, levels=0.002) == []
+    assert doubts(order_effect=0.003, batch_spread=0.002) == []
 
 
 def test_cold_inputs_are_told_of() -> None:

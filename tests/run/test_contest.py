@@ -54,7 +54,7 @@ def test_eager_and_compiled_forms_are_there_without_being_asked_for():
     assert reference.form.kind == "compiled"
     assert [time.compared for time in times.values()] == [False, True]
     assert times["eager"].time_ns.value == pytest.approx(3e5, rel=0.01)
-    assert times["eager"].time_ns.bounded
+    assert times["eager"].time_ns.is_bounded
 
 
 def test_a_fast_form_is_told_but_only_compared_with_if_the_task_says_so():

@@ -77,7 +77,7 @@ def test_clear_differences_need_no_more_than_the_least_turns(noisy):
     kind, found = picked(noisy, {"eager": 3.0, "compiled": 2.0, "fast": 1.0}, 0)
     assert kind == "fast"
     assert noisy.now < 0.1
-    assert all(form.time_ns.bounded for form in found.forms)
+    assert all(form.time_ns.is_bounded for form in found.forms)
 
 
 def test_a_choice_that_time_does_not_allow_to_settle_is_doubted(noisy):

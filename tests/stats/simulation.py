@@ -34,8 +34,8 @@ def measurement(noise: Noise, ratio: float, limit: int, seed: int) -> Outcome:
     rule = StoppingRule()
     taken, stop = 0, False
     while not stop and taken < limit:
-        taken = min(rule.next_look(taken), limit)
-        stop = rule.look(candidate[:taken], reference[:taken] / candidate[:taken])
+        taken = min(rule.next_analysis(taken), limit)
+        stop = rule.analyse(candidate[:taken], reference[:taken] / candidate[:taken])
     judgement = assess(reference[:taken], candidate[:taken])
     return Outcome(judgement, median_interval(candidate[:taken]), taken, stop)
 
@@ -66,7 +66,7 @@ class Tally:
 
         return cls(
             covered=sum(covers(each.judgement.ratio, ratio) for each in outcomes) / trials,
-            bounded=sum(outcome.judgement.ratio.bounded for outcome in outcomes) / trials,
+            bounded=sum(outcome.judgement.ratio.is_bounded for outcome in outcomes) / trials,
             faster=part(Verdict.FASTER),
             slower=part(Verdict.SLOWER),
             same=part(Verdict.SAME),

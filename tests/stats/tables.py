@@ -76,7 +76,7 @@ TABLES = {"few pairs": FEW, "many pairs": MANY, "order": ORDER, "levels": LEVELS
 
 def judged(pairs: Pairs) -> Judgement:
     """What is said of pairs."""
-    return assess(*pairs[:2], candidate_first=pairs.candidate_first, look=pairs.look)
+    return assess(*pairs[:2], candidate_first=pairs.candidate_first, batch=pairs.look)
 
 
 @dataclass(frozen=True)

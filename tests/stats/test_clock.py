@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metalbench.stats import clock_grain, median_interval, ratio_interval
+from metalbench.stats import clock_resolution, median_interval, ratio_interval
 
 TICK = 41.67
 random = np.random.default_rng(3)
@@ -19,25 +19,25 @@ def read(time: float, count: int, spread: float = 1e-6) -> np.ndarray:
 
 def test_neighbouring_values_are_a_tick_apart() -> None:
     time = 1000.4 * TICK
-    assert clock_grain(read(time, 200)) == pytest.approx(TICK / time, rel=1e-3)
+    assert clock_resolution(read(time, 200)) == pytest.approx(TICK / time, rel=1e-3)
 
 
 def test_what_float64_seconds_leave_is_no_tick() -> None:
     times = read(1000.4 * TICK, 200) + random.uniform(-1e-3, 1e-3, 200)
-    assert clock_grain(times) == pytest.approx(1e-3, rel=1e-2)
+    assert clock_resolution(times) == pytest.approx(1e-3, rel=1e-2)
 
 
 def test_a_fine_clock_has_none() -> None:
-    assert clock_grain(random.lognormal(0.0, 0.02, 500)) == 0.0
+    assert clock_resolution(random.lognormal(0.0, 0.02, 500)) == 0.0
 
 
 def test_noise_of_many_ticks_hides_them() -> None:
-    assert clock_grain(read(1000.4 * TICK, 500, spread=0.02)) == 0.0
+    assert clock_resolution(read(1000.4 * TICK, 500, spread=0.02)) == 0.0
 
 
 @pytest.mark.parametrize("times", [[5.0], [5.0] * 30, [5.0] * 29 + [90.0], [5.0] * 20 + [7.0] * 9])
 def test_constants_outliers_and_modes_are_no_ticks(times: list[float]) -> None:
-    assert clock_grain(np.array(times)) == 0.0
+    assert clock_resolution(np.array(times)) == 0.0
 
 
 @pytest.mark.parametrize("part", [0.05, 0.25, 0.45, 0.55, 0.75, 0.95])

@@ -5,6 +5,7 @@ The long form (`pytest -m slow tests/stats`) has 2000 trials of everything, the 
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from noise import Noise
 from scipy.stats import binom
@@ -81,7 +82,7 @@ def test_three_percent_are_found_or_nothing_is_said(name: str, ratio: float) -> 
 def test_an_interval_that_ignores_correlation_would_be_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("metalbench.stats.location.effective_count", lambda samples: samples.size)
+    monkeypatch.setattr("metalbench.stats.location.effective_sample_size", np.size)
     tally = Tally.of(Noise(rho=0.95, own=True), 1.0, 300, SHORT_TRIALS)
     assert tally.covered < at_least(0.95, SHORT_TRIALS)
 

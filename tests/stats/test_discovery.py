@@ -9,11 +9,11 @@ from scipy.stats import false_discovery_control
 from metalbench.stats import (
     MARGIN,
     Verdict,
-    discoveries,
+    benjamini_hochberg,
+    control_false_discoveries,
     judge,
     ratio_interval,
     ratio_p_value,
-    surviving_verdicts,
 )
 
 FASTER, SLOWER, SAME = Verdict.FASTER, Verdict.SLOWER, Verdict.SAME
@@ -28,26 +28,27 @@ def pairs(seed: int, ratio: float, count: int = 128) -> tuple[np.ndarray, np.nda
 def test_discoveries_are_those_of_scipy(seed: int) -> None:
     values = np.random.default_rng(seed).beta(0.3, 2.0, 40)
     assert (
-        discoveries(values.tolist()).tolist() == (false_discovery_control(values) <= 0.05).tolist()
+        benjamini_hochberg(values.tolist()).tolist()
+        == (false_discovery_control(values) <= 0.05).tolist()
     )
 
 
 def test_a_difference_that_stands_alone_needs_more_than_one_of_many_like_it() -> None:
-    assert surviving_verdicts([FASTER], [0.02]) == [FASTER]
-    alone = surviving_verdicts([FASTER] + [SAME] * 19, [0.02] + [1.0] * 19)
+    assert control_false_discoveries([FASTER], [0.02]) == [FASTER]
+    alone = control_false_discoveries([FASTER] + [SAME] * 19, [0.02] + [1.0] * 19)
     assert alone == [Verdict.INCONCLUSIVE] + [SAME] * 19
-    assert surviving_verdicts([FASTER, SLOWER] * 10, [0.02] * 20) == [FASTER, SLOWER] * 10
+    assert control_false_discoveries([FASTER, SLOWER] * 10, [0.02] * 20) == [FASTER, SLOWER] * 10
 
 
 def test_what_says_nothing_or_the_same_is_left() -> None:
     verdicts = [Verdict.INCONCLUSIVE, SAME]
-    assert surviving_verdicts(verdicts, [0.5, 1.0]) == verdicts
-    assert surviving_verdicts([], []) == []
+    assert control_false_discoveries(verdicts, [0.5, 1.0]) == verdicts
+    assert control_false_discoveries([], []) == []
 
 
 def test_every_verdict_needs_its_p_value() -> None:
     with pytest.raises(ValueError, match="p-value for each of 2 verdicts, got 1"):
-        surviving_verdicts([SAME, SAME], [0.1])
+        control_false_discoveries([SAME, SAME], [0.1])
 
 
 @pytest.mark.parametrize("ratio", [0.95, 0.98, 1.0, 1.02, 1.05])

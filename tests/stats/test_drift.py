@@ -9,7 +9,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from metalbench.stats import Drift, find_drift
-from metalbench.stats.drift import trend_of
+from metalbench.stats.drift import estimate_trend
 
 RUNS = 200
 
@@ -26,7 +26,7 @@ def found(logarithms: np.ndarray) -> Drift:
 
 @pytest.mark.parametrize("values", [np.arange(20.0) ** 1.5, np.round(noise(1, 40), 2)])
 def test_tau_slope_and_p_value_are_those_of_scipy(values: np.ndarray) -> None:
-    trend = trend_of(values, 1, values.size, 0.98)
+    trend = estimate_trend(values, 1, values.size, 0.98)
     slope = scipy_stats.theilslopes(values, alpha=0.98)
     tau = scipy_stats.kendalltau(np.arange(values.size), values, method="asymptotic", variant="c")
     assert trend.per_sample.value == pytest.approx(slope.slope)
@@ -42,7 +42,7 @@ def test_tau_slope_and_p_value_are_those_of_scipy(values: np.ndarray) -> None:
 
 
 def test_steady_noise_has_no_trend() -> None:
-    significant = [found(noise(seed)).significant for seed in range(RUNS)]
+    significant = [found(noise(seed)).is_significant for seed in range(RUNS)]
     # At 1 %, 9 or more of 200 have a probability below 1e-3.
     assert sum(significant) < 9
 
@@ -58,25 +58,25 @@ def test_the_slope_s_interval_covers_the_true_slope() -> None:
 
 def test_a_rise_of_five_percent_is_found_and_measured() -> None:
     drift = found(noise(0) + 1e-4 * np.arange(500))
-    assert drift.significant
+    assert drift.is_significant
     assert drift.tau > 0.3
     assert drift.total == pytest.approx(math.expm1(0.05), rel=0.25)
 
 
 def test_a_fall_is_a_negative_drift() -> None:
     drift = found(noise(0) - 1e-4 * np.arange(500))
-    assert drift.significant
+    assert drift.is_significant
     assert drift.per_sample.high < 0.0
 
 
 def test_a_trend_far_above_the_noise_does_not_hide_as_correlation() -> None:
-    assert found(noise(0, spread=1e-4) + 1e-3 * np.arange(500)).significant
+    assert found(noise(0, spread=1e-4) + 1e-3 * np.arange(500)).is_significant
 
 
 def test_one_outlier_is_no_trend() -> None:
     spoiled = noise(3)
     spoiled[-1] = 5.0
-    assert not found(spoiled).significant
+    assert not found(spoiled).is_significant
 
 
 def test_a_constant_series_does_not_drift() -> None:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from metalbench.stats import Interval, autocorrelation_time, effective_count, median_interval
+from metalbench.stats import Interval, autocorrelation_time, effective_sample_size, median_interval
 from metalbench.stats.median import _lower_rank
-from metalbench.stats.student import neighbours
+from metalbench.stats.student import lag1_autocorrelation
 
 TRUTH = 1000.0
 
@@ -50,16 +50,16 @@ def test_five_and_six_samples_have_the_t_interval_of_their_logarithms(count: int
     interval = median_interval(np.exp(logarithms))
     assert math.log(interval.value) == pytest.approx(np.median(logarithms), abs=1e-3)
     reach = student.ppf(0.99, count - 1) * logarithms.std(ddof=1) / math.sqrt(count)
-    assert neighbours(logarithms) < 0
-    r = max(0.0, neighbours(logarithms) + 1 / count)
+    assert lag1_autocorrelation(logarithms) < 0
+    r = max(0.0, lag1_autocorrelation(logarithms) + 1 / count)
     widened = math.sqrt((1 + r) / (1 - r))
     assert math.log(interval.high) - logarithms.mean() == pytest.approx(reach * widened)
     assert math.log(interval.low) - logarithms.mean() == pytest.approx(-reach * widened)
 
 
 def test_four_samples_have_no_interval_and_what_is_no_time_neither() -> None:
-    assert not median_interval(np.arange(1.0, 5.0)).bounded
-    assert not median_interval(np.arange(0.0, 5.0)).bounded
+    assert not median_interval(np.arange(1.0, 5.0)).is_bounded
+    assert not median_interval(np.arange(0.0, 5.0)).is_bounded
 
 
 def test_an_interval_of_five_holds_them_all() -> None:
@@ -81,7 +81,9 @@ def test_correlated_samples_are_covered_too() -> None:
 def test_an_interval_that_ignores_correlation_would_be_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("metalbench.stats.median.effective_count", lambda samples: samples.size)
+    monkeypatch.setattr(
+        "metalbench.stats.median.effective_sample_size", lambda samples: samples.size
+    )
     assert coverage(rho=0.8, count=1000, runs=100) <= 0.8
 
 
@@ -97,7 +99,7 @@ def test_autocorrelation_time_of_an_ar1_series_is_the_theoretical_one() -> None:
 )
 def test_constant_alternating_and_tiny_series_have_tau_one(samples: np.ndarray) -> None:
     assert autocorrelation_time(samples) == 1.0
-    assert effective_count(samples) == samples.size
+    assert effective_sample_size(samples) == samples.size
 
 
 def test_constant_series_has_an_interval_of_no_width() -> None:
@@ -118,8 +120,8 @@ def test_no_samples_is_an_error() -> None:
 
 def test_falling_function_swaps_the_ends() -> None:
     assert Interval(2.0, 1.0, 4.0).map(lambda t: 4 / t) == Interval(2.0, 1.0, 4.0)
-    assert Interval(2.0, 1.0, 4.0).scaled(10) == Interval(20.0, 10.0, 40.0)
-    assert not Interval(2.0, -math.inf, math.inf).map(math.exp).bounded
+    assert Interval(2.0, 1.0, 4.0).scale(10) == Interval(20.0, 10.0, 40.0)
+    assert not Interval(2.0, -math.inf, math.inf).map(math.exp).is_bounded
 
 
 def test_a_series_that_only_drifts_is_as_uncertain_as_it_drifts() -> None:

@@ -19,7 +19,7 @@ from metalbench.stats import (
     assess,
     assess_suite,
 )
-from metalbench.stats.reasons import LONGEST, times_as_long
+from metalbench.stats.reasons import LONGEST, estimate_time_factor
 
 random = np.random.default_rng(1)
 
@@ -81,7 +81,7 @@ def test_a_time_that_nobody_would_wait_is_no_remedy() -> None:
 def test_how_much_longer_comes_from_the_distance_to_the_margin(
     low: float, value: float, high: float, times: int
 ) -> None:
-    assert times_as_long(Interval(value, low, high), MARGIN) == times
+    assert estimate_time_factor(Interval(value, low, high), MARGIN) == times
 
 
 def test_so_many_times_the_pairs_do_decide() -> None:
@@ -113,7 +113,7 @@ def test_a_ratio_that_drifts_far_from_the_margin_is_one() -> None:
     judgement = assess(reference * np.exp(np.linspace(-0.04, 0.04, 600)), candidate)
     assert judgement.verdict is Verdict.FASTER
     assert judgement.drift is not None
-    assert judgement.drift.significant
+    assert judgement.drift.is_significant
 
 
 def test_a_drift_far_from_the_margin_is_one_in_a_suite_too() -> None:
@@ -184,14 +184,14 @@ def test_what_drifts_or_has_modes_is_no_try_of_a_suite() -> None:
     reference, candidate = pairs(600, 1.03)
     drifting = assess(reference * np.exp(np.linspace(-0.04, 0.04, 600)), candidate)
     assert drifting.verdict is Verdict.INCONCLUSIVE
-    assert not drifting.by_interval
+    assert not drifting.is_decided_by_interval
     # One of three at 0.019 is chance, one alone is not; whatever drifts is neither for nor against.
     assert assess_suite([barely] + [drifting] * 19) == [barely] + [drifting] * 19
     assert assess_suite([replace(drifting, p_value=0.001)] * 19 + [barely])[-1] == barely
     noise = np.exp(np.random.default_rng(3).normal(0.0, 0.1, (2, 100)))
     wide = assess(noise[0], noise[1])
     assert causes(wide) == [Cause.WIDE]
-    assert wide.by_interval
+    assert wide.is_decided_by_interval
     assert assess_suite([barely, wide, wide])[0].verdict is Verdict.INCONCLUSIVE
 
 

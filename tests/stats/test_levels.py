@@ -11,13 +11,13 @@ from scipy.stats import f_oneway
 from scipy.stats import t as student
 
 from metalbench.stats import Verdict, assess
-from metalbench.stats.levels import find_levels
+from metalbench.stats.levels import find_batch_levels
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_their_p_value_is_that_of_an_analysis_of_variance_of_quarters(seed: int) -> None:
     values, look = np.random.default_rng(seed).normal(size=96), np.repeat(np.arange(3), 32)
-    levels = find_levels(values, look)
+    levels = find_batch_levels(values, look)
     assert levels is not None
     quarters = np.median(values.reshape(3, 4, 8), axis=2)
     assert levels.p_value == pytest.approx(f_oneway(*quarters).pvalue)
@@ -25,21 +25,21 @@ def test_their_p_value_is_that_of_an_analysis_of_variance_of_quarters(seed: int)
 
 def test_a_last_look_that_is_cut_short_joins_the_one_before() -> None:
     look = np.repeat([0, 1, 2, 3], [32, 32, 32, 5])
-    levels = find_levels(np.random.default_rng(0).normal(size=101), look)
+    levels = find_batch_levels(np.random.default_rng(0).normal(size=101), look)
     assert levels is not None
     assert levels.medians.size == 3
 
 
 def test_one_look_has_no_levels() -> None:
-    assert find_levels(np.zeros(30), np.zeros(30, int)) is None
+    assert find_batch_levels(np.zeros(30), np.zeros(30, int)) is None
 
 
 def test_levels_make_the_looks_the_values_that_count() -> None:
     noise = Noise(level=0.01, spread=0.003)
     reference, candidate, _, look = noise.pairs(np.random.default_rng(1), 512, 1.05)
-    judgement = assess(reference, candidate, look=look)
+    judgement = assess(reference, candidate, batch=look)
     medians = np.median(np.log(reference / candidate).reshape(16, 32), axis=1)
-    assert judgement.levels == pytest.approx(math.expm1(medians.std(ddof=1)))
+    assert judgement.batch_spread == pytest.approx(math.expm1(medians.std(ddof=1)))
     least = student.ppf(0.99, 15) * medians.std(ddof=1) / 4
     assert math.log(judgement.ratio.high / judgement.ratio.low) >= 2 * least * (1 - 1e-9)
     assert judgement.verdict is Verdict.FASTER
@@ -51,8 +51,8 @@ def test_two_looks_of_different_levels_say_little_and_cover() -> None:
     said = covered = 0
     for seed in range(40):
         reference, candidate, _, look = noise.pairs(np.random.default_rng(seed), 64, 1.0)
-        judgement = assess(reference, candidate, look=look)
-        if judgement.levels is not None:
+        judgement = assess(reference, candidate, batch=look)
+        if judgement.batch_spread is not None:
             said += judgement.verdict is not Verdict.INCONCLUSIVE
             covered += judgement.ratio.low <= 1.0 <= judgement.ratio.high
     assert said <= 4
@@ -61,8 +61,8 @@ def test_two_looks_of_different_levels_say_little_and_cover() -> None:
 
 def test_two_looks_however_different_leave_ends() -> None:
     look = np.repeat([0, 1], 16)
-    judgement = assess(np.where(look == 0, 1e-20, 1e20), np.ones(32), look=look)
-    assert judgement.ratio.bounded
+    judgement = assess(np.where(look == 0, 1e-20, 1e20), np.ones(32), batch=look)
+    assert judgement.ratio.is_bounded
     assert judgement.verdict is Verdict.INCONCLUSIVE
 
 
@@ -71,7 +71,7 @@ def test_noise_without_levels_seldom_has_any(noise: Noise) -> None:
     found = 0
     for seed in range(200):
         reference, candidate, _, look = noise.pairs(np.random.default_rng(seed), 256, 1.0)
-        found += assess(reference, candidate, look=look).levels is not None
+        found += assess(reference, candidate, batch=look).batch_spread is not None
     # Two to ten are expected; eleven of two at 0.01 have a probability below 1e-4.
     assert found <= 10
 
@@ -79,15 +79,15 @@ def test_noise_without_levels_seldom_has_any(noise: Noise) -> None:
 def test_looks_that_read_the_same_throughout_have_levels_only_if_they_differ() -> None:
     look = np.repeat(np.arange(3), 8)
     for values, p_value in ((np.zeros(24), 1.0), (look / 100.0, 0.0)):
-        levels = find_levels(values, look)
+        levels = find_batch_levels(values, look)
         assert levels is not None
         assert levels.p_value == p_value
 
 
 def test_looks_of_three_pairs_have_no_levels() -> None:
-    assert find_levels(np.arange(9.0), np.repeat(np.arange(3), 3)) is None
+    assert find_batch_levels(np.arange(9.0), np.repeat(np.arange(3), 3)) is None
 
 
-def test_every_pair_has_a_look() -> None:
-    with pytest.raises(ValueError, match="look of 3 pairs, got that of 2"):
-        find_levels(np.zeros(3), np.zeros(2, int))
+def test_find_batch_levels_refuses_other_lengths() -> None:
+    with pytest.raises(ValueError, match="expected 3 batch numbers, got 2"):
+        find_batch_levels(np.zeros(3), np.zeros(2, int))

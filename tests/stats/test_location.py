@@ -10,7 +10,7 @@ from noise import Noise, Process
 from scipy.stats import t as student
 
 from metalbench.stats import MARGIN, BlockRange, Cause, Verdict, assess, block_range, judge
-from metalbench.stats.location import Blocks, Ranks, locate, neighbours
+from metalbench.stats.location import BlockLocation, RankLocation, lag1_autocorrelation, locate
 
 EDGES = math.log1p(-MARGIN), math.log1p(MARGIN)
 # One side has a noise of its own that lasts for about ten of forty pairs.
@@ -24,20 +24,20 @@ def logarithms(noise: Noise, seed: int, count: int, ratio: float = 1.0) -> np.nd
 
 def test_many_independent_values_are_judged_by_ranks() -> None:
     location = locate(logarithms(Noise(), 0, 300))
-    assert isinstance(location, Ranks)
+    assert isinstance(location, RankLocation)
     assert location.effective > 100
 
 
 def test_few_values_that_show_no_correlation_are_judged_by_ranks_and_others_by_blocks() -> None:
     rising = np.linspace(0.0, 0.1, 12)
-    assert isinstance(locate(rising), Blocks)
-    assert isinstance(locate(rising[[6, 0, 9, 3, 11, 1, 8, 4, 10, 2, 7, 5]]), Ranks)
+    assert isinstance(locate(rising), BlockLocation)
+    assert isinstance(locate(rising[[6, 0, 9, 3, 11, 1, 8, 4, 10, 2, 7, 5]]), RankLocation)
 
 
 def test_blocks_are_a_t_interval_widened_for_what_neighbours_share() -> None:
     medians = np.array([0.02, 0.03, 0.05, 0.04, 0.06, 0.05, 0.07, 0.08])
-    blocks = Blocks(medians, 0.0, float(np.median(medians)))
-    r = neighbours(medians) + 1 / 8
+    blocks = BlockLocation(medians, 0.0, float(np.median(medians)))
+    r = lag1_autocorrelation(medians) + 1 / 8
     assert 0.5 < r < 0.9
     deviation = medians.std(ddof=1) / math.sqrt(8) * math.sqrt((1 + r) / (1 - r))
     interval = blocks.interval()
@@ -48,12 +48,14 @@ def test_blocks_are_a_t_interval_widened_for_what_neighbours_share() -> None:
 
 def test_blocks_that_alternate_earn_no_credit() -> None:
     medians = np.array([0.02, 0.08] * 4)
-    assert Blocks(medians, 0.0, 0.05).deviation == pytest.approx(medians.std(ddof=1) / math.sqrt(8))
+    assert BlockLocation(medians, 0.0, 0.05).deviation == pytest.approx(
+        medians.std(ddof=1) / math.sqrt(8)
+    )
 
 
 def test_an_interval_of_blocks_has_every_block_in_it() -> None:
     medians = np.array([0.05] * 7 + [0.9])
-    interval = Blocks(medians, 0.0, 0.05).interval()
+    interval = BlockLocation(medians, 0.0, 0.05).interval()
     assert interval.low <= 0.05
     assert interval.high >= 0.9
 
@@ -66,16 +68,16 @@ def test_a_block_within_a_quarter_of_their_range_of_the_margin_is_near(
     lowest: float, highest: float, is_near: bool
 ) -> None:
     medians = np.array([lowest, highest] + [0.06] * 6)
-    assert Blocks(medians, 0.0, 0.06).scattered(*EDGES) == is_near
-    assert Blocks(-medians - 0.0002, 0.0, -0.06).scattered(*EDGES) == is_near
-    assert not Blocks(medians, 0.0, 0.06, looks=True).scattered(*EDGES)
+    assert BlockLocation(medians, 0.0, 0.06).has_scattered_blocks(*EDGES) == is_near
+    assert BlockLocation(-medians - 0.0002, 0.0, -0.06).has_scattered_blocks(*EDGES) == is_near
+    assert not BlockLocation(medians, 0.0, 0.06, by_batch=True).has_scattered_blocks(*EDGES)
 
 
 def test_blocks_are_the_same_only_if_all_are() -> None:
     medians = np.array([0.001, -0.002, 0.003, 0.0, 0.001, -0.001, 0.002, 0.0])
-    assert not Blocks(medians, 0.0, 0.0).scattered(*EDGES)
+    assert not BlockLocation(medians, 0.0, 0.0).has_scattered_blocks(*EDGES)
     medians[3] = 0.02
-    assert Blocks(medians, 0.0, 0.0).scattered(*EDGES)
+    assert BlockLocation(medians, 0.0, 0.0).has_scattered_blocks(*EDGES)
 
 
 @pytest.mark.parametrize("ratio", [1.0, 1.012, 1.03, 3.0])
@@ -97,7 +99,7 @@ def test_an_interval_beyond_the_margin_has_a_small_p_value(
         verdict = judge(location.interval().map(math.exp))
         if verdict in (Verdict.FASTER, Verdict.SLOWER):
             assert location.p_value(*EDGES) <= 0.02
-        if isinstance(location, Ranks):
+        if isinstance(location, RankLocation):
             assert (location.p_value(*EDGES) <= 0.02) == (
                 verdict in (Verdict.FASTER, Verdict.SLOWER)
             )
@@ -106,7 +108,7 @@ def test_an_interval_beyond_the_margin_has_a_small_p_value(
 def test_a_ratio_that_drifts_has_the_p_value_of_its_interval() -> None:
     series = logarithms(Noise(spread=0.005), 3, 600, 3.0) + np.linspace(-0.04, 0.04, 600)
     location = locate(series)
-    assert isinstance(location, Ranks)
+    assert isinstance(location, RankLocation)
     assert location.beyond == pytest.approx(0.04, rel=0.05)
     assert location.p_value(*EDGES) < 1e-6
 
@@ -117,7 +119,7 @@ def test_forty_dependent_pairs_find_a_ratio_of_three_and_say_how_far_blocks_reac
         reference, candidate, *_ = DEPENDENT.pairs(np.random.default_rng(seed), 40, 3.0)
         judgement = assess(reference, candidate)
         found += judgement.verdict is Verdict.FASTER
-        assert judgement.ratio.bounded
+        assert judgement.ratio.is_bounded
         if judgement.blocks is not None:
             assert isinstance(judgement.blocks, BlockRange)
             assert judgement.ratio.low <= judgement.blocks.low <= judgement.blocks.high

@@ -69,12 +69,12 @@ def test_modes_too_near_to_matter_are_one() -> None:
 @pytest.mark.parametrize("tick", [0.001, 0.009, 0.02])
 def test_a_clock_s_ticks_are_no_modes(tick: float) -> None:
     values = tick * np.rint(random.normal(0.3, 0.6, 800))
-    assert len(find_modes(values, grain=tick)) == 1
+    assert len(find_modes(values, resolution=tick)) == 1
 
 
 def test_two_modes_on_a_coarse_clock_are_two() -> None:
     values = 0.005 * np.rint(mixture(500, 0.4, 1.1, 0.004) / 0.005)
-    assert len(find_modes(values, grain=0.005)) == 2
+    assert len(find_modes(values, resolution=0.005)) == 2
 
 
 @pytest.mark.parametrize("values", [[3.0], [3.0] * 50, [1.0, 2.0]])

@@ -8,7 +8,7 @@ from noise import Noise, Pairs, Process
 from scipy.stats import mannwhitneyu
 
 from metalbench.stats import Verdict, assess
-from metalbench.stats.order import find_order
+from metalbench.stats.order import find_order_effect
 
 
 def pairs(noise: Noise, seed: int, count: int, ratio: float = 1.0) -> Pairs:
@@ -19,7 +19,7 @@ def pairs(noise: Noise, seed: int, count: int, ratio: float = 1.0) -> Pairs:
 def test_its_p_value_is_that_of_the_rank_sum_test(seed: int) -> None:
     random = np.random.default_rng(seed)
     values, first = random.normal(size=60).round(1), random.random(60) < 0.4
-    order = find_order(values, first)
+    order = find_order_effect(values, first)
     assert order is not None
     expected = mannwhitneyu(values[first], values[~first], method="asymptotic").pvalue
     assert order.p_value == pytest.approx(expected)
@@ -31,7 +31,7 @@ def test_a_second_that_is_faster_leaves_nothing_open_once_it_is_taken_out() -> N
     for seed in range(20):
         reference, candidate, candidate_first, _ = pairs(noise, seed, 300)
         judgement = assess(reference, candidate, candidate_first=candidate_first)
-        assert judgement.second == pytest.approx(-0.02, abs=0.002)
+        assert judgement.order_effect == pytest.approx(-0.02, abs=0.002)
         known.append(judgement.verdict)
         unknown.append(assess(reference, candidate).verdict)
     assert known == [Verdict.SAME] * 20
@@ -42,9 +42,9 @@ def test_pairs_are_as_if_nobody_were_second() -> None:
     random = np.random.default_rng(2)
     first = random.random(400) < 0.5
     values = random.normal(0.0, 0.001, 400)
-    order = find_order(values + np.where(first, 0.02, -0.02), first)
+    order = find_order_effect(values + np.where(first, 0.02, -0.02), first)
     assert order is not None
-    left = order.removed(values + np.where(first, 0.02, -0.02), first)
+    left = order.remove(values + np.where(first, 0.02, -0.02), first)
     np.testing.assert_allclose(left, values, atol=3e-4)
 
 
@@ -53,8 +53,8 @@ def test_the_coin_alone_seldom_looks_like_an_effect_whatever_the_noise() -> None
     found = 0
     for seed in range(400):
         reference, candidate, candidate_first, _ = pairs(noise, seed, 40)
-        order = find_order(np.log(reference / candidate), candidate_first)
-        found += order is not None and order.significant
+        order = find_order_effect(np.log(reference / candidate), candidate_first)
+        found += order is not None and order.is_significant
     # Four expected at 0.01; more than twelve has a probability below 1e-3.
     assert found <= 12
 
@@ -62,7 +62,7 @@ def test_the_coin_alone_seldom_looks_like_an_effect_whatever_the_noise() -> None
 def test_what_is_not_significant_is_left_as_it_is() -> None:
     reference, candidate, candidate_first, _ = pairs(Noise(), 0, 200)
     judgement = assess(reference, candidate, candidate_first=candidate_first)
-    assert judgement.second is None
+    assert judgement.order_effect is None
     assert judgement == assess(reference, candidate)
 
 
@@ -70,7 +70,7 @@ def test_orders_of_unequal_number_leave_their_error_in_the_interval() -> None:
     random = np.random.default_rng(4)
     values = random.normal(0.0, 0.01, 40)
     even, uneven = np.arange(40) % 2 == 0, np.arange(40) % 8 == 0
-    orders = [find_order(values, first) for first in (even, uneven)]
+    orders = [find_order_effect(values, first) for first in (even, uneven)]
     assert orders[0] is not None
     assert orders[1] is not None
     assert orders[0].uncertainty == 0.0
@@ -78,9 +78,9 @@ def test_orders_of_unequal_number_leave_their_error_in_the_interval() -> None:
 
 
 def test_a_rare_order_says_nothing() -> None:
-    assert find_order(np.arange(20.0), np.arange(20) < 3) is None
+    assert find_order_effect(np.arange(20.0), np.arange(20) < 3) is None
 
 
 def test_every_pair_has_an_order() -> None:
     with pytest.raises(ValueError, match="order of 3 pairs, got that of 2"):
-        find_order(np.zeros(3), np.array([True, False]))
+        find_order_effect(np.zeros(3), np.array([True, False]))

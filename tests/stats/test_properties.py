@@ -35,7 +35,7 @@ def test_an_interval_contains_its_estimate_and_lies_within_the_samples(times: np
     if times.size in (5, 6):  # too few for ranks: these reach beyond
         assert interval.low <= times.min()
         assert times.max() <= interval.high
-    elif interval.bounded:
+    elif interval.is_bounded:
         assert times.min() <= interval.low
         assert interval.high <= times.max()
 
@@ -50,7 +50,7 @@ def test_correlation_never_adds_samples_nor_takes_all(times: np.ndarray) -> None
 @given(TIMES, st.sampled_from([0.5, 2.0, 1024.0]))
 def test_units_do_not_matter(times: np.ndarray, factor: float) -> None:
     scaled = median_interval(factor * times)
-    expected = median_interval(times).scaled(factor)
+    expected = median_interval(times).scale(factor)
     assert (scaled.value, scaled.low, scaled.high) == (expected.value, expected.low, expected.high)
     assert stability(factor * times) == pytest.approx(stability(times))
 
@@ -60,7 +60,7 @@ def test_units_do_not_matter(times: np.ndarray, factor: float) -> None:
 def test_a_series_is_as_fast_as_itself(times: np.ndarray) -> None:
     interval = ratio_interval(times, times)
     assert interval.value == 1.0
-    assert judge(interval) is (Verdict.SAME if interval.bounded else Verdict.INCONCLUSIVE)
+    assert judge(interval) is (Verdict.SAME if interval.is_bounded else Verdict.INCONCLUSIVE)
 
 
 @UNTIMED
@@ -120,7 +120,7 @@ def test_only_an_inconclusive_judgement_has_reasons(times: np.ndarray, seed: int
         times,
         random.permutation(times),
         candidate_first=random.random(times.size) < 0.5,
-        look=np.arange(times.size) // 8,
+        batch=np.arange(times.size) // 8,
     )
     assert (judgement.verdict is Verdict.INCONCLUSIVE) == bool(judgement.reasons)
     assert 0.0 <= judgement.p_value <= 1.0

@@ -10,9 +10,9 @@ import pytest
 from metalbench.stats import (
     Interval,
     Verdict,
+    find_outliers,
     geometric_mean,
     judge,
-    outliers,
     ratio_interval,
     stability,
 )
@@ -80,9 +80,9 @@ def test_stability_is_one_minus_half_the_central_spread() -> None:
 
 def test_outliers_are_those_far_from_the_median() -> None:
     samples = np.concatenate([random.normal(100, 1, 99), [150.0]])
-    assert outliers(samples).nonzero()[0].tolist() == [99]
+    assert find_outliers(samples).nonzero()[0].tolist() == [99]
     ticks = np.array([100.0] * 60 + [100.04] * 40)
-    assert not outliers(ticks).any()
+    assert not find_outliers(ticks).any()
 
 
 def test_geometric_mean_of_a_ratio_and_its_inverse_is_one() -> None:

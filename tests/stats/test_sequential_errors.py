@@ -14,7 +14,7 @@ from noise import Noise, Process
 from scipy.stats import binom
 
 from metalbench.stats import Interval, StoppingRule, Verdict, assess
-from metalbench.stats.stopping import settled
+from metalbench.stats.stopping import is_settled
 
 TRIALS = 2000
 SHORT_TRIALS = 40
@@ -59,10 +59,10 @@ def measured(
     rule = rule or StoppingRule()
     taken, enough = 0, False
     while not enough and taken < limit:
-        taken = min(rule.next_look(taken), limit)
+        taken = min(rule.next_analysis(taken), limit)
         times, others = candidate[:taken], reference[:taken]
-        judgement = assess(others, times, candidate_first=first[:taken], look=look[:taken])
-        enough = rule.look(times, others / times, judgement=judgement)
+        judgement = assess(others, times, candidate_first=first[:taken], batch=look[:taken])
+        enough = rule.analyse(times, others / times, judgement=judgement)
     return Ended(judgement.verdict, judgement.ratio, taken, rule.settled and taken < limit)
 
 
@@ -109,7 +109,7 @@ def test_levels_would_be_taken_for_differences_after_two_looks() -> None:
     noise, trials = NOISES["level per look of 3 %"], 150
 
     def false(first_look: int) -> int:
-        rule = StoppingRule(first_look=first_look)
+        rule = StoppingRule(first_analysis=first_look)
         return told_apart(
             [measured(noise, 1.0, 160, seed, replace(rule)) for seed in range(trials)]
         )
@@ -121,20 +121,20 @@ def test_levels_would_be_taken_for_differences_after_two_looks() -> None:
 def test_a_verdict_at_the_usual_confidence_settles_nothing() -> None:
     pairs = Noise().pairs(np.random.default_rng(0), 300, 1.1)
     faster = assess(pairs.reference, pairs.candidate)
-    assert settled(faster)
-    assert not settled(replace(faster, p_value=0.01))
+    assert is_settled(faster)
+    assert not is_settled(replace(faster, p_value=0.01))
     same = assess(pairs.reference / 1.1, pairs.candidate)
-    assert (same.verdict, settled(same)) == (Verdict.SAME, True)
+    assert (same.verdict, is_settled(same)) == (Verdict.SAME, True)
     # Just within the margin of 1 % at 98 %, beyond it at 99.9 %.
-    assert not settled(replace(same, ratio=Interval(1.0, 0.991, 1.009)))
-    assert not settled(replace(same, levels=0.01))
+    assert not is_settled(replace(same, ratio=Interval(1.0, 0.991, 1.009)))
+    assert not is_settled(replace(same, batch_spread=0.01))
 
 
 def test_few_independent_pairs_settle_nothing() -> None:
     reference, candidate, *_ = Noise().pairs(np.random.default_rng(0), 20, 3.0)
     judgement = assess(reference, candidate)
     assert judgement.verdict is Verdict.FASTER
-    assert not settled(judgement)
+    assert not is_settled(judgement)
 
 
 @pytest.mark.slow

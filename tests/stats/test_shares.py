@@ -7,12 +7,12 @@ from itertools import combinations
 
 import pytest
 
-from metalbench.stats import bootstrapped, pass_at_k, wilson
+from metalbench.stats import bootstrap_mean, pass_at_k, wilson_interval
 
 
 def test_wilsons_interval_is_that_of_the_formula() -> None:
     # (p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n) with z = 1.959964, n = 20, p = 0.6.
-    found = wilson(12, 20, 0.95)
+    found = wilson_interval(12, 20, 0.95)
     assert (found.value, found.low, found.high) == pytest.approx(
         (0.6, 0.386582, 0.781193), abs=1e-6
     )
@@ -20,16 +20,16 @@ def test_wilsons_interval_is_that_of_the_formula() -> None:
 
 @pytest.mark.parametrize(("successes", "end"), [(0, 0.0), (7, 1.0)])
 def test_none_and_all_still_have_an_interval(successes: int, end: float) -> None:
-    found = wilson(successes, 7)
+    found = wilson_interval(successes, 7)
     assert found.value == end
     assert found.low <= found.value <= found.high
     assert found.high - found.low > 0.1
 
 
 def test_of_nothing_there_is_no_share() -> None:
-    found = wilson(0, 0)
+    found = wilson_interval(0, 0)
     assert math.isnan(found.value)
-    assert not found.bounded
+    assert not found.is_bounded
 
 
 def test_pass_at_k_is_the_share_of_all_drawings_with_a_success() -> None:
@@ -55,14 +55,14 @@ def test_more_than_there_is_cannot_be_drawn(n: int, c: int, k: int) -> None:
 
 def test_a_bootstrap_of_zeros_and_ones_has_the_ends_of_the_binomial() -> None:
     # The mean of 50 draws of 25 zeros and 25 ones: quantiles of Binomial(50, 1/2) / 50.
-    found = bootstrapped([0.0] * 25 + [1.0] * 25, 0.95)
+    found = bootstrap_mean([0.0] * 25 + [1.0] * 25, 0.95)
     assert found.value == 0.5
     assert found.low == pytest.approx(18 / 50, abs=0.021)
     assert found.high == pytest.approx(32 / 50, abs=0.021)
-    assert bootstrapped([0.0] * 25 + [1.0] * 25, 0.95) == found
+    assert bootstrap_mean([0.0] * 25 + [1.0] * 25, 0.95) == found
 
 
 def test_one_problem_carries_no_interval() -> None:
-    found = bootstrapped([0.5])
+    found = bootstrap_mean([0.5])
     assert found.value == 0.5
-    assert not found.bounded
+    assert not found.is_bounded

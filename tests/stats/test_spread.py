@@ -66,4 +66,4 @@ def test_what_scatters_less_than_anybody_can_use_is_alike() -> None:
 
 
 def test_few_pairs_say_nothing() -> None:
-    assert not spread_ratio(np.array([1.0, 1.1, 0.9]), np.array([1.0, 1.2, 0.9])).bounded
+    assert not spread_ratio(np.array([1.0, 1.1, 0.9]), np.array([1.0, 1.2, 0.9])).is_bounded

@@ -17,18 +17,18 @@ def test_every_look_has_half_as_many_samples_more() -> None:
     rule = StoppingRule()
     taken = [0]
     while len(taken) < 6:
-        taken.append(rule.next_look(taken[-1]))
+        taken.append(rule.next_analysis(taken[-1]))
     assert taken == [0, 128, 192, 288, 448, 672]
 
 
 @pytest.mark.parametrize(("taken", "wanted"), [(1, 128), (127, 128), (130, 192), (300, 448)])
 def test_a_look_that_was_cut_short_is_made_up_for(taken: int, wanted: int) -> None:
-    assert StoppingRule().next_look(taken) == wanted
+    assert StoppingRule().next_analysis(taken) == wanted
 
 
 def test_two_precise_looks_running_are_enough() -> None:
     rule = StoppingRule()
-    assert [rule.look(series) for series in (PRECISE, NOISY, PRECISE, PRECISE)] == [
+    assert [rule.analyse(series) for series in (PRECISE, NOISY, PRECISE, PRECISE)] == [
         False,
         False,
         False,
@@ -38,25 +38,25 @@ def test_two_precise_looks_running_are_enough() -> None:
 
 def test_every_series_has_to_be_precise() -> None:
     rule = StoppingRule()
-    assert not any(rule.look(PRECISE, NOISY) for _ in range(3))
-    assert [rule.look(PRECISE, PRECISE) for _ in range(2)] == [False, True]
+    assert not any(rule.analyse(PRECISE, NOISY) for _ in range(3))
+    assert [rule.analyse(PRECISE, PRECISE) for _ in range(2)] == [False, True]
 
 
 def test_few_samples_are_never_enough_however_narrow() -> None:
     rule = StoppingRule()
-    assert not any(rule.look(np.full(64, 5.0)) for _ in range(3))
+    assert not any(rule.analyse(np.full(64, 5.0)) for _ in range(3))
 
 
 def test_correlated_samples_count_for_less() -> None:
     times = np.exp(Noise(rho=0.95, spread=0.001).series(np.random.default_rng(0), 512))
     rule = StoppingRule()
-    assert not any(rule.look(times) for _ in range(3))
+    assert not any(rule.analyse(times) for _ in range(3))
 
 
 def test_its_numbers_can_be_chosen() -> None:
-    rule = StoppingRule(first_look=10, half_width=0.2, min_effective=20.0, step=5)
-    assert [rule.next_look(taken) for taken in (9, 10, 15)] == [10, 15, 25]
-    assert [rule.look(NOISY) for _ in range(2)] == [False, True]
+    rule = StoppingRule(first_analysis=10, half_width=0.2, min_effective=20.0, step=5)
+    assert [rule.next_analysis(taken) for taken in (9, 10, 15)] == [10, 15, 25]
+    assert [rule.analyse(NOISY) for _ in range(2)] == [False, True]
 
 
 @pytest.mark.parametrize(("nearest", "enough"), [(3.2, True), (2.5, False)])
@@ -74,5 +74,5 @@ def test_pairs_that_all_have_one_side_take_three_times_as_long_are_enough_when_i
     assert judgement.verdict is (Verdict.FASTER if faster else Verdict.SLOWER)
     assert judgement.p_value < 0.001
     rule = StoppingRule()
-    assert not rule.look(times, ratios, judgement=judgement)
-    assert rule.look(times, ratios, judgement=judgement, late=True) is enough
+    assert not rule.analyse(times, ratios, judgement=judgement)
+    assert rule.analyse(times, ratios, judgement=judgement, late=True) is enough

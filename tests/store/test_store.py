@@ -79,7 +79,7 @@ def test_an_interval_that_was_not_carried_stays_so(path: Path) -> None:
         store.record(begin(store), without_interval(correct()))
         (entry,) = store.history("softmax")
     assert entry.kernel_ns is not None
-    assert not entry.kernel_ns.bounded
+    assert not entry.kernel_ns.is_bounded
 
 
 def test_equal_sources_and_environments_are_kept_once(path: Path) -> None:

@@ -177,8 +177,8 @@ def _line(one: Timed, each: Against) -> dict[str, Any]:
         "p99_ns": one.percentile(99),
         "rival_ns": rival_ns.value if rival_ns else None,
         "ratio": ratio.value if ratio else None,
-        "ratio_low": ratio.low if ratio and ratio.bounded else None,
-        "ratio_high": ratio.high if ratio and ratio.bounded else None,
+        "ratio_low": ratio.low if ratio and ratio.is_bounded else None,
+        "ratio_high": ratio.high if ratio and ratio.is_bounded else None,
         "verdict": each.measurement.verdict.value
         if each.measurement and each.measurement.verdict
         else None,

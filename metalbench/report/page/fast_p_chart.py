@@ -62,7 +62,7 @@ def _grid(most: float) -> Iterator[Markup]:
 
 
 def _curve(name: str, curve: Curve, most: float, colour: str) -> Iterator[Markup]:
-    if all(share.bounded for _, share in curve):
+    if all(share.is_bounded for _, share in curve):
         upper = _steps([(p, share.high) for p, share in curve], most)
         lower = _steps([(p, share.low) for p, share in curve], most)
         yield element("polygon", points=" ".join([*upper, *lower[::-1]]), class_=f"band {colour}")

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from metalbench.stats import CONFIDENCE, Cause, Interval, Verdict, median_interval
-from metalbench.stats.apart import ASSUMED_DEVIATION, RunSpread, assess_apart, spread_between
+from metalbench.stats.apart import (
+    ASSUMED_DEVIATION,
+    RunSpread,
+    assess_unpaired,
+    estimate_run_spread,
+)
 
 
 def about(value: float, half_width: float) -> Interval:
@@ -22,7 +27,7 @@ def test_the_interval_covers_the_true_ratio() -> None:
     for _ in range(trials):
         first = median_interval(random.lognormal(0.0, 0.03, 200))
         second = median_interval(random.lognormal(math.log(0.9), 0.02, 200))
-        ratio = assess_apart(first, second).ratio
+        ratio = assess_unpaired(first, second).ratio
         covered += ratio.low <= 1 / 0.9 <= ratio.high
     # Three deviations of the share below the confidence.
     least = CONFIDENCE - 3 * math.sqrt(CONFIDENCE * (1 - CONFIDENCE) / trials)
@@ -40,21 +45,21 @@ def test_the_interval_covers_the_true_ratio() -> None:
     ],
 )
 def test_verdicts_follow_the_interval(earlier: Interval, later: Interval, verdict: Verdict) -> None:
-    judgement = assess_apart(earlier, later)
+    judgement = assess_unpaired(earlier, later)
     assert judgement.verdict is verdict
     assert bool(judgement.reasons) == (verdict is Verdict.INCONCLUSIVE)
 
 
 def test_the_p_value_agrees_with_the_interval() -> None:
     for factor in np.linspace(0.9, 1.1, 81):
-        judgement = assess_apart(about(100, 0.02), about(100 / factor, 0.02))
+        judgement = assess_unpaired(about(100, 0.02), about(100 / factor, 0.02))
         decided = judgement.verdict in (Verdict.FASTER, Verdict.SLOWER)
         assert decided == (judgement.p_value < 1 - CONFIDENCE)
 
 
 def test_picking_the_best_of_many_has_its_price() -> None:
-    alone = assess_apart(about(100, 0.01), about(102.7, 0.01))
-    picked = assess_apart(about(100, 0.01), about(102.7, 0.01), tries=50)
+    alone = assess_unpaired(about(100, 0.01), about(102.7, 0.01))
+    picked = assess_unpaired(about(100, 0.01), about(102.7, 0.01), tries=50)
     assert alone.verdict is Verdict.SLOWER
     assert picked.verdict is Verdict.INCONCLUSIVE
     assert math.isclose(picked.p_value, 50 * alone.p_value)
@@ -63,11 +68,11 @@ def test_picking_the_best_of_many_has_its_price() -> None:
 def test_runs_that_scatter_more_than_they_say_widen_the_ratio() -> None:
     random = np.random.default_rng(2)
     scattered = [about(100 * math.exp(0.03 * random.standard_normal()), 0.002) for _ in range(50)]
-    spread = spread_between([scattered, [about(5, 0.1)]])
+    spread = estimate_run_spread([scattered, [about(5, 0.1)]])
     assert 0.02 < spread.deviation < 0.04
-    assert (spread.repeats, spread.assumed) == (49, False)
-    assert assess_apart(about(100, 0.002), about(97, 0.002)).verdict is Verdict.FASTER
-    wide = assess_apart(about(100, 0.002), about(97, 0.002), between=spread)
+    assert (spread.repeats, spread.is_assumed) == (49, False)
+    assert assess_unpaired(about(100, 0.002), about(97, 0.002)).verdict is Verdict.FASTER
+    wide = assess_unpaired(about(100, 0.002), about(97, 0.002), between=spread)
     assert wide.verdict is Verdict.INCONCLUSIVE
     (reason,) = wide.reasons
     assert reason.cause is Cause.RUNS
@@ -77,22 +82,22 @@ def test_runs_that_scatter_more_than_they_say_widen_the_ratio() -> None:
 
 def test_a_change_that_stays_is_no_scatter() -> None:
     before, after = [about(100, 0.01)] * 9, [about(50, 0.01)] * 9
-    assert spread_between([before + after]) == RunSpread(0.0, 17)
+    assert estimate_run_spread([before + after]) == RunSpread(0.0, 17)
 
 
 def test_runs_that_agree_have_no_spread_of_their_own() -> None:
-    assert spread_between([[about(100, 0.01), about(100.1, 0.01)] * 3]).deviation == 0.0
+    assert estimate_run_spread([[about(100, 0.01), about(100.1, 0.01)] * 3]).deviation == 0.0
 
 
 def test_little_that_was_repeated_proves_no_small_spread() -> None:
-    assert spread_between([[about(100, 0.01)], []]) == RunSpread(ASSUMED_DEVIATION, 0)
-    assert spread_between([[about(100, 0.01)] * 3]) == RunSpread(ASSUMED_DEVIATION, 2)
-    assert spread_between([[about(100, 0.01)] * 5]) == RunSpread(0.0, 4)
-    twice = spread_between([[about(100, 0.001), about(110, 0.001)]])
+    assert estimate_run_spread([[about(100, 0.01)], []]) == RunSpread(ASSUMED_DEVIATION, 0)
+    assert estimate_run_spread([[about(100, 0.01)] * 3]) == RunSpread(ASSUMED_DEVIATION, 2)
+    assert estimate_run_spread([[about(100, 0.01)] * 5]) == RunSpread(0.0, 4)
+    twice = estimate_run_spread([[about(100, 0.001), about(110, 0.001)]])
     assert twice.deviation > ASSUMED_DEVIATION
-    assert twice.assumed
+    assert twice.is_assumed
 
 
 def test_a_wide_interval_of_the_runs_themselves_is_not_laid_to_their_spread() -> None:
-    judgement = assess_apart(about(100, 0.1), about(95, 0.1), between=RunSpread(0.01, 0))
+    judgement = assess_unpaired(about(100, 0.1), about(95, 0.1), between=RunSpread(0.01, 0))
     assert [reason.cause for reason in judgement.reasons] == [Cause.WIDE]

@@ -9,29 +9,31 @@ import pytest
 from noise import Noise, Process
 from tables import alone
 
-from metalbench.stats import FEWEST_FAR, Verdict, assess, far_apart, median_interval
-from metalbench.stats.location import Blocks, locate
+from metalbench.stats import LARGE_EFFECT_PAIRS, Verdict, assess, is_large_effect, median_interval
+from metalbench.stats.location import BlockLocation, locate
 
 ALL_SLOWER = np.log([10.0, 11.0, 10.5, 12.0, 10.2])
 
 
-def pairs_of(noise: Noise, ratio: float, count: int = FEWEST_FAR, trials: int = 1000):
+def pairs_of(noise: Noise, ratio: float, count: int = LARGE_EFFECT_PAIRS, trials: int = 1000):
     """Times of both sides, with a seed for each trial."""
     for seed in range(trials):
         yield noise.pairs(np.random.default_rng(seed), count, ratio)
 
 
 def far_share(noise: Noise, ratio: float, trials: int = 1000) -> float:
-    found = [far_apart(np.log(each.reference / each.candidate)) for each in pairs_of(noise, ratio)]
+    found = [
+        is_large_effect(np.log(each.reference / each.candidate)) for each in pairs_of(noise, ratio)
+    ]
     return sum(found) / trials
 
 
 def test_pairs_are_far_apart_by_the_nearest_and_by_how_much_they_spread() -> None:
-    assert far_apart(ALL_SLOWER)
-    assert far_apart(-ALL_SLOWER)
-    assert not far_apart(np.log([2.9, 3.2, 3.1, 3.0, 3.1]))  # too near
-    assert not far_apart(np.log([4.0, 9.0, 5.0, 6.0, 5.0]))  # too wide
-    assert not far_apart(np.array([2.0, 2.1, -2.0, 2.0, 2.1]))  # on both sides
+    assert is_large_effect(ALL_SLOWER)
+    assert is_large_effect(-ALL_SLOWER)
+    assert not is_large_effect(np.log([2.9, 3.2, 3.1, 3.0, 3.1]))  # too near
+    assert not is_large_effect(np.log([4.0, 9.0, 5.0, 6.0, 5.0]))  # too wide
+    assert not is_large_effect(np.array([2.0, 2.1, -2.0, 2.0, 2.1]))  # on both sides
 
 
 def test_five_pairs_that_are_far_apart_have_a_verdict_and_others_none() -> None:
@@ -51,9 +53,9 @@ def test_five_pairs_that_are_far_apart_have_a_verdict_and_others_none() -> None:
 def test_the_interval_of_what_is_far_apart_is_always_clear_of_the_margin(order: slice) -> None:
     # The widest that still counts, in the order that looks the most correlated.
     widest = math.log(3.0) * np.array([1.0, 1.0, 1.0, 1.33, 1.33])[order]
-    assert far_apart(widest)
+    assert is_large_effect(widest)
     location = locate(widest)
-    assert isinstance(location, Blocks)
+    assert isinstance(location, BlockLocation)
     assert location.interval().low > 0.01
     assert location.p_value(-0.01, 0.01) < 0.02
 
@@ -75,7 +77,7 @@ def test_equals_are_not_far_apart_and_three_percent_never_the_other_way(
 ) -> None:
     assert far_share(noise, 1.0) <= most
     wrong = [
-        far_apart(logarithms) and logarithms[0] < 0
+        is_large_effect(logarithms) and logarithms[0] < 0
         for logarithms in (np.log(p.reference / p.candidate) for p in pairs_of(noise, 1.03))
     ]
     assert np.mean(wrong) <= most
@@ -93,6 +95,6 @@ def test_the_time_of_five_is_covered_more_often_than_that_of_eight_by_ranks(rho:
         series = np.exp(Process(rho=rho, spread=0.05).series(np.random.default_rng(seed), 8))
         for count in covered:
             interval = median_interval(series[:count])
-            covered[count] += interval.low <= 1.0 <= interval.high and interval.bounded
+            covered[count] += interval.low <= 1.0 <= interval.high and interval.is_bounded
     assert covered[5] > covered[8]
     assert covered[5] >= (480 if rho == 0.0 else 350)
