@@ -26,7 +26,7 @@ def wilson_interval(successes: int, total: int, confidence: float = CONFIDENCE) 
 
     if not total:
         return Interval(math.nan, -math.inf, math.inf)
-    found = binomtest(successes, total).proportion_ci(confidence, method="wilson_interval")
+    found = binomtest(successes, total).proportion_ci(confidence, method="wilson")
     share = successes / total
     # Rounding may put an end of the interval past the share itself, if no or all trials succeed.
     return Interval(share, min(share, float(found.low)), max(share, float(found.high)))

@@ -32,7 +32,7 @@ def test_two_runs_alone_say_no_more_than_is_known_of_runs() -> None:
     for time_ns in (1000.0, 970.0):
         unsure = judged(row(time_ns=time_ns))
         assert unsure.verdict is Verdict.INCONCLUSIVE
-        assert "run too seldom" in unsure.reasons[0].seen
+        assert "it has few runs" in unsure.reasons[0].seen
 
 
 def test_the_report_says_what_is_assumed_of_runs() -> None:

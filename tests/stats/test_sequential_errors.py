@@ -114,8 +114,8 @@ def test_levels_would_be_taken_for_differences_after_two_looks() -> None:
             [measured(noise, 1.0, 160, seed, replace(rule)) for seed in range(trials)]
         )
 
-    assert false(StoppingRule.first_look) <= binom.ppf(1 - 1e-3, trials, 0.02)
-    assert false(64) > false(StoppingRule.first_look)
+    assert false(StoppingRule.first_analysis) <= binom.ppf(1 - 1e-3, trials, 0.02)
+    assert false(64) > false(StoppingRule.first_analysis)
 
 
 def test_a_verdict_at_the_usual_confidence_settles_nothing() -> None:
