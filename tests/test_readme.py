@@ -13,6 +13,8 @@ import pytest
 
 README = Path(__file__).parents[1] / "README.md"
 DOCS = README.parent / "docs"
+TUTORIAL = DOCS / "tutorial" / "first-kernel.md"
+TESTING = DOCS / "how-to" / "testing.md"
 
 
 def block(language: str, containing: str, page: Path = README) -> str:
@@ -26,7 +28,7 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_script_of_scripting_runs():
-    answer = run("-c", block("python", "_core.open", DOCS / "scripting.md"))
+    answer = run("-c", block("python", "_core.open", DOCS / "how-to" / "scripting.md"))
     assert answer.stderr == ""
     assert answer.stdout.startswith("[0. 3. 6. 9.] ")
     assert answer.stdout.endswith(" ns\n")
@@ -35,7 +37,7 @@ def test_the_script_of_scripting_runs():
 @pytest.mark.slow
 def test_the_script_of_records_runs(tmp_path, monkeypatch):
     monkeypatch.setenv("METALBENCH_HOME", str(tmp_path))
-    answer = run("-c", block("python", "submit(device", DOCS / "leaderboard.md"))
+    answer = run("-c", block("python", "submit(device", DOCS / "how-to" / "leaderboard.md"))
     assert answer.stderr == ""
     # A time without an interval, as a busy machine has it, is the one other outcome.
     expected = ("first record - there was none", "refused - its time has no int")
@@ -57,7 +59,7 @@ def test_the_two_commands_stand_alone_with_what_they_need():
 
 
 def test_the_fixtures_test(tmp_path):
-    (tmp_path / "test_scale.py").write_text(block("python", "def test_scale"))
+    (tmp_path / "test_scale.py").write_text(block("python", "SCALE = ", TESTING))
     answer = run("-m", "pytest", "-q", "-p", "no:cacheprovider", "-W", "error", str(tmp_path))
     assert answer.returncode == 0, answer.stdout + answer.stderr
     assert "1 passed" in answer.stdout
@@ -67,7 +69,7 @@ def test_the_commands_for_ci(tmp_path):
     own_kernel(tmp_path / "kernels")
     short = ("--db", str(tmp_path / "results.db"), "--time", "0.05")
     codes = []
-    for line in block("console", "--baseline").splitlines():
+    for line in block("console", "--baseline", TESTING).splitlines():
         name, *arguments = shlex.split(line)
         assert name == "metalbench"
         command = [sys.executable, "-m", "metalbench", *arguments, *short]
@@ -86,8 +88,8 @@ def test_the_commands_for_ci(tmp_path):
 
 def own_kernel(folder: Path) -> None:
     folder.mkdir()
-    (folder / "double.py").write_text(block("python", "def double"))
-    (folder / "double.metal").write_text(block("metal", "kernel void twice"))
+    (folder / "double.py").write_text(block("python", "def double", TUTORIAL))
+    (folder / "double.metal").write_text(block("metal", "kernel void twice", TUTORIAL))
 
 
 def test_a_kernel_of_ones_own_takes_two_files(tmp_path):

@@ -1,4 +1,4 @@
-"""What docs/metal_kernel.md shows works as it stands there."""
+"""What docs/how-to/metal_kernel.md shows works as it stands there."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[2] / "docs" / "metal_kernel.md"
+DOCS = Path(__file__).parents[2] / "docs" / "how-to" / "metal_kernel.md"
 EXAMPLES = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
 
 

@@ -16,7 +16,7 @@ from metalbench.hlo.plugin.flags import flags
 pytest.importorskip("jaxlib", reason="pip install 'metalbench[hlo]'")
 
 FOLDER = Path(__file__).parent
-DOCS = FOLDER.parents[1] / "docs" / "stablehlo.md"
+DOCS = FOLDER.parents[1] / "docs" / "how-to" / "stablehlo.md"
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from metalbench.hlo.support import table
 
-PAGE = Path(__file__).parents[2] / "docs/stablehlo.md"
+PAGE = Path(__file__).parents[2] / "docs/how-to/stablehlo.md"
 
 
 def test_the_table_of_the_documentation_is_the_codes():

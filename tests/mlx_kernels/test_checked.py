@@ -13,7 +13,7 @@ from mlx_kernels.family import Family
 from metalbench import _core
 from metalbench.checking.kinds import KINDS, TOOLS
 
-# By check: the kind of finding, and the header that it is in. docs/check.md says why.
+# By check: the kind of finding, and the header that it is in. docs/how-to/check.md says why.
 KNOWN = {
     "gemv": {("barrier", "gemv.h")},
     "fft": {("barrier", "fft.h")},

@@ -1,4 +1,4 @@
-"""What docs/puzzles.md shows works as it stands there."""
+"""What docs/tutorial/puzzles.md shows works as it stands there."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from metalbench.puzzle import check, series
 
-PAGE = (Path(__file__).parents[2] / "docs/puzzles.md").read_text()
+PAGE = (Path(__file__).parents[2] / "docs/tutorial/puzzles.md").read_text()
 FILE, SCRIPT = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 

@@ -11,7 +11,7 @@ import pytest
 from agent_steel.models.prompts import PACKAGED
 from agent_steel.models.providers.presets import PRESETS
 
-PAGE = (Path(__file__).parents[3] / "docs/agent_steel_models.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs/how-to/agent_steel_models.md").read_text()
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
