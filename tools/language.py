@@ -38,9 +38,7 @@ WORDS = {
     r"nobody": "no user, no caller, nothing",
     r"behind which": "after which",
     r"kept in mind": "remembered, stored",
-    r"(?<![Tt]here )(?:is|are|was|were) no (?!(?:longer|more|less|fewer|larger|smaller|faster|slower)\b)\w+": (
-        "is not a"
-    ),
+    r"(?<![Tt]here )(?:is|are|was|were) no (?!(?:longer|more|less|fewer|\w+er)\b)\w+": "is not a",
     r"beside": "in addition to, next to",
     r"apart(?! from)": "separately, independent",
 }

@@ -223,8 +223,8 @@ def compile_kernel(
     `checked` builds report accesses out of bounds and races when they run; of a device that cannot
     make them they are for the `cpu` device, as the result's `device` says, and so are `counted`
     builds, which record the first `traced` accesses of each dispatch. What checked ones report for
-    `tools` is in docs/design/checked-builds.md. Raises CompileError, Unsupported, and DeclarationError if
-    header, arguments or tunables are wrong.
+    `tools` is in docs/design/checked-builds.md. Raises CompileError, Unsupported, and
+    DeclarationError if header, arguments or tunables are wrong.
     """
     if (checked or counted) and not device.checked_builds:
         device = _core.open("cpu")

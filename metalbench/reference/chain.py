@@ -66,8 +66,7 @@ class Reference:
 
     Inputs are copied to MLX once, in the run's own element type. Each repetition is put behind the
     one before, which orders them on MLX's CPU; MLX's GPU overlaps repetitions unless one reads what
-    the one before it has written, and so it does, one element (docs/design/mlx-timing.md, "How MLX is
-    timed"). MLX is handed some while it works on those before them; results are dropped as soon as
+    the one before it has written, and so it does, one element (docs/design/mlx-timing.md). MLX is handed some while it works on those before them; results are dropped as soon as
     they are there, so that the allocator hands their memory on.
 
     Several `copies` of the inputs take turns, from one call to the next. The last `keeps` outputs

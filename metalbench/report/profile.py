@@ -51,7 +51,10 @@ def profile_table(profile: Profile, *, terminal: bool) -> Group:
         Text(f"{profile.kernel}, {profile.dtype}, size {profile.size}", style="bold"),
         table,
         Text(f"\n{moved} bytes of device memory asked for, {profile.declared_bytes:,} declared."),
-        Text("Counted in the source, before any optimisation: see docs/how-to/profile.md.", style=QUIET),
+        Text(
+            "Counted in the source, before any optimisation: see docs/how-to/profile.md.",
+            style=QUIET,
+        ),
     )
 
 
