@@ -66,8 +66,9 @@ class Reference:
 
     Inputs are copied to MLX once, in the run's own element type. Each repetition is put behind the
     one before, which orders them on MLX's CPU; MLX's GPU overlaps repetitions unless one reads what
-    the one before it has written, and so it does, one element (docs/design/mlx-timing.md). MLX is handed some while it works on those before them; results are dropped as soon as
-    they are there, so that the allocator hands their memory on.
+    the one before it has written, and so it does, one element (docs/design/mlx-timing.md). MLX gets
+    the next ones while it works on those before them; results are dropped as soon as they are
+    there, so that the allocator reuses their memory.
 
     Several `copies` of the inputs take turns, from one call to the next. The last `keeps` outputs
     are kept, so that MLX's allocator takes turns with their memory. `form` is what is run. Beside a
