@@ -22,18 +22,18 @@ from metalbench.kernel.library import find
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import small_sizes
 from metalbench.verify.admission import admit
-from metalbench.verify.error_rule import Yardstick, allowance_for, yardstick
-from metalbench.verify.rounding_model import ROUNDOFF, errors_of_float32
+from metalbench.verify.error_rule import ErrorNorms, derive_tolerance, measure_error_norms
+from metalbench.verify.rounding_model import ROUNDOFF, model_float32_errors
 
 
-def allowed(work: Workload, errors: dict[str, Yardstick]) -> list[float]:
+def allowed(work: Workload, errors: dict[str, ErrorNorms]) -> list[float]:
     """Return what is allowed to each float output, in u rms(y); few elements have no rms."""
     found = []
     for name, each in errors.items():
         expected, kind = work.expected[name], work.task.outputs[name].type_in(work.dtype)
         finite = expected[np.isfinite(expected)]
         root = float(np.sqrt(np.square(finite).mean())) if kind.is_float and finite.size else 0.0
-        bound = allowance_for(expected, each, kind)
+        bound = derive_tolerance(expected, each, kind)
         value = bound.rms if math.isfinite(bound.rms) else bound.fixed
         if root:
             found.append(value / root / ROUNDOFF)
@@ -57,11 +57,11 @@ def main() -> None:
             for seed in range(arguments.seeds):
                 work = workload(entry.task, size, seed=seed)
                 measured = {
-                    name: yardstick(work.expected[name], each, work.scale[name])
+                    name: measure_error_norms(work.expected[name], each, work.scale[name])
                     for name, each in reference.outputs(work).items()
                 }
                 before += allowed(work, measured)
-                after += allowed(work, errors_of_float32(work, measured))
+                after += allowed(work, model_float32_errors(work, measured))
         coarse = ""
         if arguments.bfloat16:
             trials = [each for each in admit(entry.task) if "bfloat16" in each.candidate]

@@ -26,9 +26,9 @@ from metalbench.kernel.prepare import Compiled, compile_kernel
 from metalbench.measure import Mode
 from metalbench.measure.cache import last_level_cache_bytes
 from metalbench.measure.roofs import roofs_of
-from metalbench.run.turns import Turns
+from metalbench.run.turns import BufferRotation
 from metalbench.task.workload import workload
-from metalbench.verify.examine import Examiner, Yardsticks
+from metalbench.verify.examine import Examiner, ReferenceErrors
 
 CACHES = 3
 READ = """
@@ -105,11 +105,11 @@ def choices(tunables: tuple[str, ...]) -> Iterator[dict[str, int]]:
         yield dict(zip(names, chosen, strict=True))
 
 
-def fault(compiled: Compiled, seeds: int, size: str, yardsticks: Yardsticks) -> str:
+def fault(compiled: Compiled, seeds: int, size: str, reference_errors: ReferenceErrors) -> str:
     """What is wrong with the results for so many seeds; empty if nothing is."""
     for seed in range(seeds):
         work = workload(compiled.task, size, dtype_name=compiled.dtype.name, seed=seed)
-        report = Examiner(compiled.bind(work), compiled.device, 10.0, yardsticks).examine()
+        report = Examiner(compiled.bind(work), compiled.device, 10.0, reference_errors).examine()
         if report.findings:
             return report.findings[0].message.splitlines()[0]
     return ""
@@ -144,12 +144,16 @@ def main(  # noqa: PLR0917 - one argument an option
     roofs = roofs_of(device)
     roof = roofs.memory_gbytes_per_s if roofs is not None else float("nan")
     turns, rows = None, []
-    known = Yardsticks()
+    known = ReferenceErrors()
     for chosen in choices(tunables):
         compiled = compile_kernel(device, kernel, task, dtype_name=dtype, tunables=chosen)
         wrong = fault(compiled, seeds, size, known)
         first = turns is None
-        turns = Turns.of(compiled, work, Mode.COLD) if turns is None else turns.of_another(compiled)
+        turns = (
+            BufferRotation.of(compiled, work, Mode.COLD)
+            if turns is None
+            else turns.bind_another(compiled)
+        )
         nbytes = float(task.bytes(size, dtype))
         if first:
             told = read_us(device, int(nbytes))

@@ -29,7 +29,7 @@ from metalbench import _core
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import Bound, compile_kernel
 from metalbench.measure import Measurement, Plan, SampleSet, Sides, measure
-from metalbench.measure.probe import probe_of
+from metalbench.measure.probe import create_probe
 from metalbench.stats import Interval, judge
 from metalbench.task.sizes import spelled
 from metalbench.task.workload import workload
@@ -79,7 +79,7 @@ def _runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
 
     reference = bound(options.size)
     candidate = bound(larger) if options.slower else reference
-    sides = Sides(candidate.dispatches, reference.dispatches, probe=probe_of(device))
+    sides = Sides(candidate.dispatches, reference.dispatches, probe=create_probe(device))
     case = (device.kind, options.kernel, options.size, round(more, 6), options.seconds)
     done = sum(_case(line) == case for line in _kept(options.file))
     for seed in range(done, options.runs):

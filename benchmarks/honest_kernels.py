@@ -20,8 +20,9 @@ from rich.table import Table
 
 from metalbench import _core
 from metalbench.kernel.library import Entry, find
+from metalbench.kernel.prepare import Builds
 from metalbench.task.drawn_size import drawn
-from metalbench.verify import Report, small_sizes, verify, verify_checked
+from metalbench.verify import Report, VerifyPlan, small_sizes, verify, verify_checked
 from metalbench.verify.admission import admit
 
 
@@ -31,8 +32,10 @@ def reports(device: _core.Device, entry: Entry, dtype: str, seeds: int) -> Itera
         options = {"dtype_name": dtype, "seed": seed}
         sizes = [*small_sizes(task), drawn(task, seed)]
         # The first one as if it were timed: with spikes.
-        yield verify(device, kernel, task, sizes=sizes, timed=sizes[0], **options)
-    yield verify_checked(device, kernel, task, dtype_name=dtype)
+        yield verify(
+            Builds(device, kernel, task), VerifyPlan(sizes=sizes, timed=sizes[0], **options)
+        )
+    yield verify_checked(Builds(device, kernel, task, dtype_name=dtype))
 
 
 def main() -> None:

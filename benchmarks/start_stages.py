@@ -48,20 +48,20 @@ OF_WORKER = (
 )
 # The same once the worker has imported what it needs.
 OF_ATTEMPT = (
-    "metalbench.run.sizes:task_judged",
+    "metalbench.run.sizes:choose_judge",
     "metalbench.run.trial:Trial.compile",
     "metalbench.verify:verify",
     "metalbench.verify:verify_checked",
     "metalbench.verify.examine:Examiner.run",
     "metalbench.kernel.prepare:Compiled.bind",
     "metalbench.reference:outputs",
-    "metalbench.reference:reference_beside",
+    "metalbench.reference:create_reference",
     "metalbench.reference.chain:Reference.load",
     "metalbench.reference.chain:Reference.pass_over",
-    "metalbench.run.known_form:known",
-    "metalbench.run.contest:settle",
-    "metalbench.run.timed:probe_of",
-    "metalbench.run.turns:Turns.of",
+    "metalbench.run.known_form:load_choice",
+    "metalbench.run.contest:choose_form",
+    "metalbench.run.timed:create_probe",
+    "metalbench.run.turns:BufferRotation.of",
     "metalbench.run.timed:Timed.prepare",
     "metalbench.isolation.worker:_settle",
 )

@@ -13,11 +13,12 @@ from metalbench import _core, reference
 from metalbench.errors import DeclarationError, MachineError, MetalBenchError
 from metalbench.kernel import Kernel
 from metalbench.kernel.library import Entry
+from metalbench.kernel.prepare import Builds
 from metalbench.task import Task
 from metalbench.task.workload import Workload, workload
-from metalbench.verify import Report, seeds_for, small_sizes, verify, verify_checked
+from metalbench.verify import Report, VerifyPlan, seeds_for, small_sizes, verify, verify_checked
 from metalbench.verify.admission import Candidate, Check, admit
-from metalbench.verify.error_rule import errors
+from metalbench.verify.error_rule import absolute_errors
 
 Say = Callable[[str], None]
 # Two ways to compute the same in float64 differ by the roundings of either, not by more.
@@ -129,7 +130,7 @@ def _disagreement(work: Workload, name: str, theirs: Any, expected: Any) -> floa
         )
     scale = np.abs(np.asarray(work.scale[name], np.float64))
     largest = float(np.max(scale[np.isfinite(scale)], initial=0.0))
-    error = errors(theirs.astype(np.float64), expected.astype(np.float64))
+    error = absolute_errors(theirs.astype(np.float64), expected.astype(np.float64))
     relative = error / (scale + largest + np.finfo(np.float64).tiny)
     relative[error == 0] = 0.0
     at = tuple(int(each) for each in np.unravel_index(np.argmax(relative), relative.shape))
@@ -185,9 +186,11 @@ def _let_through(trial: Any) -> str:
 
 def _verified(device: _core.Device, kernel: Kernel, task: Task, dtype: str, seed: int) -> str:
     stage = f"kernel in {dtype}"
-    report = _report(stage, lambda: verify(device, kernel, task, dtype_name=dtype, seed=seed))
+    report = _report(
+        stage, lambda: verify(Builds(device, kernel, task, dtype_name=dtype), VerifyPlan(seed=seed))
+    )
     checked = _report(
-        stage, lambda: verify_checked(device, kernel, task, dtype_name=dtype, seed=seed)
+        stage, lambda: verify_checked(Builds(device, kernel, task, dtype_name=dtype), seed=seed)
     )
     worst = report.worst
     sizes = dict.fromkeys(each.size for each in report.comparisons)

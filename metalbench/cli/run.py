@@ -243,7 +243,7 @@ def _tried(
             store,
             machine.environment,
             progress,
-            options=plain(options),
+            recorded_options=plain(options),
             fail_fast=options["fail_fast"],
             attempts=machine.attempts,
         )

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 from metalbench import verify
 from metalbench.comparison.compare import BY_PAIRS, Compared, Comparison
 from metalbench.errors import MetalBenchError
-from metalbench.kernel.prepare import compile_kernel
+from metalbench.kernel.prepare import Builds, compile_kernel
 from metalbench.measure import Measurement, Plan, Sides, measure
-from metalbench.measure.probe import probe_of
+from metalbench.measure.probe import create_probe
 from metalbench.run.reuse_audit import ReuseAudit, Values
 from metalbench.run.stages import Stage
-from metalbench.run.turns import Turns, like_seeds
+from metalbench.run.turns import BufferRotation, like_seeds
 from metalbench.task.workload import workload
-from metalbench.verify.examine import Yardsticks
+from metalbench.verify import VerifyPlan
+from metalbench.verify.examine import ReferenceErrors
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -34,7 +35,7 @@ class Contest:
     kernel's defaults. `knows_before`: that `before` is right is known, and not verified again.
     Besides the size that is timed both are verified at `also_sizes`.
     `thorough`: they are verified at all sizes, and in a checked build, as `metalbench run` does.
-    `yardsticks` are the reference's by size, as far as known; what is found is added.
+    `reference_errors` are the reference's by size, as far as known; what is found is added.
     """
 
     task: Task
@@ -48,7 +49,7 @@ class Contest:
     knows_before: bool = False
     also_sizes: tuple[str, ...] = ()
     thorough: bool = False
-    yardsticks: dict[str, Yardsticks] = field(default_factory=dict)
+    reference_errors: dict[str, ReferenceErrors] = field(default_factory=dict)
 
     def size_on(self, device: TimedDevice) -> str:
         """Return the size that is timed on `device`."""
@@ -108,9 +109,9 @@ def compete(
         for kernel, tunables in zip(kernels, contest.tunables, strict=True)
     )
     work = workload(task, size, dtype_name=contest.dtype, seed=contest.plan.seed)
-    known = contest.yardsticks.setdefault(size, Yardsticks())
-    candidate = Turns.of(newer, work, contest.plan.mode, known)
-    reference = candidate.of_another(older)
+    known = contest.reference_errors.setdefault(size, ReferenceErrors())
+    candidate = BufferRotation.of(newer, work, contest.plan.mode, known)
+    reference = candidate.bind_another(older)
     enter(Stage.MEASURE)
     audits = ReuseAudit(reference), ReuseAudit(candidate)
     measured = _timed(device, audits, contest.plan, progress)
@@ -132,11 +133,11 @@ def _timed(
     progress: Callable[[float], None] | None,
 ) -> Measurement:
     """Time the second of two audited kernels against the first."""
-    reference, candidate = (each.turns for each in audits)
+    reference, candidate = (each.rotation for each in audits)
 
     def exchange(look: int) -> None:
-        candidate.exchange(look)
-        reference.follow(candidate)
+        candidate.exchange_inputs(look)
+        reference.adopt_inputs(candidate)
 
     def audit_both() -> None:
         for each in audits:
@@ -147,7 +148,7 @@ def _timed(
         reference.dispatches,
         repeats=len(candidate.passes),
         reference_repeats=len(reference.passes),
-        probe=probe_of(device),
+        probe=create_probe(device),
         refresh=exchange,
         interlude=audit_both,
     )
@@ -180,12 +181,14 @@ def _check_build(
 ) -> None:
     enter(Stage.CHECK)
     checked = verify.verify_checked(
-        device,
-        (contest.before, contest.after)[side],
-        contest.task,
-        dtype_name=contest.dtype,
+        Builds(
+            device,
+            (contest.before, contest.after)[side],
+            contest.task,
+            dtype_name=contest.dtype,
+            tunables=contest.tunables[side],
+        ),
         seed=contest.plan.seed,
-        tunables=contest.tunables[side],
     )
     _expect_right(checked, contest.names[side])
 
@@ -198,15 +201,19 @@ def _check_sizes(
     seeds: Sequence[int] | None = None,
 ) -> None:
     report = verify.verify(
-        device,
-        (contest.before, contest.after)[side],
-        contest.task,
-        sizes=list(dict.fromkeys(sizes)),
-        dtype_name=contest.dtype,
-        seed=contest.plan.seed,
-        seeds=seeds,
-        tunables=contest.tunables[side],
-        yardsticks=contest.yardsticks,
+        Builds(
+            device,
+            (contest.before, contest.after)[side],
+            contest.task,
+            dtype_name=contest.dtype,
+            tunables=contest.tunables[side],
+        ),
+        VerifyPlan(
+            sizes=list(dict.fromkeys(sizes)),
+            seed=contest.plan.seed,
+            seeds=seeds,
+            reference_errors=contest.reference_errors,
+        ),
     )
     _expect_right(report, contest.names[side])
 
@@ -215,15 +222,15 @@ def _verify_again(
     contest: Contest, audit: ReuseAudit, name: str, pass_ns: Values, window: int
 ) -> None:
     """Raise unless what was timed still computes, in the same buffers but on other inputs."""
-    turns = audit.turns
-    turns.exchange(turns.exchanges + 1)
+    turns = audit.rotation
+    turns.exchange_inputs(turns.exchanges + 1)
     turns.run()
-    _expect_right(turns.left_behind(), name)
+    _expect_right(turns.judge_last_window(), name)
     _expect_right(audit.report(pass_ns, window), name)
-    seed = next(like_seeds(contest.task, max(each.seed for each in turns.works)))
+    seed = next(like_seeds(contest.task, max(each.seed for each in turns.workloads)))
     size = turns.bound.workload.size
     other = workload(contest.task, size, dtype_name=contest.dtype, seed=seed)
-    _expect_right(turns.run_on(other), name)
+    _expect_right(turns.judge_new_inputs(other), name)
 
 
 def _expect_right(report: verify.Report, name: str) -> None:

@@ -23,7 +23,7 @@ from metalbench.result import DeviceFacts, Failure
 from metalbench.run.observed import device_facts
 from metalbench.run.stages import Observer, Stage
 from metalbench.verify import Kind
-from metalbench.verify.faults import finding
+from metalbench.verify.faults import make_finding
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -113,16 +113,20 @@ def measurement_of(match: Match, outcome: Outcome) -> Measurement:
 
 
 def play(
-    device: Device, match: Match, observer: Observer, *, hush: Callable[[], None] | None = None
+    device: Device,
+    match: Match,
+    observer: Observer,
+    *,
+    wait_until_quiet: Callable[[], None] | None = None,
 ) -> Outcome:
     """Verify `after` of a match, and time it in pairs with `before`.
 
-    `hush` is called before measuring: it returns when nothing else keeps the machine busy. What is
-    wrong with the kernel is in the outcome; raises MachineError if the machine is at fault,
-    Disturbed if the system has ended a run for what others did, and DeclarationError if the task is
-    wrong.
+    `wait_until_quiet` is called before measuring: it returns when nothing else keeps the machine
+    busy. What is wrong with the kernel is in the outcome; raises MachineError if the machine is at
+    fault, Disturbed if the system has ended a run for what others did, and DeclarationError if the
+    task is wrong.
     """
-    return _Play(device, match.contest(), observer, hush).go()
+    return _Play(device, match.contest(), observer, wait_until_quiet).go()
 
 
 def precompile(device: Device, match: Match, *, checked: bool) -> None:
@@ -146,12 +150,12 @@ class _Play:
         device: Device,
         contest: Contest,
         observer: Observer,
-        hush: Callable[[], None] | None,
+        wait_until_quiet: Callable[[], None] | None,
     ) -> None:
         self._device = device
         self._contest = contest
         self._observer = observer
-        self._hush = hush
+        self._wait_until_quiet = wait_until_quiet
         self._stage = Stage.COMPILE
         self._from: float | None = None
         self._to: float | None = None
@@ -184,14 +188,14 @@ class _Play:
     def _failure(self, error: MetalBenchError) -> Failure:
         if isinstance(error, WrongKernelError):
             return Failure(self._stage.value, str(error.kind), error.finding)
-        found = finding(error)
+        found = make_finding(error)
         return Failure(self._stage.value, str(found.kind), found.message)
 
     def _enter(self, stage: Stage) -> None:
         if self._stage is Stage.MEASURE:
             self._to = monotonic()
-        if stage is Stage.MEASURE and self._hush is not None:
-            self._hush()
+        if stage is Stage.MEASURE and self._wait_until_quiet is not None:
+            self._wait_until_quiet()
         self._observer.stage_started(stage)
         self._stage = stage
         if stage is Stage.MEASURE:

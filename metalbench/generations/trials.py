@@ -17,7 +17,7 @@ from metalbench.kernel.library import Entry, Library
 from metalbench.measure import Plan as Sampling
 from metalbench.result import DeviceFacts, Failure, Result, Status
 from metalbench.run.stages import Stage
-from metalbench.run.trial import ALL, Trial, case_of
+from metalbench.run.trial import ALL, Trial, describe_case
 from metalbench.store.evaluations import Evaluation, Judged, Place
 
 # Reasons that one error lists.
@@ -137,7 +137,7 @@ def unusable_result(
     except DeclarationError:
         text = ""
     empty = Kernel(job.entry.name, Path(job.sample.path.name), "", None, "", dispatches=())
-    case = case_of(_trial(job, empty, conditions), job.entry.task, device)
+    case = describe_case(_trial(job, empty, conditions), job.entry.task, device)
     source_hash = hashlib.sha256(text.encode()).hexdigest()
     return Result(
         case=replace(case, source=text, source_hash=source_hash),

@@ -109,11 +109,11 @@ class Attended:
     def failed(self, device: DeviceFacts, ended: death.Ended) -> Result:
         """Make the result of a trial whose process is no more."""
         from metalbench.result import Result, Status
-        from metalbench.run.trial import Trial, case_of
+        from metalbench.run.trial import Trial, describe_case
 
         assert isinstance(self._job, Trial)
         return Result(
-            case=self._case or case_of(self._job, None, device),
+            case=self._case or describe_case(self._job, None, device),
             device=device,
             status=Status.FAILED,
             failures=(self._failure(ended),),

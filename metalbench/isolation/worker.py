@@ -100,7 +100,7 @@ def _kind(device_name: str) -> str:
 def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> None:
     """Compile what the trial needs if that is `asked` for, and say what the trial is about."""
     from metalbench.run.ahead import precompile, prepare_reference
-    from metalbench.run.trial import case_of, task_of
+    from metalbench.run.trial import describe_case, find_task
 
     if asked:
         # Both at once: nothing is timed, and who waits for this has a core to spare.
@@ -113,7 +113,7 @@ def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> 
             prepare_reference(device, trial)
         channel.send("ready")
         channel.receive()
-    channel.send("case", case_of(trial, task_of(trial), device))
+    channel.send("case", describe_case(trial, find_task(trial), device))
     channel.receive()
 
 
@@ -127,14 +127,14 @@ def _attempt(device: Device, trial: Trial, observer: Observer, compiling: Execut
         return attempt_python(device, trial, observer)
     # The checked build, which is needed after the plain one.
     pending = [compiling.submit(precompile, device, trial, checked=True)]
-    return attempt(device, trial, observer, hush=partial(_settle, pending))
+    return attempt(device, trial, observer, wait_until_quiet=partial(_settle, pending))
 
 
 def _play(device: Device, match: Match, observer: Observer, compiling: Executor) -> Outcome:
     from metalbench.comparison.match import play, precompile
 
     pending = [compiling.submit(precompile, device, match, checked=True)] if match.thorough else []
-    return play(device, match, observer, hush=partial(_settle, pending))
+    return play(device, match, observer, wait_until_quiet=partial(_settle, pending))
 
 
 def _answer(

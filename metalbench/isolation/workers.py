@@ -63,12 +63,12 @@ class Workers:
         if the task's file is wrong or lacks the size or the element type, or if that is estimated
         to need more memory or time than there is.
         """
-        from metalbench.run.room import check_room
+        from metalbench.run.room import check_budget
 
         # Sizes for processors fit, and their tasks are loaded where they run.
         if trial.broken is None and (trial.size is not None or device.kind != "cpu"):
             self._limits = self._limits or Limits()
-            check_room(trial, device, self._limits)
+            check_budget(trial, device, self._limits)
         result: Result = self._answered(
             device, trial, following, observer, lambda worker, ended: worker.failed(device, ended)
         )

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -242,6 +243,47 @@ def compile_kernel(
     if counted:
         tables = tables_of(kernel.source, pipelines, options, fast_math=fast_math)
     return Compiled(device, task, kernel, run, chosen, pipelines, tables, traced)
+
+
+@dataclass(frozen=True)
+class Builds:
+    """The builds of one kernel for one task and element type, each compiled on first use.
+
+    `plain` runs on `device`. `checked` and `counted` run on the `cpu` device where `device` cannot
+    make them. Each raises as `compile_kernel`.
+    """
+
+    device: _core.Device
+    kernel: Kernel
+    task: Task
+    dtype_name: str = "float32"
+    tunables: Mapping[str, int] | None = None
+
+    @cached_property
+    def plain(self) -> Compiled:
+        """The build that is verified against the oracle and timed."""
+        return self._compile()
+
+    @cached_property
+    def checked(self) -> Compiled:
+        """The build that reports accesses out of bounds, races and uninitialised reads."""
+        return self._compile(checked=True)
+
+    @cached_property
+    def counted(self) -> Compiled:
+        """The build that counts accesses and arithmetic."""
+        return self._compile(counted=True)
+
+    def _compile(self, *, checked: bool = False, counted: bool = False) -> Compiled:
+        return compile_kernel(
+            self.device,
+            self.kernel,
+            self.task,
+            dtype_name=self.dtype_name,
+            tunables=self.tunables,
+            checked=checked,
+            counted=counted,
+        )
 
 
 def check_written_for(kernel: Kernel, dtype_name: str) -> None:

@@ -119,7 +119,7 @@ def reproduce(
         store,
         environment(),
         observer,
-        options={"origin": "reproduce", "names": [found.task], "sha256": found.sha256},
+        recorded_options={"origin": "reproduce", "names": [found.task], "sha256": found.sha256},
         attempts=attempts,
     )
     if outcome.ended == "interrupted":

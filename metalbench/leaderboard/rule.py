@@ -110,7 +110,7 @@ def submit(
         store,
         here or environment(),
         observer or Silent(),
-        options={"origin": origin, "names": [trial.entry.name]},
+        recorded_options={"origin": origin, "names": [trial.entry.name]},
         attempts=attempts,
     )
     if outcome.ended == "interrupted":

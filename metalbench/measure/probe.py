@@ -18,7 +18,7 @@ TRIES = 3
 _steps_of: dict[tuple[str, str], int] = {}
 
 
-def probe_of(device: Device) -> list[Dispatch]:
+def create_probe(device: Device) -> list[Dispatch]:
     """The probe's dispatches on `device`, about 0.1 ms long; that is found out once per device."""
     library = device.compile(SOURCE.read_text(encoding="utf-8"), filename=str(SOURCE))
     pipeline = library.pipeline("probe")

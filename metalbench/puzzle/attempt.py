@@ -187,12 +187,12 @@ class _Judge:
         got = tried.answer
         values = got.astype(np.float64) if got.dtype.kind == "f" else got.astype(expected.dtype)
         # A learner's sum may be in any order: as far off as any reference that counts.
-        most = error_rule.widest(expected)
-        allowance = error_rule.allowance_for(expected, most, dtype("float32"))
-        compared = error_rule.compare(name, values, expected, allowance=allowance, scale=expected)
+        most = error_rule.largest_counted_norms(expected)
+        allowance = error_rule.derive_tolerance(expected, most, dtype("float32"))
+        compared = error_rule.compare(name, values, expected, tolerance=allowance, scale=expected)
         if compared.passed:
             return None
-        bad = error_rule.wrong(values, expected, allowance=allowance, scale=expected)
+        bad = error_rule.find_wrong(values, expected, tolerance=allowance, scale=expected)
         unwritten = next(iter(tried.counted.unwritten.values())).reshape(-1)
         shown = unwritten.reshape(got.shape) if unwritten.size == got.size else np.zeros_like(bad)
         _, message = mismatch(

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
 from metalbench import verify
-from metalbench.analysis import analyse
 from metalbench.errors import DeclarationError
 from metalbench.measure import Sides, measure
 from metalbench.python_candidate.account import LEAST_SHARE, Overhead
@@ -17,18 +16,16 @@ from metalbench.python_candidate.candidate import Candidate, layout
 from metalbench.python_candidate.player import Needs
 from metalbench.python_candidate.source import NO_KERNEL, NOT_NEEDED, TOO_LITTLE, parse
 from metalbench.result import Failure, Result
-from metalbench.result.conditions import warnings
-from metalbench.run.attempt import Attempt, Stopped
-from metalbench.run.contest import settle
+from metalbench.run.attempt import Abort, Attempt
+from metalbench.run.contest import choose_form
 from metalbench.run.failing import EXPLICABLE
-from metalbench.run.peaks import peaks_of
 from metalbench.run.stages import Observer, Stage
 from metalbench.run.timed import FORMS_LEAST_S, FORMS_SHARE
 from metalbench.run.trial import Trial
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import Workload, workload
-from metalbench.verify import Kind
-from metalbench.verify.examine import Yardsticks
+from metalbench.verify import Kind, VerifyPlan
+from metalbench.verify.examine import ReferenceErrors
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -39,7 +36,11 @@ UNCONFINED = "its process was not confined"
 
 
 def attempt(
-    device: Device, trial: Trial, observer: Observer, *, hush: Callable[[], None] | None = None
+    device: Device,
+    trial: Trial,
+    observer: Observer,
+    *,
+    wait_until_quiet: Callable[[], None] | None = None,
 ) -> Result:
     """Take one Python candidate through all stages but the recording; as `run.attempt.attempt`.
 
@@ -52,7 +53,7 @@ def attempt(
             f"candidate, got {device.kind}; name it with --device cpu"
         )
     trial.check()
-    return _OfPython(device, trial, observer, hush).run()
+    return _OfPython(device, trial, observer, wait_until_quiet).run()
 
 
 class _OfPython(Attempt):
@@ -61,12 +62,12 @@ class _OfPython(Attempt):
         device: Device,
         trial: Trial,
         observer: Observer,
-        hush: Callable[[], None] | None,
+        wait_until_quiet: Callable[[], None] | None,
     ) -> None:
-        super().__init__(device, trial, observer, hush)
+        super().__init__(device, trial, observer, wait_until_quiet)
         self._needs_no_kernel = False
 
-    def _go(self) -> None:
+    def _run_stages(self) -> None:
         trial, task = self._trial, self._trial.entry.task
         self._enter(Stage.COMPILE)
         parse(trial.kernel.source, name=trial.entry.name, path=trial.kernel.path)
@@ -78,7 +79,7 @@ class _OfPython(Attempt):
             plain = ending.enter_context(self._candidate(task))
             checked = ending.enter_context(self._candidate(task, checked=True))
             further = () if trial.verified else (*declared, drawn)
-            self._compile(plain, task, [small, size, *further], first)
+            self._compile_calls(plain, task, [small, size, *further], first)
             if plain.lacking:
                 lacking = "; ".join(plain.lacking)
                 self._unconfined = lacking
@@ -89,8 +90,8 @@ class _OfPython(Attempt):
             self._enter(Stage.VERIFY)
             try:
                 for each in dict.fromkeys((small, size)):
-                    self._verify_python(plain, [each], [first])
-            except Stopped:
+                    self._verify_python(plain, replace(self._plan, sizes=[each], seeds=[first]))
+            except Abort:
                 if {failure.kind for failure in self._failures} <= EXPLICABLE:
                     self._check_python(checked, plain)
                 raise
@@ -105,9 +106,12 @@ class _OfPython(Attempt):
                 return
             self._check_python(checked, plain)
             self._enter(Stage.VERIFY_ALL)
-            self._verify_python(plain, [size], others, repeatedly=False, timed=size)
+            self._verify_python(
+                plain,
+                replace(self._plan, sizes=[size], seeds=others, repeat=False, timed=size),
+            )
             rest = [each for each in dict.fromkeys(further) if each != size]
-            self._verify_python(plain, rest)
+            self._verify_python(plain, replace(self._plan, sizes=rest))
 
     def _check_python(self, checked: Candidate, plain: Candidate) -> None:
         """Run the checked builds of all kernels that are known, at the small sizes."""
@@ -115,7 +119,10 @@ class _OfPython(Attempt):
         if plain.launches:
             checked.compile(plain.launches)
             sizes = verify.small_sizes(plain.task)
-            self._verify_python(checked, sizes, [self._trial.seed], repeatedly=False)
+            self._verify_python(
+                checked,
+                replace(self._plan, sizes=sizes, seeds=[self._trial.seed], repeat=False),
+            )
             checked.end()
 
     def _candidate(self, task: Task, *, checked: bool = False) -> Candidate:
@@ -129,10 +136,12 @@ class _OfPython(Attempt):
             unconfined=trial.unconfined,
         )
 
-    def _compile(self, candidate: Candidate, task: Task, sizes: Sequence[str], seed: int) -> None:
+    def _compile_calls(
+        self, candidate: Candidate, task: Task, sizes: Sequence[str], seed: int
+    ) -> None:
         """Find the kernels that calls of all these sizes need, and compile them."""
-        if self._hush is not None:
-            self._hush()
+        if self._wait_until_quiet is not None:
+            self._wait_until_quiet()
         trial = self._trial
         works = [
             workload(task, each, dtype_name=trial.dtype, seed=seed) for each in dict.fromkeys(sizes)
@@ -146,36 +155,17 @@ class _OfPython(Attempt):
             except Needs as needs:
                 if work is works[0]:
                     # A call of which none of the kernels ran: their outputs were zeros.
-                    self._needs_no_kernel = slot.examiner().left_behind().passed
+                    self._needs_no_kernel = slot.examiner().judge_last_run().passed
                 candidate.compile(needs.launches)
 
-    def _verify_python(
-        self,
-        candidate: Candidate,
-        sizes: Sequence[str],
-        seeds: Sequence[int] | None = None,
-        *,
-        repeatedly: bool = True,
-        timed: str | None = None,
-    ) -> None:
-        self._note(
-            verify.verify_compiled(
-                candidate,  # type: ignore[arg-type]
-                sizes,
-                seed=self._trial.seed,
-                seeds=seeds,
-                progress=self._observer.stage_detail,
-                yardsticks=self._yardsticks,
-                repeatedly=repeatedly,
-                timed=timed,
-            )
-        )
+    def _verify_python(self, candidate: Candidate, plan: VerifyPlan) -> None:
+        self._record(verify.verify_compiled(candidate, plan))  # type: ignore[arg-type]
 
     def _measure_calls(self, candidate: Candidate, work: Workload) -> tuple[Timing, Overhead]:
         trial, task = self._trial, work.task
         plan = replace(trial.plan, seed=trial.seed, window_ns=WINDOW_NS, long_windows=0)
         forms = WholeCalls(work)
-        settled = settle(
+        choice = choose_form(
             forms, seconds=max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds), seed=plan.seed
         )
         reference = Side(self._device, trial.entry, work, forms.form.kind)
@@ -188,18 +178,13 @@ class _OfPython(Attempt):
                 progress=self._observer.stage_progress,
             )
             overhead = timing.overhead()
-        remarks = (*settled.doubts, *measured.remarks)
-        self._measurement = replace(measured, forms=settled.forms, remarks=remarks)
-        self._state = self._device.state()
-        self._notes += (*warnings(self._state), *self._measurement.doubts)
-        done = task.flops(work.size), task.bytes(work.size, trial.dtype)
-        peaks = peaks_of(self._device, done[1], trial.dtype, plan.mode)
-        self._analysis = analyse(self._measurement, *done, simulated=True, peaks=peaks)
-        self._expect_possible(task, self._measurement.work_ns, self._analysis.work)
+        remarks = (*choice.doubts, *measured.remarks)
+        measured = replace(measured, forms=choice.forms, remarks=remarks)
+        self._record_measurement(measured, task, work.size)
         return timing, overhead
 
     def _expect_own_work(self, timing: Timing, overhead: Overhead) -> None:
-        """Raise Stopped unless the candidate's own kernels did the work that was timed."""
+        """Raise Abort unless the candidate's own kernels did the work that was timed."""
         account = timing.account()
         forged = account.forged()
         if forged:
@@ -232,14 +217,14 @@ class _OfPython(Attempt):
 
     def _fail(self, kind: Kind, message: str) -> NoReturn:
         self._failures.append(Failure(self._stage.value, str(kind), message))
-        raise Stopped
+        raise Abort
 
     def _judge(self, timing: Timing) -> None:
         """Judge some of the calls that were timed; nobody knew which."""
-        known = self._yardsticks.setdefault(timing.first.size, Yardsticks())
+        known = self._reference_errors.setdefault(timing.first.size, ReferenceErrors())
         for each in timing.samples:
             slot = each.slot(timing.candidate)
-            report = slot.examiner(known).left_behind()
+            report = slot.examiner(known).judge_last_run()
             if not report.passed:
                 (finding, *_) = report.findings
                 self._wrong = True
@@ -252,5 +237,5 @@ class _OfPython(Attempt):
                         "everything",
                     )
                 )
-                raise Stopped
-            self._note(report)
+                raise Abort
+            self._record(report)

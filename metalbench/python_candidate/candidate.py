@@ -24,7 +24,7 @@ from metalbench.python_candidate.probing import Way
 from metalbench.task import Task
 from metalbench.task.dtypes import DType
 from metalbench.task.workload import Workload
-from metalbench.verify.examine import Examiner, Yardsticks
+from metalbench.verify.examine import Examiner, ReferenceErrors
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -268,11 +268,11 @@ class Slot:
         """Output `name` as it is in memory."""
         return self.outputs[name].array
 
-    def examiner(self, yardsticks: Yardsticks | None = None) -> Examiner:
+    def examiner(self, reference_errors: ReferenceErrors | None = None) -> Examiner:
         """Who judges what the last call left in the outputs."""
         # A slot has of a bound kernel what an examiner asks for.
         bound: Any = self
-        known = Yardsticks() if yardsticks is None else yardsticks
+        known = ReferenceErrors() if reference_errors is None else reference_errors
         return Examiner(bound, self.candidate.device, TIME_LIMIT, known)
 
 

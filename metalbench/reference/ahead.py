@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metalbench.reference.chain import reference_beside
+from metalbench.reference.chain import create_reference
 from metalbench.task import Task
 from metalbench.task.workload import workload
 
@@ -15,7 +15,7 @@ def build_forms(task: Task, dtype_name: str, *, kind: str) -> None:
     task's own code does.
     """
     smallest = next(iter(task.sizes))
-    reference, _ = reference_beside(kind, workload(task, smallest, dtype_name=dtype_name))
+    reference, _ = create_reference(kind, workload(task, smallest, dtype_name=dtype_name))
     if reference is None:
         return
     for form in reference.forms:

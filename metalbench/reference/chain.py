@@ -50,7 +50,7 @@ RESULTS_IN_TURN = 3
 TIMED_GRAPHS = 3
 
 
-def reference_beside(
+def create_reference(
     kind: str, workload: Workload, *, copies: int = 1, keeps: int = 0
 ) -> tuple[Reference | None, tuple[str, ...]]:
     """The reference to time beside a device of that kind; None, and why, if there is none."""

@@ -15,7 +15,8 @@ def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
     """Compile into the cache what `attempt` will need; its errors are `attempt`'s to tell."""
     if not trial.kernel.is_python:
         with contextlib.suppress(Exception):
-            trial.compile(device, checked=checked)
+            builds = trial.builds(device)
+            _ = builds.checked if checked else builds.plain
 
 
 def prepare_reference(device: Device, trial: Trial) -> None:

@@ -38,4 +38,4 @@ def capture(device: Device, trial: Trial, path: Path) -> None:
     """
     size = trial.size_on(device)
     work = workload(trial.entry.task, size, dtype_name=trial.dtype, seed=trial.seed)
-    device.capture(trial.compile(device).bind(work).dispatches, str(path))
+    device.capture(trial.builds(device).plain.bind(work).dispatches, str(path))

@@ -26,8 +26,8 @@ from metalbench.reference.chain import Reference
 from metalbench.reference.forms import ON_ONE_ELEMENT, Form
 from metalbench.stats import Interval, log_ratios, median_interval
 from metalbench.stats.median import rank_interval
-from metalbench.verify.error_rule import allowance_for, compare, yardstick
-from metalbench.verify.rounding_model import errors_of_float32
+from metalbench.verify.error_rule import compare, derive_tolerance, measure_error_norms
+from metalbench.verify.rounding_model import model_float32_errors
 
 WINDOWS = 7  # of every form: the fewest that carry a 98 % interval
 # Those that may be the fastest are looked at after so many, and after half as many more each time.
@@ -55,7 +55,7 @@ Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class FormChoice:
     """Every form of a reference with its time; `doubts` say what the times are not worth.
 
     That another form may be the fastest, that the one to beat is launched for longer than it works,
@@ -68,7 +68,7 @@ class Settled:
     decided: bool = False
 
 
-def settle(
+def choose_form(
     reference: Reference,
     *,
     seconds: float = 1.5,
@@ -76,7 +76,7 @@ def settle(
     window_s: float = WINDOW_S,
     pass_s: float = 0.0,
     clock: Clock = perf_counter,
-) -> Settled:
+) -> FormChoice:
     """Time the forms until the fastest is known, for `seconds` at most; `reference` then runs it.
 
     Forms that differ from the eager one by more than a candidate might, or that do not run, are
@@ -96,7 +96,7 @@ def settle(
         turns.take(sound, WINDOWS)
     doubts = (doubt, _launch_doubt(reference, best, clock), compiler.fault())
     reference.form = best.form
-    return Settled(
+    return FormChoice(
         tuple(replace(each.result, compared=each is best) for each in entrants),
         tuple(each for each in doubts if each is not None),
         decided=len(sound) > 1 and doubt is None,
@@ -270,11 +270,13 @@ def _fault(reference: Reference, form: Form, eager: list[np.ndarray[Any, Any]]) 
             continue
         kind = work.task.outputs[name].type_in(work.dtype)
         scale = work.scale[name] if kind.is_float else expected
-        measured = yardstick(expected, theirs, scale)
-        allowance = allowance_for(expected, measured, kind)
-        if compare(name, mine, expected, allowance=allowance, scale=scale).passed:
+        measured = measure_error_norms(expected, theirs, scale)
+        tolerance = derive_tolerance(expected, measured, kind)
+        if compare(name, mine, expected, tolerance=tolerance, scale=scale).passed:
             continue
-        allowance = allowance_for(expected, errors_of_float32(work, {name: measured})[name], kind)
-        if not compare(name, mine, expected, allowance=allowance, scale=scale).passed:
+        tolerance = derive_tolerance(
+            expected, model_float32_errors(work, {name: measured})[name], kind
+        )
+        if not compare(name, mine, expected, tolerance=tolerance, scale=scale).passed:
             return f"{name} differs from the eager form's by more than rounding"
     return ""

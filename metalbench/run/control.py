@@ -16,7 +16,7 @@ from metalbench.result import Failure, Result, Status
 from metalbench.run import path_control
 from metalbench.run.observed import device_facts
 from metalbench.run.stages import Observer, Stage
-from metalbench.run.trial import Trial, case_of
+from metalbench.run.trial import Trial, describe_case
 from metalbench.task.workload import Workload, workload
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def attempt_control(device: Device, trial: Trial, observer: Observer) -> Result:
     task = trial.entry.task
     size = trial.size_on(device)
     nothing = hashlib.sha256(b"").hexdigest()
-    case = replace(case_of(trial, task, device), source="", source_hash=nothing, tunables={})
+    case = replace(describe_case(trial, task, device), source="", source_hash=nothing, tunables={})
 
     def timed() -> tuple[Measurement, Case]:
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
@@ -103,14 +103,14 @@ def against_itself(
 
     Raises Unsupported where MLX has nothing to be timed on beside `device`.
     """
-    from metalbench.reference import reference_beside  # and with it MLX
-    from metalbench.run.contest import settle
+    from metalbench.reference import create_reference  # and with it MLX
+    from metalbench.run.contest import choose_form
 
-    one, missing = reference_beside(device.kind, work)
+    one, missing = create_reference(device.kind, work)
     if one is None:
         raise Unsupported(f"[{work.task.name}] nothing to compare with itself: {missing[0]}")
     window_s = plan.window_ns_on(own_clock=device.own_clock) / 1e9
     with device.thread_qos():
-        forms = settle(one, seed=plan.seed, window_s=window_s).forms
+        forms = choose_form(one, seed=plan.seed, window_s=window_s).forms
     measured = measure(device, Sides(one, one, alike=True), plan, progress=progress)
     return replace(measured, forms=forms), one.name

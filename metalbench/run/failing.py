@@ -1,26 +1,23 @@
-"""What a failure is called, and which ones a checked build may explain."""
+"""Name the kind of a failure; list the kinds that a checked build may explain."""
 
 from __future__ import annotations
 
 from metalbench.errors import Disturbed, ForgedTimes, KernelDied, MetalBenchError
 from metalbench.result import Failure
-from metalbench.run.observed import raised_where
+from metalbench.run.observed import locate_error
 from metalbench.verify import Kind, faults
 
-# Findings behind which there may be a race, or an access out of bounds.
+# Kinds of findings that a race or an access out of bounds can cause.
 EXPLICABLE = {
     *map(str, (Kind.WRONG_RESULT, Kind.NOT_WRITTEN, Kind.NONDETERMINISTIC)),
     *map(str, (Kind.GUARD_ZONE, Kind.FAULT)),
 }
 
 
-def failure_of(error: Exception, stage: str) -> Failure:
-    """The failure that an error is, in a stage; of what is none of ours with where it came from."""
-    said = str(error) if isinstance(error, MetalBenchError) else raised_where(error)
-    return Failure(stage, _kind_of(error), said)
-
-
-def _kind_of(error: Exception) -> str:
+def make_failure(error: Exception, stage: str) -> Failure:
+    """Return the failure of an error in a stage; for foreign errors with file and line."""
+    message = str(error) if isinstance(error, MetalBenchError) else locate_error(error)
+    kind = type(error).__name__
     if isinstance(error, (Disturbed, ForgedTimes, KernelDied)):
-        return faults.finding(error).kind.value
-    return type(error).__name__
+        kind = faults.make_finding(error).kind.value
+    return Failure(stage, kind, message)

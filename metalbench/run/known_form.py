@@ -16,17 +16,17 @@ from pathlib import Path
 from metalbench.measure import FormTime
 from metalbench.msl.building import cache
 from metalbench.reference.chain import Reference
-from metalbench.run.contest import Settled
+from metalbench.run.contest import FormChoice
 from metalbench.stats import Interval
 
 LASTS_S = 7 * 86_400
 NOT_TIMED_AGAIN = "not timed again: it was {:.2f}x as slow in a contest of {}"
 
 
-def known(
+def load_choice(
     reference: Reference, device: str, mode: str, *, now: Callable[[], float] = time.time
-) -> Settled | None:
-    """What an earlier contest has settled, if that holds; `reference` then runs the form to beat.
+) -> FormChoice | None:
+    """What an earlier contest has choice, if that holds; `reference` then runs the form to beat.
 
     `device` is the device's name, `mode` where the inputs are when a pass begins.
     """
@@ -37,7 +37,7 @@ def known(
     day = time.strftime("%Y-%m-%d", time.gmtime(record["at"]))
     best = next(form for form in reference.forms if form.name == record["best"])
     reference.form = best
-    return Settled(
+    return FormChoice(
         tuple(
             FormTime(name, None, compared=name == best.name, fault=_fault(fault, slower, day))
             for name, slower, fault in record["forms"]
@@ -47,8 +47,8 @@ def known(
     )
 
 
-def keep(
-    settled: Settled,
+def store_choice(
+    choice: FormChoice,
     reference: Reference,
     device: str,
     mode: str,
@@ -57,11 +57,11 @@ def keep(
 ) -> None:
     """Remember a contest that has found the form to beat; of one that has not, nothing."""
     key = _key(reference, device, mode)
-    best = next((form for form in settled.forms if form.compared), None)
-    if key is None or not settled.decided or best is None or best.time_ns is None:
+    best = next((form for form in choice.forms if form.compared), None)
+    if key is None or not choice.decided or best is None or best.time_ns is None:
         return
-    forms = [(form.name, _slower(form, best.time_ns), form.fault) for form in settled.forms]
-    record = {"at": now(), "best": best.name, "forms": forms, "doubts": settled.doubts}
+    forms = [(form.name, _slower(form, best.time_ns), form.fault) for form in choice.forms]
+    record = {"at": now(), "best": best.name, "forms": forms, "doubts": choice.doubts}
     cache.store(key, record)
 
 

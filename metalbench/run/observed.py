@@ -46,7 +46,7 @@ def device_facts(device: Described) -> DeviceFacts:
     return DeviceFacts(device.kind, device.name, device.chip, device.cores, device.capabilities)
 
 
-def check_of(comparison: Comparison) -> Check:
+def reduce_comparison(comparison: Comparison) -> Check:
     """Reduce a comparison to what results keep of it."""
     index = ", ".join(map(str, comparison.index))
     exact = not comparison.bound
@@ -60,7 +60,7 @@ def check_of(comparison: Comparison) -> Check:
     )
 
 
-def occupancy_of(bound: Bound, compiled: Compiled, device: Device) -> tuple[Occupancy, ...]:
+def list_occupancy(bound: Bound, compiled: Compiled, device: Device) -> tuple[Occupancy, ...]:
     """List the geometry of every dispatch against the limits of its pipeline."""
     return tuple(
         Occupancy(
@@ -77,7 +77,7 @@ def occupancy_of(bound: Bound, compiled: Compiled, device: Device) -> tuple[Occu
     )
 
 
-def raised_where(error: Exception) -> str:
+def locate_error(error: Exception) -> str:
     """Say what an error of a task's own Python is, and where it was raised."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{error} (in {frame.name}, {Path(frame.filename).name}:{frame.lineno})"

@@ -20,7 +20,7 @@ from metalbench.errors import MetalBenchError, Unsupported
 from metalbench.kernel import parse
 from metalbench.kernel.prepare import Bound, compile_kernel
 from metalbench.measure import Measurement, Plan, Sides, measure
-from metalbench.measure.probe import probe_of
+from metalbench.measure.probe import create_probe
 from metalbench.measure.series import Progress
 from metalbench.result import Case
 from metalbench.stats import CONFIDENCE, Interval
@@ -118,15 +118,15 @@ def measure_path(
     Raises Unsupported where MLX has nothing to run it on beside `device`, MetalBenchError if the
     two do not compute the same.
     """
-    from metalbench.reference import reference_beside  # and with it MLX
+    from metalbench.reference import create_reference  # and with it MLX
 
     work = workload(by_mlx, size, dtype_name="float32", seed=plan.seed)
-    reference, missing = reference_beside(device.kind, work)
+    reference, missing = create_reference(device.kind, work)
     if reference is None:
         raise Unsupported(f"[{NAME}] {missing[0]}")
     bound = compile_kernel(device, parse(SOURCE, name=NAME), by_mlx).bind(work)
     _expect_the_same(device, bound, reference)
-    sides = Sides(bound.dispatches, reference, probe=probe_of(device))
+    sides = Sides(bound.dispatches, reference, probe=create_probe(device))
     measured = measure(device, sides, plan, progress=progress)
     if device.kind != "metal" or size != SMALLEST:
         return measured

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from metalbench._core import Device
 
 
-def peaks_of(device: Device, pass_bytes: float, dtype: str, mode: Mode) -> Peaks | None:
+def find_peaks(device: Device, pass_bytes: float, dtype: str, mode: Mode) -> Peaks | None:
     """The measured limits of `device`; None where there are none to be measured.
 
     A pass of fewer bytes than several times the last-level cache may find some of them there: it is

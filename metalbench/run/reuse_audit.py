@@ -42,7 +42,7 @@ import numpy as np
 from metalbench.kernel.guard import GuardedBuffer
 from metalbench.kernel.prepare import Bound
 from metalbench.kind import Kind
-from metalbench.run.turns import Turns, like_seeds
+from metalbench.run.turns import BufferRotation, like_seeds
 from metalbench.task.workload import Arrays, Workload, workload
 from metalbench.verify.verdict import Finding, Report
 
@@ -90,7 +90,7 @@ class Audit:
 class ReuseAudit:
     """Audits of one kernel in its buffers, taken between its timed windows."""
 
-    turns: Turns
+    rotation: BufferRotation
     random: np.random.Generator = field(default_factory=np.random.default_rng)
     audits: list[Audit] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
@@ -98,7 +98,9 @@ class ReuseAudit:
     @property
     def _inputs(self) -> list[Bound]:
         """The first pass on each of the sets of inputs."""
-        return list({id(each.inputs): each for each in reversed(self.turns.passes)}.values())[::-1]
+        return list({id(each.inputs): each for each in reversed(self.rotation.passes)}.values())[
+            ::-1
+        ]
 
     def run(self, *, window: int = 0) -> None:
         """Take one audit, and leave in memory what a round of the timed passes leaves.
@@ -129,7 +131,7 @@ class ReuseAudit:
         self._judge(*left)
         for each in self._inputs:
             each.load(each.workload)
-        self.turns.run()
+        self.rotation.run()
         self.audits.append(Audit(*map(tuple, (plain_ns, known_ns, new_ns, window_ns))))
         _await_idle_threads()
 
@@ -140,7 +142,7 @@ class ReuseAudit:
         window has. Other work may run by now, which had stopped for the timed windows: so a
         suspicion is confirmed by audits with windows of their own.
         """
-        timed_ns = len(self.turns.passes) * float(np.quantile(pass_ns, 0.1))
+        timed_ns = len(self.rotation.passes) * float(np.quantile(pass_ns, 0.1))
         while len(self.audits) < (LEAST_AUDITS if timed_ns < SLOW_ROUND_NS else 1):
             self.run()
         total = _joined(self.audits)
@@ -148,8 +150,8 @@ class ReuseAudit:
         if suspected and not self.findings:
             said = self._confirmed(window)
             if said:
-                examiner = self.turns.examiner(self.turns.bound)
-                self.findings.append(examiner.finding(Kind.LESS_WORK, said))
+                examiner = self.rotation.examiner(self.rotation.bound)
+                self.findings.append(examiner.make_finding(Kind.LESS_WORK, said))
         return Report(tuple(self.findings[:1]))
 
     def _confirmed(self, window: int) -> str:
@@ -201,14 +203,14 @@ class ReuseAudit:
 
     def _timed(self, window: int = 1) -> float:
         """Return the time in ns of one round, of a request of `window` rounds."""
-        samples = self.turns.device.sample(
-            self.turns.dispatches, candidate_window=window, warmup_ns=0, max_pairs=1, min_pairs=1
+        samples = self.rotation.device.sample(
+            self.rotation.dispatches, candidate_window=window, warmup_ns=0, max_pairs=1, min_pairs=1
         )
         return float(samples.candidate_ns[0])
 
     def _left(self, written: list[Workload]) -> tuple[Bound, list[tuple[GuardedBuffer, Values]]]:
         """Return the last pass of a round on `written`, and what it has left in its memory."""
-        last = self.turns.passes[-1]
+        last = self.rotation.passes[-1]
         place = [id(each.inputs) for each in self._inputs].index(id(last.inputs))
         buffers = (*last.inputs.values(), *last.outputs.values())
         memory = [(each, each.bytes.copy()) for each in buffers]
@@ -218,7 +220,7 @@ class ReuseAudit:
         """Keep what is wrong with the results that the last pass of a round left of new inputs."""
         for buffer, left in memory:
             np.copyto(buffer.bytes, left)
-        for each in self.turns.examiner(last).left_behind().findings:
+        for each in self.rotation.examiner(last).judge_last_run().findings:
             message = f"a pass on new inputs between timed windows: {each.message}"
             self.findings.append(replace(each, message=message))
 
@@ -228,7 +230,7 @@ class ReuseAudit:
         Drawing large inputs takes longer than a pass, so there are two draws only, of which
         `_renewed` makes others. Inputs that all belong together cannot be mixed.
         """
-        works = self.turns.works
+        works = self.rotation.workloads
         task, size, dtype_name = works[0].task, works[0].size, works[0].dtype.name
         together = all(each.together for each in task.inputs.values())
         # So many that no exchange of inputs draws the same ones.
@@ -254,7 +256,7 @@ class ReuseAudit:
         separated nor changed. Given contents are the same work, whose result is overwritten, so
         that all blocks of an audit leave caches alike.
         """
-        inputs = self.turns.bound.workload.task.inputs
+        inputs = self.rotation.bound.workload.task.inputs
         renewed = {
             name: array.copy() if inputs[name].together else self._chosen(array, other[name])
             for name, array in one.items()

@@ -56,7 +56,9 @@ class Need:
     seconds: float
 
 
-def need_of(task: Task, size: str, dtype_name: str, kind: str, *, asks: bool = True) -> Need:
+def estimate_requirement(
+    task: Task, size: str, dtype_name: str, kind: str, *, asks: bool = True
+) -> Need:
     """Estimate what checking and timing `task` takes on a device of that kind.
 
     Without what the oracle takes if that is not asked (`asks`) at `size`.
@@ -78,14 +80,14 @@ def need_of(task: Task, size: str, dtype_name: str, kind: str, *, asks: bool = T
     return Need(host, on_device if kind != "cpu" else 0, seconds)
 
 
-def check_room(trial: Trial, device: Described, limits: Limits) -> None:
+def check_budget(trial: Trial, device: Described, limits: Limits) -> None:
     """Raise DeclarationError, with the figures, for a trial that fits neither memory nor time."""
     from metalbench.run.trial import ALL
     from metalbench.verify import small_sizes
 
     task, size = trial.entry.task, trial.size_on(device)
     asks = trial.oracle == ALL or size in small_sizes(task)
-    need = need_of(task, size, trial.dtype, device.kind, asks=asks)
+    need = estimate_requirement(task, size, trial.dtype, device.kind, asks=asks)
     room = Room.of(device, limits)
     lacks = []
     if need.host_bytes > room.host_bytes:

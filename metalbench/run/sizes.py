@@ -1,4 +1,4 @@
-"""At which sizes a trial is verified, and who says there what is right."""
+"""Choose the sizes at which a trial is verified, and the judge of each: oracle or MLX."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ BY_REFERENCE = (
 )
 
 
-def task_judged(trial: Trial, device: TimedDevice) -> Task:
-    """The task of `trial`; of another size than small the reference judges, if that is asked for.
+def choose_judge(trial: Trial, device: TimedDevice) -> Task:
+    """Return the task of `trial`; with --oracle small, MLX judges a timed size that is not small.
 
-    The reference, MLX, runs beside `device`.
+    MLX runs on the MLX device that belongs to `device`.
     """
     task, size = trial.task, trial.size_on(device)
     if trial.oracle != SMALL or size in verify.small_sizes(task):
@@ -29,15 +29,15 @@ def task_judged(trial: Trial, device: TimedDevice) -> Task:
     return replace(task, judges={size: partial(reference.outputs, kind=device.kind)})
 
 
-def further_sizes(task: Task, trial: Trial, size: str) -> tuple[list[str], str]:
-    """The declared sizes to be verified beside the timed `size`, and one that is drawn."""
+def list_other_sizes(task: Task, trial: Trial, size: str) -> tuple[list[str], str]:
+    """Return the declared sizes to verify in addition to `size`, and a random size."""
     judged = size in task.judges
     upto = verify.small_sizes(task)[-1] if judged else size
-    *declared, drawn = verify.all_sizes(task, trial.seed, upto=upto)
-    return [each for each in declared if each != size], drawn
+    *declared, random_size = verify.all_sizes(task, trial.seed, upto=upto)
+    return [each for each in declared if each != size], random_size
 
 
-def remarks(task: Task) -> list[str]:
-    """What is to be said of who has judged."""
+def list_remarks(task: Task) -> list[str]:
+    """Return a note for each size at which MLX is the judge."""
     small = ", ".join(verify.small_sizes(task))
     return [BY_REFERENCE.format(size, small) for size in task.judges]

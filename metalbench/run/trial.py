@@ -1,4 +1,4 @@
-"""What is to be tried: one kernel, in one element type, at one size; and what that is about."""
+"""A trial: one kernel, in one element type, at one size."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metalbench.errors import DeclarationError, MetalBenchError
 from metalbench.kernel import Kernel
 from metalbench.kernel.candidate_file import read_candidate
 from metalbench.kernel.library import Entry
-from metalbench.kernel.prepare import Compiled, check_written_for, compile_kernel
+from metalbench.kernel.prepare import Builds, check_written_for
 from metalbench.measure import Plan
 from metalbench.result import Case, Failure
 from metalbench.run.stages import Stage
@@ -22,23 +22,40 @@ if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.task.declaration import TimedDevice
 
-# Sizes at which the oracle is asked.
+# Values of --oracle: the sizes at which the oracle is the judge.
 ALL, SMALL = "all", "small"
-# What besides MLX a kernel may be timed against.
+# A library in addition to MLX that a kernel may be timed against.
 TORCH = "torch"
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A kernel to be tried: which, at what size (None: the device's headline), and how.
+    """A kernel to be verified and timed, with the settings of both.
 
-    `tuning` says where `tunables` come from, if a search found them; `broken` is how it fails, if
-    its file could not even be read. One that is not `timed` is verified only; one that was
-    `verified` on another machine is timed, with what belongs to that, and not looked at further.
-    `oracle` says at which sizes that is asked, ALL or SMALL: else the reference judges what is
-    timed. `against` is TORCH where PyTorch's form is one more to be timed against. A Python
-    candidate may be `unconfined` where the system cannot confine its process; else it does not
-    run there.
+    Attributes
+    ----------
+    entry, kernel, dtype
+        The task in its library, the kernel, and the element type.
+    size
+        Size to time; None for the headline size of the device.
+    seed
+        First seed of the inputs, and seed of the sampling order.
+    plan
+        Limits of the measurement.
+    tunables, tuning
+        Values of tunables, and the search that found them, if any.
+    broken
+        The failure of a kernel whose file cannot be read.
+    timed
+        False to verify only.
+    verified
+        True if another machine has verified the kernel: time it, and skip the longer checks.
+    oracle
+        ALL, or SMALL if MLX judges a timed size that is not small.
+    against
+        TORCH to time PyTorch's form of the task too.
+    unconfined
+        Whether a Python candidate may run where the system cannot confine its process.
     """
 
     entry: Entry
@@ -58,12 +75,12 @@ class Trial:
 
     @property
     def tuned(self) -> dict[str, int]:
-        """A value for every tunable of the kernel; raises as `Kernel.tuned`."""
+        """A value for every tunable of the kernel. Raises as `Kernel.tuned`."""
         return self.kernel.tuned(self.tunables, dtype=self.dtype)
 
     @cached_property
     def task(self) -> Task:
-        """What is to be solved, with all forms that it is timed against.
+        """The task with all forms of its reference.
 
         Raises TaskError for a wrong task, DeclarationError where PyTorch is missing.
         """
@@ -75,7 +92,7 @@ class Trial:
 
     @classmethod
     def unreadable(cls, entry: Entry, error: MetalBenchError, **options: Any) -> Trial:
-        """Make the trial of a kernel whose file is missing or wrong: it fails with `error`."""
+        """Return the trial of a kernel whose file is missing or wrong. It fails with `error`."""
         path = entry.kernel_paths[0] if entry.kernel_paths else Path(f"{entry.name}.metal")
         try:
             source = read_candidate(path).decode("utf-8", "replace").replace("\0", "\ufffd")
@@ -86,10 +103,7 @@ class Trial:
         return cls(entry, kernel, "float32", broken=broken, **options)
 
     def check(self) -> None:
-        """Raise DeclarationError if what is asked for cannot be tried, whatever the kernel is.
-
-        The task's file may be wrong, or it may lack the size or the element type.
-        """
+        """Raise DeclarationError if the task is wrong or lacks the size or the element type."""
         task = self.entry.task
         if self.size is not None:
             task.check_size(self.size)
@@ -100,24 +114,17 @@ class Trial:
         """Return the size that is timed on `device`; raise TaskError for a wrong task."""
         return self.size or self.entry.task.headline_on(device)
 
-    def compile(self, device: Device, *, checked: bool = False) -> Compiled:
-        """Compile the kernel for `device`, or find it in the cache; raises as `compile_kernel`.
+    def builds(self, device: Device, task: Task | None = None) -> Builds:
+        """Return the builds of the kernel for `device` and `task`, by default the trial's task.
 
-        Raises CompileError as well if the kernel's text cannot be stored.
+        Raises CompileError if the kernel's headers are too many or too long.
         """
         _ = self.kernel.text
-        return compile_kernel(
-            device,
-            self.kernel,
-            self.task,
-            dtype_name=self.dtype,
-            tunables=self.tunables,
-            checked=checked,
-        )
+        return Builds(device, self.kernel, task or self.task, self.dtype, self.tunables)
 
 
-def case_of(trial: Trial, task: Task | None, device: TimedDevice) -> Case:
-    """Say what `trial` is about on `device`; without its task, as far as is known."""
+def describe_case(trial: Trial, task: Task | None, device: TimedDevice) -> Case:
+    """Describe `trial` on `device` for results; without its task, as far as is known."""
     kernel = trial.kernel
     size = trial.size or (task.headline_on(device) if task else "")
     return Case(
@@ -136,8 +143,8 @@ def case_of(trial: Trial, task: Task | None, device: TimedDevice) -> Case:
     )
 
 
-def task_of(trial: Trial) -> Task | None:
-    """Load the task of `trial`; None if its file is wrong."""
+def find_task(trial: Trial) -> Task | None:
+    """Return the task of `trial`; None if its file is wrong."""
     try:
         return trial.task
     except MetalBenchError:

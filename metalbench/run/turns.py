@@ -1,59 +1,73 @@
-"""Passes of a kernel that take turns on sets of inputs, so that none ever finds its answer."""
+"""Rotate buffers between the passes of a kernel, so that no pass finds its result in memory."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 from metalbench.kernel.prepare import Bound, Compiled
 from metalbench.measure import Mode
-from metalbench.measure.cache import Rotation, last_level_cache_bytes, of_two_sets, rotation
+from metalbench.measure.cache import (
+    RotationPlan,
+    last_level_cache_bytes,
+    plan_rotation,
+    warn_of_two_sets,
+)
 from metalbench.result.environment import memory_bytes
 from metalbench.task import Task
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import TIME_LIMIT, Report
-from metalbench.verify.examine import Examiner, Yardsticks
-from metalbench.verify.repeat import over_others
+from metalbench.verify.examine import Examiner, ReferenceErrors
+from metalbench.verify.repeat import compare_with_fresh_memory
 
 if TYPE_CHECKING:
     from metalbench._core import Device, Dispatch
 
 
 @dataclass
-class Turns:
-    """A bound kernel whose passes never find the answer in their outputs.
+class BufferRotation:
+    """The passes of a kernel over several sets of inputs and outputs.
 
-    Sets of inputs and of outputs take turns, so that what an output holds before a pass is what
-    other inputs gave. `rounds` are lists of passes that write to every set of outputs once: of two
-    sets of inputs and one of outputs, or of as many copies of both as are cold. Inputs can be
-    exchanged, and nothing else. `doubts` are what is to be said of the times for it.
+    Before a pass, its outputs hold the results of other inputs. Each of `rounds` is a list of
+    passes that writes every set of outputs once. WARM mode has two sets of inputs and one of
+    outputs. COLD mode has as many copies of both as exceed the last-level cache. `doubts` are
+    warnings about the times. `exchanges` is the number of the last batch whose inputs were
+    exchanged.
     """
 
     device: Device
     rounds: list[list[Bound]]
-    yardsticks: Yardsticks = field(default_factory=Yardsticks)
+    reference_errors: ReferenceErrors = field(default_factory=ReferenceErrors)
     doubts: tuple[str, ...] = ()
     exchanges: int = 0
 
     @classmethod
     def of(
-        cls, compiled: Compiled, work: Workload, mode: Mode, yardsticks: Yardsticks | None = None
-    ) -> Turns:
-        """Bind a kernel to a workload and another one, and to copies of them if it is timed cold.
+        cls,
+        compiled: Compiled,
+        work: Workload,
+        mode: Mode,
+        reference_errors: ReferenceErrors | None = None,
+    ) -> BufferRotation:
+        """Bind a kernel to `work` and to a workload of another seed; in COLD mode to copies.
 
-        `yardsticks` are what is known of the reference at that size.
+        `reference_errors` are the known errors of the reference at that size.
         """
-        cold = mode is Mode.COLD
         sizes = _Sizes.of(compiled.device, work)
-        turns = sizes.rotation() if cold else Rotation(1, sizes.doubt_of_two_sets())
-        known = Yardsticks() if yardsticks is None else yardsticks
-        doubts = (turns.doubt,) if turns.doubt is not None else ()
-        return cls(compiled.device, _rounds(compiled, work, turns.copies), known, doubts)
+        if mode is Mode.COLD:
+            plan = plan_rotation(sizes.inputs + sizes.outputs, sizes.cache, sizes.memory)
+        else:
+            doubt = warn_of_two_sets(sizes.inputs, sizes.outputs, sizes.cache, sizes.memory)
+            plan = RotationPlan(1, doubt)
+        known = ReferenceErrors() if reference_errors is None else reference_errors
+        doubts = (plan.doubt,) if plan.doubt is not None else ()
+        return cls(compiled.device, _bind_rounds(compiled, work, plan.copies), known, doubts)
 
-    def of_another(self, compiled: Compiled) -> Turns:
-        """The passes of another kernel for the same task, in the same inputs and outputs."""
+    def bind_another(self, compiled: Compiled) -> BufferRotation:
+        """Return the passes of another kernel for the same task, in the same inputs and outputs."""
         scratches = {id(each.outputs): compiled.scratches(each.workload) for each in self.rounds[0]}
         rounds = [
             [
@@ -68,30 +82,30 @@ class Turns:
 
     @property
     def bound(self) -> Bound:
-        """The kernel in its buffers, as the first pass has them."""
+        """The first pass: the kernel in its buffers."""
         return self.rounds[0][0]
 
     @property
     def passes(self) -> list[Bound]:
-        """What is run over and over: each in the outputs that another one has written to."""
+        """The passes of a timing window, in order."""
         return [each for each_round in self.rounds for each in each_round]
 
     @property
     def dispatches(self) -> list[Dispatch]:
-        """Those of all passes, in order."""
+        """The dispatches of all passes, in order."""
         return [dispatch for each in self.passes for dispatch in each.dispatches]
 
     @property
-    def works(self) -> list[Workload]:
-        """The workloads that take turns, each once."""
+    def workloads(self) -> list[Workload]:
+        """The workloads of the passes, each once."""
         found: dict[int, Workload] = {}
         for each in self.passes:
             found.setdefault(each.workload.seed, each.workload)
         return list(found.values())
 
-    def exchange(self, look: int) -> None:
-        """Replace all inputs by further ones of the same distributions, and poison the scratch."""
-        before = self.works
+    def exchange_inputs(self, batch: int) -> None:
+        """Replace all inputs by new ones of the same distributions, and poison the scratch."""
+        before = self.workloads
         task, size, kind = before[0].task, before[0].size, before[0].dtype.name
         seeds = like_seeds(task, max(each.seed for each in before))
         after = {
@@ -100,24 +114,18 @@ class Turns:
         }
         loaded: set[int] = set()
 
-        def exchanged(each: Bound) -> Bound:
-            if id(each.inputs) in loaded:  # as the inputs of a pass of another round
+        def load(each: Bound) -> Bound:
+            if id(each.inputs) in loaded:  # a pass of another round has the same inputs
                 return replace(each, workload=after[each.workload.seed])
             loaded.add(id(each.inputs))
             return each.load(after[each.workload.seed])
 
-        self.rounds = [[exchanged(each) for each in each_round] for each_round in self.rounds]
-        self.exchanges = look
+        self.rounds = [[load(each) for each in each_round] for each_round in self.rounds]
+        self.exchanges = batch
         self._poison_scratch()
 
-    def _poison_scratch(self) -> None:
-        """Overwrite what earlier passes left in scratch memory."""
-        for each in {id(bound.scratches): bound.scratches for bound in self.passes}.values():
-            for scratch in each.values():
-                scratch.poison(self.exchanges)
-
-    def follow(self, other: Turns) -> None:
-        """Take over the inputs that another kernel's turns have put into the shared buffers."""
+    def adopt_inputs(self, other: BufferRotation) -> None:
+        """Adopt the inputs that another kernel's rotation has written to the shared buffers."""
         self.exchanges = other.exchanges
         self.rounds = [
             [replace(mine, workload=theirs.workload) for mine, theirs in zip(*rounds, strict=True)]
@@ -125,46 +133,52 @@ class Turns:
         ]
         self._poison_scratch()
 
+    def _poison_scratch(self) -> None:
+        """Overwrite the contents that earlier passes left in scratch memory."""
+        for each in {id(bound.scratches): bound.scratches for bound in self.passes}.values():
+            for scratch in each.values():
+                scratch.poison(self.exchanges)
+
     def run(self) -> None:
-        """Make every pass once."""
+        """Run every pass once."""
         self.device.run(self.dispatches, time_limit=TIME_LIMIT)
 
-    def left_behind(self) -> Report:
-        """Judge what the last window left in memory, and what a further round leaves behind that.
+    def judge_last_window(self) -> Report:
+        """Judge the outputs of the last window, and those of a further round after it.
 
-        Of each set of inputs one output is judged by the oracle, and others by that one; those of
-        the further round by what the kernel makes of them in poisoned memory. Of a kernel so slow
-        that its inputs were never exchanged, what more passes leave.
+        The oracle judges one output of each set of inputs; the others must equal it. Outputs of the
+        further round must equal those of runs in poisoned memory. A kernel so slow that its inputs
+        were never exchanged runs once more, on new inputs.
         """
         if self.exchanges == 0:
-            self.exchange(1)
+            self.exchange_inputs(1)
             self.run()
-        report = self._left_by(self.rounds[-1])
+        report = self._judge_round(self.rounds[-1])
         for each in self.rounds[0]:
             if report.passed:
-                report += Report(tuple(over_others(self.examiner(each))))
+                report += Report(tuple(compare_with_fresh_memory(self.examiner(each))))
         return report
 
-    def run_on(self, work: Workload) -> Report:
-        """Run once more in the same buffers, poisoned, on other inputs, and judge that."""
+    def judge_new_inputs(self, work: Workload) -> Report:
+        """Run once more in the same buffers, poisoned, on the inputs of `work`; judge that."""
         return self.examiner(self.bound.load(work)).examine()
 
-    def _left_by(self, each_round: list[Bound]) -> Report:
+    def _judge_round(self, each_round: list[Bound]) -> Report:
         report = Report()
         judged: dict[int, Bound] = {}
         for each in each_round:
             first = judged.setdefault(each.workload.seed, each)
-            if report.passed and (each is first or not _equal(each, first)):
-                report += self.examiner(each).left_behind()
+            if report.passed and (each is first or not _hold_same_values(each, first)):
+                report += self.examiner(each).judge_last_run()
         return report
 
     def examiner(self, bound: Bound) -> Examiner:
         """Return an examiner of one of the passes."""
-        return Examiner(bound, self.device, TIME_LIMIT, self.yardsticks)
+        return Examiner(bound, self.device, TIME_LIMIT, self.reference_errors)
 
 
-def _rounds(compiled: Compiled, work: Workload, copies: int) -> list[list[Bound]]:
-    """Passes over two workloads by turns, in one set of outputs or as many as there are copies."""
+def _bind_rounds(compiled: Compiled, work: Workload, copies: int) -> list[list[Bound]]:
+    """Bind two rounds whose passes alternate between two workloads, in `copies` sets of outputs."""
     others = like_seeds(work.task, work.seed)
     other = workload(work.task, work.size, dtype_name=work.dtype.name, seed=next(others))
     first = [compiled.bind((work, other)[place % 2]) for place in range(copies)]
@@ -174,18 +188,18 @@ def _rounds(compiled: Compiled, work: Workload, copies: int) -> list[list[Bound]
         return [first, [compiled.joined(other, inputs, bound.outputs, bound.scratches)]]
     # An even number, so that neighbours have different inputs.
     first += [compiled.bind(other)] if copies % 2 else []
-    turned = [*first[1:], first[0]]
+    shifted = [*first[1:], first[0]]
     second = [
-        compiled.joined(beside.workload, beside.inputs, bound.outputs, bound.scratches)
-        for beside, bound in zip(turned, first, strict=True)
+        compiled.joined(neighbour.workload, neighbour.inputs, bound.outputs, bound.scratches)
+        for neighbour, bound in zip(shifted, first, strict=True)
     ]
     return [first, second]
 
 
 def like_seeds(task: Task, seed: int, *, skipped: int = 0) -> Iterator[int]:
-    """Further seeds whose inputs are drawn from the same distributions: they cost the same time.
+    """Yield seeds after `seed` whose inputs have the same distributions, and so the same cost.
 
-    The first `skipped` seeds after `seed` are left out.
+    The first `skipped` integers after `seed` are left out.
     """
     kinds = [each.variation(seed) for each in task.inputs.values()]
     return (
@@ -197,7 +211,7 @@ def like_seeds(task: Task, seed: int, *, skipped: int = 0) -> Iterator[int]:
 
 @dataclass(frozen=True)
 class _Sizes:
-    """In bytes: what a pass reads and writes, the last-level cache, and the memory."""
+    """Sizes in bytes: inputs and outputs of a pass, last-level cache, and memory."""
 
     inputs: int
     outputs: int
@@ -209,33 +223,20 @@ class _Sizes:
         task, memory = work.task, device.capabilities.get("memory_bytes")
         inputs, outputs = (
             sum(
-                _elements(each.shape_at(work.values)) * each.type_in(work.dtype).nbytes
+                math.prod(each.shape_at(work.values)) * each.type_in(work.dtype).nbytes
                 for each in arrays.values()
             )
             for arrays in (task.inputs, task.outputs)
         )
         chip = device.chip if device.kind == "metal" else None
         installed = int(memory) if isinstance(memory, int) else memory_bytes()
-        told = device.capabilities.get("l2_bytes")
-        cache_bytes = int(told) if isinstance(told, int) else last_level_cache_bytes(chip)
-        return cls(inputs, outputs, cache_bytes, installed)
-
-    def rotation(self) -> Rotation:
-        return rotation(self.inputs + self.outputs, self.cache, self.memory)
-
-    def doubt_of_two_sets(self) -> str | None:
-        return of_two_sets(self.inputs, self.outputs, self.cache, self.memory)
+        l2_bytes = device.capabilities.get("l2_bytes")
+        cache = int(l2_bytes) if isinstance(l2_bytes, int) else last_level_cache_bytes(chip)
+        return cls(inputs, outputs, cache, installed)
 
 
-def _elements(shape: Sequence[int]) -> int:
-    product = 1
-    for extent in shape:
-        product *= extent
-    return product
-
-
-def _equal(one: Bound, other: Bound) -> bool:
-    """Whether two copies hold the same inputs and outputs, with nothing else disturbed."""
+def _hold_same_values(one: Bound, other: Bound) -> bool:
+    """Return whether two copies hold the same inputs and outputs, with all guard zones intact."""
     held = {**one.inputs, **one.outputs}
     theirs = {**other.inputs, **other.outputs}
     intact = not any(each.broken_guard() for each in (*held.values(), *one.scratches.values()))

@@ -25,7 +25,7 @@ from metalbench.testing.expected import Expected, Tolerance, expected_outputs
 from metalbench.testing.judge import judge, memory_findings
 from metalbench.testing.launch import Bound, Build, Grid, bind
 from metalbench.verify import Kind
-from metalbench.verify.faults import finding
+from metalbench.verify.faults import make_finding
 
 # What is the kernel's own fault; everything else is that of the test, and is raised.
 FAULTS = (CompileError, KernelFault, TimeLimitExceeded)
@@ -66,7 +66,7 @@ class Case:
             bound = bind(device, pipeline, inputs, _memory_of(pipeline, expected), self.grid)
             device.run([bound.dispatch], time_limit=self.time_limit)
         except (*FAULTS, Unsupported) as error:
-            return replace(found, findings=(finding(error),))
+            return replace(found, findings=(make_finding(error),))
         return self._judged(found, bound, expected)
 
     def _judged(self, found: Checked, bound: Bound, expected: Mapping[str, Expected]) -> Checked:

@@ -14,7 +14,7 @@ from metalbench.custom_kernel.arrays import as_numpy, is_mlx
 from metalbench.errors import DeclarationError
 from metalbench.task.dtypes import DTYPES, DType
 from metalbench.verify import error_rule
-from metalbench.verify.error_rule import Allowance, Yardstick
+from metalbench.verify.error_rule import ErrorNorms, OutputTolerance
 
 Array = np.ndarray[Any, Any]
 # A reference in float32 is taken to be this many roundoffs of its largest number off, or more where
@@ -48,24 +48,24 @@ class Expected:
             stored = wide.astype(dtype).astype(np.float64)
         return replace(self, values=np.where(np.isinf(stored), stored, wide))
 
-    def allowance(self, dtype: np.dtype[Any], tolerance: Tolerance) -> Allowance:
+    def allowance(self, dtype: np.dtype[Any], tolerance: Tolerance) -> OutputTolerance:
         """What is allowed to a kernel whose output has this dtype."""
         if tolerance.rtol is not None or tolerance.atol is not None:
             fixed = max(tolerance.atol or 0.0, _EXACT)
-            return Allowance(fixed, tolerance.rtol or 0.0, math.inf)
+            return OutputTolerance(fixed, tolerance.rtol or 0.0, math.inf)
         kind = DTYPES.get(dtype.name, DType(dtype.name, "", dtype.itemsize))
-        return error_rule.allowance_for(self.values, self._yardstick(), kind)
+        return error_rule.derive_tolerance(self.values, self._yardstick(), kind)
 
-    def _yardstick(self) -> Yardstick:
+    def _yardstick(self) -> ErrorNorms:
         least = ROUNDOFFS * DTYPES["float32"].roundoff
         finite = np.abs(self.values[np.isfinite(self.values)].astype(np.float64))
         if not finite.size:
-            return Yardstick(0.0, 0.0)
-        seen = Yardstick(0.0, 0.0)
+            return ErrorNorms(0.0, 0.0)
+        seen = ErrorNorms(0.0, 0.0)
         if self.single is not None:
-            seen = error_rule.yardstick(self.values, self.single, self.values)
+            seen = error_rule.measure_error_norms(self.values, self.single, self.values)
         rms = float(np.sqrt(np.square(finite).mean()))
-        return Yardstick(max(seen.largest, least * finite.max()), max(seen.rms, least * rms))
+        return ErrorNorms(max(seen.largest, least * finite.max()), max(seen.rms, least * rms))
 
 
 def expected_outputs(

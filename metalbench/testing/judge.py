@@ -52,9 +52,9 @@ def judge(
     values = stored.values
     plain = got.astype(np.float64) if values.dtype.kind == "f" else got
     allowance = stored.allowance(got.dtype, tolerance)
-    compared = error_rule.compare(name, plain, values, allowance=allowance, scale=values)
+    compared = error_rule.compare(name, plain, values, tolerance=allowance, scale=values)
     if compared.passed:
         return compared, None
-    bad = error_rule.wrong(plain, values, allowance=allowance, scale=values)
+    bad = error_rule.find_wrong(plain, values, tolerance=allowance, scale=values)
     kind, message = mismatch(compared, plain, values, bad=bad, unwritten=unwritten, inputs=inputs)
     return compared, Finding(kind, f"{kernel} {message}", output=name)

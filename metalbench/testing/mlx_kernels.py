@@ -15,7 +15,7 @@ from metalbench.testing.case import FAULTS
 from metalbench.testing.checked import Checked
 from metalbench.testing.expected import Tolerance, expected_outputs
 from metalbench.testing.judge import judge
-from metalbench.verify.faults import finding
+from metalbench.verify.faults import make_finding
 
 
 def check_python(
@@ -33,7 +33,7 @@ def check_python(
         with patched_mlx(device="cpu", checked=checked, time_limit=time_limit):
             results = _several(kernel(**inputs))
     except FAULTS as error:
-        return replace(found, findings=(finding(error),))
+        return replace(found, findings=(make_finding(error),))
     names = [f"output{index}" for index in range(len(results))] if len(results) > 1 else ["output"]
     outputs = {
         name: as_numpy(each, f"[{found.kernel}] {name}")

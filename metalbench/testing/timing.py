@@ -13,7 +13,7 @@ from metalbench import _core
 from metalbench.custom_kernel.arrays import as_numpy, is_mlx
 from metalbench.errors import DispatchError, suggestion
 from metalbench.measure import Measurement, Plan, Sides, measure
-from metalbench.measure.probe import probe_of
+from metalbench.measure.probe import create_probe
 from metalbench.report import numbers
 from metalbench.report.warnings import warnings
 from metalbench.stats import Interval, Verdict
@@ -105,7 +105,7 @@ def time(
     memory = _memory_of(pipeline, outputs)
     bound = bind(opened, pipeline, read_inputs(pipeline, inputs), memory, launch)
     opened.run([bound.dispatch])
-    sides = Sides([bound.dispatch], _repeated(reference), probe=probe_of(opened))
+    sides = Sides([bound.dispatch], _repeated(reference), probe=create_probe(opened))
     measured = measure(opened, sides, Plan(seconds=seconds, seed=seed))
     return Timing(pipeline.name, opened.kind, measured)
 

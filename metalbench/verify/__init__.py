@@ -4,6 +4,7 @@ from metalbench.kind import Kind
 from metalbench.verify.checked import verify_checked, verify_checked_as_timed
 from metalbench.verify.flow import (
     TIME_LIMIT,
+    VerifyPlan,
     all_sizes,
     seeds_for,
     small_sizes,
@@ -21,6 +22,7 @@ __all__ = [
     "Kind",
     "Place",
     "Report",
+    "VerifyPlan",
     "all_sizes",
     "merged",
     "place_of",

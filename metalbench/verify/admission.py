@@ -14,8 +14,13 @@ from metalbench.task import Task
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import seeds_for, small_sizes
-from metalbench.verify.error_rule import Allowance, allowance_for, compare, yardstick
-from metalbench.verify.rounding_model import errors_of_float32
+from metalbench.verify.error_rule import (
+    OutputTolerance,
+    compare,
+    derive_tolerance,
+    measure_error_norms,
+)
+from metalbench.verify.rounding_model import model_float32_errors
 
 Array = np.ndarray[Any, Any]
 # Of the elements, in the tile that is missing.
@@ -85,17 +90,17 @@ class Check:
     work: Workload
 
     @cached_property
-    def _allowances(self) -> dict[str, Allowance]:
+    def _allowances(self) -> dict[str, OutputTolerance]:
         work = self.work
         measured = {
-            name: yardstick(work.expected[name], mlx, self._scale(name))
+            name: measure_error_norms(work.expected[name], mlx, self._scale(name))
             for name, mlx in reference.outputs(work).items()
         }
         return {
-            name: allowance_for(
+            name: derive_tolerance(
                 work.expected[name], allowed, work.task.outputs[name].type_in(work.dtype)
             )
-            for name, allowed in errors_of_float32(work, measured).items()
+            for name, allowed in model_float32_errors(work, measured).items()
         }
 
     def _scale(self, name: str) -> Array:
@@ -109,7 +114,7 @@ class Check:
             name,
             candidate.values,
             self.work.expected[name],
-            allowance=self._allowances[name],
+            tolerance=self._allowances[name],
             scale=self._scale(name),
         )
         return compared.ratio

@@ -47,19 +47,19 @@ def workloads_ahead(
     seeds: Sequence[int],
     *,
     dtype_name: str,
-    changed: Callable[[Workload], Workload] | None = None,
+    change: Callable[[Workload], Workload] | None = None,
 ) -> Iterator[Workload]:
     """The workloads of `seeds`, in order; what the oracle makes of the next one is there by then.
 
     Drawing inputs and asking the oracle take most of the time of checking a large size, and need
-    neither the device nor Python's lock. `changed` makes others of them first. Raises as
+    neither the device nor Python's lock. `change` makes others of them first. Raises as
     `workload`; what is wrong with the oracle, where its results are used.
     """
 
     def worked_out(seed: int) -> Workload:
         work = workload(task, size, dtype_name=dtype_name, seed=seed)
         with suppress(TaskError):
-            work = changed(work) if changed else work
+            work = change(work) if change else work
             _ = work.expected, work.scale
         return work
 

@@ -1,15 +1,14 @@
-"""Runs of a checked build: bounds, races, and memory that is read before anything is written.
+"""Run checked builds, which report bounds, races and uninitialised reads.
 
-Small sizes are checked in every run. What is timed is so much slower to check that it is done once
-for each source, and remembered beside what was compiled.
+Every attempt checks small sizes. A checked run of the timed size is slow, so it is made once for
+each source, and the build cache stores its result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metalbench import _core
 from metalbench.errors import (
     CompileError,
     DispatchError,
@@ -18,113 +17,96 @@ from metalbench.errors import (
     TimeLimitExceeded,
     Unsupported,
 )
-from metalbench.kernel import Kernel
-from metalbench.kernel.prepare import Compiled, compile_kernel
+from metalbench.kernel.prepare import Builds, Compiled
 from metalbench.msl.building import cache
 from metalbench.msl.building.toolchain import find_toolchain
-from metalbench.task import Task
 from metalbench.task.workload import workload
 from metalbench.verify.examine import Examiner
-from metalbench.verify.faults import finding
-from metalbench.verify.flow import TIME_LIMIT, Progress, quiet, small_sizes
+from metalbench.verify.faults import make_finding
+from metalbench.verify.flow import TIME_LIMIT, Progress, ignore_progress, small_sizes
 from metalbench.verify.verdict import Report
 
-# Of a kernel that runs on its own device these say only what the simulation cannot do.
+# Errors of the cpu device that say nothing about a kernel of another device: they state a limit of
+# the simulation.
 BEYOND_SIMULATION = (CompileError, DispatchError, Unsupported)
-# Of the size that is timed, and of one that is drawn anew in every run. What is not done by then is
-# not checked there, and told.
-SECONDS, SECONDS_DRAWN = 10.0, 3.0
-# What a checked run knows of memory takes so many times as much, and may take no more than this.
-KNOWN_OF_A_BYTE = 8
+# Time limits for the timed size, and for the random size of each run. Threadgroups that have not
+# run by then are not checked, and the report says so.
+SECONDS, SECONDS_RANDOM = 10.0, 3.0
+# Shadow memory of a checked run per byte of the kernel's memory, and the most that it may take.
+SHADOW_BYTES_PER_BYTE = 8
 MOST_BYTES = 2 << 30
 
 
 def verify_checked(
-    device: _core.Device,
-    kernel: Kernel,
-    task: Task,
+    builds: Builds,
     *,
     sizes: Sequence[str] | None = None,
-    dtype_name: str = "float32",
     seed: int = 0,
-    tunables: Mapping[str, int] | None = None,
     time_limit: float = 6 * TIME_LIMIT,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
 ) -> Report:
-    """Run a checked build at `sizes` (default: small and odd): bounds, races, uninitialised reads.
+    """Run the checked build at `sizes`, by default the small ones, up to the first finding.
 
-    Stops at the first finding. A device that cannot check leaves it to the `cpu` device; what that
-    cannot do with a kernel of another device is no finding, but told in the report's `skipped`. A
-    kernel that does not end is one, for on a GPU it would stop the display.
+    The `cpu` device checks kernels of devices that cannot make checked builds. Limits of that
+    simulation are not findings; they are in the report's `skipped`. A kernel that exceeds
+    `time_limit` (s) is a finding: on a GPU it would stop the display.
     """
-    built = _built(device, kernel, task, dtype_name, tunables)
+    built = _build_checked(builds)
     if isinstance(built, Report):
         return built
-    for size in sizes if sizes is not None else small_sizes(task):
+    for size in sizes if sizes is not None else small_sizes(builds.task):
         progress(f"{size}, checked")
         try:
             _run(built, size, seed, time_limit)
         except MachineError:
             raise
         except MetalBenchError as error:
-            return _failed_check(device, error, size, seed)
+            return _report_failed_check(builds, error, size, seed)
     return Report()
 
 
 def verify_checked_as_timed(
-    device: _core.Device,
-    kernel: Kernel,
-    task: Task,
+    builds: Builds,
     *,
     size: str,
-    drawn: str | None = None,
-    dtype_name: str = "float32",
+    random_size: str | None = None,
     seed: int = 0,
-    tunables: Mapping[str, int] | None = None,
     seconds: float = SECONDS,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
 ) -> Report:
-    """Run a checked build at the `size` that is timed, once for each source, and at one `drawn`.
+    """Run the checked build at the timed `size`, once for each source, and at `random_size`.
 
-    Small sizes are left out. After `seconds` (fewer of the drawn size) some threadgroups, from
-    everywhere, have been checked; the report's `skipped` says so. That `size` was right is
-    remembered in the cache.
+    Small sizes are skipped: `verify_checked` runs them. After `seconds` the run ends with a random
+    part of the threadgroups checked, and the report's `skipped` says so.
     """
-    built = _built(device, kernel, task, dtype_name, tunables)
+    built = _build_checked(builds)
     if isinstance(built, Report):
         return built
-    known = _Known(built, size)
-    notes = [known.note()]
-    for each, limit in ((size, seconds), (drawn, min(seconds, SECONDS_DRAWN))):
-        if each is None or each in small_sizes(task) or (each == size and notes[0] is not None):
+    record = _CheckRecord(built, size)
+    notes = [record.load_note()]
+    for each, limit in ((size, seconds), (random_size, min(seconds, SECONDS_RANDOM))):
+        is_known = each == size and notes[0] is not None
+        if each is None or each in small_sizes(builds.task) or is_known:
             continue
         progress(f"{each}, checked")
         try:
-            notes.append(_sampled(built, each, seed, limit))
+            notes.append(_run_within(built, each, seed, limit))
         except MachineError:
             raise
         except MetalBenchError as error:
-            return _failed_check(device, error, each, seed)
+            return _report_failed_check(builds, error, each, seed)
         if each == size:
-            known.keep(notes[-1] or "")
+            record.store_note(notes[-1] or "")
     return Report(skipped=tuple(note for note in notes if note))
 
 
-def _built(
-    device: _core.Device,
-    kernel: Kernel,
-    task: Task,
-    dtype_name: str,
-    tunables: Mapping[str, int] | None,
-) -> Compiled | Report:
+def _build_checked(builds: Builds) -> Compiled | Report:
     try:
-        return compile_kernel(
-            device, kernel, task, dtype_name=dtype_name, tunables=tunables, checked=True
-        )
+        return builds.checked
     except MachineError:
         raise
     except MetalBenchError as error:
-        return _failed_check(device, error)
+        return _report_failed_check(builds, error)
 
 
 def _run(built: Compiled, size: str, seed: int, time_limit: float) -> None:
@@ -133,9 +115,9 @@ def _run(built: Compiled, size: str, seed: int, time_limit: float) -> None:
     Examiner(bound, built.device, time_limit).run()
 
 
-def _sampled(built: Compiled, size: str, seed: int, seconds: float) -> str:
-    """Check for so long at most; what is to be said of it, empty if that was enough."""
-    needed = KNOWN_OF_A_BYTE * built.task.bytes(size, built.dtype.name)
+def _run_within(built: Compiled, size: str, seed: int, seconds: float) -> str:
+    """Run for `seconds` at most; return a note if some threadgroups were not checked."""
+    needed = SHADOW_BYTES_PER_BYTE * built.task.bytes(size, built.dtype.name)
     if needed > MOST_BYTES:
         return (
             f"bounds and races at size {size} were not checked: what there is to know of its "
@@ -152,8 +134,8 @@ def _sampled(built: Compiled, size: str, seed: int, seconds: float) -> str:
 
 
 @dataclass(frozen=True)
-class _Known:
-    """What is remembered of one build at one size."""
+class _CheckRecord:
+    """The result of an earlier checked run of one build at one size, in the build cache."""
 
     built: Compiled
     size: str
@@ -173,23 +155,24 @@ class _Known:
             repr(sorted(built.tunables.items())),
         )
 
-    def note(self) -> str | None:
-        """What was to be said; None if that size has not been checked."""
+    def load_note(self) -> str | None:
+        """Return the note of the earlier run; None if there was no such run."""
         record = cache.load(self._key)
         return None if record is None else str(record["note"])
 
-    def keep(self, note: str) -> None:
+    def store_note(self, note: str) -> None:
         cache.store(self._key, {"note": note})
 
 
-def _failed_check(
-    device: _core.Device, error: MetalBenchError, size: str = "", seed: int | None = None
+def _report_failed_check(
+    builds: Builds, error: MetalBenchError, size: str = "", seed: int | None = None
 ) -> Report:
-    if device.checked_builds:
-        if not isinstance(error, Unsupported):
-            return Report((finding(error, size, seed),))
-        return Report(skipped=(f"bounds and races were not checked: {error}",))
-    if not isinstance(error, BEYOND_SIMULATION):
-        return Report((finding(error, size, seed),))
-    where = f"the cpu device checks them for {device.kind}, and could not"
-    return Report(skipped=(f"bounds and races were not checked: {where}: {error}",))
+    """Return a finding for `error`, or a note if `error` states a limit of the checking device."""
+    device = builds.device
+    skips = (Unsupported,) if device.checked_builds else BEYOND_SIMULATION
+    if not isinstance(error, skips):
+        return Report((make_finding(error, size, seed),))
+    where = ""
+    if not device.checked_builds:
+        where = f"the cpu device checks them for {device.kind}, and could not: "
+    return Report(skipped=(f"bounds and races were not checked: {where}{error}",))

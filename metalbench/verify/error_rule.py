@@ -40,7 +40,7 @@ _PART = 1 << 20
 
 
 @dataclass(frozen=True)
-class Yardstick:
+class ErrorNorms:
     """The errors of the reference: the largest, and their root mean square."""
 
     largest: float
@@ -48,7 +48,7 @@ class Yardstick:
 
 
 @dataclass(frozen=True)
-class Allowance:
+class OutputTolerance:
     """The constants of the rule for one output: bound = `fixed` + `relative` * scale."""
 
     fixed: float
@@ -65,7 +65,7 @@ class Allowance:
 
 
 def compare(
-    output: str, got: Array, expected: Array, *, allowance: Allowance, scale: Array
+    output: str, got: Array, expected: Array, *, tolerance: OutputTolerance, scale: Array
 ) -> Comparison:
     """Judge `got` against `expected` (of one shape); integers must be equal."""
     if not np.issubdtype(expected.dtype, np.floating):
@@ -75,8 +75,8 @@ def compare(
     at = (0.0, 0.0)
 
     def examined(start: int, pieces: list[Array]) -> tuple[float, float, int, tuple[float, float]]:
-        error = errors(pieces[0], pieces[1], overflows)
-        bound = allowance.bound(pieces[2])
+        error = absolute_errors(pieces[0], pieces[1], overflows)
+        bound = tolerance.bound(pieces[2])
         ratio = error / bound
         place = int(np.argmax(ratio))
         values = float(error[place]), float(bound[place])
@@ -95,36 +95,38 @@ def compare(
         expected=float(expected[index]),
         got=float(got[index]),
         rms_error=math.sqrt(squares / expected.size),
-        rms_bound=allowance.rms,
+        rms_bound=tolerance.rms,
     )
 
 
-def yardstick(expected: Array, reference: Array, scale: Array) -> Yardstick:
+def measure_error_norms(expected: Array, reference: Array, scale: Array) -> ErrorNorms:
     """How far the float32 `reference` is from `expected`, as far as that counts."""
-    of_error = _Moments.of(lambda pieces: errors(pieces[0], pieces[1]), reference, expected)
+    of_error = _Moments.of(
+        lambda pieces: absolute_errors(pieces[0], pieces[1]), reference, expected
+    )
     of_scale = _Moments.of(_itself, scale)
     cap, count = MOST_ROUNDOFFS * DTYPES["float32"].roundoff, expected.size
-    return Yardstick(
+    return ErrorNorms(
         largest=min(of_error.largest, cap * of_scale.largest),
         rms=min(of_error.rms(count), cap * of_scale.rms(count)),
     )
 
 
-def widest(scale: Array) -> Yardstick:
+def largest_counted_norms(scale: Array) -> ErrorNorms:
     """The errors of a reference that would widen the bound the furthest; costs no reference."""
     of_scale = _Moments.of(_itself, scale)
     cap = MOST_ROUNDOFFS * DTYPES["float32"].roundoff
-    return Yardstick(cap * of_scale.largest, cap * of_scale.rms(scale.size))
+    return ErrorNorms(cap * of_scale.largest, cap * of_scale.rms(scale.size))
 
 
-def allowance_for(expected: Array, reference: Yardstick, dtype: DType) -> Allowance:
+def derive_tolerance(expected: Array, reference: ErrorNorms, dtype: DType) -> OutputTolerance:
     """What the rule allows for `expected` in a run whose element type is `dtype`."""
     rms = math.inf
     if expected.size >= FEWEST_FOR_RMS:
         of_value = _Moments.of(_itself, expected).rms(expected.size)
         rms = 2 * reference.rms + 2 * dtype.roundoff * of_value + dtype.least
         rms *= 1 + RMS_DEVIATIONS / math.sqrt(expected.size)
-    return Allowance(4 * reference.largest + dtype.least, 8 * dtype.roundoff, rms)
+    return OutputTolerance(4 * reference.largest + dtype.least, 8 * dtype.roundoff, rms)
 
 
 @dataclass
@@ -156,18 +158,18 @@ class _Moments:
         return math.sqrt(self.squares / count)
 
 
-def wrong(got: Array, expected: Array, *, allowance: Allowance, scale: Array) -> Array:
+def find_wrong(got: Array, expected: Array, *, tolerance: OutputTolerance, scale: Array) -> Array:
     """Which elements are beyond their bound: a boolean array."""
     if not np.issubdtype(expected.dtype, np.floating):
         return np.asarray(got != expected)
     overflows = _overflows(got)
     result = np.empty(expected.size, bool)
     for start, (g, y, s) in _chunks((got, expected, scale), 0, expected.size):
-        result[start : start + g.size] = errors(g, y, overflows) > allowance.bound(s)
+        result[start : start + g.size] = absolute_errors(g, y, overflows) > tolerance.bound(s)
     return result.reshape(expected.shape)
 
 
-def errors(got: Array, expected: Array, overflows: float = math.inf) -> Array:
+def absolute_errors(got: Array, expected: Array, overflows: float = math.inf) -> Array:
     """|got - expected|; 0 where both are the same infinity or NaN, infinite where only one is.
 
     But where `got` alone is an infinity, it is the nearest number that rounds to it: `overflows`,

@@ -15,15 +15,15 @@ from metalbench.kind import Kind
 from metalbench.task.sizes import is_spelled
 from metalbench.task.workload import Workload
 from metalbench.verify import error_rule
-from metalbench.verify.error_rule import Allowance, Yardstick
+from metalbench.verify.error_rule import ErrorNorms, OutputTolerance
 from metalbench.verify.explanation import explanation
 from metalbench.verify.mismatch import mismatch
-from metalbench.verify.rounding_model import errors_of_float32
+from metalbench.verify.rounding_model import model_float32_errors
 from metalbench.verify.verdict import Comparison, Finding, Report
 
 
 @dataclass
-class Yardsticks:
+class ReferenceErrors:
     """What is known of the reference at one size and element type.
 
     `errors` are by variation of the inputs and by output, and `seeds`, by variation, those of the
@@ -31,7 +31,7 @@ class Yardsticks:
     outputs took, infinite if that has not been done. Nobody saw to it that nothing else ran then.
     """
 
-    errors: dict[str, dict[str, Yardstick]] = field(default_factory=dict)
+    errors: dict[str, dict[str, ErrorNorms]] = field(default_factory=dict)
     seeds: dict[str, int] = field(default_factory=dict)
     pass_s: float = math.inf
 
@@ -46,7 +46,7 @@ class Examiner:
     # Measured at the first seed of each variation: MLX takes longer than all other checks, and its
     # errors differ little between seeds of most distributions. What fails by those of another seed
     # is judged by its own.
-    yardsticks: Yardsticks = field(default_factory=Yardsticks)
+    reference_errors: ReferenceErrors = field(default_factory=ReferenceErrors)
     # Where given, repeated runs also take place in other memory.
     compiled: Compiled | None = None
 
@@ -67,14 +67,14 @@ class Examiner:
     def examine(self) -> Report:
         """Run once, and compare everything with what it should be."""
         self.run()
-        return self.left_behind()
+        return self.judge_last_run()
 
-    def left_behind(self) -> Report:
+    def judge_last_run(self) -> Report:
         """Compare everything with what it should be, as the last run left it."""
         findings = self.memory()
         return Report(tuple(findings)) if findings else self._results()
 
-    def finding(self, kind: Kind, message: str, output: str = "") -> Finding:
+    def make_finding(self, kind: Kind, message: str, output: str = "") -> Finding:
         """A finding whose message says at which task, size and seed."""
         work = self.workload
         size = work.size
@@ -93,34 +93,34 @@ class Examiner:
             if where:
                 shape = f"{each.dtype.name} {each.shape}"
                 message = f"{name}: the kernel wrote outside of {shape}, {where}"
-                findings.append(self.finding(Kind.GUARD_ZONE, message, name))
+                findings.append(self.make_finding(Kind.GUARD_ZONE, message, name))
         for name, each in bound.inputs.items():
             if not each.holds(self.workload.inputs[name]):
                 message = f"{name}: the kernel changed its input; declare it `device const`"
-                findings.append(self.finding(Kind.INPUT_CHANGED, message, name))
+                findings.append(self.make_finding(Kind.INPUT_CHANGED, message, name))
         return findings
 
     def _results(self) -> Report:
-        """Return the comparisons; findings are those of the widest allowance that applies."""
-        for work, yardsticks in self._allowed_errors():
-            compared = self._compared(work, yardsticks)
+        """Return the comparisons; findings are those of the widest tolerance that applies."""
+        for work, reference_errors in self._allowed_errors():
+            compared = self._compared(work, reference_errors)
             if all(each.passed for each, _ in compared):
                 return Report((), tuple(each for each, _ in compared))
         # Last, because to explain a finding the kernel may have to run again.
         findings = [
-            self._mismatch(work, each, allowance) for each, allowance in compared if not each.passed
+            self._mismatch(work, each, tolerance) for each, tolerance in compared if not each.passed
         ]
         return Report(tuple(findings), tuple(each for each, _ in compared))
 
-    def _allowed_errors(self) -> Iterator[tuple[Workload, dict[str, Yardstick]]]:
+    def _allowed_errors(self) -> Iterator[tuple[Workload, dict[str, ErrorNorms]]]:
         """Yield what to compare with and the reference's errors, from narrow and cheap on."""
         work = self.workload
-        yield work, self._yardsticks()
-        if self.yardsticks.seeds.get(work.variation, work.seed) != work.seed:
+        yield work, self._reference_errors()
+        if self.reference_errors.seeds.get(work.variation, work.seed) != work.seed:
             yield work, self._measured()
         if work.size not in work.task.judges:
             # MLX may have been fortunate with these inputs.
-            yield work, errors_of_float32(work, self._yardsticks())
+            yield work, model_float32_errors(work, self._reference_errors())
             return
         # The reference may be what is off: MLX's variance of two million numbers about 100 is so by
         # a part in a thousand. Some oracles are not made for all sizes.
@@ -129,18 +129,18 @@ class Examiner:
             yield work.by_oracle, errors
 
     def _compared(
-        self, work: Workload, yardsticks: dict[str, Yardstick]
-    ) -> list[tuple[Comparison, Allowance]]:
+        self, work: Workload, reference_errors: dict[str, ErrorNorms]
+    ) -> list[tuple[Comparison, OutputTolerance]]:
         """Compare what was left behind with what `work` expects."""
         comparisons = []
         for name, expected in work.expected.items():
             kind = work.task.outputs[name].type_in(work.dtype)
             # A copy: what is compared is to be the same to the end.
             got, scale = self.bound.read(name).copy(), self._scale(work, name)
-            allowance = error_rule.allowance_for(expected, yardsticks[name], kind)
-            compared = error_rule.compare(name, got, expected, allowance=allowance, scale=scale)
+            tolerance = error_rule.derive_tolerance(expected, reference_errors[name], kind)
+            compared = error_rule.compare(name, got, expected, tolerance=tolerance, scale=scale)
             compared = replace(compared, size=work.size, seed=work.seed, dtype=kind.name)
-            comparisons.append((compared, allowance))
+            comparisons.append((compared, tolerance))
         return comparisons
 
     @staticmethod
@@ -148,51 +148,55 @@ class Examiner:
         is_float = work.task.outputs[name].type_in(work.dtype).is_float
         return work.scale[name] if is_float else work.expected[name]
 
-    def _errors_of_judge(self) -> dict[str, Yardstick]:
+    def _errors_of_judge(self) -> dict[str, ErrorNorms]:
         """How far what judges here in the oracle's place is from the oracle."""
         told, exact = self.workload, self.workload.by_oracle
         return {
-            name: error_rule.yardstick(exact.expected[name], each, exact.scale[name])
+            name: error_rule.measure_error_norms(exact.expected[name], each, exact.scale[name])
             for name, each in told.expected.items()
         }
 
-    def _yardsticks(self) -> dict[str, Yardstick]:
-        work, known = self.workload, self.yardsticks
+    def _reference_errors(self) -> dict[str, ErrorNorms]:
+        work, known = self.workload, self.reference_errors
         if work.variation not in known.errors and work.size in work.task.judges:
             # Who errs there as well, nobody knows how far.
-            widest = {name: error_rule.widest(work.scale[name]) for name in work.expected}
+            widest = {
+                name: error_rule.largest_counted_norms(work.scale[name]) for name in work.expected
+            }
             known.errors[work.variation] = widest
         if work.variation not in known.errors:
             self._measured()
         return known.errors[work.variation]
 
-    def _measured(self) -> dict[str, Yardstick]:
+    def _measured(self) -> dict[str, ErrorNorms]:
         """How far the reference is off for these very inputs."""
         from metalbench import reference  # and with it MLX
 
-        work, known = self.workload, self.yardsticks
+        work, known = self.workload, self.reference_errors
         start = perf_counter()
         outputs = reference.outputs(work, kind=self.device.kind)
         known.pass_s = min(known.pass_s, perf_counter() - start)
         known.seeds[work.variation] = work.seed
         known.errors[work.variation] = {
-            name: error_rule.yardstick(work.expected[name], each, work.scale[name])
+            name: error_rule.measure_error_norms(work.expected[name], each, work.scale[name])
             for name, each in outputs.items()
         }
         return known.errors[work.variation]
 
-    def _unwritten_in_other_turn(self, name: str) -> Any:
+    def _find_unwritten_after_another_run(self, name: str) -> Any:
         """What still holds the poison after another run: sums of a NaN and numbers hold NaN too."""
         self.run(1)
         return self.bound.outputs[name].unwritten()
 
-    def _mismatch(self, work: Workload, compared: Comparison, allowance: Allowance) -> Finding:
+    def _mismatch(
+        self, work: Workload, compared: Comparison, tolerance: OutputTolerance
+    ) -> Finding:
         name = compared.output
         expected, scale = work.expected[name], self._scale(work, name)
         got, unwritten = self.bound.read(name).copy(), self.bound.outputs[name].unwritten()
-        bad = error_rule.wrong(got, expected, allowance=allowance, scale=scale)
+        bad = error_rule.find_wrong(got, expected, tolerance=tolerance, scale=scale)
         if bad.any() and unwritten[bad].any():
-            unwritten = unwritten & self._unwritten_in_other_turn(name)
+            unwritten = unwritten & self._find_unwritten_after_another_run(name)
         kind, message = mismatch(
             compared,
             got,
@@ -204,4 +208,4 @@ class Examiner:
         if bad.any() and not unwritten[bad].any():
             explained = explanation(self.workload, name, got, bad)
             message += f"; {explained}" if explained else ""
-        return self.finding(kind, message, name)
+        return self.make_finding(kind, message, name)

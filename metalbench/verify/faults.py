@@ -41,7 +41,7 @@ _FAULTS = (
 )
 
 
-def finding(error: MetalBenchError, size: str = "", seed: int | None = None) -> Finding:
+def make_finding(error: MetalBenchError, size: str = "", seed: int | None = None) -> Finding:
     """The finding that says what `error` says."""
     message = str(error)
     if isinstance(error, KernelFault):

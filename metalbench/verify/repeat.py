@@ -23,12 +23,16 @@ def examine_repeatedly(examiner: Examiner) -> Report:
     """Examine once, and where that passes run again and again: all runs must agree."""
     report = examiner.examine()
     if report.passed:
-        findings = equal_runs(examiner) or fresh_inputs(examiner) or over_results(examiner)
+        findings = (
+            compare_equal_runs(examiner)
+            or compare_with_changed_inputs(examiner)
+            or compare_over_poisoned_results(examiner)
+        )
         report += Report(tuple(findings))
     return report
 
 
-def equal_runs(examiner: Examiner) -> list[Finding]:
+def compare_equal_runs(examiner: Examiner) -> list[Finding]:
     """Run again on the same inputs, with another poison and at other addresses, and compare.
 
     The outputs must hold what the first run made of the inputs.
@@ -49,14 +53,14 @@ def equal_runs(examiner: Examiner) -> list[Finding]:
                 f"first at {index}: {old} then {'nothing' if wrote_nothing else new}; is a barrier "
                 "missing, or is memory read that this run has not written?"
             )
-            return [here.finding(Kind.NONDETERMINISTIC, message, name)]
+            return [here.make_finding(Kind.NONDETERMINISTIC, message, name)]
         findings = here.memory()
         if findings:
             return findings
     return []
 
 
-def fresh_inputs(examiner: Examiner) -> list[Finding]:
+def compare_with_changed_inputs(examiner: Examiner) -> list[Finding]:
     """Change part of the inputs and run over what the last run left behind; then in fresh memory.
 
     Whatever the kernel keeps from one run to the next, in its outputs or its scratch, shows as a
@@ -67,12 +71,14 @@ def fresh_inputs(examiner: Examiner) -> list[Finding]:
         work.task, work.size, dtype_name=work.dtype.name, seed=work.seed + work.task.turn
     )
     try:
-        return over_others(replace(examiner, bound=examiner.bound.load(work.mixed_with(other))))
+        return compare_with_fresh_memory(
+            replace(examiner, bound=examiner.bound.load(work.mixed_with(other)))
+        )
     finally:
         examiner.bound.load(work)
 
 
-def over_others(examiner: Examiner) -> list[Finding]:
+def compare_with_fresh_memory(examiner: Examiner) -> list[Finding]:
     """Run over what other inputs have left behind, then in fresh memory, and compare."""
     examiner.rerun()
     over = _outputs(examiner)
@@ -86,11 +92,11 @@ def over_others(examiner: Examiner) -> list[Finding]:
             f"in {count} elements, first at {index}: {old} instead of {new}; the kernel must "
             "compute everything in every run, and read nothing that an earlier run left"
         )
-        return [examiner.finding(Kind.STALE_RESULT, message, name)]
+        return [examiner.make_finding(Kind.STALE_RESULT, message, name)]
     return []
 
 
-def over_results(examiner: Examiner) -> list[Finding]:
+def compare_over_poisoned_results(examiner: Examiner) -> list[Finding]:
     """Run over the results of the same inputs, some of which are poisoned, and compare.
 
     A kernel that knows inputs again, however well, and takes results from before, takes poison.
@@ -112,7 +118,7 @@ def over_results(examiner: Examiner) -> list[Finding]:
             f"memory in {count} elements, first at {index}: {new} instead of {old}; the kernel "
             "must compute everything in every run, and read nothing that an earlier run left"
         )
-        return [examiner.finding(Kind.STALE_RESULT, message, name)]
+        return [examiner.make_finding(Kind.STALE_RESULT, message, name)]
     return []
 
 

@@ -39,7 +39,7 @@ import numpy as np
 
 from metalbench.task.dtypes import DTYPES
 from metalbench.task.workload import Workload
-from metalbench.verify.error_rule import Yardstick
+from metalbench.verify.error_rule import ErrorNorms
 
 Array = np.ndarray[Any, Any]
 
@@ -72,7 +72,7 @@ _ABSOLUTE = {
 }
 
 
-def model_errors(work: Workload) -> dict[str, Yardstick]:
+def model_errors(work: Workload) -> dict[str, ErrorNorms]:
     """Return the modelled errors of a good float32 implementation by output.
 
     Outputs whose oracle loses the model (it returns integers, or copies values out of the arrays
@@ -88,10 +88,12 @@ def model_errors(work: Workload) -> dict[str, Yardstick]:
                 continue
             rms[name] = max(rms[name], math.sqrt(float(np.square(error).mean())))
             largest[name] = max(largest[name], float(error.max(initial=0.0)))
-    return {name: Yardstick(largest[name], rms[name]) for name in expected}
+    return {name: ErrorNorms(largest[name], rms[name]) for name in expected}
 
 
-def errors_of_float32(work: Workload, measured: Mapping[str, Yardstick]) -> dict[str, Yardstick]:
+def model_float32_errors(
+    work: Workload, measured: Mapping[str, ErrorNorms]
+) -> dict[str, ErrorNorms]:
     """Return the errors that a good float32 implementation may have, by output.
 
     These are the larger of the errors `measured` of the MLX reference and of the modelled ones.
@@ -100,7 +102,7 @@ def errors_of_float32(work: Workload, measured: Mapping[str, Yardstick]) -> dict
     """
     modelled = model_errors(work)
     return {
-        name: Yardstick(
+        name: ErrorNorms(
             max(each.largest, modelled[name].largest), max(each.rms, modelled[name].rms)
         )
         for name, each in measured.items()

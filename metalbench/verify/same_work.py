@@ -8,22 +8,20 @@ not use what it reads. The counts show it. The times of passes on new inputs sho
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 
-from metalbench import _core
 from metalbench.counting.count import counts_of
 from metalbench.counting.counts import Counts
 from metalbench.errors import MachineError, MetalBenchError
 from metalbench.kernel import Kernel
-from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
+from metalbench.kernel.prepare import Bound, Builds, Compiled
 from metalbench.kind import Kind
 from metalbench.msl.building import cache
 from metalbench.msl.building.toolchain import find_toolchain
-from metalbench.task import Task
 from metalbench.task.workload import workload
 from metalbench.verify.examine import Examiner
-from metalbench.verify.flow import TIME_LIMIT, Progress, quiet, small_sizes
+from metalbench.verify.flow import TIME_LIMIT, Progress, ignore_progress, small_sizes
 from metalbench.verify.verdict import Report
 
 # A counted run at the timed size that would take longer is not made.
@@ -34,42 +32,36 @@ LEAST_SHARE = 0.95
 
 
 def verify_same_work(
-    device: _core.Device,
-    kernel: Kernel,
-    task: Task,
+    builds: Builds,
     *,
     timed: str | None = None,
-    dtype_name: str = "float32",
     seed: int = 0,
-    tunables: Mapping[str, int] | None = None,
     time_limit: float = TIME_LIMIT,
-    progress: Progress = quiet,
+    progress: Progress = ignore_progress,
 ) -> Report:
-    """Compare the counts of a first pass with those of the next one on the same inputs.
+    """Compare the counts of a first pass with those of the next pass on the same inputs.
 
-    This is done at the first small size of the task, and at the size `timed` where a counted run
-    of it is expected to take `LONGEST_S` at most. Only a kernel that `could_remember` is counted,
-    and once for each source: the cache keeps that it passed. The report's `skipped` says what could
-    not be counted. Raises MachineError if the machine fails.
+    Runs at the first small size of the task, and at the size `timed` if its counted run is expected
+    to take at most `LONGEST_S`. Only a kernel that `can_remember` is counted, once for each source:
+    the build cache stores that it passed. The report's `skipped` says what could not be counted.
+    Raises MachineError if the machine fails.
     """
-    if not could_remember(kernel):
+    kernel, task, dtype_name = builds.kernel, builds.task, builds.dtype_name
+    if not can_remember(kernel):
         return Report()
     small = next(iter(small_sizes(task)), next(iter(task.sizes)))
-    key = _key(kernel, task, (small, timed or small), dtype_name, tunables)
+    key = _key(builds, (small, timed or small))
     if cache.load(key) is not None:
         return Report()
     try:
         progress(f"{small}, counted")
-        compiled = compile_kernel(
-            device, kernel, task, dtype_name=dtype_name, tunables=tunables, counted=True
-        )
-        report, pass_s = _judged(compiled, small, seed, time_limit)
+        report, pass_s = _compare_passes(builds.counted, small, seed, time_limit)
         if report.passed and timed not in (None, small):
             growth = task.flops(timed) / max(1, task.flops(small))
             growth = max(growth, task.bytes(timed, dtype_name) / task.bytes(small, dtype_name))
             if pass_s * growth <= LONGEST_S:
                 progress(f"{timed}, counted")
-                report, _ = _judged(compiled, timed, seed, time_limit)
+                report, _ = _compare_passes(builds.counted, timed, seed, time_limit)
     except MachineError:
         raise
     except MetalBenchError as error:
@@ -79,7 +71,7 @@ def verify_same_work(
     return report
 
 
-def could_remember(kernel: Kernel) -> bool:
+def can_remember(kernel: Kernel) -> bool:
     """Return whether a kernel has memory to keep inputs in, or can read unwritten memory unseen.
 
     A kernel that keeps no inputs cannot recognise them; and a checked build reports every plain
@@ -89,13 +81,8 @@ def could_remember(kernel: Kernel) -> bool:
     return bool(kernel.scratches) or "atomic" in kernel.text or "##" in kernel.text
 
 
-def _key(
-    kernel: Kernel,
-    task: Task,
-    sizes: Sequence[str],
-    dtype_name: str,
-    tunables: Mapping[str, int] | None,
-) -> str:
+def _key(builds: Builds, sizes: Sequence[str]) -> str:
+    kernel, task, dtype_name = builds.kernel, builds.task, builds.dtype_name
     return cache.digest(
         "same work",
         find_toolchain().key,
@@ -103,11 +90,13 @@ def _key(
         task.name,
         repr([task.extents(each) for each in sizes]),
         dtype_name,
-        repr(sorted(kernel.tuned(tunables, dtype=dtype_name).items())),
+        repr(sorted(kernel.tuned(builds.tunables, dtype=dtype_name).items())),
     )
 
 
-def _judged(compiled: Compiled, size: str, seed: int, time_limit: float) -> tuple[Report, float]:
+def _compare_passes(
+    compiled: Compiled, size: str, seed: int, time_limit: float
+) -> tuple[Report, float]:
     """Compare two passes at `size`; return the report, and the time in s of the second pass."""
     work = workload(compiled.task, size, dtype_name=compiled.dtype.name, seed=seed)
     bound = compiled.bind(work)
@@ -127,7 +116,7 @@ def _judged(compiled: Compiled, size: str, seed: int, time_limit: float) -> tupl
             f"instead of {before:,}; the kernel must compute everything in every run, whatever an "
             "earlier run left in its outputs or its scratch"
         )
-        return Report((examiner.finding(Kind.LESS_WORK, message),)), pass_s
+        return Report((examiner.make_finding(Kind.LESS_WORK, message),)), pass_s
     return Report(), pass_s
 
 

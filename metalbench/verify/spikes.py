@@ -39,19 +39,19 @@ OF_EACH_KIND = 6
 EXPLAINED = 24
 
 
-def with_spikes(plain: Workload) -> Workload | None:
+def add_spikes(plain: Workload) -> Workload | None:
     """The inputs of `plain`, floats with spikes; None where there are none that the oracle bears.
 
     Elements that belong together, such as those in ascending order, stay as they are.
 
     The largest is the very last element at even seeds, and anywhere at odd ones.
     """
-    places = spiked_places(plain)
+    places = find_spike_places(plain)
     outputs = sum(math.prod(shape) for shape in plain.output_shapes.values())
     for shrunk in range(SHRINKS + 1 if places else 0):
         inputs = dict(plain.inputs)
         for name, where in places.items():
-            inputs[name] = _with_spikes(inputs[name], where, outputs, SHRINK**shrunk)
+            inputs[name] = _place_spikes(inputs[name], where, outputs, SHRINK**shrunk)
         work = replace(plain, inputs=inputs)
         # An oracle may find spikes too high, and say so.
         with suppress(TaskError), np.errstate(all="ignore"):
@@ -60,8 +60,8 @@ def with_spikes(plain: Workload) -> Workload | None:
     return None
 
 
-def spiked_places(work: Workload) -> dict[str, Array]:
-    """Where `with_spikes` puts them: flat, by input, the largest first."""
+def find_spike_places(work: Workload) -> dict[str, Array]:
+    """Where `add_spikes` puts them: flat, by input, the largest first."""
     return {
         name: _places(each, _random(work, name), work.seed % 2)
         for name, each in work.inputs.items()
@@ -99,7 +99,7 @@ def _places(values: Array, random: np.random.Generator, anywhere_first: int) -> 
     return np.asarray(found[np.sort(first)][: max(1, values.size // 8)])
 
 
-def _with_spikes(values: Array, places: Array, outputs: int, shrink: float) -> Array:
+def _place_spikes(values: Array, places: Array, outputs: int, shrink: float) -> Array:
     """Keep the signs; the first place gets the largest, the others half of it and less."""
     flat = values.reshape(-1).astype(np.float64)
     finite = flat[np.isfinite(flat)]
@@ -154,11 +154,11 @@ def _misses(examiner: Examiner) -> list[Finding]:
 
 
 def _far_off(got: Array, expected: Array, scale: Array, kind: DType) -> Array:
-    rule = error_rule.allowance_for(expected, error_rule.widest(scale), kind)
+    rule = error_rule.derive_tolerance(expected, error_rule.largest_counted_norms(scale), kind)
     allowed = replace(rule, fixed=SLACK * rule.fixed, relative=SLACK * rule.relative)
-    bad = error_rule.wrong(got, expected, allowance=allowed, scale=scale)
+    bad = error_rule.find_wrong(got, expected, tolerance=allowed, scale=scale)
     if bad.any():
-        error = error_rule.errors(got.astype(np.float64), expected)
+        error = error_rule.absolute_errors(got.astype(np.float64), expected)
         bad &= ~(error <= HIDDEN * np.abs(expected))
     return bad
 
@@ -176,21 +176,21 @@ def _finding(examiner: Examiner, name: str, bad: Array) -> Finding:
     if explained or not math.isfinite(got):
         # Of no interest is then that some elements were larger.
         message = f"{came}; {explained}" if explained else came
-        return examiner.finding(Kind.WRONG_RESULT, message, name)
+        return examiner.make_finding(Kind.WRONG_RESULT, message, name)
     inputs = " and ".join(
-        f"{each.size} elements of {other}" for other, each in spiked_places(work).items()
+        f"{each.size} elements of {other}" for other, each in find_spike_places(work).items()
     )
     left_out = _left_out(work, name, index, got)
     message = f"{came}, where {inputs} are far larger than the others" + (
         f"; {left_out}" if left_out else ""
     )
-    return examiner.finding(Kind.WRONG_RESULT, message, name)
+    return examiner.make_finding(Kind.WRONG_RESULT, message, name)
 
 
 def _left_out(work: Workload, output: str, index: tuple[int, ...], got: float) -> str:
     """Return which spike was not seen, if without it the result is what came; else nothing."""
     off = abs(got - float(work.expected[output][index]))
-    spiked = spiked_places(work)
+    spiked = find_spike_places(work)
     for name, places in spiked.items():
         for place in places[: EXPLAINED // len(spiked)]:
             values = work.inputs[name].copy()

@@ -10,8 +10,9 @@ import pytest
 from metalbench import _core
 from metalbench.checking import Findings, check
 from metalbench.kernel.library import find
+from metalbench.kernel.prepare import Builds
 from metalbench.report.findings import findings_text
-from metalbench.verify import verify
+from metalbench.verify import VerifyPlan, verify
 
 CASES = Path(__file__).with_name("check")
 # By file: kind, line and column of every error.
@@ -76,6 +77,8 @@ def test_run_explains_what_is_wrong_with_a_case(name):
     (entry,) = find([name], None, [CASES / "wrong"])
     # Rows of zeros come up in inputs that are mostly zero, at a size with many rows.
     size = {"row_energy": "small"}.get(name, "seed")
-    report = verify(_core.open("cpu"), entry.kernel(), entry.task, sizes=[size], timed=size)
+    report = verify(
+        Builds(_core.open("cpu"), entry.kernel(), entry.task), VerifyPlan(sizes=[size], timed=size)
+    )
     assert not report.passed
     assert HINTS[name] in report.findings[0].message

@@ -10,9 +10,11 @@ import pytest
 from metalbench import _core
 from metalbench.kernel import header as kernel
 from metalbench.kernel.library import Library
+from metalbench.kernel.prepare import Builds
 from metalbench.verify import (
     Kind,
     Report,
+    VerifyPlan,
     all_sizes,
     verify,
     verify_checked,
@@ -43,7 +45,7 @@ def kinds(source, word):
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered(monkeypatch):
     """What was checked as it is timed is checked again in every test."""
-    monkeypatch.setattr("metalbench.verify.checked._Known.note", lambda _: None)
+    monkeypatch.setattr("metalbench.verify.checked._CheckRecord.load_note", lambda _: None)
 
 
 def examined(path, seed=0) -> Report:
@@ -53,21 +55,16 @@ def examined(path, seed=0) -> Report:
     task = LIBRARY.entry(name).task
     sizes = [each for each in all_sizes(task, seed) if each != SKIPPED]
     plain = verify(
-        device,
-        candidate,
-        task,
-        sizes=sizes,
-        seed=seed,
-        time_limit=TIME_LIMIT,
-        timed=task.headline,
+        Builds(device, candidate, task),
+        VerifyPlan(sizes=sizes, seed=seed, time_limit=TIME_LIMIT, timed=task.headline),
     )
-    checked = verify_checked(device, candidate, task, seed=seed, time_limit=TIME_LIMIT)
+    checked = verify_checked(Builds(device, candidate, task), seed=seed, time_limit=TIME_LIMIT)
     timed = verify_checked_as_timed(
-        device, candidate, task, size=task.headline, seed=seed, seconds=TIME_LIMIT
+        Builds(device, candidate, task), size=task.headline, seed=seed, seconds=TIME_LIMIT
     )
     found = plain + checked + timed
     if found.passed:
-        found += verify_same_work(device, candidate, task, seed=seed, time_limit=TIME_LIMIT)
+        found += verify_same_work(Builds(device, candidate, task), seed=seed, time_limit=TIME_LIMIT)
     return found
 
 

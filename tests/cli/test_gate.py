@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from example_results import measurement
 
 from metalbench.cli import main
-from metalbench.run.contest import Settled
+from metalbench.run.contest import FormChoice
 from metalbench.store import Store
 
 
@@ -37,7 +37,7 @@ def speed(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setattr("metalbench.run.timed.measure", measured)
     # Which form of the reference is fastest is chance here; ratios to others do not compare.
-    monkeypatch.setattr("metalbench.run.contest.settle", lambda *_, **__: Settled(()))
+    monkeypatch.setattr("metalbench.run.contest.choose_form", lambda *_, **__: FormChoice(()))
     return faster
 
 

@@ -31,7 +31,7 @@ def plug_in(monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(_core, "devices", lambda: ["metal", "cpu"])
         if with_mlx:
             beside = lambda _, work, **options: (Reference(work, **options), ())  # noqa: E731
-            monkeypatch.setattr(reference, "reference_beside", beside)
+            monkeypatch.setattr(reference, "create_reference", beside)
         return gpu
 
     return plug

@@ -10,7 +10,8 @@ from click.testing import CliRunner, Result
 from metalbench import _core
 from metalbench.cli import main
 from metalbench.kernel.library import Library
-from metalbench.verify import small_sizes, verify
+from metalbench.kernel.prepare import Builds
+from metalbench.verify import VerifyPlan, small_sizes, verify
 
 
 def new(*arguments: str | Path) -> Result:
@@ -20,7 +21,9 @@ def new(*arguments: str | Path) -> Result:
 def verified(name: str, folder: Path) -> bool:
     entry = Library([folder]).entry(name)
     sizes = small_sizes(entry.task)
-    return verify(_core.open("cpu"), entry.kernel(), entry.task, sizes=sizes, seeds=[0]).passed
+    return verify(
+        Builds(_core.open("cpu"), entry.kernel(), entry.task), VerifyPlan(sizes=sizes, seeds=[0])
+    ).passed
 
 
 def test_a_new_kernel_is_right_as_it_is(tmp_path: Path) -> None:

@@ -107,7 +107,13 @@ class Runs:
         trials = [Trial(each, each.kernel(), "float32", plan=plan) for each in entries]
         with Workers("cpu", limits or Limits()) as workers:
             outcome = runner.run(
-                device, trials, self.store, environment(), Silent(), options={}, attempts=workers
+                device,
+                trials,
+                self.store,
+                environment(),
+                Silent(),
+                recorded_options={},
+                attempts=workers,
             )
         assert outcome.ended == "finished"
         return list(outcome.results)

@@ -50,7 +50,7 @@ def test_a_write_is_a_fault(device: _core.Device, body: str, space: str) -> None
     asked, x, _ = dispatches(device, body, space)
     with pytest.raises(KernelFault, match="takes as `const`") as caught:
         device.run(asked)
-    assert faults.finding(caught.value).kind is Kind.INPUT_CHANGED
+    assert faults.make_finding(caught.value).kind is Kind.INPUT_CHANGED
     assert np.array_equal(x.numpy("float32"), np.arange(N))
 
 

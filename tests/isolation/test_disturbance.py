@@ -13,6 +13,7 @@ from metalbench.errors import Disturbed
 from metalbench.isolation import Limits, Workers
 from metalbench.isolation.workers import RERUNS
 from metalbench.kernel.library import Library
+from metalbench.kernel.prepare import Builds
 from metalbench.measure import Plan
 from metalbench.result import Result, Status
 from metalbench.result.environment import environment
@@ -21,6 +22,7 @@ from metalbench.run.observed import device_facts
 from metalbench.run.stages import Silent
 from metalbench.run.trial import Trial
 from metalbench.store import Store
+from metalbench.verify import VerifyPlan
 from metalbench.verify.examine import Examiner
 
 VICTIM = "[twice] Discarded (victim of GPU error/recovery)"
@@ -118,7 +120,7 @@ def test_in_the_same_process_nothing_begins_again(
     trial = Trial(entry, entry.kernel(), "float32", plan=PLAN)
     with Store(tmp_path / "results.db") as store:
         device = _core.open("cpu")
-        outcome = runner.run(device, [trial], store, environment(), Silent(), options={})
+        outcome = runner.run(device, [trial], store, environment(), Silent(), recorded_options={})
     (result,) = outcome.results
     assert isinstance(result, Result)
     assert [(each.kind, each.message) for each in result.failures] == [("DISTURBED", VICTIM)]
@@ -134,4 +136,6 @@ def test_a_disturbance_is_no_finding_against_the_kernel(
     monkeypatch.setattr(Examiner, "rerun", disturbed)
     entry = library(tmp_path, 0).entry("twice")
     with pytest.raises(Disturbed, match="victim"):
-        verify.verify(_core.open("cpu"), entry.kernel(), entry.task, sizes=["small"])
+        verify.verify(
+            Builds(_core.open("cpu"), entry.kernel(), entry.task), VerifyPlan(sizes=["small"])
+        )

@@ -15,6 +15,7 @@ from metalbench import _core
 from metalbench.kernel import Kernel
 from metalbench.kernel.installed import installed_folder
 from metalbench.kernel.library import Entry, Library
+from metalbench.kernel.prepare import Builds
 from metalbench.verify import Kind, verify_checked
 
 LIBRARY = Library()
@@ -83,7 +84,7 @@ def is_told(device: _core.Device, kernel: Kernel, entry: Entry) -> bool:
     sizes = [name for name in ("odd1", "odd", "odd2", "small") if name in entry.task.sizes]
     tunings = [{}, *({name: max(values)} for name, values in kernel.tunables.items())]
     for size, tuning in [*product(sizes, tunings), *FURTHER.get(entry.name, ())]:
-        report = verify_checked(device, kernel, entry.task, sizes=[size], tunables=tuning)
+        report = verify_checked(Builds(device, kernel, entry.task, tunables=tuning), sizes=[size])
         kinds = [finding.kind for finding in report.findings]
         assert kinds in ([], [Kind.RACE], [Kind.UNINITIALISED]), report.findings
         if kinds:

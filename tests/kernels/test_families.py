@@ -13,7 +13,8 @@ from short_form import is_in_sample
 
 from metalbench import _core
 from metalbench.kernel.library import ALSO, FAMILIES, Entry, Library
-from metalbench.verify import small_sizes, verify, verify_checked
+from metalbench.kernel.prepare import Builds
+from metalbench.verify import VerifyPlan, small_sizes, verify, verify_checked
 from metalbench.verify.admission import admit
 
 LIBRARY = Library()
@@ -78,7 +79,9 @@ class TestHeader:
 class TestResults:
     def test_agree_with_the_oracle(self, entry: Entry, dtype: str, device: _core.Device) -> None:
         sizes = ["small", "odd1"]
-        report = verify(device, entry.kernel(), entry.task, sizes=sizes, dtype_name=dtype)
+        report = verify(
+            Builds(device, entry.kernel(), entry.task, dtype_name=dtype), VerifyPlan(sizes=sizes)
+        )
         assert report.passed, report.findings
 
     @pytest.mark.slow
@@ -86,13 +89,15 @@ class TestResults:
         self, entry: Entry, dtype: str, device: _core.Device
     ) -> None:
         sizes = [each for each in small_sizes(entry.task) if each not in ("small", "odd1")]
-        report = verify(device, entry.kernel(), entry.task, sizes=sizes, dtype_name=dtype)
+        report = verify(
+            Builds(device, entry.kernel(), entry.task, dtype_name=dtype), VerifyPlan(sizes=sizes)
+        )
         assert report.passed, report.findings
 
 
 @pytest.mark.parametrize("entry", list(checked_by_speed()))
 def test_accesses_are_sound(entry: Entry, device: _core.Device) -> None:
-    report = verify_checked(device, entry.kernel(), entry.task, sizes=["small", "odd1"])
+    report = verify_checked(Builds(device, entry.kernel(), entry.task), sizes=["small", "odd1"])
     assert report.passed, report.findings
 
 

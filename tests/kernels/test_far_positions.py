@@ -10,7 +10,8 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel.library import Library
-from metalbench.verify import verify
+from metalbench.kernel.prepare import Builds
+from metalbench.verify import VerifyPlan, verify
 
 LIBRARY = Library()
 ROTATIONS = [
@@ -23,5 +24,5 @@ def test_far_positions_are_right(name: str) -> None:
     entry = LIBRARY.entry(name)
     large = {**entry.task.sizes["large"], "heads": 2}
     size = ",".join(f"{axis}={extent}" for axis, extent in large.items())
-    report = verify(_core.open("cpu"), entry.kernel(), entry.task, sizes=[size])
+    report = verify(Builds(_core.open("cpu"), entry.kernel(), entry.task), VerifyPlan(sizes=[size]))
     assert report.passed, report.findings

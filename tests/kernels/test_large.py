@@ -12,7 +12,8 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel.library import Entry, Library
-from metalbench.verify import verify
+from metalbench.kernel.prepare import Builds
+from metalbench.verify import VerifyPlan, verify
 
 # Of one run of all dispatches, in seconds; the limit of other checks is for what is timed.
 TIME_LIMIT = 300.0
@@ -30,6 +31,7 @@ def large_sizes() -> Iterator[object]:
 def test_large_sizes_agree_with_the_oracle(entry: Entry, size: str) -> None:
     device = _core.open("cpu")
     report = verify(
-        device, entry.kernel(), entry.task, sizes=[size], seeds=[0], time_limit=TIME_LIMIT
+        Builds(device, entry.kernel(), entry.task),
+        VerifyPlan(sizes=[size], seeds=[0], time_limit=TIME_LIMIT),
     )
     assert report.passed, report.findings

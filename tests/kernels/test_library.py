@@ -17,8 +17,8 @@ from short_form import draw_index
 from metalbench import _core
 from metalbench.kernel import Kernel
 from metalbench.kernel.library import Entry, Library
-from metalbench.kernel.prepare import compile_kernel
-from metalbench.verify import small_sizes, verify, verify_checked
+from metalbench.kernel.prepare import Builds, compile_kernel
+from metalbench.verify import VerifyPlan, small_sizes, verify, verify_checked
 
 LIBRARY = Library()
 TASKS = {"common": 75, "standard": 36, "full": 6}
@@ -122,7 +122,8 @@ class TestTuning:
         self, entry: Entry, tuning: dict[str, int], device: _core.Device
     ) -> None:
         report = verify(
-            device, entry.kernel(), entry.task, sizes=["odd1"], seeds=[0], tunables=tuning
+            Builds(device, entry.kernel(), entry.task, tunables=tuning),
+            VerifyPlan(sizes=["odd1"], seeds=[0]),
         )
         assert report.passed, report.findings
 
@@ -145,7 +146,9 @@ def assert_fits(device: _core.Device, entry: Entry, tuning: dict[str, int]) -> N
 class TestResults:
     def test_agree_with_the_oracle(self, entry: Entry, dtype: str, device: _core.Device) -> None:
         sizes = ["small", "odd1"]
-        report = verify(device, entry.kernel(), entry.task, sizes=sizes, dtype_name=dtype)
+        report = verify(
+            Builds(device, entry.kernel(), entry.task, dtype_name=dtype), VerifyPlan(sizes=sizes)
+        )
         assert report.passed, report.findings
 
     @pytest.mark.slow
@@ -154,13 +157,15 @@ class TestResults:
     ) -> None:
         sizes = [each for each in small_sizes(entry.task) if each not in ("small", "odd1")]
         assert sizes
-        report = verify(device, entry.kernel(), entry.task, sizes=sizes, dtype_name=dtype)
+        report = verify(
+            Builds(device, entry.kernel(), entry.task, dtype_name=dtype), VerifyPlan(sizes=sizes)
+        )
         assert report.passed, report.findings
 
 
 @every_kernel
 def test_accesses_are_sound(entry: Entry, device: _core.Device) -> None:
-    report = verify_checked(device, entry.kernel(), entry.task, sizes=["small", "odd1"])
+    report = verify_checked(Builds(device, entry.kernel(), entry.task), sizes=["small", "odd1"])
     assert report.passed, report.findings
 
 
@@ -169,7 +174,7 @@ def test_accesses_are_sound(entry: Entry, device: _core.Device) -> None:
 def test_accesses_are_sound_in_every_type_and_at_every_small_size(
     entry: Entry, dtype: str, device: _core.Device
 ) -> None:
-    report = verify_checked(device, entry.kernel(), entry.task, dtype_name=dtype)
+    report = verify_checked(Builds(device, entry.kernel(), entry.task, dtype_name=dtype))
     assert report.passed, report.findings
 
 

@@ -19,7 +19,7 @@ from metalbench.leaderboard.reproduction import Word, judged, obstacles, reprodu
 from metalbench.result.environment import environment
 from metalbench.run.observed import device_facts
 from metalbench.run.stages import Silent
-from metalbench.run.trial import Trial, case_of
+from metalbench.run.trial import Trial, describe_case
 from metalbench.stats import Interval
 from metalbench.store import HistoryEntry, Store
 
@@ -37,7 +37,7 @@ def device() -> _core.Device:
 def made(device: _core.Device, store: Store, trial: MakeTrial) -> Exported:
     """A result of the kernel that was never measured."""
     one = trial(4)
-    result = replace(correct(), case=case_of(one, one.entry.task, device))
+    result = replace(correct(), case=describe_case(one, one.entry.task, device))
     run = store.begin_run({}, device_facts(device), environment())
     return exported(store, store.record(run, result), one.kernel.text, one.kernel.source)
 

@@ -21,7 +21,7 @@ from metalbench.measure import Mode
 from metalbench.result import Result, Status
 from metalbench.result.environment import environment
 from metalbench.run.observed import device_facts
-from metalbench.run.trial import Trial, case_of
+from metalbench.run.trial import Trial, describe_case
 from metalbench.stats import Interval, Verdict, assess
 from metalbench.store import Store
 
@@ -45,7 +45,7 @@ def brought(store: Store) -> Submit:
 
 def kept(device: _core.Device, store: Store, trial: Trial, result: Result | None = None) -> int:
     """A result of the trial that was never measured, in the store."""
-    made = replace(result or correct(), case=case_of(trial, trial.entry.task, device))
+    made = replace(result or correct(), case=describe_case(trial, trial.entry.task, device))
     run = store.begin_run({}, device_facts(device), environment())
     return store.record(run, made)
 

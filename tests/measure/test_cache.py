@@ -11,8 +11,8 @@ from metalbench.measure.cache import (
     LARGEST_KNOWN,
     MIB,
     last_level_cache_bytes,
-    of_two_sets,
-    rotation,
+    plan_rotation,
+    warn_of_two_sets,
 )
 
 
@@ -43,12 +43,12 @@ def test_an_unknown_cache_is_taken_for_a_large_one(
 
 @pytest.mark.parametrize(("pass_bytes", "copies"), [(8 * MIB, 3), (5 * MIB, 5), (100 * MIB, 1)])
 def test_copies_are_three_times_the_cache(pass_bytes: int, copies: int) -> None:
-    turns = rotation(pass_bytes, 8 * MIB, 16 << 30)
+    turns = plan_rotation(pass_bytes, 8 * MIB, 16 << 30)
     assert (turns.copies, turns.doubt) == (copies, None)
 
 
 def test_no_more_copies_than_memory_can_hold() -> None:
-    turns = rotation(8 * MIB, 96 * MIB, 1 << 30)
+    turns = plan_rotation(8 * MIB, 96 * MIB, 1 << 30)
     assert turns.copies == 16
     assert turns.doubt is not None
     assert "16 copies" in turns.doubt
@@ -56,19 +56,19 @@ def test_no_more_copies_than_memory_can_hold() -> None:
 
 
 def test_tiny_inputs_have_so_many_copies_and_no_more() -> None:
-    turns = rotation(64, 96 * MIB, 1 << 36)
+    turns = plan_rotation(64, 96 * MIB, 1 << 36)
     assert turns.copies == cache.MOST_COPIES
     assert turns.doubt is not None
 
 
 def test_two_sets_of_inputs_that_cost_more_than_one_are_told() -> None:
     room = 16 << 30
-    assert of_two_sets(2 * MIB, 2 * MIB, 8 * MIB, room) is None
-    said = of_two_sets(6 * MIB, 2 * MIB, 8 * MIB, room)
+    assert warn_of_two_sets(2 * MIB, 2 * MIB, 8 * MIB, room) is None
+    said = warn_of_two_sets(6 * MIB, 2 * MIB, 8 * MIB, room)
     assert said is not None
     assert "14 MiB with the outputs, of 8 MiB, where one set would (8 MiB)" in said
     # One set does not fit either.
-    assert of_two_sets(9 * MIB, 2 * MIB, 8 * MIB, room) is None
-    said = of_two_sets(2048 * MIB, 1 * MIB, 8 * MIB, room)
+    assert warn_of_two_sets(9 * MIB, 2 * MIB, 8 * MIB, room) is None
+    said = warn_of_two_sets(2048 * MIB, 1 * MIB, 8 * MIB, room)
     assert said is not None
     assert "4097 MiB, more than a quarter of the memory (16384 MiB)" in said

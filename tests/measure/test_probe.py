@@ -33,10 +33,10 @@ def test_it_is_a_tenth_of_a_millisecond_beside_its_launch(
     monkeypatch.setattr(probe, "_dispatches", lambda device, pipeline, steps: steps)
     told: list[int] = []
     device = scripted(launch_ns, step_ns, told)
-    assert probe.probe_of(device) * step_ns == pytest.approx(1e5)
+    assert probe.create_probe(device) * step_ns == pytest.approx(1e5)
     # Once per device.
     told.clear()
-    assert probe.probe_of(device) * step_ns == pytest.approx(1e5)
+    assert probe.create_probe(device) * step_ns == pytest.approx(1e5)
     assert told == []
 
 
@@ -56,7 +56,7 @@ def test_it_runs_its_chain_in_every_lane() -> None:
 
 def test_it_can_be_sampled_beside_a_kernel() -> None:
     device = _core.open("cpu")
-    dispatches = probe.probe_of(device)
+    dispatches = probe.create_probe(device)
     samples = device.sample(
         dispatches, probe=dispatches, max_pairs=3, warmup_ns=0, window_ns=1e4, probe_drop=0.0
     )

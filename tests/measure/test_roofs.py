@@ -7,7 +7,7 @@ import pytest
 from metalbench import _core
 from metalbench.measure import Mode, roofs
 from metalbench.measure.roofs import Roofs, roofs_of
-from metalbench.run.peaks import peaks_of
+from metalbench.run.peaks import find_peaks
 
 MIB = 1 << 20
 
@@ -44,7 +44,7 @@ def test_they_are_measured_and_then_known(monkeypatch):
 
 def test_a_device_that_does_not_tell_its_cache_has_none():
     assert roofs_of(_core.open("cpu")) is None
-    assert peaks_of(_core.open("cpu"), 1e9, "float32", Mode.WARM) is None
+    assert find_peaks(_core.open("cpu"), 1e9, "float32", Mode.WARM) is None
 
 
 def test_rates_are_those_of_what_the_kernels_do(monkeypatch):
@@ -70,7 +70,7 @@ def test_what_may_be_in_the_cache_is_held_against_the_cache(
     monkeypatch, mebibytes, dtype, mode, expected
 ):
     monkeypatch.setattr("metalbench.run.peaks.roofs_of", lambda _: Roofs(1.0, 2.0, 3.0, 4.0))
-    peaks = peaks_of(_WithCache(), mebibytes * MIB, dtype, mode)
+    peaks = find_peaks(_WithCache(), mebibytes * MIB, dtype, mode)
     gflops, moved, where = expected
     assert (peaks.gflops, peaks.gbytes_per_s) == (gflops, moved)
     assert f"copies in {where}," in peaks.source

@@ -222,7 +222,7 @@ def by_both_ways(
 ) -> Measurement:
     from metalbench import reference as references
 
-    monkeypatch.setattr(references, "reference_beside", lambda *_: (reference, ()))
+    monkeypatch.setattr(references, "create_reference", lambda *_: (reference, ()))
     monkeypatch.setattr(path_control, "_expect_the_same", lambda *_: None)
     return path_control.measure_path(metal, size, plan())
 

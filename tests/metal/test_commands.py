@@ -92,7 +92,7 @@ def test_the_path_control_is_part_of_the_control(
     metal_double.set("no_engine", COST_NS)
     metal_double.set("latency_in_ns", 30e3)
     metal_double.set("latency_out_ns", 30e3)
-    monkeypatch.setattr(reference, "reference_beside", lambda *_: (mlx, ()))
+    monkeypatch.setattr(reference, "create_reference", lambda *_: (mlx, ()))
     monkeypatch.setattr(path_control, "_expect_the_same", lambda *_: None)
     beside_itself = lambda device, work, plan, progress: (  # noqa: E731
         measure(device, Sides(mlx, mlx), plan),

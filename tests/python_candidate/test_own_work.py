@@ -27,7 +27,7 @@ def lacks(text: str) -> tuple[str, str]:
         candidate.call(candidate.bind(work).dispatches[0])
         slot = candidate.bind(work)
         candidate.call(slot.dispatches[0])
-        assert slot.examiner().left_behind().passed
+        assert slot.examiner().judge_last_run().passed
         timing = Timing(candidate, candidate, work)
         timing.window(1)
         return timing.shortfall(Overhead(1e12, 1e12)), timing.probe()

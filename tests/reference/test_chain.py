@@ -243,10 +243,10 @@ def test_beside_a_processor_nothing_runs_before_it_is_timed():
 def test_beside_a_gpu_only_mlxs_gpu_is_timed(monkeypatch):
     work = workload(doubled, "small")
     monkeypatch.setattr(mx.metal, "is_available", lambda: False)
-    reference, missing = chain.reference_beside("metal", work)
+    reference, missing = chain.create_reference("metal", work)
     assert reference is None
     assert missing == (chain.NO_GPU["metal"],)
-    reference, missing = chain.reference_beside("cpu", work)
+    reference, missing = chain.create_reference("cpu", work)
     assert isinstance(reference, Reference)
     assert missing == ()
 
@@ -262,12 +262,12 @@ def test_beside_an_nvidia_gpu_float32_is_float32_unless_somebody_says_otherwise(
         monkeypatch.setenv("MLX_ENABLE_TF32", tf32)
     monkeypatch.setattr(chain, "Reference", lambda *_, **__: "a reference")
     work = workload(doubled, "small")
-    reference, said = chain.reference_beside("cuda", work)
+    reference, said = chain.create_reference("cuda", work)
     assert reference == "a reference"
     assert [chain.ROUNDED] * remarks == list(said)
     assert os.environ["MLX_ENABLE_TF32"] == (tf32 or "0")
     monkeypatch.setattr(mx.cuda, "is_available", lambda: False)
-    assert chain.reference_beside("cuda", work) == (None, (chain.NO_GPU["cuda"],))
+    assert chain.create_reference("cuda", work) == (None, (chain.NO_GPU["cuda"],))
 
 
 def metal_graph(

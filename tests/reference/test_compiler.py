@@ -22,14 +22,14 @@ ASK = """
 import numpy as np
 from metalbench.kernel.library import Library
 from metalbench.reference import Reference, compiler, outputs
-from metalbench.run.contest import settle
+from metalbench.run.contest import choose_form
 from metalbench.task.workload import workload
 
 for name in {names}:
     work = workload(Library().entry(name).task, "small")
     (got,) = outputs(work).values()
     np.testing.assert_allclose(got, work.expected["y"], rtol=1e-4, atol=1e-5)
-    settled = settle(Reference(work), seconds=0.2)
+    settled = choose_form(Reference(work), seconds=0.2)
     print(name, *(each.fault or "timed" for each in settled.forms), sep="|")
     print(name, *settled.doubts, sep="|")
 print("known:", compiler.fault())

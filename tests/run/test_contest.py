@@ -15,7 +15,7 @@ from metalbench.reference import Reference
 from metalbench.reference.convert import to_mlx
 from metalbench.reference.forms import ON_ONE_ELEMENT
 from metalbench.run import contest
-from metalbench.run.contest import settle
+from metalbench.run.contest import choose_form
 from metalbench.task import Task, normal, output, task
 from metalbench.task.workload import workload
 
@@ -44,7 +44,7 @@ class TimedReference(Reference):
 
 def settled(declared: Task):
     reference = TimedReference(workload(declared, "seed"))
-    times = settle(reference, clock=lambda: reference.now).forms
+    times = choose_form(reference, clock=lambda: reference.now).forms
     return reference, {form.kind: time for form, time in zip(reference.forms, times, strict=True)}
 
 
@@ -88,7 +88,7 @@ def test_all_forms_compute_the_same():
 def test_a_slow_reference_is_run_in_no_other_form():
     reference = TimedReference(workload(declared(), "seed"))
     ticks = itertools.count()
-    eager, compiled = settle(reference, seconds=2.0, clock=lambda: float(next(ticks))).forms
+    eager, compiled = choose_form(reference, seconds=2.0, clock=lambda: float(next(ticks))).forms
     assert reference.form.kind == "eager"
     assert eager.compared
     assert compiled.time_ns is None
@@ -120,7 +120,7 @@ def never_compared(monkeypatch):
 def test_a_form_that_compiles_to_itself_takes_no_turns(never_compared, launch):
     reference = TimedReference(workload(replace(running_sum, fast=None), "seed"))
     reference.launch = 3 * launch
-    found = settle(reference, clock=lambda: reference.now)
+    found = choose_form(reference, clock=lambda: reference.now)
     eager, compiled = found.forms
     assert compiled.fault == "not timed, for it is compiled to the operations of mx.cumsum"
     assert compiled.time_ns is None
@@ -133,7 +133,7 @@ def test_a_form_that_compiles_to_itself_takes_no_turns(never_compared, launch):
 
 def test_forms_that_differ_go_on_without_it(never_compared):
     reference = TimedReference(workload(running_sum, "seed"))
-    eager, compiled, fast = settle(reference, clock=lambda: reference.now).forms
+    eager, compiled, fast = choose_form(reference, clock=lambda: reference.now).forms
     assert "is compiled to the operations" in compiled.fault
     assert eager.time_ns is not None
     assert fast.time_ns is not None
@@ -143,7 +143,7 @@ def test_forms_that_differ_go_on_without_it(never_compared):
 def test_far_from_a_launch_it_is_timed_no_more_than_that_takes(monkeypatch, pass_s, calls):
     monkeypatch.setitem(COST, "eager", 100.0)
     reference = TimedReference(workload(replace(running_sum, fast=None), "seed"))
-    eager, _ = settle(reference, pass_s=pass_s, clock=lambda: reference.now).forms
+    eager, _ = choose_form(reference, pass_s=pass_s, clock=lambda: reference.now).forms
     assert (eager.compared, eager.time_ns, reference.calls) == (True, None, calls)
 
 
@@ -156,7 +156,7 @@ def test_a_reference_that_cannot_be_traced_is_timed_in_every_form(monkeypatch):
 def test_a_reference_that_is_known_to_be_far_too_slow_is_not_run_at_all(monkeypatch):
     reference = TimedReference(workload(declared(), "seed"))
     monkeypatch.setattr(Reference, "outputs_of", lambda *_: pytest.fail("it was run"))
-    eager, compiled = settle(reference, seconds=2.0, pass_s=1.1).forms
+    eager, compiled = choose_form(reference, seconds=2.0, pass_s=1.1).forms
     assert (reference.form.kind, reference.calls) == ("eager", 0)
     assert eager.compared
     assert "too long" in compiled.fault
@@ -164,7 +164,7 @@ def test_a_reference_that_is_known_to_be_far_too_slow_is_not_run_at_all(monkeypa
 
 def test_one_that_may_have_been_slowed_down_is_timed():
     reference = TimedReference(workload(declared(), "seed"))
-    forms = settle(reference, seconds=2.0, pass_s=0.9, clock=lambda: reference.now).forms
+    forms = choose_form(reference, seconds=2.0, pass_s=0.9, clock=lambda: reference.now).forms
     assert reference.form.kind == "compiled"
     assert all(form.time_ns is not None for form in forms)
 
@@ -205,7 +205,7 @@ def test_copies_take_turns_from_one_call_to_the_next(monkeypatch):
 def test_a_reference_that_is_mostly_its_launch_is_told(launch, told):
     reference = TimedReference(workload(declared(), "seed"))
     reference.launch = launch  # of 2.0 that the compiled form takes
-    doubts = settle(reference, clock=lambda: reference.now).doubts
+    doubts = choose_form(reference, clock=lambda: reference.now).doubts
     assert reference.form.kind == "compiled"
     assert len(doubts) == (told is not None)
     for doubt in doubts:

@@ -38,7 +38,7 @@ def test_where_mlx_has_nothing_to_run_on_the_result_says_so(
 ) -> None:
     from metalbench import reference
 
-    monkeypatch.setattr(reference, "reference_beside", lambda *_: (None, ("no GPU here",)))
+    monkeypatch.setattr(reference, "create_reference", lambda *_: (None, ("no GPU here",)))
     result = attempt_control(_core.open("cpu"), trial(), Silent())
     assert result.status is Status.FAILED
     assert "no GPU here" in result.failures[0].message
@@ -100,7 +100,7 @@ def test_a_way_that_computes_something_else_is_told(monkeypatch: pytest.MonkeyPa
 def test_where_mlx_has_no_gpu_the_path_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     from metalbench import reference
 
-    monkeypatch.setattr(reference, "reference_beside", lambda *_: (None, ("no GPU here",)))
+    monkeypatch.setattr(reference, "create_reference", lambda *_: (None, ("no GPU here",)))
     result = attempt_path(_core.open("cpu"), "small", QUICK, Silent())
     assert result.status is Status.FAILED
     assert "[path_control] no GPU here" in result.failures[0].message

@@ -7,7 +7,7 @@ import pytest
 from run.example_forms import COST, LAUNCH, declared, sum_of_three
 
 from metalbench.reference import Reference
-from metalbench.run.contest import settle
+from metalbench.run.contest import choose_form
 from metalbench.task.workload import workload
 
 
@@ -27,7 +27,7 @@ class NoisyReference(Reference):
 
 def picked(reference: NoisyReference, cost: dict[str, float], seed: int, **options):
     reference.begin(cost, seed, **options)
-    found = settle(reference, seed=seed, clock=lambda: reference.now)
+    found = choose_form(reference, seed=seed, clock=lambda: reference.now)
     return reference.form.kind, found
 
 

@@ -15,7 +15,7 @@ from metalbench.measure import Plan
 from metalbench.result import Result, Status
 from metalbench.run.attempt import attempt
 from metalbench.run.observed import device_facts
-from metalbench.run.room import check_room
+from metalbench.run.room import check_budget
 from metalbench.run.stages import Silent
 from metalbench.run.trial import ALL, SMALL, Trial
 
@@ -98,5 +98,5 @@ def test_the_oracle_needs_no_time_where_it_is_not_asked(tmp_path: Path) -> None:
     device, limits = device_facts(_core.open("cpu")), Limits(600.0)
     flops = "10000000 * n"
     with pytest.raises(DeclarationError, match="time"):
-        check_room(trial(tmp_path, "y[i] = 2 * x[i];", ALL, flops), device, Limits(30.0))
-    check_room(trial(tmp_path, "y[i] = 2 * x[i];", SMALL, flops), device, limits)
+        check_budget(trial(tmp_path, "y[i] = 2 * x[i];", ALL, flops), device, Limits(30.0))
+    check_budget(trial(tmp_path, "y[i] = 2 * x[i];", SMALL, flops), device, limits)

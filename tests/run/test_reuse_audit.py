@@ -16,7 +16,7 @@ from metalbench.kernel.prepare import compile_kernel
 from metalbench.measure import Mode
 from metalbench.run import reuse_audit
 from metalbench.run.reuse_audit import Audit, ReuseAudit
-from metalbench.run.turns import Turns
+from metalbench.run.turns import BufferRotation
 from metalbench.task import normal, output, task
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
@@ -143,7 +143,7 @@ HONEST = {
 def audited(source: str, mode: Mode = Mode.WARM) -> ReuseAudit:
     """Return the audit of a kernel that has made some timed passes."""
     compiled = compile_kernel(_core.open("cpu"), parse(source, name="iterated"), iterated)
-    turns = Turns.of(compiled, workload(iterated, "seed", seed=3), mode)
+    turns = BufferRotation.of(compiled, workload(iterated, "seed", seed=3), mode)
     for each in turns.bound.scratches.values():
         each.bytes[:] = 0
     for _ in range(8):
@@ -151,7 +151,7 @@ def audited(source: str, mode: Mode = Mode.WARM) -> ReuseAudit:
     return ReuseAudit(turns)
 
 
-def windows(turns: Turns) -> np.ndarray:
+def windows(turns: BufferRotation) -> np.ndarray:
     """Return times of one pass in ns, as timed windows have them."""
     samples = turns.device.sample(
         turns.dispatches,
@@ -169,7 +169,7 @@ def test_report_finds_kernels_that_keep_results(name: str) -> None:
     # Other load can hide what a kernel saves, from one report in many.
     for _ in range(3):
         audit = audited(KEEPING[name])
-        report = audit.report(windows(audit.turns), 8)
+        report = audit.report(windows(audit.rotation), 8)
         if report.findings:
             break
     assert [each.kind for each in report.findings] == [Kind.LESS_WORK]
@@ -179,7 +179,7 @@ def test_report_finds_kernels_that_keep_results(name: str) -> None:
 @pytest.mark.parametrize("name", GUESSING)
 def test_report_finds_kernels_that_compute_known_inputs_only(name: str) -> None:
     audit = audited(GUESSING[name])
-    report = audit.report(windows(audit.turns), 8)
+    report = audit.report(windows(audit.rotation), 8)
     assert [each.kind for each in report.findings] == [Kind.WRONG_RESULT]
     assert "a pass on new inputs between timed windows" in report.findings[0].message
 
@@ -187,13 +187,13 @@ def test_report_finds_kernels_that_compute_known_inputs_only(name: str) -> None:
 @pytest.mark.parametrize("name", HONEST)
 def test_report_passes_honest_kernels(name: str) -> None:
     audit = audited(HONEST[name])
-    report = audit.report(windows(audit.turns), 8)
+    report = audit.report(windows(audit.rotation), 8)
     assert report.passed, report.findings
 
 
 def test_report_finds_windows_that_lack_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     audit, timed = audited(HONEST["computes"]), ReuseAudit._timed
-    pass_ns = windows(audit.turns) / 8
+    pass_ns = windows(audit.rotation) / 8
 
     def an_eighth(self: ReuseAudit, window: int = 1) -> float:
         return timed(self, window) / (8 if window > 1 else 1)
@@ -206,7 +206,7 @@ def test_report_finds_windows_that_lack_passes(monkeypatch: pytest.MonkeyPatch) 
 
 def test_report_passes_where_all_rounds_became_slower_after_the_windows() -> None:
     audit = audited(HONEST["computes"])
-    report = audit.report(windows(audit.turns) / 8, 8)
+    report = audit.report(windows(audit.rotation) / 8, 8)
     assert report.passed, report.findings
     assert len(audit.audits) > reuse_audit.LEAST_AUDITS
 
@@ -214,10 +214,10 @@ def test_report_passes_where_all_rounds_became_slower_after_the_windows() -> Non
 def test_run_leaves_the_known_inputs_and_their_results() -> None:
     audit = audited(HONEST["computes"])
     audit.run()
-    for bound in audit.turns.passes:
+    for bound in audit.rotation.passes:
         for name, each in bound.inputs.items():
             assert each.holds(bound.workload.inputs[name])
-    report = audit.turns.left_behind()
+    report = audit.rotation.judge_last_window()
     assert report.passed, report.findings
 
 
@@ -225,7 +225,7 @@ def test_renewed_inputs_have_no_element_that_a_pass_had_there() -> None:
     audit = audited(HONEST["computes"])
     one, other = audit._draws(2)
     arrays = [audit._renewed(one.inputs, other.inputs)["x"] for _ in range(8)]
-    arrays += [each.inputs["x"] for each in audit.turns.works]
+    arrays += [each.inputs["x"] for each in audit.rotation.workloads]
     for place, one in enumerate(arrays):
         assert one.shape == (2048,)
         for other in arrays[place + 1 :]:
@@ -244,14 +244,14 @@ def test_renewed_inputs_have_the_type_and_range_of_the_drawn_ones(kind: str) -> 
 
 def test_draws_are_of_the_distribution_of_the_known_inputs() -> None:
     audit = audited(HONEST["computes"])
-    known = {each.variation for each in audit.turns.works}
+    known = {each.variation for each in audit.rotation.workloads}
     assert {each.variation for each in audit._draws(6)} == known
 
 
 def test_renewed_known_inputs_are_the_known_ones() -> None:
     audit = audited(HONEST["computes"])
     one, other = (each.inputs for each in audit._draws(2))
-    known = audit.turns.bound.workload.inputs
+    known = audit.rotation.bound.workload.inputs
     assert np.array_equal(audit._renewed(one, other, known)["x"], known["x"])
 
 
@@ -259,9 +259,9 @@ def test_renewed_inputs_whose_elements_belong_together_are_draws() -> None:
     audit = audited(HONEST["computes"])
     together = replace(iterated.inputs["x"], together=True)
     ordered = replace(iterated, inputs={"x": together})
-    audit.turns.rounds = [
+    audit.rotation.rounds = [
         [replace(each, workload=replace(each.workload, task=ordered)) for each in each_round]
-        for each_round in audit.turns.rounds
+        for each_round in audit.rotation.rounds
     ]
     draws = [each.inputs for each in audit._draws(4)]
     renewed = {audit._renewed(each, each)["x"].tobytes() for each in draws}

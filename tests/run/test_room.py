@@ -15,7 +15,7 @@ from metalbench.errors import DeclarationError
 from metalbench.isolation.limits import Limits
 from metalbench.kernel.library import Entry, Library, find
 from metalbench.result import DeviceFacts
-from metalbench.run.room import GIB, check_room, need_of
+from metalbench.run.room import GIB, check_budget, estimate_requirement
 from metalbench.run.stages import Observer
 from metalbench.run.trial import Trial
 from metalbench.task import workload as drawing
@@ -35,7 +35,7 @@ def trial(name: str, size: str | None = "paper") -> Trial:
 @pytest.mark.parametrize("kind", ["cpu", "cuda"])
 def test_more_is_needed_of_larger_sizes(kind: str) -> None:
     task = Library().entry("kb1_019_relu").task
-    small, large = (need_of(task, size, "float32", kind) for size in ("cpu", "paper"))
+    small, large = (estimate_requirement(task, size, "float32", kind) for size in ("cpu", "paper"))
     assert small.host_bytes < GIB < large.host_bytes
     assert small.seconds < 5 < large.seconds
     assert (small.device_bytes > 0) is (kind == "cuda")
@@ -55,14 +55,16 @@ def test_need_of_counts_each_array() -> None:
         "x, y, and the error of y in float64": 3 * 256,
         "what the oracle computes before y in float64": 256,
     }
-    on_gpu, on_cpu = (need_of(task, EXTENTS, "float32", kind) for kind in ("cuda", "cpu"))
+    on_gpu, on_cpu = (
+        estimate_requirement(task, EXTENTS, "float32", kind) for kind in ("cuda", "cpu")
+    )
     assert on_gpu.device_bytes == sum(device_mib.values()) * MIB
     assert on_gpu.host_bytes == sum(host_mib.values()) * MIB
     # The cpu device's arrays are in the host's memory.
     assert on_cpu.host_bytes == on_gpu.host_bytes + on_gpu.device_bytes
     assert on_cpu.device_bytes == 0
     # Without an oracle there are y and its error in float32.
-    without = need_of(task, EXTENTS, "float32", "cuda", asks=False)
+    without = estimate_requirement(task, EXTENTS, "float32", "cuda", asks=False)
     assert without.host_bytes == (300 + 3 * 128 + 2 * 128) * MIB
 
 
@@ -83,7 +85,9 @@ def test_need_of_is_near_the_memory_that_a_run_takes(tmp_path: Path) -> None:
     )
     # The peak of the largest process, the judge. It was 3059 MiB where 2604 MiB were estimated.
     peak_bytes = int(answer.stdout.splitlines()[-1]) * 1024
-    estimate = need_of(Library().entry("kb1_019_relu").task, EXTENTS, "float32", "cpu").host_bytes
+    estimate = estimate_requirement(
+        Library().entry("kb1_019_relu").task, EXTENTS, "float32", "cpu"
+    ).host_bytes
     assert 0.6 * peak_bytes < estimate < 1.2 * peak_bytes
 
 
@@ -100,22 +104,22 @@ def test_what_does_not_fit_is_told_with_the_figures(
 ) -> None:
     expected = rf"\[kb1_019_relu\] size paper does not fit on the {device.kind} device.*{lacking}"
     with pytest.raises(DeclarationError, match=expected):
-        check_room(trial("kb1_019_relu"), device, limits)
+        check_budget(trial("kb1_019_relu"), device, limits)
 
 
 def test_a_launch_that_the_cpu_device_would_end_is_told() -> None:
-    check_room(trial("kb1_001_square_matrix_multiplication"), CPU, PLENTY)
+    check_budget(trial("kb1_001_square_matrix_multiplication"), CPU, PLENTY)
     product = trial("kb1_001_square_matrix_multiplication", "n=8192")
     # 2 * 8192^3 operations at 50e9 a second take 22 s.
     with pytest.raises(DeclarationError, match=r"time of a launch: 22 s .* 10 s may be taken"):
-        check_room(product, CPU, PLENTY)
-    check_room(product, replace(SMALL_GPU, capabilities={}), PLENTY)
+        check_budget(product, CPU, PLENTY)
+    check_budget(product, replace(SMALL_GPU, capabilities={}), PLENTY)
 
 
 def test_what_fits_is_not_told() -> None:
-    check_room(trial("kb1_019_relu", "cpu"), CPU, Limits(600, 2 * GIB))
-    check_room(trial("kb1_001_square_matrix_multiplication", "cpu"), CPU, PLENTY)
-    check_room(trial("kb1_019_relu"), replace(SMALL_GPU, capabilities={}), PLENTY)
+    check_budget(trial("kb1_019_relu", "cpu"), CPU, Limits(600, 2 * GIB))
+    check_budget(trial("kb1_001_square_matrix_multiplication", "cpu"), CPU, PLENTY)
+    check_budget(trial("kb1_019_relu"), replace(SMALL_GPU, capabilities={}), PLENTY)
 
 
 def test_nothing_is_drawn_and_no_process_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,6 +141,6 @@ def test_nothing_is_drawn_and_no_process_is_asked(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("entry", find((), "kernelbench"), ids=lambda each: each.name)
 def test_every_problem_has_an_estimate_at_its_own_extents(entry: Entry) -> None:
     for kind in ("cpu", "cuda"):
-        need = need_of(entry.task, "paper", "float32", kind)
+        need = estimate_requirement(entry.task, "paper", "float32", kind)
         assert need.host_bytes > entry.task.bytes("paper", "float32")
         assert need.seconds > 0

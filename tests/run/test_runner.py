@@ -56,7 +56,9 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 def run(store: Store, **options: Any) -> runner.Outcome:
-    return runner.run(DEVICE, TRIALS, store, environment(), Silent(), options={}, **options)
+    return runner.run(
+        DEVICE, TRIALS, store, environment(), Silent(), recorded_options={}, **options
+    )
 
 
 def statuses(store: Store) -> list[str]:
@@ -122,14 +124,14 @@ def test_the_observer_sees_every_kernel_in_order(store: Store, script: Any) -> N
         def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
             seen.append((index, total, task))
 
-    runner.run(DEVICE, TRIALS, store, environment(), Watching(), options={})
+    runner.run(DEVICE, TRIALS, store, environment(), Watching(), recorded_options={})
     assert seen == [(0, 3, "relu"), (1, 3, "gelu"), (2, 3, "softmax")]
 
 
 def test_an_unexpected_error_of_one_kernel_is_its_result(
     store: Store, script: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "case_of", lambda trial, *_: correct(trial.entry.name).case)
+    monkeypatch.setattr(runner, "describe_case", lambda trial, *_: correct(trial.entry.name).case)
     script(correct("relu"), UnicodeError("odd name"), correct("softmax"))
     outcome = run(store)
     assert statuses(store) == ["correct", "failed", "correct"]

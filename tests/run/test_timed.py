@@ -12,18 +12,18 @@ from metalbench.kernel import parse
 from metalbench.kernel.guard import POISONS
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.measure import FormTime, Mode, Plan
-from metalbench.measure.cache import Rotation
+from metalbench.measure.cache import RotationPlan
 from metalbench.reference import Reference
 from metalbench.run import contest, known_form, turns
-from metalbench.run.contest import Settled
+from metalbench.run.contest import FormChoice
 from metalbench.run.timed import Timed
 from metalbench.run.turns import like_seeds
 from metalbench.stats import Interval
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
-from metalbench.verify.error_rule import Yardstick
-from metalbench.verify.examine import Yardsticks
+from metalbench.verify.error_rule import ErrorNorms
+from metalbench.verify.examine import ReferenceErrors
 
 PLAN = Plan(seconds=0.05, warmup_ns=1_000_000, first_look=8, min_pairs=2, max_pairs=16)
 HONEST = """
@@ -102,7 +102,7 @@ def prepared(device: _core.Device, source: str, mode: Mode = Mode.WARM, seed: in
 
 @pytest.fixture
 def four_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "rotation", lambda *sizes: Rotation(4, "not quite cold"))
+    monkeypatch.setattr(turns, "plan_rotation", lambda *sizes: RotationPlan(4, "not quite cold"))
 
 
 def test_seeds_of_the_same_distributions_follow() -> None:
@@ -117,9 +117,9 @@ def test_seeds_of_the_same_distributions_follow() -> None:
 def test_what_an_honest_kernel_leaves_behind_is_right(device: _core.Device) -> None:
     warm = prepared(device, HONEST)
     measured = warm.measure(PLAN, None)
-    assert warm.turns.left_behind().passed
+    assert warm.rotation.judge_last_window().passed
     assert warm.bound.workload.seed > 0
-    assert warm.turns.run_on(workload(doubled, "seed", seed=1)).passed
+    assert warm.rotation.judge_new_inputs(workload(doubled, "seed", seed=1)).passed
     assert measured.mode is Mode.WARM
     assert measured.ratio is not None
 
@@ -127,7 +127,7 @@ def test_what_an_honest_kernel_leaves_behind_is_right(device: _core.Device) -> N
 def test_a_kernel_that_stops_working_while_it_is_timed_is_found(device: _core.Device) -> None:
     tired = prepared(device, TIRED)
     tired.measure(PLAN, None)
-    (finding,) = tired.turns.left_behind().findings
+    (finding,) = tired.rotation.judge_last_window().findings
     assert finding.kind is Kind.WRONG_RESULT
 
 
@@ -135,12 +135,12 @@ def test_a_kernel_that_stops_working_while_it_is_timed_is_found(device: _core.De
 @pytest.mark.usefixtures("four_copies")
 def test_no_output_ever_holds_the_answer_to_the_inputs(device: _core.Device, mode: Mode) -> None:
     idle = prepared(device, IDLE, mode)
-    for each in idle.turns.passes:
+    for each in idle.rotation.passes:
         each.scratches["idle"].array[:] = 0
     idle.measure(PLAN, None)
     # Scratch is poisoned when inputs are exchanged: a count shows as a number beside these.
     unused = [0, *(int(poison) * 0x10001 for poison in POISONS)]
-    assert all(np.isin(each.scratches["idle"].array, unused).all() for each in idle.turns.passes)
+    assert all(np.isin(each.scratches["idle"].array, unused).all() for each in idle.rotation.passes)
     idle.bound.scratches["idle"].array[:] = 0
     # So it would be counted.
     device.run(2 * idle.bound.dispatches)
@@ -150,14 +150,14 @@ def test_no_output_ever_holds_the_answer_to_the_inputs(device: _core.Device, mod
 def test_inputs_that_are_left_out_by_turns_are_found(device: _core.Device) -> None:
     lazy = prepared(device, EVERY_OTHER)
     lazy.measure(PLAN, None)
-    (finding,) = lazy.turns.left_behind().findings
+    (finding,) = lazy.rotation.judge_last_window().findings
     # Which of its passes it leaves out depends on how many there were.
     assert finding.kind in (Kind.WRONG_RESULT, Kind.STALE_RESULT)
 
 
 def test_both_sides_have_two_sets_of_inputs(device: _core.Device) -> None:
     warm = prepared(device, HONEST)
-    first, second = (each.inputs["x"].array.copy() for each in warm.turns.passes)
+    first, second = (each.inputs["x"].array.copy() for each in warm.rotation.passes)
     assert (first != second).all()
     assert warm.reference is not None
     held = [np.array(each["x"]) for each in warm.reference._inputs]
@@ -168,9 +168,9 @@ def test_both_sides_have_two_sets_of_inputs(device: _core.Device) -> None:
 def test_cold_copies_take_turns_and_are_all_worked_on(device: _core.Device) -> None:
     cold = prepared(device, HONEST, Mode.COLD)
     measured = cold.measure(Plan(seconds=0.05, warmup_ns=0, mode=Mode.COLD), None)
-    assert [len(each) for each in cold.turns.rounds] == [4, 4]
-    assert len({copy.outputs["y"].array.ctypes.data for copy in cold.turns.passes}) == 4
-    assert cold.turns.left_behind().passed
+    assert [len(each) for each in cold.rotation.rounds] == [4, 4]
+    assert len({copy.outputs["y"].array.ctypes.data for copy in cold.rotation.passes}) == 4
+    assert cold.rotation.judge_last_window().passed
     assert measured.mode is Mode.COLD
     assert "not quite cold" in measured.doubts
 
@@ -178,11 +178,11 @@ def test_cold_copies_take_turns_and_are_all_worked_on(device: _core.Device) -> N
 @pytest.mark.usefixtures("four_copies")
 def test_a_copy_that_differs_from_the_first_is_found(device: _core.Device) -> None:
     cold = prepared(device, HONEST, Mode.COLD)
-    assert cold.turns.left_behind().passed
-    device.run([dispatch for copy in cold.turns.passes for dispatch in copy.dispatches])
-    cold.turns.rounds[1][2].outputs["y"].array[7] += 1
-    cold.turns.exchanges = 1
-    (finding,) = cold.turns.left_behind().findings
+    assert cold.rotation.judge_last_window().passed
+    device.run([dispatch for copy in cold.rotation.passes for dispatch in copy.dispatches])
+    cold.rotation.rounds[1][2].outputs["y"].array[7] += 1
+    cold.rotation.exchanges = 1
+    (finding,) = cold.rotation.judge_last_window().findings
     assert finding.kind is Kind.WRONG_RESULT
     assert "at 7" in finding.message
 
@@ -211,15 +211,15 @@ def test_what_verification_saw_of_mlxs_time_is_not_found_out_again(
 ) -> None:
     told = []
 
-    def settle(reference: Reference, *, pass_s: float, **_: object) -> Settled:
+    def choose_form(reference: Reference, *, pass_s: float, **_: object) -> FormChoice:
         told.append(pass_s)
-        return Settled(())
+        return FormChoice(())
 
-    monkeypatch.setattr(contest, "settle", settle)
-    monkeypatch.setattr(known_form, "known", lambda *_: None)
+    monkeypatch.setattr(contest, "choose_form", choose_form)
+    monkeypatch.setattr(known_form, "load_choice", lambda *_: None)
     kernel = parse(IN_ANY_TYPE, name="doubled")
     compiled = compile_kernel(device, kernel, doubled, dtype_name=dtype_name)
-    known = Yardsticks({"": {"y": Yardstick(0.0, 0.0)}}, pass_s=7.0)
+    known = ReferenceErrors({"": {"y": ErrorNorms(0.0, 0.0)}}, pass_s=7.0)
     work = workload(doubled, "seed", dtype_name=dtype_name)
     Timed.prepare(compiled, work, Mode.WARM, known).measure(PLAN, None)
     Timed.prepare(compiled, work, Mode.WARM).measure(PLAN, None)
@@ -232,15 +232,15 @@ def test_the_form_to_beat_is_not_found_out_again(
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
     contests = []
 
-    def settle(reference: Reference, **_: object) -> Settled:
+    def choose_form(reference: Reference, **_: object) -> FormChoice:
         contests.append(reference)
         eager, compiled = reference.forms
         reference.form = compiled
         slow, fast = Interval(3e3, 3e3, 3e3), Interval(2e3, 2e3, 2e3)
         forms = FormTime(eager.name, slow), FormTime(compiled.name, fast, compared=True)
-        return Settled(forms, decided=True)
+        return FormChoice(forms, decided=True)
 
-    monkeypatch.setattr(contest, "settle", settle)
+    monkeypatch.setattr(contest, "choose_form", choose_form)
     first, again = (prepared(device, HONEST).measure(PLAN, None) for _ in range(2))
     assert len(contests) == 1
     assert first.reference_name == again.reference_name == "mx.compile: mlx doubled"

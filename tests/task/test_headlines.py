@@ -10,7 +10,7 @@ import pytest
 from metalbench.chips import PeakRates, peak_rates
 from metalbench.kernel.library import Library
 from metalbench.result import DeviceFacts
-from metalbench.run.room import need_of
+from metalbench.run.room import estimate_requirement
 from metalbench.task import normal, output, task
 from metalbench.task.declaration import SHORTEST_PASS_S
 from metalbench.task.drawn_size import drawn
@@ -68,7 +68,7 @@ def test_kernels_can_index_every_array_by_32_bits(entry):
 def test_huge_fits_into_a_mac_of_16_gb(entry):
     """Inputs, outputs and the oracle's copies, in the half of the memory that a trial may use."""
     for kind in entry.task.dtypes:
-        need = need_of(entry.task, "huge", kind, "metal")
+        need = estimate_requirement(entry.task, "huge", kind, "metal")
         assert need.host_bytes < 8 << 30
         assert need.seconds < 120
 

@@ -8,7 +8,7 @@ import pytest
 from metalbench import _core, reference
 from metalbench.errors import DeclarationError, TaskError
 from metalbench.kernel.library import Library
-from metalbench.kernel.prepare import compile_kernel
+from metalbench.kernel.prepare import Builds, compile_kernel
 from metalbench.task import (
     distinct,
     heavy_tailed,
@@ -25,7 +25,7 @@ from metalbench.task import (
 from metalbench.task import workload as workloads
 from metalbench.task.variation import STANDARD, with_special
 from metalbench.task.workload import workload
-from metalbench.verify import verify
+from metalbench.verify import VerifyPlan, verify
 
 
 @task(
@@ -140,7 +140,10 @@ def test_what_float32_cannot_hold_is_infinite_too():
 def test_a_task_that_fails_blames_no_kernel(change, message):
     entry = Library().entry("relu")
     with pytest.raises(TaskError, match=message):
-        verify(_core.open("cpu"), entry.kernel(), replace(entry.task, **change), sizes=["small"])
+        verify(
+            Builds(_core.open("cpu"), entry.kernel(), replace(entry.task, **change)),
+            VerifyPlan(sizes=["small"]),
+        )
 
 
 def test_unknown_names():

@@ -6,6 +6,7 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel import parse
+from metalbench.kernel.prepare import Builds
 from metalbench.task import normal, output, task
 from metalbench.verify import Kind, checked, verify_checked_as_timed
 
@@ -53,27 +54,29 @@ def kept(monkeypatch):
 def found(statement, seconds=1.0, **options):
     kernel = parse(SOURCE.replace("STATEMENT", statement), name="same")
     device = _core.open("cpu")
-    return verify_checked_as_timed(device, kernel, same, size="seed", seconds=seconds, **options)
+    return verify_checked_as_timed(
+        Builds(device, kernel, same), size="seed", seconds=seconds, **options
+    )
 
 
 def watched(monkeypatch):
     sizes = []
-    sampled = checked._sampled
+    sampled = checked._run_within
 
     def noted(built, size, *rest):
         sizes.append(size)
         return sampled(built, size, *rest)
 
-    monkeypatch.setattr(checked, "_sampled", noted)
+    monkeypatch.setattr(checked, "_run_within", noted)
     return sizes
 
 
 def test_it_is_done_once_for_a_source_and_always_for_a_drawn_size(monkeypatch):
     sizes = watched(monkeypatch)
     for _ in range(2):
-        assert found("", drawn="n=500").passed
+        assert found("", random_size="n=500").passed
     assert sizes == ["seed", "n=500", "n=500"]
-    found("y[i] = 0;", drawn="small")
+    found("y[i] = 0;", random_size="small")
     assert sizes[3:] == ["seed"]
 
 

@@ -10,7 +10,9 @@ import pytest
 from metalbench import _core
 from metalbench.errors import CompileError, DispatchError, TimeLimitExceeded, Unsupported
 from metalbench.kernel import header as kernel
+from metalbench.kernel import prepare
 from metalbench.kernel.library import Library
+from metalbench.kernel.prepare import Builds
 from metalbench.verify import Kind, checked, verify_checked
 
 WRONG = Path(__file__).parent / "wrong"
@@ -30,12 +32,12 @@ def entry():
 
 
 def test_the_cpu_device_checks_for_it(entry):
-    assert verify_checked(Gpu(), entry.kernel(), entry.task).passed
+    assert verify_checked(Builds(Gpu(), entry.kernel(), entry.task)).passed
 
 
 def test_what_the_cpu_device_finds_is_a_finding(entry):
     wrong = kernel.read(WRONG / "write_past_the_end.metal")
-    (finding,) = verify_checked(Gpu(), wrong, entry.task).findings
+    (finding,) = verify_checked(Builds(Gpu(), wrong, entry.task)).findings
     assert finding.kind is Kind.OUT_OF_BOUNDS
 
 
@@ -44,7 +46,7 @@ def test_a_kernel_that_does_not_end_is_a_finding(entry, monkeypatch):
         raise TimeLimitExceeded("it has run for 60 s")
 
     monkeypatch.setattr(checked.Examiner, "run", hang)
-    (finding,) = verify_checked(Gpu(), entry.kernel(), entry.task).findings
+    (finding,) = verify_checked(Builds(Gpu(), entry.kernel(), entry.task)).findings
     assert finding.kind is Kind.TIME_LIMIT
 
 
@@ -55,14 +57,14 @@ def test_what_the_cpu_device_cannot_do_is_told_and_no_finding(entry, error, stag
         raise error("no such thing here")
 
     if stage == "compile":
-        monkeypatch.setattr(checked, "compile_kernel", fail)
+        monkeypatch.setattr(prepare, "compile_kernel", fail)
     else:
         monkeypatch.setattr(checked.Examiner, "run", fail)
-    report = verify_checked(Gpu(), entry.kernel(), entry.task)
+    report = verify_checked(Builds(Gpu(), entry.kernel(), entry.task))
     assert report.passed
     assert report.skipped == (
         "bounds and races were not checked: the cpu device checks them for metal, and could not: "
         "no such thing here",
     )
-    finding = verify_checked(_core.open("cpu"), entry.kernel(), entry.task)
+    finding = verify_checked(Builds(_core.open("cpu"), entry.kernel(), entry.task))
     assert finding.passed == (error is Unsupported)

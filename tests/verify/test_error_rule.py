@@ -8,11 +8,11 @@ from metalbench.verify import error_rule
 from metalbench.verify.error_rule import (
     FEWEST_FOR_RMS,
     RMS_DEVIATIONS,
-    allowance_for,
+    absolute_errors,
     compare,
-    errors,
-    wrong,
-    yardstick,
+    derive_tolerance,
+    find_wrong,
+    measure_error_norms,
 )
 
 FLOAT = dtype("float32")
@@ -22,9 +22,9 @@ U = FLOAT.roundoff
 def judge(got, expected, reference=None, scale=None, kind=FLOAT):
     reference = expected if reference is None else reference
     scale = expected if scale is None else scale
-    allowance = allowance_for(expected, yardstick(expected, reference, scale), kind)
-    compared = compare("y", got, expected, allowance=allowance, scale=scale)
-    bad = wrong(got, expected, allowance=allowance, scale=scale)
+    allowance = derive_tolerance(expected, measure_error_norms(expected, reference, scale), kind)
+    compared = compare("y", got, expected, tolerance=allowance, scale=scale)
+    bad = find_wrong(got, expected, tolerance=allowance, scale=scale)
     assert bad.any() <= (not compared.passed)
     return compared
 
@@ -153,11 +153,11 @@ def test_the_worst_element_is_found_in_any_chunk():
 
 def test_integers_must_be_equal():
     y = np.arange(10, dtype=np.int64).reshape(2, 5)
-    allowance = allowance_for(y, yardstick(y, y, y), dtype("uint32"))
-    assert compare("y", y.astype(np.uint32), y, allowance=allowance, scale=y).passed
+    allowance = derive_tolerance(y, measure_error_norms(y, y, y), dtype("uint32"))
+    assert compare("y", y.astype(np.uint32), y, tolerance=allowance, scale=y).passed
     got = y.astype(np.uint32)
     got[1, 2] += 1
-    compared = compare("y", got, y, allowance=allowance, scale=y)
+    compared = compare("y", got, y, tolerance=allowance, scale=y)
     assert not compared.passed
     assert (compared.index, compared.expected, compared.got) == ((1, 2), 7.0, 8.0)
 
@@ -165,7 +165,7 @@ def test_integers_must_be_equal():
 def test_errors_of_numbers_that_are_not():
     got = np.array([1.0, np.nan, np.inf, np.inf, np.nan])
     y = np.array([1.5, np.nan, np.inf, -np.inf, 0.0])
-    np.testing.assert_array_equal(errors(got, y), [0.5, 0, 0, np.inf, np.inf])
+    np.testing.assert_array_equal(absolute_errors(got, y), [0.5, 0, 0, np.inf, np.inf])
 
 
 def test_large_arrays_are_judged_part_by_part_as_a_whole(monkeypatch):

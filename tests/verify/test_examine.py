@@ -14,8 +14,8 @@ from metalbench.kernel.prepare import compile_kernel
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
-from metalbench.verify.error_rule import Yardstick
-from metalbench.verify.examine import Examiner, Yardsticks
+from metalbench.verify.error_rule import ErrorNorms
+from metalbench.verify.examine import Examiner, ReferenceErrors
 from metalbench.verify.repeat import RUNS, examine_repeatedly
 
 
@@ -77,7 +77,7 @@ def test_who_fails_by_the_reference_at_another_seed_is_judged_by_its_own(device,
 
     scripted = Scripted(device, off, reference=lambda x: (x > 0) * x * (1 + 1e-6))
     variation = scripted.bound.workload.variation
-    lucky = Yardsticks({variation: {"y": Yardstick(0, 0)}}, {variation: seed})
+    lucky = ReferenceErrors({variation: {"y": ErrorNorms(0, 0)}}, {variation: seed})
     assert Examiner(scripted.bound, scripted, 5, lucky).examine().passed is right
     assert lucky.seeds == {variation: 3}
 

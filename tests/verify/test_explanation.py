@@ -12,7 +12,7 @@ from metalbench.kernel import parse
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
-from metalbench.verify import verify_compiled
+from metalbench.verify import VerifyPlan, verify_compiled
 from metalbench.verify.explanation import explanation
 
 SIZES = dict(seed=dict(rows=24, n=264))
@@ -79,7 +79,9 @@ def message_of(declared, source, body):
     device = _core.open("cpu")
     text = source.replace("BODY", body.replace("SQUARE", "x[row * n + i] * x[row * n + i]"))
     kernel = parse(text, name=declared.name)
-    report = verify_compiled(compile_kernel(device, kernel, declared), ["seed"], repeatedly=False)
+    report = verify_compiled(
+        compile_kernel(device, kernel, declared), VerifyPlan(sizes=["seed"], repeat=False)
+    )
     assert not report.passed
     return report.findings[0].message
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from metalbench import _core, reference
 from metalbench.kernel.library import Library
-from metalbench.verify import all_sizes, verify
+from metalbench.kernel.prepare import Builds
+from metalbench.verify import VerifyPlan, all_sizes, verify
 
 
 def test_what_is_more_work_than_the_measured_size_is_left_out():
@@ -31,7 +32,10 @@ def test_the_references_errors_are_found_once_for_each_variation(monkeypatch):
     entry = Library().entry("relu")
     device, kernel, task = _core.open("cpu"), entry.kernel(), entry.task
     for seeds in ([0], [1, 2], [task.turn]):
-        report = verify(device, kernel, task, sizes=["small"], seeds=seeds, yardsticks=known)
+        report = verify(
+            Builds(device, kernel, task),
+            VerifyPlan(sizes=["small"], seeds=seeds, reference_errors=known),
+        )
         assert report.passed
     assert len(calls) == len(set(calls)) == len(known["small"].errors)
     assert 0 < known["small"].pass_s < 60

@@ -9,7 +9,8 @@ import pytest
 from metalbench import _core
 from metalbench.kernel import header
 from metalbench.kernel.library import Library
-from metalbench.verify import all_sizes, small_sizes, verify
+from metalbench.kernel.prepare import Builds
+from metalbench.verify import VerifyPlan, all_sizes, small_sizes, verify
 
 RIGHT = sorted((Path(__file__).parent / "right").glob("*.metal"))
 SEEDS = 20
@@ -17,7 +18,9 @@ SEEDS = 20
 
 def messages(path, sizes, **options):
     task = Library().entry("softmax").task
-    report = verify(_core.open("cpu"), header.read(path), task, sizes=sizes(task), **options)
+    report = verify(
+        Builds(_core.open("cpu"), header.read(path), task), VerifyPlan(sizes=sizes(task), **options)
+    )
     return list(map(str, report.findings))
 
 

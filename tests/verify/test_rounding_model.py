@@ -12,12 +12,12 @@ from metalbench.kernel.library import find
 from metalbench.task.workload import workload
 from metalbench.verify import seeds_for, small_sizes
 from metalbench.verify.admission import Candidate, Check
-from metalbench.verify.error_rule import Yardstick
+from metalbench.verify.error_rule import ErrorNorms
 from metalbench.verify.rounding_model import (
     MOST_ROUNDOFFS,
     Inexact,
-    errors_of_float32,
     model_errors,
+    model_float32_errors,
 )
 
 U = 2.0**-24
@@ -195,8 +195,8 @@ def test_the_model_is_the_same_every_time_and_another_at_another_seed():
 def test_the_model_never_narrows_what_is_allowed_nor_exceeds_the_cap():
     for name in ("softmax", "layer_norm", "top_k", "argmax"):
         work = workload(find([name])[0].task, "small", seed=1)
-        measured = {each: Yardstick(1e-3, 1e-4) for each in work.expected}
-        allowed = errors_of_float32(work, measured)
+        measured = {each: ErrorNorms(1e-3, 1e-4) for each in work.expected}
+        allowed = model_float32_errors(work, measured)
         assert allowed == measured or all(each.rms >= 1e-4 for each in allowed.values())
         for output, each in model_errors(work).items():
             assert each.largest <= MOST_ROUNDOFFS * U * np.abs(work.scale[output]).max() * 1.001
@@ -212,4 +212,4 @@ def test_an_oracle_that_refuses_subclasses_of_arrays_has_no_model():
         return np.maximum(x, 0)
 
     strict = replace(work, task=replace(task, oracle=refusing))
-    assert model_errors(strict) == {"y": Yardstick(0.0, 0.0)}
+    assert model_errors(strict) == {"y": ErrorNorms(0.0, 0.0)}

@@ -12,7 +12,7 @@ from metalbench.task import integers, normal, output, task
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
 from metalbench.verify.examine import Examiner
-from metalbench.verify.spikes import LEAST, examine_spikes, spiked_places, with_spikes
+from metalbench.verify.spikes import LEAST, add_spikes, examine_spikes, find_spike_places
 
 SIZE = 100_000
 SUM = """
@@ -53,7 +53,7 @@ def examined(seed=0, **left_out):
     for name, value in {"FIRST": 0, "LAST": "n", "SKIPPED": "n", **left_out}.items():
         source = source.replace(name, str(value))
     compiled = compile_kernel(device, parse(source, name="total"), total)
-    work = with_spikes(workload(total, "seed", seed=seed))
+    work = add_spikes(workload(total, "seed", seed=seed))
     return examine_spikes(Examiner(compiled.bind(work), device, 10.0))
 
 
@@ -72,7 +72,7 @@ def test_an_end_that_is_left_out_is_found_and_named(left_out, end):
 
 
 def test_an_edge_of_a_tile_that_is_left_out_is_found_and_named():
-    places = spiked_places(workload(declared(), "seed"))["x"]
+    places = find_spike_places(workload(declared(), "seed"))["x"]
     index = next(int(each) for each in places if each % 16 in (0, 15) and 0 < each < SIZE - 1)
     (finding,) = examined(SKIPPED=index).findings
     assert f"it is as if x[{index}] were left out" in finding.message
@@ -80,8 +80,8 @@ def test_an_edge_of_a_tile_that_is_left_out_is_found_and_named():
 
 def test_spikes_keep_signs_and_are_few():
     plain = workload(declared(), "seed")
-    spiked = with_spikes(plain)
-    places = spiked_places(plain)["x"]
+    spiked = add_spikes(plain)
+    places = find_spike_places(plain)["x"]
     before, after = plain.inputs["x"], spiked.inputs["x"]
     changed = np.flatnonzero(before != after)
     np.testing.assert_array_equal(changed, np.sort(places))
@@ -95,7 +95,7 @@ def test_spikes_keep_signs_and_are_few():
 def test_where_the_oracle_overflows_spikes_are_lower():
     # exp of what a spike would be is beyond float32.
     plain = workload(declared(lambda x: np.exp(x).sum().reshape(1)), "seed")
-    spiked = with_spikes(plain)
+    spiked = add_spikes(plain)
     assert np.isfinite(spiked.expected["y"].astype(np.float32)).all()
     assert np.abs(spiked.inputs["x"]).max() > np.abs(plain.inputs["x"]).max()
 
@@ -111,4 +111,4 @@ def test_indices_have_none():
     def same(at):
         return at
 
-    assert with_spikes(workload(same, "seed")) is None
+    assert add_spikes(workload(same, "seed")) is None

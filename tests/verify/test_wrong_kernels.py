@@ -10,7 +10,8 @@ import pytest
 from metalbench import _core
 from metalbench.kernel import header as kernel
 from metalbench.kernel.library import Library
-from metalbench.verify import Kind, small_sizes, verify, verify_checked
+from metalbench.kernel.prepare import Builds
+from metalbench.verify import Kind, VerifyPlan, small_sizes, verify, verify_checked
 
 WRONG = Path(__file__).parent / "wrong"
 LIBRARY = Library()
@@ -28,11 +29,11 @@ def read(name):
 def plain(device, name, task, **options):
     task = LIBRARY.entry(task).task
     options.setdefault("sizes", small_sizes(task))
-    return verify(device, read(name), task, **options)
+    return verify(Builds(device, read(name), task), VerifyPlan(**options))
 
 
 def checked(device, name, task):
-    return verify_checked(device, read(name), LIBRARY.entry(task).task)
+    return verify_checked(Builds(device, read(name), LIBRARY.entry(task).task))
 
 
 @pytest.mark.parametrize(
@@ -116,7 +117,7 @@ def test_every_wrong_kernel_says_what_is_wrong_with_it(name):
 def test_the_next_kernel_is_not_affected(device):
     plain(device, "far_away", "relu")
     entry = LIBRARY.entry("relu")
-    report = verify(device, entry.kernel(), entry.task, sizes=["small"])
+    report = verify(Builds(device, entry.kernel(), entry.task), VerifyPlan(sizes=["small"]))
     assert report.passed, report.findings
 
 

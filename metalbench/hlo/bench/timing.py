@@ -18,7 +18,7 @@ from metalbench.hlo.graph import TensorType
 from metalbench.hlo.running import Executable, plan
 from metalbench.hlo.running.executable import stored, upload
 from metalbench.measure import Measurement, Plan, Sides, measure
-from metalbench.measure.probe import probe_of
+from metalbench.measure.probe import create_probe
 
 Array = np.ndarray[Any, Any]
 # Of the time of a program, for all of its kernels alone.
@@ -195,7 +195,7 @@ class _Bench:
         ]
 
     def _measured(self, rival: Rival | None) -> Measurement:
-        sides = Sides(self._launches or self._run, rival, probe=probe_of(self._device))
+        sides = Sides(self._launches or self._run, rival, probe=create_probe(self._device))
         return measure(self._device, sides, self._plan)
 
     def _run(self, times: int) -> None:

@@ -216,12 +216,12 @@ def _wrong(
     work: Workload, outputs: Mapping[str, np.ndarray[Any, Any]], depth: int, magnitude: float
 ) -> str:
     """Which output differs from the oracle's by more than the error rule allows; empty if none."""
-    from metalbench.verify.error_rule import allowance_for, compare, yardstick
+    from metalbench.verify.error_rule import compare, derive_tolerance, measure_error_norms
 
     for name, got in outputs.items():
         expected, kind = work.expected[name], work.task.outputs[name].type_in(work.dtype)
         scale = depth * np.maximum(np.abs(expected), magnitude) if kind.is_float else expected
-        allowance = allowance_for(expected, yardstick(expected, got, scale), kind)
-        if not compare(name, got, expected, allowance=allowance, scale=scale).passed:
+        allowance = derive_tolerance(expected, measure_error_norms(expected, got, scale), kind)
+        if not compare(name, got, expected, tolerance=allowance, scale=scale).passed:
             return f"{name} at {work.size}, seed {work.seed} is not the oracle's"
     return ""

@@ -19,7 +19,9 @@ from agent_steel.tuning.tuner import Tuner
 from metalbench import _core, verify
 from metalbench.isolation import Limits
 from metalbench.kernel import parse
+from metalbench.kernel.prepare import Builds
 from metalbench.stats import Interval
+from metalbench.verify import VerifyPlan
 
 # A thread computes CHUNK elements that lie together, which keeps neighbours apart; WORK is in vain.
 CHUNKED = """// Twice the input.
@@ -125,7 +127,9 @@ def test_transformed_kernels_compute_the_same(
     for text in transformation.versions(kernel):
         other = with_source(kernel, text)
         assert source_key(other, {}) != source_key(kernel, {})
-        report = verify.verify(_core.open("cpu"), other, subject.task, seeds=[0])
+        report = verify.verify(
+            Builds(_core.open("cpu"), other, subject.task), VerifyPlan(seeds=[0])
+        )
         assert report.passed, report.findings[0]
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel.library import Entry, find
-from metalbench.verify import verify, verify_checked
+from metalbench.kernel.prepare import Builds
+from metalbench.verify import VerifyPlan, verify, verify_checked
 
 SOLVED = [each for each in find((), "kernelbench") if not each.unsolved]
 
@@ -16,16 +17,19 @@ every_kernel = pytest.mark.parametrize("entry", SOLVED, ids=lambda each: each.na
 @every_kernel
 def test_the_kernel_is_right_and_sound(entry: Entry) -> None:
     device = _core.open("cpu")
-    report = verify(device, entry.kernel(), entry.task, sizes=["small", "odd"])
+    report = verify(Builds(device, entry.kernel(), entry.task), VerifyPlan(sizes=["small", "odd"]))
     assert report.passed, report.findings
-    report = verify_checked(device, entry.kernel(), entry.task)
+    report = verify_checked(Builds(device, entry.kernel(), entry.task))
     assert report.passed, report.findings
 
 
 @pytest.mark.slow
 @every_kernel
 def test_it_is_right_at_the_size_that_is_timed(entry: Entry) -> None:
-    report = verify(_core.open("cpu"), entry.kernel(), entry.task, sizes=["cpu"], timed="cpu")
+    report = verify(
+        Builds(_core.open("cpu"), entry.kernel(), entry.task),
+        VerifyPlan(sizes=["cpu"], timed="cpu"),
+    )
     assert report.passed, report.findings
 
 
