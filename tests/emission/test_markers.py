@@ -12,7 +12,7 @@ from metalbench.msl.emission.markers import group_function, is_place, sources
 from metalbench.msl.emission.vectorise import vectorise
 from metalbench.msl.ir.read_instruction import read_instruction
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.vector.shapes import UNIFORM, VARYING, Known, Linear
+from metalbench.msl.vector.shapes import UNIFORM, VARYING, Affine, Constant
 
 OUT = np.zeros(32, "u4")
 
@@ -46,10 +46,10 @@ def shape(name: str, *shapes: object, rows: bool = True) -> object:
 
 
 def test_shapes_of_places():
-    assert shape("mb_vector_lane") == Known(tuple(range(8)))
-    assert shape("mb_vector_index") == Linear(1)
+    assert shape("mb_vector_lane") == Constant(tuple(range(8)))
+    assert shape("mb_vector_index") == Affine(1)
     assert shape("mb_vector_simdgroup") is UNIFORM
-    for name, in_rows in (("x", Linear(1)), ("y", UNIFORM), ("z", UNIFORM)):
+    for name, in_rows in (("x", Affine(1)), ("y", UNIFORM), ("z", UNIFORM)):
         assert shape(f"mb_vector_{name}") == in_rows
         assert shape(f"mb_vector_{name}", rows=False) is VARYING
 

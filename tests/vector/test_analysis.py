@@ -1,4 +1,4 @@
-"""Shapes of values, on small functions of eight lanes."""
+"""Uniformity analysis, on small functions of eight lanes."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ import pytest
 
 from metalbench.msl.ir.flow import flow_of
 from metalbench.msl.ir.read import read_function
-from metalbench.msl.vector.analysis import Layout, analyse
-from metalbench.msl.vector.shapes import UNIFORM, VARYING, Known, Linear, as_linear, join, strided
+from metalbench.msl.vector.analysis import PrivateLayout, analyse_uniformity
+from metalbench.msl.vector.shapes import (
+    UNIFORM,
+    VARYING,
+    Affine,
+    Constant,
+    join,
+    make_affine,
+    to_affine,
+)
 
 WIDTH = 8
 SOURCES = {
-    "lane": lambda call, shapes: Known(tuple(range(WIDTH))),
-    "x": lambda call, shapes: Linear(1),
-    "sum": lambda call, shapes: UNIFORM,
+    "lane": lambda call, info: Constant(tuple(range(WIDTH))),
+    "x": lambda call, info: Affine(1),
+    "sum": lambda call, info: UNIFORM,
 }
 HEAD = """
 declare i32 @lane()
@@ -27,38 +35,38 @@ entry:
 """
 
 
-def shapes_of(body: str, layout: Layout | None = None):
+def analyse_body(body: str, layout: PrivateLayout | None = None):
     function = read_function(f"{HEAD}{body}\n}}\n", "f")
-    return analyse(function, flow_of(function), WIDTH, SOURCES, layout)
+    return analyse_uniformity(function, flow_of(function), WIDTH, SOURCES, layout)
 
 
-def shape_of(body: str, layout: Layout | None = None):
-    """Of the value that a body's last line gives."""
+def get_uniformity(body: str, layout: PrivateLayout | None = None):
+    """Return the uniformity of the value that the last line of a body defines."""
     name = body.strip().rpartition("\n")[2].split(" = ")[0].strip()
-    return shapes_of(f"{body}\n  ret void", layout).shapes[name]
+    return analyse_body(f"{body}\n  ret void", layout).by_name[name]
 
 
 @pytest.mark.parametrize(
     ("line", "shape"),
     [
         ("%r = add i32 %n, 1", UNIFORM),
-        ("%r = add i32 %x, %n", Linear(1)),
-        ("%r = sub i32 %n, %x", Linear(-1)),
+        ("%r = add i32 %x, %n", Affine(1)),
+        ("%r = sub i32 %n, %x", Affine(-1)),
         ("%r = sub i32 %x, %x", UNIFORM),
-        ("%r = mul i32 %x, 12", Linear(12)),
-        ("%r = shl i32 %x, 3", Linear(8)),
+        ("%r = mul i32 %x, 12", Affine(12)),
+        ("%r = shl i32 %x, 3", Affine(8)),
         ("%r = mul i32 %x, %n", VARYING),
-        ("%r = or disjoint i32 %x, %n", Linear(1)),
+        ("%r = or disjoint i32 %x, %n", Affine(1)),
         ("%r = or i32 %x, %n", VARYING),
-        ("%r = trunc i32 %x to i16", Linear(1)),
-        ("%r = zext nneg i32 %x to i64", Linear(1)),
-        ("%r = and i32 %lane, 3", Known((0, 1, 2, 3) * 2)),
-        ("%r = icmp ult i32 %lane, 2", Known((1, 1, 0, 0, 0, 0, 0, 0))),
+        ("%r = trunc i32 %x to i16", Affine(1)),
+        ("%r = zext nneg i32 %x to i64", Affine(1)),
+        ("%r = and i32 %lane, 3", Constant((0, 1, 2, 3) * 2)),
+        ("%r = icmp ult i32 %lane, 2", Constant((1, 1, 0, 0, 0, 0, 0, 0))),
         ("%r = icmp ult i32 %x, %n", VARYING),
-        ("%r = xor i32 %lane, 1", Known((1, 0, 3, 2, 5, 4, 7, 6))),
-        ("%r = add i32 %lane, %n", Linear(1)),
-        ("%r = udiv i32 5, %lane", Known((0, 5, 2, 1, 1, 1, 0, 0))),
-        ("%r = select i1 %c, i32 %x, i32 %lane", Linear(1)),
+        ("%r = xor i32 %lane, 1", Constant((1, 0, 3, 2, 5, 4, 7, 6))),
+        ("%r = add i32 %lane, %n", Affine(1)),
+        ("%r = udiv i32 5, %lane", Constant((0, 5, 2, 1, 1, 1, 0, 0))),
+        ("%r = select i1 %c, i32 %x, i32 %lane", Affine(1)),
         ("%r = sitofp i32 %x to float", VARYING),
         ("%r = load float, ptr %p, align 4", UNIFORM),
         ("%r = atomicrmw add ptr %p, i32 1 monotonic, align 4", VARYING),
@@ -66,38 +74,40 @@ def shape_of(body: str, layout: Layout | None = None):
     ],
 )
 def test_instructions(line, shape):
-    assert shape_of(f"  {line}") == shape
+    assert get_uniformity(f"  {line}") == shape
 
 
-def test_sums_that_may_wrap_before_they_are_widened_are_checked():
-    assert shape_of("  %a = add i32 %x, %n\n  %r = zext i32 %a to i64") == Linear(1, checked=True)
-    assert shape_of("  %a = add nuw i32 %x, %n\n  %r = zext i32 %a to i64") == Linear(1)
-    assert shape_of("  %a = add nuw i32 %x, %n\n  %r = sext i32 %a to i64") == Linear(
+def test_sums_that_may_wrap_before_extension_are_checked():
+    assert get_uniformity("  %a = add i32 %x, %n\n  %r = zext i32 %a to i64") == Affine(
+        1, checked=True
+    )
+    assert get_uniformity("  %a = add nuw i32 %x, %n\n  %r = zext i32 %a to i64") == Affine(1)
+    assert get_uniformity("  %a = add nuw i32 %x, %n\n  %r = sext i32 %a to i64") == Affine(
         1, checked=True
     )
     further = "  %a = add i32 %x, %n\n  %w = zext i32 %a to i64\n  %r = shl i64 %w, 2"
-    assert shape_of(further) == Linear(4, checked=True)
+    assert get_uniformity(further) == Affine(4, checked=True)
 
 
 def test_addresses_have_strides_in_bytes():
     wide = "  %i = zext nneg i32 %x to i64\n"
-    assert shape_of(wide + "  %r = getelementptr float, ptr %p, i64 %i") == Linear(4)
+    assert get_uniformity(wide + "  %r = getelementptr float, ptr %p, i64 %i") == Affine(4)
     nested = "  %r = getelementptr [3 x { i32, <4 x half> }], ptr %p, i64 %i, i64 1, i32 1"
-    assert shape_of(wide + nested) == Linear(48)
-    assert shape_of("  %r = getelementptr float, ptr %p, i32 %x") == VARYING
+    assert get_uniformity(wide + nested) == Affine(48)
+    assert get_uniformity("  %r = getelementptr float, ptr %p, i32 %x") == VARYING
     at = wide + "  %q = getelementptr float, ptr %p, i64 %i\n  %r = load float, ptr %q, align 4"
-    assert shape_of(at) == VARYING
+    assert get_uniformity(at) == VARYING
 
 
-def test_private_memory_is_uniform_unless_every_lane_has_its_own():
+def test_private_memory_is_uniform_unless_it_is_per_lane():
     body = "  %a = alloca [4 x float], align 4\n  %r = getelementptr float, ptr %a, i64 2"
-    assert shape_of(body) == UNIFORM
-    assert shape_of(body, Layout({"%a": 16})) == Linear(16)
-    interleaved = Layout({"%a": 4}, frozenset({"%a"}))
-    assert shape_of(body, interleaved) == Linear(4)
+    assert get_uniformity(body) == UNIFORM
+    assert get_uniformity(body, PrivateLayout({"%a": 16})) == Affine(16)
+    interleaved = PrivateLayout({"%a": 4}, frozenset({"%a"}))
+    assert get_uniformity(body, interleaved) == Affine(4)
     own = "  %a = alloca [4 x float], align 4\n  %w = zext nneg i32 %x to i64\n"
     own += "  %r = getelementptr float, ptr %a, i64 %w"
-    assert shape_of(own, interleaved) == Linear(4 + 4 * WIDTH)
+    assert get_uniformity(own, interleaved) == Affine(4 + 4 * WIDTH)
 
 
 BRANCH = """
@@ -114,20 +124,20 @@ meet:
   ret void"""
 
 
-def test_values_of_different_ways_vary_where_lanes_parted():
-    apart = shapes_of(BRANCH.format(condition="%d"))
-    assert (apart.shapes["%one"], apart.shapes["%r"], apart.shapes["%same"]) == (
+def test_phis_of_divergent_branches_vary():
+    apart = analyse_body(BRANCH.format(condition="%d"))
+    assert (apart.by_name["%one"], apart.by_name["%r"], apart.by_name["%same"]) == (
         UNIFORM,
         VARYING,
         UNIFORM,
     )
     assert {each.name for each in apart.divergence.masked} == {"%then", "%else"}
-    together = shapes_of(BRANCH.format(condition="%c"))
-    assert together.shapes["%r"] is UNIFORM
+    together = analyse_body(BRANCH.format(condition="%c"))
+    assert together.by_name["%r"] is UNIFORM
     assert not together.divergence.masked
 
 
-def test_flags_say_nothing_of_lanes_that_are_not_active():
+def test_flags_do_not_hold_for_inactive_lanes():
     body = """
   %d = icmp ult i32 %x, %n
   br i1 %d, label %then, label %end
@@ -138,7 +148,7 @@ then:
   br label %end
 end:
   ret void"""
-    assert shapes_of(body).shapes["%w"] == Linear(1, checked=True)
+    assert analyse_body(body).by_name["%w"] == Affine(1, checked=True)
 
 
 LOOP = """
@@ -153,17 +163,17 @@ end:
   ret void"""
 
 
-def test_what_is_left_of_a_loop_varies_where_lanes_left_it_at_different_times():
-    together = shapes_of(LOOP.format(most="%n"))
-    assert (together.shapes["%next"], together.shapes["%after"]) == (UNIFORM, UNIFORM)
-    apart = shapes_of(LOOP.format(most="%x"))
-    assert (apart.shapes["%next"], apart.shapes["%after"]) == (UNIFORM, VARYING)
-    (loop,) = apart.divergence.loops
+def test_temporal_divergence_after_a_loop():
+    together = analyse_body(LOOP.format(most="%n"))
+    assert (together.by_name["%next"], together.by_name["%after"]) == (UNIFORM, UNIFORM)
+    apart = analyse_body(LOOP.format(most="%x"))
+    assert (apart.by_name["%next"], apart.by_name["%after"]) == (UNIFORM, VARYING)
+    (loop,) = apart.divergence.divergent_loops
     assert loop.header.name == "%loop"
     assert {each.name for each in apart.divergence.masked} == {"%loop"}
 
 
-def test_a_loop_may_carry_what_is_linear():
+def test_affine_induction_variables():
     body = """
   br label %loop
 loop:
@@ -175,12 +185,12 @@ loop:
   br i1 %go, label %loop, label %end
 end:
   ret void"""
-    found = shapes_of(body)
-    assert (found.shapes["%i"], found.shapes["%next"]) == (Linear(1), Linear(1))
+    found = analyse_body(body)
+    assert (found.by_name["%i"], found.by_name["%next"]) == (Affine(1), Affine(1))
     assert not found.divergence.masked
 
 
-def test_what_makes_a_loop_diverge_may_come_late():
+def test_divergence_may_be_found_in_a_later_round():
     body = """
   br label %loop
 loop:
@@ -189,14 +199,21 @@ loop:
   br i1 %go, label %loop, label %end
 end:
   ret void"""
-    found = shapes_of(body)
-    assert found.shapes["%v"] is VARYING
+    found = analyse_body(body)
+    assert found.by_name["%v"] is VARYING
     assert {each.name for each in found.divergence.masked} == {"%loop"}
 
 
 def test_the_lattice():
-    some = [UNIFORM, VARYING, Linear(4), Linear(8), Linear(4, checked=True), Known((0, 4, 8, 12))]
-    some.append(Known((0, 1, 0, 1)))
+    some = [
+        UNIFORM,
+        VARYING,
+        Affine(4),
+        Affine(8),
+        Affine(4, checked=True),
+        Constant((0, 4, 8, 12)),
+    ]
+    some.append(Constant((0, 1, 0, 1)))
     for one in some:
         assert join(one, one) == one
         for other in some:
@@ -205,9 +222,9 @@ def test_the_lattice():
             assert VARYING in (both,) or join(both, one) == both
             for third in some:
                 assert join(both, third) == join(one, join(other, third))
-    assert join(Linear(4), Known((0, 4, 8, 12))) == Linear(4)
-    assert as_linear(Known((3, 3, 3))) is UNIFORM
-    assert strided(0) is UNIFORM
+    assert join(Affine(4), Constant((0, 4, 8, 12))) == Affine(4)
+    assert to_affine(Constant((3, 3, 3))) is UNIFORM
+    assert make_affine(0) is UNIFORM
 
 
 @pytest.mark.parametrize(
@@ -217,11 +234,11 @@ def test_the_lattice():
         ("add i32 %n, 1", "add i32 %n, 2", VARYING),
         ("add i32 %n, 1", "sub i32 %n, 1", VARYING),
         ("freeze i32 %n", "freeze i32 %n", VARYING),
-        ("add i32 %x, 1", "add i32 %x, 1", Linear(1)),
+        ("add i32 %x, 1", "add i32 %x, 1", Affine(1)),
         ("load i32, ptr %p", "load i32, ptr %p", VARYING),
     ],
 )
-def test_what_is_computed_alike_on_ways_of_their_own_is_one_value(one, other, shape):
+def test_value_numbering_across_branches(one, other, shape):
     body = f"""
   %part = icmp ult i32 %x, %n
   br i1 %part, label %yes, label %no
@@ -233,10 +250,10 @@ no:
   br label %both
 both:
   %r = phi i32 [ %a, %yes ], [ %b, %no ]"""
-    assert shape_of(body) == shape
+    assert get_uniformity(body) == shape
 
 
-def test_what_comes_together_twice_is_one_value_too():
+def test_value_numbering_through_nested_phis():
     body = """
   %part = icmp ult i32 %x, %n
   br i1 %part, label %yes, label %no
@@ -251,11 +268,11 @@ late:
   br label %both
 both:
   %r = phi i32 [ %a, %yes ], [ %l, %late ]"""
-    assert shape_of(body) == UNIFORM
+    assert get_uniformity(body) == UNIFORM
 
 
-def test_a_cycle_that_begins_with_nothing_has_what_goes_into_it():
-    """A struct of three ints in one i128: each turn keeps the bits that nothing has given."""
+def test_a_phi_cycle_that_begins_with_undefined_values():
+    """A struct of three ints in one i128: each iteration keeps undefined bits."""
     body = """
   br label %loop
 loop:
@@ -267,5 +284,5 @@ loop:
   br i1 %c, label %loop, label %end
 end:
   ret void"""
-    shapes = shapes_of(body).shapes
-    assert {shapes[name] for name in ("%kept", "%rest", "%next")} == {VARYING}
+    info = analyse_body(body).by_name
+    assert {info[name] for name in ("%kept", "%rest", "%next")} == {VARYING}

@@ -1,13 +1,13 @@
-"""What is computed anew where it is used, and what it takes there."""
+"""Rematerialisation: its candidates and the uses of their operands."""
 
 from __future__ import annotations
 
 from metalbench.msl.ir.flow import flow_of
 from metalbench.msl.ir.read import read_function
-from metalbench.msl.vector.analysis import analyse
-from metalbench.msl.vector.derived import derived
-from metalbench.msl.vector.shapes import Linear
-from metalbench.msl.vector.uses import idle, used_elsewhere
+from metalbench.msl.vector.analysis import analyse_uniformity
+from metalbench.msl.vector.derived import select_rematerialised
+from metalbench.msl.vector.shapes import Affine
+from metalbench.msl.vector.uses import find_cross_block_uses, find_dead_values
 
 HEAD = """
 declare i32 @x()
@@ -19,17 +19,17 @@ entry:
 """
 
 
-def found(body: str) -> tuple[set[str], dict[str, set[str]]]:
+def find_rematerialised(body: str) -> tuple[set[str], dict[str, set[str]]]:
     function = read_function(f"{HEAD}{body}\n}}\n", "f")
     flow = flow_of(function)
-    shapes = analyse(function, flow, 8, {"x": lambda call, given: Linear(1)})
-    uses = used_elsewhere(function, flow)
-    names = set(derived(function, shapes, uses))
+    info = analyse_uniformity(function, flow, 8, {"x": lambda call, given: Affine(1)})
+    uses = find_cross_block_uses(function, flow)
+    names = set(select_rematerialised(function, info, uses))
     return names, {name: {block.name for block in blocks} for name, blocks in uses.items()}
 
 
-def test_addresses_that_follow_if_nothing_wraps_and_comparisons_of_what_follows():
-    names, uses = found("""
+def test_checked_addresses_and_affine_comparisons_are_rematerialised():
+    names, uses = find_rematerialised("""
   %k = add i32 %x, %n
   %w = zext i32 %k to i64
   %q = getelementptr float, ptr %p, i64 %w
@@ -41,13 +41,13 @@ next:
   call void @use(ptr %q, i1 %e)
   ret void""")
     assert names == {"%w", "%q", "%c"}
-    # They take %k, %x there; %k is kept, as it follows in any case.
+    # Their operands %k and %x are used there. %k is affine without a check.
     assert uses["%k"] == {"%next"}
     assert uses["%x"] == {"%next"}
 
 
-def test_not_of_what_differs_from_lane_to_lane():
-    names, _ = found("""
+def test_varying_operands_are_not_rematerialised():
+    names, _ = find_rematerialised("""
   %s = mul i32 %x, %x
   %w = zext i32 %s to i64
   %q = getelementptr float, ptr %p, i64 %w
@@ -57,8 +57,8 @@ def test_not_of_what_differs_from_lane_to_lane():
     assert names == set()
 
 
-def test_not_behind_a_loop_that_lanes_leave_at_different_times():
-    names, _ = found("""
+def test_temporally_divergent_values_are_not_rematerialised():
+    names, _ = find_rematerialised("""
   br label %loop
 loop:
   %t = phi i32 [ 0, %entry ], [ %more, %loop ]
@@ -74,7 +74,7 @@ end:
     assert "%q" not in names
 
 
-def test_what_only_something_is_said_of_is_idle():
+def test_values_used_by_annotations_only_are_dead():
     function = read_function(
         f"""{HEAD}
   %c = icmp ult i32 %x, 1024
@@ -88,4 +88,4 @@ def test_what_only_something_is_said_of_is_idle():
 """,
         "f",
     )
-    assert idle(function) == {"%c", "%k", "%l"}
+    assert find_dead_values(function) == {"%c", "%k", "%l"}

@@ -1,4 +1,4 @@
-"""Halves of a vector that are read or written side by side become one access."""
+"""Combining two adjacent vector halves into one access."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from metalbench.msl.ir.model import Memory
 from metalbench.msl.ir.read import read_function
-from metalbench.msl.vector.halves import join_halves
+from metalbench.msl.vector.halves import combine_vector_halves
 
 LOADS = """
   %a = load <2 x float>, ptr %p, align 16
@@ -23,7 +23,7 @@ STORES = """
 def accesses(body: str) -> list[str]:
     text = f"define void @f(ptr %p, <2 x float> %v, <2 x float> %w) {{{body}\n  ret void\n}}\n"
     function = read_function(text, "f")
-    join_halves(function)
+    combine_vector_halves(function)
     found = [each for _, each in function.instructions if isinstance(each, Memory)]
     return [f"{each.opcode} {each.accessed} {each.address.text}" for each in found]
 
@@ -31,7 +31,7 @@ def accesses(body: str) -> list[str]:
 @pytest.mark.parametrize(
     ("body", "opcode"), [(LOADS, "load"), (STORES, "store")], ids=["load", "store"]
 )
-def test_two_halves_are_one(body, opcode):
+def test_adjacent_halves_are_combined(body, opcode):
     assert accesses(body.replace("MIDDLE", "")) == [f"{opcode} <4 x float> %p"]
     assert accesses(body.replace("MIDDLE", "%x = fadd float 1.0, 2.0")) == [
         f"{opcode} <4 x float> %p"
@@ -49,7 +49,7 @@ def test_two_halves_are_one(body, opcode):
         "%x = atomicrmw add ptr %p, i32 1 monotonic, align 4",
     ],
 )
-def test_not_if_anything_comes_between(body, middle):
+def test_an_access_between_them_prevents_it(body, middle):
     assert "<4 x float>" not in " ".join(accesses(body.replace("MIDDLE", middle)))
 
 
@@ -63,6 +63,6 @@ def test_not_if_anything_comes_between(body, middle):
         ("ptr %p, i64", "ptr %z, i64"),
     ],
 )
-def test_not_what_is_no_half_of_the_same(old, new):
+def test_halves_of_different_vectors_are_not_combined(old, new):
     body = LOADS.replace("MIDDLE", "").replace(old, new)
     assert "load <4 x float> %p" not in accesses(body)

@@ -1,4 +1,4 @@
-"""The order of masked blocks: every lane's way is found in it, whatever way that is."""
+"""Control-flow linearisation: every path of a lane is a subsequence of the blocks' order."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from metalbench.msl.ir.model import Block, Function
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.vector.divergence import Divergence
-from metalbench.msl.vector.lines import Lines, lines_of
+from metalbench.msl.vector.lines import Linearisation, linearise
 
 
-def function_of(**edges: str) -> Function:
-    """A function of the blocks named, each with its one or two targets; one without returns."""
+def make_function(**edges: str) -> Function:
+    """Return a function with these blocks and their targets; without targets it returns."""
     lines = ["define void @f(i1 %c) {"]
     for name, targets in edges.items():
         to = [f"label %{each}" for each in targets.split()]
@@ -24,12 +24,12 @@ def function_of(**edges: str) -> Function:
     return read_function("\n".join([*lines, "}"]), "f")
 
 
-def parted(function: Function, *branches: str) -> tuple[Divergence, Lines]:
+def linearise_branches(function: Function, *branches: str) -> tuple[Divergence, Linearisation]:
     flow = flow_of(function)
     divergence = Divergence(flow)
     for name in branches:
         divergence.add(function.blocks[f"%{name}"])
-    return divergence, lines_of(flow, divergence)
+    return divergence, linearise(flow, divergence)
 
 
 def names(blocks: object) -> object:
@@ -38,53 +38,56 @@ def names(blocks: object) -> object:
     return {names(one): names(other) for one, other in blocks.items()}
 
 
-def test_both_sides_of_a_branch_and_then_where_they_meet():
-    function = function_of(a="b c", b="d", c="d", d="")
-    _, lines = parted(function, "a")
-    assert names(lines.after) == {"b": "c", "c": "d"}
-    assert names(lines.first) == {"a": "b"}
+def test_both_sides_of_a_branch_then_the_join():
+    function = make_function(a="b c", b="d", c="d", d="")
+    _, lines = linearise_branches(function, "a")
+    assert names(lines.next_block) == {"b": "c", "c": "d"}
+    assert names(lines.first_block) == {"a": "b"}
 
 
-def test_a_branch_within_a_branch_is_of_the_same_line():
-    function = function_of(a="b f", b="c d", c="e", d="e", e="g", f="g", g="")
-    _, lines = parted(function, "a", "b")
-    assert names(lines.after) == {"b": "c", "c": "d", "d": "e", "e": "f", "f": "g"}
-    assert names(lines.first) == {"a": "b"}
+def test_nested_branches_share_a_sequence():
+    function = make_function(a="b f", b="c d", c="e", d="e", e="g", f="g", g="")
+    _, lines = linearise_branches(function, "a", "b")
+    assert names(lines.next_block) == {"b": "c", "c": "d", "d": "e", "e": "f", "f": "g"}
+    assert names(lines.first_block) == {"a": "b"}
 
 
-def test_a_loop_that_lanes_leave_goes_back_behind_its_last_block():
-    function = function_of(a="b", b="c e", c="c d", d="b", e="")
-    _, lines = parted(function, "b", "c")
-    assert names(lines.after) == {"b": "c", "c": "d", "d": "e"}
+def test_a_divergent_loop_repeats_after_its_last_block():
+    function = make_function(a="b", b="c e", c="c d", d="b", e="")
+    _, lines = linearise_branches(function, "b", "c")
+    assert names(lines.next_block) == {"b": "c", "c": "d", "d": "e"}
     last = {
-        names(block): [names(loop.header) for loop in loops] for block, loops in lines.loops.items()
+        names(block): [names(loop.header) for loop in loops]
+        for block, loops in lines.ended_loops.items()
     }
     assert last == {"c": ["c"], "d": ["b"]}
-    assert names(lines.first) == {}
+    assert names(lines.first_block) == {}
 
 
-def test_an_early_return_ends_with_the_function():
-    function = function_of(a="b c", b="", c="d", d="")
-    _, lines = parted(function, "a")
-    assert names(lines.after) == {"b": "c", "c": "d", "d": "exit"}
+def test_an_early_return_joins_at_the_exit():
+    function = make_function(a="b c", b="", c="d", d="")
+    _, lines = linearise_branches(function, "a")
+    assert names(lines.next_block) == {"b": "c", "c": "d", "d": "exit"}
 
 
 def test_uniform_branches_stay():
-    function = function_of(a="b c", b="d", c="d", d="")
-    divergence, lines = parted(function)
+    function = make_function(a="b c", b="d", c="d", d="")
+    divergence, lines = linearise_branches(function)
     assert not divergence.masked
-    assert not lines.after
+    assert not lines.next_block
 
 
-def walk(lines: Lines, divergence: Divergence, start: Block, draw: random.Random) -> Block:
-    """Where a lane's way ends, found as the masks of a line would find it; any way may be drawn."""
+def follow_lane(
+    lines: Linearisation, divergence: Divergence, start: Block, draw: random.Random
+) -> Block:
+    """Return the last block of a random path of a lane through the linearised blocks."""
     at, wanted = start, draw.choice(start.successors)
     while True:
         if at not in divergence.masked:
-            at = lines.first[at] if at in divergence.regions else wanted
+            at = lines.first_block[at] if at in divergence.regions else wanted
         else:
-            back = [loop for loop in lines.loops.get(at, ()) if loop.header is wanted]
-            at = back[0].header if back else lines.after[at]
+            back = [loop for loop in lines.ended_loops.get(at, ()) if loop.header is wanted]
+            at = back[0].header if back else lines.next_block[at]
         if at is not wanted:
             assert at in divergence.masked, f"{at.name} runs instead of {wanted.name}"
         elif not at.successors:
@@ -93,7 +96,7 @@ def walk(lines: Lines, divergence: Divergence, start: Block, draw: random.Random
             wanted = draw.choice(at.successors)
 
 
-def test_every_way_of_a_lane_is_found():
+def test_every_path_of_a_lane_is_run():
     found = 0
     for seed in range(2000):
         draw = random.Random(seed)
@@ -104,17 +107,17 @@ def test_every_way_of_a_lane_is_found():
             if i and len(to) == 1 and draw.random() < 0.4:
                 to |= {draw.randint(1, i)}
             edges[f"b{i}"] = " ".join(f"b{each}" for each in sorted(to))
-        function = function_of(**edges)
+        function = make_function(**edges)
         try:
             flow = flow_of(function)
             divergence = Divergence(flow)
             for block in flow.order:
                 if len(block.successors) > 1:
                     divergence.add(block)
-            lines = lines_of(flow, divergence)
+            lines = linearise(flow, divergence)
         except IrError:
             continue
         found += 1
         for _ in range(5):
-            assert not walk(lines, divergence, function.entry, draw).successors
+            assert not follow_lane(lines, divergence, function.entry, draw).successors
     assert found > 500

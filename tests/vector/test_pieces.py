@@ -1,4 +1,4 @@
-"""Variables that become several, where lanes need not have all of one each."""
+"""SROA: split variables into the parts that are accessed together."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from metalbench.msl.ir.flow import flow_of
 from metalbench.msl.ir.model import Alloca
 from metalbench.msl.ir.read import read_function
-from metalbench.msl.vector.pieces import split_variables
-from metalbench.msl.vector.private import analyse_with_memory
-from metalbench.msl.vector.shapes import Linear
+from metalbench.msl.vector.pieces import split_allocas
+from metalbench.msl.vector.private import analyse_private_memory
+from metalbench.msl.vector.shapes import Affine
 
 HEAD = """
 declare i32 @x()
@@ -30,10 +30,10 @@ define void @f(ptr %p, i32 %n) {
 """
 
 
-def pieces(body: str) -> list[str]:
-    """The variables that a function has then, and how many bytes of each."""
+def list_variables(body: str) -> list[str]:
+    """Return the variables after splitting, with their sizes in bytes."""
     function = read_function(HEAD + indent(f"{body}\nret void", "  ") + "\n}\n", "f")
-    split_variables(function)
+    split_allocas(function)
     variables = [each for _, each in function.instructions if isinstance(each, Alloca)]
     assert all(each.alignment == 32 for each in variables)
     return [f"{each.result}: {function.layout.size(each.allocated)}" for each in variables]
@@ -62,10 +62,10 @@ def pieces(body: str) -> list[str]:
             ["%a.0: 8", "%a.1: 64"],
         ),
     ],
-    ids=["two", "apart", "overlapping", "a copy", "a matrix", "all that is behind"],
+    ids=["two", "distance", "overlapping", "a copy", "a matrix", "all that is behind"],
 )
-def test_what_is_accessed_apart_is_apart(body, found):
-    assert pieces(body) == found
+def test_parts_accessed_separately_are_split(body, found):
+    assert list_variables(body) == found
 
 
 @pytest.mark.parametrize(
@@ -94,17 +94,17 @@ def test_what_is_accessed_apart_is_apart(body, found):
         "all",
     ],
 )
-def test_what_may_be_accessed_together_stays(body):
-    assert pieces(body) == ["%a: 96"]
+def test_parts_that_may_be_accessed_together_stay(body):
+    assert list_variables(body) == ["%a: 96"]
 
 
-def test_what_lanes_differ_in_is_theirs_alone():
+def test_only_varying_parts_are_per_lane():
     body = """
   store i32 %x, ptr %q
   call void @_ZN2mbL11matrix_fillEPf(ptr dereferenceable(32) %r, float 0.0)
   ret void"""
     function = read_function(f"{HEAD}{body}\n}}\n", "f")
-    split_variables(function)
-    sources = {"x": lambda call, shapes: Linear(1)}
-    found = analyse_with_memory(function, flow_of(function), 8, sources)
+    split_allocas(function)
+    sources = {"x": lambda call, info: Affine(1)}
+    found = analyse_private_memory(function, flow_of(function), 8, sources)
     assert set(found.layout.strides) == {"%a.0"}

@@ -1,4 +1,4 @@
-"""Elements that a lane reads or writes side by side become one access."""
+"""Load/store combining of adjacent accesses of a lane."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from metalbench.msl.ir.flow import flow_of
 from metalbench.msl.ir.model import Memory
 from metalbench.msl.ir.read import read_function
-from metalbench.msl.vector.private import analyse_with_memory
-from metalbench.msl.vector.quads import join_quads
-from metalbench.msl.vector.shapes import VARYING, Linear
+from metalbench.msl.vector.private import analyse_private_memory
+from metalbench.msl.vector.quads import combine_accesses
+from metalbench.msl.vector.shapes import VARYING, Affine
 
 HEAD = """
 declare i32 @x()
@@ -23,25 +23,25 @@ define void @f(ptr %p, ptr %out, float %v) {
   %i = zext nneg i32 %x to i64
   %j = zext nneg i32 %a to i64
 """
-SOURCES = {"x": lambda call, shapes: Linear(1), "any": lambda call, shapes: VARYING}
+SOURCES = {"x": lambda call, info: Affine(1), "any": lambda call, info: VARYING}
 
 
 def accesses(body: str) -> list[str]:
     function = read_function(HEAD + indent(f"{body}ret void", "  ") + "\n}\n", "f")
-    analysed = analyse_with_memory(function, flow_of(function), 8, SOURCES)
-    joined = join_quads(function, analysed)
+    analysis = analyse_private_memory(function, flow_of(function), 8, SOURCES)
+    combined = combine_accesses(function, analysis)
     for block, each in function.instructions:
         if each.result.startswith("%quad"):
-            assert joined.shapes.definitions[each.result] is block
-            assert each.result in joined.shapes.shapes
+            assert combined.uniformity.definitions[each.result] is block
+            assert each.result in combined.uniformity.by_name
     found = [each for _, each in function.instructions if isinstance(each, Memory)]
     return [f"{each.opcode} {each.accessed} {each.address.text}" for each in found]
 
 
-def group(apart: int, count: int, *, index: str = "%i", kind: str = "float") -> str:
-    """A lane's address, and some that follow."""
+def group(distance: int, count: int, *, index: str = "%i", kind: str = "float") -> str:
+    """Return the addresses of adjacent elements of a lane."""
     lines = [
-        f"%w = mul nuw i64 {index}, {apart}",
+        f"%w = mul nuw i64 {index}, {distance}",
         f"%q0 = getelementptr {kind}, ptr %p, i64 %w",
         *(f"%q{at} = getelementptr {kind}, ptr %q0, i64 {at}" for at in range(1, count)),
     ]
@@ -57,24 +57,24 @@ def stores(*which: int) -> str:
 
 
 @pytest.mark.parametrize("kind", ["float", "half", "i8", "i64"])
-@pytest.mark.parametrize(("apart", "count"), [(4, 4), (2, 2), (16, 4), (5, 4)])
-def test_loads(apart, count, kind):
-    body = group(apart, count, kind=kind) + loads(*range(count), kind=kind)
+@pytest.mark.parametrize(("distance", "count"), [(4, 4), (2, 2), (16, 4), (5, 4)])
+def test_loads_are_combined(distance, count, kind):
+    body = group(distance, count, kind=kind) + loads(*range(count), kind=kind)
     assert accesses(body) == [f"load <{count} x {kind}> %q0"]
 
 
-@pytest.mark.parametrize(("apart", "count"), [(4, 4), (2, 2), (16, 4)])
-def test_stores(apart, count):
-    body = group(apart, count) + stores(*range(count))
+@pytest.mark.parametrize(("distance", "count"), [(4, 4), (2, 2), (16, 4)])
+def test_stores_are_combined(distance, count):
+    body = group(distance, count) + stores(*range(count))
     assert accesses(body) == [f"store <{count} x float> %q0"]
 
 
-def test_wherever_lanes_are():
+def test_varying_addresses_are_combined():
     assert accesses(group(1, 4, index="%j") + loads(0, 1, 2, 3)) == ["load <4 x float> %q0"]
     assert len(accesses(group(1, 2, index="%j") + loads(0, 1))) == 2
 
 
-def test_several_of_one_lane():
+def test_several_groups_of_a_lane():
     assert accesses(group(8, 8) + loads(*range(8))) == [
         "load <4 x float> %q0",
         "load <4 x float> %q4",
@@ -99,10 +99,10 @@ def test_several_of_one_lane():
         group(4, 4) + loads(0, 1, 2) + "%v3 = load i32, ptr %q3\n",
     ],
 )
-def test_not_where_more_or_another_order_would_be_accessed(body):
+def test_other_elements_or_orders_are_not_combined(body):
     assert not [each for each in accesses(body) if "x float" in each]
 
 
-def test_loads_may_have_others_between_them():
+def test_loads_between_loads_do_not_matter():
     body = group(4, 4) + loads(0, 1) + "%l = load float, ptr %out\n" + loads(2, 3)
     assert accesses(body) == ["load <4 x float> %q0", "load float %out"]

@@ -1,4 +1,4 @@
-"""Ways that not all lanes take at once: near the ends of what there is."""
+"""Bounds-guard analysis: targets that lanes never take all together, near ends of arrays."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ import pytest
 
 from metalbench.msl.ir.flow import flow_of
 from metalbench.msl.ir.read import read_function
-from metalbench.msl.vector.analysis import analyse
-from metalbench.msl.vector.shapes import VARYING, Known, Linear
-from metalbench.msl.vector.windows import Windows
+from metalbench.msl.vector.analysis import analyse_uniformity
+from metalbench.msl.vector.shapes import VARYING, Affine, Constant
+from metalbench.msl.vector.windows import BoundsGuards
 
 WIDTH = 8
 SHAPES = {
-    "x": lambda call, given: Linear(4),
+    "x": lambda call, given: Affine(4),
     "any": lambda call, given: VARYING,
-    "lane": lambda call, given: Known(tuple(range(WIDTH))),
+    "lane": lambda call, given: Constant(tuple(range(WIDTH))),
 }
 HEAD = """
 declare i32 @x()
@@ -29,22 +29,22 @@ entry:
 """
 
 
-def windows(body: str) -> tuple[Windows, dict]:
+def find_guards(body: str) -> tuple[BoundsGuards, dict]:
     function = read_function(f"{HEAD}{body}\n}}\n", "f")
     flow = flow_of(function)
-    shapes = analyse(function, flow, WIDTH, SHAPES)
-    found = Windows(function, flow, shapes, WIDTH)
+    info = analyse_uniformity(function, flow, WIDTH, SHAPES)
+    found = BoundsGuards(function, flow, info, WIDTH)
     return found, {name.removeprefix("%"): block for name, block in function.blocks.items()}
 
 
-def narrow(body: str, block: str, *, sure: bool = False) -> set[str]:
-    """The blocks, among those that the branch of this one leads to, that not all lanes go to."""
-    found, blocks = windows(body)
+def find_never_unanimous(body: str, block: str, *, proven: bool = False) -> set[str]:
+    """Return the targets of a block's branch that are never unanimous."""
+    found, blocks = find_guards(body)
     ways = blocks[block].successors
     return {
         each.name.removeprefix("%")
         for each in ways
-        if found.is_narrow(blocks[block], each, sure=sure)
+        if found.is_never_unanimous(blocks[block], each, proven=proven)
     }
 
 
@@ -79,13 +79,13 @@ def tail(value: str = "%x", first: str = "ule", second: str = "ult i32 %second, 
 @pytest.mark.parametrize(
     "second", ["ult i32 %second, %n", "ugt i32 %n, %second", "ule i32 %second, %n"]
 )
-def test_an_element_of_a_group_that_is_not_whole(value, first, second):
-    assert narrow(tail(value, first, second), "rest") == {"one"}
+def test_single_elements_of_an_incomplete_group(value, first, second):
+    assert find_never_unanimous(tail(value, first, second), "rest") == {"one"}
 
 
-def test_it_is_sure_of_lanes_that_follow_each_other():
-    assert narrow(tail("%x"), "rest", sure=True) == {"one"}
-    assert narrow(tail("%any"), "rest", sure=True) == set()
+def test_affine_lanes_are_proven():
+    assert find_never_unanimous(tail("%x"), "rest", proven=True) == {"one"}
+    assert find_never_unanimous(tail("%any"), "rest", proven=True) == set()
 
 
 @pytest.mark.parametrize(
@@ -97,14 +97,14 @@ def test_it_is_sure_of_lanes_that_follow_each_other():
         ("%m", "ult i32 %second, %n"),  # which all have
     ],
 )
-def test_what_all_lanes_may_do(value, second):
-    assert "one" not in narrow(tail(value, second=second), "rest")
+def test_targets_that_all_lanes_may_take(value, second):
+    assert "one" not in find_never_unanimous(tail(value, second=second), "rest")
 
 
 @pytest.mark.parametrize(("room", "is_narrow"), [(1, True), (28, True), (29, False)])
-def test_lanes_that_follow_each_other_have_as_much_room_as_they_take(room, is_narrow):
-    """Eight lanes, four apart, all within so many elements before the end: they take 29."""
-    found = narrow(
+def test_affine_lanes_need_their_extent(room, is_narrow):
+    """Eight lanes with stride four need 29 elements before the end."""
+    found = find_never_unanimous(
         f"""
   %in = icmp ult i32 %x, %n
   br i1 %in, label %some, label %end
@@ -122,7 +122,7 @@ end:
     assert ("near" in found) is is_narrow
 
 
-def test_within_a_loop_that_all_lanes_are_in_only_before_the_end():
+def test_bounds_of_an_induction_variable():
     body = """
   %in = icmp ult i32 %x, %n
   br i1 %in, label %turn, label %end
@@ -140,16 +140,18 @@ after:
   br i1 %more, label %turn, label %end
 end:
   ret void"""
-    assert narrow(body, "turn") == {"rest"}
+    assert find_never_unanimous(body, "turn") == {"rest"}
     # Not if lanes come to the loop wherever they are.
     assert (
-        narrow(body.replace("br i1 %in, label %turn, label %end", "br label %turn"), "turn")
+        find_never_unanimous(
+            body.replace("br i1 %in, label %turn, label %end", "br label %turn"), "turn"
+        )
         == set()
     )
 
 
 @pytest.mark.parametrize(("value", "ways"), [("%x", {"one"}), ("%any", set())])
-def test_one_element_is_for_one_lane_where_they_follow_each_other(value, ways):
+def test_equality_holds_for_one_affine_lane(value, ways):
     body = f"""
   %is = icmp eq i32 {value}, %n
   br i1 %is, label %one, label %end
@@ -158,10 +160,10 @@ one:
   br label %end
 end:
   ret void"""
-    assert narrow(body, "entry") == ways
+    assert find_never_unanimous(body, "entry") == ways
 
 
-def test_conditions_of_several_parts():
+def test_compound_conditions():
     body = """
   %a = icmp ult i32 %x, %n
   %b = icmp ult i32 %any, %m
@@ -177,12 +179,12 @@ rest:
   br label %end
 end:
   ret void"""
-    assert narrow(body, "in") == {"rest"}
+    assert find_never_unanimous(body, "in") == {"rest"}
     either = body.replace("select i1 %a, i1 %b, i1 false", "select i1 %a, i1 true, i1 %b")
-    assert narrow(either, "in") == set()
+    assert find_never_unanimous(either, "in") == set()
 
 
-def test_lanes_that_are_known_to_differ_take_no_way_together():
+def test_different_constants_are_never_unanimous():
     body = """
   %first = icmp eq i32 %lane, 0
   br i1 %first, label %one, label %end
@@ -191,10 +193,10 @@ one:
   br label %end
 end:
   ret void"""
-    assert narrow(body, "entry") == {"one", "end"}
+    assert find_never_unanimous(body, "entry") == {"one", "end"}
 
 
-def test_where_all_are_known_to_be_alike_they_go_together():
+def test_equal_constants_are_unanimous():
     body = """
   %in = icmp ult i32 %lane, 8
   br i1 %in, label %one, label %end
@@ -203,10 +205,10 @@ one:
   br label %end
 end:
   ret void"""
-    assert narrow(body, "entry") == set()
+    assert find_never_unanimous(body, "entry") == set()
 
 
-def test_several_ways_of_a_switch_to_one_place():
+def test_a_switch_with_several_edges_to_one_target():
     body = """
   %in = icmp ult i32 %x, %n
   br i1 %in, label %turn, label %end
@@ -226,7 +228,7 @@ after:
   ]
 end:
   ret void"""
-    assert narrow(body, "turn") == set()  # a switch says nothing of the next turn
+    assert find_never_unanimous(body, "turn") == set()  # a switch says nothing of the next turn
 
 
 @pytest.mark.parametrize(
@@ -244,8 +246,10 @@ end:
         ),
     ],
 )
-def test_what_only_tells_how_far_lanes_are_from_an_end(condition, tells):
+def test_bounds_guards_compare_with_uniform_values(condition, tells):
     lines = [*condition.splitlines(), "br i1 %c, label %one, label %end"]
     text = "".join(f"  {line}\n" for line in lines)
-    found, blocks = windows(f"{text}one:\n  call void @use()\n  br label %end\nend:\n  ret void")
-    assert found.is_at_an_end(blocks["entry"]) is tells
+    found, blocks = find_guards(
+        f"{text}one:\n  call void @use()\n  br label %end\nend:\n  ret void"
+    )
+    assert found.is_bounds_guard(blocks["entry"]) is tells

@@ -10,7 +10,7 @@ from metalbench.msl.emission.one_by_one import follows, of_lane
 from metalbench.msl.ir.model import Alloca, ElementPointer, Value
 from metalbench.msl.ir.types import Int
 from metalbench.msl.vector.private import ALIGNMENT
-from metalbench.msl.vector.shapes import UNIFORM, Linear
+from metalbench.msl.vector.shapes import UNIFORM, Affine
 
 _LINE = 64  # bytes of a cache line
 _WORD = Int(64)
@@ -19,20 +19,20 @@ _WORD = Int(64)
 def address(body: Body, pointer: ElementPointer) -> Lanes:
     """`getelementptr`."""
     operands = [body.get(each) for each in pointer.operands]
-    shape = body.analysed.shapes.of(Value(pointer.type, pointer.result))
-    if pointer.operands[0].text in body.analysed.layout.interleaved:
+    uniformity = body.analysis.uniformity.get(Value(pointer.type, pointer.result))
+    if pointer.operands[0].text in body.analysis.layout.interleaved:
         return _interleaved(body, pointer, operands)
     if all(each.is_uniform for each in operands):
         return Lanes(pointer.type, _plain(body, pointer, operands, promises=True))
-    if shape is UNIFORM:  # of what differs from lane to lane in the same way
+    if uniformity is UNIFORM:  # of what differs from lane to lane in the same way
         return Lanes(pointer.type, _plain(body, pointer, operands))
-    if not isinstance(shape, Linear):
+    if not isinstance(uniformity, Affine):
         near = _near(body, pointer, operands)
         if near is not None:
             return Lanes(pointer.type, near=near)
         return Lanes(pointer.type, vectors=(_vector(body, pointer, operands),))
-    found = Lanes(pointer.type, _plain(body, pointer, operands), shape.stride)
-    if shape.checked:
+    found = Lanes(pointer.type, _plain(body, pointer, operands), uniformity.stride)
+    if uniformity.checked:
         found.holds = _all(body, [each.holds for each in operands if each.holds])
         found.later = lambda: (_vector(body, pointer, operands),)
         if all(follows(each) for each in operands):
@@ -139,7 +139,7 @@ def variable(body: Body, alloca: Alloca) -> Lanes:
     """`alloca`: once for all lanes, or once for each of them."""
     size = body.layout.size(alloca.allocated)
     alignment = max(alloca.alignment, ALIGNMENT)
-    stride = body.analysed.layout.strides.get(alloca.result, 0)
+    stride = body.analysis.layout.strides.get(alloca.result, 0)
     if stride == 0:
         return Lanes(alloca.type, body.code.variable(str(alloca.allocated), alignment))
     whole = -(-size // ALIGNMENT) * ALIGNMENT * body.width

@@ -12,25 +12,25 @@ from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.choice import Ways, has_loop
 from metalbench.msl.emission.markers import PREFIX, is_place
 from metalbench.msl.ir.model import Atomic, Block, Call, Instruction, Memory
-from metalbench.msl.vector.divergence import Region
-from metalbench.msl.vector.private import COPIES_OR_FILLS
-from metalbench.msl.vector.windows import Windows
+from metalbench.msl.vector.divergence import DivergentRegion
+from metalbench.msl.vector.private import MEMORY_INTRINSICS
+from metalbench.msl.vector.windows import BoundsGuards
 
 _FEW = 160  # instructions: what each lane does once more, at most
 
 
-def gone_back_to(body: Body, ways: Ways, windows: Windows) -> Mapping[Block, Block]:
+def gone_back_to(body: Body, ways: Ways, guards: BoundsGuards) -> Mapping[Block, Block]:
     """The branch from which lanes go alone, if they part at this one and do not do so from there.
 
     Nothing that is done between the two is seen by anybody, or changed by being done twice.
     """
-    flow, regions = body.flow, body.analysed.shapes.divergence.regions
+    flow, regions = body.flow, body.analysis.uniformity.divergence.regions
     found: dict[Block, Block] = {}
     little = [regions[each] for each in ways if _length(regions[each]) <= _FEW]
     little = [each for each in little if not has_loop(flow, each)]
     little.sort(key=_length, reverse=True)
     for block in flow.order:
-        if block not in ways or not windows.is_at_an_end(block):
+        if block not in ways or not guards.is_bounds_guard(block):
             continue
         around = (
             each
@@ -45,12 +45,12 @@ def gone_back_to(body: Body, ways: Ways, windows: Windows) -> Mapping[Block, Blo
     return found
 
 
-def _length(region: Region) -> int:
+def _length(region: DivergentRegion) -> int:
     return sum(len(each.instructions) for each in region.blocks)
 
 
 def _between(
-    region: Region, block: Block, ways: Ways, found: Mapping[Block, Block]
+    region: DivergentRegion, block: Block, ways: Ways, found: Mapping[Block, Block]
 ) -> Iterator[Instruction]:
     """What may have been done on the way from a region's branch to a block's end."""
     ahead: dict[Block, tuple[Block, ...]] = {}
@@ -77,6 +77,6 @@ def _is_seen(instruction: Instruction) -> bool:
         return instruction.opcode == "store" or bool(instruction.ordering) or instruction.volatile
     if isinstance(instruction, Call):
         name = instruction.name
-        is_number = name.startswith("llvm.") and not COPIES_OR_FILLS.match(name)
+        is_number = name.startswith("llvm.") and not MEMORY_INTRINSICS.match(name)
         return not is_number and not (name.startswith(PREFIX) and is_place(name))
     return isinstance(instruction, Atomic)

@@ -13,19 +13,19 @@ from metalbench.msl.emission.lanewise import vectors as vectors_of
 from metalbench.msl.emission.linear import ends, linear
 from metalbench.msl.emission.shifts import SHIFTS, amount
 from metalbench.msl.ir.model import Compare, Instruction, Part, Shuffle, Value
-from metalbench.msl.vector.shapes import UNIFORM, Linear
+from metalbench.msl.vector.shapes import UNIFORM, Affine
 
 
 def compute(body: Body, instruction: Instruction) -> Lanes:
     """The result of an instruction that reaches no memory. Raises IrError."""
-    shape = body.analysed.shapes.of(Value(instruction.type, instruction.result))
+    uniformity = body.analysis.uniformity.get(Value(instruction.type, instruction.result))
     operands = [body.get(each) for each in instruction.operands]
     if all(each.is_uniform for each in operands):
         return Lanes(instruction.type, _once(body, instruction, operands))
-    if shape is UNIFORM:  # of what differs from lane to lane in the same way
-        return linear(body, instruction, operands, Linear(0))
-    if isinstance(shape, Linear):
-        return linear(body, instruction, operands, shape)
+    if uniformity is UNIFORM:  # of what differs from lane to lane in the same way
+        return linear(body, instruction, operands, Affine(0))
+    if isinstance(uniformity, Affine):
+        return linear(body, instruction, operands, uniformity)
     known = ends(body, instruction, operands) if isinstance(instruction, Compare) else None
     if known is not None:
         return Lanes(

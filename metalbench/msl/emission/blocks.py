@@ -23,9 +23,9 @@ from metalbench.msl.emission.ways import choose, masks
 from metalbench.msl.ir.model import Block, Phi, Value
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL
-from metalbench.msl.vector.divergence import Divergence, Region
-from metalbench.msl.vector.lines import lines_of
-from metalbench.msl.vector.windows import Windows
+from metalbench.msl.vector.divergence import Divergence, DivergentRegion
+from metalbench.msl.vector.lines import linearise
+from metalbench.msl.vector.windows import BoundsGuards
 
 EXIT = "end"
 _MOST_LINES = 25_000  # clang takes seconds for more
@@ -37,7 +37,7 @@ def write_blocks(body: Body, live: str, parameters: Mapping[str, str], emit: Emi
     `parameters` are the function's, with their types. `emit` writes an instruction that is neither
     a phi nor a terminator. Returns the functions that are called. Raises IrError.
     """
-    whole = body.analysed.shapes.divergence
+    whole = body.analysis.uniformity.divergence
     alone = going_alone(whole)
     masked = with_masks(body.flow, whole, alone)
     walks = Walks(body, alone, parameters, emit)
@@ -63,17 +63,17 @@ class _Blocks:
     ) -> None:
         self._body = body
         self._code = body.code
-        self._lines = lines_of(body.flow, divergence)
+        self._linearisation = linearise(body.flow, divergence)
         self._walks = walks
         self._live = live
         self._all = body.code.number(live) if live else "-1"
         self._emit = emit
         self._masks: dict[Block, str] = {}
         self._divergence = divergence
-        windows = Windows(body.function, body.flow, body.analysed.shapes, body.width)
-        self._ways = ways_of_all(body, divergence, walks.branches, windows)
+        guards = BoundsGuards(body.function, body.flow, body.analysis.uniformity, body.width)
+        self._ways = ways_of_all(body, divergence, walks.branches, guards)
         # Where lanes go alone from that part at a branch.
-        self._before = gone_back_to(body, self._ways, windows)
+        self._before = gone_back_to(body, self._ways, guards)
         self._apart: dict[Block, str] = {}
 
     def write(self) -> None:
@@ -105,7 +105,7 @@ class _Blocks:
         """A block to which all lanes come together."""
         self._code.label(self._label(block))
         self._instructions(block, self._live)
-        if block in self._body.analysed.shapes.divergence.regions:
+        if block in self._body.analysis.uniformity.divergence.regions:
             self._part(block)
         else:
             self._together(block)
@@ -127,12 +127,12 @@ class _Blocks:
             self._edge(block, target, way, only=way)
         code.jump(f"{name}.past")
         code.label(f"{name}.past")
-        for at, loop in enumerate(self._lines.loops.get(block, ())):
+        for at, loop in enumerate(self._linearisation.ended_loops.get(block, ())):
             waiting = code.number(code.value(f"load {code.mask}, ptr {self._mask(loop.header)}"))
             ahead = f"{name}.out{at}"
             code.fork(self._equal(waiting, "0"), ahead, self._label(loop.header, masked=True))
             code.label(ahead)
-        code.jump(self._in_line(self._lines.after[block]))
+        code.jump(self._in_line(self._linearisation.next_block[block]))
 
     def _instructions(self, block: Block, mask: str) -> None:
         self._body.start(block, mask)
@@ -185,7 +185,7 @@ class _Blocks:
         code.label(apart)
         if block in self._walks.branches:
             with self._body.arm():
-                region = self._body.analysed.shapes.divergence.regions[block]
+                region = self._body.analysis.uniformity.divergence.regions[block]
                 self._walk(block, region, condition)
             return
         with self._body.arm():
@@ -194,7 +194,7 @@ class _Blocks:
         if block in self._divergence.masked:
             code.jump(f"{self._label(block, masked=True)}.past")
         else:
-            code.jump(self._in_line(self._lines.first[block]))
+            code.jump(self._in_line(self._linearisation.first_block[block]))
 
     def _stay(self, block: Block, condition: Lanes, apart: str) -> None:
         """All lanes take one way, or it goes on at `apart`."""
@@ -215,7 +215,7 @@ class _Blocks:
             else:
                 self._go(block, ways[0])
 
-    def _walk(self, block: Block, region: Region, condition: Lanes) -> None:
+    def _walk(self, block: Block, region: DivergentRegion, condition: Lanes) -> None:
         """Those that do not come to the meeting point at once go their ways alone."""
         if condition.ends is not None:  # rare: all go, so that none need be told apart
             self._walks.go(region, "")

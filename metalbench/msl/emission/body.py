@@ -22,8 +22,8 @@ from metalbench.msl.ir.model import Block, Function, Instruction, Phi, Value
 from metalbench.msl.ir.places import Places
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, Layout, Type
-from metalbench.msl.vector.private import Analysed
-from metalbench.msl.vector.shapes import UNIFORM, VARYING, Known, Linear, Shape, as_linear
+from metalbench.msl.vector.private import FunctionAnalysis
+from metalbench.msl.vector.shapes import UNIFORM, VARYING, Affine, Constant, Uniformity, to_affine
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Kernel:
 
     function: Function
     flow: Flow
-    analysed: Analysed
+    analysis: FunctionAnalysis
     launch: Launch
     machine: Machine
     apart: frozenset[str]
@@ -75,7 +75,7 @@ class Body:
         self.places = places
         self.function = kernel.function
         self.flow = kernel.flow
-        self.analysed = kernel.analysed
+        self.analysis = kernel.analysis
         self.launch = kernel.launch
         self.machine = kernel.machine
         self.slots = Slots(code, kernel.function.layout)
@@ -111,12 +111,12 @@ class Body:
 
     def is_known(self, instruction: Instruction) -> bool:
         """Whether its result is a constant in every lane, which takes no code."""
-        shapes = self.analysed.shapes.shapes
-        return isinstance(shapes.get(instruction.result), Known)
+        shapes = self.analysis.uniformity.by_name
+        return isinstance(shapes.get(instruction.result), Constant)
 
-    def shape(self, value: Value) -> Shape:
+    def uniformity(self, value: Value) -> Uniformity:
         """How a value differs from lane to lane, as this block sees it."""
-        return self.analysed.shapes.of(value, self.block)
+        return self.analysis.uniformity.get(value, self.block)
 
     def vectors(self, lanes: Lanes) -> tuple[str, ...]:
         """A value's lanes, a vector for each component."""
@@ -198,11 +198,11 @@ class Body:
         instruction = self.kernel.derived.get(value.text)
         if instruction is not None:
             return self._repeat(instruction)
-        own = self.analysed.shapes.of(value)
-        if isinstance(own, Known):
+        own = self.analysis.uniformity.get(value)
+        if isinstance(own, Constant):
             return self._constant(value.type, own)
-        defined = self.analysed.shapes.definitions[value.text]
-        if self.analysed.shapes.divergence.leaves_turns(defined, self.block):
+        defined = self.analysis.uniformity.definitions[value.text]
+        if self.analysis.uniformity.divergence.is_temporally_divergent(defined, self.block):
             return self.slots.load("turn", value.text, value.type, VARYING)
         return self.slots.load("value", value.text, value.type, own)
 
@@ -210,16 +210,16 @@ class Body:
         """What a derived instruction gives."""
         found = self.write(self, instruction)
         assert found is not None
-        shape = self.analysed.shapes.of(Value(instruction.type, instruction.result))
-        return self.fitted(found, shape)
+        uniformity = self.analysis.uniformity.get(Value(instruction.type, instruction.result))
+        return self.fitted(found, uniformity)
 
-    def _constant(self, type_: Type, known: Known) -> Lanes:
+    def _constant(self, type_: Type, known: Constant) -> Lanes:
         items = ", ".join(f"{type_} {literal(type_, each)}" for each in known.values)
         vector = f"<{items}>"
-        even = as_linear(known)
+        even = to_affine(known)
         if even is VARYING or type_ == BOOL:
             return Lanes(type_, vectors=(vector,))
-        stride = even.stride if isinstance(even, Linear) else 0
+        stride = even.stride if isinstance(even, Affine) else 0
         return Lanes(type_, literal(type_, known.values[0]), stride, vectors=(vector,))
 
     def define(self, instruction: Instruction, lanes: Lanes) -> None:
@@ -227,65 +227,67 @@ class Body:
         name = instruction.result
         if not name:
             return
-        shape = self.analysed.shapes.of(Value(instruction.type, name))
-        if isinstance(shape, Known):
+        uniformity = self.analysis.uniformity.get(Value(instruction.type, name))
+        if isinstance(uniformity, Constant):
             return
-        lanes = self.fitted(lanes, shape)
+        lanes = self.fitted(lanes, uniformity)
         self._known[name] = lanes
         if name in self.kernel.derived:
             return
         uses = self.kernel.uses.get(name, ())
         behind = [each for each in uses if self._leaves(each)]
         if len(behind) < len(uses):
-            self._store("value", name, lanes, shape)
+            self._store("value", name, lanes, uniformity)
         if behind:
             self._store("turn", name, lanes, VARYING, only=self.mask)
 
     def _leaves(self, use: Block) -> bool:
-        return self.analysed.shapes.divergence.leaves_turns(self.block, use)
+        return self.analysis.uniformity.divergence.is_temporally_divergent(self.block, use)
 
-    def fitted(self, lanes: Lanes, shape: Shape) -> Lanes:
+    def fitted(self, lanes: Lanes, uniformity: Uniformity) -> Lanes:
         """A value in the form that its shape says."""
-        if shape is UNIFORM and not lanes.is_uniform:
+        if uniformity is UNIFORM and not lanes.is_uniform:
             raise IrError(f"{self.function.name}: a value of {self.block.name} is not uniform")
-        if shape is VARYING and lanes.near is not None:
+        if uniformity is VARYING and lanes.near is not None:
             return lanes
-        if shape is VARYING and lanes.scalar:
+        if uniformity is VARYING and lanes.scalar:
             return Lanes(lanes.type, vectors=self.vectors(lanes))
-        if isinstance(shape, Linear) and not lanes.scalar:
+        if isinstance(uniformity, Affine) and not lanes.scalar:
             raise IrError(f"{self.function.name}: a value of {self.block.name} is not linear")
         return lanes
 
     def keep(self, kind: str, name: str, lanes: Lanes) -> None:
         """What came out elsewhere, of active lanes: of a phi, or of the `turn` that each left."""
         is_phi = kind == "phi"
-        shape = self.analysed.shapes.of(Value(lanes.type, name)) if is_phi else VARYING
-        if not isinstance(shape, Known):
-            self._store(kind, name, lanes, shape, only=self.mask)
+        uniformity = self.analysis.uniformity.get(Value(lanes.type, name)) if is_phi else VARYING
+        if not isinstance(uniformity, Constant):
+            self._store(kind, name, lanes, uniformity, only=self.mask)
 
     # Phis are assigned where blocks end.
 
     def phi(self, phi: Phi) -> None:
         """A phi's value, as the edges have left it."""
-        shape = self.analysed.shapes.of(Value(phi.type, phi.result))
-        if not isinstance(shape, Known):
-            self.define(phi, self.slots.load("phi", phi.result, phi.type, shape))
+        uniformity = self.analysis.uniformity.get(Value(phi.type, phi.result))
+        if not isinstance(uniformity, Constant):
+            self.define(phi, self.slots.load("phi", phi.result, phi.type, uniformity))
 
     def assign(self, phis: Sequence[tuple[Phi, Value]], only: str) -> None:
         """What phis get on an edge, all at once; `only` is its mask, where others keep theirs."""
         found = []
         for phi, value in phis:
-            shape = self.analysed.shapes.of(Value(phi.type, phi.result))
-            if not isinstance(shape, Known):
+            uniformity = self.analysis.uniformity.get(Value(phi.type, phi.result))
+            if not isinstance(uniformity, Constant):
                 lanes = self.get(value)
-                found.append((phi, lanes, shape))
-        for phi, lanes, shape in found:
+                found.append((phi, lanes, uniformity))
+        for phi, lanes, uniformity in found:
             free = lanes.scalar in ("poison", "undef")
-            fits = Lanes(lanes.type, "poison") if free else self.fitted(lanes, shape)
-            self._store("phi", phi.result, fits, shape, only=only)
+            fits = Lanes(lanes.type, "poison") if free else self.fitted(lanes, uniformity)
+            self._store("phi", phi.result, fits, uniformity, only=only)
 
-    def _store(self, kind: str, name: str, lanes: Lanes, shape: Shape, *, only: str = "") -> None:
-        self.slots.store(kind, name, lanes, shape, self.vectors, only=only)
+    def _store(
+        self, kind: str, name: str, lanes: Lanes, uniformity: Uniformity, *, only: str = ""
+    ) -> None:
+        self.slots.store(kind, name, lanes, uniformity, self.vectors, only=only)
 
 
 def mask_of(body: Body) -> str:

@@ -8,8 +8,8 @@ from metalbench.msl.emission.body import Body
 from metalbench.msl.emission.markers import PREFIX, is_place
 from metalbench.msl.ir.flow import Flow
 from metalbench.msl.ir.model import Block, Call, Instruction
-from metalbench.msl.vector.divergence import Divergence, Region
-from metalbench.msl.vector.windows import Windows
+from metalbench.msl.vector.divergence import Divergence, DivergentRegion
+from metalbench.msl.vector.windows import BoundsGuards
 
 
 def going_alone(divergence: Divergence) -> frozenset[Block]:
@@ -32,24 +32,28 @@ def with_masks(flow: Flow, whole: Divergence, alone: frozenset[Block]) -> Diverg
         for branch, region in whole.regions.items()
         if branch in masked or branch not in alone
     }
-    return Divergence(flow, regions, masked, whole.joins, whole.loops)
+    return Divergence(flow, regions, masked, whole.joins, whole.divergent_loops)
 
 
 Ways = Mapping[Block, tuple[Block, ...]]
 
 
-def ways_of_all(body: Body, masked: Divergence, alone: Collection[Block], windows: Windows) -> Ways:
+def ways_of_all(
+    body: Body, masked: Divergence, alone: Collection[Block], guards: BoundsGuards
+) -> Ways:
     """Where lanes go alone if they part: the targets of each branch that all may take together.
 
     To where they meet they always may: none of them would be left to go alone. And where a loop
     lies on the way, it must be sure that they do not, for alone they would take long. Of a switch
     it is all targets or none: lanes are asked whether they have the same number.
     """
-    regions = body.analysed.shapes.divergence.regions
+    regions = body.analysis.uniformity.divergence.regions
 
-    def may_go(region: Region, target: Block) -> bool:
-        sure = has_loop(body.flow, region)
-        return target is region.join or not windows.is_narrow(region.branch, target, sure=sure)
+    def may_go(region: DivergentRegion, target: Block) -> bool:
+        proven = has_loop(body.flow, region)
+        return target is region.join or not guards.is_never_unanimous(
+            region.branch, target, proven=proven
+        )
 
     def targets(branch: Block) -> tuple[Block, ...]:
         found = tuple(each for each in branch.successors if may_go(regions[branch], each))
@@ -59,7 +63,7 @@ def ways_of_all(body: Body, masked: Divergence, alone: Collection[Block], window
     return {branch: targets(branch) for branch in alone if branch not in masked.masked}
 
 
-def has_loop(flow: Flow, region: Region) -> bool:
+def has_loop(flow: Flow, region: DivergentRegion) -> bool:
     """Whether one begins, or goes on, between where lanes part and where they meet."""
     around = flow.loop_of.get(region.branch)
     is_header = around is not None and around.header in region.blocks
@@ -68,7 +72,7 @@ def has_loop(flow: Flow, region: Region) -> bool:
 
 def written_for_all(body: Body, masked: Divergence, ways: Ways) -> set[Block]:
     """The blocks that all lanes may come to together, and those where they may meet."""
-    regions = body.analysed.shapes.divergence.regions
+    regions = body.analysis.uniformity.divergence.regions
     work = [body.function.entry, *masked.masked]
     found = set(work)
     while work:
@@ -82,7 +86,7 @@ def written_for_all(body: Body, masked: Divergence, ways: Ways) -> set[Block]:
     return found
 
 
-def _needs_others(region: Region) -> bool:
+def _needs_others(region: DivergentRegion) -> bool:
     return any(_takes_others(each) for block in region.blocks for each in block.instructions)
 
 

@@ -14,7 +14,7 @@ def fill(body: Body, call: Call) -> None:
     """`llvm.memset` of elements: of all lanes they follow each other, of some they do not."""
     address = body.get(call.operands[0])
     byte, length = (call.operands[at].integer or 0 for at in (1, 2))
-    size = body.analysed.layout.strides[body.analysed.variables[call.operands[0].text]]
+    size = body.analysis.layout.strides[body.analysis.variables[call.operands[0].text]]
     if not body.mask and not body.is_alone:
         whole = length * body.width
         arguments = [

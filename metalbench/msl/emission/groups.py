@@ -22,7 +22,7 @@ from metalbench.msl.emission.scattered import scattered
 from metalbench.msl.ir.model import Call
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, POINTER, Float, Type
-from metalbench.msl.vector.shapes import Known
+from metalbench.msl.vector.shapes import Constant
 
 _JOIN = {
     "sum": "add",
@@ -62,8 +62,8 @@ def _of_group(body: Body, call: Call, function: str, operands: Sequence[Lanes]) 
     if function == "first":
         return Lanes(call.type, _first(body, operands[0]))
     if function == "shuffle":
-        shape = body.shape(call.operands[1])
-        known = shape.values if isinstance(shape, Known) else None
+        uniformity = body.uniformity(call.operands[1])
+        known = uniformity.values if isinstance(uniformity, Constant) else None
         return _shuffle(body, operands[0], operands[1], known)
     if function in REDUCTIONS:
         return Lanes(call.type, _reduce(body, function, operands[0]))

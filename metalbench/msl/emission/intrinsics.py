@@ -14,7 +14,7 @@ from metalbench.msl.emission.one_by_one import execute, one_by_one
 from metalbench.msl.ir.model import Call
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import VOID, Vector
-from metalbench.msl.vector.private import FILLS, SILENT
+from metalbench.msl.vector.private import ASSUME_LIKE, MEMSET
 
 # Those that work on vectors as they do on scalars, element by element.
 _BY_ELEMENT = frozenset(
@@ -42,11 +42,11 @@ _OVERLOAD = re.compile(r"(?:v\d+)?(?:f\d+|bf16|i\d+|p\d+)$")
 def call(body: Body, instruction: Call) -> Lanes | None:
     """A call of anything but what the vectoriser itself stands for; None without a result."""
     name = instruction.name
-    if name.startswith(SILENT):
+    if name.startswith(ASSUME_LIKE):
         return None
     if not name:
         raise IrError(f"a call of {instruction.callee[:40]}")
-    if name.startswith(FILLS) and instruction.operands[0].text in body.analysed.layout.interleaved:
+    if name.startswith(MEMSET) and instruction.operands[0].text in body.analysis.layout.interleaved:
         fill(body, instruction)
         return None
     operands = [body.get(each) for each in instruction.operands]

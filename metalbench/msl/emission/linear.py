@@ -13,10 +13,12 @@ from metalbench.msl.emission.lanewise import vectors
 from metalbench.msl.emission.one_by_one import follows, of_lane
 from metalbench.msl.ir.model import Compare, Instruction
 from metalbench.msl.ir.types import Int
-from metalbench.msl.vector.shapes import Linear
+from metalbench.msl.vector.shapes import Affine
 
 
-def linear(body: Body, instruction: Instruction, operands: Sequence[Lanes], shape: Linear) -> Lanes:
+def linear(
+    body: Body, instruction: Instruction, operands: Sequence[Lanes], uniformity: Affine
+) -> Lanes:
     """On lane 0's values: the others' follow."""
     code, scalars, opcode = body.code, [each.scalar for each in operands], instruction.opcode
     if opcode == "select":
@@ -28,9 +30,9 @@ def linear(body: Body, instruction: Instruction, operands: Sequence[Lanes], shap
     else:
         of = str(operands[0].type)
         found = code.value(computed(instruction, of, scalars, instruction.type, drop=True))
-    result = Lanes(instruction.type, found, shape.stride)
-    if shape.checked:
-        result.holds = _holds(body, instruction, operands, shape.stride)
+    result = Lanes(instruction.type, found, uniformity.stride)
+    if uniformity.checked:
+        result.holds = _holds(body, instruction, operands, uniformity.stride)
         result.later = partial(vectors, body, instruction, operands)
         if opcode != "select" and all(follows(each) for each in operands):
             result.one = partial(_of_lane, body, instruction, operands)

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from metalbench.msl.ir.model import Call
-from metalbench.msl.vector.analysis import Source
-from metalbench.msl.vector.shapes import UNIFORM, VARYING, Known, Linear, Shape
+from metalbench.msl.vector.analysis import TransferFunction
+from metalbench.msl.vector.shapes import UNIFORM, VARYING, Affine, Constant, Uniformity
 
 PREFIX = "mb_vector_"
 MEET = "mb_vector_meet"
@@ -44,23 +44,23 @@ def is_place(name: str) -> bool:
 
 def sources(
     width: int, *, rows: bool, names: Iterable[str], apart: Iterable[str]
-) -> Mapping[str, Source]:
+) -> Mapping[str, TransferFunction]:
     """The shapes of what the called functions of these names give.
 
     Functions `apart` do something of their own for every lane.
     """
-    positions: dict[str, Shape] = {
-        "lane": Known(tuple(range(width))),
-        "index": Linear(1),
-        "x": Linear(1) if rows else VARYING,
+    positions: dict[str, Uniformity] = {
+        "lane": Constant(tuple(range(width))),
+        "index": Affine(1),
+        "x": Affine(1) if rows else VARYING,
         "y": UNIFORM if rows else VARYING,
         "z": UNIFORM if rows else VARYING,
         "simdgroup": UNIFORM,
         "arena": UNIFORM,
         "ballot": UNIFORM,
     }
-    found: dict[str, Source] = {
-        f"{PREFIX}{name}": _always(shape) for name, shape in positions.items()
+    found: dict[str, TransferFunction] = {
+        f"{PREFIX}{name}": _always(uniformity) for name, uniformity in positions.items()
     }
     for name in names:
         group = group_function(name)
@@ -71,16 +71,16 @@ def sources(
     return found
 
 
-def _always(shape: Shape) -> Source:
-    return lambda call, shapes: shape
+def _always(uniformity: Uniformity) -> TransferFunction:
+    return lambda call, shapes: uniformity
 
 
-def _of_group(function: str) -> Source:
+def _of_group(function: str) -> TransferFunction:
     if function in (*REDUCTIONS, "first"):
         return _always(UNIFORM)
     return _shuffled if function == "shuffle" else _always(VARYING)
 
 
-def _shuffled(call: Call, shapes: Sequence[Shape]) -> Shape:
+def _shuffled(call: Call, shapes: Sequence[Uniformity]) -> Uniformity:
     """One lane's value, if all ask for the same."""
     return UNIFORM if shapes[1] is UNIFORM else VARYING

@@ -49,7 +49,7 @@ def store(body: Body, instruction: Memory) -> None:
 
 def _access(body: Body, instruction: Memory, values: Vectors | None = None) -> Access:
     offsets = body.offsets(instruction.accessed)
-    if instruction.address.text in body.analysed.layout.interleaved:
+    if instruction.address.text in body.analysis.layout.interleaved:
         offsets = [each * body.width for each in offsets]
     return Access(body.components(instruction.accessed), offsets, values)
 
@@ -116,7 +116,7 @@ def _apart(body: Body, address: Lanes, access: Access, *, rarely: bool = False) 
 
 def _is_spread(body: Body, instruction: Memory) -> bool:
     """Whether one lane's components lie apart, with those of other lanes between them."""
-    interleaved = instruction.address.text in body.analysed.layout.interleaved
+    interleaved = instruction.address.text in body.analysis.layout.interleaved
     return interleaved and len(body.components(instruction.accessed)) > 1
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from metalbench.msl.emission.code import Code
 from metalbench.msl.emission.lanes import Lanes, components
 from metalbench.msl.ir.types import Layout, Type
-from metalbench.msl.vector.shapes import UNIFORM, Linear, Shape
+from metalbench.msl.vector.shapes import UNIFORM, Affine, Uniformity
 
 
 class Slots:
@@ -25,37 +25,37 @@ class Slots:
             self._slots[key] = [self._code.variable(each) for each in types]
         return self._slots[key]
 
-    def load(self, kind: str, name: str, type_: Type, shape: Shape) -> Lanes:
+    def load(self, kind: str, name: str, type_: Type, uniformity: Uniformity) -> Lanes:
         """What was left there."""
-        types = self._types(type_, shape)
+        types = self._types(type_, uniformity)
         values = [
             self._code.value(f"load {each}, ptr {slot}")
             for each, slot in zip(types, self.of(kind, name, types), strict=True)
         ]
-        if shape is UNIFORM:
+        if uniformity is UNIFORM:
             return Lanes(type_, values[0])
-        if not isinstance(shape, Linear):
+        if not isinstance(uniformity, Affine):
             return Lanes(type_, vectors=tuple(values))
-        holds = values[1] if shape.checked else ""
-        return Lanes(type_, values[0], shape.stride, holds, tuple(values[2:]))
+        holds = values[1] if uniformity.checked else ""
+        return Lanes(type_, values[0], uniformity.stride, holds, tuple(values[2:]))
 
     def store(
         self,
         kind: str,
         name: str,
         lanes: Lanes,
-        shape: Shape,
+        uniformity: Uniformity,
         vectors: Callable[[Lanes], tuple[str, ...]],
         *,
         only: str = "",
     ) -> None:
         """Leave a value there, of which `vectors` makes vectors; `only` some lanes' own."""
-        code, types = self._code, self._types(lanes.type, shape)
+        code, types = self._code, self._types(lanes.type, uniformity)
         slots = self.of(kind, name, types)
         values: list[str] = []
-        if shape is UNIFORM or isinstance(shape, Linear):
+        if uniformity is UNIFORM or isinstance(uniformity, Affine):
             values.append(lanes.scalar)
-        if isinstance(shape, Linear) and shape.checked:
+        if isinstance(uniformity, Affine) and uniformity.checked:
             values.append(lanes.holds or "true")
         own = len(values)
         if len(types) > own:
@@ -67,10 +67,10 @@ class Slots:
                 kept = code.value(f"select {code.mask} {only}, {type_} {value}, {type_} {before}")
             code.line(f"store {type_} {kept}, ptr {slot}")
 
-    def _types(self, type_: Type, shape: Shape) -> list[str]:
-        if shape is UNIFORM:
+    def _types(self, type_: Type, uniformity: Uniformity) -> list[str]:
+        if uniformity is UNIFORM:
             return [str(type_)]
         vectors = [self._code.lanes(each) for each in components(type_, self._layout)]
-        if not isinstance(shape, Linear):
+        if not isinstance(uniformity, Affine):
             return vectors
-        return [str(type_), "i1", *vectors] if shape.checked else [str(type_)]
+        return [str(type_), "i1", *vectors] if uniformity.checked else [str(type_)]

@@ -9,12 +9,12 @@ from metalbench.msl.emission.body import Body
 from metalbench.msl.ir.flow import Flow
 from metalbench.msl.ir.model import Block, Phi, Value
 from metalbench.msl.ir.types import Type
-from metalbench.msl.vector.divergence import Region
+from metalbench.msl.vector.divergence import DivergentRegion
 
 
 def outermost(
-    flow: Flow, regions: Mapping[Block, Region], alone: Collection[Block]
-) -> dict[Block, Region]:
+    flow: Flow, regions: Mapping[Block, DivergentRegion], alone: Collection[Block]
+) -> dict[Block, DivergentRegion]:
     """Of each of the branches `alone`, the largest region of theirs that holds its own."""
     largest = sorted(
         (regions[branch] for branch in alone),
@@ -25,7 +25,7 @@ def outermost(
     }
 
 
-def _holds(outer: Region, inner: Region) -> bool:
+def _holds(outer: DivergentRegion, inner: DivergentRegion) -> bool:
     if outer is inner:
         return True
     return inner.branch in outer.blocks and inner.blocks <= outer.blocks
@@ -40,31 +40,31 @@ class Result:
     type: Type
 
 
-def results_of(body: Body, region: Region) -> list[Result]:
+def results_of(body: Body, region: DivergentRegion) -> list[Result]:
     """What lanes leave that go alone through a region, or through a part of it."""
     join = region.join
     phis = join.phis if join.instructions else ()
     return [*(Result("phi", phi.result, phi.type) for phi in phis), *_turns(body, region)]
 
 
-def _turns(body: Body, region: Region) -> Iterator[Result]:
+def _turns(body: Body, region: DivergentRegion) -> Iterator[Result]:
     """What lanes have computed in the last turn of a loop that they leave here."""
     inside = region.blocks | {region.branch}
-    divergence, users = body.analysed.shapes.divergence, body.kernel.uses
+    divergence, users = body.analysis.uniformity.divergence, body.kernel.uses
     for block in body.flow.order:
         if block not in inside:
             continue
         for each in block.instructions:
             uses = users.get(each.result)
             if uses and any(
-                use not in inside and divergence.leaves_turns(block, use) for use in uses
+                use not in inside and divergence.is_temporally_divergent(block, use) for use in uses
             ):
                 yield Result("turn", each.result, each.type)
 
 
-def brought(body: Body, region: Region) -> list[Value]:
+def brought(body: Body, region: DivergentRegion) -> list[Value]:
     """What lanes bring from the branch: values that are used before they are computed again."""
-    definitions = body.analysed.shapes.definitions
+    definitions = body.analysis.uniformity.definitions
     before: dict[Block, set[Block]] = {}
     found: dict[str, Value] = {}
     for user, value in _used(body, region):
@@ -79,7 +79,7 @@ def brought(body: Body, region: Region) -> list[Value]:
     return list(found.values())
 
 
-def _reached(region: Region, defined: Block) -> set[Block]:
+def _reached(region: DivergentRegion, defined: Block) -> set[Block]:
     """The blocks, with the branch's, whose start lanes come to before they leave this one again."""
     seen = {region.branch}
     work = [region.branch]
@@ -101,7 +101,7 @@ def _sources(body: Body, value: Value) -> Iterator[Value]:
             yield from _sources(body, operand)
 
 
-def _used(body: Body, region: Region) -> Iterator[tuple[Block, Value]]:
+def _used(body: Body, region: DivergentRegion) -> Iterator[tuple[Block, Value]]:
     """Every use, with the block that it is in; that of a phi is where lanes come from."""
     inside, branch = region.blocks, region.branch
     blocks = [block for block in body.flow.order if block in inside]

@@ -31,12 +31,17 @@ from metalbench.msl.ir.model import (
 from metalbench.msl.ir.places import Metadata, Places
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.vector.derived import derived
-from metalbench.msl.vector.halves import join_halves
-from metalbench.msl.vector.pieces import split_variables
-from metalbench.msl.vector.private import Analysed, analyse_with_memory
-from metalbench.msl.vector.quads import join_quads
-from metalbench.msl.vector.uses import idle, in_threadgroup, loaded, used_elsewhere
+from metalbench.msl.vector.derived import select_rematerialised
+from metalbench.msl.vector.halves import combine_vector_halves
+from metalbench.msl.vector.pieces import split_allocas
+from metalbench.msl.vector.private import FunctionAnalysis, analyse_private_memory
+from metalbench.msl.vector.quads import combine_accesses
+from metalbench.msl.vector.uses import (
+    find_cross_block_uses,
+    find_dead_values,
+    find_load_dependent,
+    find_threadgroup_addresses,
+)
 from metalbench.uncollected import uncollected
 
 SOURCE = "mb_vector_source"
@@ -66,21 +71,21 @@ def vectorise(module: str, launch: Launch) -> str:
 
 def _vectorise(module: str, launch: Launch) -> str:
     function = read_function(module, SOURCE)
-    split_variables(function)
-    join_halves(function)
+    split_allocas(function)
+    combine_vector_halves(function)
     apart = _apart(module)
     flow = flow_of(function)
     names = {each.name for _, each in function.instructions if isinstance(each, Call)}
-    analysed = analyse_with_memory(
+    analysed = analyse_private_memory(
         function,
         flow,
         launch.width,
         sources(launch.width, rows=launch.rows, names=names, apart=apart),
     )
     _refuse_waiting(function, analysed)
-    analysed = join_quads(function, analysed)
-    uses = used_elsewhere(function, flow)
-    repeated = derived(function, analysed.shapes, uses)
+    analysed = combine_accesses(function, analysed)
+    uses = find_cross_block_uses(function, flow)
+    repeated = select_rematerialised(function, analysed.uniformity, uses)
     kernel = Kernel(
         function,
         flow,
@@ -89,9 +94,9 @@ def _vectorise(module: str, launch: Launch) -> str:
         machine_of(module),
         apart,
         uses=uses,
-        loaded=loaded(flow, analysed.shapes),
-        idle=idle(function),
-        in_threadgroup=in_threadgroup(function, f"{PREFIX}arena"),
+        loaded=find_load_dependent(flow, analysed.uniformity),
+        idle=find_dead_values(function),
+        in_threadgroup=find_threadgroup_addresses(function, f"{PREFIX}arena"),
         derived=repeated,
     )
     metadata, subprogram = Metadata(function.after), _SUBPROGRAM.search(function.head)
@@ -129,12 +134,12 @@ def _apart(module: str) -> frozenset[str]:
     return frozenset(found - {_SPIN})
 
 
-def _refuse_waiting(function: Function, analysed: Analysed) -> None:
+def _refuse_waiting(function: Function, analysed: FunctionAnalysis) -> None:
     """Raise IrError for a loop in which lanes may wait for each other.
 
     Lanes that leave it would stand behind it until all have, and never do what others wait for.
     """
-    loops = analysed.shapes.divergence.loops
+    loops = analysed.uniformity.divergence.divergent_loops
     for block, each in function.instructions:
         reads = isinstance(each, Memory) and each.opcode == "load" and each.ordering
         swaps = isinstance(each, Atomic) and each.operation == "xchg"

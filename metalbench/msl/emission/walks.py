@@ -22,8 +22,8 @@ from metalbench.msl.emission.trails import Result, brought, outermost, results_o
 from metalbench.msl.emission.ways import choose
 from metalbench.msl.ir.model import Block, Instruction, Phi, Value
 from metalbench.msl.ir.places import Places
-from metalbench.msl.vector.divergence import Region
-from metalbench.msl.vector.shapes import VARYING, Known, Linear
+from metalbench.msl.vector.divergence import DivergentRegion
+from metalbench.msl.vector.shapes import VARYING, Affine, Constant
 
 Emit = Callable[[Body, Instruction], None]
 ROWS = "%alone.rows"  # where lanes leave for each other what they bring and what they take along
@@ -37,7 +37,7 @@ class _Branch:
     """A branch of a walk: with what lanes come from it, and what they leave where they meet."""
 
     number: int
-    region: Region
+    region: DivergentRegion
     results: list[tuple[Result, list[int]]]  # and where their components lie
     parcels: list[tuple[Value, Parcel]] = field(default_factory=list)
     rows: str = ROWS
@@ -52,13 +52,13 @@ class Walks:
         self._body = body
         self._parameters = parameters
         self._emit = emit
-        regions = body.analysed.shapes.divergence.regions
+        regions = body.analysis.uniformity.divergence.regions
         self._outermost = outermost(body.flow, regions, alone)
         self.branches = alone
-        self._walks: dict[Region, list[_Branch]] = {}
+        self._walks: dict[DivergentRegion, list[_Branch]] = {}
         self._bytes: dict[str, int] = {}
 
-    def go(self, region: Region, lanes: str) -> None:
+    def go(self, region: DivergentRegion, lanes: str) -> None:
         """Have these lanes go on alone from a region's branch, in whose block this is written."""
         body, code = self._body, self._body.code
         walk = self._walks.setdefault(self._outermost[region.branch], [])
@@ -75,7 +75,7 @@ class Walks:
             body.keep(result.kind, result.name, self._result(result, offsets, branch.rows))
         body.mask = everyone
 
-    def _branch(self, number: int, region: Region) -> _Branch:
+    def _branch(self, number: int, region: DivergentRegion) -> _Branch:
         body = self._body
         rows = f"%{body.code.fresh('alone.rows')}" if self._stays(region) else ROWS
         parcels = Parcels(body, rows, tuple(self._parameters))
@@ -89,11 +89,11 @@ class Walks:
         self._bytes[rows] = max(self._bytes.get(rows, 0), parcels.bytes)
         return branch
 
-    def _stays(self, region: Region) -> bool:
+    def _stays(self, region: DivergentRegion) -> bool:
         """Whether the code is put where it is called: it is little, and surely run by some."""
         shared = list(self._outermost.values()).count(self._outermost[region.branch])
         (condition,) = region.branch.terminator.operands
-        is_known = isinstance(self._body.analysed.shapes.of(condition), Known)
+        is_known = isinstance(self._body.analysis.uniformity.get(condition), Constant)
         length = sum(len(block.instructions) for block in region.blocks)
         return is_known and shared == 1 and length <= _FEW
 
@@ -106,8 +106,8 @@ class Walks:
             kept(body, each, code.value(f"getelementptr i8, ptr {rows}, i64 {offset}"))
             for each, offset in zip(kinds, offsets, strict=True)
         )
-        shape = body.analysed.shapes.of(Value(type_, result.name))
-        if result.kind == "turn" or shape is VARYING or isinstance(shape, Known):
+        uniformity = body.analysis.uniformity.get(Value(type_, result.name))
+        if result.kind == "turn" or uniformity is VARYING or isinstance(uniformity, Constant):
             return Lanes(type_, vectors=vectors)
         first = code.first(bits_of(body))
         firsts = [
@@ -115,11 +115,11 @@ class Walks:
             for each, vector in zip(kinds, vectors, strict=True)
         ]
         scalar = body.put_together(type_, firsts)
-        if not isinstance(shape, Linear):
+        if not isinstance(uniformity, Affine):
             return Lanes(type_, scalar)
         lane = code.value(f"zext {bits} {first} to i64")
-        zero = from_lane(body, Lanes(type_, scalar, -shape.stride), lane)
-        return Lanes(type_, zero, shape.stride, "false" if shape.checked else "", vectors)
+        zero = from_lane(body, Lanes(type_, scalar, -uniformity.stride), lane)
+        return Lanes(type_, zero, uniformity.stride, "false" if uniformity.checked else "", vectors)
 
     def functions(self, attributes: str) -> list[str]:
         """The text of all functions, once everything else is written; makes room for the rows."""
@@ -152,7 +152,7 @@ class Walks:
     def _function(
         self,
         name: str,
-        region: Region,
+        region: DivergentRegion,
         branches: list[_Branch],
         attributes: str,
         places: Places,
@@ -178,7 +178,7 @@ class _Walk:
     """One lane's way through a function."""
 
     def __init__(
-        self, alone: Alone, region: Region, branches: list[_Branch], lane: str, emit: Emit
+        self, alone: Alone, region: DivergentRegion, branches: list[_Branch], lane: str, emit: Emit
     ) -> None:
         self._alone = alone
         self._code = alone.code

@@ -1,1 +1,1 @@
-"""What it takes to run a SIMD-group as one thread on vectors: analysis of a kernel's LLVM IR."""
+"""Analyse the LLVM IR of one lane, so that a SIMD-group runs as one thread on vectors."""

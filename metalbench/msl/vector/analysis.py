@@ -1,7 +1,10 @@
-"""The shape of every value of a function, and with it where its lanes part.
+"""Uniformity analysis: how the value of each instruction differs between the lanes of a SIMD-group.
 
-Optimistic: everything is taken for uniform until something says otherwise, which only ever makes
-shapes more general, so that it ends.
+An optimistic data-flow analysis in the manner of LLVM's UniformityAnalysis. Every value starts
+as unknown and only becomes more general, so that the analysis terminates. A branch whose
+condition is not uniform makes its region divergent (`divergence.py`). The lattice (`shapes.py`)
+has uniform, affine and varying values, as that of Karrenberg and Hack ("Whole-Function
+Vectorization", CGO 2011).
 """
 
 from __future__ import annotations
@@ -24,32 +27,33 @@ from metalbench.msl.ir.model import (
 )
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, Int, Pointer
-from metalbench.msl.vector.congruent import same_values
+from metalbench.msl.vector.congruent import number_values
 from metalbench.msl.vector.divergence import Divergence
-from metalbench.msl.vector.folding import Lanes, fold, unsigned
+from metalbench.msl.vector.folding import LaneConstants, fold_constants, to_unsigned
 from metalbench.msl.vector.shapes import (
     UNIFORM,
     VARYING,
-    Known,
-    Linear,
-    Shape,
-    as_linear,
+    Affine,
+    Constant,
+    Uniformity,
+    get_stride,
     is_checked,
     join,
-    stride_of,
-    strided,
+    make_affine,
+    to_affine,
 )
 
-# What comes out of a function that the kernel calls, by the shapes of what goes in.
-Source = Callable[[Call, Sequence[Shape]], Shape]
-_ROUNDS = 200
+# Maps the uniformity of a call's operands to that of its result.
+TransferFunction = Callable[[Call, Sequence[Uniformity]], Uniformity]
+_MAX_ROUNDS = 200
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where private memory is: of each variable that every lane has its own of, bytes to the next.
+class PrivateLayout:
+    """Layout of private memory: bytes from one lane's copy of a variable to the next lane's.
 
-    Of `interleaved` ones, element k of all lanes stands together.
+    A variable that is not in `strides` exists once for all lanes. In `interleaved` variables,
+    element k of all lanes is contiguous.
     """
 
     strides: Mapping[str, int] = field(default_factory=dict)
@@ -57,69 +61,82 @@ class Layout:
 
 
 @dataclass(frozen=True)
-class Shapes:
-    """What the analysis found: `of` any value, as its definition sees it, or as a block does."""
+class UniformityInfo:
+    """Result of the analysis: the uniformity of each value, at its definition or in a block."""
 
-    shapes: Mapping[str, Shape]
+    by_name: Mapping[str, Uniformity]
     divergence: Divergence
     definitions: Mapping[str, Block]
 
-    def of(self, value: Value, seen_from: Block | None = None) -> Shape:
-        """The shape of an operand; behind a loop that lanes leave at different times it varies."""
-        shape = self.shapes.get(value.text, UNIFORM)
-        if seen_from is None or shape is VARYING or isinstance(shape, Known):
-            return shape
+    def get(self, value: Value, seen_from: Block | None = None) -> Uniformity:
+        """Return the uniformity of a value, at its definition or as it is used in a block.
+
+        A use after a loop with divergent exits varies (temporal divergence).
+        """
+        uniformity = self.by_name.get(value.text, UNIFORM)
+        if seen_from is None or uniformity is VARYING or isinstance(uniformity, Constant):
+            return uniformity
         defined = self.definitions.get(value.text)
         if defined is None:
-            return shape
-        return VARYING if self.divergence.leaves_turns(defined, seen_from) else shape
+            return uniformity
+        return (
+            VARYING if self.divergence.is_temporally_divergent(defined, seen_from) else uniformity
+        )
 
 
-def analyse(
+def analyse_uniformity(
     function: Function,
     flow: Flow,
     width: int,
-    sources: Mapping[str, Source],
-    layout: Layout | None = None,
-) -> Shapes:
-    """Find the shapes in a function that runs `width` lanes at a time. Raises IrError."""
-    return _Analysis(function, flow, width, sources, layout or Layout()).run()
+    transfer_functions: Mapping[str, TransferFunction],
+    layout: PrivateLayout | None = None,
+) -> UniformityInfo:
+    """Compute the uniformity of all values of a function for `width` lanes.
+
+    `transfer_functions` give the uniformity of the results of called functions, by name. Raise
+    IrError if no fixed point is found.
+    """
+    return _UniformityAnalysis(
+        function, flow, width, transfer_functions, layout or PrivateLayout()
+    ).run()
 
 
-class _Analysis:
+class _UniformityAnalysis:
     def __init__(
         self,
         function: Function,
         flow: Flow,
         width: int,
-        sources: Mapping[str, Source],
-        layout: Layout,
+        transfer_functions: Mapping[str, TransferFunction],
+        layout: PrivateLayout,
     ) -> None:
         self._function = function
         self._flow = flow
         self._width = width
-        self._sources = sources
+        self._transfer_functions = transfer_functions
         self._layout = layout
         self._divergence = Divergence(flow)
-        self._shapes: dict[str, Shape] = {}
+        self._uniformity: dict[str, Uniformity] = {}
         self._instructions = dict(function.definitions())
         self._blocks = {each.result: block for block, each in function.instructions if each.result}
-        self._known = Shapes(self._shapes, self._divergence, self._blocks)
+        self._info = UniformityInfo(self._uniformity, self._divergence, self._blocks)
 
-    def run(self) -> Shapes:
-        for _ in range(_ROUNDS):
-            if not self._round() and not self._start_cycles():
-                return self._known
-        raise IrError(f"{self._function.name}: the shapes of its values find no end")
+    def run(self) -> UniformityInfo:
+        for _ in range(_MAX_ROUNDS):
+            if not self._run_round() and not self._start_cycles():
+                return self._info
+        raise IrError(
+            f"{self._function.name}: the uniformity analysis does not reach a fixed point"
+        )
 
-    def _round(self) -> bool:
+    def _run_round(self) -> bool:
         changed = False
         for block in self._flow.order:
             for each in block.instructions:
                 if each.result:
                     changed |= self._update(each, block)
             condition = block.terminator.operands
-            if len(block.successors) > 1 and self._shape(condition[0], block) not in (
+            if len(block.successors) > 1 and self._get_uniformity(condition[0], block) not in (
                 None,
                 UNIFORM,
             ):
@@ -127,134 +144,141 @@ class _Analysis:
         return changed
 
     def _start_cycles(self) -> bool:
-        """Take phis for uniform that have only undefined values and such as depend on the phi.
+        """Set phis to uniform that only depend on undefined values and on themselves.
 
-        Of these nothing is known before, though what goes into their cycle elsewhere may vary.
+        No operand of such a phi is known otherwise, although other operands of its cycle may vary.
+        Return whether there are any.
         """
         found = [
             each.result
             for block in self._flow.order
             for each in block.instructions
             if isinstance(each, Phi)
-            and each.result not in self._shapes
+            and each.result not in self._uniformity
             and any(operand.is_undefined for operand in each.operands)
         ]
-        self._shapes.update(dict.fromkeys(found, UNIFORM))
+        self._uniformity.update(dict.fromkeys(found, UNIFORM))
         return bool(found)
 
     def _update(self, instruction: Instruction, block: Block) -> bool:
-        before = self._shapes.get(instruction.result)
-        if before is VARYING:  # than which nothing is more general
+        before = self._uniformity.get(instruction.result)
+        if before is VARYING:  # the top of the lattice
             return False
         found = self._transfer(instruction, block)
         if found is None or found == before:
             return False
-        # Never back to what is less general.
+        # Only move up the lattice.
         now = found if before is None else join(before, found)
-        self._shapes[instruction.result] = now
+        self._uniformity[instruction.result] = now
         return now != before
 
-    def _shape(self, value: Value, block: Block) -> Shape | None:
-        """None while nothing is known of it yet."""
-        if value.text in self._instructions and value.text not in self._shapes:
+    def _get_uniformity(self, value: Value, block: Block) -> Uniformity | None:
+        """Return the uniformity of an operand; None while it is unknown."""
+        if value.text in self._instructions and value.text not in self._uniformity:
             return None
-        return self._known.of(value, block)
+        return self._info.get(value, block)
 
-    def _transfer(self, instruction: Instruction, block: Block) -> Shape | None:
+    def _transfer(self, instruction: Instruction, block: Block) -> Uniformity | None:
         if isinstance(instruction, Phi):
-            return self._phi(instruction, block)
+            return self._transfer_phi(instruction, block)
         if isinstance(instruction, Alloca):
-            return strided(self._layout.strides.get(instruction.result, 0))
-        seen = [self._shape(operand, block) for operand in instruction.operands]
-        shapes = [shape for shape in seen if shape is not None]
-        if len(shapes) < len(seen):
+            return make_affine(self._layout.strides.get(instruction.result, 0))
+        seen = [self._get_uniformity(operand, block) for operand in instruction.operands]
+        inputs = [uniformity for uniformity in seen if uniformity is not None]
+        if len(inputs) < len(seen):
             return None
-        if isinstance(instruction, Call) and instruction.name in self._sources:
-            return self._sources[instruction.name](instruction, shapes)
+        if isinstance(instruction, Call) and instruction.name in self._transfer_functions:
+            return self._transfer_functions[instruction.name](instruction, inputs)
         if isinstance(instruction, Atomic):
             return VARYING
-        return self._computed(instruction, shapes, block)
+        return self._transfer_computation(instruction, inputs, block)
 
-    def _computed(self, instruction: Instruction, shapes: Sequence[Shape], block: Block) -> Shape:
-        if shapes.count(UNIFORM) == len(shapes):
+    def _transfer_computation(
+        self, instruction: Instruction, inputs: Sequence[Uniformity], block: Block
+    ) -> Uniformity:
+        if inputs.count(UNIFORM) == len(inputs):
             return UNIFORM
-        return self._folded(instruction, shapes) or self._linear(instruction, shapes, block)
+        return self._fold(instruction, inputs) or self._transfer_affine(instruction, inputs, block)
 
-    def _phi(self, phi: Phi, block: Block) -> Shape | None:
-        found: Shape | None = None
+    def _transfer_phi(self, phi: Phi, block: Block) -> Uniformity | None:
+        found: Uniformity | None = None
         for value, source in zip(phi.operands, phi.sources, strict=True):
             if value.is_undefined:
                 continue
-            shape = self._shape(value, self._function.blocks[source])
-            if shape is not None:
-                if self._of_turns(shape, self._function.blocks[source], block):
-                    shape = VARYING
-                found = shape if found is None else join(found, shape)
+            uniformity = self._get_uniformity(value, self._function.blocks[source])
+            if uniformity is not None:
+                if self._is_temporally_divergent(uniformity, self._function.blocks[source], block):
+                    uniformity = VARYING
+                found = uniformity if found is None else join(found, uniformity)
         if found is None:
             return UNIFORM if all(each.is_undefined for each in phi.operands) else None
-        # Lanes come by different ways; what is one value comes by all of them alike.
+        # Lanes arrive on different edges. A value that is equal on all edges stays uniform.
         parted = found is not VARYING and block in self._divergence.joins
-        return VARYING if parted and not self._is_one(phi) else found
+        return VARYING if parted and not self._has_one_value(phi) else found
 
-    def _is_one(self, phi: Phi) -> bool:
+    def _has_one_value(self, phi: Phi) -> bool:
         given = (each.text for each in phi.operands if not each.is_undefined)
-        return len({self._same.get(each, each) for each in given}) == 1
+        return len({self._value_numbers.get(each, each) for each in given}) == 1
 
     @cached_property
-    def _same(self) -> Mapping[str, str]:
-        return same_values(self._flow)
+    def _value_numbers(self) -> Mapping[str, str]:
+        return number_values(self._flow)
 
-    def _of_turns(self, shape: Shape, source: Block, block: Block) -> bool:
-        """Whether lanes come on a way out of a loop, each after turns of its own."""
-        return not isinstance(shape, Known) and self._divergence.leaves_turns(source, block)
+    def _is_temporally_divergent(self, uniformity: Uniformity, source: Block, block: Block) -> bool:
+        """Return whether lanes leave a loop on this edge in different iterations."""
+        return not isinstance(uniformity, Constant) and self._divergence.is_temporally_divergent(
+            source, block
+        )
 
-    def _folded(self, instruction: Instruction, shapes: Sequence[Shape]) -> Shape | None:
-        if not any(isinstance(shape, Known) for shape in shapes):
+    def _fold(self, instruction: Instruction, inputs: Sequence[Uniformity]) -> Uniformity | None:
+        if not any(isinstance(uniformity, Constant) for uniformity in inputs):
             return None
         operands = [
-            self._lanes(value, shape)
-            for value, shape in zip(instruction.operands, shapes, strict=True)
+            self._get_constants(value, uniformity)
+            for value, uniformity in zip(instruction.operands, inputs, strict=True)
         ]
         known = [each for each in operands if each is not None]
-        result = fold(instruction, known) if len(known) == len(operands) else None
-        return Known(result) if result is not None else None
+        result = fold_constants(instruction, known) if len(known) == len(operands) else None
+        return Constant(result) if result is not None else None
 
-    def _lanes(self, value: Value, shape: Shape) -> Lanes | None:
-        if isinstance(shape, Known):
-            return shape.values
+    def _get_constants(self, value: Value, uniformity: Uniformity) -> LaneConstants | None:
+        if isinstance(uniformity, Constant):
+            return uniformity.values
         number = value.integer
         if number is None or not isinstance(value.type, Int):
             return None
-        return (unsigned(number, value.type.bits),) * self._width
+        return (to_unsigned(number, value.type.bits),) * self._width
 
-    def _linear(self, instruction: Instruction, shapes: Sequence[Shape], block: Block) -> Shape:
-        strides = [stride_of(shape) for shape in shapes]
-        checked = any(is_checked(as_linear(shape)) for shape in shapes)
+    def _transfer_affine(
+        self, instruction: Instruction, inputs: Sequence[Uniformity], block: Block
+    ) -> Uniformity:
+        strides = [get_stride(uniformity) for uniformity in inputs]
+        checked = any(is_checked(to_affine(uniformity)) for uniformity in inputs)
         known = [each for each in strides if each is not None]
         if isinstance(instruction, ElementPointer) and len(known) == len(strides):
-            return self._address(instruction, known, checked=checked)
+            return self._transfer_address(instruction, known, checked=checked)
         if instruction.opcode in ("zext", "sext") and known:
-            return self._widened(instruction, known[0], block, checked=checked)
+            return self._transfer_extension(instruction, known[0], block, checked=checked)
         if instruction.opcode == "select":
-            known = known if shapes[0] is UNIFORM else []
+            known = known if inputs[0] is UNIFORM else []
         if len(known) < len(strides) or not isinstance(instruction.type, Int | Pointer):
             return VARYING
-        stride = _stride(instruction, known)
-        return VARYING if stride is None else strided(stride, checked=checked)
+        stride = _compute_stride(instruction, known)
+        return VARYING if stride is None else make_affine(stride, checked=checked)
 
-    def _widened(
+    def _transfer_extension(
         self, instruction: Instruction, stride: int, block: Block, *, checked: bool
-    ) -> Shape:
+    ) -> Uniformity:
         operand = instruction.operands[0]
         if operand.type == BOOL or not isinstance(instruction.type, Int):
             return VARYING
-        # What is said of a value is said of the lanes that are active. Where some are not, lane 0
-        # may be one of them, and its value lie beyond the others' range.
+        # Flags hold for active lanes only. In a masked block, lane 0 may be inactive, and its
+        # value may be outside the range of the others.
         proven = block not in self._divergence.masked and self._never_wraps(operand, instruction)
-        return Linear(stride, checked or not proven) if stride else UNIFORM
+        return Affine(stride, checked or not proven) if stride else UNIFORM
 
     def _never_wraps(self, value: Value, widening: Instruction) -> bool:
-        """Whether lane 0's value plus the stride is within the type for every lane."""
+        """Return whether lane 0's value plus the stride stays within the type for every lane."""
         if "nneg" in widening.flags:
             return True
         instruction = self._instructions.get(value.text)
@@ -265,11 +289,13 @@ class _Analysis:
         if not adds and not (instruction.opcode == "or" and "disjoint" in instruction.flags):
             return False
         return all(
-            self._known.of(each) is UNIFORM or self._never_wraps(each, widening)
+            self._info.get(each) is UNIFORM or self._never_wraps(each, widening)
             for each in instruction.operands
         )
 
-    def _address(self, pointer: ElementPointer, strides: Sequence[int], *, checked: bool) -> Shape:
+    def _transfer_address(
+        self, pointer: ElementPointer, strides: Sequence[int], *, checked: bool
+    ) -> Uniformity:
         interleaved = pointer.operands[0].text in self._layout.interleaved
         scale = self._width if interleaved else 1
         layout, inside = self._function.layout, pointer.element
@@ -282,11 +308,11 @@ class _Analysis:
             if stride and index.type != Int(64):
                 return VARYING
             total += stride * layout.size(inside) * scale
-        return strided(total, checked=checked)
+        return make_affine(total, checked=checked)
 
 
-def _stride(instruction: Instruction, strides: Sequence[int]) -> int | None:
-    """Of what comes out, by the strides of what goes in; None where there is none."""
+def _compute_stride(instruction: Instruction, strides: Sequence[int]) -> int | None:
+    """Return the stride of a result from the strides of its operands; None if it is not affine."""
     opcode, first = instruction.opcode, strides[0]
     if opcode == "freeze" or (opcode == "trunc" and instruction.type != BOOL):
         return first

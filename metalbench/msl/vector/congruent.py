@@ -1,7 +1,6 @@
-"""Values that are the same, whichever way a lane comes: computed alike of the same, in two places.
+"""Value numbering: find values that are equal on all paths.
 
-LLVM computes an address anew on each side of a branch where it can. What comes together behind it
-is one value all the same.
+LLVM may compute an address again on each side of a branch. A phi of the two is one value.
 """
 
 from __future__ import annotations
@@ -24,8 +23,12 @@ from metalbench.msl.ir.model import (
 _DETAILS = ("predicate", "element", "indices", "mask")
 
 
-def same_values(flow: Flow) -> Mapping[str, str]:
-    """For every value, the first one that is the same."""
+def number_values(flow: Flow) -> Mapping[str, str]:
+    """Return for each value that has an equal one before it the name of the first of them.
+
+    A phi is equal to its operands if these have one number. Each load, call, atomic and alloca
+    has a number that no other value has.
+    """
     names: dict[str, str] = {}
     computed: dict[tuple[Any, ...], str] = {}
 
@@ -40,14 +43,14 @@ def same_values(flow: Flow) -> Mapping[str, str]:
                     names[each.result] = found.pop()
             elif each.result and not isinstance(each, Alloca | Atomic | Call | Memory | Terminator):
                 names[each.result] = computed.setdefault(
-                    (*_what(each), *map(name_of, each.operands)), each.result
+                    (*_make_key(each), *map(name_of, each.operands)), each.result
                 )
     return names
 
 
-def _what(instruction: Instruction) -> tuple[str, ...]:
+def _make_key(instruction: Instruction) -> tuple[str, ...]:
     details = (str(getattr(instruction, each, "")) for each in _DETAILS)
     types = (str(each.type) for each in instruction.operands)
-    # What `freeze` makes of a value that may be any is another one each time.
+    # Each `freeze` of poison may give another value.
     own = instruction.result if instruction.opcode == "freeze" else ""
     return instruction.opcode, str(instruction.type), own, *details, *types

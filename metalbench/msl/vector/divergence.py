@@ -1,4 +1,8 @@
-"""Where the lanes of a SIMD-group part, and where they meet again."""
+"""Divergence analysis: regions of divergent branches, their joins, and temporal divergence.
+
+The terms are those of LLVM's UniformityAnalysis ("Convergence And Uniformity" in LLVM's
+documentation).
+"""
 
 from __future__ import annotations
 
@@ -10,10 +14,10 @@ from metalbench.msl.ir.model import Block
 
 
 @dataclass(frozen=True)
-class Region:
-    """What lies between a branch that parts lanes and where all their ways meet, neither included.
+class DivergentRegion:
+    """Blocks between a divergent branch and its reconvergence point, both excluded.
 
-    `join` is the branch's postdominator: Apple's GPUs bring lanes together there.
+    `join`, the reconvergence point, is the branch's immediate postdominator, as on Apple's GPUs.
     """
 
     branch: Block
@@ -23,41 +27,47 @@ class Region:
 
 @dataclass
 class Divergence:
-    """What the branches that part lanes bring with them; grows as such branches are found.
+    """Effects of the divergent branches of a function. Grows as divergent branches are found.
 
-    `masked` blocks run with some lanes only. At `joins` phis take values of different lanes from
-    different ways. Lanes leave `loops` at different times, so that what is computed in there is of
-    different turns behind them. What `redone` blocks compute is so behind these regions of theirs:
-    some lanes have come around a loop to them again before they meet the others in it.
+    `masked` blocks run with a subset of the lanes. The phis at `joins` merge values of different
+    lanes from different edges. Lanes leave `divergent_loops` in different iterations. Values of
+    such a loop vary after it (temporal divergence). `repeated_regions` has, for a block that
+    dominates a divergent branch, the regions from which some lanes run the block again before
+    they reach the join.
     """
 
     flow: Flow
-    regions: dict[Block, Region] = field(default_factory=dict)
+    regions: dict[Block, DivergentRegion] = field(default_factory=dict)
     masked: set[Block] = field(default_factory=set)
     joins: set[Block] = field(default_factory=set)
-    loops: set[Loop] = field(default_factory=set)
-    redone: dict[Block, list[frozenset[Block]]] = field(default_factory=dict)
+    divergent_loops: set[Loop] = field(default_factory=set)
+    repeated_regions: dict[Block, list[frozenset[Block]]] = field(default_factory=dict)
 
     def add(self, branch: Block) -> bool:
-        """Note that a block's branch parts lanes; whether that is news."""
+        """Add the divergent branch of a block. Return whether it is new."""
         if branch in self.regions:
             return False
-        join = self._behind_turns(branch, self.flow.postdominator[branch])
-        blocks = frozenset(_between(branch, join))
-        self.regions[branch] = Region(branch, blocks, join)
+        join = self._find_join(branch, self.flow.postdominator[branch])
+        blocks = frozenset(_find_blocks(branch, join))
+        self.regions[branch] = DivergentRegion(branch, blocks, join)
         self.masked |= blocks
         for block in blocks:
             if self.flow.dominates(block, branch):
-                self.redone.setdefault(block, []).append(blocks)
+                self.repeated_regions.setdefault(block, []).append(blocks)
         sources = blocks | {branch}
-        self.joins |= {block for block in (*blocks, join) if self._mixes(block, sources)}
+        self.joins |= {
+            block for block in (*blocks, join) if self._is_divergent_join(block, sources)
+        }
         for loop in self.flow.loops:
             if branch in loop.blocks and join not in loop.blocks:
-                self.loops.add(loop)
+                self.divergent_loops.add(loop)
         return True
 
-    def _behind_turns(self, branch: Block, join: Block) -> Block:
-        """Where lanes meet that leave a loop one turn after the other, and do something there."""
+    def _find_join(self, branch: Block, join: Block) -> Block:
+        """Return the reconvergence point after the exit blocks that belong to an iteration.
+
+        Lanes run such exit blocks of a loop iteration by iteration, and reconverge after them.
+        """
         loop = self.flow.loop_of.get(branch)
         while loop is not None:
             if branch not in loop.behind:
@@ -66,10 +76,10 @@ class Divergence:
             loop = loop.parent
         return join
 
-    def _mixes(self, block: Block, sources: frozenset[Block]) -> bool:
-        """Whether lanes may come to a block by several ways at once.
+    def _is_divergent_join(self, block: Block, sources: frozenset[Block]) -> bool:
+        """Return whether lanes may enter a block on several edges at once.
 
-        They enter a loop together, and begin another turn together, but never do both at once.
+        Lanes enter a loop together, and begin its next iteration together, but never both at once.
         """
         loop = self.flow.loop_of.get(block)
         again = loop.latches if loop is not None and loop.header is block else []
@@ -77,22 +87,22 @@ class Divergence:
         turns = sum(each in again for each in ways)
         return turns > 1 or len(ways) - turns > 1
 
-    def leaves_turns(self, definition: Block, use: Block) -> bool:
-        """Whether between the two lies the end of a loop that lanes leave at different times."""
+    def is_temporally_divergent(self, definition: Block, use: Block) -> bool:
+        """Return whether a loop with divergent exits ends between a definition and its use."""
         if definition is use:
             return False
-        redone = self.redone.get(definition)
+        redone = self.repeated_regions.get(definition)
         if redone is not None and any(use not in region for region in redone):
             return True
         loop = self.flow.loop_of.get(definition)
         while loop is not None and use not in loop.blocks:
-            if loop in self.loops:
+            if loop in self.divergent_loops:
                 return True
             loop = loop.parent
         return False
 
 
-def _between(branch: Block, join: Block) -> Iterator[Block]:
+def _find_blocks(branch: Block, join: Block) -> Iterator[Block]:
     seen: set[Block] = set()
     work = [block for block in branch.successors if block is not join]
     while work:

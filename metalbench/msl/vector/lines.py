@@ -1,8 +1,9 @@
-"""Masked blocks in a row: run one after the other, each by the lanes whose way leads through it.
+"""Control-flow linearisation: run the masked blocks of divergent regions in one sequence.
 
-Where lanes part there is nothing left to branch on. The blocks between the branch and where all
-ways meet are run in an order that has every block behind those that lead to it; a block that no
-lane comes to is skipped, and a loop goes back while a lane remains in it.
+Partial linearisation (Moll and Hack, "Partial Control-Flow Linearization", PLDI 2018): uniform
+branches stay, divergent ones disappear. The blocks between a divergent branch and its join run
+in topological order. Each block runs with the mask of the lanes that reach it, and is skipped if
+the mask is empty. A loop repeats while its header's mask is not empty.
 """
 
 from __future__ import annotations
@@ -17,42 +18,45 @@ from metalbench.msl.vector.divergence import Divergence
 
 
 @dataclass(frozen=True)
-class Lines:
-    """`after` says which block follows a masked one: of its line, or where the line ends.
+class Linearisation:
+    """Order of the masked blocks of a function.
 
-    `loops` are those of which a masked block is the last, inner ones first; `first` is the block
-    that a branch at which lanes part goes on with, if it is not masked itself.
+    `next_block` is the successor of each masked block in its sequence; after the last block, the
+    join. `ended_loops` are the loops that end with a masked block, innermost first.
+    `first_block` is the first block of a sequence, by its branch if that is not masked itself.
     """
 
-    after: Mapping[Block, Block]
-    loops: Mapping[Block, tuple[Loop, ...]]
-    first: Mapping[Block, Block]
+    next_block: Mapping[Block, Block]
+    ended_loops: Mapping[Block, tuple[Loop, ...]]
+    first_block: Mapping[Block, Block]
 
 
-def lines_of(flow: Flow, divergence: Divergence) -> Lines:
-    """Put masked blocks in lines. Raises IrError for a line that could end in several places."""
-    line_of = _together(divergence)
+def linearise(flow: Flow, divergence: Divergence) -> Linearisation:
+    """Order the masked blocks. Raise IrError for a sequence with several joins."""
+    group_of = _group_blocks(divergence)
     members: dict[Block, list[Block]] = {}
     for block in sorted(divergence.masked, key=flow.position.__getitem__):
-        members.setdefault(line_of[block], []).append(block)
-    ends: dict[Block, set[Block]] = {line: set() for line in members}
+        members.setdefault(group_of[block], []).append(block)
+    ends: dict[Block, set[Block]] = {group: set() for group in members}
     for region in divergence.regions.values():
         if region.blocks and region.join not in divergence.masked:
-            ends[line_of[next(iter(region.blocks))]].add(region.join)
+            ends[group_of[next(iter(region.blocks))]].add(region.join)
     after: dict[Block, Block] = {}
-    for line, blocks in members.items():
-        if len(ends[line]) != 1:
-            names = ", ".join(sorted(each.name for each in ends[line]))
+    for group, blocks in members.items():
+        if len(ends[group]) != 1:
+            names = ", ".join(sorted(each.name for each in ends[group]))
             raise IrError(
-                f"lanes that part at {blocks[0].name} meet again at: {names or 'nowhere'}"
+                f"lanes that diverge before {blocks[0].name} have no single join: {names or 'none'}"
             )
-        (end,) = ends[line]
+        (end,) = ends[group]
         after |= dict(zip(blocks, [*blocks[1:], end], strict=True))
-    return Lines(after, _last_blocks(flow, divergence), _first_blocks(flow, divergence))
+    return Linearisation(
+        after, _find_loop_ends(flow, divergence), _find_first_blocks(flow, divergence)
+    )
 
 
-def _together(divergence: Divergence) -> dict[Block, Block]:
-    """Which blocks are of one line: the same representative stands for all of them."""
+def _group_blocks(divergence: Divergence) -> dict[Block, Block]:
+    """Return for each masked block a representative of its sequence (union-find)."""
     above: dict[Block, Block] = {}
 
     def representative(block: Block) -> Block:
@@ -61,7 +65,7 @@ def _together(divergence: Divergence) -> dict[Block, Block]:
         return block
 
     for region in divergence.regions.values():
-        # A branch or a join within another region is of that one's line.
+        # A branch or join inside another region belongs to the sequence of that region.
         ends = [each for each in (region.branch, region.join) if each in divergence.masked]
         first, *others = [*region.blocks, *ends] or [region.join]
         for block in others:
@@ -69,19 +73,19 @@ def _together(divergence: Divergence) -> dict[Block, Block]:
     return {block: representative(block) for block in divergence.masked}
 
 
-def _last_blocks(flow: Flow, divergence: Divergence) -> dict[Block, tuple[Loop, ...]]:
+def _find_loop_ends(flow: Flow, divergence: Divergence) -> dict[Block, tuple[Loop, ...]]:
     last: dict[Block, tuple[Loop, ...]] = {}
     for loop in flow.loops:
         if loop.header not in divergence.masked:
             continue
         if not loop.blocks <= divergence.masked:
-            raise IrError(f"only a part of the loop at {loop.header.name} is masked")
+            raise IrError(f"the loop at {loop.header.name} is only partly masked")
         end = max(loop.blocks, key=flow.position.__getitem__)
         last[end] = (*last.get(end, ()), loop)
     return last
 
 
-def _first_blocks(flow: Flow, divergence: Divergence) -> dict[Block, Block]:
+def _find_first_blocks(flow: Flow, divergence: Divergence) -> dict[Block, Block]:
     return {
         branch: min(region.blocks, key=flow.position.__getitem__, default=region.join)
         for branch, region in divergence.regions.items()

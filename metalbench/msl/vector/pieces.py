@@ -1,7 +1,7 @@
-"""Variables of which lanes have some parts alike and others not: each part becomes one by itself.
+"""SROA: split a private variable into the parts that are accessed together.
 
-What holds the sums of a product, which are one for all lanes, and a thread's place, which is not,
-would be there for every lane as a whole, and all that is done with the sums be done for every lane.
+As in LLVM's SROA, but the parts stay in memory. A variable that holds uniform sums of a matrix
+product and a varying position would otherwise exist once per lane, with all its operations.
 """
 
 from __future__ import annotations
@@ -22,35 +22,35 @@ from metalbench.msl.ir.model import (
     Value,
 )
 from metalbench.msl.ir.types import Array, Int, Layout
-from metalbench.msl.vector.private import COPIES_OR_FILLS, MATRICES
+from metalbench.msl.vector.private import MATRIX_FUNCTIONS, MEMORY_INTRINSICS
 
 _BYTE, _INDEX = Int(8), Int(64)
 _LIFETIME = "llvm.lifetime."
-# Of every value the instructions that have it as an operand, and as which.
-_Users = dict[str, list[tuple[Instruction, int]]]
-_EXTENT = re.compile(r"\bdereferenceable\((\d+)\)")
+# For each value the instructions that use it, with the operand's position.
+_UseMap = dict[str, list[tuple[Instruction, int]]]
+_DEREFERENCEABLE = re.compile(r"\bdereferenceable\((\d+)\)")
 
 
-class _Place(NamedTuple):
-    """An address in a variable: so many bytes from its start, or any from there on."""
+class _Offset(NamedTuple):
+    """Offset of an address in a variable, in bytes; if it is not exact, a lower bound."""
 
     offset: int
-    is_known: bool
+    is_exact: bool
 
 
 @dataclass
-class _Variable:
-    """What is known of one: its addresses, and the bytes that are accessed at each."""
+class _AllocaSlices:
+    """Addresses in one variable, and the byte ranges that are accessed."""
 
     alloca: Alloca
     size: int
-    places: dict[str, _Place] = field(default_factory=dict)
-    accessed: list[tuple[int, int]] = field(default_factory=list)
+    addresses: dict[str, _Offset] = field(default_factory=dict)
+    accesses: list[tuple[int, int]] = field(default_factory=list)
 
-    def pieces(self) -> list[tuple[int, int]]:
-        """The bytes that are accessed together: where they begin and end."""
+    def partitions(self) -> list[tuple[int, int]]:
+        """Return the sorted unions of overlapping byte ranges, as (begin, end)."""
         found: list[tuple[int, int]] = []
-        for begin, end in sorted(self.accessed):
+        for begin, end in sorted(self.accesses):
             if found and begin < found[-1][1]:
                 found[-1] = found[-1][0], max(end, found[-1][1])
             else:
@@ -58,19 +58,20 @@ class _Variable:
         return found
 
 
-def split_variables(function: Function) -> None:
-    """Do so with all variables of which every address, or where it begins, is known."""
+def split_allocas(function: Function) -> None:
+    """Split each variable whose accesses are all known and leave several partitions."""
     allocas = [each for _, each in function.instructions if isinstance(each, Alloca)]
-    users = _users(function)  # no address is in two variables: what is split changes no other's
+    # No address is in two variables. Splitting one does not change the users of another.
+    users = _collect_users(function)
     for each in allocas:
         if each.count is None:
-            variable = _Variable(each, function.layout.size(each.allocated))
-            if _find(variable, users, function.layout) and len(variable.pieces()) > 1:
-                _split(function, variable)
+            slices = _AllocaSlices(each, function.layout.size(each.allocated))
+            if _collect_slices(slices, users, function.layout) and len(slices.partitions()) > 1:
+                _split_alloca(function, slices)
 
 
-def _users(function: Function) -> _Users:
-    users: _Users = {}
+def _collect_users(function: Function) -> _UseMap:
+    users: _UseMap = {}
     for _, each in function.instructions:
         for at, operand in enumerate(each.operands):
             if operand.is_local:
@@ -78,42 +79,42 @@ def _users(function: Function) -> _Users:
     return users
 
 
-def _find(variable: _Variable, users: _Users, layout: Layout) -> bool:
-    """Fill in what is known; False if that is not enough."""
-    places = variable.places
-    places[variable.alloca.result] = _Place(0, is_known=True)
-    work = [variable.alloca.result]
+def _collect_slices(slices: _AllocaSlices, users: _UseMap, layout: Layout) -> bool:
+    """Collect addresses and accesses. Return False if an access is unknown."""
+    addresses = slices.addresses
+    addresses[slices.alloca.result] = _Offset(0, is_exact=True)
+    work = [slices.alloca.result]
     while work:
         address = work.pop()
-        begin, is_known = place = places[address]
+        begin, is_exact = place = addresses[address]
         for each, at in users.get(address, ()):
             if isinstance(each, ElementPointer) and at == 0:
-                moved = _moved(place, each, layout)
+                moved = _add_offset(place, each, layout)
                 if moved is None:
                     return False
-                places[each.result] = moved
+                addresses[each.result] = moved
                 work.append(each.result)
-            elif not _is_said(each):
-                length = _length(each, at, layout)
+            elif not _is_lifetime(each):
+                length = _get_access_size(each, at, layout)
                 if length is None:
                     return False
-                end = begin + length if is_known else variable.size
-                variable.accessed.append((begin, min(end, variable.size)))
+                end = begin + length if is_exact else slices.size
+                slices.accesses.append((begin, min(end, slices.size)))
     return True
 
 
-def _moved(place: _Place, pointer: ElementPointer, layout: Layout) -> _Place | None:
-    offset = _offset(pointer, layout)
+def _add_offset(place: _Offset, pointer: ElementPointer, layout: Layout) -> _Offset | None:
+    offset = _accumulate_offset(pointer, layout)
     if offset is None:
-        # It is somewhere behind, if it says that it is not before.
-        return _Place(place.offset, is_known=False) if "nuw" in pointer.flags else None
-    if place.offset + offset < 0 or (offset < 0 and not place.is_known):
+        # Without unsigned wrap the address is not below its base.
+        return _Offset(place.offset, is_exact=False) if "nuw" in pointer.flags else None
+    if place.offset + offset < 0 or (offset < 0 and not place.is_exact):
         return None
-    return _Place(place.offset + (offset if place.is_known else 0), place.is_known)
+    return _Offset(place.offset + (offset if place.is_exact else 0), place.is_exact)
 
 
-def _offset(pointer: ElementPointer, layout: Layout) -> int | None:
-    """How many bytes it moves an address; None if that is not known."""
+def _accumulate_offset(pointer: ElementPointer, layout: Layout) -> int | None:
+    """Return the constant offset of a pointer in bytes; None if it is not constant."""
     total, inside = 0, pointer.element
     for at, index in enumerate(pointer.operands[1:]):
         number = index.integer
@@ -127,53 +128,53 @@ def _offset(pointer: ElementPointer, layout: Layout) -> int | None:
     return total
 
 
-def _is_said(instruction: Instruction) -> bool:
-    """Whether it only says that a variable is there."""
+def _is_lifetime(instruction: Instruction) -> bool:
+    """Return whether an instruction marks the lifetime of a variable."""
     return isinstance(instruction, Call) and instruction.name.startswith(_LIFETIME)
 
 
-def _length(instruction: Instruction, operand: int, layout: Layout) -> int | None:
-    """How many bytes an instruction accesses at the address that an operand is."""
+def _get_access_size(instruction: Instruction, operand: int, layout: Layout) -> int | None:
+    """Return the bytes that an instruction accesses at an operand's address; None if unknown."""
     if isinstance(instruction, Memory):
         is_address = operand == len(instruction.operands) - 1
         return layout.size(instruction.accessed) if is_address else None
     if not isinstance(instruction, Call):
         return None
-    if COPIES_OR_FILLS.match(instruction.name):
+    if MEMORY_INTRINSICS.match(instruction.name):
         return instruction.operands[2].integer
-    extent = _EXTENT.search(instruction.parameters[operand])
-    is_matrix = MATRICES.match(instruction.name)
+    extent = _DEREFERENCEABLE.search(instruction.parameters[operand])
+    is_matrix = MATRIX_FUNCTIONS.match(instruction.name)
     return int(extent[1]) if is_matrix and extent else None
 
 
-def _split(function: Function, variable: _Variable) -> None:
-    whole, pieces = variable.alloca, variable.pieces()
-    names = [f"{whole.result}.{number}" for number in range(len(pieces))]
+def _split_alloca(function: Function, slices: _AllocaSlices) -> None:
+    whole, partitions = slices.alloca, slices.partitions()
+    names = [f"{whole.result}.{number}" for number in range(len(partitions))]
     for block in function.blocks.values():
-        block.instructions = list(_rewritten(block, variable, pieces, names))
+        block.instructions = list(_rewrite_block(block, slices, partitions, names))
 
 
-def _rewritten(
-    block: Block, variable: _Variable, pieces: Sequence[tuple[int, int]], names: Sequence[str]
+def _rewrite_block(
+    block: Block, slices: _AllocaSlices, partitions: Sequence[tuple[int, int]], names: Sequence[str]
 ) -> Iterator[Instruction]:
-    whole, places = variable.alloca, variable.places
+    whole, addresses = slices.alloca, slices.addresses
 
-    starts = [begin - begin % whole.alignment for begin, _ in pieces]
+    starts = [begin - begin % whole.alignment for begin, _ in partitions]
 
-    def piece_of(place: _Place) -> int:
-        before = [at for at, (begin, _) in enumerate(pieces) if begin <= place.offset]
+    def find_partition(place: _Offset) -> int:
+        before = [at for at, (begin, _) in enumerate(partitions) if begin <= place.offset]
         return before[-1] if before else 0
 
     for each in block.instructions:
         if each is whole:
-            for name, start, (_, end) in zip(names, starts, pieces, strict=True):
+            for name, start, (_, end) in zip(names, starts, partitions, strict=True):
                 yield replace(whole, result=name, allocated=Array(end - start, _BYTE))
         elif isinstance(each, Call) and each.name.startswith(_LIFETIME):
-            if not any(operand.text in places for operand in each.operands):
+            if not any(operand.text in addresses for operand in each.operands):
                 yield each
-        elif each.result in places and places[each.result].is_known:
-            place = places[each.result]
-            which = piece_of(place)
+        elif each.result in addresses and addresses[each.result].is_exact:
+            place = addresses[each.result]
+            which = find_partition(place)
             base = Value(whole.type, names[which])
             index = Value(_INDEX, str(place.offset - starts[which]))
             yield ElementPointer(

@@ -1,4 +1,4 @@
-"""Private memory: which variables every lane has its own of, and how these lie side by side."""
+"""Private memory: variables that need one copy per lane, and the layout of the copies."""
 
 from __future__ import annotations
 
@@ -19,56 +19,60 @@ from metalbench.msl.ir.model import (
 )
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import Type, Vector
-from metalbench.msl.vector.analysis import Layout, Shapes, Source, analyse
+from metalbench.msl.vector.analysis import (
+    PrivateLayout,
+    TransferFunction,
+    UniformityInfo,
+    analyse_uniformity,
+)
 from metalbench.msl.vector.shapes import UNIFORM
 
-ALIGNMENT = 16  # bytes, of a lane's own copy
-# Calls that say something of memory without touching it.
-SILENT = ("llvm.assume", "llvm.lifetime.", "llvm.experimental.noalias.", "llvm.donothing")
-FILLS = "llvm.memset."
-COPIES_OR_FILLS = re.compile(r"llvm\.mem(?:cpy|move|set)\.")
-# They work on all elements of the matrices that they are given, and on nothing else: those of the
-# first operand are written, but for `matrix_store`, which reads them.
-MATRICES = re.compile(r"_ZN2mbL\d+matrix_")
-_MOST_FILLED = 1024  # bytes; an element at a time, where not all lanes are there
-_ELEMENT = 8  # bytes of the largest
+ALIGNMENT = 16  # bytes, of each lane's copy
+# Calls that annotate memory and do not access it (LLVM's `isAssumeLikeIntrinsic`).
+ASSUME_LIKE = ("llvm.assume", "llvm.lifetime.", "llvm.experimental.noalias.", "llvm.donothing")
+MEMSET = "llvm.memset."
+MEMORY_INTRINSICS = re.compile(r"llvm\.mem(?:cpy|move|set)\.")
+# They access the matrices of their operands only. All but `matrix_store` write the first operand.
+MATRIX_FUNCTIONS = re.compile(r"_ZN2mbL\d+matrix_")
+_MAX_FILL = 1024  # bytes; in masked blocks one store per element
+_MAX_ELEMENT = 8  # bytes
 
 
 @dataclass(frozen=True)
-class Analysed:
-    """The shapes of a function's values, given where its private memory is."""
+class FunctionAnalysis:
+    """Uniformity of a function's values, with the layout of its private memory."""
 
-    shapes: Shapes
-    layout: Layout
-    variables: Mapping[str, str]  # of every address in private memory: the variable it is in
+    uniformity: UniformityInfo
+    layout: PrivateLayout
+    variables: Mapping[str, str]  # the variable of each private address
 
 
-def analyse_with_memory(
-    function: Function, flow: Flow, width: int, sources: Mapping[str, Source]
-) -> Analysed:
-    """Find the shapes, and the variables that cannot be one for all lanes. Raises IrError.
+def analyse_private_memory(
+    function: Function, flow: Flow, width: int, transfer_functions: Mapping[str, TransferFunction]
+) -> FunctionAnalysis:
+    """Compute the uniformity, and find the variables that need one copy per lane. Raise IrError.
 
-    One that all lanes write alike, such as most that hold parts of a matrix, is there once.
+    A variable that all lanes write alike, such as most parts of a matrix, exists once.
     """
-    variables = _variables(function)
-    sizes = _sizes(function, variables)
-    own: set[str] = set()
+    variables = _find_private_addresses(function)
+    sizes = _find_element_sizes(function, variables)
+    per_lane: set[str] = set()
     while True:
-        layout = _layout(function, variables, sizes, own)
-        shapes = analyse(function, flow, width, sources, layout)
-        more = _written_apart(function, shapes, variables) - own
+        layout = _lay_out(function, variables, sizes, per_lane)
+        info = analyse_uniformity(function, flow, width, transfer_functions, layout)
+        more = _find_per_lane_variables(function, info, variables) - per_lane
         if not more:
-            return Analysed(shapes, layout, variables)
-        own |= more
+            return FunctionAnalysis(info, layout, variables)
+        per_lane |= more
 
 
-def _variables(function: Function) -> dict[str, str]:
-    """Every address that is a variable's or a part of it."""
+def _find_private_addresses(function: Function) -> dict[str, str]:
+    """Return the variable of each address that is computed from an alloca. Raise IrError."""
     found: dict[str, str] = {}
     for _, each in function.instructions:
         if isinstance(each, Alloca):
             if each.count is not None:
-                raise IrError(f"{function.name}: {each.result} has no size that is known")
+                raise IrError(f"{function.name}: {each.result} has no constant size")
             found[each.result] = each.result
     addresses = [each for _, each in function.instructions if isinstance(each, ElementPointer)]
     before = -1
@@ -81,28 +85,34 @@ def _variables(function: Function) -> dict[str, str]:
     return found
 
 
-def _layout(
-    function: Function, variables: Mapping[str, str], sizes: Mapping[str, int | None], own: set[str]
-) -> Layout:
+def _lay_out(
+    function: Function,
+    variables: Mapping[str, str],
+    sizes: Mapping[str, int | None],
+    per_lane: set[str],
+) -> PrivateLayout:
     strides = {}
     for _, each in function.instructions:
-        if isinstance(each, Alloca) and each.result in own:
+        if isinstance(each, Alloca) and each.result in per_lane:
             whole = function.layout.size(each.allocated)
             strides[each.result] = sizes[each.result] or -(-whole // ALIGNMENT) * ALIGNMENT
     interleaved = {
-        address for address, variable in variables.items() if variable in own and sizes[variable]
+        address
+        for address, variable in variables.items()
+        if variable in per_lane and sizes[variable]
     }
-    return Layout(strides, frozenset(interleaved))
+    return PrivateLayout(strides, frozenset(interleaved))
 
 
-def _sizes(function: Function, variables: Mapping[str, str]) -> dict[str, int | None]:
-    """Of the variables of which all accesses have elements of one size: that size in bytes.
+def _find_element_sizes(function: Function, variables: Mapping[str, str]) -> dict[str, int | None]:
+    """Return the element size of each variable in bytes; None if its accesses differ in it.
 
-    Only these can be interleaved: of others, bytes of one element would be apart.
+    Only variables with one element size can be interleaved. Otherwise the bytes of one element
+    would not be adjacent.
     """
     accesses: dict[str, set[int | None]] = {each: set() for each in variables.values()}
     for _, each in function.instructions:
-        for address, size in _uses(function, each):
+        for address, size in _find_address_operands(function, each):
             if address.text in variables:
                 accesses[variables[address.text]].add(size)
     return {
@@ -111,84 +121,90 @@ def _sizes(function: Function, variables: Mapping[str, str]) -> dict[str, int | 
     }
 
 
-def _uses(function: Function, instruction: Instruction) -> list[tuple[Value, int | None]]:
-    """The operands that may be addresses, with what is accessed there; None if that is unknown."""
+def _find_address_operands(
+    function: Function, instruction: Instruction
+) -> list[tuple[Value, int | None]]:
+    """Return operands that may be addresses, with the accessed element's size; None if unknown."""
     if isinstance(instruction, Memory):
         whole = instruction.operands[:-1]
-        size = function.layout.size(_element(instruction.accessed))
+        size = function.layout.size(_get_element_type(instruction.accessed))
         return [(instruction.address, size), *((each, None) for each in whole)]
     if isinstance(instruction, ElementPointer):
         return [(each, None) for each in instruction.operands[1:]]
     if isinstance(instruction, Call) and (
-        instruction.name.startswith(SILENT) or _fills_elements(instruction)
+        instruction.name.startswith(ASSUME_LIKE) or _is_element_fill(instruction)
     ):
         return []
     return [(each, None) for each in instruction.operands]
 
 
-def _fills_elements(call: Call) -> bool:
-    """Whether it writes one byte into so much that this is a number of elements of any size."""
-    if not call.name.startswith(FILLS) or call.operands[3].integer:
+def _is_element_fill(call: Call) -> bool:
+    """Return whether a call fills whole elements of any size with one constant byte."""
+    if not call.name.startswith(MEMSET) or call.operands[3].integer:
         return False
     byte, length = (call.operands[at].integer for at in (1, 2))
     if byte is None or length is None:
         return False
-    return 0 < length <= _MOST_FILLED and length % _ELEMENT == 0
+    return 0 < length <= _MAX_FILL and length % _MAX_ELEMENT == 0
 
 
-def _element(accessed: Type) -> Type:
+def _get_element_type(accessed: Type) -> Type:
     return accessed.element if isinstance(accessed, Vector) else accessed
 
 
-def _written_apart(function: Function, shapes: Shapes, variables: Mapping[str, str]) -> set[str]:
-    """The variables that lanes may write differently."""
+def _find_per_lane_variables(
+    function: Function, info: UniformityInfo, variables: Mapping[str, str]
+) -> set[str]:
+    """Return the variables that lanes may write with different values or at different addresses."""
     found = set()
     for block, each in function.instructions:
-        for address in _apart(each, block, shapes, variables):
+        for address in _find_divergent_addresses(each, block, info, variables):
             found.add(variables[address.text])
     return found
 
 
-def _apart(
-    instruction: Instruction, block: Block, shapes: Shapes, variables: Mapping[str, str]
+def _find_divergent_addresses(
+    instruction: Instruction, block: Block, info: UniformityInfo, variables: Mapping[str, str]
 ) -> list[Value]:
-    """The addresses in variables that this instruction makes lanes differ at."""
+    """Return the private addresses at which an instruction makes the contents differ by lane."""
     addresses = [each for each in instruction.operands if each.text in variables]
-    if not addresses or _changes_nothing(instruction):
+    if not addresses or _is_read_only(instruction):
         return []
     others = [each for each in instruction.operands if each.text not in variables]
-    alike = all(shapes.of(each, block) is UNIFORM for each in others)
+    alike = all(info.get(each, block) is UNIFORM for each in others)
     if isinstance(instruction, Memory):
         stored, address = instruction.operands
-        if stored.text in variables:  # and may come back by any way, from each lane's own place
+        if stored.text in variables:  # a loaded copy may have another uniformity
             return addresses
-        alike = alike and _is_one(address, block, shapes, variables)
-        return [] if alike and block not in shapes.divergence.masked else [address]
+        alike = alike and _is_same_address(address, block, info, variables)
+        return [] if alike and block not in info.divergence.masked else [address]
     if isinstance(instruction, Call):
-        one = alike and all(shapes.of(each, block) is UNIFORM for each in addresses)
-        if one and block not in shapes.divergence.masked:
+        one = alike and all(info.get(each, block) is UNIFORM for each in addresses)
+        if one and block not in info.divergence.masked:
             return []
-        return [each for each in _written_by(instruction) if each.text in variables]
+        return [each for each in _get_written_operands(instruction) if each.text in variables]
     return addresses
 
 
-def _written_by(call: Call) -> Sequence[Value]:
-    """The operands at which a function may write."""
-    if COPIES_OR_FILLS.match(call.name):
+def _get_written_operands(call: Call) -> Sequence[Value]:
+    """Return the pointer operands that a called function may write to."""
+    if MEMORY_INTRINSICS.match(call.name):
         return call.operands[:1]
-    if MATRICES.match(call.name):
+    if MATRIX_FUNCTIONS.match(call.name):
         return call.operands[1:2] if "matrix_store" in call.name else call.operands[:1]
     return call.operands
 
 
-def _changes_nothing(instruction: Instruction) -> bool:
+def _is_read_only(instruction: Instruction) -> bool:
     if isinstance(instruction, Call):
-        return instruction.name.startswith(SILENT)
+        return instruction.name.startswith(ASSUME_LIKE)
     return isinstance(instruction, ElementPointer) or instruction.opcode == "load"
 
 
-def _is_one(address: Value, block: Block, shapes: Shapes, variables: Mapping[str, str]) -> bool:
-    """Whether all lanes have the same place, each in its own copy or all in one."""
-    shape = shapes.of(address, block)
+def _is_same_address(
+    address: Value, block: Block, info: UniformityInfo, variables: Mapping[str, str]
+) -> bool:
+    """Return whether all lanes access the same offset, of one variable or of their copies."""
+    uniformity = info.get(address, block)
     variable = Value(address.type, variables[address.text])
-    return shape is UNIFORM or shape == shapes.of(variable)
+    return uniformity is UNIFORM or uniformity == info.get(variable)

@@ -1,7 +1,7 @@
-"""Components of a vector that a kernel reads or writes one by one become one access.
+"""Load/store combining: make one vector access of a lane's adjacent scalar accesses.
 
-`x[i]`, `x[i + 1]`, `x[i + 2]` and `x[i + 3]`, where the next lane begins with `x[i + 4]`, are one
-row of all lanes in memory. As one access it is seen to be, and its address is looked at once.
+If `x[i]` to `x[i + 3]` are accessed and the next lane starts at `x[i + 4]`, all lanes access one
+contiguous row. As one access it is recognised as such, and its address is checked once.
 """
 
 from __future__ import annotations
@@ -20,79 +20,79 @@ from metalbench.msl.ir.model import (
     Value,
 )
 from metalbench.msl.ir.types import BOOL, Float, Int, Vector
-from metalbench.msl.vector.private import SILENT, Analysed
-from metalbench.msl.vector.shapes import UNIFORM, VARYING, Linear, Shape
+from metalbench.msl.vector.private import ASSUME_LIKE, FunctionAnalysis
+from metalbench.msl.vector.shapes import UNIFORM, VARYING, Affine, Uniformity
 
-_QUAD = 4  # whose place is found once, wherever lanes are
-_PAIR = 2  # where the next lane goes on behind them
+_QUAD = 4  # one address per group, for any uniformity
+_PAIR = 2  # only if the next lane starts directly after them
 _INDEX = Int(64)
 _Group = list[Memory]  # in the order of their addresses
 
 
-def join_quads(function: Function, analysed: Analysed) -> Analysed:
-    """Do so in every block, where nothing comes between that might touch the same memory.
+def combine_accesses(function: Function, analysis: FunctionAnalysis) -> FunctionAnalysis:
+    """Combine adjacent accesses in each block if no access between them may alias.
 
-    Returns what was known of the function, and what is of the new values.
+    Return the analysis, extended by the new values.
     """
-    return _Joining(function, analysed).run()
+    return _AccessCombiner(function, analysis).run()
 
 
-class _Joining:
-    def __init__(self, function: Function, analysed: Analysed) -> None:
+class _AccessCombiner:
+    def __init__(self, function: Function, analysis: FunctionAnalysis) -> None:
         self._function = function
-        self._analysed = analysed
-        self._places = _places(function)
-        self._shapes: dict[str, Shape] = {}
+        self._analysis = analysis
+        self._offsets = _find_constant_offsets(function)
+        self._uniformity: dict[str, Uniformity] = {}
         self._definitions: dict[str, Block] = {}
 
-    def run(self) -> Analysed:
+    def run(self) -> FunctionAnalysis:
         for block in self._function.blocks.values():
-            for group in list(self._groups(block)):
-                self._join(block, group)
-        known = self._analysed.shapes
-        shapes = replace(
+            for group in list(self._find_groups(block)):
+                self._combine(block, group)
+        known = self._analysis.uniformity
+        info = replace(
             known,
-            shapes={**known.shapes, **self._shapes},
+            by_name={**known.by_name, **self._uniformity},
             definitions={**known.definitions, **self._definitions},
         )
-        return replace(self._analysed, shapes=shapes)
+        return replace(self._analysis, uniformity=info)
 
-    def _groups(self, block: Block) -> Iterator[_Group]:
+    def _find_groups(self, block: Block) -> Iterator[_Group]:
         waiting: list[Memory] = []
         for each in block.instructions:
             is_one = self._is_scalar(each)
-            if waiting and _is_between(waiting[0], each, is_one=is_one):
-                yield from self._of_one_kind(block, waiting)
+            if waiting and _ends_group(waiting[0], each, is_one=is_one):
+                yield from self._group_by_base(block, waiting)
                 waiting = []
             if is_one and isinstance(each, Memory):
                 waiting.append(each)
-        yield from self._of_one_kind(block, waiting)
+        yield from self._group_by_base(block, waiting)
 
     def _is_scalar(self, instruction: Instruction) -> bool:
         if not isinstance(instruction, Memory) or instruction.ordering or instruction.volatile:
             return False
-        kind, variables = instruction.accessed, self._analysed.variables
+        kind, variables = instruction.accessed, self._analysis.variables
         is_number = isinstance(kind, Int | Float) and kind != BOOL
         return is_number and instruction.address.text not in variables
 
-    def _of_one_kind(self, block: Block, waiting: list[Memory]) -> Iterator[_Group]:
-        """Groups of what are all loads, or all stores, in the order of the block."""
+    def _group_by_base(self, block: Block, waiting: list[Memory]) -> Iterator[_Group]:
+        """Yield groups among loads, or among stores, with one base address and element type."""
         by_root: dict[tuple[str, str], list[tuple[int, Memory]]] = {}
         for each in waiting:
-            root, offset = self._places.get(each.address.text, (each.address, 0))
+            root, offset = self._offsets.get(each.address.text, (each.address, 0))
             by_root.setdefault((root.text, str(each.accessed)), []).append((offset, each))
         if waiting and waiting[0].opcode == "store" and len(by_root) > 1:
-            return  # of what may be written to one place, the order counts
+            return  # the order of stores to one address matters
         for found in by_root.values():
             offsets = [offset for offset, _ in found]
             if offsets == sorted(set(offsets)):
-                yield from self._side_by_side(block, found)
+                yield from self._group_adjacent(block, found)
 
-    def _side_by_side(self, block: Block, found: list[tuple[int, Memory]]) -> Iterator[_Group]:
-        """As many as may be one."""
+    def _group_adjacent(self, block: Block, found: list[tuple[int, Memory]]) -> Iterator[_Group]:
+        """Yield the groups of adjacent accesses."""
         while found:
             size = self._function.layout.size(found[0][1].accessed)
-            count = self._most_of(block, found[0][1], size)
+            count = self._get_group_size(block, found[0][1], size)
             group = found[:count]
             steps = {after[0] - before[0] for before, after in pairwise(group)}
             if len(group) == count and steps == {size}:
@@ -101,29 +101,29 @@ class _Joining:
             else:
                 found = found[1:]
 
-    def _most_of(self, block: Block, memory: Memory, size: int) -> int:
-        """How many elements may make a group: none of them is the next lane's."""
-        shape = self._analysed.shapes.of(memory.address, block)
-        if shape is VARYING:
+    def _get_group_size(self, block: Block, memory: Memory, size: int) -> int:
+        """Return how many elements form a group without elements of the next lane; else 0."""
+        uniformity = self._analysis.uniformity.get(memory.address, block)
+        if uniformity is VARYING:
             return _QUAD
-        if not isinstance(shape, Linear) or shape.stride % size:
+        if not isinstance(uniformity, Affine) or uniformity.stride % size:
             return 0
-        apart = abs(shape.stride) // size
+        apart = abs(uniformity.stride) // size
         return apart if apart == _PAIR else _QUAD if apart >= _QUAD else 0
 
-    def _join(self, block: Block, group: _Group) -> None:
+    def _combine(self, block: Block, group: _Group) -> None:
         kind = group[0].accessed
         assert isinstance(kind, Int | Float)
         whole = Vector(len(group), kind)
         if group[0].opcode == "load":
-            self._join_loads(block, group, whole)
+            self._combine_loads(block, group, whole)
         else:
-            self._join_stores(block, group, whole)
+            self._combine_stores(block, group, whole)
 
-    def _join_loads(self, block: Block, group: _Group, whole: Vector) -> None:
-        load = replace(group[0], result=self._fresh(block, VARYING), type=whole)
+    def _combine_loads(self, block: Block, group: _Group, whole: Vector) -> None:
+        load = replace(group[0], result=self._add_value(block, VARYING), type=whole)
         found = Value(whole, load.result)
-        block.instructions.insert(_index(block, group[0]), load)
+        block.instructions.insert(_find_index(block, group[0]), load)
         for at, each in enumerate(group):
             part = Instruction(
                 opcode="extractelement",
@@ -132,15 +132,17 @@ class _Joining:
                 operands=(found, Value(_INDEX, str(at))),
                 place=each.place,
             )
-            block.instructions[_index(block, each)] = part
+            block.instructions[_find_index(block, each)] = part
 
-    def _join_stores(self, block: Block, group: _Group, whole: Vector) -> None:
-        value, shape, parts = Value(whole, "poison"), UNIFORM, []
+    def _combine_stores(self, block: Block, group: _Group, whole: Vector) -> None:
+        value, uniformity, parts = Value(whole, "poison"), UNIFORM, []
         for at, each in enumerate(group):
             stored = each.operands[0]
-            alike = shape is UNIFORM and self._analysed.shapes.of(stored, block) is UNIFORM
-            shape = UNIFORM if alike else VARYING
-            name = self._fresh(block, shape)
+            alike = (
+                uniformity is UNIFORM and self._analysis.uniformity.get(stored, block) is UNIFORM
+            )
+            uniformity = UNIFORM if alike else VARYING
+            name = self._add_value(block, uniformity)
             parts.append(
                 Instruction(
                     opcode="insertelement",
@@ -152,19 +154,19 @@ class _Joining:
             )
             value = Value(whole, name)
         store = replace(group[0], operands=(value, group[0].address))
-        last = _index(block, group[-1])
+        last = _find_index(block, group[-1])
         block.instructions[last : last + 1] = [*parts, store]
         for each in group[:-1]:
-            del block.instructions[_index(block, each)]
+            del block.instructions[_find_index(block, each)]
 
-    def _fresh(self, block: Block, shape: Shape) -> str:
-        name = f"%quad.{len(self._shapes)}"
-        self._shapes[name], self._definitions[name] = shape, block
+    def _add_value(self, block: Block, uniformity: Uniformity) -> str:
+        name = f"%quad.{len(self._uniformity)}"
+        self._uniformity[name], self._definitions[name] = uniformity, block
         return name
 
 
-def _places(function: Function) -> Mapping[str, tuple[Value, int]]:
-    """Of addresses with constant offsets: what they count from, and how many bytes."""
+def _find_constant_offsets(function: Function) -> Mapping[str, tuple[Value, int]]:
+    """Return the base and the constant offset in bytes of each address that has one."""
     found: dict[str, tuple[Value, int]] = {}
     for _, each in function.instructions:
         if isinstance(each, ElementPointer) and len(each.operands) == 2:
@@ -175,15 +177,15 @@ def _places(function: Function) -> Mapping[str, tuple[Value, int]]:
     return found
 
 
-def _is_between(first: Memory, other: Instruction, *, is_one: bool) -> bool:
-    """Whether accesses like the first one, before and behind another, may not become one."""
+def _ends_group(first: Memory, other: Instruction, *, is_one: bool) -> bool:
+    """Return whether accesses like `first` cannot be combined across another instruction."""
     if isinstance(other, Memory):
         both_load = first.opcode == other.opcode == "load" and not other.ordering
         return not both_load and not (is_one and other.opcode == first.opcode)
     if isinstance(other, Call):
-        return not other.name.startswith(SILENT)
+        return not other.name.startswith(ASSUME_LIKE)
     return other.opcode in ("atomicrmw", "cmpxchg", "fence")
 
 
-def _index(block: Block, instruction: Instruction) -> int:
+def _find_index(block: Block, instruction: Instruction) -> int:
     return next(at for at, each in enumerate(block.instructions) if each is instruction)

@@ -1,4 +1,7 @@
-"""How a value differs from lane to lane."""
+"""The uniformity lattice: how a value differs from lane to lane.
+
+Uniform and constant values are affine ones in a wider sense; varying is the top.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,8 @@ from enum import Enum
 from itertools import pairwise
 
 
-class Same(Enum):
-    """Shapes without anything to tell: all lanes have one value, or each has any."""
+class BasicUniformity(Enum):
+    """Uniformity without parameters: all lanes have one value, or each lane has any value."""
 
     UNIFORM = "uniform"
     VARYING = "varying"
@@ -17,15 +20,15 @@ class Same(Enum):
         return self.value
 
 
-UNIFORM, VARYING = Same.UNIFORM, Same.VARYING
+UNIFORM, VARYING = BasicUniformity.UNIFORM, BasicUniformity.VARYING
 
 
 @dataclass(frozen=True, slots=True)
-class Linear:
-    """Lane k has what lane 0 has and k times `stride` more, in its own bits; bytes, of an address.
+class Affine:
+    """Lane k has the value of lane 0 plus k times `stride`, modulo the type; bytes for addresses.
 
-    `checked` says that this holds only if a check at run time says so: where a narrower sum that
-    was widened may have wrapped on the way.
+    If `checked`, this holds only where a check at run time passes: a narrower sum may have wrapped
+    before it was extended.
     """
 
     stride: int
@@ -36,8 +39,8 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
-    """Every lane has a value of its own that is known: `values[k]`, as an unsigned number."""
+class Constant:
+    """Each lane has a known constant: `values[k]`, as an unsigned number."""
 
     values: tuple[int, ...]
 
@@ -45,42 +48,42 @@ class Known:
         return f"known {', '.join(map(str, self.values))}"
 
 
-Shape = Same | Linear | Known
+Uniformity = BasicUniformity | Affine | Constant
 
 
-def strided(stride: int, *, checked: bool = False) -> Shape:
-    """Linear, unless there is nothing to it."""
-    return Linear(stride, checked) if stride or checked else UNIFORM
+def make_affine(stride: int, *, checked: bool = False) -> Uniformity:
+    """Return an affine uniformity; UNIFORM for stride 0 without a check."""
+    return Affine(stride, checked) if stride or checked else UNIFORM
 
 
-def stride_of(shape: Shape) -> int | None:
-    """From one lane to the next, 0 of uniform values; None where there is no such thing."""
-    shape = as_linear(shape)
-    if isinstance(shape, Linear):
-        return shape.stride
-    return 0 if shape is UNIFORM else None
+def get_stride(uniformity: Uniformity) -> int | None:
+    """Return the difference from a lane to the next, 0 for uniform values; None if it varies."""
+    uniformity = to_affine(uniformity)
+    if isinstance(uniformity, Affine):
+        return uniformity.stride
+    return 0 if uniformity is UNIFORM else None
 
 
-def is_checked(shape: Shape) -> bool:
-    """Whether it takes a check at run time."""
-    return isinstance(shape, Linear) and shape.checked
+def is_checked(uniformity: Uniformity) -> bool:
+    """Return whether a check at run time must pass."""
+    return isinstance(uniformity, Affine) and uniformity.checked
 
 
-def as_linear(shape: Shape) -> Shape:
-    """Known values that follow each other evenly are linear; others vary."""
-    if not isinstance(shape, Known):
-        return shape
-    values = shape.values
+def to_affine(uniformity: Uniformity) -> Uniformity:
+    """Return constants with equal differences as affine, other constants as varying."""
+    if not isinstance(uniformity, Constant):
+        return uniformity
+    values = uniformity.values
     stride = values[1] - values[0]
     even = all(after - before == stride for before, after in pairwise(values))
-    return strided(stride) if even else VARYING
+    return make_affine(stride) if even else VARYING
 
 
-def join(one: Shape, other: Shape) -> Shape:
-    """What is true of both."""
+def join(one: Uniformity, other: Uniformity) -> Uniformity:
+    """Return the least upper bound of two uniformities."""
     if one == other:
         return one
-    one, other = as_linear(one), as_linear(other)
-    if isinstance(one, Linear) and isinstance(other, Linear) and one.stride == other.stride:
-        return Linear(one.stride, one.checked or other.checked)
+    one, other = to_affine(one), to_affine(other)
+    if isinstance(one, Affine) and isinstance(other, Affine) and one.stride == other.stride:
+        return Affine(one.stride, one.checked or other.checked)
     return one if one == other else VARYING

@@ -1,4 +1,4 @@
-"""Who uses a value, and what it depends on."""
+"""Uses of values across blocks, dependence on loads, and dead values."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from metalbench.msl.ir.model import (
     Phi,
     Value,
 )
-from metalbench.msl.vector.analysis import Shapes
-from metalbench.msl.vector.private import SILENT
+from metalbench.msl.vector.analysis import UniformityInfo
+from metalbench.msl.vector.private import ASSUME_LIKE
 from metalbench.msl.vector.shapes import VARYING
 
 _EFFECTS = (Alloca, Atomic, Call, Memory)
 _LOADS = ("load", "atomicrmw", "cmpxchg", "call")
 
 
-def used_elsewhere(function: Function, flow: Flow) -> dict[str, set[Block]]:
-    """Which blocks use a value that another one defines.
+def find_cross_block_uses(function: Function, flow: Flow) -> dict[str, set[Block]]:
+    """Return for each value the blocks that use it, other than the block that defines it.
 
-    A phi uses it where its edge comes from.
+    A phi uses an operand in the predecessor of that operand.
     """
     defined = {each.result: block for block, each in function.instructions if each.result}
     uses: dict[str, set[Block]] = {}
@@ -40,14 +40,14 @@ def used_elsewhere(function: Function, flow: Flow) -> dict[str, set[Block]]:
     return uses
 
 
-def loaded(flow: Flow, shapes: Shapes) -> frozenset[str]:
-    """The values that depend on what different lanes have loaded."""
+def find_load_dependent(flow: Flow, info: UniformityInfo) -> frozenset[str]:
+    """Return the varying values that depend on loads, atomics or calls."""
     found: set[str] = set()
     varying = [
         each
         for block in flow.order
         for each in block.instructions
-        if each.result and shapes.of(Value(each.type, each.result)) is VARYING
+        if each.result and info.get(Value(each.type, each.result)) is VARYING
     ]
     before = -1
     while before != len(found):
@@ -58,15 +58,15 @@ def loaded(flow: Flow, shapes: Shapes) -> frozenset[str]:
     return frozenset(found)
 
 
-def idle(function: Function) -> frozenset[str]:
-    """The values that nothing comes of: what is only said of them is of no use any more.
+def find_dead_values(function: Function) -> frozenset[str]:
+    """Return the values without uses, except in annotations such as `llvm.assume`.
 
-    Those that atomics found are among them, whatever else these do.
+    Results of atomics are included, although the operations themselves have effects.
     """
     users: dict[str, int] = {}
     pure: dict[str, Instruction] = {}
     for _, each in function.instructions:
-        is_silent = isinstance(each, Call) and each.name.startswith(SILENT)
+        is_silent = isinstance(each, Call) and each.name.startswith(ASSUME_LIKE)
         for operand in () if is_silent else each.operands:
             users[operand.text] = users.get(operand.text, 0) + 1
         if each.result and not isinstance(each, _EFFECTS):
@@ -85,8 +85,8 @@ def idle(function: Function) -> frozenset[str]:
     return frozenset(found)
 
 
-def in_threadgroup(function: Function, arena: str) -> frozenset[str]:
-    """The addresses that are surely in threadgroup memory, which the function `arena` gives."""
+def find_threadgroup_addresses(function: Function, arena: str) -> frozenset[str]:
+    """Return the addresses that are known to be in the threadgroup memory that `arena` returns."""
     found: set[str] = set()
     before = -1
     while before != len(found):

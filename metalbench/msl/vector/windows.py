@@ -1,8 +1,8 @@
-"""Ways that not all lanes of a SIMD-group take at once, as behind the last whole group of elements.
+"""Bounds-guard (tail) analysis: find targets of branches that lanes never take all together.
 
-Code that reads four elements a lane where they are there, and one by one where an array ends, comes
-to the latter with few lanes: all of them would have to be within four elements of the end. To say
-so of a way that they do take together costs time, and nothing else: lanes may always go alone.
+Code that reads four elements a lane, and single ones at the end of an array, reaches the latter
+with few lanes: otherwise all lanes would be within four elements of the end. A version of such a
+target for all lanes costs code and a test. It is never needed: the lanes can run serialized.
 """
 
 from __future__ import annotations
@@ -13,43 +13,43 @@ from dataclasses import dataclass
 from metalbench.msl.ir.flow import Flow
 from metalbench.msl.ir.model import Block, Compare, Function, Instruction, Phi, Value
 from metalbench.msl.ir.types import POINTER
-from metalbench.msl.vector.analysis import Shapes
-from metalbench.msl.vector.shapes import UNIFORM, Known, Linear, as_linear
+from metalbench.msl.vector.analysis import UniformityInfo
+from metalbench.msl.vector.shapes import UNIFORM, Affine, Constant, to_affine
 
-_NARROW = 8  # elements that a lane has at once, mostly; lanes apart are at least as far
-_OF_CONDITIONS = ("and", "or", "xor", "select", "freeze")
+_MIN_LANE_DISTANCE = 8  # elements: most lanes process that many at once
+_LOGICAL = ("and", "or", "xor", "select", "freeze")
 _NEGATED = {"lt": "ge", "ge": "lt", "gt": "le", "le": "gt", "eq": "ne", "ne": "eq"}
-_TURNED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+_SWAPPED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 @dataclass(frozen=True)
 class _Bound:
-    """That a uniform value is at least, or at most, so much more than a lane's own one."""
+    """A bound of a lane's value: value + lower <= uniform <= value + upper."""
 
-    own: str
+    value: str
     uniform: str
-    least: int | None = None
-    most: int | None = None
+    lower: int | None = None
+    upper: int | None = None
 
 
-class Windows:
-    """What is known of lanes where they part: in which bounds of theirs they are there."""
+class BoundsGuards:
+    """Bounds that hold for the lanes in each block, from the branches that dominate it."""
 
-    def __init__(self, function: Function, flow: Flow, shapes: Shapes, width: int) -> None:
+    def __init__(self, function: Function, flow: Flow, info: UniformityInfo, width: int) -> None:
         self._flow = flow
-        self._shapes = shapes
+        self._info = info
         self._definitions = function.definitions()
         self._width = width
-        self._known: dict[Block, tuple[_Bound, ...]] = {}
-        for block in flow.order:  # behind those that reach it without going back
-            self._known[block] = tuple(self._holds(block))
+        self._bounds: dict[Block, tuple[_Bound, ...]] = {}
+        for block in flow.order:  # after its predecessors, except on back edges
+            self._bounds[block] = tuple(self._find_bounds_at_entry(block))
 
-    def is_at_an_end(self, block: Block) -> bool:
-        """Whether a block's branch only tells how far lanes are from the ends of what there is."""
+    def is_bounds_guard(self, block: Block) -> bool:
+        """Return whether a block's branch only compares lanes' values with uniform ones."""
         terminator = block.terminator
-        return terminator.opcode == "br" and self._tells_ends(terminator.operands[0])
+        return terminator.opcode == "br" and self._is_guard_condition(terminator.operands[0])
 
-    def _tells_ends(self, condition: Value) -> bool:
+    def _is_guard_condition(self, condition: Value) -> bool:
         if self._is_uniform(condition.text):
             return True
         instruction = self._definitions.get(condition.text)
@@ -60,111 +60,115 @@ class Windows:
             if len(uniform) != 1:
                 return False
             (own,) = (each for each in instruction.operands if each is not uniform[0])
-            return uniform[0].is_local or (uniform[0].text == "null" and self._tells_ends(own))
+            return uniform[0].is_local or (
+                uniform[0].text == "null" and self._is_guard_condition(own)
+            )
         if instruction.opcode == "select" and instruction.type == POINTER:
-            return self._tells_ends(instruction.operands[0])
-        return instruction.opcode in _OF_CONDITIONS and all(
-            map(self._tells_ends, instruction.operands)
+            return self._is_guard_condition(instruction.operands[0])
+        return instruction.opcode in _LOGICAL and all(
+            map(self._is_guard_condition, instruction.operands)
         )
 
-    def is_narrow(self, block: Block, target: Block, *, sure: bool = False) -> bool:
-        """Whether the way to `target` is none that all lanes take from a block's branch.
+    def is_never_unanimous(self, block: Block, target: Block, *, proven: bool = False) -> bool:
+        """Return whether not all lanes can take the edge from a block's branch to `target`.
 
-        Lanes that do not follow each other are taken to lie apart unless it must be `sure`.
+        Unless it must be `proven`, varying values are assumed to differ by _MIN_LANE_DISTANCE.
         """
-        shape = self._shapes.of(block.terminator.operands[0])
-        if isinstance(shape, Known) and len(set(shape.values)) > 1:
+        uniformity = self._info.get(block.terminator.operands[0])
+        if isinstance(uniformity, Constant) and len(set(uniformity.values)) > 1:
             return True
         found: dict[tuple[str, str], tuple[list[int], list[int]]] = {}
-        for bound in (*self._known[block], *self._of_way(block, target)):
-            least, most = found.setdefault((bound.own, bound.uniform), ([], []))
-            least += [] if bound.least is None else [bound.least]
-            most += [] if bound.most is None else [bound.most]
+        for bound in (*self._bounds[block], *self._find_edge_bounds(block, target)):
+            least, most = found.setdefault((bound.value, bound.uniform), ([], []))
+            least += [] if bound.lower is None else [bound.lower]
+            most += [] if bound.upper is None else [bound.upper]
         return any(
-            least and most and self._is_within(*names, min(most) - max(least), sure=sure)
+            least and most and self._is_too_narrow(*names, min(most) - max(least), proven=proven)
             for names, (least, most) in found.items()
         )
 
-    def _is_within(self, own: str, uniform: str, room: int, *, sure: bool) -> bool:
-        """Whether lanes lie too far from each other for all of them to have that much room."""
-        shape = as_linear(self._shapes.shapes.get(own, UNIFORM))
-        if isinstance(shape, Linear):
-            return room < (self._width - 1) * abs(shape.stride)
-        return not sure and bool(uniform) and room < _NARROW
+    def _is_too_narrow(self, own: str, uniform: str, room: int, *, proven: bool) -> bool:
+        """Return whether the values of all lanes do not fit into an interval of `room` elements."""
+        uniformity = to_affine(self._info.by_name.get(own, UNIFORM))
+        if isinstance(uniformity, Affine):
+            return room < (self._width - 1) * abs(uniformity.stride)
+        return not proven and bool(uniform) and room < _MIN_LANE_DISTANCE
 
-    def _holds(self, block: Block) -> Iterator[_Bound]:
-        """What holds in a block, of the branches behind which it lies."""
+    def _find_bounds_at_entry(self, block: Block) -> Iterator[_Bound]:
+        """Yield the bounds that hold at the start of a block."""
         above = self._flow.dominator.get(block)
         if above is not None and above is not block:
-            yield from self._known[above]
+            yield from self._bounds[above]
         if len(block.predecessors) == 1:
-            yield from self._of_way(block.predecessors[0], block)
+            yield from self._find_edge_bounds(block.predecessors[0], block)
         elif block.predecessors:
             for phi in block.phis:
-                yield from self._of_phi(block, phi)
+                yield from self._find_phi_bounds(block, phi)
 
-    def _of_phi(self, block: Block, phi: Phi) -> Iterator[_Bound]:
-        """What is known of a value by whichever way it comes, as of a loop's number of turns.
+    def _find_phi_bounds(self, block: Block, phi: Phi) -> Iterator[_Bound]:
+        """Yield the bounds that hold for a phi on all edges, such as an induction variable.
 
-        Of what goes back to a loop's start, that is what the branch says which leads there.
+        On a back edge these are the bounds of the branch of the latch.
         """
         before = {each.name: each for each in block.predecessors}
         ways = []
         for value, source in zip(phi.operands, phi.sources, strict=True):
-            base, more = self._sum(value)
-            there = self._known.get(before[source], ())
-            bounds = (*there, *self._of_way(before[source], block))
-            ways.append([(each, more) for each in bounds if each.own == base])
+            base, more = self._split_offset(value)
+            there = self._bounds.get(before[source], ())
+            bounds = (*there, *self._find_edge_bounds(before[source], block))
+            ways.append([(each, more) for each in bounds if each.value == base])
         for uniform in dict.fromkeys(each.uniform for each, _ in ways[0]):
             here = [[(each, more) for each, more in way if each.uniform == uniform] for way in ways]
-            least = [[b.least - more for b, more in way if b.least is not None] for way in here]
-            most = [[b.most - more for b, more in way if b.most is not None] for way in here]
+            least = [[b.lower - more for b, more in way if b.lower is not None] for way in here]
+            most = [[b.upper - more for b, more in way if b.upper is not None] for way in here]
             if all(least):
-                yield _Bound(phi.result, uniform, least=min(map(max, least)))
+                yield _Bound(phi.result, uniform, lower=min(map(max, least)))
             if all(most):
-                yield _Bound(phi.result, uniform, most=max(map(min, most)))
+                yield _Bound(phi.result, uniform, upper=max(map(min, most)))
 
-    def _of_way(self, block: Block, target: Block) -> tuple[_Bound, ...]:
+    def _find_edge_bounds(self, block: Block, target: Block) -> tuple[_Bound, ...]:
         terminator = block.terminator
         if terminator.opcode != "br" or len(block.successors) < 2:
             return ()
-        is_so = terminator.targets[0] == target.name
-        return tuple(self._bounds(terminator.operands[0], is_so=is_so))
+        is_true = terminator.targets[0] == target.name
+        return tuple(self._find_condition_bounds(terminator.operands[0], is_true=is_true))
 
-    def _bounds(self, condition: Value, *, is_so: bool) -> Iterator[_Bound]:
-        """What follows of a condition that is so, or is not."""
+    def _find_condition_bounds(self, condition: Value, *, is_true: bool) -> Iterator[_Bound]:
+        """Yield the bounds that follow from a condition or its negation."""
         instruction = self._definitions.get(condition.text)
         if instruction is None:
             return
-        for each in _parts(instruction, is_so=is_so):
-            yield from self._bounds(each, is_so=is_so)
+        for each in _get_implied_conditions(instruction, is_true=is_true):
+            yield from self._find_condition_bounds(each, is_true=is_true)
         if isinstance(instruction, Compare) and instruction.opcode == "icmp":
-            yield from self._compared(instruction, is_so=is_so)
+            yield from self._find_compare_bounds(instruction, is_true=is_true)
 
-    def _compared(self, compare: Compare, *, is_so: bool) -> Iterator[_Bound]:
+    def _find_compare_bounds(self, compare: Compare, *, is_true: bool) -> Iterator[_Bound]:
         order = compare.predicate[-2:]
-        order = order if is_so else _NEGATED[order]
-        first, second = (self._sum(each) for each in compare.operands)
+        order = order if is_true else _NEGATED[order]
+        first, second = (self._split_offset(each) for each in compare.operands)
         if self._is_uniform(first[0]):
-            first, second, order = second, first, _TURNED[order]
+            first, second, order = second, first, _SWAPPED[order]
         (own, more), (uniform, less) = first, second
         if self._is_uniform(own) or not self._is_uniform(uniform):
             return
-        if order == "eq" and not isinstance(as_linear(self._shapes.shapes[own]), Linear):
-            return  # as all of them may be
+        if order == "eq" and not isinstance(to_affine(self._info.by_name[own]), Affine):
+            return  # all lanes may have one value
         ahead = more - less
         if order in ("lt", "le", "eq"):
-            yield _Bound(own, uniform, least=ahead + (order == "lt"))
+            yield _Bound(own, uniform, lower=ahead + (order == "lt"))
         if order in ("gt", "ge", "eq"):
-            yield _Bound(own, uniform, most=ahead - (order == "gt"))
+            yield _Bound(own, uniform, upper=ahead - (order == "gt"))
 
-    def _sum(self, value: Value) -> tuple[str, int]:
-        """A value as another one, or none, and a number more."""
+    def _split_offset(self, value: Value) -> tuple[str, int]:
+        """Return a value as a base and a constant offset; a constant has an empty base."""
         more = 0
         while value.is_local:
             instruction = self._definitions.get(value.text)
             number = (
-                instruction.operands[-1].integer if instruction and _adds(instruction) else None
+                instruction.operands[-1].integer
+                if instruction and _is_addition(instruction)
+                else None
             )
             if instruction is None or number is None:
                 return value.text, more
@@ -174,22 +178,22 @@ class Windows:
         return (value.text, more) if number is None else ("", more + number)
 
     def _is_uniform(self, name: str) -> bool:
-        return self._shapes.shapes.get(name, UNIFORM) is UNIFORM
+        return self._info.by_name.get(name, UNIFORM) is UNIFORM
 
 
-def _parts(instruction: Instruction, *, is_so: bool) -> tuple[Value, ...]:
-    """The parts that a condition shares its truth with: of `and` if it holds, of `or` if not."""
-    if instruction.opcode == ("and" if is_so else "or"):
+def _get_implied_conditions(instruction: Instruction, *, is_true: bool) -> tuple[Value, ...]:
+    """Return the conditions that must hold too: operands of a true `and`, or of a false `or`."""
+    if instruction.opcode == ("and" if is_true else "or"):
         return instruction.operands
     if instruction.opcode == "select":
         condition, yes, no = instruction.operands
-        if is_so and no.text == "false":
+        if is_true and no.text == "false":
             return condition, yes
-        if not is_so and yes.text == "true":
+        if not is_true and yes.text == "true":
             return condition, no
     return ()
 
 
-def _adds(instruction: Instruction) -> bool:
+def _is_addition(instruction: Instruction) -> bool:
     is_or = instruction.opcode == "or" and "disjoint" in instruction.flags
     return instruction.opcode == "add" or is_or
