@@ -63,7 +63,7 @@ def of_the_library() -> Iterator[Kernel]:
         macros = {"DTYPE": "float", **{k: str(v[0]) for k, v in kernel.tunables.items()}}
         folders = tuple(map(str, include_folders(kernel.path, kernel.include_dirs)))
         source = parse.parse(kernel.source, str(kernel.path), macros, folders)
-        for function in source.kernels:
+        for function in source.entry_points:
             yield Kernel(
                 function,
                 kernel.source,

@@ -108,7 +108,7 @@ def _parse(inputs: _Inputs) -> Program:
     if record is not None and _unchanged(record):
         return Program(inputs, cache.digest(key, repr(record["files"])), record)
     parsed = inputs.source()
-    record = {"functions": list(parsed.kernels), "files": _files(parsed, inputs.filename)}
+    record = {"functions": list(parsed.entry_points), "files": _files(parsed, inputs.filename)}
     cache.store(key, record)
     program = Program(inputs, cache.digest(key, repr(record["files"])), record)
     program.source = parsed

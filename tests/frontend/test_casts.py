@@ -59,7 +59,7 @@ def rewritten(source, text):
 
     parsed = source(text)
     edits = Edits(parsed.tokens.source)
-    rewrite_casts(parsed.tokens, parsed.declared, parsed.aliases, edits)
+    rewrite_casts(parsed.tokens, parsed.declarations, parsed.aliases, edits)
     return edits.apply().splitlines()[-1]
 
 

@@ -6,7 +6,7 @@ from metalbench.msl.reading.lexer import lex
 
 
 def found(text):
-    return [(each.kind, each.qualified) for each in declarations(lex(text))]
+    return [(each.kind, each.qualified_name) for each in declarations(lex(text))]
 
 
 @pytest.mark.parametrize(
@@ -70,8 +70,8 @@ def test_specialisations_keep_their_arguments():
         "template <typename T> struct P<device T*> { }; template <> void f<float, 2>(int a) {}"
     )
     record, function = declarations(tokens)
-    assert tokens.join(*record.name_arguments) == "device T*"
-    assert tokens.join(*function.name_arguments) == "float, 2"
+    assert tokens.join(*record.specialisation_arguments) == "device T*"
+    assert tokens.join(*function.specialisation_arguments) == "float, 2"
     assert function.template == []
 
 

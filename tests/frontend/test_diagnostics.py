@@ -81,7 +81,7 @@ def test_all_lines_together_take_a_bounded_number_of_steps(monkeypatch):
     found = diagnostics_of(text)
     starts = found.source.tokens.start
     for index in range(len(starts)):
-        at = found.source.tokens.where(index)
+        at = found.source.tokens.locate_token(index)
         found._place(at)
     assert 0 < found.steps <= 100_000
 
@@ -90,5 +90,5 @@ def test_the_bounds_leave_room_for_usual_lines():
     text = "#define Q x[i]\n" + HEAD + " { " + "Q = Q + 2; " * 20 + "y = 1; }"
     found = diagnostics_of(text.replace("y = 1", "Q = 1"))
     tokens = found.source.tokens
-    assert all(found._place(tokens.where(index)) for index in range(len(tokens)))
+    assert all(found._place(tokens.locate_token(index)) for index in range(len(tokens)))
     assert 0 < found.steps < STEPS_OF_A_LINE < STEPS_OF_A_SOURCE

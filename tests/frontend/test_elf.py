@@ -143,7 +143,7 @@ def test_what_a_kernel_has_is_taken(tmp_path: Path) -> None:
     library = built("", [], tmp_path)
     found = elf.read_contents(library)
     assert found.exports == {"mb_span"}
-    assert found.strange == found.at_loading == ()
+    assert found.unexpected == found.initialisers == ()
     assert found.imports == found.variables == frozenset()
     check_imports(library, ELF, checked=False)
 

@@ -45,7 +45,7 @@ def module(*calls: tuple[str, str]) -> str:
     ],
 )
 def test_calls_within_each_other_add_up(calls, total):
-    assert StackUsage(USAGE, module(*calls)).deepest() == StackFrame(
+    assert StackUsage(USAGE, module(*calls)).find_deepest() == StackFrame(
         total, "<metalbench>:3", "mb_thread"
     )
 
@@ -53,11 +53,11 @@ def test_calls_within_each_other_add_up(calls, total):
 def test_who_takes_most_is_named():
     usage = USAGE.replace("299880", "24")
     calls = module(("mb_thread", "helper"), ("helper", "deep"))
-    assert StackUsage(usage, calls).deepest() == StackFrame(24 + 96 + 4000, "a.metal:9", "deep")
+    assert StackUsage(usage, calls).find_deepest() == StackFrame(24 + 96 + 4000, "a.metal:9", "deep")
 
 
 def test_nothing_takes_nothing():
-    assert StackUsage("", "").deepest().bytes == 0
+    assert StackUsage("", "").find_deepest().bytes == 0
 
 
 def test_clang_tells_of_both(tmp_path):
@@ -76,11 +76,11 @@ define internal void @inner(ptr %p) noinline {
 """
     options = list_flags(checked=False, fast_math=False, passes=VECTOR_FLAGS)
     frames = assemble(text, tmp_path / "two.so", find_toolchain(), MessageTranslator(), options)
-    frame = frames.deepest()
+    frame = frames.find_deepest()
     assert frame.function == "inner"
     # Of a function that calls no other, 128 bytes may lie below its frame.
     assert 4096 + 8192 - 128 <= frame.bytes <= 4096 + 8192 + 256
-    assert frames.all >= frame.bytes
+    assert frames.total_bytes >= frame.bytes
 
 
 def test_frames_within_each_other_must_fit_a_stack():

@@ -53,7 +53,7 @@ def test_the_lexer_loses_nothing(text):
 @given(st.lists(st.sampled_from(WORDS), max_size=200).map(" ".join))
 def test_declarations_cover_balanced_texts_in_order(text):
     tokens = lex(text)
-    if tokens.balanced:
+    if tokens.is_balanced:
         ends = [declaration.last for declaration in declarations(tokens)]
         assert ends == sorted(ends)
         assert all(0 < end <= len(tokens) for end in ends)

@@ -42,13 +42,13 @@ def test_numbers_keep_their_exponents_and_suffixes():
 
 def test_strings_hide_brackets():
     tokens = lex("f(\"( [\", '{')")
-    assert tokens.balanced
+    assert tokens.is_balanced
     assert tokens.text == ["f", "(", '"( ["', ",", "'{'", ")"]
 
 
 def test_locations_follow_line_markers():
     tokens = lex('# 1 "a.metal"\nint x;\n# 7 "dir/b \\"q\\".h" 1\n\n  float y;\n# 3 "a.metal" 2\nz')
-    where = {text: tokens.where(index) for index, text in enumerate(tokens.text)}
+    where = {text: tokens.locate_token(index) for index, text in enumerate(tokens.text)}
     assert where["x"] == ("a.metal", 1, 5)
     assert where["y"] == ('dir/b "q".h', 8, 9)
     assert where["z"] == ("a.metal", 3, 1)
@@ -61,6 +61,6 @@ def test_brackets_know_their_partners():
 
 
 def test_a_stray_bracket_is_seen():
-    assert not lex("f(a]").balanced
-    assert not lex("f(a").balanced
-    assert lex("f(a)").balanced
+    assert not lex("f(a]").is_balanced
+    assert not lex("f(a").is_balanced
+    assert lex("f(a)").is_balanced

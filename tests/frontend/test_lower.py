@@ -8,8 +8,8 @@ from metalbench.msl.rewriting.lower import lower
 
 def body(source, text, name="f", **constants):
     code = lower(source(text), name, constants).code
-    end = code.text.index('\n# 1 "<metalbench>"', code.body)
-    lines = code.text[code.body : end].splitlines()
+    end = code.text.index('\n# 1 "<metalbench>"', code.source_start)
+    lines = code.text[code.source_start : end].splitlines()
     return "\n".join(line.rstrip() for line in lines if line.strip() and not line.startswith("#"))
 
 
@@ -145,7 +145,7 @@ def test_lines_stay_where_they_are(source):
   a[0] = here;
 }"""
     code = lower(source(text), "f", {}).code
-    own = code.text[code.body :]
+    own = code.text[code.source_start :]
     before = own[: own.index("here")]
     marker = before.rindex("# 1 ")
     assert before.count("\n", before.index("\n", marker)) == 5
@@ -155,8 +155,8 @@ def test_every_character_knows_its_origin(source):
     text = "kernel void f(device int* a) { half h = 1.0h; a[0] = last; }"
     parsed = source(text)
     code = lower(parsed, "f", {}).code
-    own = code.text[code.body :]
-    origin = code.edits.origin(own.index("last"))
+    own = code.text[code.source_start :]
+    origin = code.edits.map_to_source(own.index("last"))
     assert parsed.tokens.source[origin : origin + 4] == "last"
 
 

@@ -10,7 +10,7 @@ from metalbench.msl.rewriting.overloads import merge_overloads
 
 def dropped(source, text):
     parsed = source(text)
-    removed, collisions = merge_overloads(parsed.tokens, parsed.declared)
+    removed, collisions = merge_overloads(parsed.tokens, parsed.declarations)
     return [each.name for each in removed], len(collisions)
 
 

@@ -231,7 +231,7 @@ def test_every_system_has_it(goal: Target, checked: bool) -> None:
     tools = engine.find_toolchain()
     if goal is not tools.target and not tools.clang[0].endswith("zig"):
         pytest.skip("needs ziglang's clang, which knows every system")
-    head = lower(engine.parse(TEXT).source, "f", {}).code.head
+    head = lower(engine.parse(TEXT).source, "f", {}).code.preamble
     options = [*list_flags(checked=checked, fast_math=True, goal=goal), *tools.include_flags]
     assert find_precompiled_preamble(head, tools, options) is None
     assert find_precompiled_preamble(head, tools, options) is not None

@@ -7,7 +7,7 @@ from metalbench.msl.rewriting.lower import lower
 
 def reflected(source, text, name=None, **literals):
     parsed = source(text)
-    kernel = parsed.kernel(name or next(iter(parsed.kernels)))
+    kernel = parsed.find_entry_point(name or next(iter(parsed.entry_points)))
     return bind_parameters(parsed, kernel, literals)
 
 
@@ -16,11 +16,11 @@ def reflected(source, text, name=None, **literals):
     ["kernel void", "[[kernel]] void", "[[kernel]] [[max_total_threads_per_threadgroup(64)]] void"],
 )
 def test_all_forms_of_a_kernel(source, head):
-    assert list(source(f"{head} f(device float* x) {{}}").kernels) == ["f"]
+    assert list(source(f"{head} f(device float* x) {{}}").entry_points) == ["f"]
 
 
 def test_functions_and_prototypes_are_no_kernels(source):
-    assert not source("void f(device float* x) {} kernel void g(device float* x);").kernels
+    assert not source("void f(device float* x) {} kernel void g(device float* x);").entry_points
 
 
 TEMPLATE = """
@@ -50,7 +50,7 @@ def test_all_forms_of_an_instantiation(source, instantiation, name):
 
 def test_host_names_made_of_pieces_are_joined(source):
     text = TEMPLATE + 'template [[host_name("a" "_b")]] [[kernel]] decltype(f<half>) f<half>;'
-    assert list(source(text).kernels) == ["a_b"]
+    assert list(source(text).entry_points) == ["a_b"]
 
 
 def test_arguments_say_what_they_are(source):
@@ -97,7 +97,7 @@ def test_arguments_say_what_they_are(source):
 def test_indices_may_be_constants_and_macros(source):
     text = "constant int base = 4; kernel void f(device int* a [[buffer(base + INDEX * 2)]]) {}"
     parsed = source(text, INDEX="3")
-    assert bind_parameters(parsed, parsed.kernel("f"), {}).arguments[0]["index"] == 10
+    assert bind_parameters(parsed, parsed.find_entry_point("f"), {}).arguments[0]["index"] == 10
 
 
 def test_max_threads_may_depend_on_the_template(source):
@@ -106,7 +106,7 @@ def test_max_threads_may_depend_on_the_template(source):
         void f(device int* a) {}
         template [[host_name("k")]] [[kernel]] decltype(f<2, 3>) f<2, 3>;"""
     )
-    assert read_max_threads(parsed, parsed.kernel("k")) == ("(2) * (3) * 32", 192)
+    assert read_max_threads(parsed, parsed.find_entry_point("k")) == ("(2) * (3) * 32", 192)
 
 
 CONDITIONAL = """
@@ -128,7 +128,7 @@ def test_an_argument_whose_constant_is_false_is_absent(source):
 
 def test_a_kernel_in_a_namespace_has_both_names(source):
     parsed = source("namespace n { kernel void f(device int* a) {} }")
-    assert parsed.kernel("f") is parsed.kernel("n::f")
+    assert parsed.find_entry_point("f") is parsed.find_entry_point("n::f")
 
 
 def test_plain_type_aliases_are_seen_through(source):

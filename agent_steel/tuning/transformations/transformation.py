@@ -94,7 +94,7 @@ def independent(kernel: Kernel) -> Independent | None:
     (dispatch,) = kernel.dispatches
     count = _count(dispatch)
     tokens = lex(kernel.source)
-    place = _place(tokens, dispatch.function) if tokens.balanced else None
+    place = _place(tokens, dispatch.function) if tokens.is_balanced else None
     if count is None or place is None:
         return None
     begin, opening = place
@@ -158,7 +158,7 @@ def _count(dispatch: Dispatch) -> tuple[str, frozenset[str]] | None:
 
 def _place(tokens: Tokens, function: str) -> tuple[int, int] | None:
     """The first token of a kernel function, and its opening parenthesis."""
-    for index in tokens.places.get(function, []):
+    for index in tokens.occurrences.get(function, []):
         if tokens.at(index + 1) != "(" or tokens.at(index - 1) != "void":
             continue
         if tokens.at(index - 2) == "kernel":

@@ -44,9 +44,9 @@ class MessageTranslator:
 
     clang: Callable[[str], str] = str
     linker: Callable[[str], str] = str
-    ir: Callable[[str], None] = lambda _: None
-    columns: Callable[[str], str] = str
-    written: str = ""
+    check_ir: Callable[[str], None] = lambda _: None
+    map_columns: Callable[[str], str] = str
+    source_digest: str = ""
 
 
 def compile_shared_object(
@@ -79,7 +79,7 @@ def compile_shared_object(
         parsing = following(parsing)
     generated = generate_ir(code, tools, parsing, translate)
     # Only findings of checked builds are told with columns.
-    located = translate.columns(generated) if checked else generated
+    located = translate.map_columns(generated) if checked else generated
     rewritten = rewrite(located, checked=checked)
     if follow:
         rewritten = with_births(with_followed_results(with_selects(rewritten)))
@@ -110,9 +110,9 @@ def generate_ir(
     Raises CompileError, TooSlowError where it takes more than `processor_s` of processor time.
     """
     parsing = [*options, *tools.include_flags]
-    head = find_precompiled_preamble(code.head, tools, parsing, make=make_head)
+    head = find_precompiled_preamble(code.preamble, tools, parsing, make=make_head)
     ir = _front_end(code, tools, parsing, translate.clang, head, processor_s)
-    translate.ir(ir)
+    translate.check_ir(ir)
     return ir
 
 
@@ -207,9 +207,9 @@ def _front_end(  # noqa: PLR0917
     if head is not None:
         command = [*front, *head.flags, *emit]
         reads = [tools.headers, *head.files]
-        text = code.text[code.body :]
+        text = code.text[code.source_start :]
         answer = run_tool(command, text, reads=reads, processor_s=processor_s)
-        if not head.refused(answer):
+        if not head.is_rejected_in(answer):
             return _judged(answer, translate).stdout
     command = [*front, *emit]
     answer = run_tool(command, code.text, reads=[tools.headers], processor_s=processor_s)

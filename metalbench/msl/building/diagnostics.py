@@ -52,20 +52,20 @@ class Diagnostics:
         lines: list[str] = []
         listed = parse_messages(text)
         # What the user's own errors make of the text behind the source is no news.
-        blamed = any(isinstance(found, Message) and not found.internal for found in listed)
+        blamed = any(isinstance(found, Message) and not found.is_internal for found in listed)
         for found in listed:
             if isinstance(found, str):
                 lines.append(found)
                 continue
-            if found.internal and blamed:
+            if found.is_internal and blamed:
                 continue
             for message in (found, *found.notes):
                 lines += self._lines(message)
-            if found.internal:
+            if found.is_internal:
                 lines.append(f"{self.source.filename}: this is a defect of metalbench; {REPORT}")
         return "\n".join(lines)
 
-    def with_columns(self, ir: str) -> str:
+    def map_columns(self, ir: str) -> str:
         """Return the module, in whose debug locations columns are those of the user's lines."""
         lines = ir.split("\n")
         metadata = Metadata(lines)
@@ -85,7 +85,7 @@ class Diagnostics:
         return "\n".join(lines)
 
     def _lines(self, message: Message) -> list[str]:
-        at, text = message.at, spell_as_metal(message.text)
+        at, text = message.location, spell_as_metal(message.text)
         place = self._place(at)
         column = place.column if place else at.column
         first = f"{at.file}:{at.line}:{column}: {message.kind}: {text}"
@@ -98,9 +98,9 @@ class Diagnostics:
         tokens = self.source.tokens
         if start is None or not len(tokens):
             return None
-        offset = self.code.edits.origin(start - self.code.body + at.column - 1)
+        offset = self.code.edits.map_to_source(start - self.code.source_start + at.column - 1)
         index = max(bisect_right(tokens.start, offset) - 1, 0)
-        where = tokens.where(index)
+        where = tokens.locate_token(index)
         if (where.file, where.line) != (at.file, at.line):
             return None
         begins, firsts = self._first_tokens
@@ -117,7 +117,7 @@ class Diagnostics:
         firsts: list[int] = []
         index, previous = 0, None
         while index < len(tokens):
-            place = tokens.where(index)[:2]
+            place = tokens.locate_token(index)[:2]
             begins.append(index)
             firsts.append(firsts[-1] if place == previous else index)
             previous = place
@@ -203,9 +203,9 @@ class Diagnostics:
     def _line_starts(self) -> dict[tuple[str, int], int]:
         """Offset in the lowered text of every line of the user's files."""
         starts: dict[tuple[str, int], int] = {}
-        file, number, offset = "", 0, self.code.body
+        file, number, offset = "", 0, self.code.source_start
         marker = re.compile(r'# (\d+) "((?:\\.|[^"\\])*)"')
-        for line in self.code.text[self.code.body :].split("\n"):
+        for line in self.code.text[self.code.source_start :].split("\n"):
             found = marker.match(line)
             if found:
                 file, number = re.sub(r"\\(.)", r"\1", found[2]), int(found[1])

@@ -100,8 +100,8 @@ class ObjectContents(NamedTuple):
     imports: frozenset[str]
     exports: frozenset[str]
     variables: frozenset[str]
-    at_loading: tuple[str, ...]
-    strange: tuple[str, ...]
+    initialisers: tuple[str, ...]
+    unexpected: tuple[str, ...]
 
 
 def read_contents(library: Path) -> ObjectContents:

@@ -23,7 +23,7 @@ class StackFrame(NamedTuple):
     """
 
     bytes: int
-    where: str
+    location: str
     function: str
 
 
@@ -42,15 +42,15 @@ class StackUsage:
         self._ir = ir
 
     @property
-    def all(self) -> int:
+    def total_bytes(self) -> int:
         """The bytes of all together, which is more than any calls within each other take."""
         return sum(frame.bytes for frame in self._own.values())
 
-    def largest(self) -> StackFrame:
+    def find_largest(self) -> StackFrame:
         """Of one call alone."""
         return max(self._own.values(), default=_NOTHING)
 
-    def deepest(self) -> StackFrame:
+    def find_deepest(self) -> StackFrame:
         """The most that calls within each other take. One that calls itself counts once."""
         calls = {
             found[1].strip('"'): {each.strip('"') for each in _CALLED.findall(found[0])}
@@ -88,12 +88,12 @@ def check_stack_usage(frames: StackUsage, kernel: str, headers: Path, *, togethe
     another way then. A thread that comes to such calls, if any does, is stopped when it does.
     """
     most = _most_bytes(headers)
-    if frames.all <= most:
+    if frames.total_bytes <= most:
         return
-    frame = frames.deepest() if together else frames.largest()
+    frame = frames.find_deepest() if together else frames.find_largest()
     if frame.bytes <= most:
         return
-    its = "" if is_own(frame.where) else f" in {frame.function} ({frame.where})"
+    its = "" if is_own(frame.location) else f" in {frame.function} ({frame.location})"
     raise CompileError(
         f"[{kernel}] private memory: expected at most {most} bytes ({most >> 10} KiB) a thread, "
         f"got a frame of {frame.bytes} bytes{its}; make the arrays of a thread smaller, or keep "

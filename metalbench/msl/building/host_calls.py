@@ -252,5 +252,5 @@ def _plain(name: str) -> str:
 
 def _declared(source: Source, name: str) -> str:
     """Return where the variable of that mangled name stands first in the source."""
-    places = source.tokens.places.get(_plain(name))
-    return str(source.tokens.where(places[0])) if places else source.filename
+    places = source.tokens.occurrences.get(_plain(name))
+    return str(source.tokens.locate_token(places[0])) if places else source.filename

@@ -57,10 +57,10 @@ def check_imports(
     )
     if kept:
         faults.append(f"has variables that outlive a launch: {', '.join(kept)}")
-    if found.at_loading and not (checked and found.at_loading == (_NUMBERS_BRANCHES,)):
+    if found.initialisers and not (checked and found.initialisers == (_NUMBERS_BRANCHES,)):
         faults.append("runs code when it is loaded")
-    if found.strange:
-        faults.append(f"has {', '.join(found.strange)}")
+    if found.unexpected:
+        faults.append(f"has {', '.join(found.unexpected)}")
     if faults:
         raise CompileError(
             f"error: the compiled kernel {' and '.join(faults)}: a kernel may have what Metal has, "

@@ -49,7 +49,7 @@ class ReadableFolders:
         path = Path(file).resolve()
         return any(path.is_relative_to(folder) for folder in self.folders)
 
-    def overlay(self, current: Path) -> bytes:
+    def make_overlay(self, current: Path) -> bytes:
         """Return a virtual file system for clang's -ivfsoverlay that has these folders alone.
 
         In it no other file exists, in whatever way a source asks for one. `current` is the folder
@@ -99,7 +99,7 @@ class ReadableFolders:
                 what = "__has_include of anything but the name of a file in the given folders"
                 raise _refusal(filename, text, found[0].split("(")[0].strip(), what)
 
-    def check_read(self, listed: str, folder: Path, filename: str, text: str) -> None:
+    def check_included_files(self, listed: str, folder: Path, filename: str, text: str) -> None:
         """Raise CompileError for a file that must not be read, or asks for such.
 
         `listed` is clang's list of files, as it writes it for make.
@@ -112,7 +112,7 @@ class ReadableFolders:
             _check_parents(folder / name, filename)
             self.check_text((folder / name).read_text(errors="replace"), name)
 
-    def check_said(self, said: str, folder: Path, filename: str, text: str) -> None:
+    def check_messages(self, said: str, folder: Path, filename: str, text: str) -> None:
         """Raise CompileError for an #include of a file that must not be read.
 
         It takes the place of messages with lines of such a file. Whether there is one makes no

@@ -38,7 +38,7 @@ def compile_kernel(
         diagnostics.translate,
         lambda said: undefined(said, source),
         lambda ir: refuse_host_calls(ir, source, lowered.code),
-        diagnostics.with_columns,
+        diagnostics.map_columns,
         _written(source),
     )
     try:
@@ -70,7 +70,7 @@ def _compile(
 ) -> cache.Record:
     """What it was compiled to, and why not as vectors."""
     fast_math = options.fast_math
-    if options.way == GPU:
+    if options.mode == GPU:
         return _compile_ptx(lowered, translate, options) | {"reason": ""}
     record, reason = None, _why_no_vectors(lowered, options)
     if options.counted:
@@ -86,11 +86,11 @@ def _compile(
 
 def _why_no_vectors(lowered: LoweredKernel, options: BuildOptions) -> str:
     """What keeps a kernel from vectors whatever its instructions are; empty if nothing does."""
-    if options.watched:
-        return f"a {options.watched} build watches every thread by itself"
+    if options.instrumentation:
+        return f"a {options.instrumentation} build watches every thread by itself"
     if not lowered.needs_fibers:
         return "its threads do not synchronise"
-    return "" if options.way == "vectors" else "METALBENCH_ENGINE is fibers"
+    return "" if options.mode == "vectors" else "METALBENCH_ENGINE is fibers"
 
 
 def _compile_vectors(

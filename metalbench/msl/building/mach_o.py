@@ -79,7 +79,7 @@ class MachO:
         self.imports: set[str] = set()
         self.exports: set[str] = set()
         # What no kernel has.
-        self.strange: list[str] = []
+        self.unexpected: list[str] = []
         stream.seek(16)
         (commands,) = struct.unpack("<I", stream.read(4))
         position = 32
@@ -88,11 +88,11 @@ class MachO:
             kind, size = struct.unpack("<II", stream.read(8))
             body = stream.read(size - 8)
             if kind not in _COMMANDS:
-                self.strange.append(f"load command {kind:#x}")
+                self.unexpected.append(f"load command {kind:#x}")
             elif (
                 kind == _LIBRARY and _text(body[struct.unpack_from("<I", body)[0] - 8 :]) != _SYSTEM
             ):
-                self.strange.append("a library that it loads")
+                self.unexpected.append("a library that it loads")
             if kind == _SEGMENT:
                 self._read_sections(body)
             elif kind == _SYMBOLS:
@@ -102,14 +102,14 @@ class MachO:
     def _read_sections(self, body: bytes) -> None:
         protection, count = struct.unpack_from("<I4xI", body, 48)
         if protection & _EXECUTE and protection & _WRITE:
-            self.strange.append("memory that is written and executed")
+            self.unexpected.append("memory that is written and executed")
         for i in range(count):
             name, segment, address, size, offset, flags = struct.unpack_from(
                 "<16s16sQQI12xI", body, 64 + 80 * i
             )
             kind = flags & 0xFF
             if kind not in _SECTION_TYPES:
-                self.strange.append(f"section {_text(name)} of type {kind:#x}")
+                self.unexpected.append(f"section {_text(name)} of type {kind:#x}")
             section = Section(_text(name), address, size, offset, _text(segment), kind)
             self.sections.append(section)
 
@@ -144,7 +144,7 @@ def read_contents(library: Path) -> ObjectContents:
         if len(names) == 1 and at_loading[0].kind in _INITIALISERS:
             names = (_initialiser(file, stream, at_loading[0]),)
     return ObjectContents(
-        _plain(file.imports), _plain(file.exports), _plain(file.variables), names, (*file.strange,)
+        _plain(file.imports), _plain(file.exports), _plain(file.variables), names, (*file.unexpected,)
     )
 
 

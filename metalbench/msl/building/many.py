@@ -48,7 +48,7 @@ def compile_many(
     """
     cores = usable_cores()
     kinds = {name: find_batch_kind(source, name) for name in names}
-    lanes = [name for name in names if kinds[name]] if options.way == "vectors" else []
+    lanes = [name for name in names if kinds[name]] if options.mode == "vectors" else []
     loops = [name for name in names if kinds[name] is False]
     if len(lanes) < _FEWEST:
         lanes = []
@@ -113,12 +113,12 @@ def _front(
         return _Step()
     # Those that synchronise are short, and fill what time there is behind the others.
     rank = 3 if kind["synchronise"] else 2
-    found = parsed.pieces(pieces)
+    found = parsed.partition(pieces)
     return _Step(then=[_Task(rank, partial(_back, parsed, each)) for each in found])
 
 
 def _back(parsed: BatchedTranslationUnit, piece: Sequence[str]) -> _Step:
     try:
-        return _Step(parsed.compiled(piece))
+        return _Step(parsed.compile_part(piece))
     except (CompileError, IrError):
         return _Step()

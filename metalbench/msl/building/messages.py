@@ -59,17 +59,17 @@ def spell_as_metal(message: str) -> str:
 class Message:
     """An error, warning or note; `lines` are the lines of source that clang shows with it."""
 
-    at: Location
+    location: Location
     kind: str
     text: str
     lines: tuple[str, ...] = ()
     notes: list[Message] = field(default_factory=list)
 
     @property
-    def internal(self) -> bool:
+    def is_internal(self) -> bool:
         """Whether it is about the MSL headers or about what was added to the source."""
         own = (*_OWN_FILES, *(f"{folder}/" for folder in find_toolchain().own_folders))
-        return self.at.file.startswith(own)
+        return self.location.file.startswith(own)
 
 
 def _parse(text: str) -> Iterator[Message | str]:
@@ -112,11 +112,11 @@ def parse_messages(text: str) -> list[Message | str]:
 
 
 def _moved(message: Message) -> Message:
-    notes = [note for note in message.notes if not note.internal]
-    if message.internal and notes:
+    notes = [note for note in message.notes if not note.is_internal]
+    if message.is_internal and notes:
         caller = next((note for note in notes if "requested here" in note.text), notes[0])
         others = [note for note in notes if note is not caller]
-        return replace(message, at=caller.at, lines=caller.lines, notes=others)
+        return replace(message, location=caller.location, lines=caller.lines, notes=others)
     reasons = {match[1] for note in message.notes if (match := _ARITY.search(note.text))}
     if message.text.startswith("no matching function") and len(reasons) == 1:
         return replace(message, text=f"{message.text}: it {reasons.pop()}", notes=notes)

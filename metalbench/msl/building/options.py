@@ -20,7 +20,7 @@ class BuildOptions:
     begin at multiples of `buffer_alignment` bytes.
     """
 
-    way: str
+    mode: str
     checked: bool = False
     fast_math: bool = True
     tools: tuple[str, ...] = ()
@@ -28,6 +28,6 @@ class BuildOptions:
     buffer_alignment: int = BUFFER_ALIGNMENT
 
     @property
-    def watched(self) -> str:
+    def instrumentation(self) -> str:
         """What threads are watched for, as one word; empty if for nothing."""
         return "checked" if self.checked else "counted" if self.counted else ""

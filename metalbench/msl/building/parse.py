@@ -32,7 +32,7 @@ def parse(
     expanded = preprocess(text, filename, macros, include_dirs)
     source = Source(text, filename, blank_unknown_pragmas(expanded), tuple(include_dirs))
     refuse_stray_text(source.tokens)
-    if not source.tokens.balanced:
+    if not source.tokens.is_balanced:
         _refuse_unbalanced(source)
     refuse_host_code(source.tokens, find_reserved_names(find_toolchain()), find_compiler_names)
     return source
@@ -51,4 +51,4 @@ def _refuse_unbalanced(source: Source) -> NoReturn:
         for index, text in enumerate(tokens.text)
         if text in "()[]{}" and tokens.partner[index] < 0
     )
-    raise CompileError(f"{tokens.where(stray)}: error: {tokens.text[stray]} has no partner")
+    raise CompileError(f"{tokens.locate_token(stray)}: error: {tokens.text[stray]} has no partner")

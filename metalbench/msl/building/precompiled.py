@@ -42,7 +42,7 @@ class PrecompiledPreamble:
         """What clang reads then, besides the headers."""
         return self.lines, self.path
 
-    def refused(self, answer: subprocess.CompletedProcess[str]) -> bool:
+    def is_rejected_in(self, answer: subprocess.CompletedProcess[str]) -> bool:
         """Whether clang failed for what may be no fault of the text's."""
         words = (*_REFUSED, str(self.lines), str(self.path))
         failed = answer.returncode != 0

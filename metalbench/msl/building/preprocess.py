@@ -96,19 +96,19 @@ def preprocess(
         read = Path(scratch) / "read"
         command += ["-MD", "-MF", str(read), "-MT", "source"]
         overlay = Path(scratch) / "overlay"
-        overlay.write_bytes(readable.overlay(folder))
+        overlay.write_bytes(readable.make_overlay(folder))
         command += ["-ivfsoverlay", str(overlay)]
         place = folder if folder.is_dir() else None
         answer = run_tool(command, text, place, reads=readable.folders, writes=[scratch])
         if answer.returncode == 0:
             listed = read.read_text(errors="surrogateescape")
-            readable.check_read(listed.removeprefix("source:"), folder, filename, source)
+            readable.check_included_files(listed.removeprefix("source:"), folder, filename, source)
     if has_crashed(answer):
         raise CompileError(f"{filename}: {format_crash(answer)}")
     if answer.returncode != 0:
         # What has been preprocessed up to the error names the files of the message.
         _refuse_misleading_names(answer.stdout, filename, folder, tools)
-        readable.check_said(answer.stderr, folder, filename, source)
+        readable.check_messages(answer.stderr, folder, filename, source)
         said = _IN_MESSAGE.sub(lambda found: _shortened(found[0], folder), answer.stderr.strip())
         raise CompileError(said or f"{filename}: clang -E failed without a message")
     expanded = _IN_MARKER.sub(lambda found: found[1] + _shortened(found[2], folder), answer.stdout)

@@ -34,7 +34,7 @@ def compile_threads(
     """
     chain = find_toolchain()
     options = list_flags(checked=checked, fast_math=fast_math, spaces=spaces, tools=tools)
-    written = translate.written if checked else ""
+    written = translate.source_digest if checked else ""
     made_of = ("object", chain.key, repr(options), repr(tools), repr(fibers), written, code.text)
     target = cache.locate_file(cache.digest(*made_of), ".so")
     with cache.write_atomically(target) as path:
@@ -64,7 +64,7 @@ def compile_fibers_from_file(text: Path, kernel: str, *, fast_math: bool, spaces
     return compile_threads(
         code,
         kernel,
-        MessageTranslator(ir=lambda ir: refuse_host_calls(ir, source, code)),
+        MessageTranslator(check_ir=lambda ir: refuse_host_calls(ir, source, code)),
         fibers=True,
         checked=False,
         fast_math=fast_math,

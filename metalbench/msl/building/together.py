@@ -57,7 +57,7 @@ class BatchedTranslationUnit:
         self._kernels = {one.kernel.name: one for one in many.kernels}
         self._module = Module(text, [each for one in many.kernels for each in self._entries(one)])
 
-    def pieces(self, count: int) -> list[list[str]]:
+    def partition(self, count: int) -> list[list[str]]:
         """The names by what is compiled together, the longest first; `count` pieces are enough."""
         weights = {
             name: sum(map(self._module.weight, self._entries(one)))
@@ -70,7 +70,7 @@ class BatchedTranslationUnit:
             min(found, key=lambda piece: sum(weights[each] for each in piece)).append(name)
         return found
 
-    def compiled(self, piece: Sequence[str]) -> dict[str, cache.Record]:
+    def compile_part(self, piece: Sequence[str]) -> dict[str, cache.Record]:
         """What `compile_kernel` gives, of the kernels of one piece.
 
         Raises CompileError, and IrError of what cannot be vectors.
@@ -118,7 +118,7 @@ class BatchedTranslationUnit:
         for each in entries:
             module = re.sub(rf"@{each}\b", f"@{each.removesuffix(one.entry_name)}", module)
         lane = cache.locate_file(self._key("lane", [one.kernel.name]), ".ll")
-        for path, text in ((lane, module), (lane.with_suffix(".cpp"), self._many.alone(one))):
+        for path, text in ((lane, module), (lane.with_suffix(".cpp"), self._many.separate_text(one))):
             with cache.write_atomically(path) as file:
                 file.write_text(text)
         widths = widths_of(lane)

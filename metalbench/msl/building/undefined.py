@@ -58,13 +58,13 @@ def _call(source: Source, name: str, place: tuple[str, int]) -> Location | str:
     path, line = place
     folder = Path(source.filename).resolve().parent
     tokens = source.tokens
-    for index in tokens.places.get(name, ()):
-        where = tokens.where(index)
+    for index in tokens.occurrences.get(name, ()):
+        where = tokens.locate_token(index)
         if where.line == line and path in (where.file, str(folder / Path(where.file).name)):
             return where
     return f"{path}:{line}"
 
 
 def _declaration(source: Source, name: str) -> Location | str:
-    places = source.tokens.places.get(name)
-    return source.tokens.where(places[0]) if places else source.filename
+    places = source.tokens.occurrences.get(name)
+    return source.tokens.locate_token(places[0]) if places else source.filename

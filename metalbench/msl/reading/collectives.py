@@ -42,7 +42,7 @@ class References:
     def __contains__(self, name: str) -> bool:
         return name in self._mentions
 
-    def reached(self, roots: Iterable[str]) -> set[str]:
+    def find_reachable(self, roots: Iterable[str]) -> set[str]:
         """Every name that code reached from `roots` mentions, `roots` included."""
         seen: set[str] = set()
         waiting = list(roots)

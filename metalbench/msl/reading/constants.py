@@ -31,8 +31,8 @@ class FunctionConstant:
     index: int
     type: str
     declaration: Declaration
-    where: Location
-    optional: bool
+    location: Location
+    is_optional: bool
 
 
 def find_function_constants(
@@ -42,17 +42,17 @@ def find_function_constants(
 
     One is optional when the source asks `is_function_constant_defined(name)`.
     """
-    if "function_constant" not in tokens.places:
+    if "function_constant" not in tokens.occurrences:
         return []
-    places = tokens.places.get("is_function_constant_defined", ())
+    places = tokens.occurrences.get("is_function_constant_defined", ())
     asked = {tokens.text[index + 2] for index in places if index + 2 < len(tokens)}
     listed = list(declared)
     names = read_program_constants(tokens, listed)
     found = []
     for declaration in listed:
-        if declaration.kind == "variable" and declaration.attribute("function_constant"):
+        if declaration.kind == "variable" and declaration.find_attribute("function_constant"):
             for name_index, kind, attribute in _declarators(tokens, declaration):
-                where = tokens.where(name_index)
+                where = tokens.locate_token(name_index)
                 given = tokens.join(attribute.first, attribute.last)
                 index = evaluate_expression(given, names)
                 if index is None:
@@ -77,7 +77,7 @@ def _declarators(tokens: Tokens, declaration: Declaration) -> Iterator[tuple[int
         kind = "".join(word for word in words if word not in _NO_TYPE) or kind
         if attribute is not None and not kept:
             raise CompileError(
-                f"{tokens.where(first)}: error: function_constant: "
+                f"{tokens.locate_token(first)}: error: function_constant: "
                 "expected a type and a name before it"
             )
         if attribute is not None:

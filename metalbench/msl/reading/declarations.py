@@ -40,18 +40,18 @@ class Declaration:
     template: list[Range] | None = None
     name: str = ""
     name_index: int = -1
-    name_arguments: Range | None = None
+    specialisation_arguments: Range | None = None
     parameters: Range | None = None
     body: Range | None = None
     attributes: list[Attribute] = field(default_factory=list)
     members: list[Declaration] = field(default_factory=list)
 
     @property
-    def qualified(self) -> str:
+    def qualified_name(self) -> str:
         """The name with its namespaces."""
         return "::".join((*self.scope, self.name))
 
-    def attribute(self, name: str) -> Attribute | None:
+    def find_attribute(self, name: str) -> Attribute | None:
         """The attribute of that name in front of (or behind) the declared name."""
         return next((found for found in self.attributes if found.name == name), None)
 
@@ -226,7 +226,7 @@ def _record(tokens: Tokens, declaration: Declaration, first: int, brace: int, li
             break
         index += 1
     if declaration.name and tokens.text[index + 1] == "<":
-        declaration.name_arguments = (index + 2, find_closing_angle(tokens, index + 1, brace))
+        declaration.specialisation_arguments = (index + 2, find_closing_angle(tokens, index + 1, brace))
     if tokens.text[first] != "enum":
         # Specialisations of one template are scopes of their own.
         inner = (*declaration.scope, f"{declaration.name}@{declaration.first}")
@@ -251,7 +251,7 @@ def _function_or_variable(tokens: Tokens, declaration: Declaration, stop: int, l
     if tokens.text[index] == ">" and tokens.text[index - 1] != "operator":
         opened = find_opening_angle(tokens, index, declaration.head)
         if opened > 0:
-            declaration.name_arguments = (opened + 1, index)
+            declaration.specialisation_arguments = (opened + 1, index)
             index = opened - 1
     operator = index
     while (
@@ -278,7 +278,7 @@ def _variable(tokens: Tokens, declaration: Declaration, stop: int, limit: int) -
     if tokens.text[index] == ">":
         opened = find_opening_angle(tokens, index, declaration.head)
         if opened > 0:
-            declaration.name_arguments = (opened + 1, index)
+            declaration.specialisation_arguments = (opened + 1, index)
             index = opened - 1
     if index >= declaration.head and is_name(tokens.text[index]):
         _name(tokens, declaration, index)

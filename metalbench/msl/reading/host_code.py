@@ -147,12 +147,12 @@ def _found(
     """Yield the offset and the name of everything that is not Metal's."""
     strange = frozenset(
         word
-        for word in tokens.places
+        for word in tokens.occurrences
         if word[0] == "_" and _is_reserved(word) and not _METAL_WORDS.fullmatch(word)
     )
     for word in compiler_words(strange) if strange else ():
-        yield tokens.start[tokens.places[word][0]], word
-    for word, places in tokens.places.items():
+        yield tokens.start[tokens.occurrences[word][0]], word
+    for word, places in tokens.occurrences.items():
         if word in _WORDS:
             indices, what = [each for each in places if _is_meant(tokens, each)], _WORDS[word]
         elif word.startswith("__builtin_"):
@@ -193,7 +193,7 @@ def _own_namespace(tokens: Tokens) -> Iterator[tuple[int, str]]:
     C++ names a namespace before `::`, and in a declaration that begins with `namespace` or `using
     namespace`: nowhere else.
     """
-    places = tokens.places.get("mb", ())
+    places = tokens.occurrences.get("mb", ())
     named = _names_of_namespaces(tokens) if places else set()
     for index in places:
         if index in named or tokens.at(index + 1) == "::":
@@ -206,7 +206,7 @@ def _names_of_namespaces(tokens: Tokens) -> set[int]:
     Attributes there may hold any tokens, in brackets.
     """
     found: set[int] = set()
-    for index in tokens.places.get("namespace", ()):
+    for index in tokens.occurrences.get("namespace", ()):
         at = index + 1
         while at < len(tokens) and tokens.text[at] not in ("{", "}", ";", "namespace"):
             found.add(at)
@@ -242,7 +242,7 @@ def _linkages(tokens: Tokens) -> Iterator[tuple[int, str]]:
 
     A kernel is renamed, so that there its linkage has no effect.
     """
-    for index in tokens.places.get("extern", ()):
+    for index in tokens.occurrences.get("extern", ()):
         literal = _string_at(tokens, index + 1)
         if not literal:
             continue
@@ -273,7 +273,7 @@ def _string_at(tokens: Tokens, index: int) -> str:
 
 def _labels_as_values(tokens: Tokens) -> Iterator[tuple[int, str]]:
     """`goto *where`, and the addresses of labels that it needs."""
-    for index in tokens.places.get("goto", ()):
+    for index in tokens.occurrences.get("goto", ()):
         if tokens.at(index + 1) == "*":
             yield tokens.start[index], "jumps to computed places"
 
@@ -281,15 +281,15 @@ def _labels_as_values(tokens: Tokens) -> Iterator[tuple[int, str]]:
 def _attributes(tokens: Tokens) -> Iterator[tuple[int, str]]:
     """The attributes of clang's that a source has, each with its token."""
     text, partner = tokens.text, tokens.partner
-    for word in _SPELLINGS.intersection(tokens.places):
-        for index in tokens.places[word]:
+    for word in _SPELLINGS.intersection(tokens.occurrences):
+        for index in tokens.occurrences[word]:
             inner = index + 2
             if tokens.at(index + 1) == "(" and tokens.at(inner) == "(":
                 yield from _heads(tokens, inner + 1, partner[inner])
             else:
                 yield index, word
-    for scope in _SCOPES.intersection(tokens.places):
-        for index in tokens.places[scope]:
+    for scope in _SCOPES.intersection(tokens.occurrences):
+        for index in tokens.occurrences[scope]:
             if tokens.at(index + 1) == "::" and is_name(tokens.at(index + 2)):
                 yield index + 2, tokens.at(index + 2)
             elif index and text[index - 1] == "using" and tokens.at(index + 1) == ":":

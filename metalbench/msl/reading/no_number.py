@@ -20,14 +20,14 @@ def find_nan_tests(source: Source, function: str) -> Iterator[tuple[Location, st
 
     They are calls of `isnan` and its like, and comparisons of a value with itself.
     """
-    kernel = source.kernel(function)
+    kernel = source.find_entry_point(function)
     roots = {kernel.primary.name, *re.findall(r"\w+", kernel.expression)}
-    roots.update(name for name in source.by_name if name.startswith("operator"))
-    reached = source.references.reached(roots)
-    found = (each for name in reached for each in source.by_name.get(name, ()))
-    own = {name for name in _FUNCTIONS if name in source.by_name}
+    roots.update(name for name in source.declarations_by_name if name.startswith("operator"))
+    reached = source.references.find_reachable(roots)
+    found = (each for name in reached for each in source.declarations_by_name.get(name, ()))
+    own = {name for name in _FUNCTIONS if name in source.declarations_by_name}
     for index in sorted(set(_indices(source.tokens, found, _FUNCTIONS - own))):
-        yield source.tokens.where(index), _text(source.tokens, index)
+        yield source.tokens.locate_token(index), _text(source.tokens, index)
 
 
 def _indices(

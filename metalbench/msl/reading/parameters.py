@@ -45,7 +45,7 @@ class Parameter:
     """One parameter of a function; `tokens` are without attributes and default."""
 
     position: int
-    where: Location
+    location: Location
     tokens: tuple[str, ...]
     name: str
     attributes: tuple[Attribute, ...]
@@ -56,7 +56,7 @@ class Parameter:
         return next((text for text in self.tokens if text in ADDRESS_SPACES), "")
 
     @property
-    def pointer(self) -> bool:
+    def is_pointer(self) -> bool:
         """Whether it is a pointer or a reference (an array is a pointer)."""
         depth = 0
         for text in self.tokens:
@@ -75,7 +75,7 @@ class Parameter:
                 return self.tokens[:index]
         return self.tokens[:-1] if self.name else self.tokens
 
-    def type_text(self, substitution: Mapping[str, str]) -> str:
+    def spell_type(self, substitution: Mapping[str, str]) -> str:
         """The pointee's type (or the value's), template parameters replaced: `float4`."""
         words = [word for word in self.pointee if word not in _QUALIFIERS and word != self.name]
         words = [substitution.get(word, word) for word in words]
@@ -96,7 +96,7 @@ def parse_parameters(tokens: Tokens, opening: int) -> list[Parameter]:
         found.append(
             Parameter(
                 len(found),
-                tokens.where(first),
+                tokens.locate_token(first),
                 words,
                 _name(words),
                 tuple(find_attributes(tokens, first, last)),

@@ -31,33 +31,33 @@ class Source:
         return lex(self.expanded)
 
     @cached_property
-    def declared(self) -> list[Declaration]:
+    def declarations(self) -> list[Declaration]:
         """The declarations in order, of a source whose brackets match."""
         return declarations(self.tokens)
 
     @cached_property
-    def by_name(self) -> dict[str, list[Declaration]]:
+    def declarations_by_name(self) -> dict[str, list[Declaration]]:
         """Declarations outside of records by unqualified name."""
         found: dict[str, list[Declaration]] = {}
-        for declaration in self.declared:
+        for declaration in self.declarations:
             found.setdefault(declaration.name, []).append(declaration)
         return found
 
     @cached_property
     def references(self) -> References:
         """Which names each declaration mentions."""
-        return References(self.tokens, self.declared)
+        return References(self.tokens, self.declarations)
 
     @cached_property
     def constants(self) -> list[FunctionConstant]:
         """The function constants."""
-        return find_function_constants(self.tokens, self.declared)
+        return find_function_constants(self.tokens, self.declarations)
 
     @cached_property
     def aliases(self) -> dict[str, str]:
         """What plain type aliases stand for, such as bfloat for bfloat16_t."""
         found: dict[str, str] = {}
-        for declaration in self.declared:
+        for declaration in self.declarations:
             words = self.tokens.text[declaration.first : declaration.last - 1]
             if declaration.kind == "alias" and not {"<", "*", "{", "("}.intersection(words):
                 if words[0] == "using" and words[2:3] == ["="]:
@@ -67,36 +67,36 @@ class Source:
         return found
 
     @cached_property
-    def kernels(self) -> dict[str, EntryPoint]:
+    def entry_points(self) -> dict[str, EntryPoint]:
         """Kernels by name. Raises CompileError when two have the same one."""
         found: dict[str, EntryPoint] = {}
-        for kernel in find_entry_points(self.tokens, self.declared):
+        for kernel in find_entry_points(self.tokens, self.declarations):
             other = found.setdefault(kernel.name, kernel)
             if other is not kernel:
                 raise CompileError(
-                    f"{kernel.where}: error: two kernels are named {kernel.name}; "
-                    f"the other is at {other.where}: rename one of them or give it a host_name"
+                    f"{kernel.location}: error: two kernels are named {kernel.name}; "
+                    f"the other is at {other.location}: rename one of them or give it a host_name"
                 )
         return found
 
-    def kernel(self, name: str) -> EntryPoint:
+    def find_entry_point(self, name: str) -> EntryPoint:
         """The kernel of that name; a kernel in a namespace also without it, if that is unique.
 
         Raises CompileError that lists the names there are.
         """
-        if name in self.kernels:
-            return self.kernels[name]
-        short = [kernel for full, kernel in self.kernels.items() if full.split("::")[-1] == name]
+        if name in self.entry_points:
+            return self.entry_points[name]
+        short = [kernel for full, kernel in self.entry_points.items() if full.split("::")[-1] == name]
         if len(short) == 1:
             return short[0]
         raise CompileError(self._unknown(name))
 
     def _unknown(self, name: str) -> str:
-        known = list(self.kernels)
+        known = list(self.entry_points)
         listed = ", ".join(known[:8]) + (f" and {len(known) - 8} more" if len(known) > 8 else "")
         message = f"{self.filename}: error: no kernel is named {name}; "
-        for declaration in self.by_name.get(name, ()):
-            where = self.tokens.where(declaration.first)
+        for declaration in self.declarations_by_name.get(name, ()):
+            where = self.tokens.locate_token(declaration.first)
             if declaration.template:
                 return (
                     f"{message}{name} at {where} is a template: instantiate it with "

@@ -58,9 +58,9 @@ class EntryPoint:
         return names
 
     @property
-    def where(self) -> Location:
+    def location(self) -> Location:
         """Where its name stands."""
-        return self.tokens.where(self.name_index)
+        return self.tokens.locate_token(self.name_index)
 
 
 def find_stage(tokens: Tokens, declaration: Declaration) -> str:
@@ -102,7 +102,7 @@ def find_entry_points(tokens: Tokens, declared: Iterable[Declaration]) -> list[E
 
 
 def _host_name(tokens: Tokens, declaration: Declaration) -> str | None:
-    attribute = declaration.attribute("host_name")
+    attribute = declaration.find_attribute("host_name")
     if attribute is None:
         return None
     parts = tokens.text[attribute.first : attribute.last]
@@ -112,14 +112,14 @@ def _host_name(tokens: Tokens, declaration: Declaration) -> str | None:
 def _plain(tokens: Tokens, declaration: Declaration) -> EntryPoint:
     """A kernel that is no template, or a full specialisation of one."""
     arguments = ""
-    if declaration.name_arguments:
-        arguments = f"<{tokens.join(*declaration.name_arguments)}>"
+    if declaration.specialisation_arguments:
+        arguments = f"<{tokens.join(*declaration.specialisation_arguments)}>"
     return EntryPoint(
-        name=_host_name(tokens, declaration) or declaration.qualified + arguments,
+        name=_host_name(tokens, declaration) or declaration.qualified_name + arguments,
         primary=declaration,
         instantiation=None,
         arguments=(),
-        expression=f"::{declaration.qualified}{arguments}",
+        expression=f"::{declaration.qualified_name}{arguments}",
         signature=None,
         name_index=declaration.name_index,
         tokens=tokens,

@@ -27,7 +27,7 @@ class LoopBody(NamedTuple):
 def find_loop_bodies(tokens: Tokens) -> Iterator[LoopBody]:
     """Those of all loops that have one: `while ();`, as `do {}` ends in, has none."""
     for word in LOOPS:
-        for index in tokens.places.get(word, ()):
+        for index in tokens.occurrences.get(word, ()):
             head = _behind_head(tokens, index)
             if tokens.at(head) == "{" and tokens.partner[head] > 0:
                 yield LoopBody(index, head, tokens.partner[head])
@@ -38,7 +38,7 @@ def find_loop_bodies(tokens: Tokens) -> Iterator[LoopBody]:
 def find_unbraced_branches(tokens: Tokens, first: int, last: int) -> Iterator[tuple[int, int]]:
     """The sides of `if`s among these tokens that are expressions, with no braces around them."""
     for word in ("if", "else"):
-        places = tokens.places.get(word, [])
+        places = tokens.occurrences.get(word, [])
         for index in places[bisect_left(places, first) : bisect_left(places, last)]:
             side = _behind_head(tokens, index)
             if tokens.at(side) not in ("{", ";", "do", *_WITH_HEADS, *_JUMPS):

@@ -59,12 +59,12 @@ class Tokens:
         """The spelling of token `index`, empty behind the last one."""
         return self.text[index] if index < len(self.text) else ""
 
-    def adjacent(self, index: int) -> bool:
+    def is_adjacent(self, index: int) -> bool:
         """Whether nothing stands between token `index` and the next one."""
         return index + 1 < len(self.text) and self.end(index) == self.start[index + 1]
 
     @cached_property
-    def places(self) -> dict[str, list[int]]:
+    def occurrences(self) -> dict[str, list[int]]:
         """Indices of all tokens by spelling."""
         found: defaultdict[str, list[int]] = defaultdict(list)
         for index, text in enumerate(self.text):
@@ -89,7 +89,7 @@ class Tokens:
         return partner
 
     @cached_property
-    def balanced(self) -> bool:
+    def is_balanced(self) -> bool:
         """Whether every bracket has its partner."""
         partner = self.partner
         return all(partner[index] >= 0 for index, text in enumerate(self.text) if text in _BRACKETS)
@@ -121,7 +121,7 @@ class Tokens:
         column = offset - (breaks[before - 1] if before else -1)
         return Location(name, line, column)
 
-    def where(self, index: int) -> Location:
+    def locate_token(self, index: int) -> Location:
         """The user's file and line of token `index`."""
         return self.locate(self.start[index])
 

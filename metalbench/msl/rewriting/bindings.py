@@ -49,12 +49,12 @@ def bind_parameters(source: Source, kernel: EntryPoint, literals: Mapping[str, s
             found.macros.append("mb::absent")
         elif attribute is not None:
             found.macros.append(f"mb::attribute<mb::{attribute.name}>")
-            kind = kernel.typed[parameter.position].type_text(types)
+            kind = kernel.typed[parameter.position].spell_type(types)
             found.attributes.append({"name": attribute.name, "type": kind})
         else:
             found.macros.append("")
             slots.add(parameter, _kind(source, kernel, parameter))
-    for parameter, kind, index in slots.assigned():
+    for parameter, kind, index in slots.assign_indices():
         found.macros[parameter.position] = f"mb::{kind}<{index}>"
         found.arguments.append(_argument(kernel, parameter, (kind, index), types))
     return found
@@ -68,17 +68,17 @@ def read_max_threads(source: Source, kernel: EntryPoint) -> tuple[str, int]:
     declarations = (kernel.instantiation, kernel.primary)
     for declaration in declarations:
         attribute = (
-            declaration.attribute("max_total_threads_per_threadgroup") if declaration else None
+            declaration.find_attribute("max_total_threads_per_threadgroup") if declaration else None
         )
         if attribute is not None:
             words = source.tokens.text[attribute.first : attribute.last]
             text = " ".join(
                 f"({kernel.substitution[w]})" if w in kernel.substitution else w for w in words
             )
-            names = read_program_constants(source.tokens, source.declared)
+            names = read_program_constants(source.tokens, source.declarations)
             limit = evaluate_expression(text, names)
             if limit is None and len(words) == 1 and words[0][0].isdigit():
-                where = source.tokens.where(attribute.first)
+                where = source.tokens.locate_token(attribute.first)
                 raise CompileError(
                     f"{where}: error: max_total_threads_per_threadgroup: expected a number of "
                     f"threads, got {words[0][:24]}{'...' if len(words[0]) > 24 else ''}"
@@ -89,7 +89,7 @@ def read_max_threads(source: Source, kernel: EntryPoint) -> tuple[str, int]:
 
 def _names(source: Source, kernel: EntryPoint, literals: Mapping[str, str]) -> dict[str, str]:
     """What names stand for in the attributes of this kernel's parameters."""
-    names = {"true": "1", "false": "0", **read_program_constants(source.tokens, source.declared)}
+    names = {"true": "1", "false": "0", **read_program_constants(source.tokens, source.declarations)}
     for constant in source.constants:
         defined = constant.name in literals
         names[constant.name] = literals.get(constant.name, "0")
@@ -112,7 +112,7 @@ def _refuse(kernel: EntryPoint, parameter: Parameter) -> None:
     feature = next(filter(None, listed), None)
     if feature:
         raise Unsupported(
-            f"[{kernel.name}] {parameter.where}: {parameter.name}: the cpu device has no "
+            f"[{kernel.name}] {parameter.location}: {parameter.name}: the cpu device has no "
             f"{feature}; run this kernel on a Metal device"
         )
 
@@ -122,18 +122,18 @@ def _kind(source: Source, kernel: EntryPoint, parameter: Parameter) -> str:
         if attribute.name in TABLE_SIZES:
             return attribute.name
     if parameter.address_space in ("", "thread"):
-        words = source.references.reached(parameter.pointee)  # an alias may stand for the type
+        words = source.references.find_reachable(parameter.pointee)  # an alias may stand for the type
         if any(map(TEXTURE.fullmatch, words)):
             return "texture"
         if "sampler" in words:
             return "sampler"
-    if parameter.pointer and parameter.address_space in ("device", "constant"):
+    if parameter.is_pointer and parameter.address_space in ("device", "constant"):
         return "buffer"
-    if parameter.pointer and parameter.address_space == "threadgroup":
+    if parameter.is_pointer and parameter.address_space == "threadgroup":
         return "threadgroup"
     given = " ".join(parameter.tokens)
     raise CompileError(
-        f"{parameter.where}: error: [{kernel.name}] "
+        f"{parameter.location}: error: [{kernel.name}] "
         f"parameter {parameter.name or parameter.position}: expected a device, constant or "
         "threadgroup pointer or reference, a texture, a sampler, or an attribute such as "
         "[[thread_position_in_grid]]; "
@@ -154,7 +154,7 @@ def _argument(
         "name": parameter.name or f"argument{parameter.position}",
         "kind": kind,
         "index": index,
-        "type": kernel.typed[parameter.position].type_text(types),
+        "type": kernel.typed[parameter.position].spell_type(types),
         "address_space": space,
         "access": "read" if constant else "read_write",
         "parameter": parameter.position,

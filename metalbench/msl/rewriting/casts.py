@@ -22,7 +22,7 @@ _PREFIX = frozenset("-+!~*&") | {"--", "++"}
 
 def has_both_half_formats(tokens: Tokens) -> bool:
     """Whether half and bfloat both occur: only then may one be cast to the other."""
-    return not (_HALF.isdisjoint(tokens.places) or _BFLOAT.isdisjoint(tokens.places))
+    return not (_HALF.isdisjoint(tokens.occurrences) or _BFLOAT.isdisjoint(tokens.occurrences))
 
 
 def rewrite_casts(
@@ -32,14 +32,14 @@ def rewrite_casts(
 
     T is half, bfloat, another name for one of them, or a template's type parameter.
     """
-    for index in tokens.places.get("static_cast", ()):
+    for index in tokens.occurrences.get("static_cast", ()):
         if tokens.text[index + 1 : index + 2] == ["<"]:
             close = find_closing_angle(tokens, index + 1, len(tokens))
             value = close > 0 and tokens.text[close - 1] not in ("*", "&", "&&", "void", "const")
             if value:
                 edits.replace(tokens.start[index], tokens.end(index), "mb::cast")
     for name in _targets(tokens, declared, aliases):
-        for index in tokens.places.get(name, ()):
+        for index in tokens.occurrences.get(name, ()):
             _rewrite(tokens, edits, index)
 
 

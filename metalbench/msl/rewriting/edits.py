@@ -53,7 +53,7 @@ class Edits:
         parts.append(self.source[position:])
         return "".join(parts)
 
-    def origin(self, offset: int) -> int:
+    def map_to_source(self, offset: int) -> int:
         """Where in `source` the character at `offset` of the last applied text comes from."""
         which = bisect_right(self._origin, offset, key=lambda pair: pair[0]) - 1
         edited, original = self._origin[which]
@@ -68,12 +68,12 @@ class TranslationUnit:
 
     text: str
     edits: Edits
-    body: int
+    source_start: int
 
     @property
-    def head(self) -> str:
+    def preamble(self) -> str:
         """What stands before the user's source."""
-        return self.text[: self.body]
+        return self.text[: self.source_start]
 
 
 def _order(edit: tuple[int, int, str]) -> tuple[int, bool, int]:

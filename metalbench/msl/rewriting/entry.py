@@ -35,7 +35,7 @@ def _overloaded(source: Source, function: Declaration) -> bool:
     """Whether another function of its scope has the same name, so that types tell them apart."""
     return any(
         each is not function and each.kind == "function" and each.scope == function.scope
-        for each in source.by_name[function.name]
+        for each in source.declarations_by_name[function.name]
     )
 
 

@@ -29,7 +29,7 @@ _MEMBER = {letter: "xyzw"[index % 4] for index, letter in enumerate("xyzwrgba")}
 
 def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
     """Erase address spaces and attributes; `constant` becomes `const`, 1.0 becomes 1.0f."""
-    places = tokens.places
+    places = tokens.occurrences
     for word in ERASED:
         for index in places.get(word, ()):
             if word not in ("device", "threadgroup"):
@@ -66,7 +66,7 @@ def _check_place(tokens: Tokens, index: int) -> None:
             return
     expected = "the type of a function" if word == "kernel" else "a type"
     raise CompileError(
-        f"{tokens.where(index)}: error: `{word}` is a keyword of Metal: expected {expected} behind "
+        f"{tokens.locate_token(index)}: error: `{word}` is a keyword of Metal: expected {expected} behind "
         f"it, got `{following}`; give a variable of that name another one"
     )
 
@@ -79,7 +79,7 @@ def _is_in_attribute(tokens: Tokens, index: int) -> bool:
         and tokens.at(index + 1) in ("]", ",")
         and any(
             is_attribute_start(tokens, each)
-            for each in tokens.places.get("[", ())
+            for each in tokens.occurrences.get("[", ())
             if each < index < tokens.partner[each]
         )
     )
@@ -102,7 +102,7 @@ def _attributes(tokens: Tokens, edits: Edits, index: int) -> None:
 
 def _deduced_arrays(tokens: Tokens, edits: Edits) -> None:
     """`array a = {1, 2}`: what is deduced here is a class, and mb/array.h makes array an alias."""
-    found = tokens.places.get("array", ())
+    found = tokens.occurrences.get("array", ())
     if any(tokens.text[index - 1] in ("struct", "class") for index in found):
         return
     for index in found:
@@ -139,7 +139,7 @@ def define_swizzles(tokens: Tokens) -> str:
     """The MB_SWIZZLES_* macros (mb/swizzle.h) for the swizzles that the source mentions."""
     used = {
         name
-        for name, indices in tokens.places.items()
+        for name, indices in tokens.occurrences.items()
         if _SWIZZLE.fullmatch(name)
         and any(tokens.text[index - 1] in (".", "->") for index in indices if index)
     }

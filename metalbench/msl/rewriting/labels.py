@@ -27,5 +27,5 @@ def rewrite_asm_labels(tokens: Tokens, edits: Edits) -> None:
 
 def _labels(tokens: Tokens) -> list[int]:
     """Return the tokens `asm` that begin a label."""
-    indices = (index for word in ASSEMBLY for index in tokens.places.get(word, ()))
+    indices = (index for word in ASSEMBLY for index in tokens.occurrences.get(word, ()))
     return [index for index in indices if is_asm_label(tokens, index)]

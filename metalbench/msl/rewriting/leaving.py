@@ -50,13 +50,13 @@ class _Marks(NamedTuple):
 
 def mark_loop_exits(tokens: Tokens, references: References, edits: Edits) -> None:
     """Mark every `break` and `return` behind such a function in a block within a loop."""
-    if not any(map(is_collective, tokens.places)):
+    if not any(map(is_collective, tokens.occurrences)):
         return
     known: dict[str, set[str]] = {}
 
     def reached(word: str) -> set[str]:
         if word not in known:
-            known[word] = references.reached([word]) if word in references else {word}
+            known[word] = references.find_reachable([word]) if word in references else {word}
         return known[word]
 
     loops = list(find_loop_bodies(tokens))
@@ -142,7 +142,7 @@ def _within(
 ) -> Iterator[int]:
     """The statements that these words begin within a body: of those without a block, `alone`."""
     for word in words:
-        places = tokens.places.get(word, [])
+        places = tokens.occurrences.get(word, [])
         first = bisect_left(places, loop.opening)
         for index in places[first : bisect_left(places, loop.closing)]:
             if (tokens.text[index - 1] in ("{", "}", ";")) or alone:
@@ -151,7 +151,7 @@ def _within(
 
 def _branches(tokens: Tokens, loop: LoopBody) -> Iterator[int]:
     """The braces within a body that open a side of an `if`, and do not end by leaving it."""
-    places = tokens.places.get("{", [])
+    places = tokens.occurrences.get("{", [])
     last = bisect_left(places, loop.closing)
     for block in places[bisect_left(places, loop.opening + 1) : last]:
         statement = tokens.text[_last_statement(tokens, block)]

@@ -28,7 +28,7 @@ def rewrite_literals(tokens: Tokens, edits: Edits) -> None:
 
     `1.5h` becomes half(1.5f), `2bf` bfloat(2.f).
     """
-    for word, indices in tokens.places.items():
+    for word, indices in tokens.occurrences.items():
         literal = word[0] in ".0123456789" and _FLOATING.fullmatch(word)
         if literal and literal["suffix"] not in ("l", "L"):
             text = _spelled(literal["digits"], literal["suffix"].lower())
@@ -45,14 +45,14 @@ def _spelled(digits: str, suffix: str) -> str:
 
 def refuse_double(tokens: Tokens) -> None:
     """Raise CompileError for the first `double` or `long double` literal of a source."""
-    places = list(tokens.places.get("double", ()))
-    for word, indices in tokens.places.items():
+    places = list(tokens.occurrences.get("double", ()))
+    for word, indices in tokens.occurrences.items():
         literal = word[0] in ".0123456789" and _FLOATING.fullmatch(word)
         if literal and literal["suffix"] in ("l", "L"):
             places += indices
     if places:
         first = min(places)
         raise CompileError(
-            f"{tokens.where(first)}: error: {tokens.text[first]}: Metal has no double; "
+            f"{tokens.locate_token(first)}: error: {tokens.text[first]}: Metal has no double; "
             "use float, and `f` or no suffix for literals"
         )

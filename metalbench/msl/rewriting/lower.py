@@ -63,12 +63,12 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
     Raises CompileError or Unsupported, naming the line of the user's own file.
     """
     refuse_double(source.tokens)
-    kernel = source.kernel(name)
+    kernel = source.find_entry_point(name)
     reached = find_reachable_names(source, kernel)
     literals = _literals(source, kernel, constants, reached)
     bindings = bind_parameters(source, kernel, literals)
     edits, (scope,), spaces = rewrite_source(source, [kernel], reached, literals)
-    fibers = requires_fibers(source.tokens, source.by_name, reached)
+    fibers = requires_fibers(source.tokens, source.declarations_by_name, reached)
     limit_text, limit = read_max_threads(source, kernel)
     entry = ", ".join(["mb_entry_function", str(int(fibers)), f"({limit_text})", *bindings.macros])
     code = build_translation_unit(source, edits, f"{scope}MB_KERNEL({entry})\n")
@@ -79,7 +79,7 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
 
 def find_reachable_names(source: Source, kernel: EntryPoint) -> set[str]:
     """The names that a kernel mentions, and those that these do."""
-    return source.references.reached(_roots(source, kernel))
+    return source.references.find_reachable(_roots(source, kernel))
 
 
 def can_run_in_any_order(reached: set[str]) -> bool:
@@ -104,7 +104,7 @@ def rewrite_source(
     _function_constants(source, edits, literals)
     scopes = [name_entry_point(source, edits, kernel, spaces=spaces) for kernel in kernels]
     _linkage(source, edits, {declaration.first for declaration in removed})
-    for index in find_constructor_qualifiers(tokens, source.declared):
+    for index in find_constructor_qualifiers(tokens, source.declarations):
         edits.blank(tokens.start[index], tokens.end(index))
     threadgroup.rewrite(edits)
     _rewrite(source, edits, spaces=spaces)
@@ -128,7 +128,7 @@ def _rewrite(source: Source, edits: Edits, *, spaces: bool) -> None:
     rewrite_asm_labels(tokens, edits)
     mark_loop_exits(tokens, source.references, edits)
     if has_both_half_formats(tokens):
-        rewrite_casts(tokens, source.declared, source.aliases, edits)
+        rewrite_casts(tokens, source.declarations, source.aliases, edits)
 
 
 def _keep_spaces(source: Source, edits: Edits) -> None:
@@ -136,15 +136,15 @@ def _keep_spaces(source: Source, edits: Edits) -> None:
     rewrite_member_functions(source, edits)
     rewrite_conditionals(source.tokens, edits)
     functions = (
-        found.parameters for found in iterate_declarations(source.declared) if found.parameters
+        found.parameters for found in iterate_declarations(source.declarations) if found.parameters
     )
     rewrite_address_spaces(source.tokens, edits, (opening for opening, _ in functions))
 
 
 def bind_signature(source: Source, name: str, constants: Mapping[str | int, Value]) -> Bindings:
     """What the parameters of one kernel are bound to, without lowering it; raises as `lower`."""
-    kernel = source.kernel(name)
-    reached = source.references.reached(_roots(source, kernel))
+    kernel = source.find_entry_point(name)
+    reached = source.references.find_reachable(_roots(source, kernel))
     return bind_parameters(source, kernel, _literals(source, kernel, constants, reached))
 
 
@@ -154,7 +154,7 @@ def build_preamble(tokens: Tokens, own: Sequence[str] = ()) -> str:
     Few of these texts are, so that clang may parse them once for many sources. `own` are names of
     the headers that the source defines itself.
     """
-    distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.places else ""
+    distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.occurrences else ""
     textures = "#include <mb/texture_entry.h>\n" if has_textures(tokens) else ""
     copies = "#include <mb/async_copy.h>\n" if has_asm_labels(tokens) else ""
     headers = f"#include <mb/prelude.h>\n#include <mb/absent.h>\n{textures}{copies}"
@@ -164,12 +164,12 @@ def build_preamble(tokens: Tokens, own: Sequence[str] = ()) -> str:
 
 def has_textures(tokens: Tokens) -> bool:
     """Whether a source mentions textures or samplers, whose headers others do without."""
-    return "sampler" in tokens.places or any(map(TEXTURE.fullmatch, tokens.places))
+    return "sampler" in tokens.occurrences or any(map(TEXTURE.fullmatch, tokens.occurrences))
 
 
 def _roots(source: Source, kernel: EntryPoint) -> set[str]:
     """Names that the kernel itself mentions, and operators, which nobody calls by name."""
-    words = {kernel.primary.name} | {name for name in source.by_name if name[:8] == "operator"}
+    words = {kernel.primary.name} | {name for name in source.declarations_by_name if name[:8] == "operator"}
     for declaration in filter(None, (kernel.primary, kernel.instantiation)):
         found = source.tokens.text[declaration.first : declaration.last]
         words.update(filter(str.isidentifier, found))
@@ -185,9 +185,9 @@ def _literals(
     for constant in source.constants:
         if constant.name in values:
             literals[constant.name] = format_literal(constant, values[constant.name], kernel.name)
-        elif constant.name in reached and not constant.optional:
+        elif constant.name in reached and not constant.is_optional:
             raise CompileError(
-                f"{constant.where}: error: [{kernel.name}] function constant {constant.name} "
+                f"{constant.location}: error: [{kernel.name}] function constant {constant.name} "
                 f"({constant.type}, index {constant.index}) has no value; "
                 f"give one: constants={{{constant.name!r}: ...}}"
             )
@@ -196,10 +196,10 @@ def _literals(
 
 def _unsupported(source: Source, kernel: EntryPoint, reached: set[str]) -> list[Declaration]:
     """Declarations that the cpu device has no use for; an error if the kernel has."""
-    found = find_unsupported_declarations(source.tokens, source.declared)
+    found = find_unsupported_declarations(source.tokens, source.declarations)
     removed = {declaration.first for declaration in found}
     for declaration in found:
-        family = source.by_name.get(declaration.name, ())
+        family = source.declarations_by_name.get(declaration.name, ())
         gone = all(overload.first in removed for overload in family)
         if declaration.name and declaration.name in reached and gone:
             refuse_declaration(source.tokens, declaration, kernel.name)
@@ -213,20 +213,20 @@ def _redundant(
 
     They have to where overloads differ by nothing else, and where they are `needed` anyway.
     """
-    dropped, collisions = merge_overloads(source.tokens, source.declared)
+    dropped, collisions = merge_overloads(source.tokens, source.declarations)
     if not needed and not any(_matters(collision, reached) for collision in collisions):
         return dropped, False
-    dropped, collisions = merge_overloads(source.tokens, source.declared, WITHOUT_ATTRIBUTE)
+    dropped, collisions = merge_overloads(source.tokens, source.declarations, WITHOUT_ATTRIBUTE)
     for collision in collisions:
         if _matters(collision, reached):
-            where = source.tokens.where(collision.dropped.first)
+            where = source.tokens.locate_token(collision.dropped.first)
             raise CompileError(
                 f"{where}: error: {collision.dropped.name} differs from the one at "
-                f"{source.tokens.where(collision.kept.first)} only by an address space that the "
+                f"{source.tokens.locate_token(collision.kept.first)} only by an address space that the "
                 "cpu device cannot tell there, but not in what it does; make them one, or give one "
                 "of them another name"
             )
-    return dropped + find_defaulted_members(source.tokens, source.declared), True
+    return dropped + find_defaulted_members(source.tokens, source.declarations), True
 
 
 def _matters(collision: Collision, reached: set[str]) -> bool:
@@ -241,7 +241,7 @@ def _other_kernels(source: Source, reached: set[str]) -> list[Declaration]:
     """Kernels that nothing here mentions: they cost time, and may need what there is not."""
     tokens, found = source.tokens, []
     mentioned = set(reached)
-    for declaration in source.declared:
+    for declaration in source.declarations:
         if find_stage(tokens, declaration) != "kernel":
             mentioned.update(tokens.text[declaration.first : declaration.last])
         elif declaration.kind == "function" and declaration.name not in reached:
@@ -261,7 +261,7 @@ def _function_constants(source: Source, edits: Edits, literals: Mapping[str, str
         end = tokens.end(constant.declaration.last - 1)
         text = " ".join(texts[constant.declaration.first])
         edits.replace(start, end, text + "\n" * tokens.source.count("\n", start, end))
-    for index in tokens.places.get("is_function_constant_defined", ()):
+    for index in tokens.occurrences.get("is_function_constant_defined", ()):
         if tokens.at(index + 1) == "(":
             defined = "true" if tokens.text[index + 2] in literals else "false"
             edits.replace(
@@ -272,7 +272,7 @@ def _function_constants(source: Source, edits: Edits, literals: Mapping[str, str
 def _linkage(source: Source, edits: Edits, removed: set[int]) -> None:
     """Nothing but the entry points is emitted: kernels are static, other functions inline."""
     tokens = source.tokens
-    for declaration in source.declared:
+    for declaration in source.declarations:
         start = tokens.start[declaration.head]
         if declaration.first in removed:
             continue

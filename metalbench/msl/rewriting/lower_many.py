@@ -42,7 +42,7 @@ class LoweredBatch:
     kernels: list[BatchedKernel]
     end: int
 
-    def alone(self, one: BatchedKernel) -> str:
+    def separate_text(self, one: BatchedKernel) -> str:
         """The text with the entry points of one of them, as `lower` has it."""
         return f"{self.code.text[: self.end]}{one.entry}"
 
@@ -54,24 +54,24 @@ def find_batch_kind(source: Source, name: str) -> bool | None:
     they are not taken apart again as those are whose threads synchronise. Raises CompileError if
     there is no such kernel.
     """
-    kernel = source.kernel(name)
+    kernel = source.find_entry_point(name)
     if kernel.instantiation or source.constants:
         return None
-    overloads = [each for each in source.by_name[kernel.primary.name] if each.kind == "function"]
+    overloads = [each for each in source.declarations_by_name[kernel.primary.name] if each.kind == "function"]
     if len(overloads) != 1:
         return None
     reached = find_reachable_names(source, kernel)
-    if requires_fibers(source.tokens, source.by_name, reached):
+    if requires_fibers(source.tokens, source.declarations_by_name, reached):
         return True
     return None if _has_threadgroup_memory(source, reached) else False
 
 
 def _has_threadgroup_memory(source: Source, reached: set[str]) -> bool:
     """Whether what is reached may have variables of a threadgroup."""
-    places = source.tokens.places.get("threadgroup", ())
+    places = source.tokens.occurrences.get("threadgroup", ())
     return any(
         each.name in reached and any(each.first <= place < each.last for place in places)
-        for each in source.declared
+        for each in source.declarations
     )
 
 
@@ -83,7 +83,7 @@ def lower_many(
     `find_batch_kind` says which kernels can be among them. Raises as `lower` does.
     """
     refuse_double(source.tokens)
-    kernels = [source.kernel(name) for name in names]
+    kernels = [source.find_entry_point(name) for name in names]
     reached = {kernel.name: find_reachable_names(source, kernel) for kernel in kernels}
     edits, _, spaces = rewrite_source(source, kernels, set().union(*reached.values()), {})
     if spaces:

@@ -26,7 +26,7 @@ _OF_AN_OBJECT = (".", "->", "::")
 
 def rewrite_member_functions(source: Source, edits: Edits) -> None:
     """Name the object of every member function that is qualified by an address space."""
-    listed = list(iterate_declarations(source.declared))
+    listed = list(iterate_declarations(source.declarations))
     records = {each.first: each for each in listed if each.kind == "record"}
     for declaration in listed:
         space = _space(source.tokens, declaration)
@@ -89,7 +89,7 @@ def _record_of(
     start = before - 1
     if tokens.text[start] == ">":
         start = find_opening_angle(tokens, start, declaration.head) - 1
-    named = source.by_name.get(tokens.text[start], [])
+    named = source.declarations_by_name.get(tokens.text[start], [])
     spelling = tokens.join(start, before)
     return next((_Record(each, spelling) for each in named if each.kind == "record"), None)
 
@@ -160,7 +160,7 @@ def _bases(source: Source, record: Declaration) -> Iterator[Declaration]:
     assert record.body is not None
     for index in range(max(record.name_index, record.head) + 1, record.body[0]):
         if tokens.at(index + 1) != "<":
-            named = source.by_name.get(tokens.text[index], ())
+            named = source.declarations_by_name.get(tokens.text[index], ())
             yield from (base for base in named if base.kind == "record")
 
 

@@ -136,8 +136,8 @@ class _Spelling:
         signature: list[str] = [declaration.kind]
         for found in declaration.template or ():
             signature += [*_without_default(self.words(found, names)), ","]
-        if declaration.name_arguments:
-            signature += ["<", *self.words(declaration.name_arguments, names), ">"]
+        if declaration.specialisation_arguments:
+            signature += ["<", *self.words(declaration.specialisation_arguments, names), ">"]
         if declaration.parameters is None:
             return tuple(signature)
         opening, closing = declaration.parameters
@@ -157,8 +157,8 @@ class _Spelling:
         begin = declaration.head
         if declaration.parameters:
             begin = skip_qualifiers(self.tokens, declaration.parameters[1] + 1)
-        elif declaration.name_arguments:
-            begin = declaration.name_arguments[1] + 1
+        elif declaration.specialisation_arguments:
+            begin = declaration.specialisation_arguments[1] + 1
         words = tuple(self.words((begin, declaration.last), names))
         words = tuple(word for word in words if word != "const")
         return ("{", "}") if words == ("=", "default", ";") else words

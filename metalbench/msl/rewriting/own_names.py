@@ -20,11 +20,11 @@ def find_metal_names(source: Source) -> list[str]:
     the source also has for members: those may be members of types of the headers.
     """
     tokens = source.tokens
-    found = [name for each in source.declared for name in _defined(tokens, each)]
+    found = [name for each in source.declarations for name in _defined(tokens, each)]
     members = {
         name
         for name in found
-        if any(tokens.text[index - 1] in (".", "->") for index in tokens.places[name])
+        if any(tokens.text[index - 1] in (".", "->") for index in tokens.occurrences[name])
     }
     return sorted(set(found) - members)
 
@@ -37,7 +37,7 @@ def rename_in_headers(names: Sequence[str], includes: str) -> str:
 
 
 def _defined(tokens: Tokens, declaration: Declaration) -> Iterable[str]:
-    if declaration.scope != ("metal",) or declaration.name_arguments:
+    if declaration.scope != ("metal",) or declaration.specialisation_arguments:
         return []
     words = tokens.text[declaration.head : declaration.last]
     if declaration.kind == "alias":

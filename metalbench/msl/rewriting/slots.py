@@ -40,7 +40,7 @@ class ArgumentTable:
             self._fail(parameter, f"[[{kind}(n)]]: expected an integer constant, got {given}")
         self._take(parameter, kind, index)
 
-    def assigned(self) -> Iterator[tuple[Parameter, str, int]]:
+    def assign_indices(self) -> Iterator[tuple[Parameter, str, int]]:
         """Parameters with kind and first index, in the order of declaration."""
         for parameter, kind in self._waiting:
             size = self._size(parameter, kind)
@@ -84,5 +84,5 @@ class ArgumentTable:
 
     def _fail(self, parameter: Parameter, what: str) -> NoReturn:
         raise CompileError(
-            f"{parameter.where}: error: [{self._kernel.name}] {parameter.name}: {what}"
+            f"{parameter.location}: error: [{self._kernel.name}] {parameter.name}: {what}"
         )

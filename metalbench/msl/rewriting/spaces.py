@@ -34,7 +34,7 @@ def rewrite_address_spaces(tokens: Tokens, edits: Edits, parameters: Iterable[in
         for first, last in tokens.split(opening + 1, tokens.partner[opening]):
             _rewrite_array(tokens, edits, first, last)
     for word, attribute in ATTRIBUTES.items():
-        for index in tokens.places.get(word, ()):
+        for index in tokens.occurrences.get(word, ()):
             if is_function_qualifier(tokens, index):
                 edits.blank(tokens.start[index], tokens.end(index))
             else:

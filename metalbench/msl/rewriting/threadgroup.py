@@ -88,7 +88,7 @@ class ThreadgroupVariables:
         waiting = [("threadgroup", "threadgroup"), ("device", "device")]
         while waiting:
             word, space = waiting.pop()
-            for index in tokens.places.get(word, ()):
+            for index in tokens.occurrences.get(word, ()):
                 if not self._is_unused(index):
                     waiting += [(name, space) for name in self._recognise(index, space)]
         self._examine_types_of_variables()
@@ -220,8 +220,8 @@ class ThreadgroupVariables:
         """`decltype(s)` has the space of s: clang follows it."""
         tokens = self._tokens
         names = {tokens.text[each.name] for listed in self._variables.values() for each in listed}
-        for word in _TYPES_OF.intersection(tokens.places):
-            for index in tokens.places[word]:
+        for word in _TYPES_OF.intersection(tokens.occurrences):
+            for index in tokens.occurrences[word]:
                 close = tokens.partner[index + 1] if tokens.at(index + 1) == "(" else -1
                 if not names.isdisjoint(tokens.text[index + 1 : max(close, index + 1)]):
                     self.needs_spaces = True
@@ -328,7 +328,7 @@ class ThreadgroupVariables:
         what = f"`{word}`" if word == space else f"`{word}`, a type in {space} memory,"
         step = _SPELLED if space == "threadgroup" else "declare a `device` pointer or reference"
         raise CompileError(
-            f"{tokens.where(index)}: error: {what} is not supported in this place: expected a "
+            f"{tokens.locate_token(index)}: error: {what} is not supported in this place: expected a "
             f"pointer or a reference to {space} memory"
             f"{', or the declaration of a variable' if space == 'threadgroup' else ''}; {step}"
         )

@@ -38,7 +38,7 @@ def find_feature(word: str) -> str:
 def _uses(tokens: Tokens) -> list[int]:
     """Where such names stand for what Metal means by them: a kernel may call its variables so."""
     found = []
-    for word, indices in tokens.places.items():
+    for word, indices in tokens.occurrences.items():
         if find_feature(word):
             for index in indices:
                 before, following = tokens.text[index - 1], tokens.at(index + 1)
@@ -54,7 +54,7 @@ def find_unsupported_declarations(
 ) -> list[Declaration]:
     """Declarations that have to be removed: of other stages, or with unsupported types."""
     uses = _uses(tokens)
-    if not uses and OTHER_STAGES.isdisjoint(tokens.places):
+    if not uses and OTHER_STAGES.isdisjoint(tokens.occurrences):
         return []
     own = set()
     found = []
@@ -76,11 +76,11 @@ def refuse_declaration(tokens: Tokens, declaration: Declaration, name: str) -> N
     for index in _uses(tokens):
         if declaration.first <= index < declaration.last:
             raise Unsupported(
-                f"[{name}] {tokens.where(index)}: {tokens.text[index]}: the cpu device has no "
+                f"[{name}] {tokens.locate_token(index)}: {tokens.text[index]}: the cpu device has no "
                 f"{find_feature(tokens.text[index])}; run this kernel on a Metal device"
             )
     stage = find_stage(tokens, declaration)
     raise Unsupported(
-        f"[{name}] {tokens.where(declaration.first)}: expected a kernel, got a {stage} function; "
+        f"[{name}] {tokens.locate_token(declaration.first)}: expected a kernel, got a {stage} function; "
         "the cpu device runs compute kernels only"
     )
