@@ -53,7 +53,9 @@ def test_calls_within_each_other_add_up(calls, total):
 def test_who_takes_most_is_named():
     usage = USAGE.replace("299880", "24")
     calls = module(("mb_thread", "helper"), ("helper", "deep"))
-    assert StackUsage(usage, calls).find_deepest() == StackFrame(24 + 96 + 4000, "a.metal:9", "deep")
+    assert StackUsage(usage, calls).find_deepest() == StackFrame(
+        24 + 96 + 4000, "a.metal:9", "deep"
+    )
 
 
 def test_nothing_takes_nothing():

@@ -144,7 +144,11 @@ def read_contents(library: Path) -> ObjectContents:
         if len(names) == 1 and at_loading[0].kind in _INITIALISERS:
             names = (_initialiser(file, stream, at_loading[0]),)
     return ObjectContents(
-        _plain(file.imports), _plain(file.exports), _plain(file.variables), names, (*file.unexpected,)
+        _plain(file.imports),
+        _plain(file.exports),
+        _plain(file.variables),
+        names,
+        (*file.unexpected,),
     )
 
 

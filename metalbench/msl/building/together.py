@@ -118,7 +118,10 @@ class BatchedTranslationUnit:
         for each in entries:
             module = re.sub(rf"@{each}\b", f"@{each.removesuffix(one.entry_name)}", module)
         lane = cache.locate_file(self._key("lane", [one.kernel.name]), ".ll")
-        for path, text in ((lane, module), (lane.with_suffix(".cpp"), self._many.separate_text(one))):
+        for path, text in (
+            (lane, module),
+            (lane.with_suffix(".cpp"), self._many.separate_text(one)),
+        ):
             with cache.write_atomically(path) as file:
                 file.write_text(text)
         widths = widths_of(lane)

@@ -226,7 +226,10 @@ def _record(tokens: Tokens, declaration: Declaration, first: int, brace: int, li
             break
         index += 1
     if declaration.name and tokens.text[index + 1] == "<":
-        declaration.specialisation_arguments = (index + 2, find_closing_angle(tokens, index + 1, brace))
+        declaration.specialisation_arguments = (
+            index + 2,
+            find_closing_angle(tokens, index + 1, brace),
+        )
     if tokens.text[first] != "enum":
         # Specialisations of one template are scopes of their own.
         inner = (*declaration.scope, f"{declaration.name}@{declaration.first}")

@@ -86,7 +86,9 @@ class Source:
         """
         if name in self.entry_points:
             return self.entry_points[name]
-        short = [kernel for full, kernel in self.entry_points.items() if full.split("::")[-1] == name]
+        short = [
+            kernel for full, kernel in self.entry_points.items() if full.split("::")[-1] == name
+        ]
         if len(short) == 1:
             return short[0]
         raise CompileError(self._unknown(name))

@@ -89,7 +89,11 @@ def read_max_threads(source: Source, kernel: EntryPoint) -> tuple[str, int]:
 
 def _names(source: Source, kernel: EntryPoint, literals: Mapping[str, str]) -> dict[str, str]:
     """What names stand for in the attributes of this kernel's parameters."""
-    names = {"true": "1", "false": "0", **read_program_constants(source.tokens, source.declarations)}
+    names = {
+        "true": "1",
+        "false": "0",
+        **read_program_constants(source.tokens, source.declarations),
+    }
     for constant in source.constants:
         defined = constant.name in literals
         names[constant.name] = literals.get(constant.name, "0")
@@ -122,7 +126,9 @@ def _kind(source: Source, kernel: EntryPoint, parameter: Parameter) -> str:
         if attribute.name in TABLE_SIZES:
             return attribute.name
     if parameter.address_space in ("", "thread"):
-        words = source.references.find_reachable(parameter.pointee)  # an alias may stand for the type
+        words = source.references.find_reachable(
+            parameter.pointee
+        )  # an alias may stand for the type
         if any(map(TEXTURE.fullmatch, words)):
             return "texture"
         if "sampler" in words:

@@ -66,8 +66,8 @@ def _check_place(tokens: Tokens, index: int) -> None:
             return
     expected = "the type of a function" if word == "kernel" else "a type"
     raise CompileError(
-        f"{tokens.locate_token(index)}: error: `{word}` is a keyword of Metal: expected {expected} behind "
-        f"it, got `{following}`; give a variable of that name another one"
+        f"{tokens.locate_token(index)}: error: `{word}` is a keyword of Metal: expected "
+        f"{expected} behind it, got `{following}`; give a variable of that name another one"
     )
 
 

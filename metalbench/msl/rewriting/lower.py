@@ -154,7 +154,9 @@ def build_preamble(tokens: Tokens, own: Sequence[str] = ()) -> str:
     Few of these texts are, so that clang may parse them once for many sources. `own` are names of
     the headers that the source defines itself.
     """
-    distributed = "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.occurrences else ""
+    distributed = (
+        "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.occurrences else ""
+    )
     textures = "#include <mb/texture_entry.h>\n" if has_textures(tokens) else ""
     copies = "#include <mb/async_copy.h>\n" if has_asm_labels(tokens) else ""
     headers = f"#include <mb/prelude.h>\n#include <mb/absent.h>\n{textures}{copies}"
@@ -169,7 +171,9 @@ def has_textures(tokens: Tokens) -> bool:
 
 def _roots(source: Source, kernel: EntryPoint) -> set[str]:
     """Names that the kernel itself mentions, and operators, which nobody calls by name."""
-    words = {kernel.primary.name} | {name for name in source.declarations_by_name if name[:8] == "operator"}
+    words = {kernel.primary.name} | {
+        name for name in source.declarations_by_name if name[:8] == "operator"
+    }
     for declaration in filter(None, (kernel.primary, kernel.instantiation)):
         found = source.tokens.text[declaration.first : declaration.last]
         words.update(filter(str.isidentifier, found))
@@ -221,10 +225,10 @@ def _redundant(
         if _matters(collision, reached):
             where = source.tokens.locate_token(collision.dropped.first)
             raise CompileError(
-                f"{where}: error: {collision.dropped.name} differs from the one at "
-                f"{source.tokens.locate_token(collision.kept.first)} only by an address space that the "
-                "cpu device cannot tell there, but not in what it does; make them one, or give one "
-                "of them another name"
+                f"{where}: error: {collision.dropped.name} has another body than the one at "
+                f"{source.tokens.locate_token(collision.kept.first)}, and its parameters differ "
+                "only by an address space that the cpu device cannot distinguish; give both the "
+                "same body, or rename one of them"
             )
     return dropped + find_defaulted_members(source.tokens, source.declarations), True
 

@@ -57,7 +57,9 @@ def find_batch_kind(source: Source, name: str) -> bool | None:
     kernel = source.find_entry_point(name)
     if kernel.instantiation or source.constants:
         return None
-    overloads = [each for each in source.declarations_by_name[kernel.primary.name] if each.kind == "function"]
+    overloads = [
+        each for each in source.declarations_by_name[kernel.primary.name] if each.kind == "function"
+    ]
     if len(overloads) != 1:
         return None
     reached = find_reachable_names(source, kernel)

@@ -328,8 +328,8 @@ class ThreadgroupVariables:
         what = f"`{word}`" if word == space else f"`{word}`, a type in {space} memory,"
         step = _SPELLED if space == "threadgroup" else "declare a `device` pointer or reference"
         raise CompileError(
-            f"{tokens.locate_token(index)}: error: {what} is not supported in this place: expected a "
-            f"pointer or a reference to {space} memory"
+            f"{tokens.locate_token(index)}: error: {what} is not supported in this place: expected "
+            f"a pointer or a reference to {space} memory"
             f"{', or the declaration of a variable' if space == 'threadgroup' else ''}; {step}"
         )
 

@@ -76,11 +76,11 @@ def refuse_declaration(tokens: Tokens, declaration: Declaration, name: str) -> N
     for index in _uses(tokens):
         if declaration.first <= index < declaration.last:
             raise Unsupported(
-                f"[{name}] {tokens.locate_token(index)}: {tokens.text[index]}: the cpu device has no "
-                f"{find_feature(tokens.text[index])}; run this kernel on a Metal device"
+                f"[{name}] {tokens.locate_token(index)}: {tokens.text[index]}: the cpu device has "
+                f"no {find_feature(tokens.text[index])}; run this kernel on a Metal device"
             )
     stage = find_stage(tokens, declaration)
     raise Unsupported(
-        f"[{name}] {tokens.locate_token(declaration.first)}: expected a kernel, got a {stage} function; "
-        "the cpu device runs compute kernels only"
+        f"[{name}] {tokens.locate_token(declaration.first)}: expected a kernel, got a {stage} "
+        "function; the cpu device runs compute kernels only"
     )
