@@ -38,6 +38,7 @@ ROOMS = (
     "msl.vector",
     "msl.emission",
     "msl.matrices",
+    "msl.transforms",
     "msl.rewriting",
     "msl.building",
     "msl",

@@ -25,12 +25,12 @@ from metalbench.msl.building.following import (
 from metalbench.msl.building.frames import StackUsage
 from metalbench.msl.building.host_calls import threadgroup_variables
 from metalbench.msl.building.imports import check_imports
-from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.precompiled import PrecompiledPreamble, find_precompiled_preamble
 from metalbench.msl.building.selects import with_selects
 from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.toolchain import Toolchain, list_flags
 from metalbench.msl.rewriting.edits import TranslationUnit
+from metalbench.msl.transforms.metal_semantics import rewrite
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,9 @@ from metalbench.msl.building import cache, in_order
 from metalbench.msl.building.compiler import MessageTranslator, assemble, generate_ir, optimise
 from metalbench.msl.building.counting import count
 from metalbench.msl.building.frames import check_stack_usage
-from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.toolchain import CONVERGENT_FLAGS, find_toolchain, list_flags
 from metalbench.msl.rewriting.edits import TranslationUnit
+from metalbench.msl.transforms.metal_semantics import rewrite
 
 # As written, but for the headers' own functions, which are within the user's: what is counted.
 _AS_WRITTEN = [

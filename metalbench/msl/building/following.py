@@ -14,9 +14,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 
-from metalbench.msl.building.llvm_ir import users_functions
-from metalbench.msl.building.subscripts import name_constant, plain
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.places import Metadata
+from metalbench.msl.transforms.subscripts import name_constant, plain
 
 # Every pass of the pipeline that concludes something, by its name there.
 # fmt: off
@@ -103,7 +103,7 @@ def with_births(ir: str) -> str:
     """The module, in which the user's variables begin as values that were never given."""
     lines = ir.split("\n")
     types = {found[1]: found[2] for line in lines if (found := _NAMED_TYPE.match(line))}
-    theirs, names = users_functions(lines), dict[str, int]()
+    theirs, names = {each.subprogram for each in Module(ir).users_functions()}, dict[str, int]()
     starts = [index for index, line in enumerate(lines) if line.startswith("define ")]
     for start, end in pairwise([*starts, len(lines)]):
         head = _HEAD.match(lines[start])

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 
-from metalbench.msl.building.llvm_ir import users_functions
+from metalbench.msl.ir.module import Module
 
 # Of the code that becomes unconditional.
 _MOST_INSTRUCTIONS = 32
@@ -58,7 +58,7 @@ def with_selects(ir: str) -> str:
     Metal's own functions are among them: `max` of the headers is a conditional expression, too.
     """
     lines = ir.split("\n")
-    theirs = users_functions(lines)
+    theirs = {each.subprogram for each in Module(ir).users_functions()}
     followed = {group for group, listed in _ATTRIBUTES.findall(ir) if " sanitize_memory " in listed}
     starts = [index for index, line in enumerate(lines) if line.startswith("define ")]
     changed = lines[: starts[0]] if starts else lines

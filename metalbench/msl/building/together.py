@@ -10,7 +10,6 @@ from metalbench.msl.building.compiler import MessageTranslator, assemble, genera
 from metalbench.msl.building.diagnostics import Diagnostics
 from metalbench.msl.building.frames import check_stack_usage
 from metalbench.msl.building.host_calls import refuse_host_calls
-from metalbench.msl.building.llvm_ir import rewrite
 from metalbench.msl.building.toolchain import find_toolchain, list_flags
 from metalbench.msl.building.undefined import undefined
 from metalbench.msl.building.vectors import entry_of, lane_flags, widths_of
@@ -18,6 +17,7 @@ from metalbench.msl.emission.body import Launch
 from metalbench.msl.ir.cut import Module
 from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.lower_many import BatchedKernel, LoweredBatch, lower_many
+from metalbench.msl.transforms.metal_semantics import rewrite
 
 # What clang makes of each kernel, whose names end in the kernel's own.
 _LOOPS, _LANES = ("mb_span", "mb_info"), ("mb_vector_source", "mb_info")

@@ -1,15 +1,44 @@
-"""A function of LLVM IR: blocks of instructions on typed values."""
+"""A function of LLVM IR: blocks of instructions on typed values.
+
+A function of a `Module` (msl/ir/module.py) is lossless and lazy. Its blocks are made at the first
+access to them, and the operands of an instruction at the first access to one of its fields. What
+does not change is printed as it was read. So an instruction of a module changes by its methods and
+by `Rewriter` (msl/ir/rewriter.py), never by an assignment to one of its fields.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple
 
+from metalbench.msl.ir.text import IrError, closing
 from metalbench.msl.ir.types import VOID, Layout, Type
 
 _INTEGER = re.compile(r"-?\d+$")
+# A local value, a block or a named type; the other alternative is a string.
+_NAME = re.compile(r'(%(?:"[^"]*"|[-\w.$]+))|"[^"]*"')
+_ATTACHMENT = re.compile(r", !([\w.]+) (!\d+|!\{[^}]*\}|!DI\w+\([^)]*\))")
+_ALIGNMENT = re.compile(r", align (\d+)")
+_SUBPROGRAM = re.compile(r" !dbg (!\d+)")
+_GROUPS = re.compile(r" (#\d+)(?= )")
+
+
+def _has(target: object, name: str) -> bool:
+    """Return whether a field is set."""
+    try:
+        object.__getattribute__(target, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def _unset(target: object, names: Iterable[str]) -> None:
+    """Forget fields, for them to be set again at the next access."""
+    for name in names:
+        if _has(target, name):
+            object.__delattr__(target, name)
 
 
 class Value(NamedTuple):
@@ -39,12 +68,17 @@ class Value(NamedTuple):
         return int(self.text) if _INTEGER.match(self.text) else None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Instruction:
     """`result` is empty where nothing comes out; `type` is the result's.
 
     `flags` are words such as `nuw` and `nnan`; `place` is the reference to the source's line.
+    `text` is what an instruction of a module was read from, and is printed as. It is empty for an
+    instruction that was made of its fields. Compared by identity.
     """
+
+    # Sets all fields of an instruction from its text. Set by read.py.
+    read: ClassVar[Callable[[Instruction], None]]
 
     opcode: str
     result: str = ""
@@ -52,23 +86,100 @@ class Instruction:
     operands: tuple[Value, ...] = ()
     flags: tuple[str, ...] = ()
     place: str = ""
+    text: str = ""
+    layout: Layout | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Read the text at the first access to a field that is not set yet."""
+        if name.startswith("_") or name in ("text", "layout", "read") or not self.text:
+            raise AttributeError(name)
+        if name == "place":
+            self.place = self.attachment("dbg")
+        else:
+            self.read()
+        return object.__getattribute__(self, name)
+
+    def __str__(self) -> str:
+        """Return the text that the instruction was read from. Raises IrError if there is none."""
+        if not self.text:
+            raise IrError(f"an instruction without text: {self.opcode}")
+        return self.text
+
+    @property
+    def names(self) -> list[str]:
+        """Return the local values, blocks and named types among its operands, in their order."""
+        text = self.text.partition(" = ")[2] if self.result else self.text
+        return [each for each in _NAME.findall(text) if each]
+
+    def attachment(self, kind: str) -> str:
+        """Return the metadata that is attached by a name such as `nosanitize`, or ""."""
+        at = self.text.find(f", !{kind} ")
+        found = _ATTACHMENT.match(self.text, at) if at >= 0 else None
+        return found[2] if found else ""
+
+    @property
+    def located(self) -> str:
+        """Return the attachment of its debug location, as it ends an instruction's text, or ""."""
+        return f", !dbg {self.place}" if self.place else ""
+
+    @property
+    def attachments(self) -> str:
+        """Return the text of all metadata that is attached to it, or ""."""
+        at = self.text.find(", !")
+        return self.text[at:] if at >= 0 else ""
+
+    def set_operands(self, first: str, second: str) -> None:
+        """Take other operands. Raises IrError if it is not an operation on two of its own type."""
+        if {each.type for each in self.operands} != {self.type} or len(self.operands) != 2:
+            raise IrError(f"no operation on two values: {self.text.strip()!r}")
+        words = " ".join([self.opcode, *self.flags, str(self.type)])
+        self.set_text(f"  {self.result} = {words} {first}, {second}{self.attachments}")
+
+    def attach(self, kind: str, reference: str) -> None:
+        """Attach metadata by a name under which nothing is attached yet."""
+        self.set_text(f"{self.text}, !{kind} {reference}")
+
+    def detach(self, kind: str) -> None:
+        """Remove the metadata that is attached by a name, if there is any."""
+        at = self.text.find(f", !{kind} ")
+        found = _ATTACHMENT.match(self.text, at) if at >= 0 else None
+        if found:
+            self.set_text(f"{self.text[:at]}{self.text[found.end() :]}")
+
+    def set_text(self, text: str) -> None:
+        """Become another instruction of the same class. Raises IrError for one of another class."""
+        class_, opcode, result = _begin_of(text)
+        if class_ is not type(self):
+            raise IrError(f"{text.strip()!r} takes the place of {self.text.strip()!r}")
+        _unset(self, ["place"])
+        if _has(self, "operands"):
+            _unset(self, field_names(class_))
+        self.text, self.opcode, self.result = text, opcode, result
+
+    def rename(self, names: Mapping[str, str]) -> None:
+        """Replace local values and blocks by others, in its operands and as its result."""
+
+        def renamed(found: re.Match[str]) -> str:
+            return names.get(found[0], found[0])
+
+        self.set_text(_NAME.sub(renamed, self.text))
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Compare(Instruction):
     """`icmp` and `fcmp`."""
 
     predicate: str
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class ElementPointer(Instruction):
     """`getelementptr`: the base, then the indices, into elements of the type `element`."""
 
     element: Type
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Memory(Instruction):
     """`load` (the address) and `store` (the value, the address); `ordering` of atomic ones."""
 
@@ -86,8 +197,21 @@ class Memory(Instruction):
         """What."""
         return self.type if self.opcode == "load" else self.operands[0].type
 
+    @property
+    def is_atomic(self) -> bool:
+        """Return whether it has an ordering."""
+        return f"{self.opcode} atomic " in self.text if self.text else bool(self.ordering)
 
-@dataclass(slots=True, kw_only=True)
+    def set_alignment(self, alignment: int) -> None:
+        """Promise another alignment. Raises IrError if its text has none."""
+        at = self.text.rfind(", align ")
+        found = _ALIGNMENT.match(self.text, at) if at >= 0 else None
+        if found is None:
+            raise IrError(f"no alignment: {self.text.strip()!r}")
+        self.set_text(f"{self.text[:at]}, align {alignment}{self.text[found.end() :]}")
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class Alloca(Instruction):
     """`alloca`; of a number that is not known before it runs, `count` is that."""
 
@@ -96,14 +220,14 @@ class Alloca(Instruction):
     count: Value | None = None
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Phi(Instruction):
     """`phi`: an operand for each of the blocks that it may come from."""
 
     sources: tuple[str, ...]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Terminator(Instruction):
     """`br`, `switch`, `ret`, `unreachable`; of a switch `cases`, and the default target first."""
 
@@ -112,7 +236,7 @@ class Terminator(Instruction):
     loop: str = ""  # the reference to what is said of a loop, of a back edge
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Call(Instruction):
     """`call`; `callee` is `@name` or a local value, or inline assembly."""
 
@@ -126,22 +250,32 @@ class Call(Instruction):
         """Of the function, without `@`; empty for what has none."""
         return self.callee[1:] if self.callee.startswith("@") else ""
 
+    def set_arguments(self, operands: Sequence[Value], parameters: Sequence[str]) -> None:
+        """Pass other arguments, each with its attributes."""
+        given = [
+            f"{value.type} {attributes} {value.text}" if attributes else str(value)
+            for value, attributes in zip(operands, parameters, strict=True)
+        ]
+        begin = self.text.index(f"{self.callee}(") + len(self.callee)
+        end = closing(self.text, begin)
+        self.set_text(f"{self.text[:begin]}({', '.join(given)}{self.text[end:]}")
 
-@dataclass(slots=True, kw_only=True)
+
+@dataclass(slots=True, kw_only=True, eq=False)
 class Part(Instruction):
     """`extractvalue` and `insertvalue`: where in the struct or array."""
 
     indices: tuple[int, ...]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Shuffle(Instruction):
     """`shufflevector`: which element of both operands goes where; -1 is any."""
 
     mask: tuple[int, ...]
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True, eq=False)
 class Atomic(Instruction):
     """`atomicrmw` (`operation` is `add` and so on), `cmpxchg`, `fence`; `orderings` as written."""
 
@@ -153,14 +287,80 @@ class Atomic(Instruction):
     scope: str = ""
 
 
+@dataclass(slots=True, kw_only=True, eq=False)
+class DebugRecord(Instruction):
+    """`#dbg_declare`, `#dbg_value`: what debuggers are told; no use of a value."""
+
+
+_CLASSES: dict[str, type[Instruction]] = {
+    **dict.fromkeys(("icmp", "fcmp"), Compare),
+    **dict.fromkeys(("load", "store"), Memory),
+    **dict.fromkeys(("br", "switch", "ret", "unreachable"), Terminator),
+    **dict.fromkeys(("extractvalue", "insertvalue"), Part),
+    **dict.fromkeys(("atomicrmw", "cmpxchg", "fence"), Atomic),
+    "getelementptr": ElementPointer,
+    "alloca": Alloca,
+    "phi": Phi,
+    "call": Call,
+    "shufflevector": Shuffle,
+}
+
+
+_FIELDS: dict[type, tuple[str, ...]] = {}
+
+
+def field_names(class_: type) -> tuple[str, ...]:
+    """Return the names of the fields that are read from an instruction's text."""
+    if class_ not in _FIELDS:
+        names = (each.name for each in fields(class_))
+        _FIELDS[class_] = tuple(each for each in names if each not in ("text", "layout"))
+    return _FIELDS[class_]
+
+
+_BEGIN = re.compile(r'\s*(?:(%(?:"[^"]*"|[-\w.$]+)) = )?(#?\w+)')
+_CALL_MARKERS = frozenset({"tail", "musttail", "notail"})
+
+
+def lazy_instruction(text: str, layout: Layout | None = None) -> Instruction:
+    """Return the instruction of a text. Its operands are read at the first access to one."""
+    class_, opcode, result = _begin_of(text)
+    made = class_.__new__(class_)
+    made.text, made.result, made.opcode, made.layout = text, result, opcode, layout
+    return made
+
+
+def _begin_of(text: str) -> tuple[type[Instruction], str, str]:
+    """Return the class, the opcode and the result of an instruction. Raises IrError."""
+    found = _BEGIN.match(text)
+    if found is None:
+        raise IrError(f"no instruction: {text!r}")
+    result, opcode = found.groups("")
+    if opcode in _CALL_MARKERS:
+        opcode = "call"
+    class_ = _CLASSES.get(opcode, Instruction)
+    return (DebugRecord if opcode[0] == "#" else class_), opcode, result
+
+
 @dataclass(slots=True, eq=False)
 class Block:
-    """Instructions in order; the last one is a Terminator. Compared by identity."""
+    """Instructions in order; the last one is a Terminator. Compared by identity.
+
+    `head` is the text of the label with the lines before it; empty for an entry without a label.
+    """
 
     name: str
     instructions: list[Instruction] = field(default_factory=list)
     predecessors: list[Block] = field(default_factory=list)
     successors: list[Block] = field(default_factory=list)
+    head: str = ""
+    function: Function | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Connect the blocks at the first access to predecessors or successors."""
+        if name not in ("predecessors", "successors") or self.function is None:
+            raise AttributeError(name)
+        self.function.connect()
+        return object.__getattribute__(self, name)
 
     def __repr__(self) -> str:
         return f"<Block {self.name}>"
@@ -169,7 +369,8 @@ class Block:
     def terminator(self) -> Terminator:
         """Where it goes on."""
         last = self.instructions[-1]
-        assert isinstance(last, Terminator)
+        if not isinstance(last, Terminator):
+            raise IrError(f"{self.name} ends with {last.opcode}")
         return last
 
     @property
@@ -181,12 +382,17 @@ class Block:
             yield each
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Function:
     """A definition. `head` is its line, `parameters` its named values; the first block is entered.
 
-    `before` and `after` are the module's lines around it.
+    `before` and `after` are the module's lines around it, of one that `read_function` has read.
+    `text` is what a function of a module was read from.
     """
+
+    # Sets `blocks` or `parameters` of a function from its text. Set by read.py.
+    read_blocks: ClassVar[Callable[[Function], None]]
+    read_parameters: ClassVar[Callable[[Function], None]]
 
     name: str
     head: str
@@ -195,6 +401,31 @@ class Function:
     layout: Layout
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
+    text: str = ""
+    _users: dict[str, list[Instruction]] = field(init=False)
+
+    def __getattr__(self, name: str) -> Any:
+        """Read the text at the first access to a field that is not set yet."""
+        if name == "blocks":
+            Function.read_blocks(self)
+        elif name == "parameters":
+            Function.read_parameters(self)
+        elif name == "_users":
+            self._users = self._find_users()
+        else:
+            raise AttributeError(name)
+        return object.__getattribute__(self, name)
+
+    def __str__(self) -> str:
+        """Return the definition's text."""
+        if not _has(self, "blocks"):
+            return self.head + self.text[self.text.index("\n") :]
+        lines = [self.head]
+        for block in self.blocks.values():
+            if block.head:
+                lines.append(block.head)
+            lines += [each.text for each in block.instructions]
+        return "\n".join([*lines, "}"])
 
     @property
     def entry(self) -> Block:
@@ -208,6 +439,57 @@ class Function:
             for each in block.instructions:
                 yield block, each
 
+    @property
+    def subprogram(self) -> str:
+        """Return the reference to its description in the debug information, or ""."""
+        found = _SUBPROGRAM.search(self.head, self.head.rfind(")"))
+        return found[1] if found else ""
+
+    @property
+    def attribute_groups(self) -> list[str]:
+        """Return the names of its groups of attributes, such as `#3`."""
+        return _GROUPS.findall(self.head, self.head.rfind(")"))
+
+    def mentions(self, word: str) -> bool:
+        """Return whether a text is in an instruction. It is quick, and nothing is read for it."""
+        if not _has(self, "blocks"):
+            return word in self.text
+        return any(word in each.text for _, each in self.instructions)
+
     def definitions(self) -> Mapping[str, Instruction]:
         """Which instruction gives which value."""
         return {each.result: each for _, each in self.instructions if each.result}
+
+    def connect(self) -> None:
+        """Set the predecessors and successors of all blocks from their terminators."""
+        for block in self.blocks.values():
+            block.predecessors, block.successors = [], []
+        for block in self.blocks.values():
+            for target in dict.fromkeys(block.terminator.targets):
+                block.successors.append(self.blocks[target])
+                self.blocks[target].predecessors.append(block)
+
+    def users_of(self, value: str) -> Sequence[Instruction]:
+        """Return the instructions that use a local value or a block, each once."""
+        return self._users.get(value, ())
+
+    def replace_all_uses(self, value: str, by: str) -> None:
+        """Replace a local value or a block by another one, in every operand and debug record."""
+        for _, each in self.instructions:
+            if value in each.text and value in each.names:
+                each.rename({value: by})
+        self.changed()
+
+    def changed(self) -> None:
+        """Forget what was derived from the instructions: users, predecessors and successors."""
+        _unset(self, ["_users"])
+        for block in self.blocks.values():
+            _unset(block, ["predecessors", "successors"])
+
+    def _find_users(self) -> dict[str, list[Instruction]]:
+        found: dict[str, list[Instruction]] = {}
+        for _, each in self.instructions:
+            if not isinstance(each, DebugRecord):
+                for name in dict.fromkeys(each.names):
+                    found.setdefault(name, []).append(each)
+        return found

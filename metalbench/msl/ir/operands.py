@@ -21,6 +21,10 @@ _ATTRIBUTE = re.compile(
 )
 
 
+_ALIGNMENT = re.compile(r"\balign (\d+)\b")
+_REFERENCE = re.compile(r"\balign \d+ (?=dereferenceable)")
+
+
 @lru_cache(4096)
 def typed(text: str) -> Value:
     """A value behind its type; attributes between them are dropped."""
@@ -36,6 +40,25 @@ def take_attributes(text: str) -> tuple[str, str]:
         while text[at : at + 1] == " ":
             at += 1
     return text[:at].strip(), text[at:]
+
+
+def without_reference_alignment(text: str) -> str:
+    """Return parameters or arguments without the alignment of references.
+
+    The alignment of others stays, such as that of a result that lies on the stack.
+    """
+    return _REFERENCE.sub("", text) if "dereferenceable" in text else text
+
+
+def with_alignment(attributes: str, alignment: int) -> str:
+    """Return an argument's attributes with another alignment, if they have one."""
+    return _ALIGNMENT.sub(f"align {alignment}", attributes)
+
+
+def alignment_of(attributes: str) -> int | None:
+    """Return the alignment among an argument's attributes."""
+    found = _ALIGNMENT.search(attributes)
+    return int(found[1]) if found else None
 
 
 def take_flags(text: str) -> tuple[tuple[str, ...], str]:

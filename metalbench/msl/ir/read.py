@@ -3,35 +3,60 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
-from metalbench.msl.ir.model import Block, Function, Part, Value
-from metalbench.msl.ir.read_instruction import read_instruction
+from metalbench.msl.ir.model import (
+    Block,
+    DebugRecord,
+    Function,
+    Instruction,
+    Value,
+    lazy_instruction,
+)
+from metalbench.msl.ir.read_instruction import read_fields
 from metalbench.msl.ir.text import IrError, closing, split
-from metalbench.msl.ir.types import Layout, Type, take_type, type_of
+from metalbench.msl.ir.types import Layout, NamedTypes, take_type
 
-_NAMED_TYPE = re.compile(r'(%"[^"]*"|%[\w.$-]+) = type (.*)$')
+_NAMED_TYPE = re.compile(r'^(%"[^"]*"|%[\w.$-]+) = type (?!opaque)(.*)$', re.M)
 _LABEL = re.compile(r'("[^"]*"|[\w.$-]+):')
+_FUNCTION_NAME = re.compile(r'@("[^"]*"|[\w.$-]+)\(')
 
 
 def read_function(module: str, name: str) -> Function:
-    """The definition of a function in a module. Raises IrError."""
+    """The definition of a function in a module, without debug records. Raises IrError."""
     lines = module.split("\n")
     start = _find(lines, name)
     end = next(at for at in range(start, len(lines)) if lines[at] == "}")
-    head = lines[start]
-    opening = head.index(f"@{name}(") + len(name) + 1
-    parameters = tuple(
-        _parameter(each) for each in split(head[opening + 1 : closing(head, opening)])
-    )
-    layout = Layout(_named_types(lines[:start]))
-    # Unnamed values are counted, parameters first: the entry has the number behind theirs.
-    unnamed = sum(1 for each in parameters if each.text[1:].isdigit())
-    blocks = _blocks(lines[start + 1 : end], f"%{unnamed}", layout)
-    function = Function(
-        name, head, parameters, blocks, layout, before=lines[:start], after=lines[end + 1 :]
-    )
-    _connect(function)
+    before, after = lines[:start], lines[end + 1 :]
+    text = "\n".join(lines[start : end + 1])
+    function = lazy_function(text, layout_of("\n".join(before)))
+    function.before, function.after = before, after
+    for block in function.blocks.values():
+        block.instructions = [
+            each for each in block.instructions if not isinstance(each, DebugRecord)
+        ]
+        for each in block.instructions:
+            each.read()
+            each.text = ""
+    function.connect()
     return function
+
+
+def lazy_function(text: str, layout: Layout) -> Function:
+    """Return the function of a definition's text. Its blocks are read at the first access."""
+    function = Function.__new__(Function)
+    function.text, function.layout = text, layout
+    function.head = text[: text.index("\n")]
+    found = _FUNCTION_NAME.search(function.head)
+    if found is None:
+        raise IrError(f"no function: {function.head!r}")
+    function.name = found[1]
+    return function
+
+
+def layout_of(text: str) -> Layout:
+    """Return the layout of the types that a module's text names."""
+    return Layout(NamedTypes(dict(_NAMED_TYPE.findall(text))))
 
 
 def _find(lines: list[str], name: str) -> int:
@@ -41,9 +66,13 @@ def _find(lines: list[str], name: str) -> int:
     raise IrError(f"the module does not define {name}")
 
 
-def _named_types(lines: list[str]) -> dict[str, Type]:
-    found = (_NAMED_TYPE.match(line) for line in lines)
-    return {each[1]: type_of(each[2]) for each in found if each and each[2] != "opaque"}
+def _read_parameters(function: Function) -> None:
+    """Set the parameters of a function. Raises IrError."""
+    head = function.head
+    opening = head.index(f"@{function.name}(") + len(function.name) + 1
+    function.parameters = tuple(
+        _parameter(each) for each in split(head[opening + 1 : closing(head, opening)])
+    )
 
 
 def _parameter(text: str) -> Value:
@@ -51,42 +80,60 @@ def _parameter(text: str) -> Value:
     return Value(type_, rest.split()[-1])
 
 
-def _blocks(lines: list[str], entry: str, layout: Layout) -> dict[str, Block]:
+def _read_blocks(function: Function) -> None:
+    """Set the blocks of a function. Raises IrError."""
     blocks: dict[str, Block] = {}
     block: Block | None = None
-    for line in _logical(lines):
-        if line[0] not in " \t":
-            label = _LABEL.match(line)
+    head: list[str] = []  # empty lines and comments, which belong to the label behind them
+    layout = function.layout
+    for text in _logical(function.text.split("\n")[1:-1]):
+        if not text or text.isspace() or text[0] == ";":
+            head.append(text)
+            continue
+        if text[0] not in " \t":
+            label = _LABEL.match(text)
             if label is None:
-                raise IrError(f"no label: {line!r}")
-            block = blocks.setdefault(f"%{label[1]}", Block(f"%{label[1]}"))
+                raise IrError(f"no label: {text!r}")
+            block = _block(f"%{label[1]}", function, "\n".join([*head, text]))
+            blocks[block.name] = block
+            head.clear()
             continue
         if block is None:
-            block = blocks.setdefault(entry, Block(entry))
-        instruction = read_instruction(line)
-        if isinstance(instruction, Part) and instruction.opcode == "extractvalue":
-            for index in instruction.indices:
-                instruction.type = layout.member(instruction.type, index)[1]
-        block.instructions.append(instruction)
-    return blocks
+            # Unnamed values are counted, parameters first: the entry has the number behind theirs.
+            unnamed = sum(1 for each in function.parameters if each.text[1:].isdigit())
+            block = _block(f"%{unnamed}", function, "")
+            blocks[block.name] = block
+        if head:
+            block.instructions[-1].text += "\n".join(["", *head])
+            head.clear()
+        block.instructions.append(lazy_instruction(text, layout))
+    function.blocks = blocks
 
 
-def _logical(lines: list[str]) -> list[str]:
-    """Lines with the tables of switches on one, without empty ones and debug records."""
+def _block(name: str, function: Function, head: str) -> Block:
+    block = Block.__new__(Block)
+    block.name, block.function, block.head, block.instructions = name, function, head, []
+    return block
+
+
+def _logical(lines: Iterable[str]) -> list[str]:
+    """Lines with the table of a switch on one."""
     joined: list[str] = []
     table = False
     for line in lines:
         if table:
-            joined[-1] += f" {line.strip()}"
-            table = not line.strip().startswith("]")
-        elif line.strip() and not line.lstrip().startswith(("#dbg", ";")):
+            joined[-1] += f"\n{line}"
+            table = not line.lstrip().startswith("]")
+        else:
             joined.append(line)
-            table = line.lstrip().startswith("switch ") and "]" not in line.rpartition("[")[2]
+            table = (
+                "switch " in line
+                and line.lstrip().startswith("switch ")
+                and "]" not in line.rpartition("[")[2]
+            )
     return joined
 
 
-def _connect(function: Function) -> None:
-    for block in function.blocks.values():
-        for target in dict.fromkeys(block.terminator.targets):
-            block.successors.append(function.blocks[target])
-            function.blocks[target].predecessors.append(block)
+Instruction.read = read_fields
+Function.read_blocks = _read_blocks
+Function.read_parameters = _read_parameters

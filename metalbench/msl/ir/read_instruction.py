@@ -16,6 +16,8 @@ from metalbench.msl.ir.model import (
     Shuffle,
     Terminator,
     Value,
+    field_names,
+    lazy_instruction,
 )
 from metalbench.msl.ir.operands import take_attributes, take_flags, typed
 from metalbench.msl.ir.read_memory import read_alloca, read_atomic, read_memory
@@ -42,7 +44,24 @@ _MASK_ITEM = re.compile(r"i32 (-?\d+|poison|undef)")
 
 
 def read_instruction(line: str) -> Instruction:
-    """The instruction on a line. Raises IrError."""
+    """The instruction on a line, without its text. Raises IrError."""
+    instruction = lazy_instruction(line)
+    read_fields(instruction)
+    instruction.text = ""
+    return instruction
+
+
+def read_fields(instruction: Instruction) -> None:
+    """Set all fields of an instruction from its text. Raises IrError."""
+    made = _made_of(instruction.text)
+    if isinstance(made, Part) and made.opcode == "extractvalue" and instruction.layout is not None:
+        for index in made.indices:
+            made.type = instruction.layout.member(made.type, index)[1]
+    for name in field_names(type(instruction)):
+        setattr(instruction, name, getattr(made, name))
+
+
+def _made_of(line: str) -> Instruction:
     text, place, loop = line.strip(), "", ""
     attachments = text.find(", !")
     if attachments >= 0:

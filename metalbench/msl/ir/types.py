@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -163,6 +163,22 @@ def _compound(text: str) -> Type:
 
 def _members(braced: str) -> tuple[Type, ...]:
     return tuple(type_of(each) for each in split(braced[1:-1]))
+
+
+class NamedTypes(Mapping[str, Type]):
+    """The types that a module names, each read at the first access to it."""
+
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
+
+    def __getitem__(self, name: str) -> Type:
+        return type_of(self._texts[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED MB_FUNC MB_UNTRAC
   if (__builtin_expect(!is_aligned, 0)) mb_misaligned_copy(address, alignment, writes);
 }
 
-// What a pointer with an index is computed from (metalbench/msl/building/provenance.py).
+// What a pointer with an index is computed from (metalbench/msl/transforms/provenance.py).
 MB_TRACE MB_NOT_SHADOWED void mb_moved(const void* from, const void* to) {
   mb::Fiber* self = mb::current();
   if (reinterpret_cast<mb::uptr>(from) - reinterpret_cast<mb::uptr>(self) / mb::stack_bytes * mb::stack_bytes <
@@ -89,7 +89,7 @@ MB_TRACE MB_NOT_SHADOWED void mb_moved(const void* from, const void* to) {
   self->bundle->group->runtime->moved(self, from, to, __builtin_return_address(0));
 }
 
-// Bounds of arrays that are members of structs (metalbench/msl/building/members.py): what is handed
+// Bounds of arrays that are members of structs (metalbench/msl/transforms/members.py): what is handed
 // from a call to the function that it calls, and an access through a pointer that has them.
 MB_TRACE MB_NOT_SHADOWED void mb_hand(mb::u32 parameter, const void* pointer, const void* low,
                                       mb::u64 bytes) {

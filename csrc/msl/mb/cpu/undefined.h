@@ -58,7 +58,7 @@ MB_HANDLER void __ubsan_handle_negate_overflow(const mb::OperandTypes* types, mb
   mb::report({mb::Finding::signed_overflow, {types->type[0], types->type[0]}, {value, 0}, nullptr,
               __builtin_return_address(0)});
 }
-// The front end adds the name of what is subscripted (metalbench/msl/building/subscripts.py).
+// The front end adds the name of what is subscripted (metalbench/msl/transforms/subscripts.py).
 MB_HANDLER void __ubsan_handle_out_of_bounds(const mb::OperandTypes* types, mb::uptr index) {
   mb::report({mb::Finding::subscript, {types->type[0], types->type[1]}, {index, 0}, nullptr,
               __builtin_return_address(0)});

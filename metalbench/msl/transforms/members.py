@@ -15,8 +15,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise, repeat
 from typing import NamedTuple
 
-from metalbench.msl.building.member_calls import Function, Functions, pointers_of
-from metalbench.msl.building.subscripts import name_constant, spelled
+from metalbench.msl.transforms.member_calls import Function, Functions, pointers_of
+from metalbench.msl.transforms.subscripts import name_constant, spelled
 
 _VALUE = r'%(?:[\w.]+|"[^"]*")'
 _HEAD = re.compile(r'define [^@]*@([\w.$]+|"[^"]*")\((.*)\) .*!dbg (!\d+) ')

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-from metalbench.msl.building.llvm_ir import rewrite
+import pytest
+
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.transforms.metal_semantics import rewrite
 
 FUNCTION = """\
 define void @f(ptr align 16 dereferenceable(16) %r, ptr sret(%S) align 16 %s) !dbg !5 {
@@ -25,6 +28,9 @@ entry:
   %half = udiv i32 %2, %3, !dbg !7
   ret void
 }
+
+declare i32 @mb_divisor_i32(i32, i32)
+declare i64 @mb_divisor_i64(i64, i64)
 """
 DEBUG = """\
 !3 = !DIFile(filename: "FILE", directory: "/")
@@ -62,7 +68,7 @@ def test_checked_builds_ask_before_the_users_copies():
 def test_signed_divisions_get_a_divisor_that_does_not_overflow():
     for checked in (False, True):
         text = rewrite(FUNCTION, checked=checked)
-        assert lines(text, "div") == [
+        assert lines(text.partition("declare")[0], "div") == [
             "%mb.divisor.div = call i32 @mb_divisor_i32(i32 %2, i32 %3), !dbg !7",
             "%div = sdiv i32 %2, %mb.divisor.div, !dbg !7",
             "%mb.divisor.rem = call i64 @mb_divisor_i64(i64 -5, i64 %q)",
@@ -72,18 +78,30 @@ def test_signed_divisions_get_a_divisor_that_does_not_overflow():
         ]
 
 
+def test_a_division_without_its_helper_is_an_error():
+    without = FUNCTION.replace("declare i32 @mb_divisor_i32", "declare i32 @mb_other")
+    with pytest.raises(IrError, match="the module has no mb_divisor_i32 for '%div = sdiv"):
+        rewrite(without, checked=False)
+
+
 def test_amounts_of_shifts_are_less_than_the_width():
     shifts = """\
+define void @f() {
+entry:
   %shl = shl nuw i32 %0, %1, !dbg !7
   %shr = ashr i64 -8, %a.2
   %far = lshr exact i32 %0, 35, !dbg !7
   %near = lshr i32 %0, 3
   %all = shl <4 x i16> <i16 1, i16 2, i16 3, i16 4>, %v
+  ret void
+}
 """
     assert (
         rewrite(shifts, checked=False)
         == rewrite(shifts, checked=True)
         == """\
+define void @f() {
+entry:
   %mb.amount.shl = and i32 %1, 31, !dbg !7
   %shl = shl nuw i32 %0, %mb.amount.shl, !dbg !7
   %mb.amount.shr = and i64 %a.2, 63
@@ -92,5 +110,12 @@ def test_amounts_of_shifts_are_less_than_the_width():
   %near = lshr i32 %0, 3
   %mb.amount.all = and <4 x i16> %v, splat (i16 15)
   %all = shl <4 x i16> <i16 1, i16 2, i16 3, i16 4>, %mb.amount.all
+  ret void
+}
 """
     )
+
+
+def test_a_shift_of_a_width_that_is_no_power_of_two_is_an_error():
+    with pytest.raises(IrError, match="no width of a power of two"):
+        rewrite("define void @f() {\n  %a = shl i24 %0, %1\n  ret void\n}\n", checked=False)

@@ -1,0 +1,1 @@
+"""Compiler passes over LLVM IR: instrumentation, block layout, instructions of GPUs."""

@@ -1,0 +1,132 @@
+"""Give instructions the behaviour that Metal defines, where LLVM leaves it undefined.
+
+Metal leaves undefined what Apple's GPUs do without harm: accesses that are not aligned as their
+type is, and the one signed division that overflows. LLVM may assume neither, and x86-64 faults on
+both. Metal defines shifts by any amount, which counts modulo the width. LLVM defines those by less
+than the width.
+"""
+
+from __future__ import annotations
+
+from metalbench.msl.ir.model import Call, Instruction, Memory
+from metalbench.msl.ir.module import Module
+from metalbench.msl.ir.operands import (
+    alignment_of,
+    with_alignment,
+    without_reference_alignment,
+)
+from metalbench.msl.ir.rewriter import Rewriter
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.ir.types import Int, Vector
+from metalbench.msl.transforms.members import with_members
+from metalbench.msl.transforms.provenance import with_origins
+from metalbench.msl.transforms.subscripts import with_names
+
+_COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
+_DIVISIONS = ("sdiv", "srem")
+_SHIFTS = ("shl", "lshr", "ashr")
+_DEFINED_OTHERWISE = tuple(f" = {each} " for each in (*_DIVISIONS, *_SHIFTS))
+
+
+def rewrite(text: str, *, checked: bool) -> str:
+    """Return the module to optimise and compile. Raises IrError."""
+    module = Module(text)
+    if checked:
+        check_copies(module)
+        theirs = {each.subprogram for each in module.users_functions()}
+        lines = with_members(str(module).split("\n"), theirs)
+        module = Module("\n".join(with_names(with_origins(lines, theirs))))
+    else:
+        forget_alignment(module)
+    define_divisions_and_shifts(module)
+    return str(module)
+
+
+def forget_alignment(module: Module) -> None:
+    """Promise no alignment but that of variables on the stack and of atomic accesses."""
+    for function in module.functions.values():
+        function.head = without_reference_alignment(function.head)
+        if not function.mentions("align "):
+            continue
+        for _, each in function.instructions:
+            if isinstance(each, Memory):
+                if not each.is_atomic:
+                    each.set_alignment(1)
+                each.detach("align")
+            elif isinstance(each, Call) and " align " in each.text:
+                each.set_text(without_reference_alignment(each.text))
+                if each.name.startswith(_COPIES):
+                    parameters = [with_alignment(given, 1) for given in each.parameters]
+                    each.set_arguments(each.operands, parameters)
+    for line in module.declarations.values():
+        if "dereferenceable" in line:
+            module.replace_line(line, without_reference_alignment(line))
+
+
+def define_divisions_and_shifts(module: Module) -> None:
+    """Divide by what does not overflow, and shift by the amount modulo the width.
+
+    Raises IrError for a division that the MSL headers have no helper for (mb/cpu/division.h).
+    """
+    for function in module.functions.values():
+        if not any(map(function.mentions, _DEFINED_OTHERWISE)):
+            continue
+        rewriter = Rewriter(function)
+        for _, each in function.instructions:
+            if each.opcode in _DIVISIONS and each.operands[1].is_local:
+                _divide_without_overflow(each, module, rewriter)
+            elif each.opcode in _SHIFTS:
+                _shift_by_remainder(each, rewriter)
+        rewriter.apply()
+
+
+def _divide_without_overflow(division: Instruction, module: Module, rewriter: Rewriter) -> None:
+    """Divide by what `mb_divisor` returns: another divisor where the quotient does not fit."""
+    dividend, divisor = division.operands
+    helper = f"mb_divisor_{division.type}"
+    if not module.declares(helper):
+        raise IrError(f"the module has no {helper} for {division.text.strip()!r}")
+    name = f"%mb.divisor.{division.result[1:]}"
+    call = f"call {division.type} @{helper}({dividend}, {divisor})"
+    rewriter.insert_before(division, f"{name} = {call}{division.located}")
+    division.set_operands(dividend.text, name)
+
+
+def _shift_by_remainder(shift: Instruction, rewriter: Rewriter) -> None:
+    """Shift by the amount modulo the width, which is a power of two. Raises IrError if not."""
+    type_, (value, amount) = shift.type, shift.operands
+    element = type_.element if isinstance(type_, Vector) else type_
+    if not isinstance(element, Int) or element.bits & (element.bits - 1):
+        raise IrError(f"no width of a power of two: {shift.text.strip()!r}")
+    if amount.integer is not None:
+        shift.set_operands(value.text, str(amount.integer % element.bits))
+    elif amount.is_local:
+        mask = str(element.bits - 1)
+        if isinstance(type_, Vector):
+            mask = f"splat ({element} {mask})"
+        name = f"%mb.amount.{shift.result[1:]}"
+        rewriter.insert_before(shift, f"{name} = and {amount}, {mask}{shift.located}")
+        shift.set_operands(value.text, name)
+
+
+def check_copies(module: Module) -> None:
+    """Ask about the alignment of both ends of a copy of a struct, in the user's functions.
+
+    Clang's own check knows accesses to scalars and members only.
+    """
+    for function in module.users_functions():
+        if not any(map(function.mentions, _COPIES)):
+            continue
+        rewriter = Rewriter(function)
+        local = {each.result for _, each in function.instructions if each.opcode == "alloca"}
+        for _, each in function.instructions:
+            if isinstance(each, Call) and each.name.startswith(_COPIES) and each.place:
+                for which, (pointer, attributes) in enumerate(
+                    zip(each.operands[:2], each.parameters, strict=False)
+                ):
+                    alignment = alignment_of(attributes) or 1
+                    if alignment != 1 and pointer.text not in local:
+                        given = f"{pointer}, i64 {alignment}, i32 {1 - which}"
+                        call = f"call void @mb_check_alignment({given}){each.located}"
+                        rewriter.insert_before(each, call)
+        rewriter.apply()

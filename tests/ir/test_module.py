@@ -1,0 +1,212 @@
+"""Whole modules: read, changed and printed."""
+
+from __future__ import annotations
+
+import pytest
+
+from metalbench.msl.ir.model import Call, DebugRecord, Instruction, Memory, lazy_instruction
+from metalbench.msl.ir.module import Module
+from metalbench.msl.ir.rewriter import Rewriter
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.ir.types import Array, Float, Int
+
+TEXT = """\
+; ModuleID = 'a'
+target triple = "x86_64"
+
+%struct.S = type { i32, float }
+
+@a = internal addrspace(3) global [4 x i8] c"a, \\22\\00", section "mine", align 16
+@b = private constant { ptr, i32 } { ptr @a, i32 1 }
+@c = alias void (), ptr @f
+
+; Function Attrs: nounwind
+define void @f(ptr noundef %p, i32 %0) #2 !dbg !5 {
+  #dbg_value(ptr %p, !9, !DIExpression(), !7)
+  %2 = load i32, ptr %p, align 4, !dbg !7, !nonnull !8
+  switch i32 %2, label %one [
+    i32 0, label %two
+    i32 1, label %one
+  ]
+
+one:                                              ; preds = %1, %1
+  %x = add nsw i32 %2, %0, !dbg !7
+  call void asm sideeffect "mov %x, %2", "r"(i32 %x) #3, !dbg !7
+  br label %two
+
+two:                                              ; preds = %1, %one
+  %y = phi i32 [ %x, %one ], [ 0, %1 ]
+  store i32 %y, ptr %p, align 4
+  ret void, !dbg !7
+}
+
+declare void @g(ptr) #2
+
+define internal i32 @h() {
+entry:
+  %r = extractvalue %struct.S poison, 1
+  ret i32 0
+}
+
+attributes #2 = { nounwind "a"="b" }
+
+!5 = distinct !DISubprogram(name: "f", scope: !6, file: !6, line: 3)
+!6 = !DIFile(filename: "user.metal", directory: "/")
+!7 = !DILocation(line: 4, column: 2, scope: !5)
+!8 = !{}
+"""
+
+
+def test_a_module_is_printed_as_it_was_read():
+    module = Module(TEXT)
+    assert str(module) == TEXT
+    for function in module.functions.values():
+        assert function.blocks
+        for _, each in function.instructions:
+            if not isinstance(each, DebugRecord):
+                assert each.operands is not None
+    assert str(module) == TEXT
+
+
+def test_what_a_module_has():
+    module = Module(TEXT)
+    assert list(module.functions) == ["f", "h"]
+    assert module.declarations == {"@g": "declare void @g(ptr) #2"}
+    assert module.attribute_groups == {"#2": 'nounwind "a"="b"'}
+    assert [each.name for each in module.users_functions()] == ["f"]
+    assert module.declares("g")
+    assert module.declares("f")
+    assert not module.declares("c")
+    with pytest.raises(IrError, match="does not define g"):
+        module.function("g")
+
+
+def test_globals():
+    a, b, c = Module(TEXT).globals.values()
+    assert (a.words, a.kind, a.alignment, a.section) == (
+        ["internal", "addrspace(3)"],
+        "global",
+        16,
+        "mine",
+    )
+    assert a.type == Array(4, Int(8))
+    assert a.initializer == 'c"a, \\22\\00"'
+    assert (b.kind, b.mentions, b.alignment, b.section) == ("constant", ["@a"], 0, "")
+    assert c.kind == "alias"
+
+
+def test_functions():
+    function = Module(TEXT).function("f")
+    assert function.subprogram == "!5"
+    assert function.attribute_groups == ["#2"]
+    assert [each.text for each in function.parameters] == ["%p", "%0"]
+    assert list(function.blocks) == ["%1", "%one", "%two"]
+    assert [each.name for each in function.blocks["%two"].predecessors] == ["%1", "%one"]
+    assert [each.name for each in function.entry.successors] == ["%one", "%two"]
+
+
+def test_instructions_are_read_when_they_are_asked_for():
+    load = lazy_instruction("  %2 = load i32, ptr %p, align 4, !dbg !7, !nonnull !8")
+    assert type(load) is Memory
+    assert (load.opcode, load.result) == ("load", "%2")
+    assert (load.place, load.attachment("nonnull"), load.attachment("tbaa")) == ("!7", "!8", "")
+    assert load.alignment == 4
+    assert load.address.text == "%p"
+    with pytest.raises(AttributeError):
+        load.predicate  # noqa: B018
+    with pytest.raises(IrError, match="not known here"):
+        lazy_instruction("  %a = nothing i32 %b").operands  # noqa: B018
+
+
+def test_the_type_of_a_member_is_known():
+    _, (part, _) = "", Module(TEXT).function("h").entry.instructions
+    assert part.type == Float("float")
+
+
+def test_users_of_values():
+    function = Module(TEXT).function("f")
+    assert [each.opcode for each in function.users_of("%2")] == ["switch", "add"]
+    # Not a debug record, and not the text of an assembly.
+    assert [each.opcode for each in function.users_of("%p")] == ["load", "store"]
+    assert [each.opcode for each in function.users_of("%x")] == ["call", "phi"]
+    assert [each.opcode for each in function.users_of("%one")] == ["switch", "phi"]
+    assert function.users_of("%nobody") == ()
+
+
+def test_all_uses_are_replaced():
+    module = Module(TEXT)
+    module.function("f").replace_all_uses("%x", "%new")
+    assert str(module) == TEXT.replace("(i32 %x)", "(i32 %new)").replace("[ %x,", "[ %new,")
+    assert [each.opcode for each in module.function("f").users_of("%new")] == ["call", "phi"]
+    module.function("f").replace_all_uses("%p", "%q")
+    assert "#dbg_value(ptr %q, " in str(module)
+
+
+def test_instructions_change_by_their_methods():
+    load = lazy_instruction("  %2 = load i32, ptr %p, align 4, !dbg !7, !nonnull !8")
+    assert load.alignment == 4
+    load.set_alignment(1)
+    assert load.alignment == 1
+    load.detach("nonnull")
+    load.detach("nonnull")
+    load.attach("nosanitize", "!3")
+    assert str(load) == "  %2 = load i32, ptr %p, align 1, !dbg !7, !nosanitize !3"
+    with pytest.raises(IrError, match="takes the place of"):
+        load.set_text("  ret void")
+    add = lazy_instruction("  %a = add nsw i32 %a.0, %b, !dbg !7")
+    add.set_operands("%b", "1")
+    assert str(add) == "  %a = add nsw i32 %b, 1, !dbg !7"
+    with pytest.raises(IrError, match="no operation on two values"):
+        lazy_instruction("  %a = icmp eq i32 %a.0, %b").set_operands("1", "2")
+    call = lazy_instruction("  call void @f(ptr align 4 %x, i64 4), !dbg !7")
+    assert isinstance(call, Call)
+    call.set_arguments(call.operands, ["align 1", ""])
+    assert str(call) == "  call void @f(ptr align 1 %x, i64 4), !dbg !7"
+    with pytest.raises(IrError, match="without text"):
+        str(Instruction(opcode="add"))
+
+
+def test_a_rewriter_changes_a_function_at_once():
+    module = Module(TEXT)
+    function = module.function("f")
+    rewriter = Rewriter(function)
+    assert not rewriter.apply()
+    for block, each in function.instructions:
+        if each.opcode == "add":
+            rewriter.replace(each, "%w = add i32 %2, 1", "  %x = add i32 %w, %0")
+        elif each.opcode == "store":
+            rewriter.insert_before(each, "call void @g(ptr %p)")
+            rewriter.insert_after(each, "call void @g(ptr null)")
+        elif each.opcode == "phi":
+            rewriter.insert_at_start(block, "%z = add i32 %y, 1")
+        elif isinstance(each, DebugRecord):
+            rewriter.erase(each)
+    assert str(module) == TEXT
+    assert rewriter.apply()
+    assert [each.text.strip() for each in function.blocks["%two"].instructions] == [
+        "%y = phi i32 [ %x, %one ], [ 0, %1 ]",
+        "%z = add i32 %y, 1",
+        "call void @g(ptr %p)",
+        "store i32 %y, ptr %p, align 4",
+        "call void @g(ptr null)",
+        "ret void, !dbg !7",
+    ]
+    assert [each.result for each in function.blocks["%one"].instructions[:2]] == ["%w", "%x"]
+    assert "#dbg" not in str(module)
+
+
+def test_lines_of_a_module_are_added_replaced_and_removed():
+    module = Module(TEXT)
+    assert module.add_attribute_group("noinline") == "#3"
+    module.add("declare void @new()")
+    reference = module.metadata.add("!{}")
+    module.replace_line("declare void @g(ptr) #2", "declare void @g(ptr)")
+    module.remove_line(module.globals["@c"].text)
+    module.remove_target()
+    expected = TEXT.replace('target triple = "x86_64"\n', "").replace("@g(ptr) #2", "@g(ptr)")
+    expected = expected.replace("@c = alias void (), ptr @f\n", "")
+    added = f"attributes #3 = {{ noinline }}\ndeclare void @new()\n{reference} = !{{}}\n"
+    assert str(module) == expected + added
+    assert module.declares("new")
+    with pytest.raises(IrError, match="no line"):
+        module.remove_line("declare void @nothing()")
