@@ -38,7 +38,7 @@ class DeviceLock:
     def held(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Hold the device; `waiting` is called once if another process holds it.
 
-        Raises MachineError if the file cannot be written.
+        Raise MachineError if the file cannot be written.
         """
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -26,7 +26,7 @@ OWN: dict[str, Callable[..., Proposer]] = {TUNER: _tuner}
 def create(name: str, **options: Any) -> Proposer:
     """Return a new proposer; `options` (model, base_url, max_cost) are for those with a model.
 
-    Raises DeclarationError for a name that nobody has, ProposerError if a key or a package lacks.
+    Raise DeclarationError for a name that nobody has, ProposerError if a key or a package lacks.
     """
     from agent_steel.models import providers
 
@@ -39,5 +39,5 @@ def create(name: str, **options: Any) -> Proposer:
 
 
 def candidates_of(proposer: Proposer) -> int:
-    """How many versions of a lineage a round asks a proposer for, unless somebody says."""
+    """Return how many versions of a lineage a round asks a proposer for, unless somebody says."""
     return int(getattr(proposer, "candidates", 1))

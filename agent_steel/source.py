@@ -22,7 +22,7 @@ _TUNE = re.compile(r"^(\s*//\s*tune:\s*(\w+)\s*=\s*)(.*?)(\s*)$")
 def with_source(kernel: Kernel, source: str) -> Kernel:
     """Return `kernel` with another text, in the same place and with the same folders for headers.
 
-    Raises DeclarationError if the text's header is wrong.
+    Raise DeclarationError if the text's header is wrong.
     """
     other = parse(source, name=kernel.name, path=kernel.path, chip=kernel.chip)
     return replace(other.on(kernel.target), include_dirs=kernel.include_dirs)
@@ -53,7 +53,7 @@ def source_key(kernel: Kernel, tunables: Mapping[str, int], *, dtype: str | None
 
 
 def _unspaced(line: Dispatch | Scratch) -> dict[str, str]:
-    """The parts of a header's line, wherever it stands and however it is spaced."""
+    """Return the parts of a header's line, wherever it stands and however it is spaced."""
     return {
         each.name: re.sub(r"\s", "", _written(getattr(line, each.name)))
         for each in fields(line)

@@ -65,5 +65,5 @@ class Subject:
             return self.task.baseline
 
     def kernel_of(self, attempt: Attempt) -> Kernel:
-        """The kernel that an attempt is; raises DeclarationError if its header is wrong."""
+        """Return the kernel that an attempt is; raises DeclarationError if its header is wrong."""
         return with_source(self.kernel, attempt.source)

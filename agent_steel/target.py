@@ -48,7 +48,7 @@ def shortfall(
 
 
 def merit(target: Target, ratio: Interval | None, steadiness: Interval | None) -> float:
-    """How many times as good as its rival an attempt is by its target.
+    """Return how many times as good as its rival an attempt is by its target.
 
     Of time the estimate counts, which pairs have confirmed; of steadiness what is beyond chance.
     """

@@ -76,7 +76,7 @@ def cache_bytes_of(device: _core.Device) -> int:
 
 
 def read_us(device: _core.Device, nbytes: int) -> float:
-    """A pass that reads `nbytes` and does nothing else."""
+    """Return a pass that reads `nbytes` and does nothing else."""
     count = nbytes // 16
     copies = -(-CACHES * cache_bytes_of(device) // nbytes) + 1
     pipeline = device.compile(READ).pipeline()
@@ -98,7 +98,7 @@ def read_us(device: _core.Device, nbytes: int) -> float:
 
 
 def choices(tunables: tuple[str, ...]) -> Iterator[dict[str, int]]:
-    """All combinations of NAME=VALUE,VALUE."""
+    """Yield all combinations of NAME=VALUE,VALUE."""
     names = [each.split("=")[0] for each in tunables]
     values = [[int(value) for value in each.split("=")[1].split(",")] for each in tunables]
     for chosen in itertools.product(*values):

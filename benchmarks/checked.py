@@ -46,7 +46,7 @@ def bound(name: str, size: str, build: str) -> tuple[_core.Device, Bound]:
 
 
 def least_s(name: str, size: str, build: str) -> float:
-    """The shortest run of a kernel, in s."""
+    """Return the shortest run of a kernel, in s."""
     device, ready = bound(name, size, build)
     run = device.check if build == "checked" else device.run
     times = []

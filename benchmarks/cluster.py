@@ -34,7 +34,7 @@ Interval = tuple[float, float]
 
 
 def write(folder: Path, name: str, count: int) -> Path:
-    """A task and that many generations, all new; every third is right."""
+    """Return a task and that many generations, all new; every third is right."""
     kernels = folder / "kernels"
     if not kernels.is_dir():
         samples.tasks_in(kernels)
@@ -100,7 +100,7 @@ def _count(db: Path) -> int:
 
 
 def overlaps(intervals: list[Interval]) -> int:
-    """How many timings began before another one had ended."""
+    """Return how many timings began before another one had ended."""
     known = sorted(intervals)
     ends = np.maximum.accumulate([end for _, end in known])
     return sum(begin < end for (begin, _), end in zip(known[1:], ends[:-1], strict=True))

@@ -77,7 +77,7 @@ def of_the_library() -> Iterator[Kernel]:
 
 
 def of_mlx() -> Iterator[Kernel]:
-    """Every instance of every family."""
+    """Yield every instance of every family."""
     from mlx_kernels.families import FAMILIES
     from mlx_kernels.wheel import headers
 
@@ -135,7 +135,7 @@ def stages(kernel: Kernel) -> tuple[list[float], int] | None:
 
 
 def chosen(names: tuple[str, ...], count: int, *, mlx: bool) -> list[Kernel]:
-    """The kernels to measure."""
+    """Return the kernels to measure."""
     found = [*of_the_library(), *(of_mlx() if mlx else ())]
     if names:
         return [each for each in found if any(name in each.name for name in names)]

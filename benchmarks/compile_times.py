@@ -33,7 +33,7 @@ Steps = tuple[str, Callable[[], _core.Library], Callable[[_core.Library], object
 
 
 def ours(device: _core.Device) -> Iterator[Steps]:
-    """The kernels of our library in float, with the first value of every tunable."""
+    """Yield the kernels of our library in float, with the first value of every tunable."""
     for entry in Library():
         kernel = entry.kernel()
         macros = {"DTYPE": "float", **{k: str(v[0]) for k, v in kernel.tunables.items()}}
@@ -49,7 +49,7 @@ def ours(device: _core.Device) -> Iterator[Steps]:
 
 
 def of_mlx(device: _core.Device, folder: Path) -> Iterator[Steps]:
-    """Every instance of every family."""
+    """Yield every instance of every family."""
     for family in FAMILIES:
         for instance in family.instances:
             yield (

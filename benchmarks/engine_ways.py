@@ -35,7 +35,7 @@ Ways = dict[tuple[Any, ...], engine.Built]
 
 @contextmanager
 def recorded() -> Iterator[Ways]:
-    """Every kernel that is built meanwhile, once; not those of checked builds.
+    """Yield every kernel that is built meanwhile, once; not those of checked builds.
 
     Nor those of tests that ask for fibers.
     """

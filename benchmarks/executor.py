@@ -28,14 +28,14 @@ STARTS = 9
 
 
 def bound(device: _core.Device, name: str) -> Bound:
-    """A kernel of the library at its headline."""
+    """Return a kernel of the library at its headline."""
     entry = Library().entry(name)
     compiled = compile_kernel(device, entry.kernel(), entry.task)
     return compiled.bind(workload(entry.task, entry.task.headline))
 
 
 def window(device: _core.Device, work: Bound, passes: int) -> _core.Samples:
-    """One window; of 0 passes as many as make one."""
+    """Return one window; of 0 passes as many as make one."""
     return device.sample(
         work.dispatches,
         max_pairs=1,

@@ -156,7 +156,7 @@ def _table(lines: list[dict[str, Any]]) -> None:
 
 
 def _is_wrong(verdict: str, more: float) -> bool:
-    """Whether something false was said."""
+    """Return whether something false was said."""
     return verdict in (("FASTER", "SAME") if more else ("FASTER", "SLOWER"))
 
 

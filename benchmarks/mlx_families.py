@@ -26,7 +26,7 @@ COLUMNS = {"": "exact", "float": "float", "half": "half", "bfloat16_t": "bfloat"
 
 
 def compiled(bench: Bench, family: Family) -> int:
-    """How many of a family's kernels compile; says why the others do not."""
+    """Return how many of a family's kernels compile; says why the others do not."""
     count = 0
     for instance in family.instances:
         try:
@@ -38,7 +38,7 @@ def compiled(bench: Bench, family: Family) -> int:
 
 
 def largest(outcomes: list[Outcome]) -> str:
-    """A cell for every kind of result."""
+    """Return a cell for every kind of result."""
     cells: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in outcomes:
         cells[outcome.kind].append(outcome)

@@ -73,7 +73,7 @@ CASES = {
 
 
 def by_hand(device: _core.Device, case: Case) -> Bound:
-    """The kernel of the library, with inputs."""
+    """Return the kernel of the library, with inputs."""
     (entry,) = find([case.kernel])
     task = replace(entry.task, sizes={**entry.task.sizes, "benchmark": case.size})
     return compile_kernel(device, entry.kernel(), task).bind(workload(task, "benchmark"))
@@ -100,7 +100,7 @@ def check(ours: list[Any], bound: Bound) -> None:
 
 
 def pass_ns(device: _core.Device, launches: list[_core.Dispatch]) -> float:
-    """The median time of a pass."""
+    """Return the median time of a pass."""
     samples = device.sample(launches, max_pairs=12, time_limit_ns=2e8, warmup_ns=1e7)
     times = samples.device_ns if len(samples.device_ns) else samples.candidate_ns
     return float(np.median(times))
@@ -113,7 +113,7 @@ def xla_ns(form: Xla, times: int) -> float:
 
 
 def measure(name: str, case: Case, device: _core.Device, level: int, seconds: float) -> None:
-    """One line of the table."""
+    """Print one line of the table."""
     bound = by_hand(device, case)
     arrays = [np.asarray(each, np.float32) for each in bound.workload.inputs.values()]
     module = jax.jit(case.function).lower(*arrays).compiler_ir("stablehlo")

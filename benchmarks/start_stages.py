@@ -179,7 +179,7 @@ def work(channel: int, lifeline: int, parent: int, device: str) -> None:
 
 
 def told(arguments: list[str]) -> list[tuple[str, str, float, float]]:
-    """One start's steps."""
+    """Return one start's steps."""
     environment = {**os.environ, STARTED: repr(time.time())}
     answer = subprocess.run(
         [sys.executable, "-c", f"{PROGRAM}; command()", "run", *arguments],

@@ -76,7 +76,7 @@ _LACKS = (*_NO_ROOM, errno.EROFS, errno.EMFILE, errno.ENFILE)
 
 
 def of_the_machine(error: BaseException) -> MachineError | None:
-    """The MachineError that `error` is or comes from; None if something else is at fault."""
+    """Return the MachineError that `error` is or comes from; None if something else is at fault."""
     seen: BaseException | None = error
     while seen is not None:
         number = seen.errno if isinstance(seen, OSError) else None

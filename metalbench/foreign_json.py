@@ -198,7 +198,7 @@ def _check_values(document: JsonValue) -> None:
 
 
 def _parts(value: JsonValue) -> Iterator[JsonValue]:
-    """The values that a compound may hold that need a check, and an object's names."""
+    """Yield the values that a compound may hold that need a check, and an object's names."""
     if isinstance(value.raw, list):
         yield from value.list()
         return

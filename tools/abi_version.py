@@ -26,7 +26,7 @@ _VERSION = re.compile(r"(?<=abi_version = )\w+(?=;)")
 
 
 def shared_headers(sources: Path) -> list[Path]:
-    """The MSL headers that the runtimes' own code includes, and those that these include."""
+    """Return the MSL headers that the runtimes' own code includes, and those that these include."""
     outside = [
         path
         for path in sources.rglob("*")
@@ -48,7 +48,7 @@ def shared_headers(sources: Path) -> list[Path]:
 
 
 def abi_version(sources: Path) -> str:
-    """The number, as C++ has it, of the headers below a folder `csrc`."""
+    """Return the number, as C++ has it, of the headers below a folder `csrc`."""
     made = hashlib.sha256()
     for part in _parts(sources):
         made.update(f"{part}\0".encode())
@@ -56,7 +56,7 @@ def abi_version(sources: Path) -> str:
 
 
 def _parts(sources: Path) -> Iterator[str]:
-    """Each header's name, and its words without the number itself."""
+    """Yield each header's name, and its words without the number itself."""
     for path in shared_headers(sources):
         yield path.relative_to(sources.resolve()).as_posix()
         text = _VERSION.sub("", path.read_text())

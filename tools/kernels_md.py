@@ -38,7 +38,7 @@ as well, which are named here and not repeated.
 
 
 def overview(library: Library) -> str:
-    """The text of KERNELS.md."""
+    """Return the text of KERNELS.md."""
     parts = [INTRODUCTION]
     for name, entries in groupby(library, lambda entry: entry.set):
         tasks = list(entries)

@@ -25,7 +25,7 @@ MATH = {"fast": "-ffast-math", "safe": "-fno-fast-math"}
 
 
 def tunings(kernel: Kernel) -> Iterator[dict[str, int]]:
-    """The defaults, then every other value of every tunable, one at a time."""
+    """Yield the defaults, then every other value of every tunable, one at a time."""
     yield {}
     for name, values in kernel.tunables.items():
         yield from ({name: value} for value in values[1:])

@@ -32,7 +32,7 @@ def outcome(attempt: Attempt) -> str:
 
 
 def spelled_out(attempt: Attempt) -> str:
-    """The technique of an attempt, with the values of its tunables."""
+    """Return the technique of an attempt, with the values of its tunables."""
     from metalbench.result.tuning import spelled
 
     values = f" ({spelled(attempt.tunables)})" if attempt.tunables else ""

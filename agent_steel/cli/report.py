@@ -19,7 +19,7 @@ NUMBERS = ("tried", "kept", "gain", "steadier")
 
 
 def report(ended: Ended, history: History, proposer: Proposer, console: Console) -> Group:
-    """A row for every kernel, and what to do next."""
+    """Return a row for every kernel, and what to do next."""
     from rich.console import Group
     from rich.text import Text
 
@@ -132,7 +132,7 @@ def to_json(ended: Ended, history: History, proposer: Proposer) -> str:
 
 
 def as_json(attempt: Attempt) -> dict[str, Any]:
-    """An attempt as JSON can hold it.
+    """Return an attempt as JSON can hold it.
 
     `ratio` is {value, low, high} of its rival's time over its own, `steadiness` of their scatter.
     """

@@ -150,7 +150,7 @@ def _loop(
 def _as_it_was(
     ctx: click.Context, history: History, options: dict[str, Any]
 ) -> tuple[int, dict[str, Any]]:
-    """The session that was broken off, and its options but for those that are given now."""
+    """Return the session that was broken off, and its options but for those that are given now."""
     session = history.broken_off()
     if session is None:
         raise click.UsageError(

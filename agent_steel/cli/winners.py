@@ -106,7 +106,7 @@ def plot(name: str, out: Path, **options: Any) -> None:
 
 
 def _found(name: str, options: dict[str, Any]) -> tuple[Subject, Lineage]:
-    """The kernel as its file is, and all attempts at it on the device."""
+    """Return the kernel as its file is, and all attempts at it on the device."""
     from agent_steel.cli.run import subjects_for
     from agent_steel.history import History
     from agent_steel.history.lineage import Lineage

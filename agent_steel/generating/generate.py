@@ -34,7 +34,7 @@ class Written:
 def begun(root: Path, problems: dict[str, list[int]], samples: int, asking: Asking) -> Plan:
     """Note in the folder what it is to hold, with what it was to hold before.
 
-    Raises DeclarationError for a folder whose samples were asked for in another way.
+    Raise DeclarationError for a folder whose samples were asked for in another way.
     """
     asked = asdict(asking)
     plan = Plan(problems, samples, asked=asked)
@@ -58,7 +58,7 @@ def begun(root: Path, problems: dict[str, list[int]], samples: int, asking: Aski
 
 
 def remaining(root: Path, requests: Sequence[Request]) -> list[Request]:
-    """The requests whose samples are not there yet."""
+    """Return the requests whose samples are not there yet."""
     return [each for each in requests if not _path(root, each, ".json").is_file()]
 
 
@@ -74,7 +74,7 @@ def generate(
     """Ask for all samples that are requested, `parallel` at a time.
 
     `said` is told of each as it comes, also of one that got no answer, which ends nothing. What was
-    answered is written even if the run is broken off meanwhile. Raises SpentError when what may be
+    answered is written even if the run is broken off meanwhile. Raise SpentError when what may be
     spent is spent, MachineError if a file cannot be written.
     """
 

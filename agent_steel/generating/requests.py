@@ -72,9 +72,9 @@ class Request:
 def requests_of(
     level: str, tasks: Sequence[tuple[int, Entry]], samples: int, asking: Asking, prompts: Prompts
 ) -> list[Request]:
-    """The requests for some problems of a level, sample by sample.
+    """Return the requests for some problems of a level, sample by sample.
 
-    Raises ProposerError for a prompt that cannot be filled, TaskError for a task that is wrong.
+    Raise ProposerError for a prompt that cannot be filled, TaskError for a task that is wrong.
     """
     named = "generation_system" if asking.language == "metal" else "generation_python_system"
     system = prompts.fill(named, headers=told.headers())
@@ -93,7 +93,7 @@ def requests_of(
 
 
 def _examples(asking: Asking, task: str) -> str:
-    """Tasks of the library with a kernel for each; never the one that is asked for."""
+    """Return tasks of the library with a kernel for each; never the one that is asked for."""
     library = Library()
     shown = [library.entry(name) for name in EXAMPLES[asking.prompt] if name != task]
     texts = [

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def text_of(attempt: Attempt) -> str:
-    """The text of an attempt, its values of tunables as the defaults."""
+    """Return the text of an attempt, its values of tunables as the defaults."""
     return with_defaults(attempt.source, attempt.tunables, dtype=attempt.dtype)
 
 
@@ -30,7 +30,7 @@ def file_name(task: str, chip: str | None) -> str:
 def applied(entry: Entry, attempt: Attempt, device: DeviceFacts, folders: Sequence[Path]) -> Path:
     """Write an attempt beside the kernel that it was made from, and return the file.
 
-    Where the device's chip is known it is that chip's variant. Raises DeclarationError for a
+    Where the device's chip is known it is that chip's variant. Raise DeclarationError for a
     library that is installed, which is nobody's to edit, MachineError if it cannot be written.
     """
     folder = entry.kernel_path(device.chip).parent

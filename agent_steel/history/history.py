@@ -58,7 +58,7 @@ class History:
 
     @contextmanager
     def beside(self) -> Iterator[History]:
-        """The same for another thread, over a connection of its own."""
+        """Open the same history for another thread, over a separate connection."""
         from metalbench.store import Store
 
         with Store(self._store.path) as store:
@@ -82,7 +82,7 @@ class History:
             )
 
     def broken_off(self) -> Session | None:
-        """The latest session that has not ended by itself, None if there is none."""
+        """Return the latest session that has not ended by itself, None if there is none."""
         with self._store.reading() as connection:
             row = connection.execute(
                 "SELECT id, started_at, finished_at, outcome, options FROM sessions "
@@ -132,15 +132,15 @@ class History:
         return attempt
 
     def attempts(self, place: Place) -> tuple[Attempt, ...]:
-        """All of one history, oldest first."""
+        """Return all of one history, oldest first."""
         return self._found(f"WHERE {_SAME} ORDER BY attempts.id", place.row)
 
     def of_session(self, session: int) -> tuple[Attempt, ...]:
-        """All of one session, oldest first."""
+        """Return all of one session, oldest first."""
         return self._found("WHERE session = ? ORDER BY attempts.id", (session,))
 
     def of_task(self, task: str) -> tuple[Attempt, ...]:
-        """All of one task, oldest first, on whatever device."""
+        """Return all of one task, oldest first, on whatever device."""
         return self._found("WHERE task = ? ORDER BY attempts.id", (task,))
 
     def attempt(self, number: int) -> Attempt | None:
@@ -148,7 +148,7 @@ class History:
         return next(iter(self._found("WHERE attempts.id = ?", (number,))), None)
 
     def place(self, number: int) -> Place | None:
-        """The history that attempt `number` is of."""
+        """Return the history that attempt `number` is of."""
         with self._store.reading() as connection:
             row = connection.execute(
                 "SELECT device_kind, device_name, device_cores, engine, task, dtype, size "

@@ -35,7 +35,7 @@ class Lineage:
         self._target = target
 
     def rival(self, attempt: Attempt) -> Attempt | None:
-        """The attempt that `attempt` was measured against."""
+        """Return the attempt that `attempt` was measured against."""
         number = attempt.parent if attempt.rival is None else attempt.rival
         return None if number is None else self.attempts.get(number)
 
@@ -46,20 +46,20 @@ class Lineage:
         return attempt
 
     def gain(self, attempt: Attempt) -> float:
-        """The root's time over this one's: the product of the ratios between them.
+        """Return the root's time over this one's: the product of the ratios between them.
 
         Each of the ratios was measured in pairs, the product was not.
         """
         return math.prod(merit(Target.SPEED, each.ratio, None) for each in self._chain(attempt))
 
     def steadiness(self, attempt: Attempt) -> float:
-        """The root's scatter over this one's: likewise, of what is beyond chance."""
+        """Return the root's scatter over this one's: likewise, of what is beyond chance."""
         return math.prod(
             merit(Target.STABLE, each.ratio, each.steadiness) for each in self._chain(attempt)
         )
 
     def merit(self, attempt: Attempt) -> float:
-        """How many times as good as the root it is by the target."""
+        """Return how many times as good as the root it is by the target."""
         return math.prod(
             merit(self._target, each.ratio, each.steadiness) for each in self._chain(attempt)
         )
@@ -71,7 +71,7 @@ class Lineage:
             attempt = rival
 
     def standing(self, root: Attempt) -> list[Attempt]:
-        """The root and all that was kept of what came of it, the best first."""
+        """Return the root and all that was kept of what came of it, the best first."""
         members = [
             each
             for each in self.attempts.values()
@@ -89,7 +89,7 @@ class Lineage:
         return next(found, None)
 
     def best(self, root: Attempt) -> Attempt:
-        """The best of those that stand."""
+        """Return the best of those that stand."""
         return self.standing(root)[0]
 
     def top(self, root: Attempt, most: int) -> list[Attempt]:
@@ -97,7 +97,7 @@ class Lineage:
         return self.standing(root)[:most]
 
     def techniques(self) -> list[Technique]:
-        """Every technique that was tried, in the order of the first attempts at them."""
+        """Return every technique that was tried, in the order of the first attempts at them."""
         found: dict[str, list[Attempt]] = {}
         for each in self.attempts.values():
             if each.technique and each.fate not in (Fate.REPEATED, Fate.PENDING):
@@ -127,7 +127,7 @@ def why(attempt: Attempt) -> str:
 
 
 def rounds_without(attempts: Sequence[Attempt]) -> int:
-    """How many rounds at the end have kept nothing."""
+    """Return how many rounds at the end have kept nothing."""
     rounds = sorted({each.round for each in attempts if each.round > 0})
     kept = max((each.round for each in attempts if each.fate is Fate.KEPT), default=0)
     return sum(each > kept for each in rounds)

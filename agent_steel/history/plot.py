@@ -20,7 +20,7 @@ COLOURS = {Fate.KEPT: "#1a7f37", Fate.REVERTED: "#6e7781", Fate.BASELINE: "#0969
 def draw(lineage: Lineage, title: str, path: Path) -> None:
     """Write the picture to `path`, in the format that its name ends in.
 
-    Raises DeclarationError for another format, MachineError if matplotlib lacks or the file cannot
+    Raise DeclarationError for another format, MachineError if matplotlib lacks or the file cannot
     be written.
     """
     if path.suffix.lower() not in FORMATS:
@@ -50,7 +50,7 @@ def draw(lineage: Lineage, title: str, path: Path) -> None:
 
 
 def best_so_far(lineage: Lineage) -> tuple[list[int], list[float]]:
-    """Numbers of attempts that were judged, and the greatest gain up to each of them."""
+    """Return numbers of attempts that were judged, and the greatest gain up to each of them."""
     numbers, gains, best = [], [], 0.0
     for each in lineage.attempts.values():
         if each.fate in STANDING:

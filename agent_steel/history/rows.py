@@ -58,7 +58,7 @@ class Place:
 
 
 def columns_of(attempt: Attempt) -> dict[str, object]:
-    """The columns of an attempt that are not of its place, but for its source."""
+    """Return the columns of an attempt that are not of its place, but for its source."""
     usage = attempt.usage
     return {
         **{name: getattr(attempt, name) for name in _PLAIN},
@@ -80,7 +80,7 @@ def _ends(name: str, interval: Interval | None) -> dict[str, object]:
 
 
 def attempt_of(row: Sequence[Any]) -> Attempt:
-    """The attempt of a row of SELECTED."""
+    """Return the attempt of a row of SELECTED."""
     found = dict(zip(_NAMES, row, strict=True))
     return Attempt(
         number=found["attempts.id"],

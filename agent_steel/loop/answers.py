@@ -18,7 +18,7 @@ NOT_JUDGED = (Fate.PENDING, Fate.UNUSABLE, Fate.REPEATED)
 
 
 def baseline(subject: Subject, session: int) -> Attempt:
-    """The kernel as its file is."""
+    """Return the kernel as its file is."""
     return Attempt(
         number=0,
         session=session,
@@ -43,7 +43,7 @@ class Answered:
     proposer: Proposer
 
     def attempt(self, history: History, brief: Brief, answer: Proposal | ProposerError) -> Attempt:
-        """The attempt that an answer is, pending where it is new and can be tried."""
+        """Return the attempt that an answer is, pending where it is new and can be tried."""
         if isinstance(answer, Proposal):
             return self._proposed(history, brief, answer)
         usage = getattr(answer, "usage", None)
@@ -71,7 +71,7 @@ class Answered:
         )
 
     def _known(self, history: History, key: str) -> Attempt | None:
-        """An attempt that is the same and was judged, or is to be in this session."""
+        """Return an attempt that is the same and was judged, or is to be in this session."""
         for each in history.attempts(self.subject.place):
             own = each.fate is Fate.PENDING and each.session == self.session
             if each.source_key == key and (own or each.fate not in NOT_JUDGED):

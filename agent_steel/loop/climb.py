@@ -56,7 +56,7 @@ class Climb:
         return self._lineage().best(self._root)
 
     def gain(self, attempt: Attempt) -> float:
-        """The time of the kernel as its file is over an attempt's."""
+        """Return the time of the kernel as its file is over an attempt's."""
         return self._lineage().gain(attempt) / self._lineage().gain(self._start)
 
     def steadiness(self, attempt: Attempt) -> float:
@@ -132,7 +132,7 @@ class Climb:
     def judge(self, attempt: Attempt) -> Attempt:
         """Find out what becomes of a pending attempt, and keep it with its samples.
 
-        Raises MachineError if the machine is at fault, DeclarationError if the task is, and
+        Raise MachineError if the machine is at fault, DeclarationError if the task is, and
         WrongStartError if the kernel as its file is turns out to be wrong; the attempt is pending
         then as before.
         """
@@ -168,7 +168,7 @@ class Climb:
         return kept
 
     def _rival(self, attempt: Attempt) -> Attempt:
-        """The best so far; of several lineages each is measured against its own."""
+        """Return the best so far; of several lineages each is measured against its own."""
         lineage = self._lineage()
         if self._tools.settings.width > 1 and attempt.parent is not None:
             return lineage.attempts[attempt.parent]
@@ -207,7 +207,7 @@ class Climb:
             )
 
     def _members(self, most: int) -> list[tuple[Attempt, Diagnosis]]:
-        """The best versions, each with what bounds it.
+        """Return the best versions, each with what bounds it.
 
         One that was kept and turns out to be wrong after all, on inputs that it had not seen, is
         kept no longer.

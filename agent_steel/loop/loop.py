@@ -81,7 +81,7 @@ class Loop:
     def run(self) -> Ended:
         """Go on until every kernel is done, or a limit is reached, or Ctrl-C is pressed.
 
-        Raises MachineError if the machine is at fault, StoreError if the history cannot be kept;
+        Raise MachineError if the machine is at fault, StoreError if the history cannot be kept;
         what was kept before is there, and the session can go on.
         """
         interrupted = False
@@ -163,7 +163,7 @@ class Loop:
             climb.judge(attempt)
 
     def _over(self) -> bool:
-        """Whether a limit of the whole loop is reached."""
+        """Return whether a limit of the whole loop is reached."""
         if not self._stopped and self._deadline is not None and self._clock() >= self._deadline:
             self._stopped = f"budget of {self._tools.settings.budget_s or 0:g} s used up"
         return bool(self._stopped)

@@ -68,7 +68,7 @@ class Profiler:
     def measure(self, subject: Subject, attempt: Attempt) -> Result:
         """Verify and time an attempt that stands, beside MLX; each is measured once.
 
-        Raises WrongStartError if it is not correct, MachineError if the machine is at fault,
+        Raise WrongStartError if it is not correct, MachineError if the machine is at fault,
         DeclarationError if the task is.
         """
         key = (subject.place, attempt.source_key)

@@ -44,13 +44,13 @@ class Listener(Protocol):
     """Hears how a loop goes on."""
 
     def started(self, subject: Subject, best: Attempt, diagnosis: Diagnosis) -> None:
-        """A kernel was measured and what bounds it is known."""
+        """Report that a kernel was measured, and what bounds it."""
 
     def round_started(self, subject: Subject, number: int, most: int) -> None:
         """Proposals of a round are asked for."""
 
     def told(self, subject: Subject, text: str) -> None:
-        """A proposer or the verifier says where it is."""
+        """Report the progress of a proposer or of the verifier."""
 
     def judged(self, subject: Subject, attempt: Attempt) -> None:
         """What became of an attempt is known and kept."""

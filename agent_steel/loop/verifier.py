@@ -78,7 +78,7 @@ class Verifier:
     ) -> Finding:
         """Compile a candidate, verify it throughout, and time it in pairs with the best so far.
 
-        `number` is the attempt's, from which the seeds follow. Raises MachineError if the machine
+        `number` is the attempt's, from which the seeds follow. Raise MachineError if the machine
         is at fault, DeclarationError if the task is, and WrongRivalError if the best is wrong.
         """
         observer = observer or Silent()

@@ -62,7 +62,7 @@ class Ledger:
 
     @contextmanager
     def request(self, model: str, tokens_in: int, tokens_out: int) -> Iterator[Charge]:
-        """A request of at most so many tokens, which is counted when the block ends.
+        """Reserve a request of at most these tokens; count it when the block ends.
 
         Waits while requests of other threads have set aside what this one needs. Raises
         SpentError, before anything is asked, if its worst case goes beyond what is left.

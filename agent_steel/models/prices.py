@@ -56,7 +56,7 @@ class Prices:
 def read(path: Path | None = None) -> Prices:
     """The table of `path`, else of the file that AGENT_STEEL_PRICES names, else the packaged one.
 
-    Raises ProposerError, with the file's name, for one that cannot be read.
+    Raise ProposerError, with the file's name, for one that cannot be read.
     """
     named = os.environ.get(VARIABLE)
     chosen = path or (Path(named) if named else PACKAGED)

@@ -57,7 +57,7 @@ class KernelReply:
 
 
 def kernel_reply(text: str, parent: Kernel) -> KernelReply:
-    """The reply that `text` is, for the next version of `parent`; raises ReplyError."""
+    """Return the reply that `text` is, for the next version of `parent`; raises ReplyError."""
     fields = texts(text, LONGEST)
     reply = KernelReply(**{name: each.strip() for name, each in fields.items()})
     if reply.nothing_left:
@@ -72,9 +72,9 @@ def kernel_reply(text: str, parent: Kernel) -> KernelReply:
 
 
 def texts(text: str, longest: Mapping[str, int]) -> dict[str, str]:
-    """The texts of the JSON object that `text` is: those of `longest`, each at most so long.
+    """Return the texts of the JSON object that `text` is: those of `longest`, each at most so long.
 
-    Raises ReplyError if it is anything else.
+    Raise ReplyError if it is anything else.
     """
     fields = _object(text)
     for name in longest:
@@ -131,5 +131,5 @@ def _check_text(name: str, value: str, longest: int) -> None:
 
 
 def category(character: str) -> str:
-    """The general category in Unicode; that of a letter for ends of lines and tabs."""
+    """Return the general category in Unicode; that of a letter for ends of lines and tabs."""
     return "Ll" if character in "\n\t\r" else unicodedata.category(character)

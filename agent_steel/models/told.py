@@ -22,7 +22,7 @@ LONGEST_SENTENCE = 200
 
 
 def values_of(brief: Brief) -> dict[str, str]:
-    """The values of the optimizer's prompt by name."""
+    """Return the values of the optimizer's prompt by name."""
     return {
         "chip": facts_of(brief.device),
         "task": brief.task.name,
@@ -44,7 +44,7 @@ def values_of(brief: Brief) -> dict[str, str]:
 
 
 def history(attempts: Sequence[Attempt], *, scatter: bool = False) -> str:
-    """The last attempts, oldest first: technique, what became of it, and why."""
+    """Return the last attempts, oldest first: technique, what became of it, and why."""
     told = [each for each in attempts if each.fate is not Fate.PENDING]
     if not told:
         return "Nothing yet."
@@ -90,7 +90,7 @@ def _spelled(values: Mapping[str, int]) -> str:
 
 
 def _included(source: str) -> str:
-    """The texts of the library's headers that `source` uses, as far as there is room."""
+    """Return the texts of the library's headers that `source` uses, as far as there is room."""
     told, left = [], LONGEST_HEADERS
     for path in included_headers(source):
         text = path.read_text(encoding="utf-8").strip()

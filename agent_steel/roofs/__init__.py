@@ -35,7 +35,7 @@ def measured_roofs(
 ) -> Peaks | None:
     """What plain kernels reach on a device; None where one of them did not run.
 
-    Raises MachineError if the machine is at fault.
+    Raise MachineError if the machine is at fault.
     """
     library = Library([Path(__file__).parent])
     work = []

@@ -21,7 +21,7 @@ def declared(kernel: Kernel) -> dict[str, tuple[int, ...]]:
 
 
 def beyond(kernel: Kernel) -> dict[str, tuple[int, ...]]:
-    """The same with values that the header does not offer, where it tells what a macro is.
+    """Return the same with values that the header does not offer, where it tells what a macro is.
 
     That is a number of threads where `threads=` is the macro alone, and a number of elements where
     it divides a grid. Others keep their values: what is safe for them is not known.
@@ -40,7 +40,7 @@ def _wider(kernel: Kernel, name: str, values: tuple[int, ...]) -> tuple[int, ...
 
 
 def is_thread_count(kernel: Kernel, name: str) -> bool:
-    """Whether every threadgroup has as many threads as the macro says, in one dimension."""
+    """Return whether every threadgroup has as many threads as the macro says, in one dimension."""
     return any(
         len(each.threads) == 1 and str(each.threads[0]).strip() == name
         for each in kernel.dispatches
@@ -59,7 +59,7 @@ def is_element_count(kernel: Kernel, name: str) -> bool:
 def untried(
     space: Mapping[str, Sequence[int]], tried: Mapping[tuple[tuple[str, int], ...], float | None]
 ) -> Values | None:
-    """Values that have not been tried, None if there are none.
+    """Return values that have not been tried, None if there are none.
 
     `tried` has the gain of what was tried, None of what is wrong or not judged yet. Small spaces
     are gone through in an order that looks random, of larger ones Optuna's sampler picks what
@@ -77,7 +77,7 @@ def untried(
 
 
 def key_of(values: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
-    """Values as a key."""
+    """Return values as a key."""
     return tuple(sorted(values.items()))
 
 

@@ -80,7 +80,7 @@ class Tuner:
                 yield _Idea(source, _of_both(brief, source, kept), each.technique, each.summary)
 
     def _tried(self, brief: Brief, space: dict[str, tuple[int, ...]]) -> dict[Key, float | None]:
-        """The gains of the values that the parent's text was tried with."""
+        """Return the gains of the values that the parent's text was tried with."""
         lineage = Lineage(brief.attempts, brief.target)
         found: dict[Key, float | None] = {}
         for each in lineage.attempts.values():

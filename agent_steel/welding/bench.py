@@ -40,7 +40,7 @@ class Bench:
     _agreed: set[str] = field(default_factory=set)
 
     def draft(self) -> tuple[Draft, Checked, int]:
-        """The first draft that passes, with what was found and how many it took."""
+        """Return the first draft that passes, with what was found and how many it took."""
         from metalbench.run.observed import device_facts
 
         common = self._common()
@@ -67,7 +67,7 @@ class Bench:
         )
 
     def polished(self, draft: Draft) -> tuple[Draft | None, Checked | None]:
-        """The polished draft if it passes; else none, for the draft is right as it is."""
+        """Return the polished draft if it passes; else none, for the draft is right as it is."""
         self.say("polishing")
         text = self.model.prompts.fill(
             "welder_polish", name=draft.name, task=draft.task, kernel=draft.kernel

@@ -37,7 +37,7 @@ class _Found(Exception):  # noqa: N818 - no error but a way out
 def check(device: _core.Device, job: Job, say: Say) -> Checked:
     """Check a draft stage by stage; the first at which something is wrong is the last.
 
-    Raises MachineError if the machine is at fault.
+    Raise MachineError if the machine is at fault.
     """
     checks: list[str] = []
     try:
@@ -106,7 +106,7 @@ def _works(task: Task, seed: int) -> Iterator[Workload]:
 
 
 def _against_reference(task: Task, job: Job) -> str:
-    """The oracle against the user's reference, both in float64."""
+    """Return the oracle against the user's reference, both in float64."""
     assert job.reference is not None
     compute = results_of(job.reference, job.function)
     worst, count = 0.0, 0

@@ -24,7 +24,7 @@ def checked(job: Job, device: str, limits: Limits, say: Progress) -> Checked:
     """Check a draft. That its process dies, hangs or hoards memory is a fault of the draft.
 
     One that the system has killed is checked once more: it does that when memory runs out, which
-    others may have used up. Raises MachineError if no process can be made ready, or its network
+    others may have used up. Raise MachineError if no process can be made ready, or its network
     cannot be cut off.
     """
     found, killed = _checked(job, device, limits, say)

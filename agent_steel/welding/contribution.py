@@ -24,7 +24,7 @@ def contribution(
     result: Result | None,
     reference: Path | None,
 ) -> str:
-    """The text, as Markdown. Without a `result` it says that nothing was timed."""
+    """Return the text, as Markdown. Without a `result` it says that nothing was timed."""
     task = ast.get_docstring(ast.parse(draft.task)) or draft.name
     known = "" if reference else NO_REFERENCE
     return "\n".join(

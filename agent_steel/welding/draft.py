@@ -39,14 +39,14 @@ class Draft:
 
 
 def valid_name(name: str) -> bool:
-    """Whether a task can be called so."""
+    """Return whether a task can be called so."""
     return bool(re.fullmatch(r"[a-z][a-z0-9_]*", name)) and not keyword.iskeyword(name)
 
 
 def read_draft(text: str, name: str, taken: Collection[str] = ()) -> Draft:
-    """The draft that a reply is. It is to be called `name`; '' leaves that to the model.
+    """Return the draft that a reply is. It is to be called `name`; '' leaves that to the model.
 
-    Raises ReplyError, also for a name of `taken`.
+    Raise ReplyError, also for a name of `taken`.
     """
     fields = {key: value.strip() for key, value in texts(text, LONGEST).items()}
     given = fields["name"]
@@ -67,7 +67,7 @@ def read_draft(text: str, name: str, taken: Collection[str] = ()) -> Draft:
 
 
 def read_polished(text: str, draft: Draft) -> Draft:
-    """The polished `draft` that a reply is; raises ReplyError if its task is another one."""
+    """Return the polished `draft` that a reply is; raises ReplyError if its task is another one."""
     polished = read_draft(text, draft.name)
     if not same_code(polished.task, draft.task):
         raise ReplyError("`task`: only comments and docstrings may be different from before")

@@ -21,7 +21,7 @@ def figures(
 ) -> Result:
     """Try NAME.py and NAME.metal of `folder`, in a process of their own.
 
-    Raises MachineError if the machine is at fault.
+    Raise MachineError if the machine is at fault.
     """
     path = folder / f"{name}.py"
     entry = Entry(name, set_name, path, [path.with_suffix(".metal")])

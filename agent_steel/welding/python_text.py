@@ -71,7 +71,7 @@ def fault_of(text: str, name: str) -> str:
 
 
 def same_code(one: str, other: str) -> bool:
-    """Whether two texts are the same but for comments, docstrings and the form of lines."""
+    """Return whether two texts are the same but for comments, docstrings and the form of lines."""
     return _bare(one) == _bare(other)
 
 

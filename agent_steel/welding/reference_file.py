@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 def results_of(path: Path, function: str) -> Callable[[Workload], dict[str, Array]]:
     """What computes a workload's outputs by the file `path`, in float64, by name.
 
-    Raises TaskError if the file cannot be imported or has no such function.
+    Raise TaskError if the file cannot be imported or has no such function.
     """
     module = _imported(path)
     chosen = _chosen(module, path, function)

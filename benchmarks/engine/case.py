@@ -63,7 +63,7 @@ class Case:
     opencl_steps: tuple[Step, ...] = ()  # where they are not `steps`
 
     def source(self, file: str) -> str:
-        """Text of one of the three sources."""
+        """Return text of one of the three sources."""
         return (KERNELS / file).read_text(encoding="utf-8")
 
     def check(self, who: str, arrays: Arrays, expected: Arrays) -> None:

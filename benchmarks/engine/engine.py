@@ -7,7 +7,7 @@ from metalbench import _core
 
 
 def dispatches(device: _core.Device, case: Case, arrays: Arrays) -> list[_core.Dispatch]:
-    """The case's launches, over the memory of `arrays`."""
+    """Return the case's launches, over the memory of `arrays`."""
     library = device.compile(case.source(case.metal), filename=case.metal, macros=dict(case.macros))
     pipelines = {step.kernel: library.pipeline(step.kernel) for step in case.steps}
     buffers = {name: device.buffer(array) for name, array in arrays.items()}

@@ -41,7 +41,7 @@ class Runner:
         self.seconds = seconds
 
     def run(self, case: Case) -> Result:
-        """Raises SystemExit when one of the contestants is wrong."""
+        """Raise SystemExit when one of the contestants is wrong."""
         arrays = {name: aligned(array) for name, array in case.arrays().items()}
         expected = case.expected(arrays)
         ours = poisoned(arrays, expected)
@@ -69,7 +69,7 @@ class Runner:
 
 
 def poisoned(arrays: Arrays, expected: Arrays) -> dict[str, Array]:
-    """The same inputs, shared; outputs of one's own, filled with what is nobody's zero."""
+    """Return the same inputs, shared; outputs of one's own, filled with what is nobody's zero."""
     return {
         name: array if name not in expected else aligned(np.full_like(array, 77))
         for name, array in arrays.items()

@@ -43,7 +43,7 @@ def mean(ratios: Sequence[Interval | None]) -> str:
 
 
 def table(results: Sequence[Result], title: str) -> Table:
-    """One row a case; ratios above 1 are in the engine's favour."""
+    """Return one row a case; ratios above 1 are in the engine's favour."""
     made = Table("case", title=title, caption="ratios: its time / the engine's, 98 % intervals")
     for column in ("engine, ms", "PoCL, ms", "PoCL / engine", "C, ms", "C / engine"):
         made.add_column(column, justify="right", no_wrap=True)

@@ -50,7 +50,7 @@ class Input:
 
 
 def is_mlx(value: object) -> bool:
-    """Whether `value` is an mlx array; does not import MLX."""
+    """Return whether `value` is an mlx array; does not import MLX."""
     core = sys.modules.get("mlx.core")
     return core is not None and isinstance(value, core.array)
 
@@ -64,10 +64,10 @@ def returns_mlx(inputs: Iterable[object], output_dtypes: Iterable[object]) -> bo
 
 
 def read(value: object, where: str, *, row_contiguous: bool) -> Input:
-    """The input that an array or a number is; with `row_contiguous` copied if it is not so.
+    """Return the input that an array or a number is; with `row_contiguous` copied if it is not so.
 
     Arrays with negative strides are copied in any case: a kernel's memory begins where its
-    pointer does. Raises DispatchError beginning with `where`.
+    pointer does. Raise DispatchError beginning with `where`.
     """
     array = as_numpy(value, where)
     type_ = element_type(array.dtype, where)
@@ -98,7 +98,7 @@ def as_numpy(value: object, where: str) -> Array:
 
 
 def to_mlx(array: Array) -> Any:
-    """An mlx array with these elements."""
+    """Return an mlx array with these elements."""
     import mlx.core as mx
 
     if array.dtype.name == "bfloat16":
@@ -107,7 +107,7 @@ def to_mlx(array: Array) -> Any:
 
 
 def mlx_zeros(shape: tuple[int, ...], type_: ElementType) -> Any:
-    """An mlx array of zeros."""
+    """Return an mlx array of zeros."""
     import mlx.core as mx
 
     return mx.zeros(shape, mlx_dtype(type_))

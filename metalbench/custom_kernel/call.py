@@ -116,7 +116,7 @@ def _shape(where: str, given: Sequence[int]) -> tuple[int, ...]:
 
 
 def _integers(given: Iterable[Any]) -> tuple[int, ...]:
-    """The numbers of a sequence; (-1,) if it is none or holds anything else."""
+    """Return the numbers of a sequence; (-1,) if it is none or holds anything else."""
     try:
         return tuple(operator.index(each) for each in given)
     except TypeError:

@@ -34,7 +34,7 @@ def metal_kernel(  # noqa: PLR0917 - MLX's order
     time_limit: float = 60.0,
     sandbox: bool = False,
 ) -> CustomKernel | MLXKernel:
-    """A kernel from the `source` of its body, called as that of `mx.fast.metal_kernel` is.
+    """Return a kernel from the `source` of its body, called as that of `mx.fast.metal_kernel` is.
 
     `device` is "cpu" (this project's engine), "cuda" (an NVIDIA GPU), "mlx" (MLX's own, on a Mac)
     or "auto": "mlx" where there is Metal, else "cpu". `checked` builds catch accesses out of
@@ -43,7 +43,7 @@ def metal_kernel(  # noqa: PLR0917 - MLX's order
     METALBENCH_CHECKED says: 1 or 0, which it is where it is not set. `time_limit` in s ends a hang
     on the cpu; on a GPU it is told, and the GPU is lost to this process. In a `sandbox` the kernel
     runs on the cpu in a process of its own, which can do nothing but compute, and which is kept
-    from call to call. Raises DeclarationError.
+    from call to call. Raise DeclarationError.
     """
     defined = definition(
         name,
@@ -67,7 +67,7 @@ def metal_kernel(  # noqa: PLR0917 - MLX's order
 
 
 def runs_on_mlx(where: str, device: str, checked: bool | None, *, sandbox: bool) -> bool:
-    """Whether MLX itself runs a kernel with these options; raises DeclarationError."""
+    """Return whether MLX itself runs a kernel with these options; raises DeclarationError."""
     if device not in DEVICES:
         raise DeclarationError(f"{where} unknown device {device!r}; {suggestion(device, DEVICES)}")
     if device in WITHOUT_CHECKS and is_checked(checked):

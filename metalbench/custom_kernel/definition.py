@@ -54,7 +54,7 @@ class Definition:
         return {name: type_ for name, type_ in ATTRIBUTES.items() if name in self.source}
 
     def mentions(self, input_name: str, what: str) -> bool:
-        """Whether the source uses the input's `what`: "shape", "strides" or "ndim"."""
+        """Return whether the source uses the input's `what`: "shape", "strides" or "ndim"."""
         return f"{input_name}_{what}" in self.source
 
 

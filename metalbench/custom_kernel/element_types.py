@@ -44,27 +44,27 @@ _NARROWER = {"float64": "float32", "complex128": "complex64"}
 
 
 def is_mlx_dtype(value: object) -> bool:
-    """Whether `value` is an mlx.core.Dtype; does not import MLX."""
+    """Return whether `value` is an mlx.core.Dtype; does not import MLX."""
     return type(value).__name__ == "Dtype" and type(value).__module__.startswith("mlx.")
 
 
 def mlx_dtype(type_: ElementType) -> Any:
-    """The mlx.core.Dtype of an element type."""
+    """Return the mlx.core.Dtype of an element type."""
     import mlx.core as mx
 
     return mx.bool_ if type_.name == "bool" else getattr(mx, type_.name)
 
 
 def is_dtype(value: object) -> bool:
-    """Whether `value` is an mlx or numpy dtype, or a scalar type of numpy."""
+    """Return whether `value` is an mlx or numpy dtype, or a scalar type of numpy."""
     scalar = isinstance(value, type) and issubclass(value, np.generic)
     return scalar or isinstance(value, np.dtype) or is_mlx_dtype(value)
 
 
 def element_type(value: object, where: str) -> ElementType:
-    """The type that an mlx or numpy dtype or its name ("float32") stands for.
+    """Return the type that an mlx or numpy dtype or its name ("float32") stands for.
 
-    Raises DispatchError beginning with `where` when kernels have no such type.
+    Raise DispatchError beginning with `where` when kernels have no such type.
     """
     name = _name(value)
     if name in TYPES:
@@ -76,7 +76,7 @@ def element_type(value: object, where: str) -> ElementType:
 
 
 def narrowed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array in a type that Metal has and in native byte order, as MLX converts one."""
+    """Return the array in a type that Metal has and in native byte order, as MLX converts one."""
     wanted = np.dtype(_NARROWER.get(array.dtype.name, array.dtype)).newbyteorder("=")
     return array if array.dtype == wanted else array.astype(wanted)
 

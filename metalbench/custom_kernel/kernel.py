@@ -61,7 +61,7 @@ class CustomKernel:
         """Run the kernel; arguments and result are those of MLX's `mx.fast.metal_kernel`.
 
         `inputs` are mlx or numpy arrays or numbers; the outputs are mlx arrays if one of them is.
-        `grid` counts threads. `stream` has no meaning here. Raises DispatchError, CompileError,
+        `grid` counts threads. `stream` has no meaning here. Raise DispatchError, CompileError,
         and KernelFault or TimeLimitExceeded when the kernel goes wrong. In a sandbox KernelDied,
         too, and ForgedTimes of a kernel that goes on behind its end.
         """

@@ -27,7 +27,7 @@ MLX_METAL_KERNEL, _METAL_IS_AVAILABLE = _of_mlx()
 
 
 def metal_is_available() -> bool:
-    """Whether MLX itself can run Metal kernels here; imports MLX on a Mac only."""
+    """Return whether MLX itself can run Metal kernels here; imports MLX on a Mac only."""
     return bool(_METAL_IS_AVAILABLE())
 
 

@@ -35,7 +35,7 @@ def patch_mlx(
     The options are those of `metal_kernel`. To be called before the modules that define kernels
     are imported. It holds for all threads. Where kernels run on the cpu device, functions that
     `mx.compile` was given run as they are. Patches nest and may be undone in any order: MLX is as
-    it was when the last is gone. Raises DeclarationError.
+    it was when the last is gone. Raise DeclarationError.
     """
     options = {
         "device": device,

@@ -113,7 +113,7 @@ class Generated:
         return [form.format(type_.msl, name) for type_, name in types]
 
     def _body(self) -> tuple[str, str]:
-        """The source, and what ends and instantiates the kernel."""
+        """Return the source, and what ends and instantiates the kernel."""
         values = ", ".join(each.value for each in self.variant.template)
         closing = "\n}\n"
         if values:

@@ -58,7 +58,7 @@ class Device(metaclass=_Instances):
     """Stands for `mx.Device`, whose GPU is MLX's own and cannot be used."""
 
     def __new__(cls, type: Any, index: int = 0) -> Any:
-        """The device of this type."""
+        """Return the device of this type."""
         return GPU if type == GPU else _Device(type, index)
 
 
@@ -145,5 +145,5 @@ class _Devices:
 
 
 def _device(device: Any) -> mx.Device:
-    """The device of which a device or its type speaks."""
+    """Return the device of which a device or its type speaks."""
     return device if isinstance(device, _Device) else Device(device)

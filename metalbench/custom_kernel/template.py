@@ -29,7 +29,7 @@ def template_arguments(
 ) -> tuple[TemplateArgument, ...]:
     """Read `template=[("T", mx.float32), ("N", 4), ...]`.
 
-    Raises DispatchError beginning with `where`.
+    Raise DispatchError beginning with `where`.
     """
     found: list[TemplateArgument] = []
     for pair in given or ():

@@ -33,7 +33,7 @@ _compiles: bool | None = None
 
 
 def in_vmap() -> bool:
-    """Whether an array without a value is one that `mx.vmap` gives the value of later."""
+    """Return whether an array without a value is one that `mx.vmap` gives the value of later."""
     return _depth.value > 0
 
 

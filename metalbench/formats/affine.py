@@ -61,5 +61,5 @@ class Affine:
         return (groups * scales[..., None] + biases[..., None]).reshape(codes.shape)
 
     def magnitudes(self, words: Array, scales: Array, biases: Array) -> Array:
-        """Sums of absolute terms: what the rounding of values may be relative to."""
+        """Return sums of absolute terms: what the rounding of values may be relative to."""
         return self.dequantised(words, np.abs(scales), np.abs(biases))

@@ -27,7 +27,7 @@ def placed(parts: Any, fresh: Any, position: Any) -> Any:
 
 
 def append(name: str, bits: int) -> Task:
-    """The task of appending rows to a cache: all of its parts, with those of the rows.
+    """Return the task of appending rows to a cache: all of its parts, with those of the rows.
 
     Codes are exact: they follow from single-precision arithmetic as in MLX's quantisation.
     """
@@ -91,7 +91,7 @@ def append(name: str, bits: int) -> Task:
 
 
 def filled(name: str, bits: int) -> Task:
-    """The task of making floats of the filled rows of a cache, all but `spare` of them."""
+    """Return the task of making floats of the filled rows of a cache, all but `spare` of them."""
     form = Affine(bits, GROUP)
 
     def of(function: Any) -> Any:

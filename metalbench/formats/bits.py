@@ -15,7 +15,7 @@ _EIGHT = 8
 
 
 def packed(codes: Array, bits: int) -> Array:
-    """Words of 32 bits, uint32 (..., count * bits / 32), of codes (..., count)."""
+    """Return words of 32 bits, uint32 (..., count * bits / 32), of codes (..., count)."""
     count = codes.shape[-1]
     if count * bits % 32 or count % _EIGHT:
         raise ValueError(f"expected whole words and whole eights, got {count} codes of {bits} bits")
@@ -31,7 +31,7 @@ def packed(codes: Array, bits: int) -> Array:
 
 
 def unpacked(words: Array, bits: int) -> Array:
-    """The reverse: codes, uint8 (..., count), of words (..., count * bits / 32)."""
+    """Return the reverse: codes, uint8 (..., count), of words (..., count * bits / 32)."""
     stream = np.ascontiguousarray(words, dtype="<u4").view(np.uint8)
     eights = stream.reshape(*words.shape[:-1], -1, bits)
     whole = np.zeros(eights.shape[:-1], np.uint64)

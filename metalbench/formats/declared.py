@@ -28,13 +28,13 @@ class Format:
         self._mode = form.name if isinstance(form, Mode) else "affine"
 
     def inputs(self, *dims: str) -> dict[str, Input]:
-        """The parts of a matrix, or of several."""
+        """Return the parts of a matrix, or of several."""
         if isinstance(self._form, Mode):
             return minifloat(*dims, mode=self._form.name)
         return quantised(*dims, format=self._form)
 
     def values(self, *parts: Any) -> Any:
-        """The weights in numpy, as exact as the type of the scales."""
+        """Return the weights in numpy, as exact as the type of the scales."""
         return self._form.dequantised(*parts)
 
     def magnitudes(self, *parts: Any) -> Any:
@@ -46,7 +46,7 @@ class Format:
     def product(
         self, x: Any, w: Any, scales: Any, biases: Any = None, *, transpose: bool = True
     ) -> Any:
-        """The product of x and the weights, or their transpose, by MLX."""
+        """Return the product of x and the weights, or their transpose, by MLX."""
         return mx.quantized_matmul(
             x,
             w,
@@ -59,7 +59,7 @@ class Format:
         )
 
     def gathered_product(self, x: Any, which: Any, w: Any, scales: Any, biases: Any = None) -> Any:
-        """Each row of x times the transpose of one matrix of several, by MLX."""
+        """Return each row of x times the transpose of one matrix of several, by MLX."""
         found = mx.gather_qmm(
             x[:, None],
             w,
@@ -74,7 +74,7 @@ class Format:
         return found[:, 0]
 
     def dequantised(self, w: Any, scales: Any, biases: Any = None, *, dtype: Any = None) -> Any:
-        """The weights by MLX."""
+        """Return the weights by MLX."""
         return mx.dequantize(
             w,
             scales,
@@ -87,17 +87,17 @@ class Format:
 
 
 def affine(bits: int, group: int = 64) -> Format:
-    """Whole numbers with a scale and a bias a group."""
+    """Return whole numbers with a scale and a bias a group."""
     return Format(Affine(bits, group))
 
 
 def mode(name: str) -> Format:
-    """One of MODES."""
+    """Return one of MODES."""
     return Format(MODES[name])
 
 
 def _named(name: str, names: tuple[str, ...], function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function with these arguments, whatever the format's are, and this name."""
+    """Return the function with these arguments, whatever the format's are, and this name."""
     scope: dict[str, Any] = {"function": function}
     given = ", ".join(names)
     exec(f"def {name}({given}): return function({given})", scope)
@@ -120,7 +120,7 @@ def declared(
     gpu_headlines: tuple[str, ...] = ("large",),
     bytes: str | None = None,
 ) -> Task:
-    """A task of the inputs `before` and weights of these extents.
+    """Return a task of the inputs `before` and weights of these extents.
 
     `right(*before, weights)` is the result of plain weights: of the values it is what is expected,
     of absolute terms the scale of errors. `reference(*before, *parts)` is MLX's.

@@ -45,7 +45,7 @@ def traffic(bits: int, keys: str = "keys") -> str:
 
 
 def drawn(random: np.random.Generator) -> dict[str, int]:
-    """A size whose heads share keys evenly, of whole groups."""
+    """Return a size whose heads share keys evenly, of whole groups."""
     kv_heads = int(random.integers(1, 5))
     return dict(
         heads=kv_heads * int(random.integers(1, 6)),
@@ -65,7 +65,7 @@ def expected(
     rows: Any = slice(None),
     sizes: bool = False,
 ) -> Array:
-    """The output (heads, dims) over those `rows`; with `sizes`, sums of absolute terms."""
+    """Return the output (heads, dims) over those `rows`; with `sizes`, sums of absolute terms."""
     form = Affine(bits, GROUP)
     shares = weights(q, form.dequantised(*k)[:, rows], sinks)
     values = form.magnitudes(*v) if sizes else form.dequantised(*v)
@@ -75,7 +75,7 @@ def expected(
 def attended(
     bits: int, q: Any, k: Sequence[Any], v: Sequence[Any], *, sinks: Any = None, mask: Any = None
 ) -> Any:
-    """The same by MLX's products with weights of few bits and its softmax."""
+    """Return the same by MLX's products with weights of few bits and its softmax."""
     heads, dims = q.shape
     shared = (q / math.sqrt(dims)).reshape(len(k[0]), -1, dims)
     scores = _product(bits, shared, k, transpose=True)

@@ -36,7 +36,7 @@ class _Whole:
     def part(
         self, at: int, random: np.random.Generator, values: Mapping[str, int], seed: int
     ) -> Array:
-        """One of the parts; for generators in the same state they are of one matrix."""
+        """Return one of the parts; for generators in the same state they are of one matrix."""
         key = (str(random.bit_generator.state), tuple(values.items()), seed)
         with self._keeping:
             if key not in self._made:
@@ -58,14 +58,14 @@ class Part(Input):
     def drawn(
         self, random: np.random.Generator, values: Mapping[str, int], seed: int
     ) -> np.ndarray[Any, Any]:
-        """The array for `values` of the sizes."""
+        """Return the array for `values` of the sizes."""
         return self.whole.part(self.at, random, values, seed)
 
 
 def quantised(
     *dims: str | int, format: Affine, name: str = "w", plain: Input | None = None
 ) -> dict[str, Input]:
-    """The inputs `w`, `w_scales` and `w_biases` of a matrix (or several) in this format.
+    """Return the inputs `w`, `w_scales` and `w_biases` of a matrix (or several) in this format.
 
     `dims` are the plain matrix's; `plain` is how that is drawn, else it is normal, with the
     variations of weights. Words are uint32 (..., last * bits / 32), scales and biases (...,
@@ -84,7 +84,7 @@ def quantised(
 def minifloat(
     *dims: str | int, mode: str, name: str = "w", plain: Input | None = None
 ) -> dict[str, Input]:
-    """The inputs `w` and `w_scales` of a matrix (or several) in one of MODES.
+    """Return the inputs `w` and `w_scales` of a matrix (or several) in one of MODES.
 
     As `quantised`; scales are uint8 (..., last / group).
     """

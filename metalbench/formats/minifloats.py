@@ -72,7 +72,7 @@ class Mode:
         return packed(codes.reshape(plain.shape), self.bits), scales
 
     def dequantised(self, words: Array, scales: Array, dtype: Any = np.float64) -> Array:
-        """The values (..., count); exact where the type has them."""
+        """Return the values (..., count); exact where the type has them."""
         values = self.values[unpacked(words, self.bits)].reshape(*scales.shape, self.group)
         whole = values.astype(np.float32) * self.scales[scales][..., None]
         rows: Array = whole.reshape(*words.shape[:-1], -1).astype(dtype)
@@ -89,7 +89,7 @@ def _least_power(most: Array, largest: Array) -> Array:
 
 
 def _nearest(ascending: Array, wanted: Array) -> Array:
-    """The number of the nearest of these values, of two as near the even one."""
+    """Return the number of the nearest of these values, of two as near the even one."""
     between = (ascending[1:] + ascending[:-1]) / 2
     below = np.searchsorted(between, wanted, side="left")
     above = np.searchsorted(between, wanted, side="right")

@@ -55,7 +55,7 @@ MIXTURES = dict(
 
 
 def dequantize(name: str, form: Format) -> Task:
-    """The weights themselves: y (rows, cols) in the type of the run."""
+    """Return the weights themselves: y (rows, cols) in the type of the run."""
     if form.is_affine:
         return declared(
             name,
@@ -85,7 +85,7 @@ def dequantize(name: str, form: Format) -> Task:
 
 
 def matvec(name: str, form: Format) -> Task:
-    """A matrix of weights times a vector: y = W x."""
+    """Return a matrix of weights times a vector: y = W x."""
     return declared(
         name,
         form,
@@ -101,7 +101,7 @@ def matvec(name: str, form: Format) -> Task:
 
 
 def matmul(name: str, form: Format) -> Task:
-    """A linear layer of weights: y = x W^T."""
+    """Return a linear layer of weights: y = x W^T."""
     return declared(
         name,
         form,
@@ -133,7 +133,7 @@ def matmul_as_it_is(name: str, form: Format) -> Task:
 
 
 def embedding(name: str, form: Format) -> Task:
-    """Rows of a table of weights, chosen by index: y (tokens, cols)."""
+    """Return rows of a table of weights, chosen by index: y (tokens, cols)."""
     return declared(
         name,
         form,
@@ -173,7 +173,7 @@ def normed_matvec(name: str, form: Format, *, eps: float = 1e-5) -> Task:
 
 
 def gathered_matvec(name: str, form: Format) -> Task:
-    """Each of several vectors times one of several matrices: y = W[expert] x."""
+    """Return each of several vectors times one of several matrices: y = W[expert] x."""
     return declared(
         name,
         form,

@@ -62,14 +62,14 @@ class Bare:
 
 
 def is_file(name: str) -> bool:
-    """Whether what a command was given means a file, not a kernel of the library."""
+    """Return whether what a command was given means a file, not a kernel of the library."""
     return name.endswith(".metal")
 
 
 def read_bare(path: Path, arrays: Path | None = None) -> Bare:
     """Read the kernel in `path`; its inputs are those of its lines, and of the .npz file `arrays`.
 
-    Raises DeclarationError, with file and line, if a line is wrong.
+    Raise DeclarationError, with file and line, if a line is wrong.
     """
     kernel = header.read(path)
     lines = _Lines(kernel)

@@ -91,7 +91,7 @@ def _check_samplers(task: Task, kernel: Kernel, pipelines: Iterable[_core.Pipeli
 
 
 def pixel_formats(task: Task, kernel: Kernel) -> dict[str, str]:
-    """The formats of what a kernel takes as textures, by name."""
+    """Return the formats of what a kernel takes as textures, by name."""
     formats = {name: each.pixel_format for name, each in {**task.inputs, **task.outputs}.items()}
     formats |= {each.name: each.pixel_format for each in kernel.scratches}
     return {name: each for name, each in formats.items() if each}

@@ -68,7 +68,7 @@ Drawn = np.ndarray[Any, Any]
 
 
 def _plain(array: Drawn, dtype: DType | None) -> Drawn:
-    """Floats as tasks draw them, and anything else in its own type."""
+    """Return floats as tasks draw them, and anything else in its own type."""
     is_float = dtype is None or dtype.is_float
     return array.astype(np.float32 if dtype is None or is_float else dtype.numpy)
 
@@ -108,7 +108,7 @@ def _iota(
 
 
 def given(array: Drawn, _: np.random.Generator, __: Shape, ___: Values) -> Drawn:
-    """The array itself, as it was given."""
+    """Return the array itself, as it was given."""
     return array
 
 

@@ -73,7 +73,7 @@ class CountsBuffer:
         self._words[Head.TRACE_CAPACITY] = traced
 
     def head(self, what: Head) -> int:
-        """One of the first words."""
+        """Return one of the first words."""
         return int(self._words[what])
 
     @property
@@ -103,7 +103,7 @@ class CountsBuffer:
 def tables_of(
     source: str, functions: Iterable[str], options: Mapping[str, Any], *, fast_math: bool
 ) -> dict[str, Table]:
-    """The tables of counted kernels that have been compiled, by function."""
+    """Return the tables of counted kernels that have been compiled, by function."""
     from metalbench.msl import engine
     from metalbench.msl.building.counted import numbers_of
 

@@ -78,7 +78,7 @@ def fault_of(
     tunables: Mapping[str, tuple[int, ...]],
     dtypes: Sequence[str],
 ) -> tuple[int, str] | None:
-    """The first line that does not fit the kernel or another line, and why; else None."""
+    """Return the first line that does not fit the kernel or another line, and why; else None."""
     seen: set[tuple[str, str]] = set()
     for each in lines:
         for dtype in each.dtypes or ("",):
@@ -105,7 +105,7 @@ def fault_of(
 def lines_on(
     lines: Sequence[DeviceDefaults], names: Sequence[str], dtype: str | None = None
 ) -> Iterator[DeviceDefaults]:
-    """The lines for a device, whose `names` begin with what counts most; the last counts.
+    """Yield the lines for a device, whose `names` begin with what counts most; the last counts.
 
     Of lines for some element types they are those of `dtype`, behind the others of the same name.
     """

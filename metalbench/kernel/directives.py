@@ -54,7 +54,7 @@ class Scratch:
     pixel_format: str = ""
 
     def type_in(self, run: DType) -> DType:
-        """The element type when the run's is `run`."""
+        """Return the element type when the run's is `run`."""
         return run if self.dtype == "DTYPE" else stored_as(self.dtype)
 
 

@@ -10,7 +10,7 @@ from metalbench.msl import engine
 
 
 def folded_tests(compiled: Compiled) -> tuple[str, ...]:
-    """A warning for every test for NaN or infinity in the code that the kernel runs.
+    """Return a warning for every test for NaN or infinity in the code that the kernel runs.
 
     None where the kernel's math is safe, or where the project's own front end cannot read it.
     """

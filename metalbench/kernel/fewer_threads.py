@@ -54,7 +54,7 @@ def smaller(
 def _fitting(
     kernel: Kernel, line: Dispatch, values: Mapping[str, int], most: int, *, names: Sequence[str]
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
-    """The threads of each choice of `names` that are few enough, and the choice."""
+    """Yield the threads of each choice of `names` that are few enough, and the choice."""
     choices = itertools.product(*(kernel.tunables[name] for name in names))
     for choice in itertools.islice(choices, MOST_CHOICES):
         threads = threads_of(line, {**values, **dict(zip(names, choice, strict=True))})

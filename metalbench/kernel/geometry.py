@@ -32,7 +32,7 @@ class Geometry:
 
 
 def threads_of(line: Dispatch, values: Mapping[str, int]) -> int | None:
-    """Threads in a threadgroup with these values; None where they make no size."""
+    """Return threads in a threadgroup with these values; None where they make no size."""
     try:
         extents = [each.evaluate(values) for each in line.threads]
     except DeclarationError:
@@ -49,7 +49,7 @@ def value_of(expression: Expression, values: Mapping[str, int], where: str) -> i
 
 
 def extent_of(expression: Expression, values: Mapping[str, int], where: str) -> int:
-    """A size of a grid or threadgroup. Raises DispatchError unless it is one."""
+    """Return a size of a grid or threadgroup. Raise DispatchError unless it is one."""
     value = value_of(expression, values, where)
     if not 0 < value < 2**32:
         used = ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names))
@@ -61,7 +61,7 @@ def extent_of(expression: Expression, values: Mapping[str, int], where: str) -> 
 
 
 def extents_of(expressions: Sequence[Expression], values: Mapping[str, int], where: str) -> Extents:
-    """One to three sizes, as three."""
+    """Return one to three sizes, as three."""
     extents = [extent_of(each, values, where) for each in expressions]
     x, y, z = (*extents, 1, 1, 1)[:3]
     return x, y, z

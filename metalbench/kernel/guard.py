@@ -77,14 +77,14 @@ class GuardedBuffer:
         bits[places] = _repeated(self._poison, self.dtype.nbytes).view(bits.dtype)
 
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
-        """Whether the memory still has the bits of `array`."""
+        """Return whether the memory still has the bits of `array`."""
         return all(
             np.array_equal(mine, theirs)
             for mine, theirs in zip(_chunks(self.bytes), _chunks(_bytes_of(array)), strict=True)
         )
 
     def unwritten(self) -> np.ndarray[Any, Any]:
-        """A boolean array: which elements still hold the poison."""
+        """Return a boolean array: which elements still hold the poison."""
         same = self.bytes == _repeated(self._poison, self.nbytes)
         poisoned: np.ndarray[Any, Any] = same.reshape(*self.shape, self.dtype.nbytes).all(axis=-1)
         return poisoned

@@ -60,7 +60,7 @@ class Kernel:
     def text(self) -> str:
         """The source with its headers in place of the `#include`s: what results are stored with.
 
-        Raises CompileError if they are too many or too long.
+        Raise CompileError if they are too many or too long.
         """
         if self.is_python:
             return self.source
@@ -93,7 +93,7 @@ class Kernel:
     ) -> dict[str, int]:
         """A value for every tunable: its default, for that element type, unless `chosen` has one.
 
-        Raises DeclarationError for a name that the kernel does not declare.
+        Raise DeclarationError for a name that the kernel does not declare.
         """
         chosen = chosen or {}
         for name in chosen:
@@ -111,7 +111,7 @@ def read(path: Path, name: str | None = None) -> Kernel:
 
     A file that says nothing but `// kernel: FILE` names the file of another task, whose arguments
     are called the same: the kernel is that one, and the instance of it that the line may name.
-    Raises DeclarationError, with file and line, if its header is wrong.
+    Raise DeclarationError, with file and line, if its header is wrong.
     """
     stem, _, chip = path.name.removesuffix(".metal").partition(".")
     source = _text(path, name or stem)
@@ -139,7 +139,7 @@ def parse(
 ) -> Kernel:
     """The kernel with the text `source`, which need not be in a file; its first instance if any.
 
-    Raises DeclarationError, with the line, if its header is wrong or there is no such instance.
+    Raise DeclarationError, with the line, if its header is wrong or there is no such instance.
     """
     path = path or Path(f"{name}.metal")
     header = Header(name, path.name)

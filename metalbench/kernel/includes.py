@@ -31,7 +31,7 @@ _PASTING = re.compile(r"##|%:%:")
 
 
 def reads_files(source: str, allowed: str = "") -> str:
-    """How `source` would read files that are none of its business; '' if it does not.
+    """Return how `source` would read files that are none of its business; '' if it does not.
 
     What `allowed`, the text that it is a version of, includes is allowed.
     """

@@ -9,14 +9,14 @@ from metalbench.errors import DeclarationError
 
 
 def installed_folder() -> Path:
-    """The library's `kernels` folder."""
+    """Return the library's `kernels` folder."""
     return data_folder("kernels", "common")
 
 
 def data_folder(name: str, content: str) -> Path:
     """A folder of data that has `content`: in the installed package, else beside it in a checkout.
 
-    Raises DeclarationError if it is in neither.
+    Raise DeclarationError if it is in neither.
     """
     package = Path(__file__).parents[1]
     inside, beside = package / name, package.parent / name

@@ -69,7 +69,7 @@ class Entry:
     def description(self) -> str:
         """The first line of the task file's docstring; the file is parsed but not run.
 
-        Raises TaskError if it cannot be.
+        Raise TaskError if it cannot be.
         """
         self._check_task_file()
         tree = _parsed(self.task_path)
@@ -79,7 +79,7 @@ class Entry:
     def task(self) -> Task:
         """The declared task. Imports its file, and with it MLX.
 
-        Raises TaskError, with file and line, if the file cannot be imported or declares no such
+        Raise TaskError, with file and line, if the file cannot be imported or declares no such
         task.
         """
         self._check_task_file()
@@ -98,7 +98,7 @@ class Entry:
     def kernel_path(self, chip: str | None = None) -> Path:
         """The file for `chip` ("m4_max"): made for it, else for its family ("m4"), else for all.
 
-        A user's folder wins over the library. Raises DeclarationError if there is no kernel.
+        A user's folder wins over the library. Raise DeclarationError if there is no kernel.
         """
         wanted = [f"{self.name}.metal"]
         if chip:
@@ -117,7 +117,7 @@ class Entry:
     def kernel(self, device: Place | None = None) -> Kernel:
         """The kernel for `device`, of its chip's file and with its defaults, else for any device.
 
-        Raises as `kernel_path` and `kernel.read`.
+        Raise as `kernel_path` and `kernel.read`.
         """
         if device is None:
             return header.read(self.kernel_path(), self.name)
@@ -170,7 +170,7 @@ class Library:
         return list(dict.fromkeys([*own, *whole, *alone, ALL]))
 
     def names(self, set_name: str | None = None) -> list[str]:
-        """Names of all tasks, or of those of one set, in the library's order.
+        """Return names of all tasks, or of those of one set, in the library's order.
 
         Those of suites and families are there only if their set is named, or what it is one of
         ("kernelbench", "families"), or a family alone ("attention"). "all" are all but suites'.
@@ -186,7 +186,7 @@ class Library:
         return [*self._also.get(family, ()), *found]
 
     def entry(self, name: str) -> Entry:
-        """The task called `name`; the DeclarationError suggests similar names."""
+        """Return the task called `name`; the DeclarationError suggests similar names."""
         if name not in self._entries:
             hint = suggestion(name, self._entries)
             if not hint.startswith("did"):
@@ -229,9 +229,9 @@ def find(
 
 
 def load_task(path: Path) -> Task:
-    """The task that the file at `path` declares under its own name, as it is now.
+    """Return the task that the file at `path` declares under its own name, as it is now.
 
-    Raises TaskError, with file and line, where it cannot be imported or declares none.
+    Raise TaskError, with file and line, where it cannot be imported or declares none.
     """
     return _load(path.stem, path, f"metalbench_tasks.{path.stem}")
 

@@ -59,7 +59,7 @@ class Bound:
             each.buffer.mark_unwritten()
 
     def load(self, workload: Workload) -> Bound:
-        """The same buffers and dispatches with the inputs of another seed."""
+        """Return the same buffers and dispatches with the inputs of another seed."""
         for name, each in self.inputs.items():
             each.fill(workload.inputs[name])
         return replace(self, workload=workload)
@@ -89,7 +89,7 @@ class Compiled:
     def bind(self, workload: Workload) -> Bound:
         """Allocate guarded buffers, fill the inputs, poison the rest and bind every dispatch.
 
-        Raises DeclarationError or DispatchError if the launch does not fit kernel or device.
+        Raise DeclarationError or DispatchError if the launch does not fit kernel or device.
         """
         inputs, outputs = self.inputs(workload), self._outputs(workload)
         return self.joined(workload, inputs, outputs, self.scratches(workload))
@@ -119,7 +119,7 @@ class Compiled:
         return {} if table is None else {COUNTS: CountsBuffer(self.device, table, self.traced)}
 
     def inputs(self, workload: Workload) -> dict[str, GuardedBuffer]:
-        """Guarded buffers with the inputs of a workload."""
+        """Return guarded buffers with the inputs of a workload."""
         return {
             name: self._buffer(array.shape, self.task.inputs[name].type_in(self.dtype), array)
             for name, array in workload.inputs.items()
@@ -321,7 +321,7 @@ def _function_constants(
 def _pipelines(
     library: _core.Library, kernel: Kernel, task: str, constants: dict[int | str, Any]
 ) -> dict[str, _core.Pipeline]:
-    """The kernels that the header dispatches, each compiled once."""
+    """Return the kernels that the header dispatches, each compiled once."""
     pipelines: dict[str, _core.Pipeline] = {}
     for line in kernel.dispatches:
         if line.function not in library.functions:
@@ -349,7 +349,7 @@ def _pipeline(
 def _check_threadgroup_arguments(
     task: str, kernel: Kernel, line: Dispatch, pipeline: _core.Pipeline
 ) -> None:
-    """Every `threadgroup` pointer argument needs a size, and every size an argument."""
+    """Check that each `threadgroup` argument has a size, and each size an argument."""
     where = f"[{task}] {kernel.path.name}:{line.line}: {line.function}"
     takes = [each.name for each in pipeline.arguments if each.kind == "threadgroup"]
     for name in takes:

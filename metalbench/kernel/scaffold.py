@@ -48,7 +48,7 @@ def scaffold(name: str, folder: Path, *, like: Entry | None = None) -> tuple[Pat
     """Write NAME.py and NAME.metal into `folder`, which is made if there is none.
 
     `like` is a task whose files are copied and renamed; without it they are a template's.
-    Raises DeclarationError, before anything is written, for a name that Python would not take, and
+    Raise DeclarationError, before anything is written, for a name that Python would not take, and
     for files that are already there.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):

@@ -72,15 +72,15 @@ class PixelFormat:
 
 
 def pixel_format(name: str) -> PixelFormat:
-    """The format of that name; raises DispatchError, which says what there is."""
+    """Return the format of that name; raises DispatchError, which says what there is."""
     stored, components = _core.texel_type(name)
     return PixelFormat(name, stored_as(stored), components)
 
 
 def texture_over(buffer: GuardedBuffer, format_name: str, argument: _core.Argument) -> object:
-    """A buffer's texels as what `argument` takes: a texture, or a list of them for an array.
+    """Return a buffer's texels as what `argument` takes: a texture, or a list of them for an array.
 
-    Raises DispatchError if the buffer's shape is that of another kind.
+    Raise DispatchError if the buffer's shape is that of another kind.
     """
     texels = buffer.shape if pixel_format(format_name).components == 1 else buffer.shape[:-1]
     extents = tuple(reversed(texels))

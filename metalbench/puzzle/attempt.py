@@ -120,7 +120,7 @@ def check(
     time_limit
         Seconds for one run of one size.
 
-    Raises DeclarationError for what is no candidate, or is launched otherwise than the puzzle
+    Raise DeclarationError for what is no candidate, or is launched otherwise than the puzzle
     says. What is wrong with a kernel is in the result.
     """
     puzzle = which if isinstance(which, Puzzle) else find(which)

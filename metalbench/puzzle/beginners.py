@@ -58,5 +58,5 @@ def compile_advice(message: str) -> str:
 
 
 def finding_advice(kind: str) -> str:
-    """A sentence on a kind of finding; empty if there is none."""
+    """Return a sentence on a kind of finding; empty if there is none."""
     return _OF_CHECK.get(kind, "")

@@ -47,7 +47,7 @@ class MetalFile:
         self._kernel = kernel
 
     def case(self, size: str) -> Case:
-        """The kernel with the puzzle's own task."""
+        """Return the kernel with the puzzle's own task."""
         return Case(self._kernel, self._puzzle.task, size)
 
     def tried(self, size: str, run: Run) -> Tried:

@@ -51,9 +51,9 @@ class Case:
     texts: tuple[Text, ...] = ()
 
     def launch(self) -> Launch:
-        """How many threads there are in all, and in a threadgroup, in three dimensions.
+        """Return how many threads there are in all, and in a threadgroup, in three dimensions.
 
-        Raises DeclarationError unless the kernel is dispatched once.
+        Raise DeclarationError unless the kernel is dispatched once.
         """
         lines = self.kernel.dispatches
         if len(lines) != 1:
@@ -84,12 +84,12 @@ class Case:
         )
 
     def findings(self, device: _core.Device, *, time_limit: float) -> Findings:
-        """All that a checked build finds."""
+        """Return all that a checked build finds."""
         subject = Subject(self.kernel, self.task, (self.size,))
         return check_subject(subject, device, TOOLS, time_limit=time_limit, placed=self._placed)
 
     def _placed(self, finding: Finding) -> Finding:
-        """A finding with the lines of the files that the source was taken from."""
+        """Return a finding with the lines of the files that the source was taken from."""
         if not self.texts:
             return finding
         return replace(finding, frames=tuple(map(self._frame, finding.frames)))

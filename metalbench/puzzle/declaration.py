@@ -80,7 +80,7 @@ class Puzzle:
         return f"{self.number:02}_{self.name}"
 
     def target_at(self, size: str) -> dict[str, int]:
-        """How many accesses of each kind the busiest thread needs at a size."""
+        """Return how many accesses of each kind the busiest thread needs at a size."""
         values = self.task.values(size)
         return {name: self.target[name].evaluate(values) for name in SCORED}
 
@@ -95,7 +95,7 @@ def puzzle(
     """Declare the puzzle whose reference is the decorated function of NumPy arrays.
 
     `target` says how many accesses the busiest thread needs, as expressions of the sizes; kinds
-    that it does not name are 0. Raises DeclarationError for a name that is none of `SCORED`.
+    that it does not name are 0. Raise DeclarationError for a name that is none of `SCORED`.
     """
     for name in target:
         if name not in SCORED:

@@ -26,10 +26,10 @@ _EXTENTS = {"shape": np.int32, "strides": np.int64, "ndim": np.int32}
 
 
 def case_of(generated: Generated, made: Call, name: str, path: Path, size: str) -> Case:
-    """The generated kernel, and a task that draws what this call gave it.
+    """Return the generated kernel, and a task that draws what this call gave it.
 
     What is found in it is told with the lines of the Python file at `path`.
-    Raises DeclarationError for an empty grid, and for outputs that begin with a value.
+    Raise DeclarationError for an empty grid, and for outputs that begin with a value.
     """
     defined = generated.definition
     if 0 in made.threads_in_grid:
@@ -117,5 +117,5 @@ def _shape(extents: tuple[int, ...]) -> tuple[Expression, ...]:
 
 
 def _dtype(dtype: np.dtype[Any]) -> DType:
-    """The element type, also of those that tasks do not have."""
+    """Return the element type, also of those that tasks do not have."""
     return DTYPES.get(dtype.name) or DType(dtype.name, dtype.name, dtype.itemsize)

@@ -31,7 +31,7 @@ class Step:
     score: Mapping[str, int] = field(default_factory=dict)
 
     def after(self, attempt: Attempt) -> Step:
-        """The same with one more attempt."""
+        """Return the same with one more attempt."""
         step = replace(self, attempts=self.attempts + 1)
         if not attempt.solved or attempt.score is None:
             return step

@@ -101,7 +101,7 @@ class PythonFile:
         return names
 
     def _own(self, code: Callable[[], Any]) -> Any:
-        """The result of the learner's code; what it raises is told with its line."""
+        """Return the result of the learner's code; what it raises is told with its line."""
         try:
             return code()
         except MetalBenchError:

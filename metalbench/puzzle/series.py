@@ -19,13 +19,13 @@ _SECTION = re.compile(r"^## ", re.MULTILINE)
 
 @cache
 def series() -> tuple[Puzzle, ...]:
-    """All puzzles, in their order. Raises DeclarationError if the folder is not there."""
+    """Return all puzzles, in their order. Raise DeclarationError if the folder is not there."""
     folder = data_folder("puzzles", "01_map.py")
     return tuple(_read(path) for path in sorted(folder.glob("[0-9][0-9]_*.py")))
 
 
 def find(which: str | int) -> Puzzle:
-    """A puzzle by its number or name; DeclarationError if there is none."""
+    """Return a puzzle by its number or name; DeclarationError if there is none."""
     name = str(which).lower()
     puzzles = series()
     for each in puzzles:

@@ -56,7 +56,7 @@ def solve({arguments}):
 def start(puzzle: Puzzle, folder: Path, *, python: bool = False) -> Path:
     """Write the file to begin with into `folder`, which is made if there is none; say where it is.
 
-    Raises DeclarationError if it is there already.
+    Raise DeclarationError if it is there already.
     """
     path = folder / f"{puzzle.stem}.{'py' if python else 'metal'}"
     if path.exists() or path.is_symlink():
@@ -69,7 +69,7 @@ def start(puzzle: Puzzle, folder: Path, *, python: bool = False) -> Path:
 
 
 def filled(puzzle: Puzzle, body: str) -> str:
-    """The skeleton's text with `body` in place of the comment that asks for code."""
+    """Return the skeleton's text with `body` in place of the comment that asks for code."""
     return _ASKS.sub(lambda _: body.rstrip("\n"), puzzle.skeleton.source, count=1)
 
 
@@ -116,7 +116,7 @@ def _grid(
     groups: tuple[Expression, ...] | None,
     grid: tuple[Expression, ...] | None,
 ) -> Iterator[str]:
-    """Threads in all, as MLX counts them."""
+    """Yield threads in all, as MLX counts them."""
     if groups is None:
         yield from _three(grid or ())
         return

@@ -14,7 +14,7 @@ from metalbench.puzzle.python_file import PythonFile
 def read_candidate(puzzle: Puzzle, file: Path | str) -> Candidate:
     """What is in a file, or is the text of a kernel, which has more than one line.
 
-    Raises DeclarationError if there is no such file, or its name is no kernel's.
+    Raise DeclarationError if there is no such file, or its name is no kernel's.
     """
     if isinstance(file, str) and "\n" in file:
         return MetalFile(puzzle, header.parse(file, name=puzzle.name))

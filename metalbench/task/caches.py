@@ -22,7 +22,7 @@ class Cache(Input):
     filled: Expression
 
     def drawn(self, random: np.random.Generator, values: Mapping[str, int], seed: int) -> Array:
-        """The array for `values` of the sizes, float32."""
+        """Return the array for `values` of the sizes, float32."""
         rows = super().drawn(random, values, seed).copy()
         rows[..., self.filled.evaluate(values) :, :] = np.nan
         return rows

@@ -26,7 +26,7 @@ class Steps:
     groups: int = 1
 
     def outputs(self, extent: str) -> str:
-        """How many outputs there are of `extent` inputs, as an expression."""
+        """Return how many outputs there are of `extent` inputs, as an expression."""
         reach = self.dilation * (self.taps - 1) + 1
         return f"({extent} + {2 * self.padding} - {reach}) / {self.stride} + 1"
 
@@ -56,7 +56,7 @@ def convolved(x: Array, w: Array, steps: Steps) -> Array:
 def strided(
     name: str, description: str, steps: Steps, *, sizes: Mapping[str, Mapping[str, int]]
 ) -> Task:
-    """A convolution in the directions that sizes name between batch and channels.
+    """Return a convolution in the directions that sizes name between batch and channels.
 
     Channels and filters are those of one group.
     """

@@ -121,7 +121,7 @@ class Task:
     def extents(self, size: str) -> Mapping[str, int]:
         """The value of every name of `size`: a declared one, or one spelled `rows=613,cols=77`.
 
-        Raises DeclarationError if the task has no such size.
+        Raise DeclarationError if the task has no such size.
         """
         if size in self.sizes:
             return self.sizes[size]
@@ -147,9 +147,9 @@ class Task:
         return extents
 
     def values(self, size: str) -> dict[str, int]:
-        """Sizes and integer constants by name, as expressions see them at size `size`.
+        """Return sizes and integer constants by name, as expressions see them at size `size`.
 
-        Raises DeclarationError if the task has no such size.
+        Raise DeclarationError if the task has no such size.
         """
         whole = {name: each for name, each in self.constants.items() if isinstance(each, int)}
         return {**whole, **self.extents(size)}
@@ -179,7 +179,7 @@ class Task:
             )
 
     def flops(self, size: str) -> int:
-        """Arithmetic operations of one run at size `size`."""
+        """Return arithmetic operations of one run at size `size`."""
         return self.flops_expression.evaluate(self.values(size))
 
     def work(self, size: str) -> tuple[int, int]:
@@ -187,7 +187,7 @@ class Task:
         return self.flops(size), self.bytes(size, self.dtypes[0])
 
     def bytes(self, size: str, dtype_name: str) -> int:
-        """Bytes that must move: every input and output once, unless declared otherwise.
+        """Return bytes that must move: every input and output once, unless declared otherwise.
 
         A declared `bytes` expression also knows `itemsize`, the bytes of one element of the run.
         """
@@ -242,7 +242,7 @@ def task(
     `torch` is the same by PyTorch, for those who ask to be timed against it, too: it takes the
     module itself, and then inputs (as tensors) and constants in their order.
 
-    Raises DeclarationError if the parts do not fit together.
+    Raise DeclarationError if the parts do not fit together.
     """
 
     def declare(reference: Callable[..., Any]) -> Task:

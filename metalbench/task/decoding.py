@@ -33,7 +33,7 @@ def inputs() -> Mapping[str, Input]:
 
 
 def drawn(random: np.random.Generator) -> dict[str, int]:
-    """A size whose heads share keys evenly."""
+    """Return a size whose heads share keys evenly."""
     kv_heads = int(random.integers(1, 9))
     return dict(
         heads=kv_heads * int(random.integers(1, 5)),
@@ -60,6 +60,6 @@ def weights(q: Array, k: Array, sinks: Array | None = None) -> Array:
 
 
 def mixed(shares: Array, v: Array) -> Array:
-    """The values by these shares."""
+    """Return the values by these shares."""
     found: Array = np.einsum("hk,hkd->hd", shares, np.repeat(v, len(shares) // len(v), axis=0))
     return found

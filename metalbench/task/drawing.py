@@ -22,21 +22,21 @@ BLOCK = 1 << 22
 
 
 def standard_normal(random: np.random.Generator, shape: tuple[int, ...]) -> Values:
-    """An array, float32, from the standard normal distribution."""
+    """Return an array, float32, from the standard normal distribution."""
     if math.prod(shape) <= BLOCK:
         return np.asarray(random.standard_normal(shape, dtype=np.float32))
     return _drawn(random, shape, lambda own, out: own.standard_normal(dtype=np.float32, out=out))
 
 
 def uniform(random: np.random.Generator, shape: tuple[int, ...]) -> Values:
-    """An array, float32, spread evenly over [0, 1)."""
+    """Return an array, float32, spread evenly over [0, 1)."""
     if math.prod(shape) <= BLOCK:
         return np.asarray(random.random(shape, dtype=np.float32))
     return _drawn(random, shape, lambda own, out: own.random(dtype=np.float32, out=out))
 
 
 def in_place(values: Values, change: Callable[[Values], object]) -> Values:
-    """The values, each changed by itself where it is, by a function of a part of them."""
+    """Return the values, each changed by itself where it is, by a function of a part of them."""
     flat = values.reshape(-1)
     if flat.size <= BLOCK:
         change(flat)

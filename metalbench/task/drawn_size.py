@@ -13,11 +13,11 @@ from metalbench.task.sizes import spelled
 
 
 def drawn(task: Task, seed: int, *, upto: str | None = None) -> str:
-    """A size drawn at random, spelled out; the same for every run with that `seed`.
+    """Return a size drawn at random, spelled out; the same for every run with that `seed`.
 
     Every name lies between its least value and that of the size `upto` (by default the headline),
     evenly on a logarithmic scale, and is a multiple of what the task demands; a task with a `draw`
-    of its own has the last word. Raises DeclarationError if what comes out is no size of the task.
+    of its own has the last word. Raise DeclarationError if what comes out is no size of the task.
     """
     key = hashlib.sha256(f"{task.name}/size/{seed}".encode()).digest()
     random = np.random.Generator(np.random.Philox(int.from_bytes(key[:16], "little")))

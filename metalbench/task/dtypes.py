@@ -67,7 +67,7 @@ def stored_as(name: str) -> DType:
 
 
 def dtype(name: str) -> DType:
-    """The type called `name` ("float32", ...); DeclarationError if there is none."""
+    """Return the type called `name` ("float32", ...); DeclarationError if there is none."""
     try:
         return DTYPES[name]
     except KeyError:

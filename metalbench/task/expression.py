@@ -77,9 +77,9 @@ class Expression:
         return frozenset(self.root.names())
 
     def evaluate(self, values: Mapping[str, int]) -> int:
-        """The value with `values` for the names.
+        """Return the value with `values` for the names.
 
-        Raises DeclarationError for a name that has no value, for a division by zero, and where a
+        Raise DeclarationError for a name that has no value, for a division by zero, and where a
         result on the way does not fit into 64 bits.
         """
         for name in sorted(self.names - values.keys()):
@@ -143,7 +143,7 @@ class Parser:
         return self._token.kind == "end"
 
     def error(self, expected: str) -> DeclarationError:
-        """An error at the next token: `expected` is what should stand there."""
+        """Return an error at the next token: `expected` is what should stand there."""
         token = self._token
         text = token.text
         if len(text) > 40:

@@ -12,13 +12,13 @@ LENGTH, HOP = 400, 160
 
 
 def windowed(x: Array, window: Array, length: int = LENGTH, hop: int = HOP) -> Array:
-    """Every frame of `x` (samples) that is there as a whole, times the window."""
+    """Return every frame of `x` (samples) that is there as a whole, times the window."""
     frames = np.lib.stride_tricks.sliding_window_view(x, length)[::hop]
     return frames * window
 
 
 def power(x: Array, window: Array) -> Array:
-    """Squares of the spectra's amplitudes, (frames, 201)."""
+    """Return squares of the spectra's amplitudes, (frames, 201)."""
     found: Array = np.abs(np.fft.rfft(windowed(x, window), axis=-1)) ** 2
     return found
 
@@ -32,7 +32,7 @@ def power_magnitude(x: Array, window: Array) -> Array:
 
 
 def mlx_power(x: Any, window: Any) -> Any:
-    """The same by MLX."""
+    """Return the same by MLX."""
     count = (x.shape[0] - LENGTH) // HOP + 1
     frames = mx.as_strided(x, (count, LENGTH), (HOP, 1))
     return mx.square(mx.abs(mx.fft.rfft(frames * window, axis=-1)))

@@ -29,11 +29,11 @@ class Array:
     pixel_format: str = field(default="", kw_only=True)
 
     def shape_at(self, values: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape with `values` for the names of sizes and integer constants."""
+        """Return the shape with `values` for the names of sizes and integer constants."""
         return tuple(each.evaluate(values) for each in self.shape)
 
     def type_in(self, run: DType) -> DType:
-        """The element type when the run's is `run`."""
+        """Return the element type when the run's is `run`."""
         return self.dtype or run
 
 
@@ -60,14 +60,14 @@ class Input(Array):
         return replace(self, variations=variations)
 
     def variation(self, seed: int) -> Variation | None:
-        """The variation that `seed` brings, if any."""
+        """Return the variation that `seed` brings, if any."""
         turn = seed % (len(self.variations) + 1)
         return self.variations[turn - 1] if turn else None
 
     def drawn(
         self, random: np.random.Generator, values: Mapping[str, int], seed: int
     ) -> np.ndarray[Any, Any]:
-        """The array for `values` of the sizes, float32 or integer."""
+        """Return the array for `values` of the sizes, float32 or integer."""
         plain = self.draw(random, self.shape_at(values), values)
         variation = self.variation(seed)
         return variation.change(plain, random) if variation else plain
@@ -80,7 +80,7 @@ def _shape(dims: tuple[str | int, ...]) -> tuple[Expression, ...]:
 def _stretched(
     values: np.ndarray[Any, Any], by: np.float32, plus: np.float32
 ) -> np.ndarray[Any, Any]:
-    """The values times a number and plus another, where they are."""
+    """Return the values times a number and plus another, where they are."""
     if by != 1:
         drawing.in_place(values, lambda part: np.multiply(part, by, out=part))
     if plus:
@@ -89,7 +89,7 @@ def _stretched(
 
 
 def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input:
-    """Floats from the normal distribution, with the standard variations."""
+    """Return floats from the normal distribution, with the standard variations."""
 
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
@@ -101,7 +101,7 @@ def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input
 
 
 def tied(*dims: str | int) -> Input:
-    """Floats over [0, 1), close together; the second half of every row repeats the first.
+    """Return floats over [0, 1), close together; the second half of every row repeats the first.
 
     Whoever looks at one half alone is found by the variation that comes first: without ties.
     """
@@ -118,7 +118,7 @@ def tied(*dims: str | int) -> Input:
 
 
 def uniform(*dims: str | int, low: float = 0.0, high: float = 1.0) -> Input:
-    """Floats spread evenly over [low, high)."""
+    """Return floats spread evenly over [low, high)."""
 
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
@@ -130,7 +130,7 @@ def uniform(*dims: str | int, low: float = 0.0, high: float = 1.0) -> Input:
 
 
 def positive(*dims: str | int) -> Input:
-    """Floats above zero over four decades: the exponential of a normal variable."""
+    """Return floats above zero over four decades: the exponential of a normal variable."""
 
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
@@ -142,7 +142,7 @@ def positive(*dims: str | int) -> Input:
 
 
 def integers(*dims: str | int, low: str | int = 0, high: str | int, dtype: str = "uint32") -> Input:
-    """Whole numbers spread evenly over [low, high); both may be expressions of the sizes."""
+    """Return whole numbers spread evenly over [low, high); both may be expressions of the sizes."""
     first, last = parse(low), parse(high)
     kind = _named(dtype)
 
@@ -173,5 +173,5 @@ _named = dtype
 
 
 def output(*dims: str | int, dtype: str | None = None) -> Array:
-    """An output; without `dtype` its elements have the type of the run."""
+    """Return an output; without `dtype` its elements have the type of the run."""
     return Array(_shape(dims), _named(dtype) if dtype else None)

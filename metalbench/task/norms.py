@@ -16,12 +16,12 @@ def root_mean_square(x: Array, eps: float) -> Array:
 
 
 def standardised(x: Array, eps: float) -> Array:
-    """Rows of `x` with mean 0 and variance 1."""
+    """Return rows of `x` with mean 0 and variance 1."""
     centred = x - x.mean(axis=-1, keepdims=True)
     return np.asanyarray(centred / root_mean_square(centred, eps))
 
 
 def standardised_terms(x: Array, eps: float) -> Array:
-    """The terms whose difference `standardised` is, in units of the standard deviation."""
+    """Return the terms whose difference `standardised` is, in units of the standard deviation."""
     mean = x.mean(axis=-1, keepdims=True)
     return np.asanyarray((np.abs(x) + np.abs(mean)) / root_mean_square(x - mean, eps))

@@ -136,7 +136,7 @@ def grouped_attention(
 def grouped_attention_magnitude(
     x: Array, w_qkv: Array, w_out: Array, *, heads: int, kv_heads: int, base: float
 ) -> Array:
-    """Sums of absolute terms of `grouped_attention`, behind the scores."""
+    """Return sums of absolute terms of `grouped_attention`, behind the scores."""
     mixed = _mixed(attention_magnitude, x, w_qkv, heads=heads, kv_heads=kv_heads, base=base)
     return mixed @ np.abs(w_out)
 

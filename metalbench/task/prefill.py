@@ -33,7 +33,7 @@ def inputs() -> Mapping[str, Input]:
 
 
 def drawn(random: np.random.Generator) -> dict[str, int]:
-    """A size whose heads share keys evenly."""
+    """Return a size whose heads share keys evenly."""
     kv_heads = int(random.integers(1, 4))
     return dict(
         heads=kv_heads * int(random.integers(1, 4)),

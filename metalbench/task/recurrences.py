@@ -20,7 +20,7 @@ Array = np.ndarray[Any, Any]
 
 
 def unit(*dims: str) -> Input:
-    """Vectors of length one: longer keys would let a state grow without end."""
+    """Return vectors of length one: longer keys would let a state grow without end."""
 
     def draw(random: np.random.Generator, shape: tuple[int, ...], _: Any) -> Array:
         values = random.standard_normal(shape, dtype=np.float32)
@@ -56,7 +56,7 @@ def delta_outputs() -> Mapping[str, TaskArray]:
 
 
 def drawn_delta(longest: int) -> Callable[[np.random.Generator], dict[str, int]]:
-    """Sizes of up to so many tokens."""
+    """Return sizes of up to so many tokens."""
     return lambda random: dict(
         tokens=int(random.integers(5, longest + 1)),
         heads=4,

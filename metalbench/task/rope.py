@@ -24,7 +24,7 @@ def frequencies(dims: int, base: float) -> Array:
 
 
 def turned(x: Array, angle: Array) -> Array:
-    """Columns i and i + half of `x` (..., dims), turned by `angle` (..., dims / 2)."""
+    """Return columns i and i + half of `x` (..., dims), turned by `angle` (..., dims / 2)."""
     half = x.shape[-1] // 2
     a, b = x[..., :half], x[..., half:]
     s, c = np.sin(angle), np.cos(angle)

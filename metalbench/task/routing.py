@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 
 
 def skewed(*dims: str, high: str, ordered: bool = False) -> Input:
-    """Whole numbers in [0, high), most of them low ones, so that some have no row at all.
+    """Return whole numbers in [0, high), most of them low ones, so that some have no row at all.
 
     With `ordered` they ascend, as rows are that were sorted by expert.
     """
@@ -32,7 +32,7 @@ def skewed(*dims: str, high: str, ordered: bool = False) -> Input:
 
 
 def gathered_product(x: Any, w: Any, expert: Any, *, ordered: bool = False) -> Any:
-    """Rows of `x` (..., inner) times the transposes of their matrices, by mx.gather_mm.
+    """Return rows of `x` (..., inner) times the transposes of their matrices, by mx.gather_mm.
 
     MLX has it in half types on GPUs alone; on a processor operands are widened.
     """

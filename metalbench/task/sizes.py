@@ -9,16 +9,16 @@ _SPELLED = re.compile(r"\w+=\d+(,\w+=\d+)*")
 
 
 def spelled(extents: Mapping[str, int]) -> str:
-    """The size with these extents, as a name that every task understands."""
+    """Return the size with these extents, as a name that every task understands."""
     return ",".join(f"{name}={extent}" for name, extent in extents.items())
 
 
 def is_spelled(size: str) -> bool:
-    """Whether `size` spells extents out rather than naming a declared size."""
+    """Return whether `size` spells extents out rather than naming a declared size."""
     return _SPELLED.fullmatch(size) is not None
 
 
 def read(size: str) -> dict[str, int]:
-    """The extents that a spelled size has."""
+    """Return the extents that a spelled size has."""
     pairs = (each.split("=") for each in size.split(","))
     return {name: int(extent) for name, extent in pairs}

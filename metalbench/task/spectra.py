@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 
 
 def whole_spectrum(name: str, cols: int, *, inverse: bool = False) -> Task:
-    """The discrete Fourier transform of rows of `cols` complex numbers, or its inverse."""
+    """Return the discrete Fourier transform of rows of `cols` complex numbers, or its inverse."""
     direct = np.fft.ifft if inverse else np.fft.fft
     by_mlx = mx.fft.ifft if inverse else mx.fft.fft
 

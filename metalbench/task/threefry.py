@@ -26,7 +26,7 @@ def encrypted(a: Any, b: Any, k0: Any, k1: Any) -> tuple[Any, Any]:
 
 
 def words(key: Array, count: int) -> Array:
-    """The first `count` words that a `key` of two words gives, uint32."""
+    """Return the first `count` words that a `key` of two words gives, uint32."""
     half = (count + 1) // 2
     second = np.arange(half, 2 * half, dtype=np.uint32)
     second[second >= count] = 0
@@ -36,7 +36,7 @@ def words(key: Array, count: int) -> Array:
 
 
 def uniform(key: Array, count: int) -> Array:
-    """Numbers in [0, 1), float32 ones in float64."""
+    """Return numbers in [0, 1), float32 ones in float64."""
     drawn = words(key, count).astype(np.float32) / np.float32(4294967295)
     return np.asarray(np.minimum(drawn, np.float32(1 - 2.0**-24)), np.float64)
 

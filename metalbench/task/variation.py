@@ -36,7 +36,7 @@ def scaled(by: float) -> Variation:
 
 
 def heavy_tailed() -> Variation:
-    """The cubes: mostly small, a few very large."""
+    """Return the cubes: mostly small, a few very large."""
     return Variation("cubed", lambda values, _: values * values * values)
 
 

@@ -54,7 +54,7 @@ class Workload:
         return ", ".join(f"{name} {each.name}" for name, each in varied if each)
 
     def widened(self, kind: type[np.floating[Any]]) -> dict[str, Any]:
-        """The inputs, floats as `kind` (at least float32), and the constants."""
+        """Return the inputs, floats as `kind` (at least float32), and the constants."""
         wide: dict[str, Any] = {}
         for name, array in self.inputs.items():
             is_float = self.task.inputs[name].type_in(self.dtype).is_float
@@ -65,7 +65,7 @@ class Workload:
     def expected(self) -> dict[str, np.ndarray[Any, Any]]:
         """The oracle's outputs, float64 or integer; far beyond their type's range infinite.
 
-        Where the task has another judge for the size, what that says. Raises TaskError if the
+        Where the task has another judge for the size, what that says. Raise TaskError if the
         oracle's shapes are not the declared ones.
         """
         judge = self.task.judges.get(self.size)
@@ -175,7 +175,7 @@ def workload(task: Task, size: str, *, dtype_name: str = "float32", seed: int = 
     """Draw the inputs of `task`; the same arguments give the same bits on every machine.
 
     Those used last are kept, and with them what the oracle made of them: it is asked once.
-    Raises DeclarationError for an unknown size or an element type that the task lacks.
+    Raise DeclarationError for an unknown size or an element type that the task lacks.
     """
     task.check_dtype(dtype_name)
     key = (id(task), size, dtype_name, seed)

@@ -27,12 +27,12 @@ def declared_dtype(argument: _core.Argument) -> np.dtype[Any] | None:
 
 
 def buffers_of(pipeline: _core.Pipeline) -> dict[str, _core.Argument]:
-    """The buffers that a kernel takes, by name."""
+    """Return the buffers that a kernel takes, by name."""
     return {each.name: each for each in pipeline.arguments if each.kind == "buffer"}
 
 
 def read_inputs(pipeline: _core.Pipeline, inputs: Mapping[str, object]) -> dict[str, Any]:
-    """The inputs by name: arrays in the types that the kernel declares, scalars as they are.
+    """Return the inputs by name: arrays in the types that the kernel declares, scalars as they are.
 
     NumPy's own float64 and 64-bit integers become the declared type of their kind. Raises
     DispatchError for a name or a type that the kernel does not take.

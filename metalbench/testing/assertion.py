@@ -98,7 +98,7 @@ def check_outputs(
     device, time_limit
         "auto", "cpu", "metal" or "cuda"; seconds for one run.
 
-    Raises DispatchError or DeclarationError if arguments do not fit the kernel.
+    Raise DispatchError or DeclarationError if arguments do not fit the kernel.
     """
     tolerance = Tolerance(rtol, atol)
     if callable(kernel):

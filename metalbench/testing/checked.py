@@ -41,7 +41,7 @@ class Checked:
         outputs: Mapping[str, Array],
         judged: Sequence[tuple[Comparison | None, Finding | None]],
     ) -> Checked:
-        """The same with outputs, and what comparing them with the expected ones gave."""
+        """Return the same with outputs, and what comparing them with the expected ones gave."""
         return replace(
             self,
             outputs=outputs,
@@ -61,7 +61,7 @@ class Checked:
             yield f"  not checked: {each}"
 
     def _line_of(self, finding: Finding) -> Iterator[str]:
-        """The line of the source, where the message does not show it already."""
+        """Yield the line of the source, where the message does not show it already."""
         place = finding.place
         if self.source is None or place.line is None or "\n" in finding.message:
             return

@@ -40,7 +40,7 @@ class Expected:
     single: Array | None = None
 
     def stored_as(self, dtype: np.dtype[Any]) -> Expected:
-        """The same as a kernel can store it in `dtype`: what is too large is infinite."""
+        """Return the same as a kernel can store it in `dtype`: what is too large is infinite."""
         if not _is_float(dtype):
             return replace(self, values=_integers(self.values, dtype))
         wide = self.values.astype(np.float64)
@@ -77,7 +77,7 @@ def expected_outputs(
     that returns one of these. A function gets the inputs that its parameters name; if it names
     none, all arrays in order. It is called with float64, and once more with float32.
 
-    Raises DeclarationError if there are not as many results as outputs.
+    Raise DeclarationError if there are not as many results as outputs.
     """
     if not callable(expected):
         return {name: Expected(each) for name, each in _named(expected, names).items()}
@@ -123,7 +123,7 @@ def _call(
 
 
 def _wanted(function: Callable[..., Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The inputs that the function's parameters name."""
+    """Return the inputs that the function's parameters name."""
     if isinstance(function, np.ufunc):  # which has parameters of its own, such as `out`
         return {}
     try:

@@ -100,7 +100,7 @@ def bind(
 ) -> Bound:
     """Give a kernel its inputs, and memory for outputs by shape and dtype.
 
-    What is both keeps its input until it is written. Raises DispatchError if an argument is
+    What is both keeps its input until it is written. Raise DispatchError if an argument is
     missing, or does not fit.
     """
     arrays = {name: each for name, each in inputs.items() if isinstance(each, np.ndarray)}

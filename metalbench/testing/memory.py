@@ -40,11 +40,11 @@ class Memory:
         self._guarded.fill(array)
 
     def holds(self, array: Array) -> bool:
-        """Whether the memory still has the bits of `array`."""
+        """Return whether the memory still has the bits of `array`."""
         return self._guarded.holds(array)
 
     def unwritten(self) -> Array:
-        """A boolean array: which elements nobody wrote."""
+        """Return a boolean array: which elements nobody wrote."""
         marks = self._guarded.unwritten()
         return np.asarray(marks.reshape(*self.shape, self.dtype.itemsize).all(axis=-1))
 

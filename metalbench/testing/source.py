@@ -17,7 +17,7 @@ class Source:
     path: Path | None = None
 
     def line(self, number: int) -> str:
-        """The text of a line, counted from 1; empty if there is no such line."""
+        """Return the text of a line, counted from 1; empty if there is no such line."""
         lines = self.text.split("\n")
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
@@ -25,7 +25,7 @@ class Source:
 def read_source(given: str | Path) -> Source:
     """Read `given`: a path, or text, which unlike a path has several lines or a brace.
 
-    Raises DeclarationError if there is no such file.
+    Raise DeclarationError if there is no such file.
     """
     if isinstance(given, str) and any(mark in given for mark in "\n{"):
         return Source(given, "<source>")

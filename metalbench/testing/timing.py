@@ -93,7 +93,7 @@ def time(
     seconds, seed
         Longest time to sample; of the order within pairs.
 
-    Raises DispatchError or DeclarationError if arguments do not fit the kernel; CompileError,
+    Raise DispatchError or DeclarationError if arguments do not fit the kernel; CompileError,
     KernelFault or TimeLimitExceeded if it does not run.
     """
     opened = _core.open(device)

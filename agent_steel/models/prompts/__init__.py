@@ -14,7 +14,7 @@ PACKAGED = Path(__file__).parent
 class Prompts:
     """The packaged prompts; where `folder` has a file of the same name, that one.
 
-    Raises ProposerError for a folder that does not exist, and for a file in it that replaces
+    Raise ProposerError for a folder that does not exist, and for a file in it that replaces
     nothing.
     """
 
@@ -33,7 +33,7 @@ class Prompts:
     def fill(self, name: str, /, **values: str) -> str:
         """Prompt `name` with `values` in place of its `$names`; `$$` is a dollar.
 
-        Values are put in as they are, whatever is in them. Raises ProposerError, with file and
+        Values are put in as they are, whatever is in them. Raise ProposerError, with file and
         line, for a name that has no value.
         """
         path = self._files[name]

@@ -65,7 +65,7 @@ class Options(TypedDict, total=False):
 def create(provider: str, **options: Unpack[Options]) -> ModelProposer:
     """Make the proposer that asks a model of `provider`, one of NAMES; see `Options`.
 
-    Raises ProposerError for an unknown provider, a missing key, model, price or client library.
+    Raise ProposerError for an unknown provider, a missing key, model, price or client library.
     """
     from agent_steel.models.providers.proposer import ModelProposer
 
@@ -104,7 +104,7 @@ def create_model(provider: str, **options: Unpack[Options]) -> Model:
 
 
 def _prices(preset: Preset, path: Path | None) -> Prices:
-    """A server of one's own costs nothing, unless a table says otherwise."""
+    """Return a server of one's own costs nothing, unless a table says otherwise."""
     if not preset.needs_key and path is None:
         return Prices(free=True)
     return price_table.read(path)

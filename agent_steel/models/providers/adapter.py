@@ -52,7 +52,7 @@ class Adapter(ABC):
     def check(self) -> None:
         """Ask for the list of models, which costs nothing: it tells a server that is not there.
 
-        Raises Failed.
+        Raise Failed.
         """
         received = Received(Question("", (), "", {}, 1), lambda _: None)
 
@@ -71,7 +71,7 @@ class Adapter(ABC):
 
     @abstractmethod
     def _opened(self, question: Question) -> Any:
-        """The stream of the answer to a question."""
+        """Return the stream of the answer to a question."""
 
     @abstractmethod
     def _take(self, event: Any, received: Received) -> None:
@@ -79,7 +79,7 @@ class Adapter(ABC):
 
 
 def _without_idle_connections(library: Any) -> Any:
-    """The library's own HTTP client, which ends each connection with its answer.
+    """Return the library's own HTTP client, which ends each connection with its answer.
 
     Minutes pass between two requests: a connection that was kept for the next one may be dead by
     then, and would have to be closed by somebody.

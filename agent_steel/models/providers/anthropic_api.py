@@ -56,6 +56,6 @@ class AnthropicApi(Adapter):
 
 
 def _tokens_in(usage: Any) -> int:
-    """All tokens of the question; those of a cache are told apart from the others."""
+    """Return all tokens of the question; those of a cache are told apart from the others."""
     of_cache = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
     return int((usage.input_tokens or 0) + of_cache)

@@ -87,7 +87,7 @@ class Api(Protocol):
     def ask(self, question: Question, heard: Heard) -> Answer:
         """Ask once. `heard` is called with every piece of the answer.
 
-        Raises Failed; nothing else comes from a server or the way to it.
+        Raise Failed; nothing else comes from a server or the way to it.
         """
 
     def check(self) -> None:

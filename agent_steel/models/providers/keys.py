@@ -12,7 +12,7 @@ NO_KEY = "none"
 
 
 def key_of(preset: Preset) -> str:
-    """The key in the environment. Raises ProposerError if it is missing and needed."""
+    """Return the key in the environment. Raise ProposerError if it is missing and needed."""
     key = os.environ.get(preset.key_variable, "").strip()
     if key:
         return key

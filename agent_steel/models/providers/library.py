@@ -9,7 +9,7 @@ from agent_steel.proposal import ProposerError
 
 
 def library_of(name: str) -> Any:
-    """The module `name`; raises ProposerError that says how to install it."""
+    """Return the module `name`; raises ProposerError that says how to install it."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:

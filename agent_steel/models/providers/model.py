@@ -69,7 +69,7 @@ class Model:
     def ask(self, system: str, text: str, form: Form[Reply], say: Progress) -> tuple[Reply, Usage]:
         """Ask for a reply of `form`; returns it with what it has cost, corrections included.
 
-        Raises SpentError before a request that may cost too much, and ProposerError if there is no
+        Raise SpentError before a request that may cost too much, and ProposerError if there is no
         reply after retries or the model refuses. Both have the `usage` so far.
         """
         conversation = _Conversation(self, self.without_key(system), form, say)
@@ -85,7 +85,7 @@ class Model:
     ) -> tuple[Answer, Usage]:
         """Ask for one answer in whatever form it comes, and return it with what it has cost.
 
-        One that was refused or cut off is an answer too. Raises as `ask`.
+        One that was refused or cut off is an answer too. Raise as `ask`.
         """
         conversation = _Conversation(self, self.without_key(system), _FREE, say)
         conversation.temperature = temperature

@@ -58,7 +58,7 @@ def model_options(command: Command) -> Command:
 
 
 def free_model_options(command: Command) -> Command:
-    """All of `model_options` but ``--structured``, for answers that have no form."""
+    """Return all of `model_options` but ``--structured``, for answers that have no form."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command

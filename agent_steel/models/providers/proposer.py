@@ -36,7 +36,7 @@ class ModelProposer:
     def propose(self, brief: Brief, say: Progress) -> Proposal | None:
         """Ask for the next version; None if the model knows of nothing more to try.
 
-        Raises SpentError before a request that may cost too much, ProposerError if there is no
+        Raise SpentError before a request that may cost too much, ProposerError if there is no
         answer that can be read.
         """
         prompts = self._asked.prompts

@@ -37,7 +37,7 @@ class Received:
         self.heard(text)
 
     def answer(self) -> Answer:
-        """The whole answer; raises Failed if its end never came."""
+        """Return the whole answer; raises Failed if its end never came."""
         if self.ending is None:
             raise Failed("the connection was cut in mid-answer", passing=True)
         said = self.refusal if self.ending is Ending.REFUSED and self.refusal else self.pieces
@@ -81,7 +81,7 @@ def guarded(
 
 
 def replaced(failed: Failed, received: Received) -> Failed:
-    """The same failure, with the tokens that it took."""
+    """Return the same failure, with the tokens that it took."""
     return Failed(
         str(failed),
         passing=failed.passing,

@@ -21,7 +21,7 @@ class ElementsPerThread:
     needs = "one dispatch over a line of threads that share nothing and know only their position"
 
     def versions(self, kernel: Kernel) -> Iterator[str]:
-        """The kernel as a loop over elements."""
+        """Yield the kernel as a loop over elements."""
         found = independent(kernel)
         if found is None:
             return

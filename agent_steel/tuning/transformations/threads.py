@@ -24,7 +24,7 @@ class ThreadCount:
     needs = "one dispatch by threads_in_grid, a number as threads=, and nothing shared in a group"
 
     def versions(self, kernel: Kernel) -> Iterator[str]:
-        """The kernel with a number of threads that it does not have, and others to try."""
+        """Yield the kernel with a number of threads that it does not have, and others to try."""
         code = " ".join(lex(kernel.source).text)
         if len(kernel.dispatches) != 1 or SHARING.search(code) or ATTRIBUTES.search(code):
             return

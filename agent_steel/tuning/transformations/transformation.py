@@ -64,17 +64,17 @@ class Independent:
         return tuple(each for each in self.parameters if each.attribute != POSITION)
 
     def function(self, suffix: str) -> str:
-        """The same as a function for one element, whatever thread computes it."""
+        """Return the same as a function for one element, whatever thread computes it."""
         taken = ", ".join(each.text for each in self.parameters)
         return f"inline void {self.name}_{suffix}({taken}) {self.body}\n"
 
     def call(self, suffix: str, index: str) -> str:
-        """A call of that function."""
+        """Return a call of that function."""
         names = (index if each.attribute == POSITION else each.name for each in self.parameters)
         return f"{self.name}_{suffix}({', '.join(names)});"
 
     def entry(self, thread: str, body: str) -> str:
-        """A kernel of the same name and arguments, and the sizes that its grid has."""
+        """Return a kernel of the same name and arguments, and the sizes that its grid has."""
         known = {each.name for each in self.parameters}
         sizes = [f"constant uint& {each}" for each in sorted(self.sizes - known)]
         taken = [*(each.text for each in self.taken), *sizes, f"uint {thread} [[{POSITION}]]"]
@@ -120,7 +120,7 @@ def independent(kernel: Kernel) -> Independent | None:
 
 
 def _index(parameters: tuple[Parameter, ...]) -> str | None:
-    """The one parameter with an attribute, if that is the thread's position as a `uint`."""
+    """Return the one parameter with an attribute, if that is the thread's position as a `uint`."""
     attributed = [each for each in parameters if each.attribute]
     if len(attributed) != 1 or attributed[0].attribute != POSITION:
         return None
@@ -129,7 +129,7 @@ def _index(parameters: tuple[Parameter, ...]) -> str | None:
 
 
 def free_name(kernel: Kernel, wanted: str) -> str:
-    """A name that the text does not have."""
+    """Return a name that the text does not have."""
     name = wanted
     while re.search(rf"\b{name}\b", kernel.source):
         name += "_"
@@ -137,7 +137,7 @@ def free_name(kernel: Kernel, wanted: str) -> str:
 
 
 def with_tune_line(source: str, name: str, values: tuple[int, ...]) -> str:
-    """The text with a `// tune:` line behind its dispatch line."""
+    """Return the text with a `// tune:` line behind its dispatch line."""
     line = f"// tune: {name} = {', '.join(map(str, values))}"
     return re.sub(r"(^\s*//\s*dispatch:[^\n]*\n)", rf"\1{line}\n", source, count=1, flags=re.M)
 

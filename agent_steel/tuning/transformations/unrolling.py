@@ -26,7 +26,7 @@ class Unrolling:
     needs = "a loop that counts up by one to a number or a tunable"
 
     def versions(self, kernel: Kernel) -> Iterator[str]:
-        """The kernel with all such loops unrolled."""
+        """Yield the kernel with all such loops unrolled."""
         found = LOOP.sub(lambda match: _unrolled(kernel, match), kernel.source)
         if found != kernel.source:
             yield found

@@ -31,7 +31,7 @@ class VectorLoads:
     needs = "independent threads that touch float buffers only at their own position, unbranched"
 
     def versions(self, kernel: Kernel) -> Iterator[str]:
-        """The kernel with `float4` in place of `float`."""
+        """Yield the kernel with `float4` in place of `float`."""
         found = independent(kernel)
         if found is None or kernel.dtypes != ("float32",) or not _is_elementwise(found):
             return

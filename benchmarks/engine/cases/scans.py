@@ -27,7 +27,7 @@ def keys() -> dict[str, Array]:
 
 
 def passes(bits: int) -> list[tuple[int, str, str]]:
-    """The shift of each pass, and where keys come from and go to: to `y` in the end."""
+    """Return the shift of each pass, and where keys come from and go to: to `y` in the end."""
     shifts = range(0, KEY_BITS, bits)
     places = ["x", *["scratch", "y"] * (len(shifts) // 2)]
     return [(shift, *way) for shift, way in zip(shifts, pairwise(places), strict=True)]

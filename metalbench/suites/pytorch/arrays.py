@@ -16,24 +16,24 @@ class Arrays:
     _on: ModuleType
 
     def view(self, x: Any, shape: Sequence[int]) -> Any:
-        """The same elements in another shape."""
+        """Return the same elements in another shape."""
         return self._on.reshape(x, tuple(shape))
 
     reshape = _unsafe_view = view
 
     def flatten(self, x: Any, first: int = 0, last: int = -1) -> Any:
-        """The axes from `first` to `last` as one."""
+        """Return the axes from `first` to `last` as one."""
         first, last = first % x.ndim, last % x.ndim
         middle = math.prod(x.shape[first : last + 1])
         return self._on.reshape(x, (*x.shape[:first], middle, *x.shape[last + 1 :]))
 
     def unflatten(self, x: Any, dim: int, sizes: Sequence[int]) -> Any:
-        """One axis as several."""
+        """Return one axis as several."""
         dim %= x.ndim
         return self._on.reshape(x, (*x.shape[:dim], *sizes, *x.shape[dim + 1 :]))
 
     def permute(self, x: Any, dims: Sequence[int]) -> Any:
-        """The axes in another order."""
+        """Return the axes in another order."""
         return self._on.transpose(x, tuple(each % x.ndim for each in dims))
 
     def transpose(self, x: Any, a: int, b: int) -> Any:
@@ -43,11 +43,11 @@ class Arrays:
         return self._on.transpose(x, tuple(order))
 
     def t(self, x: Any) -> Any:
-        """A matrix transposed."""
+        """Return a matrix transposed."""
         return x if x.ndim < 2 else self._on.swapped(x)
 
     def numpy_T(self, x: Any) -> Any:  # noqa: N802 - PyTorch's name
-        """The axes from the other end."""
+        """Return the axes from the other end."""
         return self._on.transpose(x, tuple(reversed(range(x.ndim))))
 
     def squeeze(self, x: Any, dim: Any = None) -> Any:
@@ -73,12 +73,12 @@ class Arrays:
         return self._on.full(x, tuple(other.shape))
 
     def broadcast_tensors(self, arrays: Sequence[Any]) -> list[Any]:
-        """All in the shape that they have together."""
+        """Return all in the shape that they have together."""
         shape = np.broadcast_shapes(*(tuple(each.shape) for each in arrays))
         return [self._on.full(each, shape) for each in arrays]
 
     def cat(self, arrays: Sequence[Any], dim: int = 0) -> Any:
-        """One behind the other."""
+        """Return one behind the other."""
         return self._on.concat(list(arrays), dim)
 
     def stack(self, arrays: Sequence[Any], dim: int = 0) -> Any:
@@ -86,11 +86,11 @@ class Arrays:
         return self._on.stack(list(arrays), dim)
 
     def select(self, x: Any, dim: int, index: int) -> Any:
-        """One place along an axis."""
+        """Return one place along an axis."""
         return x[self._index(x, dim, index)]
 
     def slice(self, x: Any, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Any:
-        """A part along an axis."""
+        """Return a part along an axis."""
         return x[self._index(x, dim, slice(start, end, step))]
 
     def narrow(self, x: Any, dim: int, start: int, length: int) -> Any:
@@ -113,7 +113,7 @@ class Arrays:
         return self.split(x, math.ceil(x.shape[dim] / count), dim)
 
     def unbind(self, x: Any, dim: int = 0) -> list[Any]:
-        """All places along an axis."""
+        """Return all places along an axis."""
         return [self.select(x, dim, i) for i in range(x.shape[dim])]
 
     def zeros_like(self, x: Any, **_: Any) -> Any:
@@ -121,12 +121,12 @@ class Arrays:
         return x * 0
 
     def number(self, value: float) -> Any:
-        """An array of that number alone."""
+        """Return an array of that number alone."""
         kind = np.int32 if isinstance(value, int) else np.float32
         return self._on.given(np.asarray(value, kind))
 
     def getitem(self, several: Any, index: int) -> Any:
-        """One of several results."""
+        """Return one of several results."""
         return several[index]
 
     def flip(self, x: Any, dims: Sequence[int]) -> Any:

@@ -33,7 +33,7 @@ def given(*dims: Dim, dtype: str = "float32", varied: bool = True) -> Part:
 
 
 def parameter(name: str, *dims: Dim) -> Part:
-    """The learned parameter that the module calls `name`, as PyTorch initialises it."""
+    """Return the learned parameter that the module calls `name`, as PyTorch initialises it."""
     return Part("parameter", dims, "float32", True, name)
 
 
@@ -129,7 +129,7 @@ class Imported:
         return replace(declared, flops_expression=flops)
 
     def _draw(self, random: np.random.Generator) -> Mapping[str, int]:
-        """One of the sizes that the graph is known of, and that is for checks."""
+        """Return one of the sizes that the graph is known of, and that is for checks."""
         return dict(self.sizes[("small", "odd")[int(random.integers(2))]])
 
     def _shape(self, dims: tuple[Dim, ...]) -> tuple[Expression, ...]:
@@ -140,7 +140,7 @@ class Imported:
         return {name: found[name] for name in self.inputs}
 
     def _extents_of(self, arrays: Mapping[str, Any]) -> Mapping[str, int]:
-        """The size whose shapes these arrays have."""
+        """Return the size whose shapes these arrays have."""
         got = {name: tuple(each.shape) for name, each in arrays.items()}
         for values in self.sizes.values():
             shapes = {
@@ -163,7 +163,7 @@ def imported(
     depth: int = DEPTH,
     magnitude: float = 0.0,
 ) -> Imported:
-    """The task `name` of the `Model` in `file`, which lies beside the task's own file.
+    """Return the task `name` of the `Model` in `file`, which lies beside the task's own file.
 
     Arrays are laid out as PyTorch has them, and called as in the module, with `_` for `.`. A number
     of a shape is an expression of the sizes, or a tuple with one for each size; the outputs' begin

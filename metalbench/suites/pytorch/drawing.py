@@ -41,7 +41,7 @@ class DrawnInput(Input):
 
     @classmethod
     def of(cls, name: str, part: Part, shape: tuple[Expression, ...], module: Module) -> DrawnInput:
-        """The input called `name` for a part of a module."""
+        """Return the input called `name` for a part of a module."""
 
         def draw(_: np.random.Generator, shape: tuple[int, ...], at: Mapping[str, int]) -> Values:
             return _own(module, part, name, at, 0).reshape(shape)

@@ -63,7 +63,7 @@ class Graph:
 
 
 def argument(name: str) -> str:
-    """The module's name `conv.weight` as the task's: `conv_weight`."""
+    """Return the module's name `conv.weight` as the task's: `conv_weight`."""
     plain = name.replace(".", "_")
     return f"{plain}_" if keyword.iskeyword(plain) or plain in ("nn", "y") else plain
 
@@ -71,7 +71,7 @@ def argument(name: str) -> str:
 def traced(
     module: Module, values: Mapping[str, int], numbers: Mapping[str, str] | None = None
 ) -> Graph:
-    """The graph at a size; raises TaskError where the flow depends on values.
+    """Return the graph at a size; raises TaskError where the flow depends on values.
 
     `numbers` are those of a graph with them: what forward makes of numbers has no values without
     memory.

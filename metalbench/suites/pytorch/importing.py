@@ -44,7 +44,7 @@ class Written:
 def import_module(path: Path, folder: Path, name: str = "") -> Written:
     """Write the task of the module in `path` to `folder`: NAME.py, and _NAME_module.py, a copy.
 
-    Raises TaskError, with file and place, for a file that is no module in KernelBench's format,
+    Raise TaskError, with file and place, for a file that is no module in KernelBench's format,
     that does not run, or whose results or flow are no function of the inputs.
     """
     name = name or _name_of(path)
@@ -100,7 +100,7 @@ def _settled(target: Path, text: Callable[..., str], why: str) -> str:
 
     Errors of deep networks grow, also PyTorch's own, and those of sums that cancel out have nothing
     to be relative to: they are taken relative to a multiple of the result, or of a number, as
-    little as will do. Raises TaskError where nothing does.
+    little as will do. Raise TaskError where nothing does.
     """
     fault = why
     if not why:
@@ -202,7 +202,7 @@ def _enough(
 
 
 def _tried(task: Task) -> Iterator[tuple[Workload, Mapping[str, np.ndarray[Any, Any]]]]:
-    """The reference's outputs at small sizes, with inputs of all kinds."""
+    """Yield the reference's outputs at small sizes, with inputs of all kinds."""
     from metalbench import reference
     from metalbench.task.workload import workload
 

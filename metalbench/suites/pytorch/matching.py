@@ -36,9 +36,9 @@ class Matching:
     found: dict[Numbers, Any] = field(default_factory=dict)
 
     def of(self, values: Sequence[Any]) -> Any:
-        """One thing for all sizes: a value, a Formula, a Different, or a tuple of them.
+        """Return one thing for all sizes: a value, a Formula, a Different, or a tuple of them.
 
-        Raises ValueError where they are not the same kind of thing.
+        Raise ValueError where they are not the same kind of thing.
         """
         first = values[0]
         if all(type(each) is type(first) and each == first for each in values):
@@ -69,7 +69,7 @@ class Matching:
 
     @staticmethod
     def _near(values: Numbers, text: str, wanted: Numbers) -> Formula | None:
-        """A quotient, or a sum, as windows leave of an extent."""
+        """Return a quotient, or a sum, as windows leave of an extent."""
         for part in range(1, MOST_FACTOR + 1):
             by = wanted[0] - values[0] // part
             if all(each // part + by == want for each, want in zip(values, wanted, strict=True)):

@@ -39,7 +39,7 @@ class Module:
 
     @classmethod
     def of(cls, path: Path) -> Module:
-        """The file at `path`; nothing is executed yet."""
+        """Return the file at `path`; nothing is executed yet."""
         return cls(Source(path))
 
     def built(self, values: Mapping[str, int], device: str = "cpu", double: bool = False) -> Any:
@@ -105,7 +105,7 @@ class Module:
         *,
         seed: int = 0,
     ) -> tuple[Values, ...]:
-        """The outputs in float64 of tensors and learned parameters that are given.
+        """Return the outputs in float64 of tensors and learned parameters that are given.
 
         `seed` is of what the module draws, which no task may depend on.
         """
@@ -133,7 +133,7 @@ class Module:
 
 
 def several(result: Any) -> tuple[Any, ...]:
-    """The tensors of a result, those of tuples and lists within it one after the other."""
+    """Return the tensors of a result, those of tuples and lists within it one after the other."""
     if isinstance(result, (tuple, list)):
         return tuple(one for each in result for one in several(each))
     return (result,)
@@ -148,7 +148,7 @@ def _made(model: Any, initial: Any) -> Any:
 
 
 def _array(tensor: Any, wide: bool = False) -> Values:
-    """A copy; int64 as int32, float64 as float32 unless `wide`, scalars as one element."""
+    """Return a copy; int64 as int32, float64 as float32 unless `wide`, scalars as one element."""
     values = np.array(tensor.detach().cpu().numpy())
     if values.dtype == np.int64:
         values = values.astype(np.int32)

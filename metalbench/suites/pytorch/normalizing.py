@@ -70,7 +70,7 @@ class Norms:
         return y if bias is None else y + bias
 
     def _affine(self, x: Any, weight: Any, bias: Any) -> Any:
-        """A weight and a bias for each channel, axis 1."""
+        """Return a weight and a bias for each channel, axis 1."""
         along = (1, -1, *(1,) * (x.ndim - 2))
         x = x if weight is None else x * self._on.reshape(weight, along)
         return x if bias is None else x + self._on.reshape(bias, along)

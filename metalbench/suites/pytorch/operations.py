@@ -50,13 +50,13 @@ class Operations(Arrays, Norms, Recurrent, Windowed):
 
     @classmethod
     def knows(cls, name: str) -> bool:
-        """Whether there is an operation of that name."""
+        """Return whether there is an operation of that name."""
         return name in SAME or (
             not name.startswith("_") and name not in ("at", "knows") and hasattr(cls, name)
         )
 
     def at(self, *values: Any) -> Any:
-        """The number that belongs to this size, in the order of the sizes."""
+        """Return the number that belongs to this size, in the order of the sizes."""
         return values[self._place]
 
     def add(self, x: Any, y: Any, *, alpha: float = 1) -> Any:
@@ -139,7 +139,7 @@ class Operations(Arrays, Norms, Recurrent, Windowed):
         return self._on.where(mask != 0, value, x)
 
     def eq(self, x: Any, y: Any) -> Any:
-        """Whether x equals y."""
+        """Return whether x equals y."""
         return x == y
 
     def dropout(self, x: Any, share: float, training: bool) -> Any:
@@ -147,7 +147,7 @@ class Operations(Arrays, Norms, Recurrent, Windowed):
         return x
 
     def matmul(self, a: Any, b: Any) -> Any:
-        """A product of matrices and vectors."""
+        """Return a product of matrices and vectors."""
         return self._layers.matmul(a, b)
 
     bmm = mm = matmul
@@ -189,45 +189,45 @@ class Operations(Arrays, Norms, Recurrent, Windowed):
         return self._on.einsum(equation, *arrays)
 
     def mse_loss(self, x: Any, y: Any) -> Any:
-        """The mean of squares."""
+        """Return the mean of squares."""
         return self._on.mean(self._on.square(x - y))
 
     def smooth_l1_loss(self, x: Any, y: Any) -> Any:
-        """The mean of d^2 / 2 where |d| < 1, else |d| - 1/2."""
+        """Return the mean of d^2 / 2 where |d| < 1, else |d| - 1/2."""
         return self._on.huber_loss(x, y)
 
     huber_loss = smooth_l1_loss
 
     def cross_entropy_loss(self, x: Any, classes: Any) -> Any:
-        """The mean over rows of -log(softmax) at the row's class."""
+        """Return the mean over rows of -log(softmax) at the row's class."""
         return self._on.cross_entropy(x, classes)
 
     def kl_div(self, log_x: Any, y: Any, reduction: int = 1) -> Any:
-        """The sum of y (log y - log x): 2 is how PyTorch calls that reduction."""
+        """Return the sum of y (log y - log x): 2 is how PyTorch calls that reduction."""
         if reduction != 2:
             raise ValueError(f"kl_div: expected a sum, got reduction {reduction}")
         return self._on.kl_div(log_x, y) * y.shape[0]
 
     def triplet_margin_loss(self, a: Any, near: Any, far: Any, margin: float = 1.0) -> Any:
-        """The mean of max(|a - n| - |a - f| + margin, 0)."""
+        """Return the mean of max(|a - n| - |a - f| + margin, 0)."""
         if margin != 1.0:
             raise ValueError(f"triplet_margin_loss: expected the margin 1, got {margin}")
         return self._on.triplet_margin_loss(a, near, far)
 
     def sum(self, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        """The sum over axes."""
+        """Return the sum over axes."""
         return self._on.sum(x, _axes(dim), keepdim)
 
     def mean(self, x: Any, dim: Any = None, keepdim: bool = False) -> Any:
-        """The mean over axes."""
+        """Return the mean over axes."""
         return self._on.mean(x, _axes(dim), keepdim)
 
     def amax(self, x: Any, dim: Any, keepdim: bool = False) -> Any:
-        """The largest along axes."""
+        """Return the largest along axes."""
         return self._on.max(x, _axes(dim), keepdim)
 
     def max(self, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-        """The largest along an axis and where it is; of all; or of two arrays."""
+        """Return the largest along an axis and where it is; of all; or of two arrays."""
         if hasattr(dim, "shape"):
             return self._on.maximum(x, dim)
         if dim is None:
@@ -235,7 +235,7 @@ class Operations(Arrays, Norms, Recurrent, Windowed):
         return self._on.max(x, dim, keepdim), self.argmax(x, dim, keepdim)
 
     def min(self, x: Any, dim: int | None = None, keepdim: bool = False) -> Any:
-        """The smallest along an axis and where it is; of all; or of two arrays."""
+        """Return the smallest along an axis and where it is; of all; or of two arrays."""
         if hasattr(dim, "shape"):
             return self._on.minimum(x, dim)
         if dim is None:
@@ -253,7 +253,7 @@ class Operations(Arrays, Norms, Recurrent, Windowed):
         return self.unsqueeze(y, dim) if keepdim else y
 
     def cumsum(self, x: Any, dim: int) -> Any:
-        """Sums of all elements up to each."""
+        """Return sums of all elements up to each."""
         return self._on.cumsum(x, dim)
 
     def cumprod(self, x: Any, dim: int) -> Any:
@@ -261,7 +261,7 @@ class Operations(Arrays, Norms, Recurrent, Windowed):
         return self._on.cumprod(x, dim)
 
     def logsumexp(self, x: Any, dim: Sequence[int], keepdim: bool = False) -> Any:
-        """The logarithm of the sum of exponentials."""
+        """Return the logarithm of the sum of exponentials."""
         return self._on.logsumexp(x, _axes(dim), keepdim)
 
     def softmax(self, x: Any, dim: int, dtype: Any = None) -> Any:
@@ -269,13 +269,13 @@ class Operations(Arrays, Norms, Recurrent, Windowed):
         return self._on.softmax(x, dim)
 
     def log_softmax(self, x: Any, dim: int, dtype: Any = None) -> Any:
-        """The logarithm of softmax."""
+        """Return the logarithm of softmax."""
         return self._on.log_softmax(x, dim)
 
     def linalg_vector_norm(
         self, x: Any, ord: float = 2, dim: Any = None, keepdim: bool = False
     ) -> Any:
-        """The Euclidean norm along axes, or the sum of magnitudes."""
+        """Return the Euclidean norm along axes, or the sum of magnitudes."""
         if ord == 1:
             return self._on.sum(self._on.abs(x), _axes(dim), keepdim)
         return self._on.root_of_squares(x, _axes(dim), keepdim)

@@ -27,7 +27,7 @@ class Recurrent:
         both_ways: bool,
         batch_first: bool,
     ) -> tuple[Any, Any, Any]:
-        """The outputs, and the hidden and the cell states at the end."""
+        """Return the outputs, and the hidden and the cell states at the end."""
         cells = self._cells(self._lstm_cell, weights, biases)
         y, ends = self._stacked(x, state, cells, both_ways, batch_first)
         return y, ends[0], ends[1]
@@ -44,7 +44,7 @@ class Recurrent:
         both_ways: bool,
         batch_first: bool,
     ) -> tuple[Any, Any]:
-        """The outputs, and the hidden states at the end."""
+        """Return the outputs, and the hidden states at the end."""
         cells = self._cells(self._gru_cell, weights, biases)
         y, ends = self._stacked(x, (state,), cells, both_ways, batch_first)
         return y, ends[0]

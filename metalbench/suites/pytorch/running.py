@@ -48,7 +48,7 @@ class OnPyTorch:
         self._kind = kind
 
     def exact(self, arrays: Mapping[str, Values]) -> Any:
-        """The outputs in float64, one array or several."""
+        """Return the outputs in float64, one array or several."""
         tensors, state = self._split(arrays)
         found = self._module.exact(self._extents_of(arrays), tensors, state)
         return found if len(found) > 1 else found[0]

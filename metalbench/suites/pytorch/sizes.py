@@ -32,7 +32,7 @@ class Work:
     elements: int
 
     def within(self, most: tuple[int, int]) -> bool:
-        """Whether it is no more than that."""
+        """Return whether it is no more than that."""
         return self.products <= most[0] and self.elements <= most[1]
 
 
@@ -73,7 +73,7 @@ def work_of(module: Module, values: Mapping[str, int]) -> Work:
 def sizes_of(module: Module, least: int) -> dict[str, Extents]:
     """`small`, `odd`, `cpu` and `paper`, the last the file's own; no number below `least`.
 
-    Raises TaskError where the module does not run at its own.
+    Raise TaskError where the module does not run at its own.
     """
     own = dict(module.source.extents) or {}
     trials = Trials(module, least)
@@ -88,7 +88,7 @@ def sizes_of(module: Module, least: int) -> dict[str, Extents]:
 
 
 def _small(own: Extents, trials: Trials) -> Extents:
-    """All numbers divided alike, if the module can do that; then each as far as it goes."""
+    """Return all numbers divided alike, if the module can do that; then each as far as it goes."""
     found = own
     for parts in (1 << place for place in range(16, 0, -1)):
         values = {name: _part(name, value, parts, trials.least) for name, value in own.items()}
@@ -150,7 +150,7 @@ def _grown(small: Extents, own: Extents, trials: Trials) -> Extents:
 
 
 def same_graph(sizes: dict[str, Extents], form: Callable[[Extents], object]) -> dict[str, Extents]:
-    """The sizes with those numbers left as they are that would make another graph.
+    """Return the sizes with those numbers left as they are that would make another graph.
 
     `form` gives what the graph looks like at a size.
     """

@@ -76,9 +76,9 @@ class Source:
         return {**constants, **literals}
 
     def module_at(self, values: Mapping[str, int]) -> ModuleType:
-        """The file executed with `values` for its numbers.
+        """Return the file executed with `values` for its numbers.
 
-        Raises TaskError for whatever it raises, and where `Model`, `get_inputs` or
+        Raise TaskError for whatever it raises, and where `Model`, `get_inputs` or
         `get_init_inputs` is missing.
         """
         tree = copy.deepcopy(self.tree)
@@ -112,7 +112,7 @@ class Source:
             raise self.fault(f"{what}: {where}{type(error).__name__}: {first}") from error
 
     def fault(self, message: str) -> TaskError:
-        """An error about this file."""
+        """Return an error about this file."""
         return TaskError(f"[import-torch] {self.path}: {message}")
 
     def _constants(self, tree: ast.Module) -> dict[str, Any]:

@@ -26,7 +26,7 @@ class Windowed:
         dilation: Any = 1,
         groups: int = 1,
     ) -> Any:
-        """A convolution; weights are (filters, channels of a group, taps...)."""
+        """Return a convolution; weights are (filters, channels of a group, taps...)."""
         n = x.ndim - 2
         steps = Steps(_each(stride, n), _each(padding, n), _each(dilation, n), groups)
         y = self._first(self._on.convolution(self._last(x), self._last(weight), steps))
@@ -45,7 +45,7 @@ class Windowed:
         groups: int = 1,
         dilation: Any = 1,
     ) -> Any:
-        """A transposed convolution; weights are (channels, filters of a group, taps...)."""
+        """Return a transposed convolution; weights are (channels, filters of a group, taps...)."""
         n, channels = x.ndim - 2, weight.shape[0]
         steps = Steps(
             _each(stride, n),
@@ -72,7 +72,7 @@ class Windowed:
         dilation: Any = 1,
         ceil: bool = False,
     ) -> Any:
-        """The largest of every window."""
+        """Return the largest of every window."""
         n = x.ndim - 2
         taps, widths, apart = _each(kernel, n), _each(padding, n), _each(dilation, n)
         more: dict[str, Any] = {"ceil": True} if ceil else {}
@@ -93,7 +93,7 @@ class Windowed:
         border: bool = True,
         divisor: Any = None,
     ) -> Any:
-        """The mean of every window, zeros outside included."""
+        """Return the mean of every window, zeros outside included."""
         n = x.ndim - 2
         taps, widths = _each(kernel, n), _each(padding, n)
         if ceil or divisor is not None or (any(widths) and not border):
@@ -104,7 +104,7 @@ class Windowed:
     avg_pool1d = avg_pool3d = avg_pool2d
 
     def adaptive_avg_pool2d(self, x: Any, shape: Any) -> Any:
-        """The mean of as many windows as `shape` says, where they are equal."""
+        """Return the mean of as many windows as `shape` says, where they are equal."""
         n = x.ndim - 2
         wanted = _each(shape, n)
         if any(have % want for have, want in zip(x.shape[2:], wanted, strict=True)):

@@ -101,7 +101,7 @@ def _written(value: Any) -> str:
 
 
 def _filled(head: str, inner: str, tail: str) -> list[str]:
-    """One line, or where that is too long the inner part below, as wide as may be."""
+    """Return one line, or where that is too long the inner part below, as wide as may be."""
     if len(head) + len(inner) + len(tail) <= WIDTH:
         return [f"{head}{inner}{tail}"]
     indent = " " * (len(head) - len(head.lstrip()))

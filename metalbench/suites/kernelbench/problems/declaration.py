@@ -84,7 +84,7 @@ class problem:  # noqa: N801 - a decorator
         return declared
 
     def _declared(self, known: Problem, asked: Mapping[str, Input]) -> Task:
-        """The task, but for what it costs."""
+        """Return the task, but for what it costs."""
         reference, exact, scale = self._functions(known, asked)
         sizes = known.sizes
         return task(

@@ -73,18 +73,18 @@ class Layers:
         return operation if name in VIEWS else partial(self._counted, operation)
 
     def parameter(self, name: str, shape: Sequence[int], initial: Initial) -> Any:
-        """The learned parameter `name`, as the task calls it."""
+        """Return the learned parameter `name`, as the task calls it."""
         argument = name.replace(".", "_")
         if self._make is not None:
             return self._make(argument, tuple(shape), initial)
         return self._arrays[argument]
 
     def constant(self, name: str, value: float, *shape: int) -> Any:
-        """A parameter that begins as one number, of one element without `shape`."""
+        """Return a parameter that begins as one number, of one element without `shape`."""
         return self.parameter(name, shape or (1,), constant(value))
 
     def normal(self, name: str, *shape: int, deviation: float = 1.0) -> Any:
-        """A parameter that begins normal, of one element without `shape`."""
+        """Return a parameter that begins normal, of one element without `shape`."""
         return self.parameter(name, shape or (1,), randn(deviation))
 
     def linear(self, x: Any, name: str, features: int, *, bias: bool = True) -> Any:
@@ -111,7 +111,7 @@ class Layers:
         bias: bool = True,
         initial: Initial | None = None,
     ) -> Any:
-        """A convolution in as many dimensions as `x` has."""
+        """Return a convolution in as many dimensions as `x` has."""
         taps = self._each(kernel, x)
         inner = x.shape[-1] // groups
         bound = 1 / math.sqrt(inner * math.prod(taps))
@@ -155,7 +155,7 @@ class Layers:
         return y
 
     def matmul(self, a: Any, b: Any) -> Any:
-        """A product of matrices, with leading axes as they broadcast."""
+        """Return a product of matrices, with leading axes as they broadcast."""
         y = self._on.product(a, b)
         self.costs.products += 2 * math.prod(y.shape) * a.shape[-1]
         self._note(y)
@@ -211,7 +211,7 @@ class Layers:
 
     @staticmethod
     def _each(extents: Extents, x: Any) -> tuple[int, ...]:
-        """One number for each axis of pixels of `x`."""
+        """Return one number for each axis of pixels of `x`."""
         if isinstance(extents, int):
             return (extents,) * int(x.ndim - 2)
         return tuple(int(each) for each in extents)

@@ -58,7 +58,7 @@ def leaky_relu(x: mx.array, slope: float = 0.01) -> mx.array:
 
 
 def cube(x: mx.array) -> mx.array:
-    """The third power."""
+    """Return the third power."""
     return x * x * x
 
 
@@ -78,7 +78,7 @@ def elu(x: mx.array, alpha: float = 1.0) -> mx.array:
 
 
 def selu(x: mx.array) -> mx.array:
-    """The scaled ELU of self-normalising networks."""
+    """Return the scaled ELU of self-normalising networks."""
     return SELU_SCALE * elu(x, SELU_ALPHA)
 
 
@@ -105,22 +105,22 @@ def flip(x: mx.array, axis: int) -> mx.array:
 
 
 def sum(x: mx.array, axis: Any = None, keep: bool = False) -> mx.array:
-    """The sum over axes; over all of them as an array of one element."""
+    """Return the sum over axes; over all of them as an array of one element."""
     return _one(x.sum(axis=axis, keepdims=keep))
 
 
 def mean(x: mx.array, axis: Any = None, keep: bool = False) -> mx.array:
-    """The mean over axes; over all of them as an array of one element."""
+    """Return the mean over axes; over all of them as an array of one element."""
     return _one(x.mean(axis=axis, keepdims=keep))
 
 
 def max(x: mx.array, axis: int, keep: bool = False) -> mx.array:
-    """The largest along an axis."""
+    """Return the largest along an axis."""
     return x.max(axis=axis, keepdims=keep)
 
 
 def min(x: mx.array, axis: int, keep: bool = False) -> mx.array:
-    """The smallest along an axis."""
+    """Return the smallest along an axis."""
     return x.min(axis=axis, keepdims=keep)
 
 
@@ -135,7 +135,7 @@ def argmin(x: mx.array, axis: int) -> mx.array:
 
 
 def logsumexp(x: mx.array, axis: int, keep: bool = False) -> mx.array:
-    """The logarithm of the sum of exponentials."""
+    """Return the logarithm of the sum of exponentials."""
     return mx.logsumexp(x, axis=axis, keepdims=keep)
 
 
@@ -145,12 +145,12 @@ def softmax(x: mx.array, axis: Any) -> mx.array:
 
 
 def log_softmax(x: mx.array, axis: int) -> mx.array:
-    """The logarithm of softmax."""
+    """Return the logarithm of softmax."""
     return x - mx.logsumexp(x, axis=axis, keepdims=True)
 
 
 def cumsum(x: mx.array, axis: int) -> mx.array:
-    """Sums of all elements up to each."""
+    """Return sums of all elements up to each."""
     return mx.cumsum(x, axis=axis)
 
 
@@ -168,12 +168,12 @@ def normalized(x: mx.array, axes: tuple[int, ...], eps: float) -> mx.array:
 
 
 def swapped(x: mx.array) -> mx.array:
-    """The last two axes in the other order."""
+    """Return the last two axes in the other order."""
     return mx.swapaxes(x, -1, -2)
 
 
 def concat(arrays: list[mx.array], axis: int) -> mx.array:
-    """One behind the other."""
+    """Return one behind the other."""
     return mx.concatenate(list(arrays), axis=axis)
 
 
@@ -188,7 +188,7 @@ def pad(x: mx.array, widths: Sequence[tuple[int, int]]) -> mx.array:
 
 
 def taken(x: mx.array, rows: Any) -> mx.array:
-    """Rows of `x` by whole numbers of NumPy."""
+    """Return rows of `x` by whole numbers of NumPy."""
     return mx.take(x, mx.array(rows), axis=0)
 
 
@@ -208,12 +208,12 @@ def zeros(shape: Numbers) -> mx.array:
 
 
 def given(values: Any) -> mx.array:
-    """Numbers that the problem fixes."""
+    """Return numbers that the problem fixes."""
     return mx.array(values, mx.float32)
 
 
 def root_of_squares(x: mx.array, axis: Any = None, keep: bool = False) -> mx.array:
-    """The Euclidean norm along axes, or of everything: row by row, which is more exact."""
+    """Return the Euclidean norm along axes, or of everything: row by row, which is more exact."""
     squares = mx.square(x)
     if axis is None:
         squares = squares.sum(axis=-1)
@@ -221,17 +221,17 @@ def root_of_squares(x: mx.array, axis: Any = None, keep: bool = False) -> mx.arr
 
 
 def huber_loss(x: mx.array, y: mx.array) -> mx.array:
-    """The mean of d^2 / 2 where |d| < 1, else |d| - 1/2."""
+    """Return the mean of d^2 / 2 where |d| < 1, else |d| - 1/2."""
     return _one(losses.huber_loss(x, y, reduction="mean"))
 
 
 def cross_entropy(x: mx.array, classes: mx.array) -> mx.array:
-    """The mean over rows of logits of -log(softmax) at the row's class."""
+    """Return the mean over rows of logits of -log(softmax) at the row's class."""
     return _one(losses.cross_entropy(x, classes, reduction="mean"))
 
 
 def kl_div(log_x: mx.array, y: mx.array) -> mx.array:
-    """The sum of y (log y - log x), over the number of rows."""
+    """Return the sum of y (log y - log x), over the number of rows."""
     return _one((y * (mx.log(y) - log_x)).sum() / y.shape[0])
 
 

@@ -56,7 +56,7 @@ def leaky_relu(x: Array, slope: float = 0.01) -> Array:
 
 
 def cube(x: Array) -> Array:
-    """The third power."""
+    """Return the third power."""
     return np.asanyarray(x * x * x)
 
 
@@ -86,7 +86,7 @@ def elu(x: Array, alpha: float = 1.0) -> Array:
 
 
 def selu(x: Array) -> Array:
-    """The scaled ELU of self-normalising networks."""
+    """Return the scaled ELU of self-normalising networks."""
     return np.asanyarray(SELU_SCALE * elu(x, SELU_ALPHA))
 
 
@@ -116,22 +116,22 @@ def hardswish(x: Array) -> Array:
 
 
 def sum(x: Array, axis: Any = None, keep: bool = False) -> Array:
-    """The sum over axes; over all of them as an array of one element."""
+    """Return the sum over axes; over all of them as an array of one element."""
     return _one(x.sum(axis=axis, keepdims=keep))
 
 
 def mean(x: Array, axis: Any = None, keep: bool = False) -> Array:
-    """The mean over axes; over all of them as an array of one element."""
+    """Return the mean over axes; over all of them as an array of one element."""
     return _one(x.mean(axis=axis, keepdims=keep))
 
 
 def max(x: Array, axis: int, keep: bool = False) -> Array:
-    """The largest along an axis."""
+    """Return the largest along an axis."""
     return np.asanyarray(x.max(axis=axis, keepdims=keep))
 
 
 def min(x: Array, axis: int, keep: bool = False) -> Array:
-    """The smallest along an axis."""
+    """Return the smallest along an axis."""
     return np.asanyarray(x.min(axis=axis, keepdims=keep))
 
 
@@ -146,7 +146,7 @@ def argmin(x: Array, axis: int) -> Array:
 
 
 def logsumexp(x: Array, axis: int, keep: bool = False) -> Array:
-    """The logarithm of the sum of exponentials."""
+    """Return the logarithm of the sum of exponentials."""
     return np.asanyarray(oracles.logsumexp(x, axis=axis, keepdims=keep))
 
 
@@ -156,12 +156,12 @@ def softmax(x: Array, axis: Any) -> Array:
 
 
 def log_softmax(x: Array, axis: int) -> Array:
-    """The logarithm of softmax."""
+    """Return the logarithm of softmax."""
     return np.asanyarray(oracles.log_softmax(x, axis=axis))
 
 
 def cumsum(x: Array, axis: int) -> Array:
-    """Sums of all elements up to each."""
+    """Return sums of all elements up to each."""
     return np.asanyarray(x.cumsum(axis=axis))
 
 
@@ -178,12 +178,12 @@ def normalized(x: Array, axes: tuple[int, ...], eps: float) -> Array:
 
 
 def swapped(x: Array) -> Array:
-    """The last two axes in the other order."""
+    """Return the last two axes in the other order."""
     return np.swapaxes(x, -1, -2)
 
 
 def concat(arrays: Sequence[Array], axis: int) -> Array:
-    """One behind the other."""
+    """Return one behind the other."""
     return np.concatenate(arrays, axis=axis)
 
 
@@ -198,7 +198,7 @@ def pad(x: Array, widths: Sequence[tuple[int, int]]) -> Array:
 
 
 def taken(x: Array, rows: Any) -> Array:
-    """Rows of `x` by whole numbers of NumPy."""
+    """Return rows of `x` by whole numbers of NumPy."""
     return np.asanyarray(x[rows])
 
 
@@ -218,29 +218,29 @@ def zeros(shape: Numbers) -> Array:
 
 
 def given(values: Array) -> Array:
-    """Numbers that the problem fixes."""
+    """Return numbers that the problem fixes."""
     return values
 
 
 def root_of_squares(x: Array, axis: Any = None, keep: bool = False) -> Array:
-    """The Euclidean norm along axes, or of everything."""
+    """Return the Euclidean norm along axes, or of everything."""
     return _one(np.sqrt(np.square(x).sum(axis=axis, keepdims=keep)))
 
 
 def huber_loss(x: Array, y: Array) -> Array:
-    """The mean of d^2 / 2 where |d| < 1, else |d| - 1/2."""
+    """Return the mean of d^2 / 2 where |d| < 1, else |d| - 1/2."""
     distance = np.abs(x - y)
     return _one(np.where(distance < 1, distance**2 / 2, distance - 0.5).mean())
 
 
 def cross_entropy(x: Array, classes: Array) -> Array:
-    """The mean over rows of logits of -log(softmax) at the row's class."""
+    """Return the mean over rows of logits of -log(softmax) at the row's class."""
     chosen = np.take_along_axis(x, classes[:, None].astype(np.int64), axis=1)
     return _one((oracles.logsumexp(x, axis=1) - chosen[:, 0]).mean())
 
 
 def kl_div(log_x: Array, y: Array) -> Array:
-    """The sum of y (log y - log x), over the number of rows."""
+    """Return the sum of y (log y - log x), over the number of rows."""
     return _one((scipy.special.xlogy(y, y) - y * log_x).sum() / y.shape[0])
 
 

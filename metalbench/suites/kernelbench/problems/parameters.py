@@ -44,7 +44,7 @@ class ParameterInput(Input):
     lift: float = 0.0
 
     def shape_at(self, values: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape with `values` for the names of sizes."""
+        """Return the shape with `values` for the names of sizes."""
         return self.known(values)[0]
 
     def drawn(self, random: np.random.Generator, values: Mapping[str, int], seed: int) -> Values:
@@ -62,7 +62,7 @@ class TracedOutput(Array):
     shape_of: ShapeOf
 
     def shape_at(self, values: Mapping[str, int]) -> tuple[int, ...]:
-        """The shape with `values` for the names of sizes."""
+        """Return the shape with `values` for the names of sizes."""
         return self.shape_of(values)
 
 
@@ -76,7 +76,7 @@ def within(bound: float) -> Initial:
 
 
 def even(fan_in: int) -> Initial:
-    """How PyTorch begins a layer of so many inputs."""
+    """Return how PyTorch begins a layer of so many inputs."""
     return within(1 / float(np.sqrt(fan_in)))
 
 
@@ -86,7 +86,7 @@ def bias_within(bound: float) -> Initial:
 
 
 def constant(value: float) -> Initial:
-    """All equal; wide: evenly over half to one and a half of it, about 0 where it is 0."""
+    """Return all equal; wide: evenly over half to one and a half of it, about 0 where it is 0."""
     return Initial(
         f"{value:g}",
         lambda _, shape: np.full(shape, value, np.float32),
@@ -106,7 +106,7 @@ def randn(deviation: float = 1.0, mean: float = 0.0) -> Initial:
 
 
 def input_of(known: KnownAt, lift: float = 0.0) -> ParameterInput:
-    """The input that stands for a parameter, `lift` larger where it is wide."""
+    """Return the input that stands for a parameter, `lift` larger where it is wide."""
     varied = Variation(WIDE, lambda values, _: values)  # drawn anew instead
 
     def draw(random: np.random.Generator, shape: tuple[int, ...], at: Mapping[str, int]) -> Values:
@@ -150,7 +150,7 @@ def drawn(
     draw: Callable[[np.random.Generator, tuple[int, ...]], Values],
     wide: Callable[[np.random.Generator, tuple[int, ...]], Values] | None = None,
 ) -> Input:
-    """An input of a distribution of its own; `wide` for the seeds after the first."""
+    """Return an input of a distribution of its own; `wide` for the seeds after the first."""
     from metalbench.task.inputs import uniform
 
     def plain(random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]) -> Values:

@@ -18,13 +18,13 @@ Cell = Callable[[Layers, Any, Any, tuple[Any, ...], Any], tuple[Any, ...]]
 def lstm(
     nn: Layers, x: Any, state: tuple[Any, Any], *, layers: int, both_ways: bool = False
 ) -> tuple[Any, Any, Any]:
-    """The last layer's outputs, and the final hidden and cell states of every layer."""
+    """Return the last layer's outputs, and the final hidden and cell states of every layer."""
     y, (h, c) = _stacked(nn, x, state, "lstm", _lstm_cell, 4, layers, both_ways)
     return y, h, c
 
 
 def gru(nn: Layers, x: Any, h0: Any, *, layers: int, both_ways: bool = False) -> tuple[Any, Any]:
-    """The last layer's outputs, and the final hidden state of every layer."""
+    """Return the last layer's outputs, and the final hidden state of every layer."""
     y, (h,) = _stacked(nn, x, (h0,), "gru", _gru_cell, 3, layers, both_ways)
     return y, h
 
@@ -62,7 +62,7 @@ def _one_way(  # noqa: PLR0917
     *,
     backwards: bool,
 ) -> tuple[Any, tuple[Any, ...]]:
-    """One layer in one direction: all steps' inputs are multiplied at once."""
+    """Return one layer in one direction: all steps' inputs are multiplied at once."""
     hidden, inner = state[0].shape[-1], x.shape[-1]
     even = within(1 / math.sqrt(hidden))
     w_in = nn.parameter(name.format("weight_ih"), (gates * hidden, inner), even)

@@ -13,7 +13,7 @@ from metalbench.suites.kernelbench.problems.layers import Layers
 
 
 def chunked(nn: Layers, x: Any, a: Any, b: Any, c: Any, *, chunk: int) -> tuple[Any, Any]:
-    """All outputs, None without `c`, and the last state (batch, heads, dims, state)."""
+    """Return all outputs, None without `c`, and the last state (batch, heads, dims, state)."""
     x, b, a = (_split(nn, each, chunk) for each in (x, b, a[..., None]))
     sums = nn.cumsum(a[..., 0], -1)
     end = sums[..., -1:]
@@ -29,7 +29,7 @@ def chunked(nn: Layers, x: Any, a: Any, b: Any, c: Any, *, chunk: int) -> tuple[
 
 
 def step_by_step(nn: Layers, x: Any, a: Any, b: Any, c: Any) -> tuple[Any, Any]:
-    """The same by its definition."""
+    """Return the same by its definition."""
     batch, steps, heads, dims = x.shape
     state = nn.zeros((batch, heads, dims, b.shape[-1]))
     outputs = []

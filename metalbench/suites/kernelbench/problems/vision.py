@@ -13,7 +13,7 @@ from metalbench.suites.kernelbench.problems.parameters import Initial, randn
 def conv_bn(  # noqa: PLR0917
     nn: Layers, x: Any, conv: str, norm: str, filters: int, kernel: int, **how: Any
 ) -> Any:
-    """A convolution without a bias, and a batch norm."""
+    """Return a convolution without a bias, and a batch norm."""
     return nn.batch_norm(nn.conv(x, conv, filters, kernel, bias=False, **how), norm)
 
 
@@ -73,7 +73,7 @@ def _shortcut(  # noqa: PLR0917
 
 
 def resnet(nn: Layers, x: Any, block: Any, blocks: Sequence[int], width: int, classes: int) -> Any:  # noqa: PLR0917
-    """A whole ResNet: `blocks` of each of four stages."""
+    """Return a whole ResNet: `blocks` of each of four stages."""
     x = nn.relu(conv_bn(nn, x, "conv1", "bn1", width, 7, stride=2, padding=3))
     x = pooled(nn, x, 3, 2, 1)
     for stage, count in enumerate(blocks):
@@ -86,7 +86,7 @@ def resnet(nn: Layers, x: Any, block: Any, blocks: Sequence[int], width: int, cl
 
 
 def dense_block(nn: Layers, x: Any, name: str, layers: int, growth: int) -> Any:
-    """Every layer sees what all before it have made."""
+    """Return every layer sees what all before it have made."""
     for i in range(layers):
         y = nn.relu(nn.batch_norm(x, f"{name}layers.{i}.0"))
         y = nn.conv(y, f"{name}layers.{i}.2", growth, 3, padding=1, bias=False)
@@ -102,7 +102,7 @@ def transition(nn: Layers, x: Any, name: str, filters: int) -> Any:
 
 
 def densenet(nn: Layers, x: Any, blocks: Sequence[int], growth: int, classes: int) -> Any:
-    """A whole DenseNet, without the narrow convolutions of the paper's."""
+    """Return a whole DenseNet, without the narrow convolutions of the paper's."""
     x = nn.conv(x, "features.0", 2 * growth, 7, stride=2, padding=3, bias=False)
     x = pooled(nn, nn.relu(nn.batch_norm(x, "features.1")), 3, 2, 1)
     for b, layers in enumerate(blocks):
@@ -129,7 +129,7 @@ def relu6(nn: Layers, x: Any) -> Any:
 def depthwise_bn(  # noqa: PLR0917
     nn: Layers, x: Any, conv: str, norm: str, kernel: int, stride: int, **how: Any
 ) -> Any:
-    """A depthwise convolution of odd taps that keeps the extents, but for its stride."""
+    """Return a depthwise convolution of odd taps that keeps the extents, but for its stride."""
     channels = x.shape[-1]
     how = {"stride": stride, "padding": kernel // 2, "groups": channels, **how}
     return conv_bn(nn, x, conv, norm, channels, kernel, **how)
@@ -170,7 +170,7 @@ def he(kernel: int, filters: int, groups: int = 1) -> Initial:
 
 
 def linear_near_zero(nn: Layers, x: Any, name: str, features: int) -> Any:
-    """A linear layer that begins with deviation 0.01, and without a bias."""
+    """Return a linear layer that begins with deviation 0.01, and without a bias."""
     w = nn.parameter(f"{name}.weight", (features, x.shape[-1]), randn(0.01))
     return nn.matmul(x, nn.swapped(w)) + nn.constant(f"{name}.bias", 0, features)
 

@@ -20,7 +20,7 @@ MOST_COPIED = 1 << 32
 
 
 def convolution(x: mx.array, w: mx.array, steps: Steps) -> mx.array:
-    """A convolution in as many dimensions as there are."""
+    """Return a convolution in as many dimensions as there are."""
     how: Any = {"stride": steps.stride, "padding": steps.padding, "groups": steps.groups}
     return mx.conv_general(x, w, kernel_dilation=steps.dilation, **how)
 
@@ -46,7 +46,7 @@ def max_pool(
     dilation: Numbers = (),
     ceil: bool = False,
 ) -> mx.array:
-    """The largest of every window; what lies outside counts for nothing."""
+    """Return the largest of every window; what lies outside counts for nothing."""
     borders = []
     for n, k, s, p in zip(x.shape[1:-1], kernel, stride, padding, strict=True):
         borders.append((p, p + (-(n + 2 * p - k) % s if ceil else 0)))
@@ -69,7 +69,7 @@ def max_pool(
 
 
 def avg_pool(x: mx.array, kernel: Numbers, stride: Numbers, padding: Numbers) -> mx.array:
-    """The mean of every window, zeros outside included."""
+    """Return the mean of every window, zeros outside included."""
     if any(padding):
         x = mx.pad(x, [(0, 0), *((p, p) for p in padding), (0, 0)])
     if _fits(x, kernel, stride):
@@ -84,7 +84,7 @@ def _fits(x: mx.array, kernel: Numbers, stride: Numbers) -> bool:
 
 
 def _within(x: mx.array) -> tuple[int, ...]:
-    """The axes of windows, behind those of their places."""
+    """Return the axes of windows, behind those of their places."""
     inner = x.ndim - 2
     return tuple(range(1 + inner, 1 + 2 * inner))
 

@@ -52,7 +52,7 @@ def max_pool(
     dilation: Numbers = (),
     ceil: bool = False,
 ) -> Array:
-    """The largest of every window; what lies outside counts for nothing."""
+    """Return the largest of every window; what lies outside counts for nothing."""
     x = _padded(x, kernel, stride, padding, ceil)
     windows = _windows(x, kernel, stride, dilation or [1] * len(kernel))
     y = next(windows).copy()
@@ -62,7 +62,7 @@ def max_pool(
 
 
 def avg_pool(x: Array, kernel: Numbers, stride: Numbers, padding: Numbers) -> Array:
-    """The mean of every window, zeros outside included."""
+    """Return the mean of every window, zeros outside included."""
     x = np.pad(x, [(0, 0), *((p, p) for p in padding), (0, 0)])
     windows = _windows(x, kernel, stride, [1] * len(kernel))
     y = next(windows).copy()
