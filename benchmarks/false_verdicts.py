@@ -31,7 +31,7 @@ from metalbench.kernel.prepare import Bound, compile_kernel
 from metalbench.measure import Measurement, Plan, SampleSet, Sides, measure
 from metalbench.measure.probe import create_probe
 from metalbench.stats import Interval, judge
-from metalbench.task.sizes import spelled
+from metalbench.task.sizes import spell_size
 from metalbench.task.workload import workload
 
 NORMAL = 2.33  # 98 % within, on both sides: the confidence of the intervals that it stands beside
@@ -71,7 +71,7 @@ def _runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     compiled = compile_kernel(device, entry.kernel(device), task)
     extents = task.extents(options.size)
     grown = round(extents[options.grow] * (1 + options.slower / 100))
-    larger = spelled({**extents, options.grow: grown}) if options.slower else options.size
+    larger = spell_size({**extents, options.grow: grown}) if options.slower else options.size
     more = task.flops(larger) / task.flops(options.size) - 1
 
     def bound(size: str) -> Bound:

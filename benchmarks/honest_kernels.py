@@ -30,7 +30,7 @@ def reports(device: _core.Device, entry: Entry, dtype: str, seeds: int) -> Itera
     kernel, task = entry.kernel(), entry.task
     for seed in range(seeds):
         options = {"dtype_name": dtype, "seed": seed}
-        sizes = [*small_sizes(task), drawn(task, seed)]
+        sizes = [*small_sizes(task), draw_size(task, seed)]
         # The first one as if it were timed: with spikes.
         yield verify(
             Builds(device, kernel, task), VerifyPlan(sizes=sizes, timed=sizes[0], **options)

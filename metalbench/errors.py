@@ -37,7 +37,7 @@ __all__ = [
     "TaskError",
     "TimeLimitExceeded",
     "Unsupported",
-    "of_the_machine",
+    "find_machine_error",
     "suggestion",
 ]
 
@@ -75,7 +75,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _LACKS = (*_NO_ROOM, errno.EROFS, errno.EMFILE, errno.ENFILE)
 
 
-def of_the_machine(error: BaseException) -> MachineError | None:
+def find_machine_error(error: BaseException) -> MachineError | None:
     """Return the MachineError that `error` is or comes from; None if something else is at fault."""
     seen: BaseException | None = error
     while seen is not None:

@@ -36,7 +36,7 @@ _COLLECTION = _Collection()
 
 
 @contextmanager
-def uncollected() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Collection is off until the last of those that hold it off, in whatever threads, is done."""
     _COLLECTION.hold_off()
     try:

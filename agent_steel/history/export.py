@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_steel.source import with_defaults
 from metalbench.errors import DeclarationError, MachineError
-from metalbench.kernel.installed import installed_folder
+from metalbench.kernel.installed import library_folder
 from metalbench.plain_file import replace_file
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def applied(entry: Entry, attempt: Attempt, device: DeviceFacts, folders: Sequen
     library that is installed, which is nobody's to edit, MachineError if it cannot be written.
     """
     folder = entry.kernel_path(device.chip).parent
-    library = installed_folder()
+    library = library_folder()
     in_library = folder.is_relative_to(library)
     if in_library and not (library.parent / "pyproject.toml").is_file():
         raise DeclarationError(

@@ -6,7 +6,7 @@ import re
 
 from metalbench.errors import MetalBenchError
 from metalbench.kernel import Kernel, parse
-from metalbench.kernel.includes import reads_files
+from metalbench.kernel.includes import find_file_access
 
 MOST_BYTES = 200_000
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -28,7 +28,7 @@ def check_source(source: str, parent: Kernel | None = None, name: str = "") -> s
     return (
         _missing_function(kernel)
         or _missing_types(kernel, parent)
-        or reads_files(source, "" if parent is None else parent.source)
+        or find_file_access(source, "" if parent is None else parent.source)
     )
 
 

@@ -10,8 +10,8 @@ from agent_steel.attempt import Attempt, Fate
 from agent_steel.models.chips import facts_of
 from agent_steel.proposal import Brief
 from agent_steel.target import OF_SCATTER, TOLD
-from metalbench.kernel.includes import included_headers
-from metalbench.kernel.installed import installed_folder
+from metalbench.kernel.includes import find_included_headers
+from metalbench.kernel.installed import library_folder
 from metalbench.stats import Interval
 
 MOST_ATTEMPTS = 40
@@ -92,7 +92,7 @@ def _spelled(values: Mapping[str, int]) -> str:
 def _included(source: str) -> str:
     """Return the texts of the library's headers that `source` uses, as far as there is room."""
     told, left = [], LONGEST_HEADERS
-    for path in included_headers(source):
+    for path in find_included_headers(source):
         text = path.read_text(encoding="utf-8").strip()
         left -= len(text)
         if left < 0:
@@ -120,7 +120,7 @@ def _one_line(text: str, longest: int) -> str:
 @cache
 def headers() -> str:
     """The headers of the library's include folder, each with the first sentence of its comment."""
-    folder = installed_folder() / "include" / "metalbench"
+    folder = library_folder() / "include" / "metalbench"
     lines = []
     for path in sorted(folder.glob("*.h")):
         comment = re.match(r"(?:\s*//[^\n]*\n)+", path.read_text(encoding="utf-8"))

@@ -80,7 +80,7 @@ class _Caller:
         self._mlx = mlx
 
     def __call__(self, work: Workload) -> dict[str, Array]:
-        arguments = work.widened(np.float64)
+        arguments = work.widen_inputs(np.float64)
         try:
             results = self._by_mlx(arguments) if self._mlx else self._called(arguments)
         except Exception as error:  # the user's code: whatever it raises is its fault

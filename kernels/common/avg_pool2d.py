@@ -3,7 +3,7 @@
 import mlx.core as mx
 
 from metalbench.task import normal, output, task
-from metalbench.task.oracles import blocks
+from metalbench.task.oracles import split_blocks
 
 
 @task(
@@ -18,11 +18,11 @@ from metalbench.task.oracles import blocks
     gpu_headlines=("large", "huge"),
     inputs=dict(x=normal("batch", "height", "width", "channels")),
     outputs=dict(y=output("batch", "height / 2", "width / 2", "channels")),
-    oracle=lambda x: blocks(x).mean(axis=(2, 4)),
+    oracle=lambda x: split_blocks(x).mean(axis=(2, 4)),
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * batch * (height / 2) * (width / 2) * channels",
     baseline="reshape and mean",
     torch=lambda torch, x: torch.nn.functional.avg_pool2d(x.movedim(-1, 1), 2).movedim(1, -1),
 )
 def avg_pool2d(x):
-    return mx.mean(blocks(x), axis=(2, 4))
+    return mx.mean(split_blocks(x), axis=(2, 4))

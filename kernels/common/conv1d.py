@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.oracles import convolution
+from metalbench.task.oracles import convolve
 
 
 @task(
@@ -19,8 +19,8 @@ from metalbench.task.oracles import convolution
     gpu_headlines=("large", "huge"),
     inputs=dict(x=normal("batch", "length", "channels"), w=normal("filters", 3, "channels")),
     outputs=dict(y=output("batch", "length - 2", "filters")),
-    oracle=convolution,
-    scale=lambda x, w: convolution(np.abs(x), np.abs(w)),
+    oracle=convolve,
+    scale=lambda x, w: convolve(np.abs(x), np.abs(w)),
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (length - 2) * filters * 3 * channels",
     baseline="mx.conv1d",

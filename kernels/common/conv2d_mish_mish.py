@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.oracles import convolution
+from metalbench.task.oracles import convolve
 
 
 def mish(x):
@@ -29,8 +29,8 @@ def mish(x):
         w=normal("filters", 3, 3, "channels"),
     ),
     outputs=dict(y=output("batch", "height - 2", "width - 2", "filters")),
-    oracle=lambda x, w: mish(mish(convolution(x, w))),
-    scale=lambda x, w: convolution(np.abs(x), np.abs(w)),
+    oracle=lambda x, w: mish(mish(convolve(x, w))),
+    scale=lambda x, w: convolve(np.abs(x), np.abs(w)),
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (height - 2) * (width - 2) * filters * 9 * channels",
     baseline="mx.conv2d, x tanh(logaddexp(x, 0)) twice",

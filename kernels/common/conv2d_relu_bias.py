@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.oracles import convolution
+from metalbench.task.oracles import convolve
 
 
 @task(
@@ -25,8 +25,8 @@ from metalbench.task.oracles import convolution
         bias=normal("filters"),
     ),
     outputs=dict(y=output("batch", "height - 2", "width - 2", "filters")),
-    oracle=lambda x, w, bias: np.maximum(convolution(x, w), 0) + bias,
-    scale=lambda x, w, bias: convolution(np.abs(x), np.abs(w)) + np.abs(bias),
+    oracle=lambda x, w, bias: np.maximum(convolve(x, w), 0) + bias,
+    scale=lambda x, w, bias: convolve(np.abs(x), np.abs(w)) + np.abs(bias),
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (height - 2) * (width - 2) * filters * 9 * channels",
     baseline="mx.conv2d, maximum, add",

@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.oracles import convolution
+from metalbench.task.oracles import convolve
 
 
 @task(
@@ -24,8 +24,8 @@ from metalbench.task.oracles import convolution
         w=normal("filters", 3, 3, 3, "channels"),
     ),
     outputs=dict(y=output("batch", "depth - 2", "height - 2", "width - 2", "filters")),
-    oracle=convolution,
-    scale=lambda x, w: convolution(np.abs(x), np.abs(w)),
+    oracle=convolve,
+    scale=lambda x, w: convolve(np.abs(x), np.abs(w)),
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (depth - 2) * (height - 2) * (width - 2) * filters * 27 * channels",
     baseline="mx.conv3d",

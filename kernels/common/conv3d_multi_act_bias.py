@@ -7,7 +7,7 @@ import numpy as np
 import scipy.special
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.oracles import convolution
+from metalbench.task.oracles import convolve
 
 
 def activated(z):
@@ -34,8 +34,8 @@ def activated(z):
         bias=normal("filters"),
     ),
     outputs=dict(y=output("batch", "depth - 2", "height - 2", "width - 2", "filters")),
-    oracle=lambda x, w, bias: activated(convolution(x, w)) + bias,
-    scale=lambda x, w, bias: convolution(np.abs(x), np.abs(w)) / 4 + 1 + np.abs(bias),
+    oracle=lambda x, w, bias: activated(convolve(x, w)) + bias,
+    scale=lambda x, w, bias: convolve(np.abs(x), np.abs(w)) / 4 + 1 + np.abs(bias),
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (depth - 2) * (height - 2) * (width - 2) * filters * 27 * channels",
     baseline="mx.conv3d, maximum, where, erf, sigmoid, add",

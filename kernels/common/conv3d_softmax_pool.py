@@ -4,18 +4,18 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.oracles import blocks, convolution, softmax
+from metalbench.task.oracles import convolve, softmax, split_blocks
 
 
 def largest_of_blocks(y):
     """Maximum over 4x4x4 voxels, which is that of two 2x2x2 pools."""
-    return blocks(y, 4).max(axis=(2, 4, 6))
+    return split_blocks(y, 4).max(axis=(2, 4, 6))
 
 
 def magnitude(x, w):
     """An error of an exponent changes its term in proportion."""
-    y = convolution(x, w)
-    terms = convolution(np.abs(x), np.abs(w)).max(axis=-1, keepdims=True)
+    y = convolve(x, w)
+    terms = convolve(np.abs(x), np.abs(w)).max(axis=-1, keepdims=True)
     return largest_of_blocks(softmax(y, axis=-1) * (1 + terms))
 
 
@@ -38,7 +38,7 @@ def magnitude(x, w):
     outputs=dict(
         y=output("batch", "(depth - 2) / 4", "(height - 2) / 4", "(width - 2) / 4", "filters")
     ),
-    oracle=lambda x, w: largest_of_blocks(softmax(convolution(x, w), axis=-1)),
+    oracle=lambda x, w: largest_of_blocks(softmax(convolve(x, w), axis=-1)),
     scale=magnitude,
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * (depth - 2) * (height - 2) * (width - 2) * filters * 27 * channels",

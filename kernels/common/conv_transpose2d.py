@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.oracles import transposed_convolution
+from metalbench.task.oracles import convolve_transposed
 
 
 @task(
@@ -24,8 +24,8 @@ from metalbench.task.oracles import transposed_convolution
         w=normal("filters", 3, 3, "channels"),
     ),
     outputs=dict(y=output("batch", "2 * height + 1", "2 * width + 1", "filters")),
-    oracle=lambda x, w: transposed_convolution(x, w, 2),
-    scale=lambda x, w: transposed_convolution(np.abs(x), np.abs(w), 2),
+    oracle=lambda x, w: convolve_transposed(x, w, 2),
+    scale=lambda x, w: convolve_transposed(np.abs(x), np.abs(w), 2),
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * height * width * filters * 9 * channels",
     baseline="mx.conv_transpose2d",

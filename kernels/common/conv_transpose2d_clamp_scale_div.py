@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.oracles import transposed_convolution
+from metalbench.task.oracles import convolve_transposed
 
 
 @task(
@@ -26,9 +26,9 @@ from metalbench.task.oracles import transposed_convolution
     ),
     outputs=dict(y=output("batch", "2 * height + 1", "2 * width + 1", "filters")),
     oracle=lambda x, w, bias: (
-        np.clip(2 * np.clip(transposed_convolution(x, w, 2) + bias, -1, 1), -1, 1) / 2
+        np.clip(2 * np.clip(convolve_transposed(x, w, 2) + bias, -1, 1), -1, 1) / 2
     ),
-    scale=lambda x, w, bias: transposed_convolution(np.abs(x), np.abs(w), 2) + np.abs(bias),
+    scale=lambda x, w, bias: convolve_transposed(np.abs(x), np.abs(w), 2) + np.abs(bias),
     dtypes=("float32", "float16", "bfloat16"),
     flops="2 * batch * height * width * filters * 9 * channels",
     baseline="mx.conv_transpose2d, clip",

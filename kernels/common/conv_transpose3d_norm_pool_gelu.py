@@ -7,23 +7,25 @@ import numpy as np
 import scipy.special
 
 from metalbench.task import normal, output, task
-from metalbench.task.oracles import blocks, transposed_convolution
+from metalbench.task.oracles import convolve_transposed, split_blocks
 
 
 def normed_and_pooled(x, w, term, eps):
     """The whole of it in numpy."""
-    y = transposed_convolution(x, w) + term
+    y = convolve_transposed(x, w) + term
     y = y - y.mean(axis=-1, keepdims=True)
-    z = blocks(y / np.sqrt(np.square(y).mean(axis=-1, keepdims=True) + eps)).mean(axis=(2, 4, 6))
+    z = split_blocks(y / np.sqrt(np.square(y).mean(axis=-1, keepdims=True) + eps)).mean(
+        axis=(2, 4, 6)
+    )
     return z * scipy.special.ndtr(z)
 
 
 def magnitude(x, w, term, eps):
     """The terms whose differences are normed, in units of the standard deviation."""
-    deviation = np.sqrt((transposed_convolution(x, w) + term).var(axis=-1, keepdims=True) + eps)
-    terms = transposed_convolution(np.abs(x), np.abs(w)) + np.abs(term)
+    deviation = np.sqrt((convolve_transposed(x, w) + term).var(axis=-1, keepdims=True) + eps)
+    terms = convolve_transposed(np.abs(x), np.abs(w)) + np.abs(term)
     terms = (terms + terms.mean(axis=-1, keepdims=True)) / deviation
-    return blocks(terms).mean(axis=(2, 4, 6))
+    return split_blocks(terms).mean(axis=(2, 4, 6))
 
 
 @task(

@@ -5,7 +5,7 @@ import math
 import mlx.core as mx
 
 from metalbench.task import normal, output, task, with_special
-from metalbench.task.oracles import blocks
+from metalbench.task.oracles import split_blocks
 
 
 @task(
@@ -22,11 +22,11 @@ from metalbench.task.oracles import blocks
         x=normal("batch", "height", "width", "channels").also(with_special(math.inf, -math.inf))
     ),
     outputs=dict(y=output("batch", "height / 2", "width / 2", "channels")),
-    oracle=lambda x: blocks(x).max(axis=(2, 4)),
+    oracle=lambda x: split_blocks(x).max(axis=(2, 4)),
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * batch * (height / 2) * (width / 2) * channels",
     baseline="reshape and max",
     torch=lambda torch, x: torch.nn.functional.max_pool2d(x.movedim(-1, 1), 2).movedim(1, -1),
 )
 def max_pool2d(x):
-    return mx.max(blocks(x), axis=(2, 4))
+    return mx.max(split_blocks(x), axis=(2, 4))

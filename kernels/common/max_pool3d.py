@@ -5,7 +5,7 @@ import math
 import mlx.core as mx
 
 from metalbench.task import normal, output, task, with_special
-from metalbench.task.oracles import blocks
+from metalbench.task.oracles import split_blocks
 
 
 @task(
@@ -24,11 +24,11 @@ from metalbench.task.oracles import blocks
         )
     ),
     outputs=dict(y=output("batch", "depth / 2", "height / 2", "width / 2", "channels")),
-    oracle=lambda x: blocks(x).max(axis=(2, 4, 6)),
+    oracle=lambda x: split_blocks(x).max(axis=(2, 4, 6)),
     dtypes=("float32", "float16", "bfloat16"),
     flops="8 * batch * (depth / 2) * (height / 2) * (width / 2) * channels",
     baseline="reshape and max",
     torch=lambda torch, x: torch.nn.functional.max_pool3d(x.movedim(-1, 1), 2).movedim(1, -1),
 )
 def max_pool3d(x):
-    return mx.max(blocks(x), axis=(2, 4, 6))
+    return mx.max(split_blocks(x), axis=(2, 4, 6))

@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.oracles import blocks, convolution
+from metalbench.task.oracles import convolve, split_blocks
 
 # Five layers of nine zeros in ten would leave a handful of terms, and no errors to measure by.
 DENSE = (even(), coarse())
@@ -13,7 +13,7 @@ DENSE = (even(), coarse())
 def hidden(x, w1, w2, w3, w4):
     """All but the last layer in numpy."""
     for w in (w1, w2, w3):
-        x = np.maximum(blocks(convolution(x, w)).max(axis=(2, 4)), 0)
+        x = np.maximum(split_blocks(convolve(x, w)).max(axis=(2, 4)), 0)
     return np.maximum(x.reshape(x.shape[0], -1) @ w4, 0)
 
 
@@ -63,5 +63,5 @@ THIRD = f"({SECOND} - 2) / 2"
 )
 def alexnet(x, w1, w2, w3, w4, w5):
     for w in (w1, w2, w3):
-        x = mx.maximum(blocks(mx.conv2d(x, w)).max(axis=(2, 4)), 0)
+        x = mx.maximum(split_blocks(mx.conv2d(x, w)).max(axis=(2, 4)), 0)
     return mx.maximum(x.reshape(x.shape[0], -1) @ w4, 0) @ w5

@@ -4,17 +4,17 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.oracles import padded_convolution
+from metalbench.task.oracles import convolve_with_padding
 
 GENTLE = (even(), coarse(), sparse())
 
 
 def means(x, w1, w2, w3):
     """All but the last layer in numpy."""
-    features = np.maximum(padded_convolution(x, w1), 0)
+    features = np.maximum(convolve_with_padding(x, w1), 0)
     for w in (w2, w3):
         features = np.concatenate(
-            [features, np.maximum(padded_convolution(features, w), 0)], axis=-1
+            [features, np.maximum(convolve_with_padding(features, w), 0)], axis=-1
         )
     return features.mean(axis=(1, 2))
 

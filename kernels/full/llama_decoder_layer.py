@@ -7,7 +7,7 @@ import numpy as np
 import scipy.special
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.oracles import grouped_attention, grouped_attention_magnitude
+from metalbench.task.oracles import gqa_layer, gqa_layer_magnitude
 
 # Weights far from zero would make the attention all but choose a token: no kernel agrees then.
 GENTLE = (even(), coarse(), sparse())
@@ -21,7 +21,7 @@ def normed(x, eps):
 def layer(x, w_qkv, w_out, w_gate_up, w_down, heads, kv_heads, base, eps):
     """The whole layer in numpy."""
     grouping = dict(heads=heads, kv_heads=kv_heads, base=base)
-    x = x + grouped_attention(normed(x, eps), w_qkv, w_out, **grouping)
+    x = x + gqa_layer(normed(x, eps), w_qkv, w_out, **grouping)
     gate, up = np.split(normed(x, eps) @ w_gate_up, 2, axis=-1)
     return x + (gate * scipy.special.expit(gate) * up) @ w_down
 
@@ -29,8 +29,8 @@ def layer(x, w_qkv, w_out, w_gate_up, w_down, heads, kv_heads, base, eps):
 def magnitude(x, w_qkv, w_out, w_gate_up, w_down, heads, kv_heads, base, eps):
     """Sums of absolute terms; errors of gate and up are multiplied by each other's values."""
     grouping = dict(heads=heads, kv_heads=kv_heads, base=base)
-    total = np.abs(x) + grouped_attention_magnitude(normed(x, eps), w_qkv, w_out, **grouping)
-    x = x + grouped_attention(normed(x, eps), w_qkv, w_out, **grouping)
+    total = np.abs(x) + gqa_layer_magnitude(normed(x, eps), w_qkv, w_out, **grouping)
+    x = x + gqa_layer(normed(x, eps), w_qkv, w_out, **grouping)
     gate, up = np.abs(np.split(normed(x, eps) @ w_gate_up, 2, axis=-1))
     of_gate, of_up = np.split(np.abs(normed(x, eps)) @ np.abs(w_gate_up), 2, axis=-1)
     return total + (of_gate * up + gate * of_up) @ np.abs(w_down)

@@ -4,24 +4,24 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.oracles import padded_convolution
+from metalbench.task.oracles import convolve_with_padding
 
 GENTLE = (even(), coarse(), sparse())
 
 
 def network(x, w_stem, w1, w2, w_classes):
     """The whole network in numpy."""
-    x = np.maximum(padded_convolution(x, w_stem), 0)
-    x = np.maximum(padded_convolution(np.maximum(padded_convolution(x, w1), 0), w2) + x, 0)
+    x = np.maximum(convolve_with_padding(x, w_stem), 0)
+    x = np.maximum(convolve_with_padding(np.maximum(convolve_with_padding(x, w1), 0), w2) + x, 0)
     return x.mean(axis=(1, 2)) @ w_classes
 
 
 def magnitude(x, w_stem, w1, w2, w_classes):
     """Sums of absolute terms: those of a layer are what the next one adds up the errors of."""
-    stem = padded_convolution(np.abs(x), np.abs(w_stem))
-    x = np.maximum(padded_convolution(x, w_stem), 0)
-    inner = padded_convolution(x, np.abs(w1))
-    return (padded_convolution(inner, np.abs(w2)) + stem).mean(axis=(1, 2)) @ np.abs(w_classes)
+    stem = convolve_with_padding(np.abs(x), np.abs(w_stem))
+    x = np.maximum(convolve_with_padding(x, w_stem), 0)
+    inner = convolve_with_padding(x, np.abs(w1))
+    return (convolve_with_padding(inner, np.abs(w2)) + stem).mean(axis=(1, 2)) @ np.abs(w_classes)
 
 
 @task(

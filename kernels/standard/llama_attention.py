@@ -5,7 +5,7 @@ import math
 import mlx.core as mx
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.oracles import grouped_attention, grouped_attention_magnitude
+from metalbench.task.oracles import gqa_layer, gqa_layer_magnitude
 
 # Weights far from zero would make the attention all but choose a token: no kernel agrees then.
 GENTLE = (even(), coarse(), sparse())
@@ -29,10 +29,10 @@ GENTLE = (even(), coarse(), sparse())
     outputs=dict(y=output("tokens", "dims")),
     multiples=dict(dims=8),
     constants=dict(heads=4, kv_heads=2, base=10000.0),
-    oracle=lambda x, w_qkv, w_out, heads, kv_heads, base: grouped_attention(
+    oracle=lambda x, w_qkv, w_out, heads, kv_heads, base: gqa_layer(
         x, w_qkv, w_out, heads=heads, kv_heads=kv_heads, base=base
     ),
-    scale=lambda x, w_qkv, w_out, heads, kv_heads, base: grouped_attention_magnitude(
+    scale=lambda x, w_qkv, w_out, heads, kv_heads, base: gqa_layer_magnitude(
         x, w_qkv, w_out, heads=heads, kv_heads=kv_heads, base=base
     ),
     dtypes=("float32", "float16", "bfloat16"),

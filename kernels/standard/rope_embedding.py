@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.oracles import rotated
+from metalbench.task.oracles import rotate_pairs
 
 
 def magnitude(x, base):
@@ -29,7 +29,7 @@ def magnitude(x, base):
     outputs=dict(y=output("positions", "dims")),
     multiples=dict(dims=2),
     constants=dict(base=10000.0),
-    oracle=rotated,
+    oracle=rotate_pairs,
     scale=magnitude,
     dtypes=("float32", "float16", "bfloat16"),
     flops="6 * positions * (dims / 2)",

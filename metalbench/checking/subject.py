@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metalbench.errors import DeclarationError
 from metalbench.kernel import Kernel
-from metalbench.kernel.bare import is_file, read_bare
+from metalbench.kernel.bare import is_kernel_file, read_standalone_kernel
 from metalbench.kernel.library import find
 from metalbench.task import Task
 from metalbench.verify.flow import small_sizes
@@ -36,7 +36,7 @@ def subject(
 
     Without `sizes` a task's small ones. Raises DeclarationError if there is no such thing.
     """
-    if not is_file(str(named)):
+    if not is_kernel_file(str(named)):
         if buffers is not None:
             raise DeclarationError(
                 f"--buffers: expected a file without a task such as {named}.metal, got {named!r}, "
@@ -51,6 +51,6 @@ def subject(
         raise DeclarationError(
             f"--size: expected none with {named}, whose own lines say how large all is"
         )
-    bare = read_bare(Path(named), buffers)
+    bare = read_standalone_kernel(Path(named), buffers)
     kernel = replace(bare.kernel, include_dirs=tuple(include_dirs))
     return Subject(kernel, bare.task, (bare.size,), bare.inout)

@@ -147,10 +147,10 @@ def _entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry:
     """The task, of a library that is installed from the checkout around, if there is one."""
     from metalbench.comparison.revision import versioned
     from metalbench.kernel import library
-    from metalbench.kernel.installed import installed_folder
+    from metalbench.kernel.installed import library_folder
 
     (entry,) = library.find([name], None, folders)
-    path, installed = entry.kernel_path(chip), installed_folder()
+    path, installed = entry.kernel_path(chip), library_folder()
     found = versioned(path, installed)
     if found == path:
         return entry

@@ -261,12 +261,12 @@ def _trial_in_a_worker(limits: Limits) -> str:
 
 
 def _library() -> Finding:
-    from metalbench.kernel.installed import installed_folder
+    from metalbench.kernel.installed import library_folder
     from metalbench.kernel.library import Library
 
     library = Library()
     kernels = sum(bool(entry.kernel_paths) for entry in library)
-    detail = f"{len(library)} tasks, {kernels} with a kernel, in {installed_folder()}"
+    detail = f"{len(library)} tasks, {kernels} with a kernel, in {library_folder()}"
     return Finding(Health.GOOD, detail)
 
 

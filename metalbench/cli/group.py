@@ -119,9 +119,9 @@ class ErrorsAreMessages(click.Group):
         except KeyboardInterrupt:
             raise Interrupted from None
         except Exception as error:
-            from metalbench.errors import MetalBenchError, of_the_machine
+            from metalbench.errors import MetalBenchError, find_machine_error
 
-            own = error if isinstance(error, MetalBenchError) else of_the_machine(error)
+            own = error if isinstance(error, MetalBenchError) else find_machine_error(error)
             told = own or _of_the_system(error)
             if told is None:
                 raise

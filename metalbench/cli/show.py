@@ -118,14 +118,14 @@ def _print_reflection(
 ) -> None:
     from rich.text import Text
 
-    from metalbench.kernel.fast_math import folded_tests
+    from metalbench.kernel.fast_math import find_folded_tests
     from metalbench.report.reflection import reflection
 
     compiled = _compiled(out, device, entry, kernel, dtype, checked=False)
     if compiled is None:
         return
     out.print(reflection(compiled.pipelines.values(), device, terminal=out.is_terminal))
-    for warning in folded_tests(compiled):
+    for warning in find_folded_tests(compiled):
         out.print(Text(f"\nWarning: {warning}", style="yellow"), soft_wrap=True)
 
 

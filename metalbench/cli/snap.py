@@ -57,14 +57,14 @@ def snap(ctx: click.Context, /, names: tuple[str, ...], **options: Any) -> None:
     Exit codes: 0 all as before, or written; 1 some differ, fail or are not in the file, or could
     not be written because they fail; 2 wrong usage or environment; 130 interrupted.
     """
-    from metalbench.kernel.installed import installed_folder
+    from metalbench.kernel.installed import library_folder
     from metalbench.kernel.library import ALL, find
     from metalbench.snapshot import Change, Snapshots, taken
 
     whole = not names and options["set_name"] is None
     entries = find(names, options["set_name"] or ALL, options["kernels"])
     cases = _cases(entries, options["dtypes"])
-    path = options["file"] or installed_folder() / "snapshots.json"
+    path = options["file"] or library_folder() / "snapshots.json"
     fresh = options["write"] and not path.exists()
     known = Snapshots() if fresh else Snapshots.read(path)
     found = []

@@ -61,9 +61,9 @@ class Place:
 
     def open(self, device: str, wanted: Wanted) -> Opened:
         """Open the device there; raises MachineError if it is not there, or not as it is here."""
-        from metalbench.kernel.installed import installed_folder
+        from metalbench.kernel.installed import library_folder
 
-        headers = installed_folder() / "include"
+        headers = library_folder() / "include"
         opening = Opening(device, wanted.seconds, wanted.memory_bytes, Path.cwd(), headers)
         start = Start(opening, str(version_here()), dict(wanted.variables))
         name, opened = self._asked("start", start)

@@ -13,7 +13,7 @@ from metalbench.errors import (
     DeclarationError,
     Disturbed,
     MetalBenchError,
-    of_the_machine,
+    find_machine_error,
 )
 from metalbench.kernel import Kernel
 from metalbench.kernel.library import Entry
@@ -174,7 +174,7 @@ class _Play:
         except Disturbed:
             raise
         except Exception as error:
-            machine = of_the_machine(error)
+            machine = find_machine_error(error)
             if machine is not None:
                 raise machine from error
             # What is wrong with the kernel's own declarations is a finding, and no such error.

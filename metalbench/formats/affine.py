@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.formats.bits import packed, unpacked
+from metalbench.formats.bits import pack_bits, unpack_bits
 
 Array = np.ndarray[Any, Any]
 _LEAST_SCALE = np.float32(1e-7)
@@ -52,11 +52,11 @@ class Affine:
         biases = np.where(has_edge, edge, np.float32(0))
         codes = np.rint((groups - biases[..., None]) / scales[..., None])
         codes = np.clip(codes, 0, most).astype(np.uint8).reshape(plain.shape)
-        return packed(codes, self.bits), scales, biases
+        return pack_bits(codes, self.bits), scales, biases
 
     def dequantised(self, words: Array, scales: Array, biases: Array) -> Array:
         """The values (..., count), in the type of the scales; each operation rounds to it."""
-        codes = unpacked(words, self.bits).astype(scales.dtype)
+        codes = unpack_bits(words, self.bits).astype(scales.dtype)
         groups = codes.reshape(*scales.shape, self.group)
         return (groups * scales[..., None] + biases[..., None]).reshape(codes.shape)
 

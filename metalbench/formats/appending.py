@@ -19,14 +19,14 @@ GROUP = 64
 TYPES = ("float32", "float16", "bfloat16")
 
 
-def placed(parts: Any, fresh: Any, position: Any) -> Any:
+def place_rows(parts: Any, fresh: Any, position: Any) -> Any:
     """The parts of a cache with those of new rows (tokens, heads, ...) at their positions."""
     for part, rows in zip(parts, fresh, strict=True):
         part[:, position] = rows.swapaxes(0, 1)
     return tuple(parts)
 
 
-def append(name: str, bits: int) -> Task:
+def append_task(name: str, bits: int) -> Task:
     """Return the task of appending rows to a cache: all of its parts, with those of the rows.
 
     Codes are exact: they follow from single-precision arithmetic as in MLX's quantisation.
@@ -41,7 +41,7 @@ def append(name: str, bits: int) -> Task:
         position: Array,
     ) -> Any:
         parts = [each.copy() for each in (cache, cache_scales, cache_biases)]
-        return placed(parts, form.quantised(fresh), position.astype(np.int64))
+        return place_rows(parts, form.quantised(fresh), position.astype(np.int64))
 
     def reference(
         cache: mx.array,
@@ -51,7 +51,7 @@ def append(name: str, bits: int) -> Task:
         position: mx.array,
     ) -> Any:
         parts = [mx.array(each) for each in (cache, cache_scales, cache_biases)]
-        return placed(parts, mx.quantize(fresh, group_size=GROUP, bits=bits), position)
+        return place_rows(parts, mx.quantize(fresh, group_size=GROUP, bits=bits), position)
 
     reference.__name__ = name
     rows, groups = (
@@ -90,7 +90,7 @@ def append(name: str, bits: int) -> Task:
     )(reference)
 
 
-def filled(name: str, bits: int) -> Task:
+def dequantize_rows_task(name: str, bits: int) -> Task:
     """Return the task of making floats of the filled rows of a cache, all but `spare` of them."""
     form = Affine(bits, GROUP)
 

@@ -14,7 +14,7 @@ Array = np.ndarray[Any, Any]
 _EIGHT = 8
 
 
-def packed(codes: Array, bits: int) -> Array:
+def pack_bits(codes: Array, bits: int) -> Array:
     """Return words of 32 bits, uint32 (..., count * bits / 32), of codes (..., count)."""
     count = codes.shape[-1]
     if count * bits % 32 or count % _EIGHT:
@@ -30,7 +30,7 @@ def packed(codes: Array, bits: int) -> Array:
     return rows.view("<u4").astype(np.uint32, copy=False)
 
 
-def unpacked(words: Array, bits: int) -> Array:
+def unpack_bits(words: Array, bits: int) -> Array:
     """Return the reverse: codes, uint8 (..., count), of words (..., count * bits / 32)."""
     stream = np.ascontiguousarray(words, dtype="<u4").view(np.uint8)
     eights = stream.reshape(*words.shape[:-1], -1, bits)

@@ -58,7 +58,7 @@ class Format:
             mode=self._mode,
         )
 
-    def gathered_product(self, x: Any, which: Any, w: Any, scales: Any, biases: Any = None) -> Any:
+    def multiply_gathered(self, x: Any, which: Any, w: Any, scales: Any, biases: Any = None) -> Any:
         """Return each row of x times the transpose of one matrix of several, by MLX."""
         found = mx.gather_qmm(
             x[:, None],
@@ -96,7 +96,9 @@ def mode(name: str) -> Format:
     return Format(MODES[name])
 
 
-def _named(name: str, names: tuple[str, ...], function: Callable[..., Any]) -> Callable[..., Any]:
+def _with_signature(
+    name: str, names: tuple[str, ...], function: Callable[..., Any]
+) -> Callable[..., Any]:
     """Return the function with these arguments, whatever the format's are, and this name."""
     scope: dict[str, Any] = {"function": function}
     given = ", ".join(names)
@@ -105,7 +107,7 @@ def _named(name: str, names: tuple[str, ...], function: Callable[..., Any]) -> C
     return made
 
 
-def declared(
+def declare_weight_task(
     name: str,
     form: Format,
     *,
@@ -140,11 +142,11 @@ def declared(
         gpu_headlines=gpu_headlines,
         inputs=inputs,
         outputs=dict(y=output(*y)),
-        oracle=_named("oracle", names, oracle),
-        scale=_named("scale", names, scale),
+        oracle=_with_signature("oracle", names, oracle),
+        scale=_with_signature("scale", names, scale),
         dtypes=_TYPES,
         flops=flops,
         bytes=bytes,
         baseline=baseline,
         multiples=dict(cols=form.step),
-    )(_named(name, names, reference))
+    )(_with_signature(name, names, reference))

@@ -12,7 +12,7 @@ import numpy as np
 from metalbench.formats.affine import Affine
 from metalbench.formats.drawn import quantised
 from metalbench.task import Input, coarse, even, normal, sparse
-from metalbench.task.decoding import mixed, weights
+from metalbench.task.decoding import attention_weights, mix_values
 
 Array = np.ndarray[Any, Any]
 GROUP = 64
@@ -26,7 +26,7 @@ SIZES = dict(
 FLOPS = "4 * heads * keys * dims + 5 * heads * keys"
 
 
-def inputs(bits: int) -> Mapping[str, Input]:
+def cache_inputs(bits: int) -> Mapping[str, Input]:
     """Queries, and keys and values in parts: words, scales and biases for groups of 64."""
     gentle = (even(), coarse(), sparse())
     dims = ("kv_heads", "keys", "dims")
@@ -44,7 +44,7 @@ def traffic(bits: int, keys: str = "keys") -> str:
     return f"2 * kv_heads * {keys} * {row} + 2 * heads * dims * itemsize"
 
 
-def drawn(random: np.random.Generator) -> dict[str, int]:
+def draw_decoding_size(random: np.random.Generator) -> dict[str, int]:
     """Return a size whose heads share keys evenly, of whole groups."""
     kv_heads = int(random.integers(1, 5))
     return dict(
@@ -55,7 +55,7 @@ def drawn(random: np.random.Generator) -> dict[str, int]:
     )
 
 
-def expected(
+def decode_exactly(
     bits: int,
     q: Array,
     k: Sequence[Array],
@@ -67,12 +67,12 @@ def expected(
 ) -> Array:
     """Return the output (heads, dims) over those `rows`; with `sizes`, sums of absolute terms."""
     form = Affine(bits, GROUP)
-    shares = weights(q, form.dequantised(*k)[:, rows], sinks)
+    shares = attention_weights(q, form.dequantised(*k)[:, rows], sinks)
     values = form.magnitudes(*v) if sizes else form.dequantised(*v)
-    return mixed(shares, values[:, rows])
+    return mix_values(shares, values[:, rows])
 
 
-def attended(
+def decode_with_mlx(
     bits: int, q: Any, k: Sequence[Any], v: Sequence[Any], *, sinks: Any = None, mask: Any = None
 ) -> Any:
     """Return the same by MLX's products with weights of few bits and its softmax."""

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from metalbench.formats.affine import Affine
-from metalbench.formats.minifloats import LARGEST, MODES, e4m3_of
+from metalbench.formats.minifloats import LARGEST, MODES, to_e4m3
 from metalbench.task.dtypes import DType, dtype
 from metalbench.task.expression import parse
 from metalbench.task.inputs import Input, normal
@@ -40,7 +40,10 @@ class _Whole:
         key = (str(random.bit_generator.state), tuple(values.items()), seed)
         with self._keeping:
             if key not in self._made:
-                self._made[key] = (self.quantised(self.plain.drawn(random, values, seed)), set())
+                self._made[key] = (
+                    self.quantised(self.plain.draw_array(random, values, seed)),
+                    set(),
+                )
             parts, taken = self._made[key]
             taken.add(at)
             if len(taken) == self.count:
@@ -55,7 +58,7 @@ class Part(Input):
     whole: _Whole
     at: int
 
-    def drawn(
+    def draw_array(
         self, random: np.random.Generator, values: Mapping[str, int], seed: int
     ) -> np.ndarray[Any, Any]:
         """Return the array for `values` of the sizes."""
@@ -109,7 +112,7 @@ def fp8(*dims: str | int, name: str, plain: Input | None = None) -> dict[str, In
 def _as_fp8(plain: Array) -> Parts:
     most = np.abs(plain).reshape(len(plain), -1).max(-1).astype(np.float32)
     scales = np.where(most == 0, 1, most / np.float32(LARGEST)).astype(np.float32)
-    return e4m3_of(plain / scales.reshape(-1, *[1] * (plain.ndim - 1))), scales
+    return to_e4m3(plain / scales.reshape(-1, *[1] * (plain.ndim - 1))), scales
 
 
 def _weights(*dims: str | int) -> Input:

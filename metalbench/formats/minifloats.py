@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.formats.bits import packed, unpacked
+from metalbench.formats.bits import pack_bits, unpack_bits
 
 Array = np.ndarray[Any, Any]
 _E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
@@ -28,12 +28,12 @@ def _e4m3() -> Array:
     return values
 
 
-def _signed(values: Array) -> Array:
+def _with_negatives(values: Array) -> Array:
     return np.concatenate([values, -values])
 
 
-E2M1 = _signed(_E2M1)
-E4M3 = _signed(_e4m3())
+E2M1 = _with_negatives(_E2M1)
+E4M3 = _with_negatives(_e4m3())
 # The last is no number by the standard; MLX makes it infinite.
 E8M0 = np.append(np.ldexp(1.0, np.arange(255) - 127), np.inf).astype(np.float32)
 
@@ -69,11 +69,11 @@ class Mode:
         scaled = np.divide(groups, unit, out=np.zeros_like(groups), where=unit != 0)
         codes = _nearest(known, np.abs(scaled))
         codes |= np.where(np.signbit(scaled), len(positive), 0).astype(np.uint8)
-        return packed(codes.reshape(plain.shape), self.bits), scales
+        return pack_bits(codes.reshape(plain.shape), self.bits), scales
 
     def dequantised(self, words: Array, scales: Array, dtype: Any = np.float64) -> Array:
         """Return the values (..., count); exact where the type has them."""
-        values = self.values[unpacked(words, self.bits)].reshape(*scales.shape, self.group)
+        values = self.values[unpack_bits(words, self.bits)].reshape(*scales.shape, self.group)
         whole = values.astype(np.float32) * self.scales[scales][..., None]
         rows: Array = whole.reshape(*words.shape[:-1], -1).astype(dtype)
         return rows
@@ -97,7 +97,7 @@ def _nearest(ascending: Array, wanted: Array) -> Array:
     return nearest
 
 
-def e4m3_of(values: Array) -> Array:
+def to_e4m3(values: Array) -> Array:
     """The nearest E4M3 of each, of two as near the even one; 448 of what is larger, with its sign.
 
     As `mx.to_fp8`. Codes are uint8.

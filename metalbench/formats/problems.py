@@ -8,19 +8,19 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from metalbench.formats.declared import Format, affine, declared, mode
+from metalbench.formats.declared import Format, affine, declare_weight_task, mode
 from metalbench.task import Task, integers, normal
 
 __all__ = [
     "affine",
     "dequantize",
     "embedding",
-    "gathered_matvec",
+    "gather_matvec",
     "matmul",
-    "matmul_as_it_is",
+    "matmul_without_transpose",
     "matvec",
     "mode",
-    "normed_matvec",
+    "rms_norm_matvec",
 ]
 
 # Rows and columns of matrices; columns are whole groups of 128.
@@ -57,7 +57,7 @@ MIXTURES = dict(
 def dequantize(name: str, form: Format) -> Task:
     """Return the weights themselves: y (rows, cols) in the type of the run."""
     if form.is_affine:
-        return declared(
+        return declare_weight_task(
             name,
             form,
             before={},
@@ -70,7 +70,7 @@ def dequantize(name: str, form: Format) -> Task:
             sizes=MATRICES,
         )
     # What has no array in the type of the run has one that says it: a factor for every row.
-    return declared(
+    return declare_weight_task(
         name,
         form,
         before=dict(row=normal("rows")),
@@ -86,7 +86,7 @@ def dequantize(name: str, form: Format) -> Task:
 
 def matvec(name: str, form: Format) -> Task:
     """Return a matrix of weights times a vector: y = W x."""
-    return declared(
+    return declare_weight_task(
         name,
         form,
         before=dict(x=normal("cols")),
@@ -102,7 +102,7 @@ def matvec(name: str, form: Format) -> Task:
 
 def matmul(name: str, form: Format) -> Task:
     """Return a linear layer of weights: y = x W^T."""
-    return declared(
+    return declare_weight_task(
         name,
         form,
         before=dict(x=normal("batch", "cols")),
@@ -116,9 +116,9 @@ def matmul(name: str, form: Format) -> Task:
     )
 
 
-def matmul_as_it_is(name: str, form: Format) -> Task:
+def matmul_without_transpose(name: str, form: Format) -> Task:
     """Weights that are not transposed: y = x W, groups along the columns of y."""
-    return declared(
+    return declare_weight_task(
         name,
         form,
         before=dict(x=normal("batch", "rows")),
@@ -134,7 +134,7 @@ def matmul_as_it_is(name: str, form: Format) -> Task:
 
 def embedding(name: str, form: Format) -> Task:
     """Return rows of a table of weights, chosen by index: y (tokens, cols)."""
-    return declared(
+    return declare_weight_task(
         name,
         form,
         before=dict(token=integers("tokens", high="vocabulary")),
@@ -149,7 +149,7 @@ def embedding(name: str, form: Format) -> Task:
     )
 
 
-def normed_matvec(name: str, form: Format, *, eps: float = 1e-5) -> Task:
+def rms_norm_matvec(name: str, form: Format, *, eps: float = 1e-5) -> Task:
     """The root mean square norm of a vector with its weights, then a matrix: y = W norm(x)."""
 
     def right(x: Any, gain: Any, w: Any) -> Any:
@@ -158,7 +158,7 @@ def normed_matvec(name: str, form: Format, *, eps: float = 1e-5) -> Task:
     def reference(x: Any, gain: Any, *parts: Any) -> Any:
         return form.product(mx.fast.rms_norm(x[None], gain, eps), *parts)[0]
 
-    return declared(
+    return declare_weight_task(
         name,
         form,
         before=dict(x=normal("cols"), gain=normal("cols", mean=1.0, deviation=0.1)),
@@ -172,16 +172,16 @@ def normed_matvec(name: str, form: Format, *, eps: float = 1e-5) -> Task:
     )
 
 
-def gathered_matvec(name: str, form: Format) -> Task:
+def gather_matvec(name: str, form: Format) -> Task:
     """Return each of several vectors times one of several matrices: y = W[expert] x."""
-    return declared(
+    return declare_weight_task(
         name,
         form,
         before=dict(x=normal("tokens", "cols"), expert=integers("tokens", high="experts")),
         weights=("experts", "rows", "cols"),
         y=("tokens", "rows"),
         right=lambda x, expert, w: np.einsum("trc,tc->tr", w[expert.astype(np.int64)], x),
-        reference=form.gathered_product,
+        reference=form.multiply_gathered,
         flops="2 * tokens * rows * cols",
         baseline="mx.gather_qmm",
         sizes=MIXTURES,

@@ -10,7 +10,7 @@ from pathlib import Path
 from metalbench.errors import CompileError, DeclarationError, MetalBenchError
 from metalbench.generations.outcomes import Outcome
 from metalbench.kernel import Kernel, parse
-from metalbench.kernel.includes import reads_files
+from metalbench.kernel.includes import find_file_access
 from metalbench.python_candidate import source as python_source
 
 MOST_BYTES = 1_000_000
@@ -83,7 +83,7 @@ def kernel_of(text: str, name: str, file: str, ending: str = "") -> Kernel:
         raise Unusable(Outcome.PYTHON, f"expected Metal, got Python: {_first_line(source)}")
     if not _CODE.search(source):
         raise Unusable(Outcome.PROSE, f"expected a kernel, got prose: {_first_line(source)}")
-    fault = reads_files(source)
+    fault = find_file_access(source)
     if fault:
         raise Unusable(Outcome.FORBIDDEN, fault)
     try:

@@ -12,7 +12,7 @@ from metalbench.generations.answers import NOWHERE, Unusable, kernel_of, text_of
 from metalbench.generations.folder import Plan, Sample, set_of
 from metalbench.generations.outcomes import Outcome, outcome_of
 from metalbench.kernel import Kernel
-from metalbench.kernel.device_defaults import names_of
+from metalbench.kernel.device_defaults import device_names
 from metalbench.kernel.library import Entry, Library
 from metalbench.measure import Plan as Sampling
 from metalbench.result import DeviceFacts, Failure, Result, Status
@@ -125,7 +125,7 @@ def trial_of(job: Job, conditions: Conditions, device: DeviceFacts) -> Trial:
         raise Unusable(outcome, str(error)) from None
     text = text_of(data)
     kernel = kernel_of(text, job.entry.name, job.sample.path.name, job.sample.ending)
-    return _trial(job, kernel.on(names_of(device)), conditions)
+    return _trial(job, kernel.on(device_names(device)), conditions)
 
 
 def unusable_result(

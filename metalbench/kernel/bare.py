@@ -18,14 +18,21 @@ import numpy as np
 from metalbench.errors import DeclarationError, DispatchError, TaskError, suggestion
 from metalbench.isolation.limits import memory_bytes
 from metalbench.kernel import header
-from metalbench.kernel.contents import INOUT, OUTPUT, SCRATCH, drawn, given, number_of
+from metalbench.kernel.contents import (
+    INOUT,
+    OUTPUT,
+    SCRATCH,
+    copy_given,
+    parse_contents,
+    parse_number,
+)
 from metalbench.kernel.directives import Scratch
 from metalbench.kernel.header import Kernel
-from metalbench.kernel.keywords import misspelt
+from metalbench.kernel.keywords import find_misspelt_keyword
 from metalbench.kernel.sampler import sampler_options
 from metalbench.kernel.texture import pixel_format
 from metalbench.task import Task
-from metalbench.task.dtypes import DTYPES, DType, stored_as
+from metalbench.task.dtypes import DTYPES, DType, storage_type
 from metalbench.task.expression import Expression, Parser, parse
 from metalbench.task.inputs import Array, Draw, Input
 
@@ -45,7 +52,7 @@ _OF_NUMPY = {each.numpy.str: each for each in DTYPES.values() if each.name != "b
 
 
 @dataclass(frozen=True)
-class Bare:
+class StandaloneKernel:
     """A kernel's file and the task that its lines make, of one size called `SIZE`.
 
     `inout` are inputs that the kernel may write to.
@@ -61,12 +68,12 @@ class Bare:
         return SIZE
 
 
-def is_file(name: str) -> bool:
+def is_kernel_file(name: str) -> bool:
     """Return whether what a command was given means a file, not a kernel of the library."""
     return name.endswith(".metal")
 
 
-def read_bare(path: Path, arrays: Path | None = None) -> Bare:
+def read_standalone_kernel(path: Path, arrays: Path | None = None) -> StandaloneKernel:
     """Read the kernel in `path`; its inputs are those of its lines, and of the .npz file `arrays`.
 
     Raise DeclarationError, with file and line, if a line is wrong.
@@ -75,10 +82,10 @@ def read_bare(path: Path, arrays: Path | None = None) -> Bare:
     lines = _Lines(kernel)
     lines.read()
     if arrays is not None:
-        lines.take(_loaded(kernel.name, arrays), arrays)
+        lines.take(_load_arrays(kernel.name, arrays), arrays)
     scratches = (*kernel.scratches, *lines.scratches)
     kernel = replace(kernel, scratches=scratches, samplers=lines.samplers)
-    return Bare(kernel, _task(kernel, lines), frozenset(lines.inout))
+    return StandaloneKernel(kernel, _task(kernel, lines), frozenset(lines.inout))
 
 
 class _Lines:
@@ -103,7 +110,7 @@ class _Lines:
             match = _LINE.match(text)
             if match and match[1] in FORMS:
                 getattr(self, f"_read_{match[1]}")(match[2])
-            elif match and (keyword := misspelt(match[1], match[2], FORMS)):
+            elif match and (keyword := find_misspelt_keyword(match[1], match[2], FORMS)):
                 hint = f"did you mean {keyword!r}?"
                 raise self._error(f"unknown header line `// {match[1]}:`; {hint}")
 
@@ -113,7 +120,7 @@ class _Lines:
             where = f"[{self._kernel.name}] {path.name}: {name}"
             line = self.inputs.get(name)
             texels = line.pixel_format if line else ""
-            kind = stored_as(array.dtype.name) if texels else _OF_NUMPY.get(array.dtype.str)
+            kind = storage_type(array.dtype.name) if texels else _OF_NUMPY.get(array.dtype.str)
             if kind is None:
                 known = ", ".join(each.name for each in _OF_NUMPY.values())
                 raise DeclarationError(f"{where}: expected one of {known}, got {array.dtype.name}")
@@ -122,7 +129,7 @@ class _Lines:
             if line:
                 self._check_same(where, line, kind, array.shape)
             shape = tuple(parse(each) for each in array.shape or (1,))
-            draw = partial(given, array)
+            draw = partial(copy_given, array)
             self.inputs[name] = Input(shape, kind, str(path), draw, pixel_format=texels)
 
     def _check_same(self, where: str, line: Input, kind: DType, shape: tuple[int, ...]) -> None:
@@ -145,7 +152,7 @@ class _Lines:
 
     def _read_value(self, text: str) -> None:
         match = _VALUE.fullmatch(text)
-        number = _WORDS.get(match[2], number_of(match[2])) if match else None
+        number = _WORDS.get(match[2], parse_number(match[2])) if match else None
         if match is None or number is None:
             raise self._error(f"expected {FORMS['value']}, got `{text.strip()}`")
         self._check_new(match[1])
@@ -206,7 +213,7 @@ class _Lines:
 
     def _draw(self, words: list[str], dtype: DType | None) -> Draw:
         try:
-            return drawn(words, dtype)
+            return parse_contents(words, dtype)
         except DeclarationError as error:
             raise self._error(str(error)) from None
 
@@ -221,7 +228,7 @@ class _Lines:
         return shape
 
 
-def _loaded(name: str, path: Path) -> dict[str, np.ndarray[Any, Any]]:
+def _load_arrays(name: str, path: Path) -> dict[str, np.ndarray[Any, Any]]:
     try:
         with np.load(path, allow_pickle=False) as file:
             return {each: file[each] for each in file.files}

@@ -142,7 +142,7 @@ def _check_argument(
         )
 
 
-def values_of(
+def bind_arguments(
     pipeline: _core.Pipeline,
     buffers: Mapping[str, GuardedBuffer | CountsBuffer],
     scalars: Mapping[str, int | float],

@@ -17,10 +17,10 @@ LONGEST_NUMBER = 64
 OUTPUT, INOUT, SCRATCH = "output", "inout", "scratch"
 
 
-def drawn(words: list[str], dtype: DType | None) -> Draw:
+def parse_contents(words: list[str], dtype: DType | None) -> Draw:
     """How an array of `dtype` is drawn, of which a line says `words`; raises DeclarationError."""
     name, *given = words or [""]
-    numbers = [each for each in map(number_of, given) if each is not None]
+    numbers = [each for each in map(parse_number, given) if each is not None]
     if name not in CONTENTS:
         raise DeclarationError(
             f"unknown content {name!r}; {suggestion(name, [*CONTENTS, OUTPUT, SCRATCH])}"
@@ -43,7 +43,7 @@ def drawn(words: list[str], dtype: DType | None) -> Draw:
     return partial(draw, numbers, dtype)
 
 
-def number_of(text: str) -> int | float | None:
+def parse_number(text: str) -> int | float | None:
     """Return the number that `text` is, whole where it can be; None where it is none.
 
     A number below -2^63 or above 2^64 (the exclusive end of uint64's range) is none, neither are
@@ -95,7 +95,7 @@ def _integers(
     return _plain(rng.integers(low, high, shape), dtype)
 
 
-def _filled(
+def _constant(
     value: int, _: Numbers, dtype: DType | None, __: np.random.Generator, shape: Shape, ___: Values
 ) -> Drawn:
     return _plain(np.full(shape, value), dtype)
@@ -107,7 +107,7 @@ def _iota(
     return _plain(np.arange(np.prod(shape, dtype=np.int64)).reshape(shape), dtype)
 
 
-def given(array: Drawn, _: np.random.Generator, __: Shape, ___: Values) -> Drawn:
+def copy_given(array: Drawn, _: np.random.Generator, __: Shape, ___: Values) -> Drawn:
     """Return the array itself, as it was given."""
     return array
 
@@ -117,7 +117,7 @@ CONTENTS: dict[str, tuple[Any, tuple[int, ...]]] = {
     "normal": (_normal, (0,)),
     "uniform": (_uniform, (0, 2)),
     "integers": (_integers, (2,)),
-    "zeros": (partial(_filled, 0), (0,)),
-    "ones": (partial(_filled, 1), (0,)),
+    "zeros": (partial(_constant, 0), (0,)),
+    "ones": (partial(_constant, 1), (0,)),
     "iota": (_iota, (0,)),
 }

@@ -100,7 +100,7 @@ class CountsBuffer:
         return self._words[start : start + TRACE_WORDS * records].reshape(-1, TRACE_WORDS)
 
 
-def tables_of(
+def build_tables(
     source: str, functions: Iterable[str], options: Mapping[str, Any], *, fast_math: bool
 ) -> dict[str, Table]:
     """Return the tables of counted kernels that have been compiled, by function."""

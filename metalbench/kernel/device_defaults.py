@@ -13,7 +13,7 @@ from metalbench.task.expression import Parser
 KINDS = ("cpu", "cuda", "metal")
 
 
-class Place(Protocol):
+class TargetDevice(Protocol):
     """What defaults depend on: a device that is open, or the facts of one."""
 
     @property
@@ -41,7 +41,7 @@ class DeviceDefaults:
         return " ".join((self.device, *self.dtypes))
 
 
-def names_of(device: Place) -> tuple[str, ...]:
+def device_names(device: TargetDevice) -> tuple[str, ...]:
     """What headers may call a device, the most special first: m4_max, m4, metal."""
     chip = device.chip or ""
     return tuple(
@@ -73,7 +73,7 @@ def read_defaults(parser: Parser, line: int) -> DeviceDefaults:
     return DeviceDefaults(device, values, line, tuple(dict.fromkeys(dtypes)))
 
 
-def fault_of(
+def find_fault(
     lines: Sequence[DeviceDefaults],
     tunables: Mapping[str, tuple[int, ...]],
     dtypes: Sequence[str],
@@ -102,7 +102,7 @@ def fault_of(
     return None
 
 
-def lines_on(
+def lines_for(
     lines: Sequence[DeviceDefaults], names: Sequence[str], dtype: str | None = None
 ) -> Iterator[DeviceDefaults]:
     """Yield the lines for a device, whose `names` begin with what counts most; the last counts.
@@ -115,23 +115,23 @@ def lines_on(
         yield from (line for line in here if dtype in line.dtypes)
 
 
-def defaults_on(
+def choose_defaults(
     lines: Sequence[DeviceDefaults], names: Sequence[str], dtype: str | None = None
 ) -> dict[str, int]:
-    """What `lines_on` a device say of each tunable."""
+    """What `lines_for` a device say of each tunable."""
     chosen: dict[str, int] = {}
-    for line in lines_on(lines, names, dtype):
+    for line in lines_for(lines, names, dtype):
         chosen.update(line.values)
     return chosen
 
 
-def favouring(
+def put_defaults_first(
     tunables: Mapping[str, tuple[int, ...]],
     lines: Sequence[DeviceDefaults],
     names: Sequence[str],
 ) -> dict[str, tuple[int, ...]]:
     """Return the tunables with the defaults of a device first; of its `names` the first counts."""
-    chosen = defaults_on(lines, names)
+    chosen = choose_defaults(lines, names)
     return {
         name: (chosen[name], *(each for each in values if each != chosen[name]))
         if name in chosen

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from metalbench.errors import DeclarationError
-from metalbench.kernel.device_defaults import DeviceDefaults, fault_of, read_defaults
-from metalbench.kernel.keywords import misspelt
-from metalbench.task.dtypes import DTYPES, FLOATS, DType, stored_as
+from metalbench.kernel.device_defaults import DeviceDefaults, find_fault, read_defaults
+from metalbench.kernel.keywords import find_misspelt_keyword
+from metalbench.task.dtypes import DTYPES, FLOATS, DType, storage_type
 from metalbench.task.expression import Expression, Parser
 
 _DIRECTIVE = re.compile(r"\s*//\s*(\w+):(.*)")
@@ -55,7 +55,7 @@ class Scratch:
 
     def type_in(self, run: DType) -> DType:
         """Return the element type when the run's is `run`."""
-        return run if self.dtype == "DTYPE" else stored_as(self.dtype)
+        return run if self.dtype == "DTYPE" else storage_type(self.dtype)
 
 
 class Header:
@@ -97,7 +97,7 @@ class Header:
         if not self.dispatches:
             self._line = 1
             raise self._error(f"no dispatch line; add {_FORMS['dispatch']} to the header")
-        fault = fault_of(self.defaults, self.tunables, self.dtypes or ("float32",))
+        fault = find_fault(self.defaults, self.tunables, self.dtypes or ("float32",))
         if fault:
             self._line, message = fault
             raise self._error(message)
@@ -106,7 +106,7 @@ class Header:
         return DeclarationError(f"[{self._name}] {self._file}:{self._line}: {message}")
 
     def _reject_misspelt(self, word: str, rest: str) -> None:
-        keyword = misspelt(word, rest, _FORMS)
+        keyword = find_misspelt_keyword(word, rest, _FORMS)
         if keyword:
             raise self._error(f"unknown header line `// {word}:`; did you mean {keyword!r}?")
 
@@ -136,7 +136,7 @@ class Header:
                 raise error
             parser.expect("=")
             if key == "threadgroup_bytes":
-                shared = parser.named_expressions()
+                shared = parser.read_named_expressions()
                 given[key] = ()
                 continue
             error = parser.error("one to three extents")

@@ -9,7 +9,7 @@ from metalbench.kernel.prepare import Compiled, source_options
 from metalbench.msl import engine
 
 
-def folded_tests(compiled: Compiled) -> tuple[str, ...]:
+def find_folded_tests(compiled: Compiled) -> tuple[str, ...]:
     """Return a warning for every test for NaN or infinity in the code that the kernel runs.
 
     None where the kernel's math is safe, or where the project's own front end cannot read it.

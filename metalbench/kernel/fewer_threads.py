@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 
 from metalbench import _core
-from metalbench.kernel.device_defaults import lines_on
+from metalbench.kernel.device_defaults import lines_for
 from metalbench.kernel.directives import Dispatch
-from metalbench.kernel.geometry import threads_of
+from metalbench.kernel.geometry import count_threads
 from metalbench.kernel.header import Kernel
 
 
-def why_at_most(most: int, device: _core.Device) -> str:
+def explain_thread_limit(most: int, device: _core.Device) -> str:
     """Why a function takes `most` threads, if that is less than `device` does."""
     limit = device.limits.max_threads_per_threadgroup
     if most >= limit:
@@ -27,21 +27,21 @@ def why_at_most(most: int, device: _core.Device) -> str:
 MOST_CHOICES = 10_000
 
 
-def smaller(
+def suggest_fewer_threads(
     kernel: Kernel, line: Dispatch, values: Mapping[str, int], most: int, *, dtype: str
 ) -> str:
     """Which of the kernel's own tunables make a threadgroup of at most `most` threads."""
     names = [name for name in kernel.tunables if any(name in each.names for each in line.threads)]
     if not names:
         return "lower threads="
-    fitting = list(_fitting(kernel, line, values, most, names=names))
+    fitting = list(_fitting_choices(kernel, line, values, most, names=names))
     if not fitting:
         named = " and ".join(f"`// tune: {name}`" for name in names)
         return f"no value of {named} is small enough: add one that is, as the first"
     found = ", ".join(map("{} = {}".format, names, max(fitting)[1]))
     said = {
         name: f"`// defaults: {line}`"
-        for line in lines_on(kernel.device_defaults, kernel.target, dtype)
+        for line in lines_for(kernel.device_defaults, kernel.target, dtype)
         for name in names
         if name in line.values
     }
@@ -51,12 +51,12 @@ def smaller(
     return f"{found} fits: let the `// tune:` line begin with it"
 
 
-def _fitting(
+def _fitting_choices(
     kernel: Kernel, line: Dispatch, values: Mapping[str, int], most: int, *, names: Sequence[str]
 ) -> Iterator[tuple[int, tuple[int, ...]]]:
     """Yield the threads of each choice of `names` that are few enough, and the choice."""
     choices = itertools.product(*(kernel.tunables[name] for name in names))
     for choice in itertools.islice(choices, MOST_CHOICES):
-        threads = threads_of(line, {**values, **dict(zip(names, choice, strict=True))})
+        threads = count_threads(line, {**values, **dict(zip(names, choice, strict=True))})
         if threads is not None and threads <= most:
             yield threads, choice

@@ -31,7 +31,7 @@ class Geometry:
         return int(np.prod(self.threads, dtype=np.int64))
 
 
-def threads_of(line: Dispatch, values: Mapping[str, int]) -> int | None:
+def count_threads(line: Dispatch, values: Mapping[str, int]) -> int | None:
     """Return threads in a threadgroup with these values; None where they make no size."""
     try:
         extents = [each.evaluate(values) for each in line.threads]
@@ -40,7 +40,7 @@ def threads_of(line: Dispatch, values: Mapping[str, int]) -> int | None:
     return math.prod(extents) if min(extents) > 0 else None
 
 
-def value_of(expression: Expression, values: Mapping[str, int], where: str) -> int:
+def evaluate(expression: Expression, values: Mapping[str, int], where: str) -> int:
     """What an expression comes to; its DeclarationError says where it stands."""
     try:
         return expression.evaluate(values)
@@ -48,9 +48,9 @@ def value_of(expression: Expression, values: Mapping[str, int], where: str) -> i
         raise DeclarationError(f"{where}: {error}") from None
 
 
-def extent_of(expression: Expression, values: Mapping[str, int], where: str) -> int:
+def evaluate_extent(expression: Expression, values: Mapping[str, int], where: str) -> int:
     """Return a size of a grid or threadgroup. Raise DispatchError unless it is one."""
-    value = value_of(expression, values, where)
+    value = evaluate(expression, values, where)
     if not 0 < value < 2**32:
         used = ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names))
         raise DispatchError(
@@ -60,8 +60,10 @@ def extent_of(expression: Expression, values: Mapping[str, int], where: str) -> 
     return value
 
 
-def extents_of(expressions: Sequence[Expression], values: Mapping[str, int], where: str) -> Extents:
+def evaluate_extents(
+    expressions: Sequence[Expression], values: Mapping[str, int], where: str
+) -> Extents:
     """Return one to three sizes, as three."""
-    extents = [extent_of(each, values, where) for each in expressions]
+    extents = [evaluate_extent(each, values, where) for each in expressions]
     x, y, z = (*extents, 1, 1, 1)[:3]
     return x, y, z

@@ -74,7 +74,7 @@ class GuardedBuffer:
     def poison_places(self, places: np.ndarray[Any, Any]) -> None:
         """Poison the elements where `places`, flat and boolean, is true, as `poison` last did."""
         bits = self.bytes.view(f"u{self.dtype.nbytes}")
-        bits[places] = _repeated(self._poison, self.dtype.nbytes).view(bits.dtype)
+        bits[places] = _repeat(self._poison, self.dtype.nbytes).view(bits.dtype)
 
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
         """Return whether the memory still has the bits of `array`."""
@@ -85,7 +85,7 @@ class GuardedBuffer:
 
     def unwritten(self) -> np.ndarray[Any, Any]:
         """Return a boolean array: which elements still hold the poison."""
-        same = self.bytes == _repeated(self._poison, self.nbytes)
+        same = self.bytes == _repeat(self._poison, self.nbytes)
         poisoned: np.ndarray[Any, Any] = same.reshape(*self.shape, self.dtype.nbytes).all(axis=-1)
         return poisoned
 
@@ -102,13 +102,13 @@ class GuardedBuffer:
         return f"{int(hit[0])} bytes past its end" if hit.size else ""
 
 
-def _repeated(word: np.uint16, count: int) -> np.ndarray[Any, Any]:
+def _repeat(word: np.uint16, count: int) -> np.ndarray[Any, Any]:
     """So many bytes of `word`, over and over."""
     return np.full((count + 1) // 2, word).view(np.uint8)[:count]
 
 
 # Both zones are compared after every run. One of an array of odd size has a byte more.
-_GUARD = _repeated(_PATTERN, GUARD_BYTES + 2)
+_GUARD = _repeat(_PATTERN, GUARD_BYTES + 2)
 
 
 def _bytes_of(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

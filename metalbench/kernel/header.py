@@ -13,7 +13,7 @@ from pathlib import Path
 from metalbench import _core
 from metalbench.errors import CompileError, DeclarationError, suggestion
 from metalbench.kernel.candidate_file import read_candidate_text
-from metalbench.kernel.device_defaults import DeviceDefaults, defaults_on, favouring
+from metalbench.kernel.device_defaults import DeviceDefaults, choose_defaults, put_defaults_first
 from metalbench.kernel.directives import MATH_MODES, Dispatch, Header, Scratch
 from metalbench.kernel.installed import include_folders
 
@@ -85,7 +85,7 @@ class Kernel:
 
     def on(self, target: Sequence[str]) -> Kernel:
         """The kernel, as parsed, with the defaults of a device: `device_defaults.names_of` it."""
-        tunables = favouring(self.tunables, self.device_defaults, target)
+        tunables = put_defaults_first(self.tunables, self.device_defaults, target)
         return replace(self, tunables=tunables, target=tuple(target))
 
     def tuned(
@@ -101,7 +101,7 @@ class Kernel:
                 raise DeclarationError(
                     f"[{self.name}] unknown tunable {name!r}; {suggestion(name, self.tunables)}"
                 )
-        typed = defaults_on(self.device_defaults, self.target, dtype) if dtype else {}
+        typed = choose_defaults(self.device_defaults, self.target, dtype) if dtype else {}
         defaults = {name: values[0] for name, values in self.tunables.items()} | typed
         return {name: chosen.get(name, value) for name, value in defaults.items()}
 

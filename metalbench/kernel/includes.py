@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from metalbench.kernel.installed import installed_folder
+from metalbench.kernel.installed import library_folder
 
 # Between its parts a directive may have comments.
 _DIRECTIVE = re.compile(
@@ -30,7 +30,7 @@ _REFUSED = {
 _PASTING = re.compile(r"##|%:%:")
 
 
-def reads_files(source: str, allowed: str = "") -> str:
+def find_file_access(source: str, allowed: str = "") -> str:
     """Return how `source` would read files that are none of its business; '' if it does not.
 
     What `allowed`, the text that it is a version of, includes is allowed.
@@ -41,17 +41,17 @@ def reads_files(source: str, allowed: str = "") -> str:
             return f"{what} not allowed"
     if _PASTING.search(lines) and not _PASTING.search(allowed):
         return "joining tokens with `##` is not allowed"
-    known = {named[0].strip() for named in _named(allowed)}
+    known = {named[0].strip() for named in _find_includes(allowed)}
     faults = (_fault(word, rest, known) for word, rest in _DIRECTIVE.findall(lines))
     return next((each for each in faults if each), "")
 
 
-def included_headers(source: str) -> list[Path]:
+def find_included_headers(source: str) -> list[Path]:
     """The library's headers that `source` includes, and those that they include, in that order."""
     found: dict[Path, None] = {}
     waiting = [source]
     while waiting:
-        for named in _named(waiting.pop(0)):
+        for named in _find_includes(waiting.pop(0)):
             header = _of_library(named[2] or "")
             if header is not None and header not in found:
                 found[header] = None
@@ -64,7 +64,7 @@ def _whole_lines(source: str) -> str:
     return re.sub(r"\\[ \t\f\v]*\n", "", re.sub(r"\r\n?", "\n", source))
 
 
-def _named(source: str) -> list[re.Match[str]]:
+def _find_includes(source: str) -> list[re.Match[str]]:
     lines = _DIRECTIVE.findall(_whole_lines(source))
     matches = [_NAMED.match(rest) for word, rest in lines if word == "include"]
     return [each for each in matches if each]
@@ -83,5 +83,5 @@ def _fault(word: str, rest: str, known: set[str]) -> str:
 
 
 def _of_library(name: str) -> Path | None:
-    path = installed_folder() / "include" / name
+    path = library_folder() / "include" / name
     return path if _OF_LIBRARY.fullmatch(name) and path.is_file() else None

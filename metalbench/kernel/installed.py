@@ -8,7 +8,7 @@ from pathlib import Path
 from metalbench.errors import DeclarationError
 
 
-def installed_folder() -> Path:
+def library_folder() -> Path:
     """Return the library's `kernels` folder."""
     return data_folder("kernels", "common")
 
@@ -32,4 +32,4 @@ def include_folders(file: Path | str | None = None, more: Iterable[Path | str] =
     The library's holds `metalbench/`, so that any kernel can say `#include "metalbench/tiles.h"`.
     """
     own = [Path(file).absolute().parent] if file is not None else []
-    return [*map(str, own), *map(str, more), str(installed_folder() / "include")]
+    return [*map(str, own), *map(str, more), str(library_folder() / "include")]

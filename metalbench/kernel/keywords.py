@@ -28,7 +28,7 @@ _SYNTAX = {
 _PATTERNS = {keyword: re.compile(syntax) for keyword, syntax in _SYNTAX.items()}
 
 
-def misspelt(word: str, rest: str, keywords: Iterable[str]) -> str | None:
+def find_misspelt_keyword(word: str, rest: str, keywords: Iterable[str]) -> str | None:
     """Return which of `keywords` the comment `// word:rest` was meant to begin with, if any.
 
     One letter too many, missing, wrong or exchanged is a misspelling, in keywords of six letters

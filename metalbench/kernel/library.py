@@ -15,7 +15,7 @@ from types import CodeType
 
 from metalbench.errors import DeclarationError, MetalBenchError, TaskError, suggestion
 from metalbench.kernel import header, installed
-from metalbench.kernel.device_defaults import Place, names_of
+from metalbench.kernel.device_defaults import TargetDevice, device_names
 from metalbench.kernel.header import Kernel
 from metalbench.task import Task
 
@@ -72,7 +72,7 @@ class Entry:
         Raise TaskError if it cannot be.
         """
         self._check_task_file()
-        tree = _parsed(self.task_path)
+        tree = _parse(self.task_path)
         return (ast.get_docstring(tree) or "").partition("\n")[0]
 
     @cached_property
@@ -114,14 +114,14 @@ class Entry:
             "or into a folder given as --kernels"
         )
 
-    def kernel(self, device: Place | None = None) -> Kernel:
+    def kernel(self, device: TargetDevice | None = None) -> Kernel:
         """The kernel for `device`, of its chip's file and with its defaults, else for any device.
 
         Raise as `kernel_path` and `kernel.read`.
         """
         if device is None:
             return header.read(self.kernel_path(), self.name)
-        return header.read(self.kernel_path(device.chip), self.name).on(names_of(device))
+        return header.read(self.kernel_path(device.chip), self.name).on(device_names(device))
 
 
 class Library:
@@ -139,7 +139,7 @@ class Library:
         self._entries: dict[str, Entry] = {}
         self._orphans: list[Path] = []
         self._also: dict[str, list[str]] = {}
-        root = root or installed.installed_folder()
+        root = root or installed.library_folder()
         for name in (*SETS, *NAMED):
             if (root / name).is_dir():
                 self._add(root / name, name)
@@ -236,7 +236,7 @@ def load_task(path: Path) -> Task:
     return _load(path.stem, path, f"metalbench_tasks.{path.stem}")
 
 
-def _parsed(path: Path) -> ast.Module:
+def _parse(path: Path) -> ast.Module:
     try:
         return ast.parse(path.read_text(encoding="utf-8"), str(path))
     except SyntaxError as error:

@@ -21,11 +21,11 @@ from metalbench.errors import (
     suggestion,
 )
 from metalbench.isolation.limits import memory_bytes
-from metalbench.kernel.binding import check_coverage, check_names, pixel_formats, values_of
-from metalbench.kernel.counts import COUNTS, CountsBuffer, Table, tables_of
+from metalbench.kernel.binding import bind_arguments, check_coverage, check_names, pixel_formats
+from metalbench.kernel.counts import COUNTS, CountsBuffer, Table, build_tables
 from metalbench.kernel.directives import Dispatch
-from metalbench.kernel.fewer_threads import smaller, why_at_most
-from metalbench.kernel.geometry import Geometry, extent_of, extents_of, value_of
+from metalbench.kernel.fewer_threads import explain_thread_limit, suggest_fewer_threads
+from metalbench.kernel.geometry import Geometry, evaluate, evaluate_extent, evaluate_extents
 from metalbench.kernel.guard import GUARD_BYTES, GuardedBuffer
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.installed import include_folders
@@ -92,9 +92,9 @@ class Compiled:
         Raise DeclarationError or DispatchError if the launch does not fit kernel or device.
         """
         inputs, outputs = self.inputs(workload), self._outputs(workload)
-        return self.joined(workload, inputs, outputs, self.scratches(workload))
+        return self.bind_buffers(workload, inputs, outputs, self.scratches(workload))
 
-    def joined(
+    def bind_buffers(
         self,
         workload: Workload,
         inputs: Mapping[str, GuardedBuffer],
@@ -142,17 +142,17 @@ class Compiled:
         grid = line.threadgroups or line.threads_in_grid or ()
         geometry = Geometry(
             line.function,
-            extents_of(line.threads, values, f"{where} threads"),
-            extents_of(grid, values, f"{where} grid"),
+            evaluate_extents(line.threads, values, f"{where} threads"),
+            evaluate_extents(grid, values, f"{where} grid"),
             line.threads_in_grid is not None,
-            {name: value_of(each, values, where) for name, each in line.threadgroup_bytes.items()},
+            {name: evaluate(each, values, where) for name, each in line.threadgroup_bytes.items()},
         )
         most = self.pipelines[line.function].max_threads
         if geometry.threads_per_threadgroup > most:
-            instead = smaller(self.kernel, line, values, most, dtype=self.dtype.name)
+            instead = suggest_fewer_threads(self.kernel, line, values, most, dtype=self.dtype.name)
             raise DispatchError(
                 f"{where} threads={geometry.threads}: expected at most {most} threads in a "
-                f"threadgroup{why_at_most(most, self.device)}, got "
+                f"threadgroup{explain_thread_limit(most, self.device)}, got "
                 f"{geometry.threads_per_threadgroup}; {instead}"
             )
         return geometry
@@ -167,7 +167,7 @@ class Compiled:
         size, most = 0, memory_bytes() // 2
         for each in self.kernel.scratches:
             where = f"[{self.task.name}] {self.kernel.path.name}:{each.line}: {each.name}"
-            shape = tuple(extent_of(extent, values, where) for extent in each.shape)
+            shape = tuple(evaluate_extent(extent, values, where) for extent in each.shape)
             kind = each.type_in(self.dtype)
             size += math.prod(shape) * kind.nbytes
             too_large = (
@@ -194,7 +194,7 @@ class Compiled:
         options: dict[str, Any] = {grid: geometry.grid}
         return _core.Dispatch(
             pipeline,
-            values_of(
+            bind_arguments(
                 pipeline,
                 buffers,
                 scalars,
@@ -241,7 +241,7 @@ def compile_kernel(
     check_coverage(task, kernel, pipelines.values(), run)
     tables: Mapping[str, Table] = {}
     if counted:
-        tables = tables_of(kernel.source, pipelines, options, fast_math=fast_math)
+        tables = build_tables(kernel.source, pipelines, options, fast_math=fast_math)
     return Compiled(device, task, kernel, run, chosen, pipelines, tables, traced)
 
 

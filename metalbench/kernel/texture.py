@@ -12,7 +12,7 @@ import numpy as np
 from metalbench import _core
 from metalbench.errors import DispatchError
 from metalbench.kernel.guard import GuardedBuffer
-from metalbench.task.dtypes import DType, stored_as
+from metalbench.task.dtypes import DType, storage_type
 from metalbench.task.inputs import Draw
 
 _BY_COMPONENTS = re.compile(r"(?:r|rg|rgba|bgra|depth)(?:8|16|32)")
@@ -74,7 +74,7 @@ class PixelFormat:
 def pixel_format(name: str) -> PixelFormat:
     """Return the format of that name; raises DispatchError, which says what there is."""
     stored, components = _core.texel_type(name)
-    return PixelFormat(name, stored_as(stored), components)
+    return PixelFormat(name, storage_type(stored), components)
 
 
 def texture_over(buffer: GuardedBuffer, format_name: str, argument: _core.Argument) -> object:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from metalbench import verify
 from metalbench.comparison.head_to_head import Contest
 from metalbench.errors import DeclarationError
-from metalbench.kernel.device_defaults import Place
+from metalbench.kernel.device_defaults import TargetDevice
 from metalbench.kernel.library import Library
 from metalbench.leaderboard.exported import Exported, exported
 from metalbench.leaderboard.pairing import Site, pair
@@ -112,7 +112,7 @@ def _contest(made: Certificate, own: Kernel, plan: Plan) -> Contest:
     )
 
 
-def _own_version(trial: Trial, device: Place) -> Kernel | None:
+def _own_version(trial: Trial, device: TargetDevice) -> Kernel | None:
     """The library's kernel for the task, if it has one that is another; of that type, too."""
     try:
         own = Library().entry(trial.entry.name).kernel(device)

@@ -15,7 +15,7 @@ from metalbench.counting.dispatch import DispatchCounts
 from metalbench.errors import DeclarationError
 from metalbench.isolation.sandbox import sandboxed_device
 from metalbench.kernel import Kernel
-from metalbench.kernel.bare import is_file, read_bare
+from metalbench.kernel.bare import is_kernel_file, read_standalone_kernel
 from metalbench.kernel.counts import COUNTS, Words
 from metalbench.kernel.library import find
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
@@ -189,8 +189,8 @@ def _subject(
     kernel: str | Path, size: str | None, buffers: Path | None, folders: Sequence[Path]
 ) -> tuple[Kernel, Task, str]:
     """The kernel, its task, and the size to run it at."""
-    if is_file(str(kernel)):
-        bare = read_bare(Path(kernel), buffers)
+    if is_kernel_file(str(kernel)):
+        bare = read_standalone_kernel(Path(kernel), buffers)
         if size is not None:
             raise DeclarationError(
                 f"--size: expected none with {kernel}, whose own lines say how large all is"

@@ -18,7 +18,7 @@ from metalbench.checking.kinds import TOOLS
 from metalbench.checking.subject import Subject
 from metalbench.errors import DeclarationError
 from metalbench.kernel import Kernel
-from metalbench.kernel.geometry import extents_of
+from metalbench.kernel.geometry import evaluate_extents
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.profiling import Profile
 from metalbench.profiling.counted_run import profile_of
@@ -63,11 +63,11 @@ class Case:
             )
         (line,) = lines
         values, where = self.task.values(self.size), f"[{self.kernel.name}] dispatch"
-        threads = extents_of(line.threads, values, where)
+        threads = evaluate_extents(line.threads, values, where)
         if line.threads_in_grid is None:
-            groups = extents_of(line.threadgroups or (), values, where)
+            groups = evaluate_extents(line.threadgroups or (), values, where)
             return tuple(a * b for a, b in zip(groups, threads, strict=True)), threads
-        grid = extents_of(line.threads_in_grid, values, where)
+        grid = evaluate_extents(line.threads_in_grid, values, where)
         # As MLX has it, a threadgroup is no larger than the grid.
         return grid, tuple(map(min, threads, grid))
 

@@ -10,7 +10,7 @@ from metalbench.errors import DeclarationError, TaskError, suggestion
 from metalbench.kernel import Kernel
 from metalbench.task import Array, Input, Task
 from metalbench.task.expression import Expression, parse
-from metalbench.task.sizes import spelled
+from metalbench.task.sizes import spell_size
 
 # What the score counts, of the thread that has most of each.
 SCORED = ("device_reads", "device_writes", "threadgroup_reads", "threadgroup_writes")
@@ -32,7 +32,7 @@ class Declared:
         def no_mlx(**_: Any) -> NoReturn:
             raise TaskError(f"[{name}] a puzzle is not timed against MLX")
 
-        sizes = {spelled(each): each for each in self.sizes}
+        sizes = {spell_size(each): each for each in self.sizes}
         headline = list(sizes)[-1]
         task = Task(
             name=name,

@@ -15,7 +15,7 @@ import numpy as np
 from metalbench.errors import CompileError, MetalBenchError
 from metalbench.kernel import Kernel
 from metalbench.kernel.guard import POISONS
-from metalbench.kernel.includes import reads_files
+from metalbench.kernel.includes import find_file_access
 from metalbench.python_candidate.account import Overhead
 from metalbench.python_candidate.kernels import load
 from metalbench.python_candidate.messages import Launch, Layout, Start, layout_of
@@ -160,7 +160,7 @@ class Candidate:
 
 def compile_launch(judge: Device, launch: Launch, *, checked: bool) -> None:
     """Compile a kernel into the cache, here, where a compiler may be started; runs nothing."""
-    fault = reads_files(launch.unit, allowed=_OWN)
+    fault = find_file_access(launch.unit, allowed=_OWN)
     if fault:
         raise CompileError(f"{launch.file}: {fault}")
     try:

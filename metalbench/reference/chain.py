@@ -19,7 +19,7 @@ from metalbench.reference.compiler import evaluated, evaluated_as_compiled
 from metalbench.reference.compute import TF32, stream_of
 from metalbench.reference.convert import to_mlx, to_numpy
 from metalbench.reference.forms import Form, forms_of, operations_of
-from metalbench.task.declaration import Apart
+from metalbench.task.declaration import ExternalReference
 from metalbench.task.workload import Workload
 
 _NO_GPU = (
@@ -160,7 +160,7 @@ class Reference:
                     under_way = results
             mx.eval(results)
 
-    def _run_apart(self, apart: Apart, repetitions: int) -> None:
+    def _run_apart(self, apart: ExternalReference, repetitions: int) -> None:
         """By another library, whose inputs are of the first pass's making."""
         if self._holds != apart.name:
             apart.load(*self._works)

@@ -29,7 +29,7 @@ def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[An
     task = workload.task
     arguments = {
         name: to_mlx(each) if isinstance(each, np.ndarray) else each
-        for name, each in workload.widened(np.float32).items()
+        for name, each in workload.widen_inputs(np.float32).items()
     }
     try:
         with mx.stream(stream_of(kind)):

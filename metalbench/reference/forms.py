@@ -14,7 +14,7 @@ import mlx.core as mx
 from metalbench.custom_kernel.transformations import compiling
 from metalbench.reference import compiler
 from metalbench.task import Task
-from metalbench.task.declaration import Apart
+from metalbench.task.declaration import ExternalReference
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Form:
     kind: str
     name: str
     function: Callable[..., Any]
-    apart: Apart | None = None
+    apart: ExternalReference | None = None
 
 
 def _on_one_element(**inputs: mx.array) -> mx.array:

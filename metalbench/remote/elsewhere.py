@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metalbench.errors import DeclarationError, EncodingError, MachineError
-from metalbench.kernel.installed import installed_folder
+from metalbench.kernel.installed import library_folder
 from metalbench.remote.failures import ConnectionLostError, RemoteError
 from metalbench.remote.messages import Job, Opened, Opening
 from metalbench.remote.reading import files_of, modules_of
@@ -54,7 +54,7 @@ class Elsewhere:
 
         `seconds` and `memory_bytes` are what one kernel may use up.
         """
-        headers = installed_folder() / "include"
+        headers = library_folder() / "include"
         opening = Opening(device, seconds, memory_bytes, Path.cwd(), headers)
         opened: Opened = self._asked("open", opening, "opened")
         self.facts: DeviceFacts = opened.device

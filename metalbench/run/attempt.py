@@ -122,7 +122,7 @@ class Attempt:
         except Disturbed:
             raise
         except Exception as error:
-            machine = of_the_machine(error)
+            machine = find_machine_error(error)
             if machine is not None:
                 raise machine from error
             # An error of the task's own Python, too, must not end the run.

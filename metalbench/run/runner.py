@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from metalbench.errors import DeclarationError, ResultTooLargeError, of_the_machine
+from metalbench.errors import DeclarationError, ResultTooLargeError, find_machine_error
 from metalbench.result import DeviceFacts, Result, Status
 from metalbench.result.environment import Environment
 from metalbench.run.observed import device_facts

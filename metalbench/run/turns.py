@@ -71,7 +71,7 @@ class BufferRotation:
         scratches = {id(each.outputs): compiled.scratches(each.workload) for each in self.rounds[0]}
         rounds = [
             [
-                compiled.joined(
+                compiled.bind_buffers(
                     each.workload, each.inputs, each.outputs, scratches[id(each.outputs)]
                 )
                 for each in each_round
@@ -185,7 +185,7 @@ def _bind_rounds(compiled: Compiled, work: Workload, copies: int) -> list[list[B
     if copies == 1:
         (bound,) = first
         inputs = compiled.inputs(other)
-        return [first, [compiled.joined(other, inputs, bound.outputs, bound.scratches)]]
+        return [first, [compiled.bind_buffers(other, inputs, bound.outputs, bound.scratches)]]
     # An even number, so that neighbours have different inputs.
     first += [compiled.bind(other)] if copies % 2 else []
     shifted = [*first[1:], first[0]]

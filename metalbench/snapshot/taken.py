@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metalbench.cores import usable_cores
-from metalbench.errors import MetalBenchError, of_the_machine
+from metalbench.errors import MetalBenchError, find_machine_error
 from metalbench.isolation.sandbox import sandboxed_device
 from metalbench.kernel.prepare import Bound, compile_kernel
 from metalbench.task.workload import Workload, workload
@@ -103,7 +103,7 @@ class _Batch:
             bound.poison()
             self._device.run(bound.dispatches)
         except Exception as error:
-            machine = of_the_machine(error)
+            machine = find_machine_error(error)
             if machine is not None:
                 raise machine from error
             if not isinstance(error, MetalBenchError):

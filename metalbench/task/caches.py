@@ -21,9 +21,11 @@ class Cache(Input):
 
     filled: Expression
 
-    def drawn(self, random: np.random.Generator, values: Mapping[str, int], seed: int) -> Array:
+    def draw_array(
+        self, random: np.random.Generator, values: Mapping[str, int], seed: int
+    ) -> Array:
         """Return the array for `values` of the sizes, float32."""
-        rows = super().drawn(random, values, seed).copy()
+        rows = super().draw_array(random, values, seed).copy()
         rows[..., self.filled.evaluate(values) :, :] = np.nan
         return rows
 

@@ -16,7 +16,7 @@ Array = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
-class Steps:
+class ConvolutionGeometry:
     """What a convolution does in each of its directions, and into how many groups it falls."""
 
     taps: int
@@ -31,7 +31,7 @@ class Steps:
         return f"({extent} + {2 * self.padding} - {reach}) / {self.stride} + 1"
 
 
-def convolved(x: Array, w: Array, steps: Steps) -> Array:
+def convolve_images(x: Array, w: Array, steps: ConvolutionGeometry) -> Array:
     """Convolve images, channels last, in any number of dimensions: for each tap a product."""
     borders = [(steps.padding, steps.padding)] * (x.ndim - 2)
     x = np.pad(x, [(0, 0), *borders, (0, 0)])
@@ -53,8 +53,12 @@ def convolved(x: Array, w: Array, steps: Steps) -> Array:
     return np.concatenate(parts, axis=-1)
 
 
-def strided(
-    name: str, description: str, steps: Steps, *, sizes: Mapping[str, Mapping[str, int]]
+def convolution_task(
+    name: str,
+    description: str,
+    steps: ConvolutionGeometry,
+    *,
+    sizes: Mapping[str, Mapping[str, int]],
 ) -> Task:
     """Return a convolution in the directions that sizes name between batch and channels.
 
@@ -79,8 +83,8 @@ def strided(
             w=normal(filters, *[steps.taps] * len(extents), "channels"),
         ),
         outputs=dict(y=output("batch", *outputs, filters)),
-        oracle=lambda x, w: convolved(x, w, steps),
-        scale=lambda x, w: convolved(np.abs(x), np.abs(w), steps),
+        oracle=lambda x, w: convolve_images(x, w, steps),
+        scale=lambda x, w: convolve_images(np.abs(x), np.abs(w), steps),
         dtypes=("float32", "float16", "bfloat16"),
         flops=f"2 * batch * {count} * {filters} * {steps.taps ** len(extents)} * channels",
         baseline=f"mx.{by_mlx.__name__}",

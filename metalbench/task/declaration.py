@@ -19,8 +19,8 @@ from metalbench.task.inputs import (
     Array,
     Input,
 )
-from metalbench.task.sizes import is_spelled, spelled
-from metalbench.task.sizes import read as read_size
+from metalbench.task.sizes import is_spelled, spell_size
+from metalbench.task.sizes import parse_size as read_size
 
 Sizes = Mapping[str, Mapping[str, int]]
 # A pass that is timed on a GPU takes this long at the chip's roofline, if the task has such a size.
@@ -30,7 +30,7 @@ SHORTEST_PASS_S = 0.5e-3
 Judge = Callable[[Any], Mapping[str, np.ndarray[Any, Any]]]
 
 
-class Apart(Protocol):
+class ExternalReference(Protocol):
     """The same computed by another library than MLX, in its own memory."""
 
     @property
@@ -96,7 +96,7 @@ class Task:
     draw: Callable[[np.random.Generator], Mapping[str, int]] | None = field(default=None)
     fast: Callable[..., Any] | None = field(default=None)
     against: tuple[str, ...] = field(default=("eager", "compiled"))
-    apart: Apart | None = field(default=None)
+    apart: ExternalReference | None = field(default=None)
     torch: Callable[..., Any] | None = field(default=None)
     largest: Callable[[Mapping[str, int]], int] | None = field(default=None)
     judges: Mapping[str, Judge] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class Task:
             return self.sizes[size]
         names = self.sizes[self.headline]
         if not is_spelled(size):
-            example = spelled(names)
+            example = spell_size(names)
             hint = suggestion(size, self.sizes)
             raise DeclarationError(
                 f"[{self.name}] unknown size {size!r}; {hint}, or any such as {example}"
@@ -221,7 +221,7 @@ def task(
     draw: Callable[[np.random.Generator], Mapping[str, int]] | None = None,
     fast: Callable[..., Any] | None = None,
     against: Sequence[str] = ("eager", "compiled"),
-    apart: Apart | None = None,
+    apart: ExternalReference | None = None,
     torch: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., Any]], Task]:
     """Declare the task whose MLX reference is the decorated function.

@@ -12,17 +12,17 @@ from metalbench.task.inputs import Input, normal
 from metalbench.task.variation import coarse, even, sparse
 
 Array = np.ndarray[Any, Any]
-SIZES = dict(
+DECODING_SIZES = dict(
     small=dict(heads=4, kv_heads=2, keys=37, dims=32),
     odd1=dict(heads=3, kv_heads=3, keys=53, dims=81),
     odd2=dict(heads=5, kv_heads=1, keys=130, dims=256),
     seed=dict(heads=32, kv_heads=8, keys=1024, dims=128),
     large=dict(heads=32, kv_heads=8, keys=32768, dims=128),
 )
-FLOPS = "4 * heads * keys * dims + 5 * heads * keys"
+DECODING_FLOPS = "4 * heads * keys * dims + 5 * heads * keys"
 
 
-def inputs() -> Mapping[str, Input]:
+def decoding_inputs() -> Mapping[str, Input]:
     """Queries and a cache. A score that is large leaves one key, and no kernel agrees on which."""
     gentle = (even(), coarse(), sparse())
     return dict(
@@ -32,7 +32,7 @@ def inputs() -> Mapping[str, Input]:
     )
 
 
-def drawn(random: np.random.Generator) -> dict[str, int]:
+def draw_decoding_size(random: np.random.Generator) -> dict[str, int]:
     """Return a size whose heads share keys evenly."""
     kv_heads = int(random.integers(1, 9))
     return dict(
@@ -43,7 +43,7 @@ def drawn(random: np.random.Generator) -> dict[str, int]:
     )
 
 
-def weights(q: Array, k: Array, sinks: Array | None = None) -> Array:
+def attention_weights(q: Array, k: Array, sinks: Array | None = None) -> Array:
     """Of every head the keys' shares (heads, keys); what goes to its sink is left out."""
     heads, dims = q.shape
     shared = np.repeat(k, heads // len(k), axis=0)
@@ -59,7 +59,7 @@ def weights(q: Array, k: Array, sinks: Array | None = None) -> Array:
     return found
 
 
-def mixed(shares: Array, v: Array) -> Array:
+def mix_values(shares: Array, v: Array) -> Array:
     """Return the values by these shares."""
     found: Array = np.einsum("hk,hkd->hd", shares, np.repeat(v, len(shares) // len(v), axis=0))
     return found

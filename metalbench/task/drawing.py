@@ -21,39 +21,41 @@ Fill = Callable[[np.random.Generator, Values], object]
 BLOCK = 1 << 22
 
 
-def standard_normal(random: np.random.Generator, shape: tuple[int, ...]) -> Values:
+def draw_standard_normal(random: np.random.Generator, shape: tuple[int, ...]) -> Values:
     """Return an array, float32, from the standard normal distribution."""
     if math.prod(shape) <= BLOCK:
         return np.asarray(random.standard_normal(shape, dtype=np.float32))
-    return _drawn(random, shape, lambda own, out: own.standard_normal(dtype=np.float32, out=out))
+    return _fill_blocks(
+        random, shape, lambda own, out: own.standard_normal(dtype=np.float32, out=out)
+    )
 
 
-def uniform(random: np.random.Generator, shape: tuple[int, ...]) -> Values:
+def draw_uniform(random: np.random.Generator, shape: tuple[int, ...]) -> Values:
     """Return an array, float32, spread evenly over [0, 1)."""
     if math.prod(shape) <= BLOCK:
         return np.asarray(random.random(shape, dtype=np.float32))
-    return _drawn(random, shape, lambda own, out: own.random(dtype=np.float32, out=out))
+    return _fill_blocks(random, shape, lambda own, out: own.random(dtype=np.float32, out=out))
 
 
-def in_place(values: Values, change: Callable[[Values], object]) -> Values:
+def change_in_blocks(values: Values, change: Callable[[Values], object]) -> Values:
     """Return the values, each changed by itself where it is, by a function of a part of them."""
     flat = values.reshape(-1)
     if flat.size <= BLOCK:
         change(flat)
     else:
-        _side_by_side(change, _blocks(flat))
+        _run_in_threads(change, _blocks(flat))
     return flat.reshape(values.shape)
 
 
-def spread_of(values: Values) -> np.floating[Any]:
+def estimate_deviation(values: Values) -> np.floating[Any]:
     """The standard deviation; of a large array that of its first block, which is near enough."""
     return np.float32(values.reshape(-1)[:BLOCK].std())
 
 
-def _drawn(random: np.random.Generator, shape: tuple[int, ...], fill: Fill) -> Values:
+def _fill_blocks(random: np.random.Generator, shape: tuple[int, ...], fill: Fill) -> Values:
     values = np.empty(shape, np.float32)
     blocks = _blocks(values.reshape(-1))
-    _side_by_side(fill, random.spawn(len(blocks)), blocks)
+    _run_in_threads(fill, random.spawn(len(blocks)), blocks)
     return values
 
 
@@ -61,7 +63,7 @@ def _blocks(flat: Values) -> list[Values]:
     return [flat[start : start + BLOCK] for start in range(0, flat.size, BLOCK)]
 
 
-def _side_by_side(work: Callable[..., object], *arguments: Sequence[Any]) -> None:
+def _run_in_threads(work: Callable[..., object], *arguments: Sequence[Any]) -> None:
     with ThreadPoolExecutor(usable_cores(), thread_name_prefix="draw") as threads:
         # What they return is waited for, so that what is raised there is raised here.
         list(threads.map(work, *arguments))

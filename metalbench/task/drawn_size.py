@@ -9,10 +9,10 @@ import numpy as np
 
 from metalbench.errors import DeclarationError
 from metalbench.task.declaration import Task
-from metalbench.task.sizes import spelled
+from metalbench.task.sizes import spell_size
 
 
-def drawn(task: Task, seed: int, *, upto: str | None = None) -> str:
+def draw_size(task: Task, seed: int, *, upto: str | None = None) -> str:
     """Return a size drawn at random, spelled out; the same for every run with that `seed`.
 
     Every name lies between its least value and that of the size `upto` (by default the headline),
@@ -22,10 +22,10 @@ def drawn(task: Task, seed: int, *, upto: str | None = None) -> str:
     key = hashlib.sha256(f"{task.name}/size/{seed}".encode()).digest()
     random = np.random.Generator(np.random.Philox(int.from_bytes(key[:16], "little")))
     if task.draw is not None:
-        size = spelled(task.draw(random))
+        size = spell_size(task.draw(random))
     else:
         most = task.extents(upto or task.headline)
-        size = spelled({name: _between(task, name, most[name], random) for name in most})
+        size = spell_size({name: _between(task, name, most[name], random) for name in most})
     try:
         task.check_size(size)
     except DeclarationError as error:

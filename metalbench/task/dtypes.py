@@ -61,7 +61,7 @@ DTYPES = {each.name: each for each in _ALL}
 FLOATS = tuple(each.name for each in _ALL if each.is_float)
 
 
-def stored_as(name: str) -> DType:
+def storage_type(name: str) -> DType:
     """What NumPy calls `name`: an element type, or one that only texels are stored as (int8)."""
     return DTYPES.get(name) or DType(name, name, np.dtype(name).itemsize)
 

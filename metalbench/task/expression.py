@@ -190,7 +190,7 @@ class Parser:
         root = self._sum()
         return Expression(self._text[first : self._tokens[self._next - 1].end], root)
 
-    def named_expressions(self) -> dict[str, Expression]:
+    def read_named_expressions(self) -> dict[str, Expression]:
         """Read `(name: expression, ...)`."""
         result: dict[str, Expression] = {}
         self.expect("(")

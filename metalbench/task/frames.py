@@ -11,22 +11,22 @@ Array = np.ndarray[Any, Any]
 LENGTH, HOP = 400, 160
 
 
-def windowed(x: Array, window: Array, length: int = LENGTH, hop: int = HOP) -> Array:
+def split_frames(x: Array, window: Array, length: int = LENGTH, hop: int = HOP) -> Array:
     """Return every frame of `x` (samples) that is there as a whole, times the window."""
     frames = np.lib.stride_tricks.sliding_window_view(x, length)[::hop]
     return frames * window
 
 
-def power(x: Array, window: Array) -> Array:
+def power_spectrum(x: Array, window: Array) -> Array:
     """Return squares of the spectra's amplitudes, (frames, 201)."""
-    found: Array = np.abs(np.fft.rfft(windowed(x, window), axis=-1)) ** 2
+    found: Array = np.abs(np.fft.rfft(split_frames(x, window), axis=-1)) ** 2
     return found
 
 
 def power_magnitude(x: Array, window: Array) -> Array:
     """An error of an amplitude counts twice the amplitude; it is relative to absolute terms."""
-    amplitude = np.abs(np.fft.rfft(windowed(x, window), axis=-1))
-    terms = np.abs(windowed(x, window)).sum(axis=-1, keepdims=True)
+    amplitude = np.abs(np.fft.rfft(split_frames(x, window), axis=-1))
+    terms = np.abs(split_frames(x, window)).sum(axis=-1, keepdims=True)
     found: Array = 2 * amplitude * terms + amplitude**2
     return found
 

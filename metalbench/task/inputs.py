@@ -11,7 +11,7 @@ import numpy as np
 from metalbench.task import drawing
 from metalbench.task.dtypes import DType, dtype
 from metalbench.task.expression import Expression, parse
-from metalbench.task.variation import STANDARD, Variation, untied
+from metalbench.task.variation import STANDARD, Variation, without_ties
 
 Draw = Callable[[np.random.Generator, tuple[int, ...], Mapping[str, int]], np.ndarray[Any, Any]]
 
@@ -64,7 +64,7 @@ class Input(Array):
         turn = seed % (len(self.variations) + 1)
         return self.variations[turn - 1] if turn else None
 
-    def drawn(
+    def draw_array(
         self, random: np.random.Generator, values: Mapping[str, int], seed: int
     ) -> np.ndarray[Any, Any]:
         """Return the array for `values` of the sizes, float32 or integer."""
@@ -77,14 +77,14 @@ def _shape(dims: tuple[str | int, ...]) -> tuple[Expression, ...]:
     return tuple(parse(each) for each in dims)
 
 
-def _stretched(
+def _scale_and_shift(
     values: np.ndarray[Any, Any], by: np.float32, plus: np.float32
 ) -> np.ndarray[Any, Any]:
     """Return the values times a number and plus another, where they are."""
     if by != 1:
-        drawing.in_place(values, lambda part: np.multiply(part, by, out=part))
+        drawing.change_in_blocks(values, lambda part: np.multiply(part, by, out=part))
     if plus:
-        drawing.in_place(values, lambda part: np.add(part, plus, out=part))
+        drawing.change_in_blocks(values, lambda part: np.add(part, plus, out=part))
     return values
 
 
@@ -94,8 +94,8 @@ def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
     ) -> np.ndarray[Any, Any]:
-        values = drawing.standard_normal(random, shape)
-        return _stretched(values, np.float32(deviation), np.float32(mean))
+        values = drawing.draw_standard_normal(random, shape)
+        return _scale_and_shift(values, np.float32(deviation), np.float32(mean))
 
     return Input(_shape(dims), None, f"normal({mean:g}, {deviation:g})", draw, STANDARD)
 
@@ -109,12 +109,12 @@ def tied(*dims: str | int) -> Input:
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
     ) -> np.ndarray[Any, Any]:
-        values = drawing.uniform(random, shape)
+        values = drawing.draw_uniform(random, shape)
         half = shape[-1] // 2
         values[..., shape[-1] - half :] = values[..., :half]
         return values
 
-    return Input(_shape(dims), None, "uniform(0, 1), every value twice", draw, (untied(),))
+    return Input(_shape(dims), None, "uniform(0, 1), every value twice", draw, (without_ties(),))
 
 
 def uniform(*dims: str | int, low: float = 0.0, high: float = 1.0) -> Input:
@@ -123,8 +123,8 @@ def uniform(*dims: str | int, low: float = 0.0, high: float = 1.0) -> Input:
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
     ) -> np.ndarray[Any, Any]:
-        values = drawing.uniform(random, shape)
-        return _stretched(values, np.float32(high - low), np.float32(low))
+        values = drawing.draw_uniform(random, shape)
+        return _scale_and_shift(values, np.float32(high - low), np.float32(low))
 
     return Input(_shape(dims), None, f"uniform({low:g}, {high:g})", draw)
 
@@ -135,8 +135,8 @@ def positive(*dims: str | int) -> Input:
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
     ) -> np.ndarray[Any, Any]:
-        values = drawing.standard_normal(random, shape)
-        return drawing.in_place(values, lambda part: np.exp(part, out=part))
+        values = drawing.draw_standard_normal(random, shape)
+        return drawing.change_in_blocks(values, lambda part: np.exp(part, out=part))
 
     return Input(_shape(dims), None, "lognormal(0, 1)", draw)
 

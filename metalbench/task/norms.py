@@ -15,13 +15,13 @@ def root_mean_square(x: Array, eps: float) -> Array:
     return np.asanyarray(np.sqrt(mean + eps)[..., None])
 
 
-def standardised(x: Array, eps: float) -> Array:
+def standardise(x: Array, eps: float) -> Array:
     """Return rows of `x` with mean 0 and variance 1."""
     centred = x - x.mean(axis=-1, keepdims=True)
     return np.asanyarray(centred / root_mean_square(centred, eps))
 
 
-def standardised_terms(x: Array, eps: float) -> Array:
-    """Return the terms whose difference `standardised` is, in units of the standard deviation."""
+def standardisation_terms(x: Array, eps: float) -> Array:
+    """Return the terms whose difference `standardise` is, in units of the standard deviation."""
     mean = x.mean(axis=-1, keepdims=True)
     return np.asanyarray((np.abs(x) + np.abs(mean)) / root_mean_square(x - mean, eps))

@@ -40,7 +40,7 @@ def log_softmax(x: Array, axis: Any = -1) -> Array:
     return logarithms
 
 
-def convolution(x: Array, w: Array) -> Array:
+def convolve(x: Array, w: Array) -> Array:
     """Convolve without padding, in any number of dimensions: for each tap a matrix product."""
     extents = [n - taps + 1 for n, taps in zip(x.shape[1:-1], w.shape[1:-1], strict=True)]
     y = np.zeros_like(x, shape=(x.shape[0], *extents, w.shape[0]), order="C")
@@ -56,13 +56,13 @@ def _times_matrix(x: Array, matrix: Array) -> Array:
     return y.reshape(*x.shape[:-1], matrix.shape[-1])
 
 
-def padded_convolution(x: Array, w: Array) -> Array:
+def convolve_with_padding(x: Array, w: Array) -> Array:
     """Convolve with zeros around the image, so that the result is as large; taps are odd."""
     borders = [(taps // 2, taps // 2) for taps in w.shape[1:-1]]
-    return convolution(np.pad(x, [(0, 0), *borders, (0, 0)]), w)
+    return convolve(np.pad(x, [(0, 0), *borders, (0, 0)]), w)
 
 
-def transposed_convolution(x: Array, w: Array, stride: int = 1) -> Array:
+def convolve_transposed(x: Array, w: Array, stride: int = 1) -> Array:
     """Add every pixel, times the filters, to a patch `stride` further than its neighbour's."""
     extents = [
         stride * (n - 1) + taps for n, taps in zip(x.shape[1:-1], w.shape[1:-1], strict=True)
@@ -77,7 +77,7 @@ def transposed_convolution(x: Array, w: Array, stride: int = 1) -> Array:
     return y
 
 
-def blocks(x: Any, side: int = 2) -> Any:
+def split_blocks(x: Any, side: int = 2) -> Any:
     """View an image of NumPy or MLX as (batch, height / side, side, ..., channels).
 
     What is left at the end of an extent is dropped. Pooling reduces axes 2, 4, ...
@@ -111,7 +111,7 @@ def attention_magnitude(q: Array, k: Array, v: Array, *, causal: bool = False) -
     return magnitude
 
 
-def rotated(x: Array, base: float) -> Array:
+def rotate_pairs(x: Array, base: float) -> Array:
     """Turn pair i of position p by the angle p * base^(-2i / dims); `x` (..., positions, dims)."""
     positions, dims = x.shape[-2:]
     frequency = float(base) ** (-np.arange(0, dims, 2) / dims)
@@ -122,7 +122,7 @@ def rotated(x: Array, base: float) -> Array:
     return turned
 
 
-def grouped_attention(
+def gqa_layer(
     x: Array, w_qkv: Array, w_out: Array, *, heads: int, kv_heads: int, base: float
 ) -> Array:
     """Attend causally with rotary positions, as a llama layer does; `x` (tokens, dims).
@@ -130,18 +130,18 @@ def grouped_attention(
     Columns of `w_qkv` are queries, keys and values, head by head; heads / kv_heads queries share a
     key.
     """
-    return _mixed(attention, x, w_qkv, heads=heads, kv_heads=kv_heads, base=base) @ w_out
+    return _attend_heads(attention, x, w_qkv, heads=heads, kv_heads=kv_heads, base=base) @ w_out
 
 
-def grouped_attention_magnitude(
+def gqa_layer_magnitude(
     x: Array, w_qkv: Array, w_out: Array, *, heads: int, kv_heads: int, base: float
 ) -> Array:
-    """Return sums of absolute terms of `grouped_attention`, behind the scores."""
-    mixed = _mixed(attention_magnitude, x, w_qkv, heads=heads, kv_heads=kv_heads, base=base)
+    """Return sums of absolute terms of `gqa_layer`, behind the scores."""
+    mixed = _attend_heads(attention_magnitude, x, w_qkv, heads=heads, kv_heads=kv_heads, base=base)
     return mixed @ np.abs(w_out)
 
 
-def _mixed(
+def _attend_heads(
     attend: Callable[..., Array],
     x: Array,
     w_qkv: Array,
@@ -153,7 +153,7 @@ def _mixed(
     """What all heads together give for each token: (tokens, dims)."""
     tokens, dims = x.shape
     split = (x @ w_qkv).reshape(tokens, heads + 2 * kv_heads, dims // heads).transpose(1, 0, 2)
-    q = rotated(split[:heads], base)
-    k = rotated(split[heads : heads + kv_heads], base).repeat(heads // kv_heads, axis=0)
+    q = rotate_pairs(split[:heads], base)
+    k = rotate_pairs(split[heads : heads + kv_heads], base).repeat(heads // kv_heads, axis=0)
     v = split[heads + kv_heads :].repeat(heads // kv_heads, axis=0)
     return attend(q, k, v, causal=True).transpose(1, 0, 2).reshape(tokens, dims)

@@ -12,7 +12,7 @@ from metalbench.task.inputs import Input, normal
 from metalbench.task.variation import coarse, even, sparse
 
 Array = np.ndarray[Any, Any]
-SIZES = dict(
+PREFILL_SIZES = dict(
     small=dict(heads=4, kv_heads=2, tokens=16, dims=32),
     odd1=dict(heads=3, kv_heads=1, tokens=37, dims=80),
     odd2=dict(heads=2, kv_heads=2, tokens=130, dims=72),
@@ -20,19 +20,19 @@ SIZES = dict(
     large=dict(heads=32, kv_heads=8, tokens=2048, dims=128),
 )
 # Of the scores' inputs: a score that is large leaves one key, and no kernel agrees on which.
-GENTLE = (even(), coarse(), sparse())
+GENTLE_VARIATIONS = (even(), coarse(), sparse())
 
 
-def inputs() -> Mapping[str, Input]:
+def prefill_inputs() -> Mapping[str, Input]:
     """Queries, keys and values: (heads, tokens, dims), the latter two of `kv_heads`."""
     return dict(
-        q=normal("heads", "tokens", "dims").only(*GENTLE),
-        k=normal("kv_heads", "tokens", "dims").only(*GENTLE),
+        q=normal("heads", "tokens", "dims").only(*GENTLE_VARIATIONS),
+        k=normal("kv_heads", "tokens", "dims").only(*GENTLE_VARIATIONS),
         v=normal("kv_heads", "tokens", "dims"),
     )
 
 
-def drawn(random: np.random.Generator) -> dict[str, int]:
+def draw_prefill_size(random: np.random.Generator) -> dict[str, int]:
     """Return a size whose heads share keys evenly."""
     kv_heads = int(random.integers(1, 4))
     return dict(
@@ -43,7 +43,7 @@ def drawn(random: np.random.Generator) -> dict[str, int]:
     )
 
 
-def attended(
+def attend(
     q: Array,
     k: Array,
     v: Array,

@@ -19,7 +19,7 @@ from metalbench.task.inputs import Input, normal, output, uniform
 Array = np.ndarray[Any, Any]
 
 
-def unit(*dims: str) -> Input:
+def unit_vectors(*dims: str) -> Input:
     """Return vectors of length one: longer keys would let a state grow without end."""
 
     def draw(random: np.random.Generator, shape: tuple[int, ...], _: Any) -> Array:
@@ -30,7 +30,7 @@ def unit(*dims: str) -> Input:
     return replace(normal(*dims), distribution="on the unit sphere", draw=draw, variations=())
 
 
-def state_of(*dims: str) -> Input:
+def state_input(*dims: str) -> Input:
     """A state from before, float32 whatever the run's type is: in half types it would drift."""
     return replace(normal(*dims).only(), dtype=dtype("float32"))
 
@@ -38,12 +38,12 @@ def state_of(*dims: str) -> Input:
 def delta_inputs(*decay: str) -> Mapping[str, Input]:
     """What `delta_rule` takes; `decay` are the dims of its decay."""
     return dict(
-        q=unit("tokens", "k_heads", "cols"),
-        k=unit("tokens", "k_heads", "cols"),
+        q=unit_vectors("tokens", "k_heads", "cols"),
+        k=unit_vectors("tokens", "k_heads", "cols"),
         v=normal("tokens", "heads", "rows"),
         decay=uniform(*decay, low=0.8, high=1.0),
         beta=uniform("tokens", "heads", low=0.1, high=1.0),
-        state=state_of("heads", "rows", "cols"),
+        state=state_input("heads", "rows", "cols"),
     )
 
 
@@ -55,7 +55,7 @@ def delta_outputs() -> Mapping[str, TaskArray]:
     )
 
 
-def drawn_delta(longest: int) -> Callable[[np.random.Generator], dict[str, int]]:
+def delta_size_sampler(longest: int) -> Callable[[np.random.Generator], dict[str, int]]:
     """Return sizes of up to so many tokens."""
     return lambda random: dict(
         tokens=int(random.integers(5, longest + 1)),

@@ -9,7 +9,7 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 # (heads, tokens, dims), or (tokens, heads, dims).
-SIZES = {
+ROPE_SIZES = {
     "small": {"heads": 4, "tokens": 8, "dims": 16},
     "odd1": {"heads": 3, "tokens": 37, "dims": 80},
     "odd2": {"heads": 5, "tokens": 13, "dims": 44},
@@ -18,12 +18,12 @@ SIZES = {
 }
 
 
-def frequencies(dims: int, base: float) -> Array:
+def rotary_frequencies(dims: int, base: float) -> Array:
     """base^(-2i / dims) of every pair i: (dims / 2)."""
     return np.asarray(float(base) ** (-np.arange(0, dims, 2) / dims))
 
 
-def turned(x: Array, angle: Array) -> Array:
+def rotate_halves(x: Array, angle: Array) -> Array:
     """Return columns i and i + half of `x` (..., dims), turned by `angle` (..., dims / 2)."""
     half = x.shape[-1] // 2
     a, b = x[..., :half], x[..., half:]
@@ -31,7 +31,7 @@ def turned(x: Array, angle: Array) -> Array:
     return np.concatenate([a * c - b * s, a * s + b * c], axis=-1)
 
 
-def magnitude(x: Array, angle: Array) -> Array:
+def rotation_magnitude(x: Array, angle: Array) -> Array:
     """Length of every pair times 1 + its angle, because rounding an angle errs in proportion."""
     half = x.shape[-1] // 2
     length = np.hypot(x[..., :half], x[..., half:]) * (1 + np.abs(angle))

@@ -14,7 +14,7 @@ from metalbench.task.inputs import Input, integers
 Array = np.ndarray[Any, Any]
 
 
-def skewed(*dims: str, high: str, ordered: bool = False) -> Input:
+def expert_indices(*dims: str, high: str, ordered: bool = False) -> Input:
     """Return whole numbers in [0, high), most of them low ones, so that some have no row at all.
 
     With `ordered` they ascend, as rows are that were sorted by expert.
@@ -31,7 +31,7 @@ def skewed(*dims: str, high: str, ordered: bool = False) -> Input:
     return replace(plain, draw=draw, distribution=called, together=ordered)
 
 
-def gathered_product(x: Any, w: Any, expert: Any, *, ordered: bool = False) -> Any:
+def multiply_by_expert(x: Any, w: Any, expert: Any, *, ordered: bool = False) -> Any:
     """Return rows of `x` (..., inner) times the transposes of their matrices, by mx.gather_mm.
 
     MLX has it in half types on GPUs alone; on a processor operands are widened.

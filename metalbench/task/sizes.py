@@ -8,7 +8,7 @@ from collections.abc import Mapping
 _SPELLED = re.compile(r"\w+=\d+(,\w+=\d+)*")
 
 
-def spelled(extents: Mapping[str, int]) -> str:
+def spell_size(extents: Mapping[str, int]) -> str:
     """Return the size with these extents, as a name that every task understands."""
     return ",".join(f"{name}={extent}" for name, extent in extents.items())
 
@@ -18,7 +18,7 @@ def is_spelled(size: str) -> bool:
     return _SPELLED.fullmatch(size) is not None
 
 
-def read(size: str) -> dict[str, int]:
+def parse_size(size: str) -> dict[str, int]:
     """Return the extents that a spelled size has."""
     pairs = (each.split("=") for each in size.split(","))
     return {name: int(extent) for name, extent in pairs}

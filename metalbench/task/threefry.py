@@ -12,7 +12,7 @@ Array = np.ndarray[Any, Any]
 _TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
-def encrypted(a: Any, b: Any, k0: Any, k1: Any) -> tuple[Any, Any]:
+def encrypt(a: Any, b: Any, k0: Any, k1: Any) -> tuple[Any, Any]:
     """Both words of the counter (a, b) under the key (k0, k1), uint32 of NumPy or MLX."""
     keys = [k0, k1, k0 ^ k1 ^ 0x1BD11BDA]
     a, b = a + k0, b + k1
@@ -31,7 +31,7 @@ def words(key: Array, count: int) -> Array:
     second = np.arange(half, 2 * half, dtype=np.uint32)
     second[second >= count] = 0
     key = key.astype(np.uint32)
-    both = encrypted(np.arange(half, dtype=np.uint32), second, key[:1], key[1:])
+    both = encrypt(np.arange(half, dtype=np.uint32), second, key[:1], key[1:])
     return np.asarray(np.concatenate(both)[:count])
 
 

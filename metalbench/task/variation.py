@@ -55,19 +55,19 @@ def coarse() -> Variation:
     """Rounded to a dozen different values: shows how ties are broken, and exact zeros."""
 
     def change(values: Values, _: np.random.Generator) -> Values:
-        step = np.float32(drawing.spread_of(values) / 2) or np.float32(1)
+        step = np.float32(drawing.estimate_deviation(values) / 2) or np.float32(1)
 
         def round_to_steps(part: Values) -> None:
             part /= step
             np.rint(part, out=part)
             part *= step
 
-        return drawing.in_place(values.copy(), round_to_steps)
+        return drawing.change_in_blocks(values.copy(), round_to_steps)
 
     return Variation("rounded to few values", change)
 
 
-def untied() -> Variation:
+def without_ties() -> Variation:
     """Drawn anew, every value by itself over [0, 1): where values were equal, now few are."""
 
     def change(values: Values, random: np.random.Generator) -> Values:

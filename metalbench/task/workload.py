@@ -53,7 +53,7 @@ class Workload:
         varied = [(name, each.variation(self.seed)) for name, each in self.task.inputs.items()]
         return ", ".join(f"{name} {each.name}" for name, each in varied if each)
 
-    def widened(self, kind: type[np.floating[Any]]) -> dict[str, Any]:
+    def widen_inputs(self, kind: type[np.floating[Any]]) -> dict[str, Any]:
         """Return the inputs, floats as `kind` (at least float32), and the constants."""
         wide: dict[str, Any] = {}
         for name, array in self.inputs.items():
@@ -71,10 +71,10 @@ class Workload:
         judge = self.task.judges.get(self.size)
         if judge is not None:
             return dict(judge(self))
-        results = self._computed("oracle", self.task.oracle, self.widened(np.float64))
-        return {name: self._overflown(name, each) for name, each in results.items()}
+        results = self._compute("oracle", self.task.oracle, self.widen_inputs(np.float64))
+        return {name: self._replace_overflow(name, each) for name, each in results.items()}
 
-    def _overflown(self, name: str, exact: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    def _replace_overflow(self, name: str, exact: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
         """With infinities where no rounding error brings a result back into the type's range."""
         kind = self.task.outputs[name].type_in(self.dtype)
         if not kind.is_float or not exact.size:
@@ -96,9 +96,9 @@ class Workload:
         """What rounding errors are relative to: the task's `scale`, else the expected magnitude."""
         if self.task.scale is None:
             return self.expected
-        return self._computed("scale", self.task.scale, self.widened(np.float32))
+        return self._compute("scale", self.task.scale, self.widen_inputs(np.float32))
 
-    def _computed(
+    def _compute(
         self, what: str, function: Callable[..., Any], arguments: Mapping[str, Any]
     ) -> dict[str, np.ndarray[Any, Any]]:
         try:
@@ -127,7 +127,7 @@ class Workload:
             named[name] = array
         return named
 
-    def mixed_with(self, other: Workload) -> Workload:
+    def mix_with(self, other: Workload) -> Workload:
         """The inputs with every eighth element or so taken from `other`, but not the outermost.
 
         What a kernel knows these inputs by, be it their address or their first element, stays.
@@ -137,7 +137,7 @@ class Workload:
             if self.task.inputs[name].together:
                 inputs[name] = mine
                 continue
-            taken = some_places(mine.size)
+            taken = sample_places(mine.size)
             values = np.where(taken.reshape(mine.shape), other.inputs[name], mine)
             values.flags.writeable = False
             inputs[name] = values
@@ -154,7 +154,7 @@ class Workload:
         return further + sum(arrays.values())
 
 
-def some_places(count: int) -> np.ndarray[Any, Any]:
+def sample_places(count: int) -> np.ndarray[Any, Any]:
     """A boolean array: one in eight of `count` places, but neither the first nor the last ones."""
     return _places(count) if count <= MOST_PLACES else _places.__wrapped__(count)
 
@@ -188,7 +188,7 @@ def workload(task: Task, size: str, *, dtype_name: str = "float32", seed: int = 
                 if found is not None:
                     _keep(key, found)
                     return found
-            found = _drawn(task, size, dtype_name, seed)
+            found = _draw(task, size, dtype_name, seed)
             with _keeping:
                 _keep(key, found)
                 return found
@@ -212,14 +212,14 @@ _keeping = threading.Lock()
 _turns: dict[Key, threading.Lock] = {}
 
 
-def _drawn(task: Task, size: str, dtype_name: str, seed: int) -> Workload:
+def _draw(task: Task, size: str, dtype_name: str, seed: int) -> Workload:
     values, run = task.values(size), dtype(dtype_name)
     inputs = {}
     for name, each in task.inputs.items():
         key = f"{task.name}/{each.stream or name}/{size}/{seed}".encode()
         entropy = int.from_bytes(hashlib.sha256(key).digest(), "little")
         random = np.random.Generator(np.random.Philox(np.random.SeedSequence(entropy)))
-        drawn = each.drawn(random, values, seed)
+        drawn = each.draw_array(random, values, seed)
         inputs[name] = drawn.astype(each.type_in(run).numpy, copy=False)
         inputs[name].flags.writeable = False
     return Workload(task, size, run, seed, inputs)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from metalbench.errors import Disturbed, MachineError, MetalBenchError, TaskError
 from metalbench.kernel.prepare import Bound, Builds, Compiled
 from metalbench.task import Task
-from metalbench.task.drawn_size import drawn
+from metalbench.task.drawn_size import draw_size
 from metalbench.task.workload import Workload
 from metalbench.verify.ahead import workloads_ahead
 from metalbench.verify.examine import Examiner, ReferenceErrors
@@ -79,12 +79,12 @@ def all_sizes(task: Task, seed: int = 0, *, upto: str | None = None) -> list[str
     """
     if upto is None:
         left_out = {*task.gpu_headlines[1:]} - {task.headline}
-        return [*(each for each in task.sizes if each not in left_out), drawn(task, seed)]
+        return [*(each for each in task.sizes if each not in left_out), draw_size(task, seed)]
     small, most = small_sizes(task), task.work(upto)
     fitting = [
         name for name in task.sizes if name in small or all(map(operator.le, task.work(name), most))
     ]
-    return [*fitting, drawn(task, seed, upto=upto)]
+    return [*fitting, draw_size(task, seed, upto=upto)]
 
 
 def seeds_for(task: Task, size: str, seed: int = 0, *, timed: bool = False) -> list[int]:

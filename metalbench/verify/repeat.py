@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from metalbench.kind import Kind
-from metalbench.task.workload import some_places, workload
+from metalbench.task.workload import sample_places, workload
 from metalbench.verify.examine import Examiner
 from metalbench.verify.verdict import Finding, Report
 
@@ -105,9 +105,9 @@ def compare_over_poisoned_results(examiner: Examiner) -> list[Finding]:
     first = _outputs(examiner)
     for name, each in examiner.bound.outputs.items():
         count = first[name].size
-        each.poison_places(some_places(count) if count >= FEW else np.ones(count, bool))
+        each.poison_places(sample_places(count) if count >= FEW else np.ones(count, bool))
     for each in examiner.bound.scratches.values():
-        each.poison_places(some_places(math.prod(each.shape)))
+        each.poison_places(sample_places(math.prod(each.shape)))
     examiner.rerun()
     for name, before in first.items():
         if examiner.bound.outputs[name].holds(before):

@@ -125,7 +125,7 @@ def _evaluate(work: Workload, draw: int) -> dict[str, Array]:
         name: Inexact.of(each, random)
         if isinstance(each, np.ndarray) and each.dtype.kind == "f"
         else each
-        for name, each in work.widened(np.float64).items()
+        for name, each in work.widen_inputs(np.float64).items()
     }
     try:
         with np.errstate(all="ignore"):

@@ -9,7 +9,7 @@ import pytest
 
 from metalbench.checking import check
 from metalbench.errors import DeclarationError, DispatchError
-from metalbench.kernel.bare import read_bare
+from metalbench.kernel.bare import read_standalone_kernel
 from metalbench.kernel.sampler import sampler_options
 from metalbench.task.workload import workload
 
@@ -50,7 +50,7 @@ def sampled(folder: Path, sampler: str, read: str = "t.sample(s, float2(2 * i, 0
 
 
 def texels(path: Path) -> np.ndarray:
-    bare = read_bare(path)
+    bare = read_standalone_kernel(path)
     return workload(bare.task, bare.size).inputs["t"]
 
 
@@ -88,7 +88,7 @@ def test_texels_are_drawn_as_kernels_see_them(tmp_path):
 )
 def test_a_line_that_is_wrong_is_told(tmp_path, line, words):
     with pytest.raises(DeclarationError) as told:
-        read_bare(file(tmp_path, line))
+        read_standalone_kernel(file(tmp_path, line))
     assert words in str(told.value)
 
 
@@ -222,7 +222,7 @@ def test_an_array_of_textures_is_one_line_with_an_extent_more(tmp_path):
     ],
 )
 def test_a_sampler_is_said_in_the_words_of_msl(tmp_path, line, options):
-    words = read_bare(sampled(tmp_path, line)).kernel.samplers["s"]
+    words = read_standalone_kernel(sampled(tmp_path, line)).kernel.samplers["s"]
     assert sampler_options(words) == options
 
 
@@ -240,7 +240,7 @@ def test_a_sampler_is_said_in_the_words_of_msl(tmp_path, line, options):
 )
 def test_a_sampler_that_there_is_not_is_told(tmp_path, line, words):
     with pytest.raises(DeclarationError) as told:
-        read_bare(sampled(tmp_path, line))
+        read_standalone_kernel(sampled(tmp_path, line))
     assert words in str(told.value)
 
 

@@ -123,7 +123,7 @@ def installed(history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     path = checkout / "kernels" / "common" / "twice.metal"
     path.write_text(path.read_text().replace("2 * x[i]", "of_the_checkout"))
     git(checkout, "commit", "-q", "-a", "-m", "broken")
-    monkeypatch.setattr("metalbench.kernel.installed.installed_folder", lambda: library)
+    monkeypatch.setattr("metalbench.kernel.installed.library_folder", lambda: library)
     return checkout
 
 

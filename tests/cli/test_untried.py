@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from metalbench.errors import MachineError, OutOfMemoryError, TaskError, of_the_machine
+from metalbench.errors import MachineError, OutOfMemoryError, TaskError, find_machine_error
 from metalbench.store import Store
 
 
@@ -123,18 +123,18 @@ def test_what_the_system_lacks_is_the_machines_fault(cause: Exception, told: str
     try:
         raise TaskError("[relu] oracle") from cause
     except TaskError as error:
-        found = of_the_machine(error)
+        found = find_machine_error(error)
     assert isinstance(found, MachineError)
     assert isinstance(found, OutOfMemoryError) == ("memory" in told)
     assert told in str(found)
 
 
 def test_other_faults_are_not_the_machines() -> None:
-    assert of_the_machine(TaskError("wrong")) is None
-    assert of_the_machine(FileNotFoundError(errno.ENOENT, "No such file")) is None
+    assert find_machine_error(TaskError("wrong")) is None
+    assert find_machine_error(FileNotFoundError(errno.ENOENT, "No such file")) is None
     hidden = TaskError("something else")
     hidden.__context__, hidden.__suppress_context__ = MemoryError(), True
-    assert of_the_machine(hidden) is None
+    assert find_machine_error(hidden) is None
 
 
 def test_a_cache_that_cannot_be_written_is_no_kernels_fault(

@@ -9,7 +9,7 @@ import pytest
 
 from metalbench import _core
 from metalbench.counting.dispatch import DispatchCounts, dispatch_counts
-from metalbench.kernel.counts import COUNTS, CountsBuffer, tables_of
+from metalbench.kernel.counts import COUNTS, CountsBuffer, build_tables
 from metalbench.kernel.geometry import Geometry
 
 HEAD = "#include <metal_stdlib>\nusing namespace metal;\n"
@@ -25,7 +25,7 @@ def run_counted(
     library = device.compile(text, filename="k.metal", counted=True, fast_math=False)
     pipeline = library.pipeline()
     options = {"filename": "k.metal", "macros": {}, "include_dirs": []}
-    table = tables_of(text, [pipeline.name], options, fast_math=False)[pipeline.name]
+    table = build_tables(text, [pipeline.name], options, fast_math=False)[pipeline.name]
     buffer = CountsBuffer(device, table)
     full = (*grid, 1, 1)[:3], (*threads, 1, 1)[:3]
     given = {**arguments, COUNTS: buffer.buffer}

@@ -10,8 +10,8 @@ import pytest
 
 from metalbench.formats import MODES, Affine, Mode, minifloat, quantised
 from metalbench.formats.affine import BITS, GROUPS
-from metalbench.formats.bits import packed, unpacked
-from metalbench.formats.minifloats import E4M3, e4m3_of
+from metalbench.formats.bits import pack_bits, unpack_bits
+from metalbench.formats.minifloats import E4M3, to_e4m3
 from metalbench.task import normal, output, task
 from metalbench.task.dtypes import dtype as dtype_of
 from metalbench.task.workload import workload
@@ -39,9 +39,9 @@ def as_numpy(array: mx.array) -> np.ndarray:
 @pytest.mark.parametrize("bits", [1, *BITS])
 def test_what_is_packed_is_unpacked(bits: int) -> None:
     codes = random().integers(0, 1 << bits, (3, 5, 96), dtype=np.uint8)
-    words = packed(codes, bits)
+    words = pack_bits(codes, bits)
     assert (words.dtype, words.shape) == (np.uint32, (3, 5, 3 * bits))
-    np.testing.assert_array_equal(unpacked(words, bits), codes)
+    np.testing.assert_array_equal(unpack_bits(words, bits), codes)
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_small_floats_are_quantised_as_by_mlx(mode: str, dtype: str) -> None:
     if form.bits == 8:
         np.testing.assert_array_equal(words, np.array(theirs[0]))
         return
-    ours, others = unpacked(words, 4), unpacked(np.array(theirs[0]), 4)
+    ours, others = unpack_bits(words, 4), unpack_bits(np.array(theirs[0]), 4)
     negative = np.signbit(as_numpy(typed))
     np.testing.assert_array_equal(ours >= 8, negative & (np.repeat(scales, form.group, -1) != 0))
     ours, others = ours % 8, others % 8
@@ -151,7 +151,7 @@ def test_codes_of_e4m3_are_those_of_mlx() -> None:
     drawn = random().standard_normal(10_000).astype(np.float32) * 100
     values = np.concatenate([middles, -middles, drawn, [0, -0.0, 448, 449, 1e9, -500]])
     theirs = np.array(mx.to_fp8(mx.array(values.astype(np.float32))))
-    np.testing.assert_array_equal(e4m3_of(values.astype(np.float32)), theirs)
+    np.testing.assert_array_equal(to_e4m3(values.astype(np.float32)), theirs)
 
 
 @pytest.mark.parametrize("bad", [dict(bits=7), dict(bits=4, group=48)])

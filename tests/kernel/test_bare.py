@@ -9,7 +9,7 @@ import pytest
 
 from metalbench import _core
 from metalbench.errors import DeclarationError, TaskError
-from metalbench.kernel.bare import is_file, read_bare
+from metalbench.kernel.bare import is_kernel_file, read_standalone_kernel
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.task.workload import workload
 
@@ -41,7 +41,7 @@ def with_line(line: str) -> str:
 
 
 def test_a_file_runs_by_its_own_lines(tmp_path):
-    bare = read_bare(written(tmp_path, SAXPY))
+    bare = read_standalone_kernel(written(tmp_path, SAXPY))
     assert bare.inout == {"done"}
     compiled = compile_kernel(_core.open("cpu"), bare.kernel, bare.task)
     bound = compiled.bind(workload(bare.task, bare.size))
@@ -57,7 +57,7 @@ def test_contents_are_what_they_are_called(tmp_path):
         "buffer: c float32 (2, 500) uniform -1 1",
         "buffer: d DTYPE (n) normal",
     )
-    bare = read_bare(written(tmp_path, with_line("\n// ".join(lines))))
+    bare = read_standalone_kernel(written(tmp_path, with_line("\n// ".join(lines))))
     drawn = workload(bare.task, bare.size).inputs
     assert drawn["e"].dtype == np.float16
     assert (drawn["e"] == 1).all()
@@ -72,7 +72,7 @@ def test_contents_are_what_they_are_called(tmp_path):
 def test_arrays_of_a_file_take_the_place_of_lines(tmp_path):
     x = np.full(1000, 3, np.float32)
     np.savez(tmp_path / "in.npz", x=x, mask=np.ones((2, 2), np.uint32))
-    bare = read_bare(written(tmp_path, SAXPY), tmp_path / "in.npz")
+    bare = read_standalone_kernel(written(tmp_path, SAXPY), tmp_path / "in.npz")
     drawn = workload(bare.task, bare.size).inputs
     np.testing.assert_array_equal(drawn["x"], x)
     assert drawn["mask"].shape == (2, 2)
@@ -90,14 +90,14 @@ def test_arrays_of_a_file_take_the_place_of_lines(tmp_path):
 def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, words):
     np.savez(tmp_path / "in.npz", **arrays)
     with pytest.raises(DeclarationError, match=words.replace("(", r"\(").replace(")", r"\)")):
-        read_bare(written(tmp_path, SAXPY), tmp_path / "in.npz")
+        read_standalone_kernel(written(tmp_path, SAXPY), tmp_path / "in.npz")
 
 
 def test_a_file_that_holds_no_arrays_is_told(tmp_path):
     path = tmp_path / "in.npz"
     path.write_text("no arrays")
     with pytest.raises(DeclarationError, match="expected arrays by name"):
-        read_bare(written(tmp_path, SAXPY), path)
+        read_standalone_kernel(written(tmp_path, SAXPY), path)
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_a_file_that_holds_no_arrays_is_told(tmp_path):
 )
 def test_a_wrong_line_is_told_with_its_place(tmp_path, line, words):
     with pytest.raises(DeclarationError) as told:
-        read_bare(written(tmp_path, with_line(line)))
+        read_standalone_kernel(written(tmp_path, with_line(line)))
     assert words in str(told.value)
     assert "saxpy.metal" in str(told.value)
 
@@ -147,7 +147,7 @@ def test_a_wrong_line_is_told_with_its_place(tmp_path, line, words):
     ],
 )
 def test_prose_with_a_colon_is_no_header_line(tmp_path, comment):
-    assert read_bare(written(tmp_path, with_line(comment))).task.outputs
+    assert read_standalone_kernel(written(tmp_path, with_line(comment))).task.outputs
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_prose_with_a_colon_is_no_header_line(tmp_path, comment):
 def test_integers_of_every_width_are_drawn_in_their_whole_range(tmp_path, dtype):
     least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
     line = f"buffer: z {dtype} (4096) integers {least} {most + 1}"
-    bare = read_bare(written(tmp_path, with_line(line)))
+    bare = read_standalone_kernel(written(tmp_path, with_line(line)))
     z = workload(bare.task, bare.size).inputs["z"]
     assert z.dtype == np.dtype(dtype)
     assert z.min() < least // 2 + most // 4 + 1
@@ -164,11 +164,11 @@ def test_integers_of_every_width_are_drawn_in_their_whole_range(tmp_path, dtype)
 
 
 def test_nothing_says_what_is_right(tmp_path):
-    bare = read_bare(written(tmp_path, SAXPY))
+    bare = read_standalone_kernel(written(tmp_path, SAXPY))
     with pytest.raises(TaskError, match="no task that says what is right"):
         _ = workload(bare.task, bare.size).expected
 
 
 def test_files_and_names_are_told_apart():
-    assert is_file("kernels/a.metal")
-    assert not is_file("softmax")
+    assert is_kernel_file("kernels/a.metal")
+    assert not is_kernel_file("softmax")

@@ -8,7 +8,7 @@ import pytest
 
 from metalbench.errors import DeclarationError
 from metalbench.kernel import parse
-from metalbench.kernel.device_defaults import names_of
+from metalbench.kernel.device_defaults import device_names
 from metalbench.kernel.library import Library
 
 TEXT = """\
@@ -39,7 +39,7 @@ class Device:
     ],
 )
 def test_the_most_special_line_counts_for_each_tunable(device, values):
-    kernel = parse(TEXT, name="f").on(names_of(device))
+    kernel = parse(TEXT, name="f").on(device_names(device))
     assert kernel.tuned() == values
     assert kernel.tuned({"TG": 64}) == {**values, "TG": 64}
 
@@ -66,7 +66,7 @@ def test_a_line_for_some_element_types_counts_before_that_for_all(device, dtype,
     text = (
         f"// dtypes: float32, float16, bfloat16\n// defaults: cuda float16 bfloat16 TG = 64\n{TEXT}"
     )
-    kernel = parse(text, name="f").on(names_of(device))
+    kernel = parse(text, name="f").on(device_names(device))
     assert kernel.tuned(dtype=dtype) == values
     assert kernel.tuned({"TG": 256}, dtype=dtype)["TG"] == 256
 

@@ -8,7 +8,7 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel import header
-from metalbench.kernel.fast_math import folded_tests
+from metalbench.kernel.fast_math import find_folded_tests
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.task import normal, output, task
@@ -42,7 +42,7 @@ def copied(x):
 def warnings(test="v > 0", helper="v > 0", edit=lambda source: source):
     text = edit(SOURCE.replace("TEST", test).replace("HELPER", helper))
     kernel = header.parse(text, name="copied")
-    return folded_tests(compile_kernel(_core.open("cpu"), kernel, copied))
+    return find_folded_tests(compile_kernel(_core.open("cpu"), kernel, copied))
 
 
 @pytest.mark.parametrize(
@@ -96,4 +96,4 @@ def test_the_librarys_kernels_do_without():
     for entry in fast:
         for dtype in entry.kernel().dtypes:
             compiled = compile_kernel(device, entry.kernel(), entry.task, dtype_name=dtype)
-            assert folded_tests(compiled) == ()
+            assert find_folded_tests(compiled) == ()

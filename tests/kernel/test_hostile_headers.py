@@ -10,9 +10,9 @@ import pytest
 
 from metalbench.errors import DeclarationError, DispatchError
 from metalbench.kernel import parse
-from metalbench.kernel.bare import read_bare
+from metalbench.kernel.bare import read_standalone_kernel
 from metalbench.kernel.candidate_file import MOST_BYTES, read_candidate
-from metalbench.kernel.contents import number_of
+from metalbench.kernel.contents import parse_number
 from metalbench.kernel.directives import MOST_LINES
 from metalbench.kernel.header import read
 from metalbench.task.expression import parse as expression
@@ -91,7 +91,7 @@ def test_evaluate_allows_64_bits(text: str) -> None:
 
 @pytest.mark.parametrize("text", [DIGITS, "1e999", "inf", "nan", "-1e400", "1" * 30, "9" * 70])
 def test_number_of_is_a_number_of_64_bits(text: str) -> None:
-    assert number_of(text) is None
+    assert parse_number(text) is None
 
 
 BARE = {
@@ -113,7 +113,7 @@ def test_read_bare_refuses_a_line_that_asks_for_too_much(line: str, tmp_path: Pa
     path = tmp_path / "k.metal"
     path.write_text(f"// {line}\n// dispatch: f threads_in_grid=(1) threads=(1)\n")
     with pytest.raises(DeclarationError, match=r"^\[k\] k\.metal"):
-        read_bare(path)
+        read_standalone_kernel(path)
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device", "missing", "large", "binary"])

@@ -13,13 +13,13 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel import Kernel
-from metalbench.kernel.installed import installed_folder
+from metalbench.kernel.installed import library_folder
 from metalbench.kernel.library import Entry, Library
 from metalbench.kernel.prepare import Builds
 from metalbench.verify import Kind, verify_checked
 
 LIBRARY = Library()
-HEADERS = installed_folder() / "include"
+HEADERS = library_folder() / "include"
 INCLUDE = re.compile(r'#include "(metalbench/\w+\.h)"')
 # A kernel that includes a header may use another part of it; so many are tried.
 MOST_TRIED = 8

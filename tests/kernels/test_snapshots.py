@@ -14,12 +14,12 @@ import numpy as np
 import pytest
 from short_form import is_in_sample
 
-from metalbench.kernel.installed import installed_folder
+from metalbench.kernel.installed import library_folder
 from metalbench.kernel.library import Entry, Library
 from metalbench.snapshot import Change, Snapshots, taken
 
 LIBRARY = Library()
-FILE = installed_folder() / "snapshots.json"
+FILE = library_folder() / "snapshots.json"
 CASES = [
     (LIBRARY.entry(name), dtype)
     for name in LIBRARY.names("all")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.kernel.installed import installed_folder
+from metalbench.kernel.installed import library_folder
 from metalbench.kernel.library import Entry, Library
 from metalbench.remote.reading import files_of, modules_of
 
@@ -26,7 +26,7 @@ def test_headers_are_sent_with_those_that_they_include(kernels: Path, entry: Ent
     (kernels / "unused.h").write_text("")
     kernel = entry.kernel()
     names = ("twice.py", "twice.h", "inner/a.h", "inner/b.h")
-    library = installed_folder() / "include" / "metalbench"
+    library = library_folder() / "include" / "metalbench"
     found = set(files_of(entry, kernel))
     of_library = {each for each in found if each.parent == library}
     assert found - of_library == {kernels / name for name in names}

@@ -25,7 +25,7 @@ def test_what_is_drawn_does_not_depend_on_cores(declared, monkeypatch):
     drawn = []
     for cores in (1, 5):
         monkeypatch.setattr(drawing, "usable_cores", lambda cores=cores: cores)
-        values = declared.drawn(generator(), dict(zip("ab", SHAPE, strict=True)), 0)
+        values = declared.draw_array(generator(), dict(zip("ab", SHAPE, strict=True)), 0)
         drawn.append(values)
     assert values.shape == SHAPE
     assert values.dtype == np.float32
@@ -34,7 +34,7 @@ def test_what_is_drawn_does_not_depend_on_cores(declared, monkeypatch):
     assert not np.array_equal(*blocks)
 
 
-@pytest.mark.parametrize("draw", [drawing.standard_normal, drawing.uniform])
+@pytest.mark.parametrize("draw", [drawing.draw_standard_normal, drawing.draw_uniform])
 def test_blocks_have_the_distribution_of_a_whole(draw, monkeypatch):
     whole = draw(generator(), (200_000,))
     monkeypatch.setattr(drawing, "BLOCK", BLOCK)
@@ -48,13 +48,13 @@ def test_blocks_have_the_distribution_of_a_whole(draw, monkeypatch):
 def test_draws_of_one_generator_differ(monkeypatch):
     monkeypatch.setattr(drawing, "BLOCK", BLOCK)
     random = generator()
-    first, second = (drawing.uniform(random, SHAPE) for _ in range(2))
+    first, second = (drawing.draw_uniform(random, SHAPE) for _ in range(2))
     assert not np.array_equal(first, second)
 
 
 def test_few_values_are_few_in_large_arrays_too(monkeypatch):
     monkeypatch.setattr(drawing, "BLOCK", BLOCK)
-    values = drawing.standard_normal(generator(), SHAPE)
+    values = drawing.draw_standard_normal(generator(), SHAPE)
     before = values.copy()
     rounded = coarse().change(values, generator())
     assert np.array_equal(values, before)

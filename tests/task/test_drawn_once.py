@@ -17,7 +17,7 @@ class Slow:
     def __init__(self, monkeypatch, *, fails=0):
         self.begun, self.let = Semaphore(0), Semaphore(0)
         self.count, self._fails = 0, fails
-        self._draw = workloads._drawn
+        self._draw = workloads._draw
         monkeypatch.setattr(workloads, "_drawn", self._drawn)
 
     def _drawn(self, *of):

@@ -13,7 +13,7 @@ from metalbench.result import DeviceFacts
 from metalbench.run.room import estimate_requirement
 from metalbench.task import normal, output, task
 from metalbench.task.declaration import SHORTEST_PASS_S
-from metalbench.task.drawn_size import drawn
+from metalbench.task.drawn_size import draw_size
 from metalbench.task.dtypes import dtype
 
 LIBRARY = Library()
@@ -49,7 +49,9 @@ def test_huge_is_large_with_more_of_its_first_name(entry):
     assert dict(others) == large
     without = {size: each for size, each in task.sizes.items() if size != "huge"}
     before = replace(task, sizes=without, gpu_headlines=("large",))
-    assert [drawn(task, seed) for seed in range(20)] == [drawn(before, seed) for seed in range(20)]
+    assert [draw_size(task, seed) for seed in range(20)] == [
+        draw_size(before, seed) for seed in range(20)
+    ]
 
 
 @TASKS

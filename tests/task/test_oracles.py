@@ -36,13 +36,13 @@ CONVOLUTIONS = [
 @pytest.mark.parametrize(("operation", "extents", "taps"), CONVOLUTIONS)
 def test_convolutions_are_mlxs(operation, extents, taps) -> None:
     x, w = image(*extents), filters(*taps)
-    np.testing.assert_allclose(oracles.convolution(x, w), with_mlx(operation, x, w), atol=1e-4)
+    np.testing.assert_allclose(oracles.convolve(x, w), with_mlx(operation, x, w), atol=1e-4)
 
 
 def test_padding_keeps_the_extents() -> None:
     x, w = image(6, 5), filters(3, 5)
     expected = with_mlx(mx.conv2d, x, w, padding=(1, 2))
-    np.testing.assert_allclose(oracles.padded_convolution(x, w), expected, atol=1e-4)
+    np.testing.assert_allclose(oracles.convolve_with_padding(x, w), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("stride", [1, 2, 3])
@@ -53,15 +53,15 @@ def test_padding_keeps_the_extents() -> None:
 def test_transposed_convolutions_are_mlxs(operation, extents, taps, stride) -> None:
     x, w = image(*extents), filters(*taps)
     expected = with_mlx(operation, x, w, stride=stride)
-    np.testing.assert_allclose(oracles.transposed_convolution(x, w, stride), expected, atol=1e-4)
+    np.testing.assert_allclose(oracles.convolve_transposed(x, w, stride), expected, atol=1e-4)
 
 
 def test_blocks_drop_what_is_left() -> None:
     x = np.arange(2 * 5 * 7).reshape(2, 5, 7, 1)
-    largest = oracles.blocks(x).max(axis=(2, 4))
+    largest = oracles.split_blocks(x).max(axis=(2, 4))
     assert largest.shape == (2, 2, 3, 1)
     assert largest[1, 1, 2, 0] == x[1, 3, 5, 0]
-    assert oracles.blocks(mx.array(x), 3).shape == (2, 1, 3, 2, 3, 1)
+    assert oracles.split_blocks(mx.array(x), 3).shape == (2, 1, 3, 2, 3, 1)
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -83,19 +83,17 @@ def test_rotation_is_mlxs() -> None:
     x = random.normal(size=(2, 9, 6))
     options = dict(traditional=True, base=100.0, scale=1.0, offset=0)
     expected = with_mlx(lambda a: mx.fast.rope(a[None], 6, **options)[0], x)
-    np.testing.assert_allclose(oracles.rotated(x, 100.0), expected, atol=1e-5)
+    np.testing.assert_allclose(oracles.rotate_pairs(x, 100.0), expected, atol=1e-5)
 
 
 def test_queries_share_keys() -> None:
     x, w_qkv, w_out = (random.normal(size=s) for s in ((5, 8), (8, 8 + 2 * 4), (8, 8)))
     options = dict(heads=4, base=100.0)
-    shared = oracles.grouped_attention(x, w_qkv, w_out, kv_heads=2, **options)
+    shared = oracles.gqa_layer(x, w_qkv, w_out, kv_heads=2, **options)
     queries, keys, values = np.split(w_qkv, [8, 12], axis=1)
     each = [np.repeat(w.reshape(8, 2, 2), 2, axis=1).reshape(8, 8) for w in (keys, values)]
     alone = np.concatenate([queries, *each], axis=1)
-    np.testing.assert_allclose(
-        oracles.grouped_attention(x, alone, w_out, kv_heads=4, **options), shared
-    )
+    np.testing.assert_allclose(oracles.gqa_layer(x, alone, w_out, kv_heads=4, **options), shared)
 
 
 def test_magnitudes_of_attention_are_sums_of_absolute_terms() -> None:
@@ -110,5 +108,5 @@ def test_magnitudes_of_attention_are_sums_of_absolute_terms() -> None:
     np.testing.assert_allclose(causal, [[4 * (1 + 2 / np.sqrt(2))]])
     x, w_qkv, w_out = (random.normal(size=shape) for shape in ((9, 8), (8, 16), (8, 8)))
     grouping = dict(heads=4, kv_heads=2, base=100.0)
-    signed = oracles.grouped_attention(x, w_qkv, w_out, **grouping)
-    assert (oracles.grouped_attention_magnitude(x, w_qkv, w_out, **grouping) > abs(signed)).all()
+    signed = oracles.gqa_layer(x, w_qkv, w_out, **grouping)
+    assert (oracles.gqa_layer_magnitude(x, w_qkv, w_out, **grouping) > abs(signed)).all()

@@ -10,8 +10,8 @@ import pytest
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Library
 from metalbench.task import normal, output, task
-from metalbench.task.drawn_size import drawn
-from metalbench.task.sizes import spelled
+from metalbench.task.drawn_size import draw_size
+from metalbench.task.sizes import spell_size
 
 LIBRARY = Library()
 MANY = range(200)
@@ -23,7 +23,7 @@ def relu():
 
 
 def test_a_drawn_size_lies_between_the_least_and_the_headline(relu):
-    found = [relu.extents(drawn(relu, seed)) for seed in MANY]
+    found = [relu.extents(draw_size(relu, seed)) for seed in MANY]
     rows = [each["rows"] for each in found]
     cols = [each["cols"] for each in found]
     assert (min(rows), max(rows)) == (5, 16)
@@ -33,26 +33,26 @@ def test_a_drawn_size_lies_between_the_least_and_the_headline(relu):
 
 
 def test_a_drawn_size_is_no_larger_than_the_one_that_is_measured(relu):
-    found = [relu.extents(drawn(relu, seed, upto="small")) for seed in MANY]
+    found = [relu.extents(draw_size(relu, seed, upto="small")) for seed in MANY]
     assert (min(each["rows"] for each in found), max(each["rows"] for each in found)) == (5, 16)
     assert {each["cols"] for each in found} == {256}
 
 
 def test_the_same_seed_draws_the_same_size(relu):
-    assert drawn(relu, 7) == drawn(relu, 7) != drawn(relu, 8)
+    assert draw_size(relu, 7) == draw_size(relu, 7) != draw_size(relu, 8)
 
 
 @pytest.mark.parametrize("entry", list(LIBRARY), ids=lambda each: each.name)
 def test_every_task_can_draw(entry):
     for seed in MANY:
-        size = drawn(entry.task, seed)
+        size = draw_size(entry.task, seed)
         entry.task.check_size(size)
-        assert spelled(entry.task.extents(size)) == size
+        assert spell_size(entry.task.extents(size)) == size
 
 
 def test_multiples_hold(relu):
     even = replace(relu, multiples=dict(cols=64))
-    assert all(even.extents(drawn(even, seed))["cols"] % 64 == 0 for seed in MANY)
+    assert all(even.extents(draw_size(even, seed))["cols"] % 64 == 0 for seed in MANY)
     with pytest.raises(DeclarationError, match="expected a multiple of 64 for cols, got 65"):
         even.values("rows=3,cols=65")
 
@@ -64,10 +64,10 @@ def test_a_task_may_draw_by_itself(relu):
 
     square = replace(relu, draw=draw)
     for seed in MANY:
-        extents = square.extents(drawn(square, seed))
+        extents = square.extents(draw_size(square, seed))
         assert extents["cols"] == extents["rows"] ** 2
     with pytest.raises(DeclarationError, match=r"expected the names rows, cols.*say `multiples="):
-        drawn(replace(relu, draw=lambda random: dict(n=3)), 0)
+        draw_size(replace(relu, draw=lambda random: dict(n=3)), 0)
 
 
 def test_a_spelled_size_is_a_size(relu):

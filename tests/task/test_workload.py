@@ -226,7 +226,7 @@ def test_what_is_kept_is_bounded(monkeypatch):
 def test_mixed_inputs_keep_what_they_are_known_by():
     task = Library().entry("matvec").task
     work, other = (workload(task, "odd1", seed=seed) for seed in (0, task.turn))
-    mixed = work.mixed_with(other)
+    mixed = work.mix_with(other)
     for name, values in mixed.inputs.items():
         mine = work.inputs[name]
         assert (values == mine).mean() == pytest.approx(7 / 8, abs=0.05)
@@ -235,7 +235,7 @@ def test_mixed_inputs_keep_what_they_are_known_by():
         )
     assert not np.array_equal(mixed.expected["y"], work.expected["y"])
     one = np.ones(1, np.float32)
-    assert replace(work, inputs={"x": one}).mixed_with(replace(work, inputs={"x": 2 * one})).inputs[
+    assert replace(work, inputs={"x": one}).mix_with(replace(work, inputs={"x": 2 * one})).inputs[
         "x"
     ] == [2]
 
@@ -275,6 +275,6 @@ def test_numbers_that_differ_are_not_mixed_with_others() -> None:
     assert place.max() < 800
     assert not (place == np.sort(place, axis=None).reshape(place.shape)).all()
     assert not (place == other.inputs["place"]).all()
-    mixed = mine.mixed_with(other)
+    mixed = mine.mix_with(other)
     assert (mixed.inputs["place"] == place).all()
     assert not (mixed.inputs["x"] == mine.inputs["x"]).all()

@@ -86,7 +86,7 @@ class Drawing:
         self.drawn: dict[int, int] = {}
         self.begun, self.may_go_on = threading.Event(), threading.Event()
         self.may_go_on.set()
-        self._draw = workloads._drawn
+        self._draw = workloads._draw
         monkeypatch.setattr(workloads, "_drawn", self._noted)
 
     def _noted(self, task, size, dtype_name, seed):

@@ -6,7 +6,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.prefill import GENTLE, attended
+from metalbench.task.prefill import GENTLE_VARIATIONS, attend
 
 
 @task(
@@ -19,14 +19,14 @@ from metalbench.task.prefill import GENTLE, attended
     ),
     gpu_headlines=("large",),
     inputs=dict(
-        q=normal("heads", "tokens", "dims").only(*GENTLE),
-        k=normal("heads", "tokens", "dims").only(*GENTLE),
+        q=normal("heads", "tokens", "dims").only(*GENTLE_VARIATIONS),
+        k=normal("heads", "tokens", "dims").only(*GENTLE_VARIATIONS),
         v=normal("heads", "tokens", "value_dims"),
     ),
     outputs=dict(y=output("heads", "tokens", "value_dims")),
     multiples=dict(dims=8, value_dims=8),
-    oracle=lambda q, k, v: attended(q, k, v, seen=np.tri(q.shape[1]) > 0),
-    scale=lambda q, k, v: attended(q, k, v, seen=np.tri(q.shape[1]) > 0, sizes=True),
+    oracle=lambda q, k, v: attend(q, k, v, seen=np.tri(q.shape[1]) > 0),
+    scale=lambda q, k, v: attend(q, k, v, seen=np.tri(q.shape[1]) > 0, sizes=True),
     dtypes=("float32", "float16", "bfloat16"),
     flops="heads * tokens * tokens * (dims + value_dims)",
     baseline="mx.fast.scaled_dot_product_attention(mask='causal')",

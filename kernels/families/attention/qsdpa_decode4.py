@@ -1,19 +1,27 @@
 """Attention of one query a head over a cache of 4-bit keys and values."""
 
-from metalbench.formats.decoding import FLOPS, SIZES, attended, drawn, expected, inputs, traffic
+from metalbench.formats.decoding import (
+    FLOPS,
+    SIZES,
+    cache_inputs,
+    decode_exactly,
+    decode_with_mlx,
+    draw_decoding_size,
+    traffic,
+)
 from metalbench.task import output, task
 
 
 @task(
     sizes=SIZES,
     gpu_headlines=("large",),
-    inputs=inputs(4),
+    inputs=cache_inputs(4),
     outputs=dict(y=output("heads", "dims")),
-    draw=drawn,
-    oracle=lambda q, k, k_scales, k_biases, v, v_scales, v_biases: expected(
+    draw=draw_decoding_size,
+    oracle=lambda q, k, k_scales, k_biases, v, v_scales, v_biases: decode_exactly(
         4, q, (k, k_scales, k_biases), (v, v_scales, v_biases)
     ),
-    scale=lambda q, k, k_scales, k_biases, v, v_scales, v_biases: expected(
+    scale=lambda q, k, k_scales, k_biases, v, v_scales, v_biases: decode_exactly(
         4, q, (k, k_scales, k_biases), (v, v_scales, v_biases), sizes=True
     ),
     dtypes=("float32", "float16", "bfloat16"),
@@ -22,4 +30,4 @@ from metalbench.task import output, task
     baseline="mx.quantized_matmul, mx.softmax",
 )
 def qsdpa_decode4(q, k, k_scales, k_biases, v, v_scales, v_biases):
-    return attended(4, q, (k, k_scales, k_biases), (v, v_scales, v_biases))
+    return decode_with_mlx(4, q, (k, k_scales, k_biases), (v, v_scales, v_biases))

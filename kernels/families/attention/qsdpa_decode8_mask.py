@@ -1,6 +1,13 @@
 """Attention over those keys of an 8-bit cache that a mask keeps."""
 
-from metalbench.formats.decoding import SIZES, attended, drawn, expected, inputs, traffic
+from metalbench.formats.decoding import (
+    SIZES,
+    cache_inputs,
+    decode_exactly,
+    decode_with_mlx,
+    draw_decoding_size,
+    traffic,
+)
 from metalbench.task import Input, output, task
 from metalbench.task.dtypes import dtype
 from metalbench.task.expression import parse
@@ -20,13 +27,13 @@ MASK = Input((parse("keys"),), dtype("bool"), "half of the keys, in two spans", 
 @task(
     sizes=SIZES,
     gpu_headlines=("large",),
-    inputs=dict(inputs(8), mask=MASK),
+    inputs=dict(cache_inputs(8), mask=MASK),
     outputs=dict(y=output("heads", "dims")),
-    draw=drawn,
-    oracle=lambda q, k, k_scales, k_biases, v, v_scales, v_biases, mask: expected(
+    draw=draw_decoding_size,
+    oracle=lambda q, k, k_scales, k_biases, v, v_scales, v_biases, mask: decode_exactly(
         8, q, (k, k_scales, k_biases), (v, v_scales, v_biases), rows=mask.astype(bool)
     ),
-    scale=lambda q, k, k_scales, k_biases, v, v_scales, v_biases, mask: expected(
+    scale=lambda q, k, k_scales, k_biases, v, v_scales, v_biases, mask: decode_exactly(
         8, q, (k, k_scales, k_biases), (v, v_scales, v_biases), rows=mask.astype(bool), sizes=True
     ),
     dtypes=("float32", "float16", "bfloat16"),
@@ -35,4 +42,4 @@ MASK = Input((parse("keys"),), dtype("bool"), "half of the keys, in two spans", 
     baseline="mx.quantized_matmul, mx.softmax",
 )
 def qsdpa_decode8_mask(q, k, k_scales, k_biases, v, v_scales, v_biases, mask):
-    return attended(8, q, (k, k_scales, k_biases), (v, v_scales, v_biases), mask=mask)
+    return decode_with_mlx(8, q, (k, k_scales, k_biases), (v, v_scales, v_biases), mask=mask)

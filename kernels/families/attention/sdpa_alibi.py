@@ -6,7 +6,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import output, task, uniform
-from metalbench.task.prefill import SIZES, attended, drawn, inputs
+from metalbench.task.prefill import PREFILL_SIZES, attend, draw_prefill_size, prefill_inputs
 
 
 def falling(module, slope, tokens):
@@ -16,15 +16,15 @@ def falling(module, slope, tokens):
 
 
 @task(
-    sizes=SIZES,
+    sizes=PREFILL_SIZES,
     gpu_headlines=("large",),
-    inputs=dict(**inputs(), slope=uniform("heads", low=0.05, high=0.5)),
+    inputs=dict(**prefill_inputs(), slope=uniform("heads", low=0.05, high=0.5)),
     outputs=dict(y=output("heads", "tokens", "dims")),
-    draw=drawn,
-    oracle=lambda q, k, v, slope: attended(
+    draw=draw_prefill_size,
+    oracle=lambda q, k, v, slope: attend(
         q, k, v, seen=np.tri(q.shape[1]) > 0, bias=falling(np, slope, q.shape[1])
     ),
-    scale=lambda q, k, v, slope: attended(
+    scale=lambda q, k, v, slope: attend(
         q, k, v, seen=np.tri(q.shape[1]) > 0, bias=falling(np, slope, q.shape[1]), sizes=True
     ),
     dtypes=("float32", "float16", "bfloat16"),

@@ -6,7 +6,13 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.prefill import GENTLE, SIZES, attended, drawn, inputs
+from metalbench.task.prefill import (
+    GENTLE_VARIATIONS,
+    PREFILL_SIZES,
+    attend,
+    draw_prefill_size,
+    prefill_inputs,
+)
 
 
 def by_place(module, bias, tokens):
@@ -16,13 +22,15 @@ def by_place(module, bias, tokens):
 
 
 @task(
-    sizes=SIZES,
+    sizes=PREFILL_SIZES,
     gpu_headlines=("large",),
-    inputs=dict(**inputs(), bias=normal("heads", "2 * tokens - 1").only(*GENTLE)),
+    inputs=dict(
+        **prefill_inputs(), bias=normal("heads", "2 * tokens - 1").only(*GENTLE_VARIATIONS)
+    ),
     outputs=dict(y=output("heads", "tokens", "dims")),
-    draw=drawn,
-    oracle=lambda q, k, v, bias: attended(q, k, v, bias=by_place(np, bias, q.shape[1])),
-    scale=lambda q, k, v, bias: attended(q, k, v, bias=by_place(np, bias, q.shape[1]), sizes=True),
+    draw=draw_prefill_size,
+    oracle=lambda q, k, v, bias: attend(q, k, v, bias=by_place(np, bias, q.shape[1])),
+    scale=lambda q, k, v, bias: attend(q, k, v, bias=by_place(np, bias, q.shape[1]), sizes=True),
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * heads * tokens * tokens * dims",
     baseline="mx.fast.scaled_dot_product_attention(mask=bias[:, j - i])",

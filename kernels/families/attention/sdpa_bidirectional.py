@@ -5,21 +5,21 @@ import math
 import mlx.core as mx
 
 from metalbench.task import output, task
-from metalbench.task.prefill import SIZES, attended, drawn, inputs
+from metalbench.task.prefill import PREFILL_SIZES, attend, draw_prefill_size, prefill_inputs
 
 
 @task(
     sizes=dict(
-        SIZES,
+        PREFILL_SIZES,
         seed=dict(heads=4, kv_heads=4, tokens=256, dims=72),
-        large=dict(SIZES["large"], dims=72),
+        large=dict(PREFILL_SIZES["large"], dims=72),
     ),
     gpu_headlines=("large",),
-    inputs=inputs(),
+    inputs=prefill_inputs(),
     outputs=dict(y=output("heads", "tokens", "dims")),
-    draw=drawn,
-    oracle=lambda q, k, v: attended(q, k, v),
-    scale=lambda q, k, v: attended(q, k, v, sizes=True),
+    draw=draw_prefill_size,
+    oracle=lambda q, k, v: attend(q, k, v),
+    scale=lambda q, k, v: attend(q, k, v, sizes=True),
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * heads * tokens * tokens * dims",
     baseline="mx.fast.scaled_dot_product_attention",

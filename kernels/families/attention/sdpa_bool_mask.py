@@ -8,7 +8,7 @@ import numpy as np
 from metalbench.task import Input, output, task
 from metalbench.task.dtypes import dtype
 from metalbench.task.expression import parse
-from metalbench.task.prefill import SIZES, attended, drawn, inputs
+from metalbench.task.prefill import PREFILL_SIZES, attend, draw_prefill_size, prefill_inputs
 
 
 def some(random, shape, _):
@@ -23,13 +23,13 @@ MASK = Input((parse("tokens"), parse("tokens")), dtype("bool"), "two of three", 
 
 
 @task(
-    sizes=SIZES,
+    sizes=PREFILL_SIZES,
     gpu_headlines=("large",),
-    inputs=dict(**inputs(), mask=MASK),
+    inputs=dict(**prefill_inputs(), mask=MASK),
     outputs=dict(y=output("heads", "tokens", "dims")),
-    draw=drawn,
-    oracle=lambda q, k, v, mask: attended(q, k, v, seen=mask.astype(bool)),
-    scale=lambda q, k, v, mask: attended(q, k, v, seen=mask.astype(bool), sizes=True),
+    draw=draw_prefill_size,
+    oracle=lambda q, k, v, mask: attend(q, k, v, seen=mask.astype(bool)),
+    scale=lambda q, k, v, mask: attend(q, k, v, seen=mask.astype(bool), sizes=True),
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * heads * tokens * tokens * dims",
     baseline="mx.fast.scaled_dot_product_attention(mask=)",

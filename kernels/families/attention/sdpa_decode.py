@@ -6,19 +6,26 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import output, task
-from metalbench.task.decoding import FLOPS, SIZES, drawn, inputs, mixed, weights
+from metalbench.task.decoding import (
+    DECODING_FLOPS,
+    DECODING_SIZES,
+    attention_weights,
+    decoding_inputs,
+    draw_decoding_size,
+    mix_values,
+)
 
 
 @task(
-    sizes=SIZES,
+    sizes=DECODING_SIZES,
     gpu_headlines=("large",),
-    inputs=inputs(),
+    inputs=decoding_inputs(),
     outputs=dict(y=output("heads", "dims")),
-    draw=drawn,
-    oracle=lambda q, k, v: mixed(weights(q, k), v),
-    scale=lambda q, k, v: mixed(weights(q, k), np.abs(v)),
+    draw=draw_decoding_size,
+    oracle=lambda q, k, v: mix_values(attention_weights(q, k), v),
+    scale=lambda q, k, v: mix_values(attention_weights(q, k), np.abs(v)),
     dtypes=("float32", "float16", "bfloat16"),
-    flops=FLOPS,
+    flops=DECODING_FLOPS,
     baseline="mx.fast.scaled_dot_product_attention",
 )
 def sdpa_decode(q, k, v):

@@ -7,7 +7,14 @@ import numpy as np
 
 from metalbench.task import output, task
 from metalbench.task.caches import cache
-from metalbench.task.decoding import FLOPS, SIZES, drawn, inputs, mixed, weights
+from metalbench.task.decoding import (
+    DECODING_FLOPS,
+    DECODING_SIZES,
+    attention_weights,
+    decoding_inputs,
+    draw_decoding_size,
+    mix_values,
+)
 
 ROWS = ("kv_heads", "keys + spare", "dims")
 
@@ -18,22 +25,24 @@ def filled(rows, spare):
 
 
 @task(
-    sizes=SIZES,
+    sizes=DECODING_SIZES,
     gpu_headlines=("large",),
     inputs=dict(
-        q=inputs()["q"],
-        k=cache(*ROWS, filled="keys", variations=inputs()["k"].variations),
-        v=cache(*ROWS, filled="keys", variations=inputs()["v"].variations),
+        q=decoding_inputs()["q"],
+        k=cache(*ROWS, filled="keys", variations=decoding_inputs()["k"].variations),
+        v=cache(*ROWS, filled="keys", variations=decoding_inputs()["v"].variations),
     ),
     outputs=dict(y=output("heads", "dims")),
     constants=dict(spare=77, queries=1),
-    draw=drawn,
-    oracle=lambda q, k, v, spare, queries: mixed(weights(q, filled(k, spare)), filled(v, spare)),
-    scale=lambda q, k, v, spare, queries: mixed(
-        weights(q, filled(k, spare)), np.abs(filled(v, spare))
+    draw=draw_decoding_size,
+    oracle=lambda q, k, v, spare, queries: mix_values(
+        attention_weights(q, filled(k, spare)), filled(v, spare)
+    ),
+    scale=lambda q, k, v, spare, queries: mix_values(
+        attention_weights(q, filled(k, spare)), np.abs(filled(v, spare))
     ),
     dtypes=("float32", "float16", "bfloat16"),
-    flops=FLOPS,
+    flops=DECODING_FLOPS,
     bytes="itemsize * dims * (2 * heads + 2 * kv_heads * keys)",
     baseline="mx.fast.scaled_dot_product_attention",
 )

@@ -6,21 +6,29 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.decoding import SIZES, drawn, inputs, mixed, weights
+from metalbench.task.decoding import (
+    DECODING_SIZES,
+    attention_weights,
+    decoding_inputs,
+    draw_decoding_size,
+    mix_values,
+)
 
 
 def result(q, k, v):
     """The queries of a head follow each other, and share its keys as heads do."""
-    return mixed(weights(q.reshape(-1, q.shape[-1]), k), v).reshape(q.shape)
+    return mix_values(attention_weights(q.reshape(-1, q.shape[-1]), k), v).reshape(q.shape)
 
 
 @task(
-    sizes=SIZES,
+    sizes=DECODING_SIZES,
     gpu_headlines=("large",),
-    inputs=dict(inputs(), q=normal("heads", "queries", "dims").only(even(), coarse(), sparse())),
+    inputs=dict(
+        decoding_inputs(), q=normal("heads", "queries", "dims").only(even(), coarse(), sparse())
+    ),
     outputs=dict(y=output("heads", "queries", "dims")),
     constants=dict(spare=0, queries=4),
-    draw=drawn,
+    draw=draw_decoding_size,
     oracle=lambda q, k, v, spare, queries: result(q, k, v),
     scale=lambda q, k, v, spare, queries: result(q, k, np.abs(v)),
     dtypes=("float32", "float16", "bfloat16"),

@@ -9,7 +9,7 @@ from metalbench.formats import fp8
 from metalbench.formats.decoding import FLOPS
 from metalbench.formats.minifloats import E4M3
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.decoding import mixed, weights
+from metalbench.task.decoding import attention_weights, mix_values
 
 CACHE = ("kv_heads", "keys", "dims")
 GENTLE = (even(), coarse(), sparse())
@@ -21,12 +21,12 @@ def plain(codes, scales):
 
 
 def attended(q, k, k_scales, v, v_scales):
-    return mixed(weights(q, plain(k, k_scales)), plain(v, v_scales))
+    return mix_values(attention_weights(q, plain(k, k_scales)), plain(v, v_scales))
 
 
 def magnitude(q, k, k_scales, v, v_scales):
     """Sums of absolute terms."""
-    return mixed(weights(q, plain(k, k_scales)), np.abs(plain(v, v_scales)))
+    return mix_values(attention_weights(q, plain(k, k_scales)), np.abs(plain(v, v_scales)))
 
 
 def drawn(random):

@@ -6,7 +6,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, distinct, even, integers, normal, output, sparse, task
-from metalbench.task.decoding import mixed, weights
+from metalbench.task.decoding import attention_weights, mix_values
 
 PAGES = ("texts * most", "kv_heads", "page", "dims")
 GENTLE = (even(), coarse(), sparse())
@@ -22,7 +22,7 @@ def result(q, k, v, table, keys):
     """Text by text."""
     at = table.astype(np.int64)
     texts = zip(q, gathered(k, at), gathered(v, at), keys.astype(int), strict=True)
-    return np.stack([mixed(weights(q, k[:, :n]), v[:, :n]) for q, k, v, n in texts])
+    return np.stack([mix_values(attention_weights(q, k[:, :n]), v[:, :n]) for q, k, v, n in texts])
 
 
 @task(

@@ -6,19 +6,26 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.decoding import FLOPS, SIZES, drawn, inputs, mixed, weights
+from metalbench.task.decoding import (
+    DECODING_FLOPS,
+    DECODING_SIZES,
+    attention_weights,
+    decoding_inputs,
+    draw_decoding_size,
+    mix_values,
+)
 
 
 @task(
-    sizes=SIZES,
+    sizes=DECODING_SIZES,
     gpu_headlines=("large",),
-    inputs=dict(**inputs(), sinks=normal("heads", mean=3.0).only()),
+    inputs=dict(**decoding_inputs(), sinks=normal("heads", mean=3.0).only()),
     outputs=dict(y=output("heads", "dims")),
-    draw=drawn,
-    oracle=lambda q, k, v, sinks: mixed(weights(q, k, sinks), v),
-    scale=lambda q, k, v, sinks: mixed(weights(q, k, sinks), np.abs(v)),
+    draw=draw_decoding_size,
+    oracle=lambda q, k, v, sinks: mix_values(attention_weights(q, k, sinks), v),
+    scale=lambda q, k, v, sinks: mix_values(attention_weights(q, k, sinks), np.abs(v)),
     dtypes=("float32", "float16", "bfloat16"),
-    flops=FLOPS,
+    flops=DECODING_FLOPS,
     baseline="mx.fast.scaled_dot_product_attention(sinks=)",
 )
 def sdpa_decode_sinks(q, k, v, sinks):

@@ -6,7 +6,13 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import output, task
-from metalbench.task.decoding import SIZES, drawn, inputs, mixed, weights
+from metalbench.task.decoding import (
+    DECODING_SIZES,
+    attention_weights,
+    decoding_inputs,
+    draw_decoding_size,
+    mix_values,
+)
 
 FIRST, LAST = 4, 128
 
@@ -19,15 +25,15 @@ def windowed(module, rows):
 
 def result(q, k, v, values):
     """Attention over the rows of the window."""
-    return mixed(weights(q, windowed(np, k)), values(windowed(np, v)))
+    return mix_values(attention_weights(q, windowed(np, k)), values(windowed(np, v)))
 
 
 @task(
-    sizes=SIZES,
+    sizes=DECODING_SIZES,
     gpu_headlines=("large",),
-    inputs=inputs(),
+    inputs=decoding_inputs(),
     outputs=dict(y=output("heads", "dims")),
-    draw=drawn,
+    draw=draw_decoding_size,
     oracle=lambda q, k, v: result(q, k, v, lambda rows: rows),
     scale=lambda q, k, v: result(q, k, v, np.abs),
     dtypes=("float32", "float16", "bfloat16"),

@@ -7,7 +7,7 @@ import numpy as np
 
 from metalbench.task import normal, output, task
 from metalbench.task.caches import cache
-from metalbench.task.prefill import GENTLE, attended
+from metalbench.task.prefill import GENTLE_VARIATIONS, attend
 
 ROWS = ("kv_heads", "before + tokens + spare", "dims")
 
@@ -17,7 +17,7 @@ def result(q, k, v, spare, sizes=False):
     k, v = (each[:, : each.shape[1] - spare] for each in (k, v))
     tokens, keys = len(q), k.shape[1]
     seen = np.tri(tokens, keys, keys - tokens) > 0
-    return attended(q.swapaxes(0, 1), k, v, seen=seen, sizes=sizes).swapaxes(0, 1)
+    return attend(q.swapaxes(0, 1), k, v, seen=seen, sizes=sizes).swapaxes(0, 1)
 
 
 @task(
@@ -30,8 +30,8 @@ def result(q, k, v, spare, sizes=False):
     ),
     gpu_headlines=("large",),
     inputs=dict(
-        q=normal("tokens", "heads", "dims").only(*GENTLE),
-        k=cache(*ROWS, filled="before + tokens", variations=GENTLE),
+        q=normal("tokens", "heads", "dims").only(*GENTLE_VARIATIONS),
+        k=cache(*ROWS, filled="before + tokens", variations=GENTLE_VARIATIONS),
         v=cache(*ROWS, filled="before + tokens"),
     ),
     outputs=dict(y=output("tokens", "heads", "dims")),

@@ -6,17 +6,17 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.prefill import SIZES, attended, drawn, inputs
+from metalbench.task.prefill import PREFILL_SIZES, attend, draw_prefill_size, prefill_inputs
 
 
 @task(
-    sizes=SIZES,
+    sizes=PREFILL_SIZES,
     gpu_headlines=("large",),
-    inputs=dict(**inputs(), sinks=normal("heads", mean=3.0).only()),
+    inputs=dict(**prefill_inputs(), sinks=normal("heads", mean=3.0).only()),
     outputs=dict(y=output("heads", "tokens", "dims")),
-    draw=drawn,
-    oracle=lambda q, k, v, sinks: attended(q, k, v, seen=np.tri(q.shape[1]) > 0, sinks=sinks),
-    scale=lambda q, k, v, sinks: attended(
+    draw=draw_prefill_size,
+    oracle=lambda q, k, v, sinks: attend(q, k, v, seen=np.tri(q.shape[1]) > 0, sinks=sinks),
+    scale=lambda q, k, v, sinks: attend(
         q, k, v, seen=np.tri(q.shape[1]) > 0, sinks=sinks, sizes=True
     ),
     dtypes=("float32", "float16", "bfloat16"),

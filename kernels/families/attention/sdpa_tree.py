@@ -8,7 +8,7 @@ import numpy as np
 from metalbench.task import Input, normal, output, task
 from metalbench.task.dtypes import dtype
 from metalbench.task.expression import parse
-from metalbench.task.prefill import GENTLE, attended
+from metalbench.task.prefill import GENTLE_VARIATIONS, attend
 
 ROWS = ("kv_heads", "before + tokens", "dims")
 
@@ -37,8 +37,8 @@ def seen(module, mask, keys):
     ),
     gpu_headlines=("large",),
     inputs=dict(
-        q=normal("heads", "tokens", "dims").only(*GENTLE),
-        k=normal(*ROWS).only(*GENTLE),
+        q=normal("heads", "tokens", "dims").only(*GENTLE_VARIATIONS),
+        k=normal(*ROWS).only(*GENTLE_VARIATIONS),
         v=normal(*ROWS),
         mask=Input((parse("tokens"),) * 2, dtype("bool"), "ancestors in a tree", ancestors),
     ),
@@ -50,8 +50,8 @@ def seen(module, mask, keys):
         before=int(random.integers(1, 513)),
         dims=8 * int(random.integers(4, 17)),
     ),
-    oracle=lambda q, k, v, mask: attended(q, k, v, seen=seen(np, mask, k.shape[1])),
-    scale=lambda q, k, v, mask: attended(q, k, v, seen=seen(np, mask, k.shape[1]), sizes=True),
+    oracle=lambda q, k, v, mask: attend(q, k, v, seen=seen(np, mask, k.shape[1])),
+    scale=lambda q, k, v, mask: attend(q, k, v, seen=seen(np, mask, k.shape[1]), sizes=True),
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * heads * tokens * (before + tokens) * dims",
     baseline="mx.fast.scaled_dot_product_attention(mask=)",

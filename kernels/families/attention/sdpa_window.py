@@ -6,7 +6,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import output, task
-from metalbench.task.prefill import SIZES, attended, drawn, inputs
+from metalbench.task.prefill import PREFILL_SIZES, attend, draw_prefill_size, prefill_inputs
 
 
 def window(tokens, width):
@@ -16,14 +16,14 @@ def window(tokens, width):
 
 
 @task(
-    sizes=SIZES,
+    sizes=PREFILL_SIZES,
     gpu_headlines=("large",),
-    inputs=inputs(),
+    inputs=prefill_inputs(),
     outputs=dict(y=output("heads", "tokens", "dims")),
-    draw=drawn,
+    draw=draw_prefill_size,
     constants=dict(width=64),
-    oracle=lambda q, k, v, width: attended(q, k, v, seen=window(q.shape[1], width)),
-    scale=lambda q, k, v, width: attended(q, k, v, seen=window(q.shape[1], width), sizes=True),
+    oracle=lambda q, k, v, width: attend(q, k, v, seen=window(q.shape[1], width)),
+    scale=lambda q, k, v, width: attend(q, k, v, seen=window(q.shape[1], width), sizes=True),
     dtypes=("float32", "float16", "bfloat16"),
     flops="4 * heads * tokens * min(tokens, 64) * dims",
     baseline="mx.fast.scaled_dot_product_attention(mask=)",

@@ -4,17 +4,17 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task, uniform
-from metalbench.task.frames import mlx_power, power, power_magnitude
+from metalbench.task.frames import mlx_power, power_magnitude, power_spectrum
 
 
 def heard(x, window, filters, eps):
     """Logarithms of the bands' powers."""
-    return np.log(power(x, window) @ filters + eps)
+    return np.log(power_spectrum(x, window) @ filters + eps)
 
 
 def magnitude(x, window, filters, eps):
     """An error of a band's power is relative to it in the logarithm."""
-    return 1 + (power_magnitude(x, window) @ filters) / (power(x, window) @ filters + eps)
+    return 1 + (power_magnitude(x, window) @ filters) / (power_spectrum(x, window) @ filters + eps)
 
 
 @task(

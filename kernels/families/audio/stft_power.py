@@ -1,7 +1,7 @@
 """Power spectra of a sound: windowed frames of 400 samples, every 160."""
 
 from metalbench.task import coarse, even, normal, output, sparse, task, uniform
-from metalbench.task.frames import mlx_power, power, power_magnitude
+from metalbench.task.frames import mlx_power, power_magnitude, power_spectrum
 
 
 @task(
@@ -17,7 +17,7 @@ from metalbench.task.frames import mlx_power, power, power_magnitude
         x=normal("(frames - 1) * 160 + 400").only(even(), coarse(), sparse()), window=uniform(400)
     ),
     outputs=dict(y=output("frames", 201)),
-    oracle=power,
+    oracle=power_spectrum,
     scale=power_magnitude,
     flops="frames * 20000",
     baseline="mx.as_strided, mx.fft.rfft, mx.abs, mx.square",

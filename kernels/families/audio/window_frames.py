@@ -3,7 +3,7 @@
 import mlx.core as mx
 
 from metalbench.task import normal, output, task, uniform
-from metalbench.task.frames import windowed
+from metalbench.task.frames import split_frames
 
 
 @task(
@@ -18,7 +18,7 @@ from metalbench.task.frames import windowed
     inputs=dict(x=normal("(frames - 1) * hop + length"), window=uniform("length")),
     outputs=dict(y=output("frames", "length")),
     constants=dict(length=400, hop=160),
-    oracle=lambda x, window, length, hop: windowed(x, window, length, hop),
+    oracle=lambda x, window, length, hop: split_frames(x, window, length, hop),
     dtypes=("float32", "float16", "bfloat16"),
     flops="frames * length",
     baseline="mx.as_strided, times",

@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.formats import fp8
-from metalbench.formats.minifloats import e4m3_of
+from metalbench.formats.minifloats import to_e4m3
 from metalbench.task import distinct, normal, output, task
 
 CACHE = ("heads", "length", "dims")
@@ -14,7 +14,7 @@ def placed(cache, cache_scales, fresh, position):
     """The cache with the codes of fresh rows (tokens, heads, dims) at their positions."""
     y = cache.copy()
     scales = cache_scales.astype(np.float32)[:, None]
-    y[:, position.astype(np.int64)] = e4m3_of(fresh.astype(np.float32) / scales).swapaxes(0, 1)
+    y[:, position.astype(np.int64)] = to_e4m3(fresh.astype(np.float32) / scales).swapaxes(0, 1)
     return y
 
 

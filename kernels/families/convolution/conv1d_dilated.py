@@ -1,11 +1,11 @@
 """Convolution of three taps three apart, as large as the sequence."""
 
-from metalbench.task.convolutions import Steps, strided
+from metalbench.task.convolutions import ConvolutionGeometry, convolution_task
 
-conv1d_dilated = strided(
+conv1d_dilated = convolution_task(
     "conv1d_dilated",
     "Convolution of three taps three apart, as large as the sequence.",
-    Steps(3, padding=3, dilation=3),
+    ConvolutionGeometry(3, padding=3, dilation=3),
     sizes=dict(
         small=dict(batch=1, length=16, channels=8, filters=16),
         odd1=dict(batch=2, length=37, channels=5, filters=7),

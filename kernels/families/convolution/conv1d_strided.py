@@ -1,11 +1,11 @@
 """Convolution of three taps at every second position, as a speech encoder begins."""
 
-from metalbench.task.convolutions import Steps, strided
+from metalbench.task.convolutions import ConvolutionGeometry, convolution_task
 
-conv1d_strided = strided(
+conv1d_strided = convolution_task(
     "conv1d_strided",
     "Convolution of three taps at every second position, as a speech encoder begins.",
-    Steps(3, stride=2, padding=1),
+    ConvolutionGeometry(3, stride=2, padding=1),
     sizes=dict(
         small=dict(batch=1, length=16, channels=8, filters=16),
         odd1=dict(batch=2, length=37, channels=5, filters=7),

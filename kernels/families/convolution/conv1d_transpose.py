@@ -4,12 +4,12 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.oracles import transposed_convolution
+from metalbench.task.oracles import convolve_transposed
 
 
 def grown(x, w):
     """Every position adds 16 outputs; four at either end are cut off."""
-    return transposed_convolution(x, w, 8)[:, 4:-4]
+    return convolve_transposed(x, w, 8)[:, 4:-4]
 
 
 @task(

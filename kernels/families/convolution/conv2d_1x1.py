@@ -1,11 +1,11 @@
 """Convolution of one tap: a matrix product for every pixel."""
 
-from metalbench.task.convolutions import Steps, strided
+from metalbench.task.convolutions import ConvolutionGeometry, convolution_task
 
-conv2d_1x1 = strided(
+conv2d_1x1 = convolution_task(
     "conv2d_1x1",
     "Convolution of one tap: a matrix product for every pixel.",
-    Steps(1),
+    ConvolutionGeometry(1),
     sizes=dict(
         small=dict(batch=1, height=4, width=5, channels=8, filters=16),
         odd1=dict(batch=2, height=9, width=7, channels=5, filters=7),

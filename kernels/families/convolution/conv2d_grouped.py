@@ -1,11 +1,11 @@
 """Convolution of 3 x 3 taps in four groups of channels, as large as the image."""
 
-from metalbench.task.convolutions import Steps, strided
+from metalbench.task.convolutions import ConvolutionGeometry, convolution_task
 
-conv2d_grouped = strided(
+conv2d_grouped = convolution_task(
     "conv2d_grouped",
     "Convolution of 3 x 3 taps in four groups of channels, as large as the image.",
-    Steps(3, padding=1, groups=4),
+    ConvolutionGeometry(3, padding=1, groups=4),
     sizes=dict(
         small=dict(batch=1, height=8, width=10, channels=4, filters=4),
         odd1=dict(batch=2, height=9, width=7, channels=3, filters=5),

@@ -1,11 +1,11 @@
 """Convolution of 3 x 3 taps two apart, at every second pixel, with a border of zeros."""
 
-from metalbench.task.convolutions import Steps, strided
+from metalbench.task.convolutions import ConvolutionGeometry, convolution_task
 
-conv2d_strided_dilated = strided(
+conv2d_strided_dilated = convolution_task(
     "conv2d_strided_dilated",
     "Convolution of 3 x 3 taps two apart, at every second pixel, with a border of zeros.",
-    Steps(3, stride=2, padding=2, dilation=2),
+    ConvolutionGeometry(3, stride=2, padding=2, dilation=2),
     sizes=dict(
         small=dict(batch=1, height=8, width=10, channels=8, filters=16),
         odd1=dict(batch=2, height=9, width=7, channels=5, filters=7),

@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from metalbench.task.convolutions import Steps, convolved, strided
+from metalbench.task.convolutions import ConvolutionGeometry, convolution_task, convolve_images
 
-STEPS = Steps(3, padding=1)
+STEPS = ConvolutionGeometry(3, padding=1)
 
 
 def magnitude(x, w):
     """Sums of absolute terms; rounding errors of four pixels' transform spread over all four."""
-    terms = convolved(np.abs(x), np.abs(w), STEPS)
+    terms = convolve_images(np.abs(x), np.abs(w), STEPS)
     _, height, width, _ = terms.shape
     even = np.pad(terms, ((0, 0), (0, height % 2), (0, width % 2), (0, 0)))
     of_four = even[:, ::2, ::2] + even[:, 1::2, ::2] + even[:, ::2, 1::2] + even[:, 1::2, 1::2]
@@ -19,7 +19,7 @@ def magnitude(x, w):
 
 
 winograd_3x3 = replace(
-    strided(
+    convolution_task(
         "winograd_3x3",
         "Convolution of 3 x 3 taps, as large as the image, of many channels, in Winograd's form.",
         STEPS,

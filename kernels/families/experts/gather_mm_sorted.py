@@ -3,7 +3,7 @@
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.routing import gathered_product, skewed
+from metalbench.task.routing import expert_indices, multiply_by_expert
 
 
 def grouped(x, expert, w):
@@ -25,7 +25,7 @@ def grouped(x, expert, w):
     gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "inner"),
-        expert=skewed("rows", high="experts", ordered=True),
+        expert=expert_indices("rows", high="experts", ordered=True),
         w=normal("experts", "features", "inner"),
     ),
     outputs=dict(y=output("rows", "features")),
@@ -36,4 +36,4 @@ def grouped(x, expert, w):
     baseline="mx.gather_mm, sorted",
 )
 def gather_mm_sorted(x, expert, w):
-    return gathered_product(x, w, expert, ordered=True)
+    return multiply_by_expert(x, w, expert, ordered=True)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.routing import gathered_product, skewed
+from metalbench.task.routing import expert_indices, multiply_by_expert
 
 
 def gathered(x, expert, w):
@@ -22,7 +22,7 @@ def gathered(x, expert, w):
     gpu_headlines=("large",),
     inputs=dict(
         x=normal("tokens", "inner"),
-        expert=skewed("tokens", high="experts"),
+        expert=expert_indices("tokens", high="experts"),
         w=normal("experts", "features", "inner"),
     ),
     outputs=dict(y=output("tokens", "features")),
@@ -34,4 +34,4 @@ def gathered(x, expert, w):
     baseline="mx.gather_mm",
 )
 def gather_mv(x, expert, w):
-    return gathered_product(x, w, expert)
+    return multiply_by_expert(x, w, expert)

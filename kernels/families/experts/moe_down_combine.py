@@ -5,7 +5,7 @@ import numpy as np
 import scipy.special
 
 from metalbench.task import coarse, even, normal, output, sparse, task, uniform
-from metalbench.task.routing import gathered_product, skewed
+from metalbench.task.routing import expert_indices, multiply_by_expert
 
 GENTLE = (even(), coarse(), sparse())
 
@@ -28,7 +28,7 @@ def mixed(gate, up, expert, weights, w):
     inputs=dict(
         gate=normal("tokens", "k", "inner").only(*GENTLE),
         up=normal("tokens", "k", "inner").only(*GENTLE),
-        expert=skewed("tokens", "k", high="experts"),
+        expert=expert_indices("tokens", "k", high="experts"),
         weights=uniform("tokens", "k", low=0.1, high=0.5),
         w=normal("experts", "dims", "inner"),
     ),
@@ -44,5 +44,5 @@ def mixed(gate, up, expert, weights, w):
     baseline="silu, times, mx.gather_mm, weighted sum",
 )
 def moe_down_combine(gate, up, expert, weights, w, k):
-    y = gathered_product(gate * mx.sigmoid(gate) * up, w, expert)
+    y = multiply_by_expert(gate * mx.sigmoid(gate) * up, w, expert)
     return (y * weights[..., None]).sum(axis=1)

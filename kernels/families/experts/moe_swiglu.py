@@ -5,7 +5,7 @@ import numpy as np
 import scipy.special
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.routing import gathered_product, skewed
+from metalbench.task.routing import expert_indices, multiply_by_expert
 
 
 def halves(x, expert, gate, up):
@@ -41,7 +41,7 @@ def magnitude(x, expert, gate, up):
     gpu_headlines=("large",),
     inputs=dict(
         x=normal("rows", "inner").only(even(), coarse(), sparse()),
-        expert=skewed("rows", high="experts", ordered=True),
+        expert=expert_indices("rows", high="experts", ordered=True),
         gate=normal("experts", "features", "inner", deviation=0.1).only(even(), coarse(), sparse()),
         up=normal("experts", "features", "inner", deviation=0.1).only(even(), coarse(), sparse()),
     ),
@@ -53,5 +53,5 @@ def magnitude(x, expert, gate, up):
     baseline="mx.gather_mm twice, silu, times",
 )
 def moe_swiglu(x, expert, gate, up):
-    first = gathered_product(x, gate, expert, ordered=True)
-    return first * mx.sigmoid(first) * gathered_product(x, up, expert, ordered=True)
+    first = multiply_by_expert(x, gate, expert, ordered=True)
+    return first * mx.sigmoid(first) * multiply_by_expert(x, up, expert, ordered=True)

@@ -5,17 +5,17 @@ import numpy as np
 
 from metalbench.task import normal, output, task
 from metalbench.task.matrices import FLOATING, ROWS
-from metalbench.task.norms import standardised, standardised_terms
+from metalbench.task.norms import standardisation_terms, standardise
 
 
 def adapted(x, gamma, beta, eps):
     """Standardised rows with their own scale and shift."""
-    return standardised(x, eps) * gamma[:, None] + beta[:, None]
+    return standardise(x, eps) * gamma[:, None] + beta[:, None]
 
 
 def magnitude(x, gamma, beta, eps):
     """The terms of the result."""
-    return standardised_terms(x, eps) * np.abs(gamma)[:, None] + np.abs(beta)[:, None]
+    return standardisation_terms(x, eps) * np.abs(gamma)[:, None] + np.abs(beta)[:, None]
 
 
 @task(

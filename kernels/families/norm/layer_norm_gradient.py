@@ -5,12 +5,12 @@ import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task
 from metalbench.task.matrices import FLOATING
-from metalbench.task.norms import root_mean_square, standardised
+from metalbench.task.norms import root_mean_square, standardise
 
 
 def gradients(x, w, g, eps):
     """Of the input, the weights and the bias."""
-    v = standardised(x, eps)
+    v = standardise(x, eps)
     along = w * g
     dx = along - v * (along * v).mean(axis=-1, keepdims=True)
     dx -= along.mean(axis=-1, keepdims=True)
@@ -20,7 +20,7 @@ def gradients(x, w, g, eps):
 
 def magnitude(x, w, g, eps):
     """The terms of each, added up."""
-    v = np.abs(standardised(x, eps))
+    v = np.abs(standardise(x, eps))
     along = np.abs(w * g)
     dx = along + v * (along * v).mean(axis=-1, keepdims=True)
     dx += along.mean(axis=-1, keepdims=True)

@@ -32,5 +32,5 @@ def threefry_bits(key, count):
     first = mx.arange(half, dtype=mx.uint32)
     second = mx.arange(half, 2 * half, dtype=mx.uint32)
     second = mx.where(second < count, second, 0)
-    words = threefry.encrypted(first, second, key[:, :1], key[:, 1:])
+    words = threefry.encrypt(first, second, key[:, :1], key[:, 1:])
     return mx.concatenate(words, axis=1)[:, :count]

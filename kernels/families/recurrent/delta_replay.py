@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import integers, normal, output, task, uniform
-from metalbench.task.recurrences import state_of
+from metalbench.task.recurrences import state_input
 
 
 def replayed(change, k, decay, accepted, state):
@@ -30,7 +30,7 @@ def replayed(change, k, decay, accepted, state):
         k=normal("batch", "tokens", "heads", "cols"),
         decay=uniform("batch", "tokens", "heads", low=0.8, high=1.0),
         accepted=integers("batch", high="tokens + 1"),
-        state=state_of("batch", "heads", "rows", "cols"),
+        state=state_input("batch", "heads", "rows", "cols"),
     ),
     outputs=dict(left=output("batch", "heads", "rows", "cols", dtype="float32")),
     constants=dict(tokens=8),

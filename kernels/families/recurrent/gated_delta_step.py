@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task, uniform
-from metalbench.task.recurrences import delta_rule, state_of, unit
+from metalbench.task.recurrences import delta_rule, state_input, unit_vectors
 
 
 def stepped(q, k, v, decay, beta, state, terms=False):
@@ -26,12 +26,12 @@ def stepped(q, k, v, decay, beta, state, terms=False):
     ),
     gpu_headlines=("large",),
     inputs=dict(
-        q=unit("batch", "k_heads", "cols"),
-        k=unit("batch", "k_heads", "cols"),
+        q=unit_vectors("batch", "k_heads", "cols"),
+        k=unit_vectors("batch", "k_heads", "cols"),
         v=normal("batch", "heads", "rows"),
         decay=uniform("batch", "heads", low=0.8, high=1.0),
         beta=uniform("batch", "heads", low=0.1, high=1.0),
-        state=state_of("batch", "heads", "rows", "cols"),
+        state=state_input("batch", "heads", "rows", "cols"),
     ),
     outputs=dict(
         y=output("batch", "heads", "rows"),

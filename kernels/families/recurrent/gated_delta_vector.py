@@ -3,7 +3,7 @@
 import mlx.core as mx
 
 from metalbench.task import task
-from metalbench.task.recurrences import delta_inputs, delta_outputs, delta_rule, drawn_delta
+from metalbench.task.recurrences import delta_inputs, delta_outputs, delta_rule, delta_size_sampler
 
 
 @task(
@@ -17,7 +17,7 @@ from metalbench.task.recurrences import delta_inputs, delta_outputs, delta_rule,
     gpu_headlines=("large",),
     inputs=delta_inputs("tokens", "heads", "cols"),
     outputs=delta_outputs(),
-    draw=drawn_delta(64),
+    draw=delta_size_sampler(64),
     oracle=lambda q, k, v, decay, beta, state: delta_rule(q, k, v, decay, beta, state=state),
     scale=lambda q, k, v, decay, beta, state: delta_rule(
         q, k, v, decay, beta, state=state, terms=True

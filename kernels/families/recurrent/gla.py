@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task, uniform
-from metalbench.task.recurrences import linear_attention, state_of
+from metalbench.task.recurrences import linear_attention, state_input
 
 GENTLE = (even(), coarse(), sparse())
 
@@ -23,7 +23,7 @@ GENTLE = (even(), coarse(), sparse())
         k=normal("tokens", "heads", "cols").only(*GENTLE),
         v=normal("tokens", "heads", "rows"),
         log_decay=uniform("tokens", "heads", low=-0.5, high=0.0),
-        state=state_of("heads", "rows", "cols"),
+        state=state_input("heads", "rows", "cols"),
     ),
     outputs=dict(
         y=output("tokens", "heads", "rows"),

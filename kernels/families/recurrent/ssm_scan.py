@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task, uniform
-from metalbench.task.recurrences import linear_attention, state_of
+from metalbench.task.recurrences import linear_attention, state_input
 
 GENTLE = (even(), coarse(), sparse())
 
@@ -32,7 +32,7 @@ def scanned(x, dt, a_log, b, c, skip, state):
         b=normal("tokens", "groups", "states").only(*GENTLE),
         c=normal("tokens", "groups", "states").only(*GENTLE),
         skip=normal("heads").only(*GENTLE),
-        state=state_of("heads", "dims", "states"),
+        state=state_input("heads", "dims", "states"),
     ),
     outputs=dict(
         y=output("tokens", "heads", "dims"),

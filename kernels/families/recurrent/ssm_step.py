@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task, uniform
-from metalbench.task.recurrences import state_of
+from metalbench.task.recurrences import state_input
 
 GENTLE = (even(), coarse(), sparse())
 
@@ -34,7 +34,7 @@ def stepped(x, dt, a_log, b, c, skip, state):
         b=normal("batch", "groups", "states").only(*GENTLE),
         c=normal("batch", "groups", "states").only(*GENTLE),
         skip=normal("heads").only(*GENTLE),
-        state=state_of("batch", "heads", "dims", "states"),
+        state=state_input("batch", "heads", "dims", "states"),
     ),
     outputs=dict(
         y=output("batch", "heads", "dims"),

@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import Input, normal, output, task, uniform
-from metalbench.task.recurrences import state_of, unit
+from metalbench.task.recurrences import state_input, unit_vectors
 
 
 def recurred(r, w, k, v, a, rate, state, terms=False):
@@ -41,9 +41,9 @@ def vector() -> Input:
         w=uniform("tokens", "heads", "dims", low=0.55, high=1.0),
         k=vector(),
         v=normal("tokens", "heads", "dims"),
-        a=unit("tokens", "heads", "dims"),
+        a=unit_vectors("tokens", "heads", "dims"),
         rate=uniform("tokens", "heads", "dims"),
-        state=state_of("heads", "dims", "dims"),
+        state=state_input("heads", "dims", "dims"),
     ),
     outputs=dict(
         y=output("tokens", "heads", "dims"), left=output("heads", "dims", "dims", dtype="float32")

@@ -4,12 +4,12 @@ import mlx.core as mx
 
 from metalbench.task import integers, normal, output, task
 from metalbench.task.matrices import FLOATING
-from metalbench.task.rope import SIZES, frequencies, magnitude, turned
+from metalbench.task.rope import ROPE_SIZES, rotary_frequencies, rotate_halves, rotation_magnitude
 
 
 def angles(x, position, base):
     """Of every pair."""
-    f = frequencies(x.shape[-1] // 2, base)
+    f = rotary_frequencies(x.shape[-1] // 2, base)
     return position[:, None, :, None] * f
 
 
@@ -20,21 +20,21 @@ def by_axis(function, x, position, base):
 
 
 @task(
-    sizes=SIZES,
+    sizes=ROPE_SIZES,
     gpu_headlines=("large",),
     inputs=dict(x=normal("tokens", "heads", "dims"), position=integers("tokens", 2, high=64)),
     outputs=dict(y=output("tokens", "heads", "dims")),
     multiples=dict(dims=4),
     constants=dict(base=10000.0),
-    oracle=lambda x, position, base: by_axis(turned, x, position, base),
-    scale=lambda x, position, base: by_axis(magnitude, x, position, base),
+    oracle=lambda x, position, base: by_axis(rotate_halves, x, position, base),
+    scale=lambda x, position, base: by_axis(rotation_magnitude, x, position, base),
     dtypes=FLOATING,
     flops="3 * heads * tokens * dims",
     baseline="mx.sin, mx.cos",
 )
 def rope_2d(x, position, base):
     halves = x.reshape(*x.shape[:2], 2, -1)
-    f = mx.array(frequencies(x.shape[-1] // 2, base)).astype(mx.float32)
+    f = mx.array(rotary_frequencies(x.shape[-1] // 2, base)).astype(mx.float32)
     angle = position[:, None, :, None].astype(mx.float32) * f
     sine, cosine = mx.sin(angle), mx.cos(angle)
     a, b = mx.split(halves, 2, axis=-1)

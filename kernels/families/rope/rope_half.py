@@ -4,13 +4,13 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.rope import frequencies, magnitude, turned
+from metalbench.task.rope import rotary_frequencies, rotate_halves, rotation_magnitude
 
 
 def angles(x, base, offset):
     """Of every pair."""
     positions = offset + np.arange(x.shape[1])
-    return positions[:, None] * frequencies(x.shape[-1], base)
+    return positions[:, None] * rotary_frequencies(x.shape[-1], base)
 
 
 @task(
@@ -26,8 +26,8 @@ def angles(x, base, offset):
     outputs=dict(y=output("heads", "tokens", "dims")),
     constants=dict(base=10000.0, offset=100),
     multiples=dict(dims=4),
-    oracle=lambda x, base, offset: turned(x, angles(x, base, offset)),
-    scale=lambda x, base, offset: magnitude(x, angles(x, base, offset)),
+    oracle=lambda x, base, offset: rotate_halves(x, angles(x, base, offset)),
+    scale=lambda x, base, offset: rotation_magnitude(x, angles(x, base, offset)),
     dtypes=("float32", "float16", "bfloat16"),
     flops="6 * heads * tokens * (dims / 2)",
     baseline="mx.fast.rope",

@@ -5,12 +5,12 @@ import numpy as np
 
 from metalbench.task import integers, normal, output, task
 from metalbench.task.matrices import FLOATING
-from metalbench.task.rope import SIZES, frequencies, magnitude, turned
+from metalbench.task.rope import ROPE_SIZES, rotary_frequencies, rotate_halves, rotation_magnitude
 
 
 def banded(dims, base, stretch, low_factor, high_factor, old_context):
     """Frequencies, those of long waves divided by `stretch`."""
-    f = frequencies(dims, base)
+    f = rotary_frequencies(dims, base)
     t = (old_context * f / (2 * np.pi) - low_factor) / (high_factor - low_factor)
     t = np.clip(t, 0, 1)
     return f * ((1 - t) / stretch + t)
@@ -23,17 +23,19 @@ def angles(x, position, base, stretch, low_factor, high_factor, old_context):
 
 
 @task(
-    sizes=SIZES,
+    sizes=ROPE_SIZES,
     gpu_headlines=("large",),
     inputs=dict(x=normal("tokens", "heads", "dims"), position=integers("tokens", high=4096)),
     outputs=dict(y=output("tokens", "heads", "dims")),
     multiples=dict(dims=2),
     constants=dict(base=500000.0, stretch=8.0, low_factor=1.0, high_factor=4.0, old_context=2048.0),
-    oracle=lambda x, position, base, stretch, low_factor, high_factor, old_context: turned(
+    oracle=lambda x, position, base, stretch, low_factor, high_factor, old_context: rotate_halves(
         x, angles(x, position, base, stretch, low_factor, high_factor, old_context)
     ),
-    scale=lambda x, position, base, stretch, low_factor, high_factor, old_context: magnitude(
-        x, angles(x, position, base, stretch, low_factor, high_factor, old_context)
+    scale=lambda x, position, base, stretch, low_factor, high_factor, old_context: (
+        rotation_magnitude(
+            x, angles(x, position, base, stretch, low_factor, high_factor, old_context)
+        )
     ),
     dtypes=FLOATING,
     flops="3 * heads * tokens * dims",

@@ -8,17 +8,17 @@ import numpy as np
 from metalbench.task import normal, output, task, uniform
 from metalbench.task.dtypes import DTYPES
 from metalbench.task.matrices import FLOATING
-from metalbench.task.rope import SIZES, frequencies, magnitude, turned
+from metalbench.task.rope import ROPE_SIZES, rotary_frequencies, rotate_halves, rotation_magnitude
 
 
 def angles(x, factors, base, offset, attention_factor):
     """Of every pair."""
     positions = offset + np.arange(x.shape[1])
-    return positions[:, None] * frequencies(x.shape[-1], base) / factors
+    return positions[:, None] * rotary_frequencies(x.shape[-1], base) / factors
 
 
 @task(
-    sizes=SIZES,
+    sizes=ROPE_SIZES,
     gpu_headlines=("large",),
     inputs=dict(
         x=normal("heads", "tokens", "dims"),
@@ -28,10 +28,10 @@ def angles(x, factors, base, offset, attention_factor):
     multiples=dict(dims=2),
     constants=dict(base=10000.0, offset=1000, attention_factor=1.190238095),
     oracle=lambda x, factors, base, offset, attention_factor: (
-        attention_factor * turned(x, angles(x, factors, base, offset, attention_factor))
+        attention_factor * rotate_halves(x, angles(x, factors, base, offset, attention_factor))
     ),
     scale=lambda x, factors, base, offset, attention_factor: (
-        attention_factor * magnitude(x, angles(x, factors, base, offset, attention_factor))
+        attention_factor * rotation_magnitude(x, angles(x, factors, base, offset, attention_factor))
     ),
     dtypes=FLOATING,
     flops="3 * heads * tokens * dims",
@@ -39,7 +39,7 @@ def angles(x, factors, base, offset, attention_factor):
 )
 def rope_long(x, factors, base, offset, attention_factor):
     dims = x.shape[-1]
-    periods = factors * mx.array(1 / frequencies(dims, base)).astype(mx.float32)
+    periods = factors * mx.array(1 / rotary_frequencies(dims, base)).astype(mx.float32)
     return attention_factor * mx.fast.rope(
         x, dims, traditional=False, base=None, scale=1.0, offset=offset, freqs=periods
     )

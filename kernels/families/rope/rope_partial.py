@@ -4,14 +4,14 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.rope import frequencies, magnitude, turned
+from metalbench.task.rope import rotary_frequencies, rotate_halves, rotation_magnitude
 
 
 def of_first_half(function, x, base, offset):
     """`function` of the columns that turn and of their angles, and the other columns."""
     turning, rest = np.split(x, [x.shape[-1] // 2], axis=-1)
     positions = offset + np.arange(x.shape[1])
-    angle = positions[:, None] * frequencies(turning.shape[-1], base)
+    angle = positions[:, None] * rotary_frequencies(turning.shape[-1], base)
     return np.concatenate([function(turning, angle), rest], axis=-1)
 
 
@@ -28,8 +28,8 @@ def of_first_half(function, x, base, offset):
     outputs=dict(y=output("heads", "tokens", "dims")),
     constants=dict(base=10000.0, offset=100),
     multiples=dict(dims=4),
-    oracle=lambda x, base, offset: of_first_half(turned, x, base, offset),
-    scale=lambda x, base, offset: of_first_half(magnitude, x, base, offset),
+    oracle=lambda x, base, offset: of_first_half(rotate_halves, x, base, offset),
+    scale=lambda x, base, offset: of_first_half(rotation_magnitude, x, base, offset),
     dtypes=("float32", "float16", "bfloat16"),
     flops="3 * heads * tokens * (dims / 2)",
     baseline="mx.fast.rope",

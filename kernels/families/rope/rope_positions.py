@@ -4,23 +4,23 @@ import mlx.core as mx
 
 from metalbench.task import integers, normal, output, task
 from metalbench.task.matrices import FLOATING
-from metalbench.task.rope import SIZES, frequencies, magnitude, turned
+from metalbench.task.rope import ROPE_SIZES, rotary_frequencies, rotate_halves, rotation_magnitude
 
 
 def angles(x, position, base):
     """Of every pair."""
-    return position[:, None, None] * frequencies(x.shape[-1], base)
+    return position[:, None, None] * rotary_frequencies(x.shape[-1], base)
 
 
 @task(
-    sizes=SIZES,
+    sizes=ROPE_SIZES,
     gpu_headlines=("large",),
     inputs=dict(x=normal("tokens", "heads", "dims"), position=integers("tokens", high=4096)),
     outputs=dict(y=output("tokens", "heads", "dims")),
     multiples=dict(dims=2),
     constants=dict(base=10000.0),
-    oracle=lambda x, position, base: turned(x, angles(x, position, base)),
-    scale=lambda x, position, base: magnitude(x, angles(x, position, base)),
+    oracle=lambda x, position, base: rotate_halves(x, angles(x, position, base)),
+    scale=lambda x, position, base: rotation_magnitude(x, angles(x, position, base)),
     dtypes=FLOATING,
     flops="3 * heads * tokens * dims",
     baseline="mx.fast.rope(offset=positions)",

@@ -5,13 +5,13 @@ import numpy as np
 
 from metalbench.task import normal, output, task
 from metalbench.task.matrices import FLOATING
-from metalbench.task.rope import SIZES, frequencies, magnitude, turned
+from metalbench.task.rope import ROPE_SIZES, rotary_frequencies, rotate_halves, rotation_magnitude
 
 
 def ramped(dims, base, stretch, low_pair, high_pair):
     """Frequencies, those of late pairs divided by `stretch`."""
     r = np.clip((np.arange(dims // 2) - low_pair) / (high_pair - low_pair), 0, 1)
-    return frequencies(dims, base) * (r / stretch + 1 - r)
+    return rotary_frequencies(dims, base) * (r / stretch + 1 - r)
 
 
 def angles(x, base, offset, stretch, low_pair, high_pair, attention_factor):
@@ -21,7 +21,7 @@ def angles(x, base, offset, stretch, low_pair, high_pair, attention_factor):
 
 
 @task(
-    sizes=SIZES,
+    sizes=ROPE_SIZES,
     gpu_headlines=("large",),
     inputs=dict(x=normal("heads", "tokens", "dims")),
     outputs=dict(y=output("heads", "tokens", "dims")),
@@ -36,11 +36,13 @@ def angles(x, base, offset, stretch, low_pair, high_pair, attention_factor):
     ),
     oracle=lambda x, base, offset, stretch, low_pair, high_pair, attention_factor: (
         attention_factor
-        * turned(x, angles(x, base, offset, stretch, low_pair, high_pair, attention_factor))
+        * rotate_halves(x, angles(x, base, offset, stretch, low_pair, high_pair, attention_factor))
     ),
     scale=lambda x, base, offset, stretch, low_pair, high_pair, attention_factor: (
         attention_factor
-        * magnitude(x, angles(x, base, offset, stretch, low_pair, high_pair, attention_factor))
+        * rotation_magnitude(
+            x, angles(x, base, offset, stretch, low_pair, high_pair, attention_factor)
+        )
     ),
     dtypes=FLOATING,
     flops="3 * heads * tokens * dims",

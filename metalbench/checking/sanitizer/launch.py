@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 
 from metalbench.checking.subject import Subject, subject
 from metalbench.errors import MachineError, Unsupported
-from metalbench.kernel.bare import is_file
+from metalbench.kernel.bare import is_kernel_file
 
 PROGRAM = "compute-sanitizer"
 # NVIDIA's tool for each of ours.
@@ -41,7 +41,7 @@ class Launch:
         """The kernel and its task, read again."""
         return subject(
             self.kernel,
-            sizes=() if is_file(self.kernel) else (self.size,),
+            sizes=() if is_kernel_file(self.kernel) else (self.size,),
             buffers=Path(self.buffers) if self.buffers else None,
             folders=[Path(each) for each in self.folders],
             include_dirs=[Path(each) for each in self.include_dirs],

@@ -13,7 +13,7 @@ from typing import Any
 from metalbench.errors import Unsupported
 from metalbench.isolation.confinement import landlock, policies, seccomp
 from metalbench.isolation.confinement.landlock import Files
-from metalbench.uncollected import uncollected
+from metalbench.uncollected import gc_paused
 
 
 def start_compiler(
@@ -35,7 +35,7 @@ def start_compiler(
         starter = _Starter(lambda: subprocess.Popen(command, **options), rules)
         # Whose garbage is collected in that thread may have processes to end, which it may not
         # signal: it is confined as what it starts.
-        with uncollected():
+        with gc_paused():
             starter.start()
             starter.join()
     return starter.started()

@@ -65,7 +65,7 @@ _GROUP_OF = re.compile(r" #(\d+)")
 def vectorise(module: str, launch: Launch) -> str:
     """The module for launches of this shape. Raises IrError for what cannot be done here."""
     # Of so many objects nearly all are in use.
-    with uncollected():
+    with gc_paused():
         return _vectorise(module, launch)
 
 

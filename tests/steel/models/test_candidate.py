@@ -6,7 +6,7 @@ import pytest
 
 from agent_steel.models.candidate import check_source
 from metalbench.kernel import parse
-from metalbench.kernel.includes import included_headers, reads_files
+from metalbench.kernel.includes import find_file_access, find_included_headers
 from metalbench.kernel.library import Library
 
 SOURCE = """\
@@ -65,14 +65,14 @@ def test_every_kernel_of_the_library_may_be_tried():
     ],
 )
 def test_no_other_file_is_read(line):
-    assert "allowed" in (fault := reads_files(SOURCE + line)) or "expected" in fault
+    assert "allowed" in (fault := find_file_access(SOURCE + line)) or "expected" in fault
 
 
 @pytest.mark.parametrize(
     "line", ["// includes <x>", "// # included", "#include <metal_simdgroup>", "#define asm_like 1"]
 )
 def test_what_reads_nothing_is_let_through(line):
-    assert reads_files(SOURCE + line) == ""
+    assert find_file_access(SOURCE + line) == ""
 
 
 def test_what_the_parent_includes_stays_allowed():
@@ -96,7 +96,7 @@ def test_what_is_no_version_of_the_kernel(old, new, fault):
 
 
 def test_headers_are_found_with_those_that_they_include():
-    names = [path.name for path in included_headers('#include "metalbench/softmax.h"')]
+    names = [path.name for path in find_included_headers('#include "metalbench/softmax.h"')]
     assert names[0] == "softmax.h"
     assert "quads.h" in names
     assert len(names) == len(set(names))

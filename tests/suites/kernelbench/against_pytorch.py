@@ -19,7 +19,7 @@ from metalbench.kernel.library import Entry
 from metalbench.reference.on_torch import torch_of
 from metalbench.suites.kernelbench.problems import PROBLEMS
 from metalbench.suites.pytorch.module import Module, several
-from metalbench.task.sizes import spelled
+from metalbench.task.sizes import spell_size
 from metalbench.task.workload import Workload, workload
 
 Values = np.ndarray[Any, Any]
@@ -67,11 +67,11 @@ def _sizes(entry: Entry, module: Module) -> Iterator[str]:
         for extent in said & set(own.values())
     }
     level = {name: same.get(extent, extent) for name, extent in own.items()}
-    if spelled(level) != spelled(small) and prod(level.values()) < MOST_ELEMENTS:
-        yield spelled(level)
+    if spell_size(level) != spell_size(small) and prod(level.values()) < MOST_ELEMENTS:
+        yield spell_size(level)
     mixed = {name: small[name] if own[name] in said else own[name] for name in own}
     if mixed not in (level, dict(small)) and prod(mixed.values()) < MOST_ELEMENTS:
-        yield spelled(mixed)
+        yield spell_size(mixed)
 
 
 def _difference_at(entry: Entry, module: Module, size: str, seed: int) -> float:

@@ -17,7 +17,7 @@ import pytest
 from metalbench import reference
 from metalbench.kernel.library import SUITES, Entry, Library, find
 from metalbench.suites.kernelbench.problems import PROBLEMS
-from metalbench.task.drawn_size import drawn
+from metalbench.task.drawn_size import draw_size
 from metalbench.task.workload import workload
 from metalbench.verify import small_sizes
 from metalbench.verify.admission import Candidate, Check, admit
@@ -115,7 +115,7 @@ def test_it_is_declared_like_any_task(entry: Entry) -> None:
     assert task.description == entry.description
     assert task.description.endswith((".", "..."))
     for seed in range(3):
-        task.check_size(drawn(task, seed))
+        task.check_size(draw_size(task, seed))
     own, cut = PROBLEMS[task.name].sizes["paper"], task.sizes["paper"]
     changed = [name for name in own if own[name] != cut[name]]
     assert len(changed) <= 1

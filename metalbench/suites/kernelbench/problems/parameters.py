@@ -132,10 +132,10 @@ def rand(*dims: str | int, like: Callable[[Values], Values] | None = None) -> In
         return formed(plain.draw(random, shape, values))
 
     def standard(values: Values, random: np.random.Generator) -> Values:
-        return formed(drawing.standard_normal(random, values.shape))
+        return formed(drawing.draw_standard_normal(random, values.shape))
 
     def ties(values: Values, random: np.random.Generator) -> Values:
-        return formed(rounded.change(drawing.standard_normal(random, values.shape), random))
+        return formed(rounded.change(drawing.draw_standard_normal(random, values.shape), random))
 
     return replace(
         plain,
