@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# From within a checkout this folder is found first; what was compiled lies in site-packages.
+# In a checkout this folder is found first; the compiled extension is in site-packages.
 __path__ = extend_path(__path__, __name__)
 
 __all__ = [
@@ -43,7 +43,7 @@ __all__ = [
     "time",
 ]
 
-# Where each is found when it is asked for: to import them all costs a hundred times this file.
+# Modules of the public names. They are imported on first use: importing all of them is slow.
 _PLACES = {
     "MetalBenchError": ("metalbench._core", "Error"),
     **{
@@ -57,7 +57,7 @@ _PLACES = {
     },
 }
 
-if not TYPE_CHECKING:  # which knows all names from above, and tells one that does not exist
+if not TYPE_CHECKING:  # type checkers see the imports above and report unknown names
 
     def __getattr__(name: str) -> object:
         if name == "__version__":

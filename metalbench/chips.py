@@ -1,8 +1,8 @@
-"""What is published of the GPUs of Apple's chips: the one table that estimates and prompts use.
+"""Published figures of the GPUs of Apple's chips, for estimates and prompts.
 
-Cores and bandwidths are those of Apple's press releases and technical specifications of the Macs
-that have these chips; arithmetic rates are Apple's too, and unknown where Apple has told none.
-SIMD width, threads and threadgroup memory: Apple, "Metal feature set tables", families Apple7 on.
+Cores and bandwidths are from Apple's press releases and technical specifications of Macs.
+Arithmetic rates are from Apple as well; a missing rate was not published. SIMD width, threads and
+threadgroup memory: Apple, "Metal feature set tables", families Apple7 on.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Chip:
 
     @property
     def cores(self) -> int:
-        """How many GPU cores the largest has."""
+        """The number of GPU cores of the largest variant."""
         return max(self.bandwidths)
 
     @property

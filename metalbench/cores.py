@@ -1,4 +1,4 @@
-"""Processors."""
+"""Count processor cores."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def usable_cores() -> int:
-    """Cores that this process may run on, which a container can make fewer than there are."""
+    """Return the number of cores that this process may use; a container can restrict it."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

@@ -43,19 +43,19 @@ __all__ = [
 
 
 class DeclarationError(MetalBenchError, ValueError):
-    """A task file, a kernel's header or a name given by the user is wrong."""
+    """A task file, a kernel header or a name from the user is wrong."""
 
 
 class TaskError(DeclarationError):
-    """The code of a task failed: its file, its oracle or its reference. No kernel is to blame."""
+    """The code of a task failed: its file, its oracle or its reference, but not a kernel."""
 
 
 class EncodingError(MetalBenchError, ValueError):
-    """A message between processes, or what should be one, is not what was declared."""
+    """A message between processes violates its declared format."""
 
 
 class KernelDied(MetalBenchError):  # noqa: N818 - what happened, as Disturbed
-    """The process that a kernel ran in is no more; `kind` is the finding's, by its name."""
+    """The process of a kernel ended; `kind` is the name of the finding's kind."""
 
     def __init__(self, kind: str, message: str) -> None:
         super().__init__(message)
@@ -67,16 +67,16 @@ class StoreError(MachineError):
 
 
 class ResultTooLargeError(StoreError):
-    """A value of one result is more than the store can hold. The other results can be stored."""
+    """A value of one result is too large for the store. Other results can be stored."""
 
 
-# What the system says when the machine, and nothing that runs on it, is at fault.
+# Errors of the operating system that are caused by the state of the machine.
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _LACKS = (*_NO_ROOM, errno.EROFS, errno.EMFILE, errno.ENFILE)
 
 
 def find_machine_error(error: BaseException) -> MachineError | None:
-    """Return the MachineError that `error` is or comes from; None if something else is at fault."""
+    """Return the MachineError that `error` is or is caused by; None for other errors."""
     seen: BaseException | None = error
     while seen is not None:
         number = seen.errno if isinstance(seen, OSError) else None
@@ -88,7 +88,7 @@ def find_machine_error(error: BaseException) -> MachineError | None:
             )
         if isinstance(seen, OSError) and number in _LACKS:
             where = f"{seen.filename}: " if seen.filename else ""
-            remedy = "free some space" if number in _NO_ROOM else "mend it"
+            remedy = "free some space" if number in _NO_ROOM else "fix it"
             return MachineError(f"{where}{seen.strerror}; {remedy} and run again")
         hidden = seen.__cause__ is not None or seen.__suppress_context__
         seen = seen.__cause__ if hidden else seen.__context__
@@ -96,7 +96,7 @@ def find_machine_error(error: BaseException) -> MachineError | None:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """The end of an error about an unknown name: what was probably meant, else all that exist."""
+    """Return a hint for an unknown name: similar names, else all known names."""
     import difflib  # for a mistake alone
 
     names = sorted(known)

@@ -1,8 +1,8 @@
-"""Read JSON that strangers wrote: one reader, bounded and typed, for every such file.
+"""Read untrusted JSON files with bounds and typed access.
 
-`read_json` refuses what no program of this package writes: files that are too long or nested too
-deeply, NaN and infinities, integers that float64 cannot hold, and lone surrogates. `JsonValue` is a
-value with its place in the file. Each typed access names that place where the type differs.
+`read_json` refuses files that are too long or nested too deeply, NaN and infinities, integers
+beyond the range of float64, and lone surrogates. `JsonValue` is a value with its place in the file.
+Errors of typed access name this place.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class JsonValue:
 
     @property
     def _shown(self) -> str:
-        """What the value is, in a few words."""
+        """A short description of the value."""
         if self.raw is None:
             return "null"
         if isinstance(self.raw, dict | list):

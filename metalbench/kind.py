@@ -1,4 +1,4 @@
-"""The kinds of what may be wrong with a kernel."""
+"""Kinds of findings about a kernel."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Kind(str, Enum):
-    """What is wrong with a kernel."""
+    """A kind of defect of a kernel."""
 
     WRONG_RESULT = "WRONG_RESULT"
     NOT_WRITTEN = "NOT_WRITTEN"
@@ -28,7 +28,7 @@ class Kind(str, Enum):
     UNSUPPORTED = "UNSUPPORTED"
     IMPLAUSIBLE = "IMPLAUSIBLE"
     NOT_OWN_WORK = "NOT_OWN_WORK"
-    # No kernel is to blame: the system has ended runs, again and again.
+    # Not the kernel's fault: the system ended several runs.
     DISTURBED = "DISTURBED"
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Kind(str, Enum):
 
     @property
     def ends_verification(self) -> bool:
-        """Whether further sizes would only fail in the same way, or as slowly."""
+        """Whether further sizes would fail in the same way or take too long."""
         return self in _FINAL
 
 

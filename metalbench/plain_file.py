@@ -1,6 +1,6 @@
-"""Read and write files in folders that strangers may have prepared.
+"""Read and write files in untrusted folders.
 
-Such a folder may hold links to the user's own files, pipes, devices, and files of any size.
+Such a folder may hold links to files of the user, pipes, devices, and files of any size.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def replace_file(path: Path, text: str, *, inside: Path | None = None) -> None:
 def check_inside(path: Path, folder: Path) -> None:
     """Raise DeclarationError if `path` or a folder above it is a link that leads out of `folder`.
 
-    What does not exist yet is no link. `folder` itself may be a link.
+    A path that does not exist yet is accepted. `folder` itself may be a link.
     """
     try:
         real, root = path.resolve(), folder.resolve()

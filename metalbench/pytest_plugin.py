@@ -1,6 +1,6 @@
-"""pytest's fixtures for tests of Metal kernels, and its option for code that uses MLX's.
+"""pytest fixtures for tests of Metal kernels, and an ini option for code with MLX kernels.
 
-Nothing of the package is imported before a test asks for it.
+The rest of the package is imported when a fixture is used.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Put the engine in MLX's place before any test's module is imported, if that is asked for."""
+    """Patch MLX before any test module is imported, if the ini option says so."""
     kind = config.getini(OPTION)
     if kind not in CHOICES:
         raise pytest.UsageError(f"{OPTION}: expected checked or plain, got {kind!r}")
@@ -40,7 +40,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def check_kernel() -> Callable[..., Checked]:
-    """`metalbench.check`: run a kernel once, and say what is wrong with it."""
+    """Provide `metalbench.check`, which runs a kernel once and returns its findings."""
     from metalbench.testing import check
 
     return check
@@ -48,7 +48,7 @@ def check_kernel() -> Callable[..., Checked]:
 
 @pytest.fixture(scope="session")
 def assert_kernel() -> Callable[..., Checked]:
-    """`metalbench.assert_kernel`: the same, and fail with what is wrong."""
+    """Provide `metalbench.assert_kernel`, which fails the test for a finding."""
     from metalbench.testing import assert_kernel as function
 
     return function
@@ -56,7 +56,7 @@ def assert_kernel() -> Callable[..., Checked]:
 
 @pytest.fixture(scope="session")
 def time_kernel() -> Callable[..., Timing]:
-    """`metalbench.time`: how long a kernel takes."""
+    """Provide `metalbench.time`, which times a kernel."""
     from metalbench.testing import time
 
     return time
@@ -64,7 +64,7 @@ def time_kernel() -> Callable[..., Timing]:
 
 @pytest.fixture
 def patched_mlx() -> Iterator[None]:
-    """Within the test, `mx.fast.metal_kernel` makes checked kernels of MetalBench's engine."""
+    """Patch `mx.fast.metal_kernel` in the test: it returns checked kernels of the engine."""
     from metalbench.custom_kernel import patched_mlx as context
 
     with context(device="cpu", checked=True):

@@ -1,4 +1,4 @@
-"""Times in which Python looks for no garbage in cycles, in any thread."""
+"""Pause Python's cyclic garbage collector, also for several threads at a time."""
 
 from __future__ import annotations
 
@@ -8,38 +8,41 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
-class _Collection:
-    """Python's collection, and how many hold it off."""
+class _CollectorPause:
+    """The number of contexts that pause the collector, and its state before the first one."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._holders = 0
         self._was_on = False
 
-    def hold_off(self) -> None:
-        """Have it off, until as many as that have let it go on."""
+    def enter(self) -> None:
+        """Disable the collector for the first context."""
         with self._lock:
             if self._holders == 0:
                 self._was_on = gc.isenabled()
                 gc.disable()
             self._holders += 1
 
-    def let_go_on(self) -> None:
-        """For this one's part."""
+    def exit(self) -> None:
+        """Restore the collector after the last context."""
         with self._lock:
             self._holders -= 1
             if self._holders == 0 and self._was_on:
                 gc.enable()
 
 
-_COLLECTION = _Collection()
+_PAUSE = _CollectorPause()
 
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Collection is off until the last of those that hold it off, in whatever threads, is done."""
-    _COLLECTION.hold_off()
+    """Disable the cyclic garbage collector inside this context.
+
+    Contexts of several threads may overlap. The last one to end restores the collector.
+    """
+    _PAUSE.enter()
     try:
         yield
     finally:
-        _COLLECTION.let_go_on()
+        _PAUSE.exit()

@@ -1,4 +1,4 @@
-"""Weights of few bits: how they are packed, what they stand for, and inputs that are drawn so."""
+"""Quantised weights: encodings, packing, and inputs of tasks in these encodings."""
 
 from metalbench.formats.affine import Affine
 from metalbench.formats.drawn import fp8, minifloat, quantised

@@ -1,4 +1,4 @@
-"""Whole numbers with a scale and a bias for each group along a row, as MLX's affine mode."""
+"""Affine quantisation: integers with a scale and a bias for each group, as in MLX."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Affine:
 
     @property
     def name(self) -> str:
-        """Such as "4 bits, groups of 64"."""
+        """A description such as "4 bits, groups of 64"."""
         return f"{self.bits} bits, groups of {self.group}"
 
     def quantised(self, plain: Array) -> tuple[Array, Array, Array]:
         """Words, scales and biases of plain rows, float32 (..., count), as MLX chooses them.
 
-        Of each group the end of larger magnitude is a code's own value, and zero is one too;
-        scales may be negative. Source: MLX 0.32's affine_quantize.
+        The end of a group with the larger magnitude, and zero, are represented exactly. Scales may
+        be negative. Source: MLX 0.32's affine_quantize.
         """
         groups = plain.astype(np.float32).reshape(*plain.shape[:-1], -1, self.group)
         most = np.float32((1 << self.bits) - 1)
@@ -55,11 +55,11 @@ class Affine:
         return pack_bits(codes, self.bits), scales, biases
 
     def dequantised(self, words: Array, scales: Array, biases: Array) -> Array:
-        """The values (..., count), in the type of the scales; each operation rounds to it."""
+        """Return the values (..., count), computed in the type of the scales."""
         codes = unpack_bits(words, self.bits).astype(scales.dtype)
         groups = codes.reshape(*scales.shape, self.group)
         return (groups * scales[..., None] + biases[..., None]).reshape(codes.shape)
 
     def magnitudes(self, words: Array, scales: Array, biases: Array) -> Array:
-        """Return sums of absolute terms: what the rounding of values may be relative to."""
+        """Return sums of absolute terms: the scale of rounding errors of the values."""
         return self.dequantised(words, np.abs(scales), np.abs(biases))

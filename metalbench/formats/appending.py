@@ -1,4 +1,4 @@
-"""Tasks on caches of few bits: rows that are appended to them, and read as far as they are filled.
+"""Declare tasks on quantised caches: append rows to a cache, and read its filled rows.
 
 Caches are words (heads, rows, dims * bits / 32) with scales and biases (heads, rows, dims / 64).
 """
@@ -20,14 +20,14 @@ TYPES = ("float32", "float16", "bfloat16")
 
 
 def place_rows(parts: Any, fresh: Any, position: Any) -> Any:
-    """The parts of a cache with those of new rows (tokens, heads, ...) at their positions."""
+    """Write the parts of new rows (tokens, heads, ...) into a cache and return its parts."""
     for part, rows in zip(parts, fresh, strict=True):
         part[:, position] = rows.swapaxes(0, 1)
     return tuple(parts)
 
 
 def append_task(name: str, bits: int) -> Task:
-    """Return the task of appending rows to a cache: all of its parts, with those of the rows.
+    """Return the task of appending rows to a cache.
 
     Codes are exact: they follow from single-precision arithmetic as in MLX's quantisation.
     """
@@ -91,7 +91,7 @@ def append_task(name: str, bits: int) -> Task:
 
 
 def dequantize_rows_task(name: str, bits: int) -> Task:
-    """Return the task of making floats of the filled rows of a cache, all but `spare` of them."""
+    """Return the task of dequantising the filled rows of a cache, all but the last `spare`."""
     form = Affine(bits, GROUP)
 
     def of(function: Any) -> Any:

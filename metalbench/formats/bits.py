@@ -1,7 +1,7 @@
-"""Codes of few bits as one little-endian stream a row: the layout of MLX's packed weights.
+"""Pack codes of a few bits into one little-endian stream per row, as MLX packs weights.
 
-Element i has bits i * bits to (i + 1) * bits - 1 of the stream, the first the least of its word.
-Codes of 3, 5 and 6 bits go from one word into the next; eight codes are always `bits` bytes.
+Element i has bits i * bits to (i + 1) * bits - 1 of the stream, least significant bit first. Codes
+of 3, 5 and 6 bits cross words. Eight codes are always `bits` bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _EIGHT = 8
 
 
 def pack_bits(codes: Array, bits: int) -> Array:
-    """Return words of 32 bits, uint32 (..., count * bits / 32), of codes (..., count)."""
+    """Pack codes (..., count) into words of 32 bits, uint32 (..., count * bits / 32)."""
     count = codes.shape[-1]
     if count * bits % 32 or count % _EIGHT:
         raise ValueError(f"expected whole words and whole eights, got {count} codes of {bits} bits")
@@ -31,7 +31,7 @@ def pack_bits(codes: Array, bits: int) -> Array:
 
 
 def unpack_bits(words: Array, bits: int) -> Array:
-    """Return the reverse: codes, uint8 (..., count), of words (..., count * bits / 32)."""
+    """Unpack words (..., count * bits / 32) into codes, uint8 (..., count)."""
     stream = np.ascontiguousarray(words, dtype="<u4").view(np.uint8)
     eights = stream.reshape(*words.shape[:-1], -1, bits)
     whole = np.zeros(eights.shape[:-1], np.uint64)

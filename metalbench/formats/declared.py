@@ -1,4 +1,4 @@
-"""What tasks on weights of few bits are declared with, whichever format they have."""
+"""Declare tasks on quantised weights in any format."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TYPES = ("float32", "float16", "bfloat16")
 
 
 class Format:
-    """A format of weights for tasks: its inputs `w`, what they stand for, and MLX's arguments."""
+    """A format of weights: inputs of tasks, exact values, and MLX's operations."""
 
     def __init__(self, form: Affine | Mode) -> None:
         self._form = form
@@ -28,13 +28,13 @@ class Format:
         self._mode = form.name if isinstance(form, Mode) else "affine"
 
     def inputs(self, *dims: str) -> dict[str, Input]:
-        """Return the parts of a matrix, or of several."""
+        """Return the inputs that encode one matrix or several."""
         if isinstance(self._form, Mode):
             return minifloat(*dims, mode=self._form.name)
         return quantised(*dims, format=self._form)
 
     def values(self, *parts: Any) -> Any:
-        """Return the weights in numpy, as exact as the type of the scales."""
+        """Return the weights in NumPy, in the precision of the scales."""
         return self._form.dequantised(*parts)
 
     def magnitudes(self, *parts: Any) -> Any:
@@ -74,7 +74,7 @@ class Format:
         return found[:, 0]
 
     def dequantised(self, w: Any, scales: Any, biases: Any = None, *, dtype: Any = None) -> Any:
-        """Return the weights by MLX."""
+        """Return the weights dequantised by MLX."""
         return mx.dequantize(
             w,
             scales,
@@ -99,7 +99,7 @@ def mode(name: str) -> Format:
 def _with_signature(
     name: str, names: tuple[str, ...], function: Callable[..., Any]
 ) -> Callable[..., Any]:
-    """Return the function with these arguments, whatever the format's are, and this name."""
+    """Return `function` under `name` with the arguments `names`, as `@task` requires."""
     scope: dict[str, Any] = {"function": function}
     given = ", ".join(names)
     exec(f"def {name}({given}): return function({given})", scope)
@@ -122,10 +122,10 @@ def declare_weight_task(
     gpu_headlines: tuple[str, ...] = ("large",),
     bytes: str | None = None,
 ) -> Task:
-    """Return a task of the inputs `before` and weights of these extents.
+    """Return a task with the inputs `before` and quantised weights of the extents `weights`.
 
-    `right(*before, weights)` is the result of plain weights: of the values it is what is expected,
-    of absolute terms the scale of errors. `reference(*before, *parts)` is MLX's.
+    `right(*before, weights)` computes the result. Exact values of the weights give the expected
+    outputs, absolute terms give the scale of errors. `reference(*before, *parts)` is MLX's.
     """
     inputs = {**before, **form.inputs(*weights)}
     names, count = tuple(inputs), len(before)

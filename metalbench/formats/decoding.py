@@ -1,4 +1,4 @@
-"""Attention of one query a head over a cache of few bits: what its tasks share."""
+"""Decode attention over a quantised cache: shared inputs, sizes, oracles and references."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def cache_inputs(bits: int) -> Mapping[str, Input]:
 
 
 def traffic(bits: int, keys: str = "keys") -> str:
-    """The bytes that must move: `keys` rows of codes, scales and biases, queries and output."""
+    """Return the bytes of traffic: `keys` rows of codes, scales and biases, queries, output."""
     row = f"(dims * {bits} / 8 + 2 * dims / {GROUP} * itemsize)"
     return f"2 * kv_heads * {keys} * {row} + 2 * heads * dims * itemsize"
 

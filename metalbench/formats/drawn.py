@@ -1,6 +1,6 @@
-"""Inputs of tasks that are weights of few bits: the parts of one plain matrix that was drawn.
+"""Inputs of tasks for quantised weights. All parts encode one plain random matrix.
 
-Words that were drawn by themselves would have scales like no weights' own.
+Independent random words and scales would not resemble real weights.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Parts = tuple[Array, ...]
 
 @dataclass
 class _Whole:
-    """A matrix that inputs are parts of: they are made together, and kept until each was taken."""
+    """A matrix that several inputs encode. Its parts are cached until each was read."""
 
     plain: Input
     quantised: Callable[[Array], Parts]
@@ -53,7 +53,7 @@ class _Whole:
 
 @dataclass(frozen=True, kw_only=True)
 class Part(Input):
-    """One of the inputs that are a matrix of few bits."""
+    """One of the inputs that encode a matrix."""
 
     whole: _Whole
     at: int
@@ -70,7 +70,7 @@ def quantised(
 ) -> dict[str, Input]:
     """Return the inputs `w`, `w_scales` and `w_biases` of a matrix (or several) in this format.
 
-    `dims` are the plain matrix's; `plain` is how that is drawn, else it is normal, with the
+    `dims` are the dims of the plain matrix. `plain` is its distribution, by default normal with the
     variations of weights. Words are uint32 (..., last * bits / 32), scales and biases (...,
     last / group) in the type of the run.
     """
@@ -101,9 +101,9 @@ def minifloat(
 
 
 def fp8(*dims: str | int, name: str, plain: Input | None = None) -> dict[str, Input]:
-    """The inputs `name`, uint8 in E4M3, and `name`_scales (first of dims) in the type of the run.
+    """Return inputs `name` (uint8, E4M3) and `name`_scales (first of dims, type of the run).
 
-    The largest of what is under one scale becomes the largest E4M3.
+    A scale maps the largest element of its slice to the largest E4M3 number.
     """
     shapes = [("", tuple(map(str, dims)), dtype("uint8")), ("_scales", (str(dims[0]),), None)]
     return _parts(name, plain or _weights(*dims), _as_fp8, shapes, "fp8")
@@ -116,7 +116,7 @@ def _as_fp8(plain: Array) -> Parts:
 
 
 def _weights(*dims: str | int) -> Input:
-    """Of any distribution but one that is shifted: what is far from zero has few of its bits."""
+    """Return plain weights without the shifted variation, which leaves few bits of precision."""
     return normal(*dims).only(heavy_tailed(), even(), coarse(), sparse())
 
 

@@ -1,7 +1,7 @@
-"""Floats of four and eight bits with a scale of eight bits for each group: mxfp4, mxfp8, nvfp4.
+"""Floats of 4 and 8 bits with an 8-bit scale for each group: mxfp4, mxfp8, nvfp4.
 
-E2M1 and E4M3 are named after their bits of exponent and mantissa, E8M0 is a power of two. Sources:
-the OCP Microscaling Formats specification 1.0; MLX's modes of those names.
+E2M1 and E4M3 are named after their bits of exponent and mantissa. E8M0 is a power of two. Sources:
+OCP Microscaling Formats specification 1.0; MLX's quantisation modes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from metalbench.formats.bits import pack_bits, unpack_bits
 
 Array = np.ndarray[Any, Any]
 _E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
-_LARGEST_E4M3 = 0x7E  # LARGEST; what is above is no number
+_LARGEST_E4M3 = 0x7E  # the code of LARGEST; the next code is NaN
 LARGEST = 448.0
 
 
@@ -34,7 +34,7 @@ def _with_negatives(values: Array) -> Array:
 
 E2M1 = _with_negatives(_E2M1)
 E4M3 = _with_negatives(_e4m3())
-# The last is no number by the standard; MLX makes it infinite.
+# The last code is NaN in the specification; MLX decodes it as infinity.
 E8M0 = np.append(np.ldexp(1.0, np.arange(255) - 127), np.inf).astype(np.float32)
 
 
@@ -49,13 +49,12 @@ class Mode:
     scales: Array
 
     def quantised(self, plain: Array) -> tuple[Array, Array]:
-        """Words (..., count * bits / 32) and scales, uint8, of plain rows, float32 (..., count).
+        """Return words (..., count * bits / 32) and scales, uint8, of float32 rows (..., count).
 
-        A power of two is the least that no element of the group exceeds the largest code of; of
-        nvfp4 it is the nearest E4M3. Codes are the nearest, of two as near the even one, and zero
-        has a sign, as in the Microscaling specification and MLX's Metal kernels. On
-        the CPU MLX 0.32 has the same scales and codes but for E2M1, where it takes the smaller of
-        two as near, and no sign of what becomes zero. Elements are finite.
+        A scale is the least power of two with which no element exceeds the largest code; for nvfp4
+        it is the nearest E4M3 number. Codes are rounded to nearest, ties to even, and zero keeps
+        its sign, as in the Microscaling specification and MLX's Metal kernels. MLX 0.32 on the CPU
+        differs for E2M1: ties go to the smaller code, and zero loses its sign. Elements are finite.
         """
         groups = plain.astype(np.float32).reshape(*plain.shape[:-1], -1, self.group)
         positive = self.values[: len(self.values) // 2]
@@ -72,7 +71,7 @@ class Mode:
         return pack_bits(codes.reshape(plain.shape), self.bits), scales
 
     def dequantised(self, words: Array, scales: Array, dtype: Any = np.float64) -> Array:
-        """Return the values (..., count); exact where the type has them."""
+        """Return the values (..., count), exact if `dtype` can represent them."""
         values = self.values[unpack_bits(words, self.bits)].reshape(*scales.shape, self.group)
         whole = values.astype(np.float32) * self.scales[scales][..., None]
         rows: Array = whole.reshape(*words.shape[:-1], -1).astype(dtype)
@@ -80,7 +79,7 @@ class Mode:
 
 
 def _least_power(most: Array, largest: Array) -> Array:
-    """The E8M0 of the least power of two that times `largest` is no less than each of `most`."""
+    """Return E8M0 codes of the least powers of two p with p * largest >= `most`."""
     mantissa, exponent = np.frexp(most)
     of_largest, less = np.frexp(largest)
     powers = np.where(most == 0, 0, exponent - less + (mantissa > of_largest))
@@ -89,7 +88,7 @@ def _least_power(most: Array, largest: Array) -> Array:
 
 
 def _nearest(ascending: Array, wanted: Array) -> Array:
-    """Return the number of the nearest of these values, of two as near the even one."""
+    """Return the index of the nearest of these values, ties to the even index."""
     between = (ascending[1:] + ascending[:-1]) / 2
     below = np.searchsorted(between, wanted, side="left")
     above = np.searchsorted(between, wanted, side="right")
@@ -98,10 +97,7 @@ def _nearest(ascending: Array, wanted: Array) -> Array:
 
 
 def to_e4m3(values: Array) -> Array:
-    """The nearest E4M3 of each, of two as near the even one; 448 of what is larger, with its sign.
-
-    As `mx.to_fp8`. Codes are uint8.
-    """
+    """Return the nearest E4M3 codes, uint8, ties to even, saturated at 448, as `mx.to_fp8`."""
     codes = _nearest(E4M3[: _LARGEST_E4M3 + 1], np.abs(values))
     codes |= np.where(np.signbit(values), len(E4M3) // 2, 0).astype(np.uint8)
     return codes

@@ -1,4 +1,4 @@
-"""Tasks on weights of few bits: the same for every format, which each of them names."""
+"""Declare tasks on quantised weights, one function for each operation and any format."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def dequantize(name: str, form: Format) -> Task:
             baseline="mx.dequantize",
             sizes=MATRICES,
         )
-    # What has no array in the type of the run has one that says it: a factor for every row.
+    # Without an array in the type of the run, a factor for every row determines the type.
     return declare_weight_task(
         name,
         form,
@@ -117,7 +117,7 @@ def matmul(name: str, form: Format) -> Task:
 
 
 def matmul_without_transpose(name: str, form: Format) -> Task:
-    """Weights that are not transposed: y = x W, groups along the columns of y."""
+    """Return the task y = x W, with groups along the columns of y."""
     return declare_weight_task(
         name,
         form,
@@ -150,7 +150,7 @@ def embedding(name: str, form: Format) -> Task:
 
 
 def rms_norm_matvec(name: str, form: Format, *, eps: float = 1e-5) -> Task:
-    """The root mean square norm of a vector with its weights, then a matrix: y = W norm(x)."""
+    """Return the task y = W rms_norm(x) of a vector x."""
 
     def right(x: Any, gain: Any, w: Any) -> Any:
         return w @ (x / np.sqrt(np.mean(x * x) + eps) * gain)

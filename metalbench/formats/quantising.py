@@ -1,4 +1,4 @@
-"""Tasks of making weights of few bits of plain rows."""
+"""Declare tasks that quantise plain rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ GROUP = 64
 
 
 def quantize(name: str, bits: int) -> Task:
-    """The task of `mx.quantize`: words (rows, cols * bits / 32), scales and biases of groups.
+    """Return the task of `mx.quantize`: words (rows, cols * bits / 32), scales and biases.
 
     Codes are exact: they follow from single-precision arithmetic as in MLX's quantisation.
     """
@@ -50,13 +50,12 @@ def quantize(name: str, bits: int) -> Task:
 
 
 def quantize_small_floats(name: str, mode: str) -> Task:
-    """The task of `mx.quantize(mode=mode)`: words (rows, cols * bits / 32), scales of groups.
+    """Return the task of `mx.quantize(mode=mode)`: words (rows, cols * bits / 32), scales.
 
-    Codes and scales are exact, as `Mode.quantised` has them: of two codes as near the even one.
-    That is what MLX's Metal kernels choose, too; of codes of four bits its CPU takes the smaller
-    one, and so the reference is no judge there. Zeros in plenty are not drawn: of a group of
-    nothing else, MLX's back ends choose different scales. Nor is what is not finite, which groups
-    of these formats do not have.
+    Codes and scales are exact, as in `Mode.quantised`: ties go to even, as in MLX's Metal kernels.
+    MLX on the CPU rounds ties of 4-bit codes to the smaller one, so that it cannot be compared.
+    Inputs have no groups of zeros, for which MLX's back ends choose different scales, and no
+    infinities or NaN, which these formats cannot represent.
     """
     form = MODES[mode]
 

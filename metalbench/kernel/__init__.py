@@ -1,4 +1,4 @@
-"""Who solves a task: kernels and their header lines, the library of them, and their binding."""
+"""Kernels: their header lines, the kernel library, and dispatches bound to a workload."""
 
 from metalbench.kernel.directives import Dispatch
 from metalbench.kernel.header import Kernel, parse, read

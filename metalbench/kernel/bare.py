@@ -1,6 +1,6 @@
-"""Kernels without a task: lines such as `// buffer:` and `// value:` say what they take.
+"""Standalone kernels: lines such as `// buffer:` and `// value:` declare their arguments.
 
-A task is made of these lines, so that whatever takes a kernel with its task takes such a file, too.
+The lines become a task, so that functions on a kernel and its task accept such a file as well.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _OF_NUMPY = {each.numpy.str: each for each in DTYPES.values() if each.name != "b
 
 @dataclass(frozen=True)
 class StandaloneKernel:
-    """A kernel's file and the task that its lines make, of one size called `SIZE`.
+    """A kernel file and the task of its lines, with one size called `SIZE`.
 
     `inout` are inputs that the kernel may write to.
     """
@@ -74,7 +74,7 @@ def is_kernel_file(name: str) -> bool:
 
 
 def read_standalone_kernel(path: Path, arrays: Path | None = None) -> StandaloneKernel:
-    """Read the kernel in `path`; its inputs are those of its lines, and of the .npz file `arrays`.
+    """Read the kernel in `path`; its inputs are in its lines and in the .npz file `arrays`.
 
     Raise DeclarationError, with file and line, if a line is wrong.
     """
@@ -115,7 +115,7 @@ class _Lines:
                 raise self._error(f"unknown header line `// {match[1]}:`; {hint}")
 
     def take(self, arrays: Mapping[str, np.ndarray[Any, Any]], path: Path) -> None:
-        """Let `arrays` be inputs, in place of what lines say of the same names."""
+        """Use `arrays` as inputs. They replace the contents of lines with the same names."""
         for name, array in arrays.items():
             where = f"[{self._kernel.name}] {path.name}: {name}"
             line = self.inputs.get(name)

@@ -1,4 +1,4 @@
-"""Matching a kernel's arguments with what a task offers, by name."""
+"""Bind the arguments of a kernel to the arrays and scalars of a task, by name."""
 
 from __future__ import annotations
 
@@ -149,10 +149,10 @@ def bind_arguments(
     formats: Mapping[str, str],
     samplers: Mapping[str, str],
 ) -> dict[str, object]:
-    """What each buffer, texture and sampler argument of `pipeline` is bound to.
+    """Return the value of each buffer, texture and sampler argument of `pipeline`.
 
-    `formats` are those of textures, by name; `samplers` has MSL's words for each. Raises
-    DispatchError where one is of another kind.
+    `formats` are the pixel formats of textures, by name. `samplers` are options in MSL's syntax.
+    Raise DispatchError for an argument of another kind.
     """
     values: dict[str, object] = {}
     for each in pipeline.arguments:

@@ -1,4 +1,4 @@
-"""Reading a candidate's file, whatever lies at its path."""
+"""Read candidate files. The path may hold anything."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ MOST_BYTES = 8 << 20
 
 
 def read_candidate(path: Path) -> bytes:
-    """Return what a candidate's file holds.
+    """Return the bytes of a candidate file.
 
     Raise DeclarationError for what is not a plain file (a folder, a pipe, a device), for a file of
     more than `MOST_BYTES`, and for one that cannot be read.

@@ -1,4 +1,4 @@
-"""What is in the buffers and textures of a kernel without a task: `normal`, `integers 0 64`."""
+"""Contents of buffers and textures of standalone kernels: `normal`, `integers 0 64`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ OUTPUT, INOUT, SCRATCH = "output", "inout", "scratch"
 
 
 def parse_contents(words: list[str], dtype: DType | None) -> Draw:
-    """How an array of `dtype` is drawn, of which a line says `words`; raises DeclarationError."""
+    """Return the function that draws the contents `words` of an array of `dtype`.
+
+    Raise DeclarationError for unknown contents.
+    """
     name, *given = words or [""]
     numbers = [each for each in map(parse_number, given) if each is not None]
     if name not in CONTENTS:
@@ -44,10 +47,10 @@ def parse_contents(words: list[str], dtype: DType | None) -> Draw:
 
 
 def parse_number(text: str) -> int | float | None:
-    """Return the number that `text` is, whole where it can be; None where it is none.
+    """Return `text` as an integer, else as a float; None for other text.
 
-    A number below -2^63 or above 2^64 (the exclusive end of uint64's range) is none, neither are
-    infinity and NaN.
+    Numbers below -2^63 or above 2^64 (the exclusive end of uint64's range), infinity and NaN give
+    None.
     """
     if len(text) > LONGEST_NUMBER:
         return None

@@ -1,4 +1,4 @@
-"""Where a counted build leaves its sums, as csrc/msl/mb/cpu/counts.h lays them out."""
+"""The buffer of counts of a counted build, in the layout of csrc/msl/mb/cpu/counts.h."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ Words = np.ndarray[Any, np.dtype[np.uint64]]
 
 @dataclass(frozen=True)
 class Table:
-    """What the numbers of a counted kernel are of, as `msl.building.counting` has it.
+    """The meaning of the counts of a kernel, as `msl.building.counting` writes it.
 
     `sites` are instructions that access memory, `segments` are pieces of code without branches.
     """

@@ -1,4 +1,4 @@
-"""Defaults of tunables on some devices alone: the `// defaults:` lines of kernels' headers."""
+"""Defaults of tunables for some devices: the `// defaults:` lines of kernel headers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KINDS = ("cpu", "cuda", "metal")
 
 
 class TargetDevice(Protocol):
-    """What defaults depend on: a device that is open, or the facts of one."""
+    """Facts of a device that select defaults."""
 
     @property
     def kind(self) -> str:
@@ -27,9 +27,9 @@ class TargetDevice(Protocol):
 
 @dataclass(frozen=True)
 class DeviceDefaults:
-    """One `// defaults:` line: what tunables are on devices of that kind, chip or family.
+    """One `// defaults:` line: values of tunables on devices of a kind, chip or chip family.
 
-    Without `dtypes` it is for all element types.
+    Without `dtypes` it holds for all element types.
     """
 
     device: str
@@ -42,7 +42,7 @@ class DeviceDefaults:
 
 
 def device_names(device: TargetDevice) -> tuple[str, ...]:
-    """What headers may call a device, the most special first: m4_max, m4, metal."""
+    """Return the names of a device in headers, the most specific first: m4_max, m4, metal."""
     chip = device.chip or ""
     return tuple(
         dict.fromkeys(each for each in (chip, chip.partition("_")[0], device.kind) if each)
@@ -78,7 +78,7 @@ def find_fault(
     tunables: Mapping[str, tuple[int, ...]],
     dtypes: Sequence[str],
 ) -> tuple[int, str] | None:
-    """Return the first line that does not fit the kernel or another line, and why; else None."""
+    """Return the first line that contradicts the kernel or another line, and why; else None."""
     seen: set[tuple[str, str]] = set()
     for each in lines:
         for dtype in each.dtypes or ("",):
@@ -107,7 +107,7 @@ def lines_for(
 ) -> Iterator[DeviceDefaults]:
     """Yield the lines for a device, whose `names` begin with what counts most; the last counts.
 
-    Of lines for some element types they are those of `dtype`, behind the others of the same name.
+    Lines for `dtype` come after lines for all element types of the same name.
     """
     for device in reversed(names):
         here = [line for line in lines if line.device == device]
@@ -118,7 +118,7 @@ def lines_for(
 def choose_defaults(
     lines: Sequence[DeviceDefaults], names: Sequence[str], dtype: str | None = None
 ) -> dict[str, int]:
-    """What `lines_for` a device say of each tunable."""
+    """Return the default of each tunable that `lines_for` a device set."""
     chosen: dict[str, int] = {}
     for line in lines_for(lines, names, dtype):
         chosen.update(line.values)

@@ -1,4 +1,4 @@
-"""The lines of a kernel's header that say something: `// dispatch: ...` and the like."""
+"""Parse the directives of a kernel header, such as `// dispatch: ...`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MATH_MODES = ("safe", "fast")
 
 @dataclass(frozen=True)
 class Dispatch:
-    """One `// dispatch:` line. Exactly one of `threadgroups` and `threads_in_grid` is given."""
+    """One `// dispatch:` line. Exactly one of `threadgroups` and `threads_in_grid` is set."""
 
     function: str
     threads: tuple[Expression, ...]
@@ -81,7 +81,7 @@ class Header:
         return self._line
 
     def read(self, source: str) -> None:
-        """Take them from a kernel's text; raises DeclarationError with the line."""
+        """Read the directives of a kernel; raise DeclarationError with the line."""
         inside = True
         for self._line, text in enumerate(source.splitlines(), 1):
             inside = inside and (not text.strip() or text.lstrip().startswith("//"))

@@ -1,4 +1,4 @@
-"""What a `// math: fast` kernel must not count on where Metal compiles it."""
+"""Find tests for NaN and infinity that Metal may remove from a `// math: fast` kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metalbench.msl import engine
 def find_folded_tests(compiled: Compiled) -> tuple[str, ...]:
     """Return a warning for every test for NaN or infinity in the code that the kernel runs.
 
-    None where the kernel's math is safe, or where the project's own front end cannot read it.
+    Return none for safe math, and for a kernel that the front end cannot read.
     """
     if compiled.kernel.math != "fast":
         return ()

@@ -1,4 +1,4 @@
-"""What a kernel whose threadgroup has too many threads is told to change."""
+"""Suggest a fix for a kernel whose threadgroup has too many threads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metalbench.kernel.header import Kernel
 
 
 def explain_thread_limit(most: int, device: _core.Device) -> str:
-    """Why a function takes `most` threads, if that is less than `device` does."""
+    """Return why a function takes only `most` threads; empty where that is the device's limit."""
     limit = device.limits.max_threads_per_threadgroup
     if most >= limit:
         return ""
@@ -30,7 +30,7 @@ MOST_CHOICES = 10_000
 def suggest_fewer_threads(
     kernel: Kernel, line: Dispatch, values: Mapping[str, int], most: int, *, dtype: str
 ) -> str:
-    """Which of the kernel's own tunables make a threadgroup of at most `most` threads."""
+    """Return the advice to choose tunables with at most `most` threads in a threadgroup."""
     names = [name for name in kernel.tunables if any(name in each.names for each in line.threads)]
     if not names:
         return "lower threads="

@@ -1,4 +1,4 @@
-"""How dispatches are launched: sizes, from the expressions of a kernel's header."""
+"""Grid and threadgroup sizes of dispatches, from the expressions of a kernel header."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Extents = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Geometry:
-    """How one dispatch is launched; `grid` counts threads or threadgroups as `in_threads` says."""
+    """Sizes of one dispatch. `grid` counts threads if `in_threads` is true, else threadgroups."""
 
     function: str
     threads: Extents
@@ -41,7 +41,7 @@ def count_threads(line: Dispatch, values: Mapping[str, int]) -> int | None:
 
 
 def evaluate(expression: Expression, values: Mapping[str, int], where: str) -> int:
-    """What an expression comes to; its DeclarationError says where it stands."""
+    """Return the value of an expression; raise DeclarationError that begins with `where`."""
     try:
         return expression.evaluate(values)
     except DeclarationError as error:

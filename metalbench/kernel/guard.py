@@ -1,4 +1,4 @@
-"""Device memory between two guard zones, and the pattern that marks what nobody wrote."""
+"""Device memory between two guard zones, and the poison that marks unwritten elements."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from metalbench.task.dtypes import DType
 GUARD_BYTES = 16 * 1024
 # A quiet NaN in float32, float16 and bfloat16 alike, and far out of range as an index.
 _PATTERN = np.uint16(0xFFE5)
-# By turns: what depends on memory that nobody wrote then differs from one run to the next. The
-# second is a number, for kernels that look out for NaN.
+# Runs alternate between the two, so that results that depend on unwritten memory differ between
+# runs. The second is a number, for kernels that replace NaN.
 POISONS = (_PATTERN, np.uint16(0xA5A5))
 _CHUNK = 1 << 20
 
@@ -65,7 +65,7 @@ class GuardedBuffer:
         np.copyto(self.bytes, _bytes_of(array))
 
     def poison(self, turn: int = 0) -> None:
-        """Make every element one that no kernel computes: a NaN, or -2.87e-16 in odd turns."""
+        """Fill the array with poison: a NaN, or -2.87e-16 in odd turns."""
         self._poison = POISONS[turn % len(POISONS)]
         even = self.nbytes - self.nbytes % 2
         self.bytes[:even].view(np.uint16).fill(self._poison)
@@ -90,20 +90,20 @@ class GuardedBuffer:
         return poisoned
 
     def broken_guard(self) -> str:
-        """Where a guard zone was written to, as a phrase; empty if both are intact."""
+        """Return the place of a write to a guard zone, as a phrase; empty if both are intact."""
         front = self._memory[: self._guard]
         hit = np.flatnonzero(front != _GUARD[: self._guard])
         if hit.size:
             return f"{self._guard - int(hit[-1])} bytes before its start"
         back = self._memory[self._guard + self.nbytes :]
-        # The pattern goes on through the array: behind an odd number of bytes with its second one.
+        # The pattern continues through the array: after an odd number of bytes, its second byte.
         odd = self.nbytes % 2
         hit = np.flatnonzero(back != _GUARD[odd : odd + back.size])
         return f"{int(hit[0])} bytes past its end" if hit.size else ""
 
 
 def _repeat(word: np.uint16, count: int) -> np.ndarray[Any, Any]:
-    """So many bytes of `word`, over and over."""
+    """Return `count` bytes that repeat `word`."""
     return np.full((count + 1) // 2, word).view(np.uint8)[:count]
 
 

@@ -1,4 +1,4 @@
-"""Kernels: one `.metal` file that solves a task, and what its header says about running it."""
+"""Kernels: a `.metal` file that solves a task, with the directives of its header."""
 
 from __future__ import annotations
 
@@ -17,22 +17,20 @@ from metalbench.kernel.device_defaults import DeviceDefaults, choose_defaults, p
 from metalbench.kernel.directives import MATH_MODES, Dispatch, Header, Scratch
 from metalbench.kernel.installed import include_folders
 
-# All that the file of a kernel says that another task has.
+# The whole text of a file that refers to the kernel of another task.
 _ELSEWHERE = re.compile(r"\s*//\s*kernel:\s*(\S+)(?:[ \t]+(\w+))?\s*")
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A `.metal` file. `tunables` maps each macro to the values worth trying, the default first.
+    """A `.metal` file. `tunables` maps each macro to its candidate values, the default first.
 
-    What lines for some element types say counts before that: `tuned` tells.
-
-    Its own folder and `include_dirs` are searched for `#include "..."`. `math` is how it is
-    compiled: "fast" lets the compiler reassociate, fuse and approximate; "safe", the default, is
-    what MLX compiles custom kernels with. `samplers` has MSL's words, by argument.
-    `target` names the device whose defaults the tunables begin with. `instances` are what macros
-    may be for different tasks, by name: those of the one that is chosen, the first unless a task
-    names another, are tunables of one value.
+    Defaults for single element types override the first value; see `tuned`. `#include "..."` looks
+    in the folder of the file and in `include_dirs`. `math` "fast" lets the compiler reassociate,
+    fuse and approximate; "safe", the default, is what MLX compiles custom kernels with. `samplers`
+    has options in MSL's syntax, by argument. `target` names the device whose defaults come first
+    in `tunables`. `instances` are sets of macros by name, for different tasks. The macros of the
+    selected instance, by default the first, are tunables with one value.
     """
 
     name: str
@@ -58,9 +56,9 @@ class Kernel:
 
     @cached_property
     def text(self) -> str:
-        """The source with its headers in place of the `#include`s: what results are stored with.
+        """The source with its headers in place of the `#include`s, as the store keeps it.
 
-        Raise CompileError if they are too many or too long.
+        Raise CompileError for too many or too long headers.
         """
         if self.is_python:
             return self.source
@@ -72,26 +70,26 @@ class Kernel:
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of the stored text, in hexadecimal: of another header it is another kernel."""
+        """SHA-256 of the stored text, in hexadecimal. A change of a header changes it."""
         return hashlib.sha256(self.stored_text.encode("utf-8", "surrogateescape")).hexdigest()
 
     @cached_property
     def stored_text(self) -> str:
-        """The text; the source alone where the text cannot be made, and the kernel fails."""
+        """The text; only the source for a kernel whose headers cannot be read."""
         try:
             return self.text
         except CompileError:
             return self.source
 
     def on(self, target: Sequence[str]) -> Kernel:
-        """The kernel, as parsed, with the defaults of a device: `device_defaults.names_of` it."""
+        """Return the kernel with the defaults of a device, whose `device_names` are `target`."""
         tunables = put_defaults_first(self.tunables, self.device_defaults, target)
         return replace(self, tunables=tunables, target=tuple(target))
 
     def tuned(
         self, chosen: Mapping[str, int] | None = None, *, dtype: str | None = None
     ) -> dict[str, int]:
-        """A value for every tunable: its default, for that element type, unless `chosen` has one.
+        """Return a value for every tunable: that of `chosen`, else the default for `dtype`.
 
         Raise DeclarationError for a name that the kernel does not declare.
         """
@@ -109,9 +107,8 @@ class Kernel:
 def read(path: Path, name: str | None = None) -> Kernel:
     """Read the kernel in `path`: NAME.metal or NAME.CHIP.metal.
 
-    A file that says nothing but `// kernel: FILE` names the file of another task, whose arguments
-    are called the same: the kernel is that one, and the instance of it that the line may name.
-    Raise DeclarationError, with file and line, if its header is wrong.
+    A file with the only line `// kernel: FILE [INSTANCE]` refers to the kernel of another task with
+    the same argument names. Raise DeclarationError, with file and line, if its header is wrong.
     """
     stem, _, chip = path.name.removesuffix(".metal").partition(".")
     source = _text(path, name or stem)
@@ -137,9 +134,9 @@ def parse(
     chip: str | None = None,
     instance: str = "",
 ) -> Kernel:
-    """The kernel with the text `source`, which need not be in a file; its first instance if any.
+    """Return the kernel with the text `source`, and `instance` or the first one selected.
 
-    Raise DeclarationError, with the line, if its header is wrong or there is no such instance.
+    Raise DeclarationError, with the line, for a wrong header or an unknown instance.
     """
     path = path or Path(f"{name}.metal")
     header = Header(name, path.name)

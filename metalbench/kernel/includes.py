@@ -1,8 +1,8 @@
-"""What a Metal text would have a compiler read: headers that it may, or files that it may not.
+"""Restrict the files that a Metal source makes the compiler read.
 
-A compiler quotes what it cannot understand, and messages of compilers go to models. So a text that
-a model wrote names its headers plainly, and has no other way to a file. Comments and strings count
-as well: what is one is hard to tell, and what looks like an include in one is refused for nothing.
+Compilers quote lines that they cannot parse, and compiler messages are sent to language models. A
+source of a model may therefore include only headers of Metal and of the library, by plain
+`#include` lines. Comments and strings are not recognised: an include in a comment is refused too.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ _PASTING = re.compile(r"##|%:%:")
 
 
 def find_file_access(source: str, allowed: str = "") -> str:
-    """Return how `source` would read files that are none of its business; '' if it does not.
+    """Return why `source` may not be compiled: it would read a file; else an empty string.
 
-    What `allowed`, the text that it is a version of, includes is allowed.
+    Includes of `allowed`, the original of `source`, are permitted.
     """
     lines = _whole_lines(source)
     for what, pattern in _REFUSED.items():
@@ -47,7 +47,7 @@ def find_file_access(source: str, allowed: str = "") -> str:
 
 
 def find_included_headers(source: str) -> list[Path]:
-    """The library's headers that `source` includes, and those that they include, in that order."""
+    """Return the library's headers that `source` includes, directly or indirectly, in order."""
     found: dict[Path, None] = {}
     waiting = [source]
     while waiting:
@@ -60,7 +60,7 @@ def find_included_headers(source: str) -> list[Path]:
 
 
 def _whole_lines(source: str) -> str:
-    """`source` as a preprocessor begins: every line whole, where it went on behind a backslash."""
+    """Return `source` with lines joined that end with a backslash (C++ translation phase 2)."""
     return re.sub(r"\\[ \t\f\v]*\n", "", re.sub(r"\r\n?", "\n", source))
 
 

@@ -1,4 +1,4 @@
-"""Where the kernel library lies, and the folders that `#include` finds headers in."""
+"""Locate the kernel library and the folders that `#include` searches."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ def library_folder() -> Path:
 
 
 def data_folder(name: str, content: str) -> Path:
-    """A folder of data that has `content`: in the installed package, else beside it in a checkout.
+    """Return a data folder with `content`: in the installed package, else in the checkout.
 
-    Raise DeclarationError if it is in neither.
+    Raise DeclarationError if neither has it.
     """
     package = Path(__file__).parents[1]
-    inside, beside = package / name, package.parent / name
-    for folder in (inside, beside):
+    inside, outside = package / name, package.parent / name
+    for folder in (inside, outside):
         if (folder / content).exists():
             return folder
-    raise DeclarationError(f"the folder {name} is missing: neither {inside} nor {beside} exists")
+    raise DeclarationError(f"the folder {name} is missing: neither {inside} nor {outside} exists")
 
 
 def include_folders(file: Path | str | None = None, more: Iterable[Path | str] = ()) -> list[str]:
-    """The folders that `#include "..."` is looked for in: `file`'s own, `more`, the library's.
+    """Return the folders that `#include "..."` searches: that of `file`, `more`, the library's.
 
-    The library's holds `metalbench/`, so that any kernel can say `#include "metalbench/tiles.h"`.
+    The library's folder holds `metalbench/`, for `#include "metalbench/tiles.h"`.
     """
     own = [Path(file).absolute().parent] if file is not None else []
     return [*map(str, own), *map(str, more), str(library_folder() / "include")]

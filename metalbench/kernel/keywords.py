@@ -1,8 +1,8 @@
-"""Which comments of a header are header lines, and which are misspelt ones.
+"""Find misspelt keywords of header lines.
 
-Any comment may begin with a word and a colon: `// Shape: 64 by 4`. A header line begins with a
-keyword exactly as it is spelt. What is nearly a keyword is refused only where the text behind it
-has that keyword's syntax as well, so that prose is never refused.
+Any comment may begin with a word and a colon: `// Shape: 64 by 4`. A header line begins with an
+exact keyword. A word that resembles a keyword is an error only if the text after it has the syntax
+of this keyword, so that prose is accepted.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ _PATTERNS = {keyword: re.compile(syntax) for keyword, syntax in _SYNTAX.items()}
 
 
 def find_misspelt_keyword(word: str, rest: str, keywords: Iterable[str]) -> str | None:
-    """Return which of `keywords` the comment `// word:rest` was meant to begin with, if any.
+    """Return the keyword that `word` of the comment `// word:rest` misspells, if any.
 
-    One letter too many, missing, wrong or exchanged is a misspelling, in keywords of six letters
-    and more two; so is another case.
+    A misspelling has a Damerau-Levenshtein distance of 1, or 2 for keywords of six letters or more.
     """
     word = word.lower()
     distances = {keyword: _distance(word, keyword) for keyword in keywords}

@@ -1,4 +1,4 @@
-"""Finding tasks and kernels by folder, without importing any task before it is used."""
+"""The kernel library: find tasks and kernels by folder. Tasks are imported when they are used."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from metalbench.kernel.header import Kernel
 from metalbench.task import Task
 
 SETS = ("common", "standard", "full")
-# Sets of problems from elsewhere, each in a folder of that name: they are there for whoever names
-# them or one of their tasks.
+# Benchmark suites of other projects, each in a folder of this name. They are selected by name only.
 SUITES = ("kernelbench/level1", "kernelbench/level2", "kernelbench/level3")
-# What language models and their like are made of, a folder each in `families`. They are the
-# library's own, but too many to be run whenever nobody names any.
+# Families of operations of machine-learning models, each in a folder of `families`. They are too
+# many to run by default.
 FAMILIES = tuple(
     f"families/{name}"
     for name in (
@@ -48,15 +47,15 @@ FAMILIES = tuple(
 )
 NAMED = (*SUITES, *FAMILIES)
 ALL = "all"
-# A family's tasks that other sets have, one name a line.
+# A file in the folder of a family: names of its tasks that are in other sets, one per line.
 ALSO = "also.txt"
 
 
 @dataclass
 class Entry:
-    """A task and the kernel files that solve it; those of the user's folders come first.
+    """A task and its kernel files; files of the user's folders come first.
 
-    `orphaned` says what is missing where there are only kernel files.
+    `orphaned` is the error message for kernel files without a task.
     """
 
     name: str
@@ -67,9 +66,9 @@ class Entry:
 
     @cached_property
     def description(self) -> str:
-        """The first line of the task file's docstring; the file is parsed but not run.
+        """The first line of the docstring of the task file. The file is parsed, not run.
 
-        Raise TaskError if it cannot be.
+        Raise TaskError for a file that cannot be parsed.
         """
         self._check_task_file()
         tree = _parse(self.task_path)
@@ -79,8 +78,7 @@ class Entry:
     def task(self) -> Task:
         """The declared task. Imports its file, and with it MLX.
 
-        Raise TaskError, with file and line, if the file cannot be imported or declares no such
-        task.
+        Raise TaskError, with file and line, if the import fails or the file lacks the task.
         """
         self._check_task_file()
         module = f"metalbench_tasks.{self.set.replace('/', '.')}.{self.name}"
@@ -92,13 +90,13 @@ class Entry:
 
     @property
     def unsolved(self) -> bool:
-        """Whether it is a problem of a suite for which nobody has brought a kernel yet."""
+        """Whether this is a problem of a suite without a kernel."""
         return self.set in SUITES and not self.kernel_paths
 
     def kernel_path(self, chip: str | None = None) -> Path:
-        """The file for `chip` ("m4_max"): made for it, else for its family ("m4"), else for all.
+        """Return the file for `chip` ("m4_max"), else for its family ("m4"), else for all chips.
 
-        A user's folder wins over the library. Raise DeclarationError if there is no kernel.
+        The user's folders come before the library. Raise DeclarationError without any kernel.
         """
         wanted = [f"{self.name}.metal"]
         if chip:
@@ -110,14 +108,14 @@ class Entry:
                 if folder / file in self.kernel_paths:
                     return folder / file
         raise DeclarationError(
-            f"[{self.name}] no kernel; write {self.name}.metal beside {self.task_path.name} "
+            f"[{self.name}] no kernel; write {self.name}.metal next to {self.task_path.name} "
             "or into a folder given as --kernels"
         )
 
     def kernel(self, device: TargetDevice | None = None) -> Kernel:
-        """The kernel for `device`, of its chip's file and with its defaults, else for any device.
+        """Return the kernel for `device`, with its defaults; without it, the one for all chips.
 
-        Raise as `kernel_path` and `kernel.read`.
+        Raise the errors of `kernel_path` and `kernel.read`.
         """
         if device is None:
             return header.read(self.kernel_path(), self.name)
@@ -125,14 +123,14 @@ class Entry:
 
 
 class Library:
-    """The tasks of the library's own folder and of `folders`, later ones overriding earlier ones.
+    """The tasks of the library and of `folders`. Later folders override earlier ones.
 
-    A user's folder may hold NAME.py with NAME.metal, or NAME.metal alone for a known task. What is
-    wrong with a task, or that a kernel has none, shows when its entry is used. Raises
-    DeclarationError for a folder that does not exist.
+    A user's folder may hold NAME.py with NAME.metal, or only NAME.metal for a known task. Errors of
+    a task, and kernels without a task, are reported when the entry is used. Raise DeclarationError
+    for a folder that does not exist.
 
-    The tasks of suites and families are found by their names and sets; iterating, counting and
-    listing without a set leave them out.
+    Tasks of suites and families are selected by name or set. Iteration, length and lists without a
+    set exclude them.
     """
 
     def __init__(self, folders: Iterable[Path | str] = (), *, root: Path | None = None) -> None:
@@ -151,7 +149,7 @@ class Library:
             if name not in known:
                 missing = (
                     f"[{name}] {path} solves no known task: {suggestion(name, known)}; "
-                    f"a new task needs {name}.py beside it"
+                    f"a new task needs {name}.py next to it"
                 )
                 task_path = path.with_name(f"{name}.py")
                 self._entries[name] = Entry(name, "user", task_path, [path], missing)
@@ -163,7 +161,7 @@ class Library:
         return sum(1 for _ in self)
 
     def sets(self) -> list[str]:
-        """Names of all sets: also of all levels of a suite, all families, and families alone."""
+        """Return the names of all sets, including suites as a whole, families, and "all"."""
         own = [*(each.set for each in self._entries.values()), *self._also]
         whole = [each.partition("/")[0] for each in own]
         alone = [each.rpartition("/")[2] for each in own if each in FAMILIES]
@@ -172,8 +170,8 @@ class Library:
     def names(self, set_name: str | None = None) -> list[str]:
         """Return names of all tasks, or of those of one set, in the library's order.
 
-        Those of suites and families are there only if their set is named, or what it is one of
-        ("kernelbench", "families"), or a family alone ("attention"). "all" are all but suites'.
+        Tasks of suites and families need the name of their set, of the group of sets
+        ("kernelbench", "families") or of the family ("attention"). "all" excludes suites.
         """
         if set_name is None:
             return [each.name for each in self]
@@ -220,7 +218,7 @@ class Library:
 def find(
     names: Sequence[str] = (), set_name: str | None = None, folders: Iterable[Path | str] = ()
 ) -> list[Entry]:
-    """The tasks called `names`, or without names all (of one set); DeclarationError if unknown."""
+    """Return the tasks called `names`, else all (of one set); raise DeclarationError if unknown."""
     library = Library(folders)
     known = library.sets()
     if set_name is not None and set_name not in known:
@@ -229,9 +227,10 @@ def find(
 
 
 def load_task(path: Path) -> Task:
-    """Return the task that the file at `path` declares under its own name, as it is now.
+    """Return the task that the file at `path` declares under the name of the file.
 
-    Raise TaskError, with file and line, where it cannot be imported or declares none.
+    The file is read anew. Raise TaskError, with file and line, if the import fails or the file
+    lacks the task.
     """
     return _load(path.stem, path, f"metalbench_tasks.{path.stem}")
 
@@ -252,14 +251,14 @@ def _syntax_error(path: Path, error: SyntaxError) -> str:
 
 
 def _place(path: Path, error: BaseException) -> str:
-    """File and line of the task file at which it raised `error`."""
+    """Return file and line at which the task file raised `error`."""
     frames = traceback.extract_tb(error.__traceback__)
     lines = [frame.lineno for frame in frames if frame.filename == str(path)]
     return f"{path}:{lines[-1]}" if lines else str(path)
 
 
 class _AsItIs(SourceFileLoader):
-    """Reads a file's text each time: bytecode is kept by the second, and edits may be faster."""
+    """Load a file without cached bytecode, whose time stamp has a resolution of one second."""
 
     def get_code(self, fullname: str) -> CodeType:
         """Compile the text."""
@@ -270,7 +269,7 @@ def _load(name: str, path: Path, module_name: str) -> Task:
     loader = _AsItIs(module_name, str(path))
     spec = importlib.util.spec_from_file_location(module_name, path, loader=loader)
     if spec is None or spec.loader is None:
-        raise TaskError(f"[{name}] {path} is no Python file")
+        raise TaskError(f"[{name}] {path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     try:

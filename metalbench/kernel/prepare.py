@@ -1,4 +1,4 @@
-"""From a kernel's text and a workload to dispatches that are ready to run."""
+"""Compile a kernel and bind it to a workload: dispatches that are ready to run."""
 
 from __future__ import annotations
 
@@ -45,16 +45,16 @@ class Bound:
     inputs: Mapping[str, GuardedBuffer]
     outputs: Mapping[str, GuardedBuffer]
     scratches: Mapping[str, GuardedBuffer]
-    # Of counted builds, one for each dispatch.
+    # One buffer for each dispatch of a counted build.
     counts: Sequence[CountsBuffer] = ()
 
     def poison(self, turn: int = 0) -> None:
-        """Make outputs and scratch what no kernel computes; another thing in odd turns."""
+        """Fill outputs and scratch with poison; odd turns have a different pattern."""
         for each in (*self.outputs.values(), *self.scratches.values()):
             each.poison(turn)
 
     def mark_unwritten(self) -> None:
-        """Let reads of outputs and scratch before the first write be faults in checked runs."""
+        """Mark outputs and scratch as unwritten: checked runs report reads before a write."""
         for each in (*self.outputs.values(), *self.scratches.values()):
             each.buffer.mark_unwritten()
 
@@ -65,7 +65,7 @@ class Bound:
         return replace(self, workload=workload)
 
     def read(self, name: str) -> np.ndarray[Any, Any]:
-        """Output `name` as the device's memory has it: a view."""
+        """Return output `name` as a view of the device's memory."""
         return self.outputs[name].array
 
 
@@ -79,11 +79,11 @@ class Compiled:
     dtype: DType
     tunables: Mapping[str, int]
     pipelines: Mapping[str, _core.Pipeline]
-    # Of counted builds: what their numbers are of, by function.
+    # The meaning of the counts of a counted build, by function.
     tables: Mapping[str, Table] = field(default_factory=dict)
-    # How many accesses of each dispatch are recorded one by one.
+    # The number of accesses that each dispatch records.
     traced: int = 0
-    # On both sides of every buffer; none for tools that look beside buffers themselves.
+    # On both sides of every buffer; 0 for tools that detect accesses out of bounds themselves.
     guard_bytes: int = GUARD_BYTES
 
     def bind(self, workload: Workload) -> Bound:
@@ -137,7 +137,7 @@ class Compiled:
         }
 
     def launch(self, line: Dispatch, values: Mapping[str, int]) -> Geometry:
-        """The geometry of one dispatch line with `values` for sizes, constants and tunables."""
+        """Return the geometry of a dispatch line for `values` of sizes, constants and tunables."""
         where = f"[{self.task.name}] {self.kernel.path.name}:{line.line}: {line.function}"
         grid = line.threadgroups or line.threads_in_grid or ()
         geometry = Geometry(
@@ -158,7 +158,7 @@ class Compiled:
         return geometry
 
     def scratches(self, workload: Workload) -> dict[str, GuardedBuffer]:
-        """Return guarded buffers for what the kernel keeps between its dispatches.
+        """Return guarded buffers for the scratch memory shared by the dispatches.
 
         Raise DispatchError for scratch that the machine's or the device's memory cannot hold.
         """
@@ -221,11 +221,11 @@ def compile_kernel(
 ) -> Compiled:
     """Compile `kernel` for `device` and check that it fits `task`.
 
-    `checked` builds report accesses out of bounds and races when they run; of a device that cannot
-    make them they are for the `cpu` device, as the result's `device` says, and so are `counted`
-    builds, which record the first `traced` accesses of each dispatch. What checked ones report for
-    `tools` is in docs/design/checked-builds.md. Raises CompileError, Unsupported, and
-    DeclarationError if header, arguments or tunables are wrong.
+    `checked` builds report accesses out of bounds and races at run time. `counted` builds count
+    operations and record the first `traced` accesses of each dispatch. Both run on the `cpu` device
+    if `device` does not support them; see the result's `device`. docs/design/checked-builds.md
+    describes the `tools` of checked builds. Raise CompileError, Unsupported, and DeclarationError
+    for a wrong header, argument or tunable.
     """
     if (checked or counted) and not device.checked_builds:
         device = _core.open("cpu")
@@ -296,7 +296,7 @@ def check_written_for(kernel: Kernel, dtype_name: str) -> None:
 
 
 def source_options(kernel: Kernel, run: DType, tunables: Mapping[str, int]) -> dict[str, Any]:
-    """What a kernel's source is read with: its name, macros and folders."""
+    """Return file name, macros and include folders for compiling a kernel."""
     return {
         "filename": str(kernel.path),
         "macros": {"DTYPE": run.msl, **{name: str(value) for name, value in tunables.items()}},

@@ -1,4 +1,4 @@
-"""Samplers of kernels without a task: what a `// sampler:` line says, in the words of MSL."""
+"""Parse the `// sampler:` lines of standalone kernels, which use MSL's syntax."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _WORD = re.compile(r"\s*(\w+)(?:::(\w+)|\(([^()]*)\))\s*(?:,|$)")
 
 
 def sampler_options(text: str) -> Options:
-    """What `_core.Sampler` takes, of words such as `address::repeat, filter::linear`.
+    """Return arguments of `_core.Sampler` for text such as `address::repeat, filter::linear`.
 
-    Without any it is MSL's default: nearest, clamped to the edge, normalised coordinates. Raises
-    DeclarationError, and DispatchError where there is no such sampler.
+    Empty text gives MSL's default: nearest, clamped to the edge, normalised coordinates. Raise
+    DeclarationError for wrong syntax, DispatchError for an unsupported sampler.
     """
     options: Options = {}
     axes = dict.fromkeys(_AXES, "")

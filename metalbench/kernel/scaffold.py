@@ -1,4 +1,4 @@
-"""A new task and its kernel, as files that run as they are: of a template, or like another task."""
+"""Write the files of a new task and its kernel, from a template or from another task."""
 
 from __future__ import annotations
 
@@ -45,11 +45,10 @@ using namespace metal;
 
 
 def scaffold(name: str, folder: Path, *, like: Entry | None = None) -> tuple[Path, Path]:
-    """Write NAME.py and NAME.metal into `folder`, which is made if there is none.
+    """Write NAME.py and NAME.metal into `folder`; create the folder if it is missing.
 
-    `like` is a task whose files are copied and renamed; without it they are a template's.
-    Raise DeclarationError, before anything is written, for a name that Python would not take, and
-    for files that are already there.
+    The files of the task `like` are copied and renamed; by default they come from a template. Raise
+    DeclarationError, before any write, for an invalid Python name and for existing files.
     """
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise DeclarationError(
@@ -63,7 +62,7 @@ def scaffold(name: str, folder: Path, *, like: Entry | None = None) -> tuple[Pat
     texts = _template(name) if like is None else _copies(name, like)
     folder.mkdir(parents=True, exist_ok=True)
     for path, text in zip(targets, texts, strict=True):
-        # A link to a file that does not exist is no free name.
+        # "x" also refuses a link to a file that does not exist.
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     return targets

@@ -1,4 +1,4 @@
-"""Textures of kernels without a task: what a `// texture:` line says of their texels."""
+"""Textures of kernels: pixel formats and extents of `// texture:` lines."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ _EXTENTS = {
 
 @dataclass(frozen=True)
 class PixelFormat:
-    """A format such as rgba8unorm: `dtype` is what each of `components` is stored as."""
+    """A format such as rgba8unorm. `dtype` is the stored type of each of the `components`."""
 
     name: str
     dtype: DType
     components: int
 
     def shape_of(self, extents: tuple[Any, ...], one: Any) -> tuple[Any, ...]:
-        """The shape of an array of texels, rows last; `one` stands for a single component."""
+        """Return the shape of an array of texels, x last; `one` is the extent of the components."""
         inner = () if self.components == 1 else (one,)
         return (*reversed(extents), *inner)
 
     def stored(self, draw: Draw) -> Draw:
-        """What is drawn as kernels see it, as it lies in memory: 1.0 is 255 of `8unorm`."""
+        """Return a function that draws stored texels: 1.0 is stored as 255 in `8unorm`."""
         is_signed = self.name.endswith("snorm")
         if not self.name.removesuffix("_srgb").endswith(("unorm", "snorm")) or self._is_packed:
             return draw
@@ -62,17 +62,17 @@ class PixelFormat:
 
     @property
     def drawn_as(self) -> DType | None:
-        """The element type in which kernels see it; None for floats, however they are stored."""
+        """The element type that kernels read; None for floats."""
         return self.dtype if self.name.endswith(("uint", "sint")) or self._is_packed else None
 
     @property
     def _is_packed(self) -> bool:
-        """Whether several components lie in one number, which is drawn as it is."""
+        """Whether one number stores several components. Such numbers are drawn directly."""
         return not _BY_COMPONENTS.match(self.name)
 
 
 def pixel_format(name: str) -> PixelFormat:
-    """Return the format of that name; raises DispatchError, which says what there is."""
+    """Return the format called `name`; raise DispatchError, with the known ones, if unknown."""
     stored, components = _core.texel_type(name)
     return PixelFormat(name, storage_type(stored), components)
 

@@ -1,4 +1,4 @@
-"""What is to be solved: a problem's declaration, its inputs and sizes, and work drawn from it."""
+"""Tasks: the declaration of a problem, its inputs and sizes, and workloads with fixed seeds."""
 
 from metalbench.task.declaration import Task, task
 from metalbench.task.inputs import (

@@ -1,4 +1,4 @@
-"""Caches that are filled in part: rows behind what is filled are NaN, and nobody's to read."""
+"""Inputs for partly filled caches. The rows after the filled ones are NaN and must not be read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True, kw_only=True)
 class Cache(Input):
-    """Rows along the last axis but one, of which the first `filled` are there."""
+    """A cache with rows along the second last axis. The first `filled` rows hold values."""
 
     filled: Expression
 
@@ -31,7 +31,7 @@ class Cache(Input):
 
 
 def cache(*dims: str | int, filled: str, variations: tuple[Variation, ...] | None = None) -> Cache:
-    """A cache of shape `dims`, of which `filled` rows are there: normal, with these variations."""
+    """Return a cache of shape `dims` with `filled` rows of normal numbers and these variations."""
     plain = normal(*dims)
     if variations is not None:
         plain = plain.only(*variations)

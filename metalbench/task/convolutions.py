@@ -1,4 +1,4 @@
-"""Convolutions of any stride, padding, dilation and groups: the same task for each of them."""
+"""Declare tasks for convolutions with any stride, padding, dilation and number of groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class ConvolutionGeometry:
-    """What a convolution does in each of its directions, and into how many groups it falls."""
+    """Taps, stride, padding and dilation of every spatial axis, and the number of groups."""
 
     taps: int
     stride: int = 1
@@ -60,7 +60,7 @@ def convolution_task(
     *,
     sizes: Mapping[str, Mapping[str, int]],
 ) -> Task:
-    """Return a convolution in the directions that sizes name between batch and channels.
+    """Return the task of a convolution along the axes that sizes name besides batch and channels.
 
     Channels and filters are those of one group.
     """

@@ -31,27 +31,27 @@ Judge = Callable[[Any], Mapping[str, np.ndarray[Any, Any]]]
 
 
 class ExternalReference(Protocol):
-    """The same computed by another library than MLX, in its own memory."""
+    """A reference that another library than MLX computes in its own memory."""
 
     @property
     def name(self) -> str:
-        """What reports call it."""
+        """The name in reports."""
 
     def beside(self, kind: str) -> None:
-        """Run from here on where it is to be timed: beside a device of that kind."""
+        """Run on the processor that suits a comparison with a device of this kind."""
 
     def load(self, *works: Mapping[str, np.ndarray[Any, Any]]) -> None:
-        """Take inputs by name; several take turns."""
+        """Load inputs by name. Runs alternate between several sets of inputs."""
 
     def outputs(self, arrays: Mapping[str, np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
-        """What it makes of inputs, in the task's order."""
+        """Return the outputs for inputs by name, in the order of the task."""
 
     def __call__(self, repetitions: int) -> None:
-        """Run so often on what was loaded, to completion."""
+        """Run `repetitions` times on the loaded inputs and wait for the end."""
 
 
 class TimedDevice(Protocol):
-    """What the headline depends on: a device that is open, or the facts of one."""
+    """Facts of a device that select the headline size."""
 
     @property
     def kind(self) -> str:
@@ -68,13 +68,13 @@ class TimedDevice(Protocol):
 
 @dataclass(frozen=True)
 class Task:
-    """One problem: what goes in, what comes out, how large, and what is right.
+    """One problem: inputs, outputs, sizes, reference and oracle.
 
-    `reference` takes the inputs as MLX arrays and the constants, by name; `oracle` the same in
-    numpy float64, and `scale` in float32. Each returns one array, or a tuple of one for each
-    output. `largest` says how many elements the largest array on the way has, by the sizes, where
-    that is known. `scale` is what rounding errors are relative to (of a sum, the sum of absolute
-    terms). At the sizes of `judges` those say what is right, by output, and not the oracle.
+    `reference` takes the inputs as MLX arrays and the constants, by name. `oracle` takes them as
+    NumPy arrays in float64, `scale` in float32. Each returns one array, or a tuple with one array
+    for each output. Rounding errors are relative to `scale`; of a sum this is the sum of absolute
+    terms. `largest` returns the number of elements of the largest intermediate array at a size,
+    where it is known. `judges` replace the oracle at the sizes they name.
     """
 
     name: str
@@ -119,7 +119,7 @@ class Task:
         return self.gpu_headlines[-1]
 
     def extents(self, size: str) -> Mapping[str, int]:
-        """The value of every name of `size`: a declared one, or one spelled `rows=613,cols=77`.
+        """Return the extents of `size` by name; it is declared or spelled `rows=613,cols=77`.
 
         Raise DeclarationError if the task has no such size.
         """
@@ -168,7 +168,7 @@ class Task:
 
     @property
     def turn(self) -> int:
-        """How many seeds in a row bring every variation of every input once."""
+        """The number of consecutive seeds after which every variation of every input was used."""
         return 1 + max((len(each.variations) for each in self.inputs.values()), default=0)
 
     def check_dtype(self, name: str) -> None:
@@ -183,11 +183,11 @@ class Task:
         return self.flops_expression.evaluate(self.values(size))
 
     def work(self, size: str) -> tuple[int, int]:
-        """Arithmetic operations and bytes of one pass at `size`, in the first element type."""
+        """Return operations and bytes of one pass at `size`, in the first element type."""
         return self.flops(size), self.bytes(size, self.dtypes[0])
 
     def bytes(self, size: str, dtype_name: str) -> int:
-        """Return bytes that must move: every input and output once, unless declared otherwise.
+        """Return the bytes of memory traffic: every input and output once, unless declared.
 
         A declared `bytes` expression also knows `itemsize`, the bytes of one element of the run.
         """
@@ -226,21 +226,21 @@ def task(
 ) -> Callable[[Callable[..., Any]], Task]:
     """Declare the task whose MLX reference is the decorated function.
 
-    Verification also draws a size at random: every name between its least and its headline value.
-    `multiples` says of which number a name must be a multiple, in every size; `draw` takes a numpy
-    generator and returns the whole size, where that is not enough.
+    Verification also draws a random size: every name between its least and its headline value.
+    `multiples` gives the number that a name must be a multiple of, in every size. `draw` takes a
+    NumPy generator and returns the whole size, for other constraints.
 
-    On a GPU the size that is timed is one of `gpu_headlines`, by default `headline`: sizes in
-    ascending order. The first one should move 16 MB or more, or take a millisecond on a small GPU;
-    a further one should take a millisecond on a large GPU. `Task.headline_on` chooses.
+    On a GPU the timed size is one of `gpu_headlines`, by default `headline`. They are in ascending
+    order. The first one should move 16 MB or more, or take a millisecond on a small GPU. A further
+    one should take a millisecond on a large GPU. `Task.headline_on` selects one of them.
 
-    `fast` is the same by MLX's own fused operations, where the reference is not written with them.
-    A candidate is timed against the fastest of the forms that `against` names: "eager" (the
-    reference as it is), "compiled" (by mx.compile), "fast", "apart" (the same by another library,
-    which `apart` runs); the others are timed beside it.
+    `fast` computes the reference with MLX's fused operations, where the reference does not use
+    them. A candidate is timed against the fastest of the forms in `against`: "eager" (the plain
+    reference), "compiled" (by mx.compile), "fast", "apart" (the external reference `apart`). The
+    other forms are timed in addition.
 
-    `torch` is the same by PyTorch, for those who ask to be timed against it, too: it takes the
-    module itself, and then inputs (as tensors) and constants in their order.
+    `torch` computes the reference with PyTorch, for comparisons on request. Its arguments are the
+    module `torch`, then inputs (as tensors) and constants in their order.
 
     Raise DeclarationError if the parts do not fit together.
     """

@@ -1,4 +1,4 @@
-"""Attention of one query a head over a cache: what its tasks' oracles and references share."""
+"""Decode attention: one query per head attends to a cache. Shared inputs, sizes and oracles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ DECODING_FLOPS = "4 * heads * keys * dims + 5 * heads * keys"
 
 
 def decoding_inputs() -> Mapping[str, Input]:
-    """Queries and a cache. A score that is large leaves one key, and no kernel agrees on which."""
+    """Return queries and a cache. Large scores are avoided: the softmax would select one key."""
     gentle = (even(), coarse(), sparse())
     return dict(
         q=normal("heads", "dims").only(*gentle),
@@ -44,7 +44,7 @@ def draw_decoding_size(random: np.random.Generator) -> dict[str, int]:
 
 
 def attention_weights(q: Array, k: Array, sinks: Array | None = None) -> Array:
-    """Of every head the keys' shares (heads, keys); what goes to its sink is left out."""
+    """Return the softmax weights (heads, keys) of every head, without the weight of its sink."""
     heads, dims = q.shape
     shared = np.repeat(k, heads // len(k), axis=0)
     scores = np.einsum("hd,hkd->hk", q, shared) / math.sqrt(dims)

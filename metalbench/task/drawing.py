@@ -1,7 +1,7 @@
-"""Random numbers for arrays: those of large ones are drawn in blocks, several at a time.
+"""Draw random arrays. Large arrays are drawn in blocks by several threads.
 
-A block has a generator of its own, that follows from the array's: what is drawn depends neither on
-the machine nor on how many blocks are drawn at a time.
+Every block has a separate generator, spawned from the generator of the array. The numbers depend
+neither on the machine nor on the number of threads.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def change_in_blocks(values: Values, change: Callable[[Values], object]) -> Valu
 
 
 def estimate_deviation(values: Values) -> np.floating[Any]:
-    """The standard deviation; of a large array that of its first block, which is near enough."""
+    """Return the standard deviation; of a large array only that of its first block."""
     return np.float32(values.reshape(-1)[:BLOCK].std())
 
 

@@ -1,4 +1,4 @@
-"""Sizes drawn at random: what no candidate can have been written for."""
+"""Random sizes. No candidate can be written for them in advance."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from metalbench.task.sizes import spell_size
 
 
 def draw_size(task: Task, seed: int, *, upto: str | None = None) -> str:
-    """Return a size drawn at random, spelled out; the same for every run with that `seed`.
+    """Return a random size, spelled out. The same `seed` gives the same size.
 
-    Every name lies between its least value and that of the size `upto` (by default the headline),
-    evenly on a logarithmic scale, and is a multiple of what the task demands; a task with a `draw`
-    of its own has the last word. Raise DeclarationError if what comes out is no size of the task.
+    Every name is log-uniform between its least value and that of the size `upto` (by default the
+    headline), and a multiple of `Task.multiples`. `Task.draw` replaces this rule. Raise
+    DeclarationError for a result that is not a valid size of the task.
     """
     key = hashlib.sha256(f"{task.name}/size/{seed}".encode()).digest()
     random = np.random.Generator(np.random.Philox(int.from_bytes(key[:16], "little")))

@@ -62,7 +62,7 @@ FLOATS = tuple(each.name for each in _ALL if each.is_float)
 
 
 def storage_type(name: str) -> DType:
-    """What NumPy calls `name`: an element type, or one that only texels are stored as (int8)."""
+    """Return the element type called `name` by NumPy, also one that only texels have (int8)."""
     return DTYPES.get(name) or DType(name, name, np.dtype(name).itemsize)
 
 

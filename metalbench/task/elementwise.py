@@ -1,4 +1,4 @@
-"""Tasks of one function of every element, of one matrix or of two."""
+"""Declare elementwise tasks on one matrix or several."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def elementwise(
     scale: Callable[..., Any] | None = None,
     **inputs: Input,
 ) -> Task:
-    """The task `name`: y of every element of the `inputs`, (rows, cols) each; x if none is given.
+    """Return the elementwise task `name` of the `inputs`, (rows, cols) each; by default `x`.
 
     `flops` are those of one element.
     """

@@ -255,7 +255,7 @@ class Parser:
 
 
 def parse(text: str | int, where: str = "") -> Expression:
-    """The expression that is the whole of `text`; DeclarationError says where it is wrong."""
+    """Parse `text` as one expression; raise DeclarationError with the column of an error."""
     parser = Parser(str(text), where)
     result = parser.expression()
     if not parser.at_end:

@@ -1,4 +1,4 @@
-"""Short-time Fourier transforms of 400 samples every 160: what tasks on sound share."""
+"""Short-time Fourier transforms of 400 samples every 160 samples, for tasks on audio."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def power_spectrum(x: Array, window: Array) -> Array:
 
 
 def power_magnitude(x: Array, window: Array) -> Array:
-    """An error of an amplitude counts twice the amplitude; it is relative to absolute terms."""
+    """Return the error scale of `power_spectrum`: 2 a da + a^2, da relative to absolute terms."""
     amplitude = np.abs(np.fft.rfft(split_frames(x, window), axis=-1))
     terms = np.abs(split_frames(x, window)).sum(axis=-1, keepdims=True)
     found: Array = 2 * amplitude * terms + amplitude**2

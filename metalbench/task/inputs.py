@@ -1,4 +1,4 @@
-"""What the inputs of a task are drawn from: a shape, an element type and a distribution."""
+"""Inputs and outputs of tasks: shape, element type and distribution."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class Array:
 
 @dataclass(frozen=True)
 class Input(Array):
-    """An input and how to draw it: plainly for seed 0, then for each seed with one variation.
+    """An input and its distribution. Seed 0 is plain, every further seed has one variation.
 
-    Inputs of one `stream`, if it is not empty, are drawn from the same random numbers. Elements
-    that belong `together` are never mixed with another draw's, and none of them is made larger.
+    Inputs with the same non-empty `stream` use the same random numbers. `together` forbids to mix
+    elements with those of another workload, and to enlarge single elements.
     """
 
     distribution: str
@@ -52,11 +52,11 @@ class Input(Array):
     together: bool = field(default=False, kw_only=True)
 
     def also(self, *variations: Variation) -> Input:
-        """The same input with further variations, for the seeds after those of the others."""
+        """Return this input with additional variations, for the seeds after the existing ones."""
         return replace(self, variations=(*self.variations, *variations))
 
     def only(self, *variations: Variation) -> Input:
-        """The same input with just these variations, for seeds 1, 2, ...; then plain again."""
+        """Return this input with only these variations, for seeds 1, 2, ...; then plain again."""
         return replace(self, variations=variations)
 
     def variation(self, seed: int) -> Variation | None:
@@ -101,9 +101,9 @@ def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input
 
 
 def tied(*dims: str | int) -> Input:
-    """Return floats over [0, 1), close together; the second half of every row repeats the first.
+    """Return floats over [0, 1) with ties: the second half of every row repeats the first half.
 
-    Whoever looks at one half alone is found by the variation that comes first: without ties.
+    The first variation has no ties. It finds kernels that read only one half.
     """
 
     def draw(
@@ -156,7 +156,7 @@ def integers(*dims: str | int, low: str | int = 0, high: str | int, dtype: str =
 
 
 def distinct(*dims: str | int, below: str | int) -> Input:
-    """Whole numbers below an expression of the sizes, in any order, no two of them the same."""
+    """Return distinct integers below an expression of the sizes, in random order."""
     bound = parse(below)
 
     def draw(

@@ -1,4 +1,4 @@
-"""What tasks over rows of a matrix, or over elements of one, have in common: sizes and types."""
+"""Sizes and element types shared by tasks on rows or elements of a matrix."""
 
 from __future__ import annotations
 

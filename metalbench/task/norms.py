@@ -1,4 +1,4 @@
-"""Norms of rows in NumPy, for oracles, and what rounding errors of them are relative to."""
+"""Norms of rows in NumPy, for oracles, and the scales of their rounding errors."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ Array = np.ndarray[Any, Any]
 
 
 def root_mean_square(x: Array, eps: float) -> Array:
-    """Of every row of `x` (..., cols), with `eps` added to the mean: (..., 1)."""
+    """Return sqrt(mean(x^2) + eps) of every row of `x` (..., cols): (..., 1)."""
     mean: Array = np.einsum("...c,...c->...", x, x) / x.shape[-1]
     return np.asanyarray(np.sqrt(mean + eps)[..., None])
 
 
 def standardise(x: Array, eps: float) -> Array:
-    """Return rows of `x` with mean 0 and variance 1."""
+    """Return the rows of `x` shifted and scaled to mean 0 and variance 1."""
     centred = x - x.mean(axis=-1, keepdims=True)
     return np.asanyarray(centred / root_mean_square(centred, eps))
 

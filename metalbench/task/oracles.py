@@ -1,4 +1,4 @@
-"""What several tasks' oracles are made of, in NumPy: plain, and as exact as its arguments are.
+"""Operations of oracles in NumPy. Each computes in the precision of its arguments.
 
 Images are channels last: (batch, extents..., channels), with filters (filters, taps..., channels).
 """
@@ -63,7 +63,7 @@ def convolve_with_padding(x: Array, w: Array) -> Array:
 
 
 def convolve_transposed(x: Array, w: Array, stride: int = 1) -> Array:
-    """Add every pixel, times the filters, to a patch `stride` further than its neighbour's."""
+    """Return the transposed convolution: each pixel adds its filters to a patch, `stride` apart."""
     extents = [
         stride * (n - 1) + taps for n, taps in zip(x.shape[1:-1], w.shape[1:-1], strict=True)
     ]
@@ -80,7 +80,7 @@ def convolve_transposed(x: Array, w: Array, stride: int = 1) -> Array:
 def split_blocks(x: Any, side: int = 2) -> Any:
     """View an image of NumPy or MLX as (batch, height / side, side, ..., channels).
 
-    What is left at the end of an extent is dropped. Pooling reduces axes 2, 4, ...
+    The remainder of an extent is dropped. Pooling reduces axes 2, 4, ...
     """
     batch, *extents, channels = x.shape
     covered = tuple(slice(n // side * side) for n in extents)
@@ -89,9 +89,9 @@ def split_blocks(x: Any, side: int = 2) -> Any:
 
 
 def attention(q: Array, k: Array, v: Array, *, causal: bool = False) -> Array:
-    """softmax(q k^T / sqrt(dims)) v; `q` (..., queries, dims), `k` and `v` (..., keys, dims).
+    """Return softmax(q k^T / sqrt(dims)) v of `q` (..., queries, dims), `k`, `v` (..., keys, dims).
 
-    With `causal` a query sees the keys up to its own index.
+    With `causal`, query i attends to keys 0 to i.
     """
     scores = q @ np.swapaxes(k, -1, -2) / math.sqrt(q.shape[-1])
     if causal:
@@ -101,7 +101,10 @@ def attention(q: Array, k: Array, v: Array, *, causal: bool = False) -> Array:
 
 
 def attention_magnitude(q: Array, k: Array, v: Array, *, causal: bool = False) -> Array:
-    """Sums of absolute terms; an error of a score of s changes its term by as much times s."""
+    """Return the error scale of `attention`: sums of absolute terms times 1 + the largest score.
+
+    A relative error e of a score s changes its exponential by the relative error e s.
+    """
     sizes = np.abs(q @ np.swapaxes(k, -1, -2))
     if causal:
         sizes = np.tril(sizes)
@@ -112,7 +115,10 @@ def attention_magnitude(q: Array, k: Array, v: Array, *, causal: bool = False) -
 
 
 def rotate_pairs(x: Array, base: float) -> Array:
-    """Turn pair i of position p by the angle p * base^(-2i / dims); `x` (..., positions, dims)."""
+    """Rotate pair i of position p by the angle p base^(-2i / dims); `x` (..., positions, dims).
+
+    Source: Su et al., "RoFormer: enhanced transformer with rotary position embedding" (2021).
+    """
     positions, dims = x.shape[-2:]
     frequency = float(base) ** (-np.arange(0, dims, 2) / dims)
     angle = np.arange(positions)[:, None] * frequency
@@ -125,10 +131,10 @@ def rotate_pairs(x: Array, base: float) -> Array:
 def gqa_layer(
     x: Array, w_qkv: Array, w_out: Array, *, heads: int, kv_heads: int, base: float
 ) -> Array:
-    """Attend causally with rotary positions, as a llama layer does; `x` (tokens, dims).
+    """Return grouped-query attention of `x` (tokens, dims): causal, with rotary positions.
 
-    Columns of `w_qkv` are queries, keys and values, head by head; heads / kv_heads queries share a
-    key.
+    Columns of `w_qkv` are queries, keys and values, head by head. heads / kv_heads query heads
+    share one key head.
     """
     return _attend_heads(attention, x, w_qkv, heads=heads, kv_heads=kv_heads, base=base) @ w_out
 
@@ -136,7 +142,7 @@ def gqa_layer(
 def gqa_layer_magnitude(
     x: Array, w_qkv: Array, w_out: Array, *, heads: int, kv_heads: int, base: float
 ) -> Array:
-    """Return sums of absolute terms of `gqa_layer`, behind the scores."""
+    """Return sums of absolute terms of `gqa_layer`, after the scores."""
     mixed = _attend_heads(attention_magnitude, x, w_qkv, heads=heads, kv_heads=kv_heads, base=base)
     return mixed @ np.abs(w_out)
 
@@ -150,7 +156,7 @@ def _attend_heads(
     kv_heads: int,
     base: float,
 ) -> Array:
-    """What all heads together give for each token: (tokens, dims)."""
+    """Return the concatenated outputs of all heads: (tokens, dims)."""
     tokens, dims = x.shape
     split = (x @ w_qkv).reshape(tokens, heads + 2 * kv_heads, dims // heads).transpose(1, 0, 2)
     q = rotate_pairs(split[:heads], base)

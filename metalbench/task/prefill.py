@@ -1,4 +1,4 @@
-"""Attention of many queries, heads sharing keys: what its tasks' oracles and sizes share."""
+"""Prefill attention: many queries, heads that share keys. Shared inputs, sizes and oracles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PREFILL_SIZES = dict(
     seed=dict(heads=8, kv_heads=2, tokens=256, dims=64),
     large=dict(heads=32, kv_heads=8, tokens=2048, dims=128),
 )
-# Of the scores' inputs: a score that is large leaves one key, and no kernel agrees on which.
+# For inputs of scores. With large scores the softmax selects one key, which rounding decides.
 GENTLE_VARIATIONS = (even(), coarse(), sparse())
 
 
@@ -53,11 +53,11 @@ def attend(
     sinks: Array | None = None,
     sizes: bool = False,
 ) -> Array:
-    """The output (heads, queries, value dims) of `q` (heads, queries, dims) and keys and values.
+    """Return the attention (heads, queries, value dims) of `q` (heads, queries, dims), `k`, `v`.
 
-    `seen` (queries, keys) is what a query may attend to, at least one key; `bias` (heads, queries,
-    keys) is added to scores; `sinks` (heads) are logits without a value. With `sizes`, sums of
-    absolute terms instead; an error of a score of s changes its term by as much times s.
+    `seen` (queries, keys) masks keys; each query sees at least one. `bias` (heads, queries, keys)
+    is added to scores. `sinks` (heads) are logits without a value. With `sizes`, return the error
+    scale instead: sums of absolute terms times 1 + the largest score.
     """
     shared = len(q) // len(k)
     found = np.empty_like(q, shape=(*q.shape[:-1], v.shape[-1]), order="C")
@@ -77,7 +77,7 @@ def attend(
 
 
 def _shares(scores: Array, sink: float | None) -> Array:
-    """Of every key, with what goes to the sink left out."""
+    """Return the softmax weights of every key, without the weight of the sink."""
     peak = scores.max(axis=-1, keepdims=True)
     if sink is not None:
         peak = np.maximum(peak, sink)

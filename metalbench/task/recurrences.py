@@ -1,7 +1,7 @@
-"""Recurrences over tokens whose state is a matrix a head: what their tasks' oracles share.
+"""Linear recurrences over tokens with one state matrix per head, for oracles.
 
-A state is (heads, rows, cols); a token's values are its rows, its keys and queries its columns.
-Every oracle also has the sums of absolute terms along its own way, which errors are relative to.
+A state is (heads, rows, cols). Values of a token have `rows` elements, keys and queries `cols`.
+Each oracle also computes its sums of absolute terms, the scale of rounding errors.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ def unit_vectors(*dims: str) -> Input:
 
 
 def state_input(*dims: str) -> Input:
-    """A state from before, float32 whatever the run's type is: in half types it would drift."""
+    """Return an initial state, always float32: half types would accumulate errors."""
     return replace(normal(*dims).only(), dtype=dtype("float32"))
 
 
 def delta_inputs(*decay: str) -> Mapping[str, Input]:
-    """What `delta_rule` takes; `decay` are the dims of its decay."""
+    """Return the inputs of `delta_rule`; `decay` are the dims of its decay."""
     return dict(
         q=unit_vectors("tokens", "k_heads", "cols"),
         k=unit_vectors("tokens", "k_heads", "cols"),
@@ -48,7 +48,7 @@ def delta_inputs(*decay: str) -> Mapping[str, Input]:
 
 
 def delta_outputs() -> Mapping[str, TaskArray]:
-    """What `delta_rule` gives."""
+    """Return the outputs of `delta_rule`."""
     return dict(
         y=output("tokens", "heads", "rows"),
         left=output("heads", "rows", "cols", dtype="float32"),
@@ -56,7 +56,7 @@ def delta_outputs() -> Mapping[str, TaskArray]:
 
 
 def delta_size_sampler(longest: int) -> Callable[[np.random.Generator], dict[str, int]]:
-    """Return sizes of up to so many tokens."""
+    """Return a function that draws a size of at most `longest` tokens."""
     return lambda random: dict(
         tokens=int(random.integers(5, longest + 1)),
         heads=4,
@@ -69,10 +69,11 @@ def delta_size_sampler(longest: int) -> Callable[[np.random.Generator], dict[str
 def delta_rule(
     q: Array, k: Array, v: Array, decay: Array, beta: Array, *, state: Array, terms: bool = False
 ) -> tuple[Array, Array]:
-    """Token after token: S = g S, S = S + beta (v - S k) k^T, y = S q; y and the last state.
+    """Return y and the last state of S = g S, S = S + beta (v - S k) k^T, y = S q for each token.
 
     `q`, `k` (tokens, k_heads, cols), `v` (tokens, heads, rows), `beta` (tokens, heads), `decay`
-    the same or with a number for each column. With `terms` sums of absolute terms.
+    (tokens, heads) or (tokens, heads, cols). With `terms`, return sums of absolute terms. Source:
+    Yang et al., "Gated delta networks: improving Mamba2 with delta rule" (2024).
     """
     tokens, heads, _ = v.shape
     keys, queries = (np.repeat(each, heads // k.shape[1], axis=1) for each in (k, q))
@@ -96,10 +97,10 @@ def delta_rule(
 def linear_attention(
     q: Array, k: Array, v: Array, decay: Array, state: Array
 ) -> tuple[Array, Array]:
-    """Token after token: S = g S + v k^T, y = S q; y and the last state.
+    """Return y and the last state of S = g S + v k^T, y = S q for each token.
 
-    `q`, `k` (tokens, k_heads, cols), `v` (tokens, heads, rows), `decay` (tokens, heads). Of
-    absolute values it gives the sums of absolute terms.
+    `q`, `k` (tokens, k_heads, cols), `v` (tokens, heads, rows), `decay` (tokens, heads). Absolute
+    values as arguments give the sums of absolute terms.
     """
     shared = v.shape[1] // k.shape[1]
     y = np.empty_like(v)

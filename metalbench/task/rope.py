@@ -1,4 +1,4 @@
-"""Rotary embeddings in NumPy, for oracles: halves of a head against each other."""
+"""Rotary position embeddings in NumPy, for oracles. Element i is paired with i + dims / 2."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ROPE_SIZES = {
 
 
 def rotary_frequencies(dims: int, base: float) -> Array:
-    """base^(-2i / dims) of every pair i: (dims / 2)."""
+    """Return base^(-2i / dims) of every pair i: (dims / 2)."""
     return np.asarray(float(base) ** (-np.arange(0, dims, 2) / dims))
 
 
@@ -32,7 +32,7 @@ def rotate_halves(x: Array, angle: Array) -> Array:
 
 
 def rotation_magnitude(x: Array, angle: Array) -> Array:
-    """Length of every pair times 1 + its angle, because rounding an angle errs in proportion."""
+    """Return the error scale: the length of a pair times 1 + its angle, whose rounding counts."""
     half = x.shape[-1] // 2
     length = np.hypot(x[..., :half], x[..., half:]) * (1 + np.abs(angle))
     return np.concatenate([length, length], axis=-1)

@@ -1,4 +1,4 @@
-"""What mixtures of experts are drawn from: some experts have many rows, some none."""
+"""Inputs for mixtures of experts: some experts have many rows, others have none."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ Array = np.ndarray[Any, Any]
 
 
 def expert_indices(*dims: str, high: str, ordered: bool = False) -> Input:
-    """Return whole numbers in [0, high), most of them low ones, so that some have no row at all.
+    """Return integers in [0, high) that are mostly small: some experts get no row.
 
-    With `ordered` they ascend, as rows are that were sorted by expert.
+    With `ordered` they are sorted.
     """
     plain = integers(*dims, high=high)
 

@@ -1,4 +1,4 @@
-"""Sizes that are no declared ones: spelled out as `rows=613,cols=77`."""
+"""Sizes that a task does not declare, spelled as `rows=613,cols=77`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fourier transforms of rows, real and imaginary parts apart: the same task for every length."""
+"""Declare tasks for Fourier transforms of rows, with separate real and imaginary arrays."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ _TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 
 def encrypt(a: Any, b: Any, k0: Any, k1: Any) -> tuple[Any, Any]:
-    """Both words of the counter (a, b) under the key (k0, k1), uint32 of NumPy or MLX."""
+    """Return both words of the counter (a, b) under the key (k0, k1), uint32 of NumPy or MLX."""
     keys = [k0, k1, k0 ^ k1 ^ 0x1BD11BDA]
     a, b = a + k0, b + k1
     for group in range(5):
@@ -42,12 +42,12 @@ def uniform(key: Array, count: int) -> Array:
 
 
 def normal(key: Array, count: int) -> Array:
-    """Normally distributed numbers, by the inverse of the error function."""
+    """Return normal numbers, by the inverse of the error function."""
     low = np.float32(-1 + 2.0**-24)
     spread = (uniform(key, count).astype(np.float32) * (1 - low) + low).astype(np.float32)
     return np.asarray(np.sqrt(2) * scipy.special.erfinv(spread.astype(np.float64)))
 
 
 def gumbel(key: Array, count: int) -> Array:
-    """Of Gumbel's distribution: -log(-log(u))."""
+    """Return numbers of the Gumbel distribution: -log(-log(u))."""
     return np.asarray(-np.log(-np.log(uniform(key, count))))

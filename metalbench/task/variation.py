@@ -1,4 +1,4 @@
-"""Changes to drawn inputs that find mistakes which one plain distribution hides."""
+"""Variations of random inputs. They find errors that one plain distribution hides."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from metalbench.task import drawing
 
 Values = np.ndarray[Any, Any]
-# Of a sparse input: the share of elements that are not zero.
+# The fraction of elements of a sparse input that are not zero.
 _KEPT = 0.1
 # How many places in a thousand hold a special value.
 _SPECIAL = 10
@@ -19,19 +19,19 @@ _SPECIAL = 10
 
 @dataclass(frozen=True)
 class Variation:
-    """One change: from drawn values, float32, and a generator to values of the same shape."""
+    """A function of float32 values and a generator, which returns values of the same shape."""
 
     name: str
     change: Callable[[Values, np.random.Generator], Values]
 
 
 def shifted(by: float) -> Variation:
-    """Everything moved by a constant: shows cancellation, and sums that should be centred."""
+    """Add a constant to all values: finds cancellation."""
     return Variation(f"shifted by {by:g}", lambda values, _: values + np.float32(by))
 
 
 def scaled(by: float) -> Variation:
-    """Everything times a constant: shows overflow."""
+    """Multiply all values by a constant: finds overflow."""
     return Variation(f"scaled by {by:g}", lambda values, _: values * np.float32(by))
 
 
@@ -41,7 +41,7 @@ def heavy_tailed() -> Variation:
 
 
 def even() -> Variation:
-    """Spread evenly, with the mean and the deviation of what was drawn."""
+    """Replace values by uniform ones with the same mean and deviation."""
 
     def change(values: Values, random: np.random.Generator) -> Values:
         flat = random.random(values.shape, dtype=np.float32) * 2 - 1
@@ -52,7 +52,7 @@ def even() -> Variation:
 
 
 def coarse() -> Variation:
-    """Rounded to a dozen different values: shows how ties are broken, and exact zeros."""
+    """Round to a dozen different values: finds wrong handling of ties and exact zeros."""
 
     def change(values: Values, _: np.random.Generator) -> Values:
         step = np.float32(drawing.estimate_deviation(values) / 2) or np.float32(1)
@@ -68,7 +68,7 @@ def coarse() -> Variation:
 
 
 def without_ties() -> Variation:
-    """Drawn anew, every value by itself over [0, 1): where values were equal, now few are."""
+    """Replace values by independent uniform ones over [0, 1), which have few ties."""
 
     def change(values: Values, random: np.random.Generator) -> Values:
         return np.asarray(random.random(values.shape, dtype=np.float32))
@@ -77,7 +77,7 @@ def without_ties() -> Variation:
 
 
 def sparse() -> Variation:
-    """Nine in ten are zero: shows divisions by what may vanish."""
+    """Set nine of ten values to zero: finds divisions by zero."""
 
     def change(values: Values, random: np.random.Generator) -> Values:
         kept = random.random(values.shape, dtype=np.float32) < _KEPT
@@ -87,7 +87,7 @@ def sparse() -> Variation:
 
 
 def with_special(*special: float) -> Variation:
-    """`special` values (infinities, NaN, -0.0) in one of a hundred places."""
+    """Put `special` values (infinities, NaN, -0.0) into one of a hundred places."""
     names = ", ".join(f"{each:g}" for each in special)
 
     def change(values: Values, random: np.random.Generator) -> Values:
@@ -98,5 +98,5 @@ def with_special(*special: float) -> Variation:
     return Variation(f"with {names}", change)
 
 
-# The first two show most, and are those that few seeds still bring.
+# The first two find most errors: runs with few seeds use only them.
 STANDARD = (shifted(100), heavy_tailed(), even(), coarse(), sparse())

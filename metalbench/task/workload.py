@@ -1,4 +1,4 @@
-"""One instance of a task: drawn inputs, and what a right kernel makes of them."""
+"""Workloads: the inputs of a task at one size, element type and seed, with expected outputs."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from metalbench.errors import TaskError
 from metalbench.task.declaration import Task
 from metalbench.task.dtypes import DType, dtype
 
-# Of workloads kept with what their oracles made of them.
+# The size of the cache of workloads with their expected outputs.
 KEPT_BYTES = 256 << 20
-# Of the places among so many elements, which inputs and results have in common, the last are kept.
+# Up to this number of elements, `sample_places` caches its last results.
 MOST_PLACES = 1 << 24
-# Of a result's scale: a right kernel's result is no further from the oracle's, with room.
+# A generous bound for the error of a correct result, in roundoffs of its scale.
 ROUNDOFFS = 16
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
-# Of a task's id, a size, an element type and a seed.
+# The id of a task, a size, an element type and a seed.
 Key = tuple[int, str, str, int]
 
 
 @dataclass(frozen=True)
 class Workload:
-    """The inputs of `task` at one size, element type and seed, always the same ones."""
+    """The inputs of `task` at one size, element type and seed. They are reproducible."""
 
     task: Task
     size: str
@@ -49,7 +49,7 @@ class Workload:
 
     @property
     def variation(self) -> str:
-        """How the inputs differ from the plain distributions: "x shifted by 100", or empty."""
+        """The variations of the inputs, such as "x shifted by 100"; empty for plain inputs."""
         varied = [(name, each.variation(self.seed)) for name, each in self.task.inputs.items()]
         return ", ".join(f"{name} {each.name}" for name, each in varied if each)
 
@@ -63,10 +63,10 @@ class Workload:
 
     @cached_property
     def expected(self) -> dict[str, np.ndarray[Any, Any]]:
-        """The oracle's outputs, float64 or integer; far beyond their type's range infinite.
+        """The oracle's outputs, float64 or integer; infinite far beyond the range of their type.
 
-        Where the task has another judge for the size, what that says. Raise TaskError if the
-        oracle's shapes are not the declared ones.
+        A judge of the size replaces the oracle. Raise TaskError for shapes that differ from the
+        declared ones.
         """
         judge = self.task.judges.get(self.size)
         if judge is not None:
@@ -75,7 +75,7 @@ class Workload:
         return {name: self._replace_overflow(name, each) for name, each in results.items()}
 
     def _replace_overflow(self, name: str, exact: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """With infinities where no rounding error brings a result back into the type's range."""
+        """Replace results by infinities where no rounding error keeps them in the type's range."""
         kind = self.task.outputs[name].type_in(self.dtype)
         if not kind.is_float or not exact.size:
             return exact
@@ -93,7 +93,7 @@ class Workload:
 
     @cached_property
     def scale(self) -> dict[str, np.ndarray[Any, Any]]:
-        """What rounding errors are relative to: the task's `scale`, else the expected magnitude."""
+        """The scale of rounding errors: the task's `scale`, else the expected values."""
         if self.task.scale is None:
             return self.expected
         return self._compute("scale", self.task.scale, self.widen_inputs(np.float32))
@@ -128,9 +128,9 @@ class Workload:
         return named
 
     def mix_with(self, other: Workload) -> Workload:
-        """The inputs with every eighth element or so taken from `other`, but not the outermost.
+        """Return the inputs with one of eight elements replaced by those of `other`.
 
-        What a kernel knows these inputs by, be it their address or their first element, stays.
+        The first and last elements stay: a kernel cannot recognise the change by them.
         """
         inputs = {}
         for name, mine in self.inputs.items():
@@ -155,7 +155,7 @@ class Workload:
 
 
 def sample_places(count: int) -> np.ndarray[Any, Any]:
-    """A boolean array: one in eight of `count` places, but neither the first nor the last ones."""
+    """Return a boolean array with one of eight places set, but not the first and last ones."""
     return _places(count) if count <= MOST_PLACES else _places.__wrapped__(count)
 
 
@@ -174,8 +174,8 @@ def _places(count: int) -> np.ndarray[Any, Any]:
 def workload(task: Task, size: str, *, dtype_name: str = "float32", seed: int = 0) -> Workload:
     """Draw the inputs of `task`; the same arguments give the same bits on every machine.
 
-    Those used last are kept, and with them what the oracle made of them: it is asked once.
-    Raise DeclarationError for an unknown size or an element type that the task lacks.
+    Recent workloads are cached together with their expected outputs. Raise DeclarationError for an
+    unknown size or an element type that the task lacks.
     """
     task.check_dtype(dtype_name)
     key = (id(task), size, dtype_name, seed)
@@ -204,10 +204,10 @@ def _keep(key: Key, found: Workload) -> None:
         _recent.pop(next(iter(_recent)))
 
 
-# The key's id stays that task's own for as long as the workload, which holds it, is here.
+# The workload holds its task, so that no other task gets the same id.
 _recent: dict[Key, Workload] = {}
-# Checks have the next workload drawn in another thread. Who asks for one that is being drawn waits
-# for its turn, and finds it.
+# Verification draws the next workload in another thread. A request for the same workload waits for
+# this thread.
 _keeping = threading.Lock()
 _turns: dict[Key, threading.Lock] = {}
 

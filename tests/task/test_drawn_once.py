@@ -18,7 +18,7 @@ class Slow:
         self.begun, self.let = Semaphore(0), Semaphore(0)
         self.count, self._fails = 0, fails
         self._draw = workloads._draw
-        monkeypatch.setattr(workloads, "_drawn", self._drawn)
+        monkeypatch.setattr(workloads, "_draw", self._drawn)
 
     def _drawn(self, *of):
         self.count += 1

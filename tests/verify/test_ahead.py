@@ -87,7 +87,7 @@ class Drawing:
         self.begun, self.may_go_on = threading.Event(), threading.Event()
         self.may_go_on.set()
         self._draw = workloads._draw
-        monkeypatch.setattr(workloads, "_drawn", self._noted)
+        monkeypatch.setattr(workloads, "_draw", self._noted)
 
     def _noted(self, task, size, dtype_name, seed):
         assert seed not in self.drawn

@@ -177,7 +177,7 @@ def test_the_installed_library_stays_as_it_is(
 ) -> None:
     from agent_steel.history import export
 
-    monkeypatch.setattr(export, "installed_folder", lambda: folder)
+    monkeypatch.setattr(export, "library_folder", lambda: folder)
     done = searched("export", "twice", "--force", *QUICK[2:])
     assert done.exit_code == 2
     assert "is the installed library" in done.output
