@@ -159,7 +159,7 @@ def test_a_kernel_without_a_task_is_an_error_when_it_is_used(tmp_path):
 
 def test_a_task_without_a_kernel_is_an_error_when_it_is_used(folder):
     (folder / "twice.metal").unlink()
-    with pytest.raises(DeclarationError, match=r"\[twice\] no kernel; write twice.metal beside"):
+    with pytest.raises(DeclarationError, match=r"\[twice\] no kernel; write twice.metal next to"):
         Library([folder]).entry("twice").kernel()
 
 
