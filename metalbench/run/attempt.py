@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 
 from metalbench import verify
 from metalbench.analysis import Analysis, Occupancy, Throughput, analyse, implausible
-from metalbench.errors import Disturbed, of_the_machine
-from metalbench.kernel.fast_math import folded_tests
+from metalbench.errors import Disturbed, find_machine_error
+from metalbench.kernel.fast_math import find_folded_tests
 from metalbench.kernel.prepare import Builds, Compiled
 from metalbench.measure import Measurement
 from metalbench.measure.ceiling import ceiling_of
@@ -149,7 +149,7 @@ class Attempt:
         task, size = sizes.choose_judge(trial, device), trial.size_on(device)
         self._notes += sizes.list_remarks(task)
         builds = trial.builds(device, task)
-        self._notes += folded_tests(builds.plain)
+        self._notes += find_folded_tests(builds.plain)
         seeds = verify.seeds_for(task, size, trial.seed, timed=True)
         return _Subject(builds, builds.plain, size, seeds)
 

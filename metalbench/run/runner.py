@@ -96,7 +96,7 @@ def run(
                 except DeclarationError as error:
                     untried.append(str(error))
                 except Exception as error:
-                    machine = of_the_machine(error)
+                    machine = find_machine_error(error)
                     if machine is not None:
                         raise machine from error
                     # An error that a candidate's file causes fails this kernel, and no other.

@@ -190,7 +190,7 @@ def _bind_rounds(compiled: Compiled, work: Workload, copies: int) -> list[list[B
     first += [compiled.bind(other)] if copies % 2 else []
     shifted = [*first[1:], first[0]]
     second = [
-        compiled.joined(neighbour.workload, neighbour.inputs, bound.outputs, bound.scratches)
+        compiled.bind_buffers(neighbour.workload, neighbour.inputs, bound.outputs, bound.scratches)
         for neighbour, bound in zip(shifted, first, strict=True)
     ]
     return [first, second]

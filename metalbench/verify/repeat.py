@@ -72,7 +72,7 @@ def compare_with_changed_inputs(examiner: Examiner) -> list[Finding]:
     )
     try:
         return compare_with_fresh_memory(
-            replace(examiner, bound=examiner.bound.load(work.mixed_with(other)))
+            replace(examiner, bound=examiner.bound.load(work.mix_with(other)))
         )
     finally:
         examiner.bound.load(work)

@@ -42,7 +42,7 @@ from metalbench.msl.vector.uses import (
     find_load_dependent,
     find_threadgroup_addresses,
 )
-from metalbench.uncollected import uncollected
+from metalbench.uncollected import gc_paused
 
 SOURCE = "mb_vector_source"
 BODY = "mb_vector_body"
