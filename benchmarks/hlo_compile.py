@@ -81,7 +81,7 @@ def least(found: list[list[float]]) -> float:
 
 
 def main() -> None:
-    from metalbench.hlo.bench.catalogue import selected
+    from metalbench.hlo.bench.catalogue import select_programs
 
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=["transformer/block_64"], metavar="NAME")
@@ -89,7 +89,7 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=3)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as bytecode:
-        for each in selected(options.names):
+        for each in select_programs(options.names):
             measure(each.id, each.text(), options.level, options.times, bytecode)
 
 

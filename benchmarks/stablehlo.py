@@ -25,11 +25,11 @@ import numpy as np
 
 from metalbench import _core
 from metalbench.hlo.bench.families import normalization, transformer
-from metalbench.hlo.bench.utilisation import moved_by
-from metalbench.hlo.bench.xla import Xla
-from metalbench.hlo.compiling import executable_of, graph
-from metalbench.hlo.running import Executable, plan
-from metalbench.hlo.running.executable import upload
+from metalbench.hlo.bench.utilisation import count_moved_bytes
+from metalbench.hlo.bench.xla import XlaProgram
+from metalbench.hlo.compiling import compile_program, import_program
+from metalbench.hlo.running import Executable, build_plan
+from metalbench.hlo.running.executable import upload_array
 from metalbench.kernel.library import find
 from metalbench.kernel.prepare import Bound, compile_kernel
 from metalbench.task.workload import workload
@@ -106,7 +106,7 @@ def pass_ns(device: _core.Device, launches: list[_core.Dispatch]) -> float:
     return float(np.median(times))
 
 
-def xla_ns(form: Xla, times: int) -> float:
+def xla_ns(form: XlaProgram, times: int) -> float:
     start = perf_counter()
     form(times)
     return (perf_counter() - start) / times * 1e9
@@ -117,12 +117,12 @@ def measure(name: str, case: Case, device: _core.Device, level: int, seconds: fl
     bound = by_hand(device, case)
     arrays = [np.asarray(each, np.float32) for each in bound.workload.inputs.values()]
     module = jax.jit(case.function).lower(*arrays).compiler_ir("stablehlo")
-    program: Executable = executable_of(module, level=level, device=device.kind)
+    program: Executable = compile_program(module, level=level, device=device.kind)
     device.run(bound.dispatches)
     check(program(*arrays), bound)
-    launches = program.launches([upload(program.free, each) for each in arrays])
+    launches = program.launches([upload_array(program.free, each) for each in arrays])
     assert launches is not None
-    xla = Xla(str(module), arrays)
+    xla = XlaProgram(str(module), arrays)
     first = pass_ns(device, launches)
     times = max(1, int(5e7 / max(first, 1.0)))
     turns = []
@@ -133,10 +133,10 @@ def measure(name: str, case: Case, device: _core.Device, level: int, seconds: fl
     ours, hand, other = np.array(turns).T
     theirs = bytes_of(bound, device, case)
     told = [
-        f"{len(kernels)} / {len(bound.dispatches)}, {sum(map(moved_by, kernels)) / theirs:.2f}"
+        f"{len(kernels)} / {len(bound.dispatches)}, {sum(map(count_moved_bytes, kernels)) / theirs:.2f}"
         for kernels in (
             list(program.plan.kernels()),
-            list(plan(graph(module), level, device="metal").kernels()),
+            list(build_plan(import_program(module), level, device="metal").kernels()),
         )
     ]
     ratios = f"{np.median(ours / hand):10.2f}{np.median(ours / other):10.2f}"

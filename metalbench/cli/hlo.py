@@ -14,7 +14,7 @@ from metalbench.report.console import console, echo, echo_source
 if TYPE_CHECKING:
     import numpy as np
 
-    from metalbench.hlo.bench import Program
+    from metalbench.hlo.bench import BenchmarkProgram
     from metalbench.hlo.running import Executable
 
 EXAMPLES = """\b
@@ -93,11 +93,13 @@ def run(model: Path, inputs: str, output: Path | None, **options: Any) -> None:
     """Run MODEL."""
     import numpy as np
 
-    from metalbench.hlo.bench.drawing import drawn
+    from metalbench.hlo.bench.drawing import draw_arguments
 
     made = _executable(model, options["level"], options["device"], options["time_limit"])
     given = (
-        drawn(made.inputs, options["seed"]) if inputs == "random" else _arrays(made, Path(inputs))
+        draw_arguments(made.inputs, options["seed"])
+        if inputs == "random"
+        else _arrays(made, Path(inputs))
     )
     found = made(*given)
     for number, (array, type_) in enumerate(zip(found, made.outputs, strict=True)):
@@ -131,22 +133,22 @@ def compile_program(
 ) -> None:
     """Show what MODEL becomes for a device, which need not be here; nothing is run."""
     from metalbench import _core
-    from metalbench.hlo.compiling import graph
-    from metalbench.hlo.graph import picture, text
+    from metalbench.hlo.compiling import import_program
+    from metalbench.hlo.graph import format_block, format_dot
     from metalbench.hlo.passes import run_passes
-    from metalbench.hlo.running import plan, source
+    from metalbench.hlo.running import build_plan, format_source
 
     if until and emit in ("msl", "plan"):
         raise click.UsageError(f"--dump-after shows a graph: expected --emit graph, got {emit}")
     kind = _core.open().kind if device == "auto" else device
-    block = graph(_read(model), str(model), until=until)
+    block = import_program(_read(model), str(model), until=until)
     if until:
         run_passes(block, int(level), until, device=kind)
     if until or emit in ("graph", "dot"):
-        echo_source(picture(block) if emit == "dot" else text(block))
+        echo_source(format_dot(block) if emit == "dot" else format_block(block))
         return
-    made = plan(block, int(level), device=kind)
-    echo_source(made.text() if emit == "plan" else source(made))
+    made = build_plan(block, int(level), device=kind)
+    echo_source(made.text() if emit == "plan" else format_source(made))
 
 
 @hlo.command(short_help="Time programs against XLA on the CPU and against MLX.")
@@ -188,24 +190,24 @@ def bench(names: tuple[str, ...], listed: bool, **options: Any) -> None:
     Shown are kernels at -O 0 and now, bytes that they move in proportion to the least, the largest
     live memory, the median, 95 and 99 % of a run's time, and XLA's and MLX's time in proportion.
     """
-    from metalbench.hlo.bench.catalogue import selected
+    from metalbench.hlo.bench.catalogue import select_programs
 
     files = [name for name in names if Path(name).is_file()]
     wanted = [name for name in names if name not in files]
-    programs = selected(wanted) if wanted or not files else []
+    programs = select_programs(wanted) if wanted or not files else []
     if listed:
         echo("\n".join([*files, *(each.id for each in programs)]))
         return
     _bench(files, programs, options)
 
 
-def _bench(files: list[str], programs: list[Program], options: dict[str, Any]) -> None:
+def _bench(files: list[str], programs: list[BenchmarkProgram], options: dict[str, Any]) -> None:
     from rich.text import Text
 
     from metalbench import _core
     from metalbench.cli.failure import Failure
     from metalbench.hlo.bench import report
-    from metalbench.hlo.bench.timing import Subject, timed
+    from metalbench.hlo.bench.timing import Subject, time_program
     from metalbench.result.environment import environment
     from metalbench.run.observed import device_facts
 
@@ -215,7 +217,7 @@ def _bench(files: list[str], programs: list[Program], options: dict[str, Any]) -
     for number, subject in enumerate(subjects, 1):
         with log.status(Text(f"{number} of {len(subjects)}: {subject.name}")):
             results.append(
-                timed(
+                time_program(
                     subject,
                     level=int(options["level"]),
                     device=options["device"],
@@ -225,10 +227,10 @@ def _bench(files: list[str], programs: list[Program], options: dict[str, Any]) -
                 )
             )
     out = console()
-    out.print(report.table(results))
+    out.print(report.format_table(results))
     for each in results if options["shown"] else ():
-        out.print(report.kernel_table(each))
-    for text in report.remarks(results):
+        out.print(report.format_kernel_table(each))
+    for text in report.list_remarks(results):
         out.print(text, soft_wrap=True)
     facts = device_facts(_core.open(options["device"]))
     if options["json_file"] is not None:
@@ -246,9 +248,9 @@ def _read(model: Path) -> bytes:
 
 
 def _executable(model: Path, level: str, device: str, run_limit: float) -> Executable:
-    from metalbench.hlo.compiling import executable_of
+    from metalbench.hlo.compiling import compile_program
 
-    return executable_of(
+    return compile_program(
         _read(model), level=int(level), device=device, filename=str(model), run_limit=run_limit
     )
 

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from metalbench.hlo.graph import Block
-from metalbench.hlo.passes import run_first_passes
+from metalbench.hlo.passes import run_initial_passes
 from metalbench.hlo.reading import read
-from metalbench.hlo.running import Executable, kept, plan
-from metalbench.hlo.running.executable import opened
+from metalbench.hlo.running import Executable, build_plan, kept
+from metalbench.hlo.running.executable import open_device
 
 
-def graph(
+def import_program(
     program: Any, filename: str = "<program>", entry: str = "main", *, until: str | None = None
 ) -> Block:
     """The graph that kernels are made of, after the passes that every level has.
@@ -20,11 +20,11 @@ def graph(
     `until` is the last pass that is done, if it is one of these.
     """
     block = read(program, filename, entry)
-    run_first_passes(block, until)
+    run_initial_passes(block, until)
     return block
 
 
-def executable_of(
+def compile_program(
     program: Any,
     *,
     level: int = 2,
@@ -37,14 +37,14 @@ def executable_of(
     A run of it that takes longer than `run_limit` seconds raises TimeLimitExceeded. Raises
     DeclarationError, Unsupported, OutOfMemoryError and CompileError.
     """
-    made, _ = executable_and_facts(
+    made, _ = compile_with_facts(
         program, dict, which="none", level=level, device=device, filename=filename
     )
     made.run_limit = run_limit
     return made
 
 
-def executable_and_facts(
+def compile_with_facts(
     program: Any,
     facts_of: Callable[[], dict[str, Any]],
     *,
@@ -58,12 +58,12 @@ def executable_and_facts(
     These are what JSON has; `which` names those that are asked for.
     """
     code = program if isinstance(program, (str, bytes)) else program.operation.get_asm()
-    kind = opened(device).kind
-    key = kept.key_of(code, f"-O {level}", kind, which)
-    found = kept.load(key)
+    kind = open_device(device).kind
+    key = kept.compute_key(code, f"-O {level}", kind, which)
+    found = kept.load_plan(key)
     if found is None:
-        made, facts = plan(graph(program, filename), level, device=kind), facts_of()
-        kept.store(key, made, facts)
+        made, facts = build_plan(import_program(program, filename), level, device=kind), facts_of()
+        kept.store_plan(key, made, facts)
         found = made, facts
     made, facts = found
     return Executable(made, device=device), facts

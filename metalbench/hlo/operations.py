@@ -395,17 +395,17 @@ _ALL = (
 OPERATIONS = {each.name: each for each in _ALL}
 
 
-def names_of(*kinds: Kind) -> frozenset[str]:
+def list_names(*kinds: Kind) -> frozenset[str]:
     """Return the names of all operations of some kinds."""
     return frozenset(each.name for each in OPERATIONS.values() if each.kind in kinds)
 
 
-ELEMENTWISE = names_of(Kind.ELEMENTWISE)
-MOVEMENTS = names_of(Kind.MOVEMENT)
-LOOPS = names_of(Kind.LOOP)
-CONTROL_FLOW = names_of(Kind.CONTROL_FLOW)
-FUSED = names_of(Kind.FUSED)
-JOINS = frozenset(each.name for each in OPERATIONS.values() if each.is_join)
+ELEMENTWISE = list_names(Kind.ELEMENTWISE)
+MOVEMENTS = list_names(Kind.MOVEMENT)
+LOOPS = list_names(Kind.LOOP)
+CONTROL_FLOW = list_names(Kind.CONTROL_FLOW)
+FUSED = list_names(Kind.FUSED)
+REDUCERS = frozenset(each.name for each in OPERATIONS.values() if each.is_join)
 
 
 def is_elementwise(operation: Operation) -> bool:
@@ -418,7 +418,7 @@ def is_elementwise(operation: Operation) -> bool:
     return operation.name in ELEMENTWISE
 
 
-def cost_of(operation: Operation) -> int:
+def estimate_cost(operation: Operation) -> int:
     """Return the time of one element of a result, in additions; 1 for an unknown operation."""
     known = OPERATIONS.get(operation.name)
     return 1 if known is None else known.cost

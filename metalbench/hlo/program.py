@@ -10,10 +10,10 @@ import numpy as np
 
 from metalbench.custom_kernel import arrays
 from metalbench.errors import DeclarationError
-from metalbench.hlo.compiling import executable_of, graph
+from metalbench.hlo.compiling import compile_program, import_program
 from metalbench.hlo.running import LEVELS, Executable
 
-__all__ = ["Program", "Traced", "compile", "graph"]
+__all__ = ["Program", "TracedFunction", "compile", "import_program"]
 
 
 class Program:
@@ -64,15 +64,15 @@ def compile(
     if callable(getattr(program, "compiler_ir", None)):
         program = program.compiler_ir("stablehlo")
     if callable(program) and not hasattr(program, "operation"):
-        return Traced(program, level, device)
+        return TracedFunction(program, level, device)
     if not isinstance(program, (str, bytes)) and not hasattr(program, "operation"):
         raise DeclarationError(
             f"[hlo] program: expected text, bytes, a module or a function, got {program!r}"
         )
-    return Program(executable_of(program, level=level, device=device, filename=filename))
+    return Program(compile_program(program, level=level, device=device, filename=filename))
 
 
-class Traced:
+class TracedFunction:
     """A function of jax, compiled for each kind of arguments."""
 
     def __init__(self, function: Callable[..., Any], level: int, device: str) -> None:
@@ -91,7 +91,7 @@ class Traced:
             jitted = jax.jit(self._function, keep_unused=True)
             lowered = jitted.lower(*arguments)
             module = lowered.compiler_ir("stablehlo")
-            executable = executable_of(module, level=self._level, device=self._device)
+            executable = compile_program(module, level=self._level, device=self._device)
             self._programs[key] = Program(executable), lowered.out_tree
         program, answer = self._programs[key]
         return jax.tree.unflatten(answer, program(*leaves))

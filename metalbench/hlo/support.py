@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from metalbench.hlo.graph import ELEMENTS
-from metalbench.hlo.operations import Kind, names_of
+from metalbench.hlo.graph import ELEMENT_TYPES
+from metalbench.hlo.operations import Kind, list_names
 
 # Each row: its name, how the operations are computed, and their kinds.
 _ROWS = (
@@ -27,23 +27,23 @@ _ROWS = (
 )
 
 
-def table() -> str:
+def format_support_table() -> str:
     """Return operations and element types as Markdown."""
     lines = ["| operations | how | |", "|---|---|---|"]
     for name, how, kinds in _ROWS:
-        lines.append(f"| {name} | {how} | {_listed(sorted(names_of(*kinds)))} |")
-    kept = [name for name, each in ELEMENTS.items() if not each.is_narrow]
-    narrow = [name for name, each in ELEMENTS.items() if each.is_narrow]
+        lines.append(f"| {name} | {how} | {_format_names(sorted(list_names(*kinds)))} |")
+    kept = [name for name, each in ELEMENT_TYPES.items() if not each.is_narrow]
+    narrow = [name for name, each in ELEMENT_TYPES.items() if each.is_narrow]
     lines += [
         "",
         "| element types | |",
         "|---|---|",
-        f"| as they are | {_listed(kept)} |",
-        f"| in a byte an element, cut after each operation | {_listed(narrow)} |",
+        f"| as they are | {_format_names(kept)} |",
+        f"| in a byte an element, cut after each operation | {_format_names(narrow)} |",
         "| refused by name | `f64`, `complex<f64>`, quantised, eight bits of floats and fewer |",
     ]
     return "\n".join(lines)
 
 
-def _listed(names: Iterable[str]) -> str:
+def _format_names(names: Iterable[str]) -> str:
     return ", ".join(f"`{each}`" for each in names)

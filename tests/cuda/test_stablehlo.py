@@ -5,8 +5,8 @@ from __future__ import annotations
 from cuda.ptx import check_sound, read
 
 from metalbench.hlo.emission import INCLUDE
-from metalbench.hlo.program import graph
-from metalbench.hlo.running.plan import plan, source
+from metalbench.hlo.program import import_program
+from metalbench.hlo.running.plan import build_plan, format_source
 from metalbench.kernel.installed import include_folders
 from metalbench.msl import engine
 
@@ -27,11 +27,11 @@ PROGRAM = """func.func @main(%x: tensor<40x64xf32>, %w: tensor<64x50xf32>, %a: t
 
 
 def test_products_by_tiles_of_matrices_are_ptx() -> None:
-    made = plan(graph(PROGRAM), 3, device="cuda")
+    made = build_plan(import_program(PROGRAM), 3, device="cuda")
     kernels = list(made.kernels())
     names = sorted(each.name.rpartition("_")[0] for each in kernels)
     assert names == ["dot_general", "row_product"]
-    program = engine.parse(source(made), include_dirs=include_folders(None, [INCLUDE]))
+    program = engine.parse(format_source(made), include_dirs=include_folders(None, [INCLUDE]))
     for kernel in kernels:
         built = engine.build_for_gpu(program, kernel.name, None, fast_math=False)
         check_sound(read(built.path), threads=kernel.group)

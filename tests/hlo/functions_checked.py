@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from metalbench.hlo.compiling import graph
+from metalbench.hlo.compiling import import_program
 from metalbench.hlo.running import LEVELS, Executable
-from metalbench.hlo.running.executable import stored, upload, view
+from metalbench.hlo.running.executable import to_storage, upload_array, view_buffer
 
 RANDOM = np.random.default_rng(0)
 
@@ -175,9 +175,9 @@ def run(name):
     text = traced.lower(lowering_platforms=(platform,)).as_text()
     expected = jax.tree.leaves(jax.jit(function)(*arguments))
     for level in LEVELS:
-        program = Executable(graph(text), level=level, device="cpu", checked=True)
+        program = Executable(import_program(text), level=level, device="cpu", checked=True)
         given = [
-            upload(program.free, stored(np.asarray(each), type_, "argument"))
+            upload_array(program.free, to_storage(np.asarray(each), type_, "argument"))
             for each, type_ in zip(arguments, program.inputs, strict=True)
         ]
         found = program.run(given)
@@ -185,7 +185,11 @@ def run(name):
             unwritten = buffer.unwritten()[0] if type_.nbytes else 0
             assert not unwritten, f"-O {level}: {unwritten} bytes of {type_} were not written"
             np.testing.assert_allclose(
-                view(buffer, type_), np.asarray(wanted), rtol=1e-4, atol=1e-4, err_msg=f"-O {level}"
+                view_buffer(buffer, type_),
+                np.asarray(wanted),
+                rtol=1e-4,
+                atol=1e-4,
+                err_msg=f"-O {level}",
             )
 
 

@@ -21,9 +21,9 @@ from random_programs import Example, programs
 
 from metalbench import _core
 from metalbench.hlo.emission import HEADER, INCLUDE
-from metalbench.hlo.program import graph
-from metalbench.hlo.running import Executable, Plan, plan, source
-from metalbench.hlo.running.executable import opened
+from metalbench.hlo.program import import_program
+from metalbench.hlo.running import Executable, ExecutionPlan, build_plan, format_source
+from metalbench.hlo.running.executable import open_device
 
 LEVELS = (0, 2, 3)
 DRAWN = 20
@@ -52,7 +52,7 @@ def drawn(number: int) -> list[Example]:
 class FromLibrary(Executable):
     """A plan whose kernels are in a library with those of others."""
 
-    def __init__(self, made: Plan, library: _core.Library) -> None:
+    def __init__(self, made: ExecutionPlan, library: _core.Library) -> None:
         self._library = library
         super().__init__(made, device="cpu")
 
@@ -63,12 +63,15 @@ class FromLibrary(Executable):
 def wrong(examples: Sequence[Example]) -> Iterator[tuple[int, str, str]]:
     """Level, program and what is the matter, of those that are not as the reference has them."""
     expected = evaluate([(each.text, each.arguments) for each in examples])
-    made = [[plan(graph(each.text), level, device="cpu") for level in LEVELS] for each in examples]
+    made = [
+        [build_plan(import_program(each.text), level, device="cpu") for level in LEVELS]
+        for each in examples
+    ]
     everything = [one for plans in made for one in plans]
     for number, each in enumerate(everything):
         rename(each, f"p{number}_")
-    text = "\n".join([HEADER, *(source(each).removeprefix(HEADER) for each in everything)])
-    library = opened("cpu").compile(text, include_dirs=[str(INCLUDE)], fast_math=False)
+    text = "\n".join([HEADER, *(format_source(each).removeprefix(HEADER) for each in everything)])
+    library = open_device("cpu").compile(text, include_dirs=[str(INCLUDE)], fast_math=False)
     library.prepare(sorted({each.name for one in everything for each in one.kernels()}))
     for example, plans, wanted in zip(examples, made, expected, strict=True):
         for level, each in zip(LEVELS, plans, strict=True):
@@ -79,7 +82,7 @@ def wrong(examples: Sequence[Example]) -> Iterator[tuple[int, str, str]]:
                     yield level, example.text, f"expected {other}, got {one}"
 
 
-def rename(made: Plan, prefix: str) -> None:
+def rename(made: ExecutionPlan, prefix: str) -> None:
     """Kernels' names that no other plan has."""
     for step in made.steps:
         step.kernels = [

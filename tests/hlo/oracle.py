@@ -29,12 +29,12 @@ def _serve(pipe: Any, programs: Sequence[tuple[str, Sequence[np.ndarray]]]) -> N
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
-    from metalbench.hlo.reading import context, parse
+    from metalbench.hlo.reading import get_context, parse
 
     found = []
     for text, arrays in programs:
         module = parse(text)
-        with context(), ir.Location.unknown():
+        with get_context(), ir.Location.unknown():
             given = [_attribute(each) for each in arrays]
             found.append([np.array(each) for each in stablehlo.eval_module(module, given)])
     pipe.send(found)

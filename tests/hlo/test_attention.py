@@ -9,14 +9,14 @@ from click.testing import CliRunner
 from metalbench import hlo
 from metalbench.cli import main
 from metalbench.hlo.passes import attention as pass_
-from metalbench.hlo.program import graph
-from metalbench.hlo.running import plan
+from metalbench.hlo.program import import_program
+from metalbench.hlo.running import build_plan
 
 
 @pytest.fixture
 def everywhere(monkeypatch):
     """The cpu device gets it, too, to prove it there."""
-    monkeypatch.setattr(pass_, "SLOWER_ON", ())
+    monkeypatch.setattr(pass_, "SLOWER_DEVICES", ())
 
 
 def attention(batch, queries, keys, dims, *, causal=False, returns="%o"):
@@ -52,7 +52,7 @@ def attention(batch, queries, keys, dims, *, causal=False, returns="%o"):
 
 
 def kernels(text):
-    return [each.name.rpartition("_")[0] for each in plan(graph(text), 3).kernels()]
+    return [each.name.rpartition("_")[0] for each in build_plan(import_program(text), 3).kernels()]
 
 
 def drawn(batch, queries, keys, dims):
@@ -143,7 +143,7 @@ def test_a_product_used_often_in_its_place_begins_an_epilogue(level):
       %3 = stablehlo.multiply %0, %2 : tensor<4x3xf32>
       return %3 : tensor<4x3xf32>
     }"""
-    made = list(plan(graph(program), level).kernels())
+    made = list(build_plan(import_program(program), level).kernels())
     assert [each.name for each in made] == ["multiply_1"]
     generator = np.random.default_rng(0)
     a, b = (generator.normal(size=each).astype("f4") for each in ((4, 5), (5, 3)))

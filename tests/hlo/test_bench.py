@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 from metalbench.cli.group import main
 from metalbench.errors import Unsupported
-from metalbench.hlo.bench.mlx_form import Mlx
-from metalbench.hlo.bench.utilisation import utilisation
-from metalbench.hlo.program import graph
-from metalbench.hlo.running import Executable, plan
+from metalbench.hlo.bench.mlx_form import MlxProgram
+from metalbench.hlo.bench.utilisation import count_plan
+from metalbench.hlo.program import import_program
+from metalbench.hlo.running import Executable, build_plan
 
 TWO = """func.func @main(%a: tensor<64x32xf32>, %b: tensor<32x16xf32>) -> tensor<64x16xf32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
@@ -49,14 +49,14 @@ def invoke(*arguments):
 
 
 def test_numbers_of_a_program_are_those_of_its_shapes():
-    unfused, made = (plan(graph(TWO), level) for level in (0, 2))
-    found = utilisation(unfused, made)
+    unfused, made = (build_plan(import_program(TWO), level) for level in (0, 2))
+    found = count_plan(unfused, made)
     a, b, y = 64 * 32 * 4, 32 * 16 * 4, 64 * 16 * 4
     assert (found.kernels_before, found.kernels) == (3, 1)
     assert found.moved_bytes == found.least_bytes == found.live_bytes == a + b + y
     assert found.flops == 2 * 64 * 32 * 16 + 2 * 64 * 16
     assert not found.has_loops
-    slow = utilisation(unfused, unfused)
+    slow = count_plan(unfused, unfused)
     assert slow.moved_bytes == a + b + y + 4 * y
     assert slow.live_bytes == a + b + 2 * y
 
@@ -64,27 +64,27 @@ def test_numbers_of_a_program_are_those_of_its_shapes():
 def test_a_program_of_mlx_is_the_same():
     rng = np.random.default_rng(0)
     given = [rng.normal(size=each).astype("f4") for each in ((64, 32), (32, 16))]
-    (found,) = Mlx(graph(TWO), given).results()
+    (found,) = MlxProgram(import_program(TWO), given).results()
     np.testing.assert_allclose(found, -np.exp(given[0] @ given[1]), rtol=1e-4)
 
 
 def test_mlx_is_left_out_by_name():
     with pytest.raises(Unsupported, match=r"\[mlx\] \[stablehlo.rng_bit_generator\]"):
-        Mlx(graph(RANDOM), [np.zeros(2, "u8")])
+        MlxProgram(import_program(RANDOM), [np.zeros(2, "u8")])
 
 
 def test_launches_can_be_run_again_and_loops_have_none():
-    executable = Executable(graph(TWO), device="cpu")
+    executable = Executable(import_program(TWO), device="cpu")
     rng = np.random.default_rng(0)
     given = [rng.normal(size=each).astype("f4") for each in ((64, 32), (32, 16))]
-    from metalbench.hlo.running.executable import upload
+    from metalbench.hlo.running.executable import upload_array
 
-    buffers = [upload(executable.free, each) for each in given]
+    buffers = [upload_array(executable.free, each) for each in given]
     launches = executable.launches(buffers)
     executable.device.run(launches)
     executable.device.run(launches)
     assert len(launches) == 1
-    assert Executable(graph(LOOP), device="cpu").launches(buffers[:1]) is None
+    assert Executable(import_program(LOOP), device="cpu").launches(buffers[:1]) is None
 
 
 def test_results_are_written_and_compare(tmp_path):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from metal_double.compiler import with_gcc, zig
 
-from metalbench.hlo.plugin.flags import flags
+from metalbench.hlo.plugin.flags import list_flags
 
 pytest.importorskip("jaxlib", reason="pip install 'metalbench[hlo]'")
 
@@ -26,7 +26,7 @@ def built(source, target, *, language="c", standard="c99"):
     command = with_gcc() or (str(zig()), "cc" if language == "c" else "c++")
     options = ["-x", language, f"-std={standard}", *WARNINGS, str(source), "-o", str(target)]
     done = subprocess.run(
-        [*command, *options, *flags()],
+        [*command, *options, *list_flags()],
         capture_output=True,
         text=True,
         check=False,

@@ -10,8 +10,8 @@ import pytest
 from test_plugin import FOLDER, outcomes
 
 from metalbench.errors import KernelFault
-from metalbench.hlo.compiling import graph
-from metalbench.hlo.running import Executable, plan
+from metalbench.hlo.compiling import import_program
+from metalbench.hlo.running import Executable, build_plan
 
 SCRIPT = "functions_checked.py"
 NAMES = tuple(re.findall(r'^    "(\w+)": \(', (FOLDER / SCRIPT).read_text(), re.M))
@@ -48,7 +48,7 @@ def test_checked_builds_find_nothing_in_many_programs(name):
     ],
 )
 def test_checked_build_finds_an_access_beyond_a_buffer(written, instead, wrong):
-    made = plan(graph(TEXT), 2, device="cpu")
+    made = build_plan(import_program(TEXT), 2, device="cpu")
     (step,) = made.steps
     (kernel,) = step.kernels
     text = re.sub(r"in0\[.*\];", "in0[int(i)];", kernel.text).replace(written, instead)
@@ -62,7 +62,7 @@ def test_checked_build_finds_a_read_of_what_no_kernel_has_written():
     text = TEXT.replace(
         "return %0", "%1 = stablehlo.reverse %0, dims = [0] : tensor<100xf32>\nreturn %1"
     )
-    made = plan(graph(text), 0, device="cpu")
+    made = build_plan(import_program(text), 0, device="cpu")
     first, _ = made.steps
     first.kernels = [replace(each, threads=64) for each in first.kernels]
     with pytest.raises(KernelFault, match=r"read|writ"):

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from metalbench.errors import OutOfMemoryError, TimeLimitExceeded, Unsupported
-from metalbench.hlo.compiling import graph
+from metalbench.hlo.compiling import import_program
 from metalbench.hlo.graph import Operation
 from metalbench.hlo.passes.verification import GraphError, verify
 from metalbench.hlo.reading.nesting import MOST_BRACKETS, MOST_REGIONS
-from metalbench.hlo.running import Executable, plan
+from metalbench.hlo.running import Executable, build_plan
 
 T = "tensor<4xf32>"
 ENDLESS = f"""func.func @main(%x: {T}) -> {T} {{
@@ -99,13 +99,13 @@ RECURSIVE = {
 def test_check_calls_names_the_cycle(name):
     functions, cycle = RECURSIVE[name]
     with pytest.raises(Unsupported) as raised:
-        graph("\n".join(functions))
+        import_program("\n".join(functions))
     assert "[func.call] " in str(raised.value)
     assert f"got the cycle {cycle}" in str(raised.value)
 
 
 def test_check_calls_allows_recursion_that_main_never_reaches():
-    made = graph("\n".join([function("main", "g"), function("g"), function("f", "f")]))
+    made = import_program("\n".join([function("main", "g"), function("g"), function("f", "f")]))
     assert not made.operations
 
 
@@ -178,12 +178,12 @@ def test_graph_refuses_what_is_too_large(name):
     text, expected = TOO_LARGE[name]
     error = ValueError if name == "strings do not count" else Unsupported
     with pytest.raises(error, match=expected):
-        graph(text)
+        import_program(text)
 
 
 def test_graph_reads_what_is_just_small_enough():
-    assert plan(graph(nested(MOST_REGIONS)), 2).steps
-    assert graph(chain(300, wrapped=False)).returned
+    assert build_plan(import_program(nested(MOST_REGIONS)), 2).steps
+    assert import_program(chain(300, wrapped=False)).returned
 
 
 def test_plan_writes_regions_longer_than_the_stack():
@@ -195,7 +195,7 @@ def test_plan_writes_regions_longer_than_the_stack():
         stablehlo.return %1500 : tensor<f32>
       }}) {{dimensions = array<i64: 1>}} : (tensor<4x3xf32>, tensor<f32>) -> {T}
       return %r : {T} }}"""
-    (kernel,) = plan(graph(text), 2).kernels()
+    (kernel,) = build_plan(import_program(text), 2).kernels()
     assert kernel.text.count("precise::sin") == 1500
 
 
@@ -206,7 +206,7 @@ def test_verify_limits_indices_to_32_bits():
         : (tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
       return %0 : tensor<2xf32> }}"""
     with pytest.raises(Unsupported, match=r"\[stablehlo.pad\] .*padded and dilated sizes"):
-        plan(graph(text), 2)
+        build_plan(import_program(text), 2)
 
 
 def test_plan_of_more_memory_than_the_machine_has_names_the_operation():
@@ -218,14 +218,17 @@ def test_plan_of_more_memory_than_the_machine_has_names_the_operation():
       {lines}
       return {", ".join(f"%{n + 1}" for n in range(count))} : {types} }}"""
     with pytest.raises(OutOfMemoryError, match=r"\[stablehlo.negate\] .*memory of this machine"):
-        Executable(graph(text), device="cpu")
+        Executable(import_program(text), device="cpu")
 
 
 @pytest.mark.parametrize("level", [0, 2])
 @pytest.mark.parametrize("condition", [ALWAYS, COMPUTED], ids=["constant", "computed"])
 def test_run_limit_ends_an_endless_loop(condition, level):
     program = Executable(
-        graph(ENDLESS.replace("CONDITION", condition)), level=level, device="cpu", run_limit=0.05
+        import_program(ENDLESS.replace("CONDITION", condition)),
+        level=level,
+        device="cpu",
+        run_limit=0.05,
     )
     for _ in range(2):
         with pytest.raises(TimeLimitExceeded, match=r"\[stablehlo.while\] .* iterations: time lim"):
@@ -236,12 +239,12 @@ def test_run_limit_ends_an_endless_loop_in_a_loop_with_an_empty_body():
     inner = ENDLESS.replace("CONDITION", ALWAYS).replace("%a = stablehlo.add %v, %x : " + T, "")
     text = inner.replace("stablehlo.return %a", "stablehlo.return %v")
     with pytest.raises(TimeLimitExceeded, match=r"\[stablehlo.while\]"):
-        Executable(graph(text), device="cpu", run_limit=0.05)(np.ones(4, np.float32))
+        Executable(import_program(text), device="cpu", run_limit=0.05)(np.ones(4, np.float32))
 
 
 @pytest.mark.parametrize("condition", [ALWAYS, COMPUTED], ids=["constant", "computed"])
 def test_interrupt_ends_an_endless_loop(condition):
-    program = Executable(graph(ENDLESS.replace("CONDITION", condition)), device="cpu")
+    program = Executable(import_program(ENDLESS.replace("CONDITION", condition)), device="cpu")
     reached = threading.Event()
     launch = program.free.take
 
@@ -284,7 +287,9 @@ def broken(name, change):
         "transpose": f"%0 = stablehlo.transpose %x, dims = [0] : ({T}) -> {T}",
         "concatenate": f"%0 = stablehlo.concatenate %x, dim = 0 : ({T}) -> {T}",
     }[name]
-    made = graph(f"func.func @main(%x: {T}, %y: tensor<5xf32>) -> {T} {{ {text} return %0 : {T} }}")
+    made = import_program(
+        f"func.func @main(%x: {T}, %y: tensor<5xf32>) -> {T} {{ {text} return %0 : {T} }}"
+    )
     if not made.operations:
         # MLIR has seen that it does nothing.
         value = made.arguments[0]
@@ -331,7 +336,7 @@ def test_verify_refuses_a_barrier_of_several_operands():
     text = f"""func.func @main(%x: {T}, %y: tensor<5xf32>) -> ({T}, tensor<5xf32>) {{
       %0:2 = stablehlo.optimization_barrier %x, %y : {T}, tensor<5xf32>
       return %0#0, %0#1 : {T}, tensor<5xf32> }}"""
-    made = graph(text)
+    made = import_program(text)
     verify(made)
     assert [each.name for each in made.operations] == ["optimization_barrier"] * 2
     first, second = made.operations

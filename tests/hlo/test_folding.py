@@ -7,8 +7,8 @@ import pytest
 
 from metalbench import hlo
 from metalbench.hlo.passes import fold_splats
-from metalbench.hlo.program import graph
-from metalbench.hlo.running import plan
+from metalbench.hlo.program import import_program
+from metalbench.hlo.running import build_plan
 
 SCALED = """
 func.func @main(%x: tensor<4x64x{type}>) -> tensor<4x64x{type}> {{
@@ -38,14 +38,14 @@ def test_folded_numbers_are_those_of_kernels(name, type_):
 
 
 def test_a_chain_of_known_numbers_leaves_one_operation():
-    block = graph(SCALED.format(type="f32"))
+    block = import_program(SCALED.format(type="f32"))
     fold_splats(block)
     assert {each.name for each in block.operations} == {"constant", "divide"}
-    assert [each.name for each in plan(block, 2).kernels()] == ["divide_1"]
+    assert [each.name for each in build_plan(block, 2).kernels()] == ["divide_1"]
 
 
 def test_a_broadcast_that_is_returned_stays_one():
-    block = graph("""
+    block = import_program("""
     func.func @main() -> tensor<1000xf32> {
       %zero = stablehlo.constant dense<0.0> : tensor<f32>
       %all = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<1000xf32>
@@ -65,8 +65,8 @@ def test_what_two_norms_share_is_no_result_of_the_first():
       %a{n} = stablehlo.broadcast_in_dim %m{n}, dims = [0, 1]
         : (tensor<8x1xf32>) -> tensor<8x64xf32>
       %y{n} = stablehlo.subtract {x}, %a{n} : tensor<8x64xf32>"""
-    made = plan(
-        graph(f"""
+    made = build_plan(
+        import_program(f"""
     func.func @main(%x: tensor<8x64xf32>, %w: tensor<64x64xf32>) -> tensor<8x64xf32> {{
       %zero = stablehlo.constant dense<0.0> : tensor<f32>
       %width = stablehlo.constant dense<64.0> : tensor<f32>

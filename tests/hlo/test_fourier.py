@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metalbench import hlo
-from metalbench.hlo.passes.fourier import factors, roots
+from metalbench.hlo.passes.fourier import compute_roots, factorize_length
 
 KINDS = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn, "IRFFT": np.fft.irfftn}
 
@@ -99,11 +99,11 @@ def test_a_transform_takes_and_gives_what_is_computed_beside_it():
     [(8, [8]), (16, [4, 4]), (1024, [8, 8, 4, 4]), (360, [8, 5, 3, 3]), (122, [2, 61]), (67, None)],
 )
 def test_a_length_is_a_product_of_what_a_thread_can_hold(length, expected):
-    assert factors(length) == expected
+    assert factorize_length(length) == expected
 
 
 def test_roots_of_unity_are_exact_to_double_precision():
-    found = roots(12, backwards=False)
+    found = compute_roots(12, backwards=False)
     np.testing.assert_allclose(found**12, 1, atol=1e-14)
     np.testing.assert_allclose(found[3], -1j, atol=1e-15)
-    np.testing.assert_array_equal(roots(12, backwards=True), found.conj())
+    np.testing.assert_array_equal(compute_roots(12, backwards=True), found.conj())

@@ -15,7 +15,7 @@ from interpreter_cases import agree, cases, jax_files, opened
 
 from metalbench.errors import DeclarationError, Unsupported
 from metalbench.hlo.passes import remove_dead_code
-from metalbench.hlo.program import graph
+from metalbench.hlo.program import import_program
 from metalbench.hlo.running import Executable
 
 NEEDS_CHECKOUT = pytest.mark.skipif(
@@ -65,7 +65,7 @@ def verdict_of(case, level):
     if not case.entry:
         return "takes arguments"
     try:
-        block = graph(case.text, case.name, case.entry)
+        block = import_program(case.text, case.name, case.entry)
         arguments = opened(block)
         remove_dead_code(block)
         found = Executable(block, level=level, device="cpu")(*arguments)

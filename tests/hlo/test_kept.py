@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from metalbench import hlo
-from metalbench.hlo.program import graph
-from metalbench.hlo.running import Executable, kept, plan, source
+from metalbench.hlo.program import import_program
+from metalbench.hlo.running import Executable, build_plan, format_source, kept
 from metalbench.msl.building import cache
 
 # Constants of all kinds, control flow within control flow, and an argument that is handed on.
@@ -47,11 +47,11 @@ def _own_cache(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("level", [0, 2, 3])
 def test_a_plan_that_was_kept_gives_the_same(level):
-    made = plan(graph(PROGRAM), level, device="cpu")
-    kept.store("0123456789abcdef", made, {"name": "p"})
-    found, facts = kept.load("0123456789abcdef")
+    made = build_plan(import_program(PROGRAM), level, device="cpu")
+    kept.store_plan("0123456789abcdef", made, {"name": "p"})
+    found, facts = kept.load_plan("0123456789abcdef")
     assert facts == {"name": "p"}
-    assert (source(found), found.text()) == (source(made), made.text())
+    assert (format_source(found), found.text()) == (format_source(made), made.text())
     given = np.int32(4), np.array([1, 2, 3], np.float32)
     expected, got = (Executable(each, device="cpu")(*given) for each in (made, found))
     for one, other in zip(expected, got, strict=True):
@@ -80,15 +80,15 @@ def test_another_process_needs_no_mlir(tmp_path):
 
 def test_the_key_is_of_the_program_and_of_all_that_it_depends_on(monkeypatch):
     keys = [
-        kept.key_of(PROGRAM, "-O 2", "cpu"),
-        kept.key_of(PROGRAM, "-O 3", "cpu"),
-        kept.key_of(PROGRAM, "-O 2", "metal"),
-        kept.key_of(PROGRAM.replace("3.0", "4.0"), "-O 2", "cpu"),
+        kept.compute_key(PROGRAM, "-O 2", "cpu"),
+        kept.compute_key(PROGRAM, "-O 3", "cpu"),
+        kept.compute_key(PROGRAM, "-O 2", "metal"),
+        kept.compute_key(PROGRAM.replace("3.0", "4.0"), "-O 2", "cpu"),
     ]
     monkeypatch.setattr(kept, "version", lambda _: "0.0.1")
-    keys.append(kept.key_of(PROGRAM, "-O 2", "cpu"))
+    keys.append(kept.compute_key(PROGRAM, "-O 2", "cpu"))
     monkeypatch.setattr(kept, "digest_trees", lambda _: "other sources")
-    keys.append(kept.key_of(PROGRAM, "-O 2", "cpu"))
+    keys.append(kept.compute_key(PROGRAM, "-O 2", "cpu"))
     assert len(set(keys)) == len(keys)
 
 
@@ -105,13 +105,13 @@ def test_what_was_damaged_is_compiled_again(tmp_path):
 
 def test_large_constants_are_not_kept_twice(monkeypatch):
     monkeypatch.setattr(kept, "MOST_CONSTANT_BYTES", 8)
-    made = plan(graph(PROGRAM), 2, device="cpu")
-    kept.store("0123456789abcdef", made, {})
+    made = build_plan(import_program(PROGRAM), 2, device="cpu")
+    kept.store_plan("0123456789abcdef", made, {})
     assert cache.load("0123456789abcdef") is None
 
 
 def test_a_cache_that_cannot_be_written_costs_time_alone(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / "file"))
-    kept.store("0123456789abcdef", plan(graph(PROGRAM), 2, device="cpu"), {})
-    assert kept.load("0123456789abcdef") is None
+    kept.store_plan("0123456789abcdef", build_plan(import_program(PROGRAM), 2, device="cpu"), {})
+    assert kept.load_plan("0123456789abcdef") is None

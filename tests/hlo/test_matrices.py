@@ -8,9 +8,9 @@ import pytest
 from test_tiles import program
 
 from metalbench import hlo
-from metalbench.hlo.program import graph
+from metalbench.hlo.program import import_program
 from metalbench.hlo.running import Executable
-from metalbench.hlo.running.plan import plan
+from metalbench.hlo.running.plan import build_plan
 
 # As in test_tiles: the shapes of operands and result, batches, and the axes that are contracted.
 CASES = {
@@ -26,7 +26,7 @@ TYPES = {"f32": (np.float32, 1e-6), "f16": (np.float16, 2e-3), "bf16": (ml_dtype
 
 def check(text, given, bound):
     """What a GPU's plan makes is what single operations do, nearly; returns its kernels."""
-    made = plan(graph(text), 2, device="metal")
+    made = build_plan(import_program(text), 2, device="metal")
     plain = hlo.compile(text, level=0, device="cpu")(*given)
     for pair in zip(plain, Executable(made, device="cpu")(*given), strict=True):
         one, other = (each.astype(np.float32) for each in pair)
@@ -72,5 +72,5 @@ def test_what_fills_no_tile_is_a_product_of_threads(shapes):
 def test_integers_and_processors_have_no_tiles_of_matrices():
     case = CASES["whole tiles"]
     for element, device in (("ui32", "metal"), ("f32", "cpu")):
-        (kernel,) = plan(graph(program([case], element)), 2, device=device).kernels()
+        (kernel,) = build_plan(import_program(program([case], element)), 2, device=device).kernels()
         assert "metalbench::Product" not in kernel.text

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metalbench.hlo.program import graph
+from metalbench.hlo.program import import_program
 from metalbench.hlo.running import Executable
 
 CHAIN = """
@@ -83,7 +83,7 @@ def arguments(text, seed):
 @pytest.mark.parametrize("level", [0, 2])
 @pytest.mark.parametrize("text", [CHAIN, WHOLE, LOOP], ids=["chain", "whole", "loop"])
 def test_what_was_in_a_buffer_is_seen_by_nobody(text, level):
-    program = Executable(graph(text), level=level)
+    program = Executable(import_program(text), level=level)
     expected = [program(*arguments(text, seed)) for seed in range(4)]
     for seed, before in enumerate(expected):
         assert poison(program)
@@ -92,7 +92,7 @@ def test_what_was_in_a_buffer_is_seen_by_nobody(text, level):
 
 
 def test_a_chain_of_products_needs_no_more_than_it_is_at_twice():
-    program = Executable(graph(CHAIN))
+    program = Executable(import_program(CHAIN))
     first = program(*arguments(CHAIN, 1))
     # Products are in two places by turns, of which one is returned; and the argument is in another.
     assert poison(program) == 2

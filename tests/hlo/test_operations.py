@@ -13,29 +13,29 @@ import pytest
 from metalbench import hlo
 from metalbench.errors import Unsupported
 from metalbench.hlo.bench import mlx_form
-from metalbench.hlo.emission import EMITTERS, WHOLE, elementwise, factorizations
-from metalbench.hlo.graph import ELEMENTS, Block, Operation, TensorType, Value
+from metalbench.hlo.emission import EMITTERS, STAGED, elementwise, factorizations
+from metalbench.hlo.graph import ELEMENT_TYPES, Block, Operation, TensorType, Value
 from metalbench.hlo.operations import (
     CONTROL_FLOW,
     ELEMENTWISE,
     FUSED,
-    JOINS,
     OPERATIONS,
+    REDUCERS,
     Arity,
     Kind,
     OperationInfo,
     check_arity,
     is_elementwise,
-    names_of,
+    list_names,
 )
 from metalbench.hlo.passes import custom_calls, folding, fusion, verification
-from metalbench.hlo.program import graph
-from metalbench.hlo.reading.decompositions import DECOMPOSED
-from metalbench.hlo.running import plan
+from metalbench.hlo.program import import_program
+from metalbench.hlo.reading.decompositions import DECOMPOSITIONS
+from metalbench.hlo.running import build_plan
 from metalbench.hlo.running.plan import _KERNELS
 
 PACKAGE = Path(hlo.__file__).parent
-F32, U32 = ELEMENTS["f32"], ELEMENTS["ui32"]
+F32, U32 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["ui32"]
 
 
 def operation(name, operands, result, *, regions=0):
@@ -45,14 +45,14 @@ def operation(name, operands, result, *, regions=0):
 
 
 def test_each_emitter_is_in_the_registry_with_its_kind():
-    mapped = names_of(Kind.ELEMENTWISE, Kind.COMPOUND, Kind.MOVEMENT, Kind.LOOP)
+    mapped = list_names(Kind.ELEMENTWISE, Kind.COMPOUND, Kind.MOVEMENT, Kind.LOOP)
     assert set(EMITTERS) == mapped
-    assert set(WHOLE) == names_of(Kind.WHOLE)
-    assert set(factorizations.FACTORIZATIONS) == names_of(Kind.FACTORIZATION)
+    assert set(STAGED) == list_names(Kind.WHOLE)
+    assert set(factorizations.FACTORIZATIONS) == list_names(Kind.FACTORIZATION)
 
 
 def test_planner_writes_a_kernel_for_each_fused_operation():
-    assert set(_KERNELS) == FUSED | names_of(Kind.FACTORIZATION)
+    assert set(_KERNELS) == FUSED | list_names(Kind.FACTORIZATION)
 
 
 def test_each_elementwise_operation_has_one_source_of_its_expression():
@@ -97,12 +97,14 @@ def test_numpy_functions_take_the_operands():
 
 
 def test_joins_have_two_operands_and_an_mlx_function():
-    assert {"add", "maximum", "minimum", "multiply"} == JOINS
-    assert all(OPERATIONS[name].operands == Arity(2, 2) and OPERATIONS[name].mlx for name in JOINS)
+    assert {"add", "maximum", "minimum", "multiply"} == REDUCERS
+    assert all(
+        OPERATIONS[name].operands == Arity(2, 2) and OPERATIONS[name].mlx for name in REDUCERS
+    )
 
 
 def test_decompositions_and_custom_calls_are_those_of_the_registry():
-    assert set(DECOMPOSED) <= names_of(Kind.LEGALIZED)
+    assert set(DECOMPOSITIONS) <= list_names(Kind.LEGALIZED)
     assert set(custom_calls._NAMES.values()) == {
         name for name, each in OPERATIONS.items() if each.custom_call
     }
@@ -125,7 +127,7 @@ def test_each_elementwise_operation_can_be_fused(name):
     last = operation("add", [first.results[0], given.results[0]], type_)
     block = Block([x], [given, first, last], list(last.results))
     assert is_elementwise(first)
-    inlined = fusion.inlined_values(block, 2, {*WHOLE, *CONTROL_FLOW})
+    inlined = fusion.choose_inlined_values(block, 2, {*STAGED, *CONTROL_FLOW})
     assert inlined == {*given.results, *first.results}
 
 
@@ -144,9 +146,9 @@ def test_modules_keep_no_list_of_operation_names_beside_the_registry():
     compared = {
         "bench/mlx_form.py": {"_WITH_ATTRIBUTES"},
         "emission/elementwise.py": {"_WITH_TYPES"},
-        "emission/indexing.py": {"EMITTERS"},
-        "emission/shapes.py": {"EMITTERS"},
-        "emission/whole.py": {"WHOLE"},
+        "emission/indexing.py": {"DYNAMIC_MOVEMENT_EMITTERS"},
+        "emission/shapes.py": {"STATIC_MOVEMENT_EMITTERS"},
+        "emission/whole.py": {"STAGED"},
         "passes/verification.py": {"_RULES"},
         # Movements after which all elements are still the same number.
         "passes/folding.py": {"_MOVES"},
@@ -205,7 +207,7 @@ def test_arity_is_checked_on_reading(monkeypatch):
         OPERATIONS, "negate", OperationInfo("negate", Kind.ELEMENTWISE, Arity(2, 2))
     )
     with pytest.raises(Unsupported, match=r"\[stablehlo\.negate\] -:2:12: expected 2 operands"):
-        graph(text)
+        import_program(text)
 
 
 def lowered(function, *arguments):
@@ -232,10 +234,10 @@ def draw_function(name):
 @pytest.mark.parametrize("device", ["metal", "cuda"])
 @pytest.mark.parametrize("draw", ["bits", "fold_in", "normal", "split", "uniform"])
 def test_threefry_is_at_most_7_kernels_on_a_gpu(draw, device):
-    made = graph(lowered(draw_function(draw), np.array([1, 2], np.uint32)))
+    made = import_program(lowered(draw_function(draw), np.array([1, 2], np.uint32)))
     # All rounds are there, and no loop.
     assert len([each for each in made.operations if each.name == "xor"]) > 20
-    assert len(list(plan(made, 2, device=device).kernels())) <= 7
+    assert len(list(build_plan(made, 2, device=device).kernels())) <= 7
 
 
 @pytest.mark.whole

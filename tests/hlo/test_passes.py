@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from metalbench.errors import DeclarationError, Unsupported
-from metalbench.hlo.emission import WHOLE
-from metalbench.hlo.graph import text
+from metalbench.hlo.emission import STAGED
+from metalbench.hlo.graph import format_block
 from metalbench.hlo.operations import CONTROL_FLOW
-from metalbench.hlo.passes import inlined_values, remove_dead_code
-from metalbench.hlo.passes.splitting import MOST_OPERANDS
-from metalbench.hlo.program import graph
-from metalbench.hlo.running import plan
-from metalbench.hlo.running.plan import source
+from metalbench.hlo.passes import choose_inlined_values, remove_dead_code
+from metalbench.hlo.passes.splitting import MAX_OPERANDS
+from metalbench.hlo.program import import_program
+from metalbench.hlo.running import build_plan
+from metalbench.hlo.running.plan import format_source
 
 SOFTMAX = """
 func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
@@ -32,7 +32,10 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 
 def kernels(program, level):
-    return [each.name.rpartition("_")[0] for each in plan(graph(program), level).kernels()]
+    return [
+        each.name.rpartition("_")[0]
+        for each in build_plan(import_program(program), level).kernels()
+    ]
 
 
 def test_level_0_gives_each_operation_a_kernel():
@@ -55,13 +58,13 @@ def test_kernels_that_are_the_same_are_written_once():
         : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
       return %2 : tensor<4x4xf32>
     }"""
-    made = plan(graph(program), 2)
+    made = build_plan(import_program(program), 2)
     assert [each.name for each in made.kernels()] == [
         "dot_general_1",
         "dot_general_1",
         "dot_general_3",
     ]
-    assert source(made).count("kernel void") == 2
+    assert format_source(made).count("kernel void") == 2
 
 
 def test_an_elementwise_epilogue_is_part_of_the_product():
@@ -79,7 +82,7 @@ def test_an_elementwise_epilogue_is_part_of_the_product():
 
 
 def test_what_a_loop_of_the_host_carries_has_a_buffer():
-    block = graph("""
+    block = import_program("""
     func.func @main(%n: tensor<i32>) -> tensor<i32> {
       %zero = stablehlo.constant dense<0> : tensor<i32>
       %two = stablehlo.constant dense<2> : tensor<i32>
@@ -92,40 +95,40 @@ def test_what_a_loop_of_the_host_carries_has_a_buffer():
     }""")
     (loop,) = (each for each in block.operations if each.name == "while")
     for level in (0, 2):
-        inlined = inlined_values(block, level, {*WHOLE, *CONTROL_FLOW})
+        inlined = choose_inlined_values(block, level, {*STAGED, *CONTROL_FLOW})
         assert inlined.isdisjoint(loop.operands)
 
 
 def test_more_operands_than_a_kernel_has_buffers_are_joined_in_groups():
-    names = [f"%a{number}" for number in range(2 * MOST_OPERANDS + 1)]
+    names = [f"%a{number}" for number in range(2 * MAX_OPERANDS + 1)]
     types = ", ".join(["tensor<2xf32>"] * len(names))
     result = f"tensor<{2 * len(names)}xf32>"
-    block = graph(f"""
+    block = import_program(f"""
     func.func @main({", ".join(f"{each}: tensor<2xf32>" for each in names)}) -> {result} {{
       %0 = stablehlo.concatenate {", ".join(names)}, dim = 0 : ({types}) -> {result}
       return %0 : {result}
     }}""")
     sizes = [each.results[0].type.shape[0] for each in block.operations]
-    assert sizes == [2 * MOST_OPERANDS, 2 * MOST_OPERANDS, 2, 2 * len(names)]
-    assert max(len(each.inputs) for each in plan(block, 2).kernels()) <= 20
+    assert sizes == [2 * MAX_OPERANDS, 2 * MAX_OPERANDS, 2, 2 * len(names)]
+    assert max(len(each.inputs) for each in build_plan(block, 2).kernels()) <= 20
 
 
 def test_what_leads_to_no_result_is_dropped():
-    block = graph(SOFTMAX)
+    block = import_program(SOFTMAX)
     block.returned = [block.arguments[0]]
     remove_dead_code(block)
     assert block.operations == []
 
 
 def test_a_graph_is_shown_with_types_and_regions():
-    shown = text(graph(SOFTMAX))
+    shown = format_block(import_program(SOFTMAX))
     assert "reduce(%0, %" in shown
     assert "{'dimensions': (1,)} : tensor<4xf32>" in shown
     assert "return" in shown
 
 
 def test_calls_and_composites_are_inlined_and_chlo_legalised():
-    block = graph("""
+    block = import_program("""
     func.func private @twice(%x: tensor<2xf32>) -> tensor<2xf32> {
       %0 = stablehlo.add %x, %x : tensor<2xf32>
       return %0 : tensor<2xf32>
@@ -162,14 +165,14 @@ def test_what_kernels_cannot_do_is_refused_by_name(type_, operation, message):
         program = f"func.func @main(%x: {type_}) -> {type_} {{ %0 = {operation} : {type_}\n"
         program += f"return %0 : {type_} }}"
     with pytest.raises(Unsupported, match=message):
-        plan(graph(program), 2)
+        build_plan(import_program(program), 2)
 
 
 def test_text_that_is_no_program_is_told_with_its_line():
     with pytest.raises(DeclarationError, match=r'model.mlir: is no StableHLO(.|\n)*"-":2:3'):
-        graph("func.func @main() {\n  nonsense\n}", "model.mlir")
+        import_program("func.func @main() {\n  nonsense\n}", "model.mlir")
     with pytest.raises(DeclarationError, match="expected a function @main, got other"):
-        graph("func.func @other() { return }")
+        import_program("func.func @other() { return }")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from oracle import evaluate
 from random_programs import Example, programs
 
 from metalbench import hlo
-from metalbench.hlo.program import graph
+from metalbench.hlo.program import import_program
 
 
 def examples(count):
@@ -50,7 +50,7 @@ def test_a_wrong_result_is_noticed(monkeypatch):
     }"""
     example = Example(text.replace("OPERATION", "add"), [np.arange(3, dtype=np.int32)])
     assert list(wrong([example])) == []
-    other = graph(text.replace("OPERATION", "multiply"))
+    other = import_program(text.replace("OPERATION", "multiply"))
     monkeypatch.setattr("many_programs.graph", lambda _: copy.deepcopy(other))
     assert [level for level, *_ in wrong([example])] == [0, 2, 3]
 

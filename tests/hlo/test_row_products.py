@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from metalbench import hlo
-from metalbench.hlo.program import graph
-from metalbench.hlo.running import Executable, plan
+from metalbench.hlo.program import import_program
+from metalbench.hlo.running import Executable, build_plan
 
 
 def program(outer, width, columns, *, kind="f32", body="", returns="%p", more=""):
@@ -45,7 +45,7 @@ GELU = """%t = stablehlo.tanh %p : {made}
 
 
 def planned(text, device="metal"):
-    return plan(graph(text), 3, device=device)
+    return build_plan(import_program(text), 3, device=device)
 
 
 def kernels(text, device="metal"):

@@ -10,8 +10,8 @@ from row_programs import row_program
 
 from metalbench import hlo
 from metalbench.hlo.passes import fuse_rows
-from metalbench.hlo.program import graph
-from metalbench.hlo.running import plan
+from metalbench.hlo.program import import_program
+from metalbench.hlo.running import build_plan
 
 
 def joined(join, axes, full, kind, one):
@@ -40,7 +40,7 @@ def softmax(shape, kind="f32", axes=1, low="0xFF800000"):
 
 
 def kernels(text):
-    return [each.name.rpartition("_")[0] for each in plan(graph(text), 3).kernels()]
+    return [each.name.rpartition("_")[0] for each in build_plan(import_program(text), 3).kernels()]
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_nan_makes_its_row_and_no_other():
 )
 def test_what_lacks_a_precondition_is_in_no_group(old, new):
     text = softmax((4, 64)).replace(old, new)
-    block = graph(text)
+    block = import_program(text)
     fuse_rows(block)
     (group,) = [each for each in block.operations if each.name == "rows"] or [None]
     inside = [each.name for each in group.regions[0].operations] if group else []

@@ -9,7 +9,7 @@ from oracle import evaluate
 
 from metalbench import hlo
 from metalbench.errors import DeclarationError, DispatchError
-from metalbench.hlo.emission.elementwise import EXPRESSIONS, arithmetic
+from metalbench.hlo.emission.elementwise import EXPRESSIONS, format_arithmetic
 
 LEVELS = pytest.mark.parametrize("level", [0, 2, 3])
 BINARY = {
@@ -95,7 +95,7 @@ def test_elementwise_operations_are_the_reference_interpreters(kind):
 
 def test_every_operation_of_the_tables_is_among_those_above():
     tested = {each for words in (*BINARY.values(), *UNARY.values()) for each in words.split()}
-    assert tested == {name for name, each in EXPRESSIONS.items() if each is arithmetic}
+    assert tested == {name for name, each in EXPRESSIONS.items() if each is format_arithmetic}
 
 
 def test_division_by_zero_and_its_overflow_are_xlas():

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from metalbench import hlo
-from metalbench.hlo.program import graph
-from metalbench.hlo.running.plan import plan
+from metalbench.hlo.program import import_program
+from metalbench.hlo.running.plan import build_plan
 
 # Halving what was there shows any other order of the updates.
 SCATTER = """
@@ -41,7 +41,7 @@ def program(operand, indices, updates, numbers, unique=False):
 
 
 def threads(*arguments, **options):
-    *_, last = plan(graph(program(*arguments, **options)), 2).kernels()
+    *_, last = build_plan(import_program(program(*arguments, **options)), 2).kernels()
     return last.threads
 
 

@@ -8,7 +8,7 @@ from oracle import evaluate
 
 from metalbench import hlo
 from metalbench.errors import DeclarationError, Unsupported
-from metalbench.hlo.program import graph
+from metalbench.hlo.program import import_program
 
 SCALARS = "^bb0(%x: tensor<f32>, %y: tensor<f32>):"
 ADD = f"{SCALARS}\n%s = stablehlo.add %x, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>"
@@ -100,7 +100,7 @@ def program(form, operands, results):
 def test_sizes_that_do_not_fit_are_refused(form, operands, results):
     # Of the operation itself, whose place this is, and not of how it is written.
     with pytest.raises(DeclarationError, match=r'is no StableHLO program(.|\n)*"-":2:8: ') as found:
-        graph(program(form, operands, results))
+        import_program(program(form, operands, results))
     assert "requires attribute" not in str(found.value)
 
 
@@ -137,7 +137,7 @@ def test_shapes_that_turn_out_otherwise_are_refused(body):
       {body}
       return %0 : tensor<2x3xf32> }}"""
     with pytest.raises((DeclarationError, Unsupported), match=r"tensor<\?x|incompatible|slice"):
-        graph(text)
+        import_program(text)
 
 
 SCALAR_OPERANDS = """

@@ -7,8 +7,8 @@ import pytest
 
 from metalbench import hlo
 from metalbench.hlo.passes import merging
-from metalbench.hlo.program import graph
-from metalbench.hlo.running.plan import plan
+from metalbench.hlo.program import import_program
+from metalbench.hlo.running.plan import build_plan
 
 SORT = """
 func.func @main(%k: tensor<SHAPExi32>, %v: tensor<SHAPExi32>)
@@ -33,7 +33,7 @@ def program(shape, axis, order="LT"):
 )
 def test_long_lines_are_stable(shape, axis, monkeypatch):
     # Merged also here, where so few lines are sorted by insertion.
-    monkeypatch.setattr(merging, "FEWER_LINES", ())
+    monkeypatch.setattr(merging, "CPU_LINE_FACTORS", ())
     random = np.random.default_rng(7)
     # Few keys, so that many are equal; values say which was first.
     keys = random.integers(-9, 9, shape).astype(np.int32)
@@ -48,10 +48,14 @@ def test_long_lines_are_stable(shape, axis, monkeypatch):
 
 
 def test_a_long_line_has_a_thread_for_each_element():
-    made = plan(graph(program((2000,), 0)), 2)
+    made = build_plan(import_program(program((2000,), 0)), 2)
     assert [each.threads for each in made.kernels()] == [8, *[2000] * 3]
-    assert [each.threads for each in plan(graph(program((2000,), 0)), 0).kernels()] == [1]
-    assert [each.threads for each in plan(graph(program((8, 1000), 1)), 2).kernels()] == [8]
+    assert [
+        each.threads for each in build_plan(import_program(program((2000,), 0)), 0).kernels()
+    ] == [1]
+    assert [
+        each.threads for each in build_plan(import_program(program((8, 1000), 1)), 2).kernels()
+    ] == [8]
 
 
 @pytest.mark.parametrize(
@@ -59,5 +63,5 @@ def test_a_long_line_has_a_thread_for_each_element():
 )
 def test_few_lines_are_merged_on_a_cpu_only_if_they_are_long(shape, merged):
     text = program(shape, 1)
-    assert (len(list(plan(graph(text), 2, device="cpu").kernels())) > 1) is merged
-    assert len(list(plan(graph(text), 2, device="metal").kernels())) > 1
+    assert (len(list(build_plan(import_program(text), 2, device="cpu").kernels())) > 1) is merged
+    assert len(list(build_plan(import_program(text), 2, device="metal").kernels())) > 1

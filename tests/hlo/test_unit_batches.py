@@ -8,8 +8,8 @@ import pytest
 from metalbench import hlo
 from metalbench.hlo.passes import attention as pass_
 from metalbench.hlo.passes import run_passes
-from metalbench.hlo.program import graph
-from metalbench.hlo.running import plan
+from metalbench.hlo.program import import_program
+from metalbench.hlo.running import build_plan
 
 Q, K, ROW = "tensor<1x1x16xf32>", "tensor<1x64x16xf32>", "tensor<1x1x64xf32>"
 ONE = "tensor<1x1xf32>"
@@ -54,9 +54,9 @@ def only_the_first(program):
     "behind", ["stablehlo.broadcast_in_dim %a, dims = [1, 2]", "stablehlo.reshape %a"]
 )
 def test_attention_of_one_query_is_one_kernel_and_right(behind, monkeypatch):
-    monkeypatch.setattr(pass_, "SLOWER_ON", ())
+    monkeypatch.setattr(pass_, "SLOWER_DEVICES", ())
     program = only_the_first(attention(behind))
-    names = [each.name for each in plan(graph(program), 3).kernels()]
+    names = [each.name for each in build_plan(import_program(program), 3).kernels()]
     assert [each.rpartition("_")[0] for each in names] == ["attention"]
     rng = np.random.default_rng(0)
     q, k, v = (
@@ -73,7 +73,7 @@ def test_a_product_that_is_used_elsewhere_stays():
     """The scores are a result as they are, too: the first product keeps its form."""
     one = "tensor<1x64xf32>"
     program = attention(returns="%a").replace(f"{Q}, {ROW}", f"{Q}, {one}")
-    block = graph(program)
+    block = import_program(program)
     run_passes(block, 3, "restore-unit-batches")
     products = [each for each in block.operations if each.name == "dot_general"]
     assert [str(each.results[0].type) for each in products] == [one, Q]

@@ -1,19 +1,24 @@
 """Programs of StableHLO, timed against XLA and MLX, and what their kernels make of a device."""
 
-from metalbench.hlo.bench.catalogue import FAMILIES, Program, programs, selected
-from metalbench.hlo.bench.timing import KernelTime, Rival, Subject, Timed, timed
-from metalbench.hlo.bench.utilisation import Utilisation, utilisation
+from metalbench.hlo.bench.catalogue import (
+    FAMILIES,
+    BenchmarkProgram,
+    list_programs,
+    select_programs,
+)
+from metalbench.hlo.bench.timing import KernelTime, ProgramResult, Rival, Subject, time_program
+from metalbench.hlo.bench.utilisation import Utilisation, count_plan
 
 __all__ = [
     "FAMILIES",
+    "BenchmarkProgram",
     "KernelTime",
-    "Program",
+    "ProgramResult",
     "Rival",
     "Subject",
-    "Timed",
     "Utilisation",
-    "programs",
-    "selected",
-    "timed",
-    "utilisation",
+    "count_plan",
+    "list_programs",
+    "select_programs",
+    "time_program",
 ]

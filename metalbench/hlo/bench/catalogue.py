@@ -34,7 +34,7 @@ Function = tuple[Callable[..., Any], Sequence[Any]]
 
 
 @dataclass(frozen=True)
-class Program:
+class BenchmarkProgram:
     """One benchmark; `arguments` are shapes and numpy's names of element types."""
 
     family: str
@@ -49,35 +49,35 @@ class Program:
 
     def text(self) -> str:
         """It as StableHLO, lowered by jax."""
-        jax = _jax()
+        jax = _import_jax()
         given = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in self.arguments]
         # What is not used would be dropped, and arguments not fit any more.
         lowered = jax.jit(self.function, keep_unused=True).lower(*given)
         return str(lowered.as_text())
 
 
-def programs() -> list[Program]:
+def list_programs() -> list[BenchmarkProgram]:
     """All of them, family by family. Raises Unsupported if jax is missing."""
-    _jax()
+    _import_jax()
     found = []
     for family in FAMILIES:
         module = import_module(f"metalbench.hlo.bench.families.{family}")
         for name, (function, arguments) in module.PROGRAMS.items():
-            typed = tuple(map(_typed, arguments))
-            found.append(Program(family, name, function, typed))
+            typed = tuple(map(_normalize_argument, arguments))
+            found.append(BenchmarkProgram(family, name, function, typed))
     return found
 
 
-def selected(patterns: Sequence[str]) -> list[Program]:
+def select_programs(patterns: Sequence[str]) -> list[BenchmarkProgram]:
     """Those that a family, a name, an id or a pattern (`matrix/*`) names; all without any.
 
     Raises DeclarationError if one names none.
     """
-    every = programs()
+    every = list_programs()
     if not patterns:
         return every
     known = [*FAMILIES, *(each.name for each in every), *(each.id for each in every)]
-    found: dict[str, Program] = {}
+    found: dict[str, BenchmarkProgram] = {}
     for pattern in patterns:
         named = [
             each
@@ -92,13 +92,13 @@ def selected(patterns: Sequence[str]) -> list[Program]:
     return list(found.values())
 
 
-def _typed(argument: Any) -> tuple[tuple[int, ...], str]:
+def _normalize_argument(argument: Any) -> tuple[tuple[int, ...], str]:
     if len(argument) == 2 and isinstance(argument[1], str):
         return argument[0], argument[1]
     return argument, "float32"
 
 
-def _jax() -> Any:
+def _import_jax() -> Any:
     try:
         import jax
     except ImportError as error:

@@ -12,7 +12,7 @@ from metalbench.hlo.graph import TensorType
 Array = np.ndarray[Any, Any]
 
 
-def drawn(inputs: Sequence[TensorType], seed: int) -> list[Array]:
+def draw_arguments(inputs: Sequence[TensorType], seed: int) -> list[Array]:
     """Random numbers: normal ones of floats, also in pairs, small ones of integers."""
     generator = np.random.default_rng(seed)
     arrays = []

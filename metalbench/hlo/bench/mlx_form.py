@@ -11,11 +11,11 @@ import numpy as np
 
 from metalbench.custom_kernel import arrays
 from metalbench.errors import Unsupported
-from metalbench.hlo.graph import Block, Element, Operation, Value
-from metalbench.hlo.operations import JOINS, OPERATIONS
+from metalbench.hlo.graph import Block, ElementType, Operation, Value
+from metalbench.hlo.operations import OPERATIONS, REDUCERS
 
 Array = np.ndarray[Any, Any]
-_COMPARED: dict[str, Callable[..., Any]] = {
+_COMPARISONS: dict[str, Callable[..., Any]] = {
     "EQ": mx.equal,
     "NE": mx.not_equal,
     "GE": mx.greater_equal,
@@ -27,7 +27,7 @@ _COMPARED: dict[str, Callable[..., Any]] = {
 Form = Callable[[Operation, list[Any]], Any]
 
 
-class Mlx:
+class MlxProgram:
     """A program as `mx.compile` has it, on arrays that are there already.
 
     Raises Unsupported, naming the operation, where MLX has none of this meaning.
@@ -38,9 +38,9 @@ class Mlx:
 
     def __init__(self, block: Block, given: Sequence[Array]) -> None:
         for operation in block.operations:
-            _form(operation)
+            _find_form(operation)
         self._given = [arrays.to_mlx(each) for each in given]
-        self._compiled = mx.compile(lambda *each: _evaluated(block, each))
+        self._compiled = mx.compile(lambda *each: _evaluate(block, each))
         mx.eval(self._given)
 
     def results(self) -> list[Array]:
@@ -53,51 +53,55 @@ class Mlx:
             mx.eval(self._compiled(*self._given))
 
 
-def _evaluated(block: Block, given: Sequence[Any]) -> list[Any]:
+def _evaluate(block: Block, given: Sequence[Any]) -> list[Any]:
     known: dict[Value, Any] = dict(zip(block.arguments, given, strict=True))
     for operation in block.operations:
         operands = [known[each] for each in operation.operands]
-        known[operation.results[0]] = _form(operation)(operation, operands)
+        known[operation.results[0]] = _find_form(operation)(operation, operands)
     return [known[each] for each in block.returned]
 
 
-def _form(operation: Operation) -> Form:
+def _find_form(operation: Operation) -> Form:
     found = FORMS.get(operation.name)
     fits = len(operation.results) == 1 and all(
         each.type.element.bits < 64 and not each.type.element.is_narrow
         for each in (*operation.results, *operation.operands)
     )
-    if found is None or not fits or (operation.name == "reduce" and not _is_known(operation)):
+    if (
+        found is None
+        or not fits
+        or (operation.name == "reduce" and not _is_supported_reduction(operation))
+    ):
         raise Unsupported(f"[mlx] {operation.where}: MLX has no operation of this meaning here")
     return found
 
 
-def _type(element: Element) -> Any:
+def _find_type(element: ElementType) -> Any:
     names = {"i1": "bool_", "bf16": "bfloat16"}
     return getattr(mx, names.get(element.name, element.numpy.name))
 
 
-def _is_known(reduce: Operation) -> bool:
+def _is_supported_reduction(reduce: Operation) -> bool:
     region = reduce.regions[0]
     initial = reduce.operands[-1].operation
     return (
         len(reduce.operands) == 2
         and len(region.operations) == 1
-        and region.operations[0].name in JOINS
+        and region.operations[0].name in REDUCERS
         and set(region.operations[0].operands) == set(region.arguments)
         and initial is not None
         and initial.name == "constant"
     )
 
 
-def _reduce(operation: Operation, operands: list[Any]) -> Any:
+def _apply_reduce(operation: Operation, operands: list[Any]) -> Any:
     (join,) = operation.regions[0].operations
     known = OPERATIONS[join.name]
     reduced = getattr(mx, known.mlx_reduction)(operands[0], axis=operation.attributes["dimensions"])
     return getattr(mx, known.mlx)(reduced, operands[1]).astype(operands[0].dtype)
 
 
-def _broadcast(operation: Operation, operands: list[Any]) -> Any:
+def _apply_broadcast(operation: Operation, operands: list[Any]) -> Any:
     shape = operation.results[0].type.shape
     places = operation.attributes["broadcast_dimensions"]
     order = sorted(range(len(places)), key=lambda axis: places[axis])
@@ -107,7 +111,7 @@ def _broadcast(operation: Operation, operands: list[Any]) -> Any:
     return mx.broadcast_to(mx.transpose(operands[0], order).reshape(sizes), shape)
 
 
-def _product(operation: Operation, operands: list[Any]) -> Any:
+def _apply_dot_general(operation: Operation, operands: list[Any]) -> Any:
     numbers = operation.attributes["dot_dimension_numbers"]
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     sides = [[""] * each.ndim for each in operands]
@@ -126,26 +130,26 @@ def _product(operation: Operation, operands: list[Any]) -> Any:
     return mx.einsum(f"{left},{right}->{''.join([*batch, *rest])}", *operands)
 
 
-def _slice(operation: Operation, operands: list[Any]) -> Any:
+def _apply_slice(operation: Operation, operands: list[Any]) -> Any:
     names = ("start_indices", "limit_indices", "strides")
     places = zip(*(operation.attributes[each] for each in names), strict=True)
     return operands[0][tuple(slice(*each) for each in places)]
 
 
-def _constant(operation: Operation, _: list[Any]) -> Any:
+def _apply_constant(operation: Operation, _: list[Any]) -> Any:
     value = operation.results[0].type
     bits = operation.attributes["value"]
     return arrays.to_mlx(np.asarray(bits).view(value.element.numpy).reshape(value.shape))
 
 
-def _iota(operation: Operation, _: list[Any]) -> Any:
+def _apply_iota(operation: Operation, _: list[Any]) -> Any:
     type_, axis = operation.results[0].type, operation.attributes["iota_dimension"]
     sizes = [size if each == axis else 1 for each, size in enumerate(type_.shape)]
     numbers = mx.arange(type_.shape[axis]).reshape(sizes)
-    return mx.broadcast_to(numbers, type_.shape).astype(_type(type_.element))
+    return mx.broadcast_to(numbers, type_.shape).astype(_find_type(type_.element))
 
 
-def _divide(operation: Operation, operands: list[Any]) -> Any:
+def _apply_divide(operation: Operation, operands: list[Any]) -> Any:
     if not operation.results[0].type.element.is_float:
         raise Unsupported(f"[mlx] {operation.where}: MLX divides integers as floats")
     return mx.divide(*operands)
@@ -153,30 +157,30 @@ def _divide(operation: Operation, operands: list[Any]) -> Any:
 
 # Operations whose attributes or types matter to MLX.
 _WITH_ATTRIBUTES: dict[str, Form] = {
-    "broadcast_in_dim": _broadcast,
+    "broadcast_in_dim": _apply_broadcast,
     "clamp": lambda _, given: mx.clip(given[1], given[0], given[2]),
-    "compare": lambda each, given: _COMPARED[each.attributes["comparison_direction"]](*given),
+    "compare": lambda each, given: _COMPARISONS[each.attributes["comparison_direction"]](*given),
     "concatenate": lambda each, given: mx.concatenate(given, axis=each.attributes["dimension"]),
-    "constant": _constant,
-    "convert": lambda each, given: given[0].astype(_type(each.results[0].type.element)),
-    "divide": _divide,
-    "dot_general": _product,
-    "iota": _iota,
+    "constant": _apply_constant,
+    "convert": lambda each, given: given[0].astype(_find_type(each.results[0].type.element)),
+    "divide": _apply_divide,
+    "dot_general": _apply_dot_general,
+    "iota": _apply_iota,
     "optimization_barrier": lambda _, given: given[0],
-    "reduce": _reduce,
+    "reduce": _apply_reduce,
     "reshape": lambda each, given: given[0].reshape(each.results[0].type.shape),
-    "slice": _slice,
+    "slice": _apply_slice,
     "transpose": lambda each, given: mx.transpose(given[0], each.attributes["permutation"]),
 }
 
 
-def _direct(name: str) -> Form:
+def _create_form(name: str) -> Form:
     """Return the form that calls a function of MLX on the operands."""
     function = getattr(mx, name)
     return lambda _, given: function(*given)
 
 
 FORMS: dict[str, Form] = {
-    **{name: _direct(each.mlx) for name, each in OPERATIONS.items() if each.mlx},
+    **{name: _create_form(each.mlx) for name, each in OPERATIONS.items() if each.mlx},
     **_WITH_ATTRIBUTES,
 }

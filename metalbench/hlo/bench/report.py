@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from metalbench.hlo.bench.timing import Against, Timed
+from metalbench.hlo.bench.timing import ProgramResult, RivalResult
 from metalbench.report import numbers
 from metalbench.report.export import document_json, interval_json, judged, lines_of_csv
 
@@ -36,7 +36,7 @@ CSV_COLUMNS = (
 )
 
 
-def table(results: Sequence[Timed]) -> Table:
+def format_table(results: Sequence[ProgramResult]) -> Table:
     """A line for each program."""
     made = Table(box=None, pad_edge=False, header_style="bold")
     names = list(dict.fromkeys(each.name for one in results for each in one.against if each.name))
@@ -46,11 +46,11 @@ def table(results: Sequence[Timed]) -> Table:
     for name in names:
         made.add_column(name, no_wrap=True)
     for each in results:
-        made.add_row(*_cells(each, names))
+        made.add_row(*_format_cells(each, names))
     return made
 
 
-def _cells(one: Timed, names: Sequence[str]) -> Iterator[str]:
+def _format_cells(one: ProgramResult, names: Sequence[str]) -> Iterator[str]:
     use, measured = one.use, one.measurement
     yield one.subject.name
     if use is None or measured is None:
@@ -65,10 +65,10 @@ def _cells(one: Timed, names: Sequence[str]) -> Iterator[str]:
     rate = one.flops_per_second()
     yield numbers.MISSING if rate is None else numbers.significant(rate / 1e9)
     for name in names:
-        yield _against(next((each for each in one.against if each.name == name), None))
+        yield _format_rival(next((each for each in one.against if each.name == name), None))
 
 
-def _against(rival: Against | None) -> str:
+def _format_rival(rival: RivalResult | None) -> str:
     if rival is None or rival.measurement is None:
         return numbers.MISSING
     measured = rival.measurement
@@ -76,7 +76,7 @@ def _against(rival: Against | None) -> str:
     return f"{numbers.ratio(measured.ratio)}{verdict}"
 
 
-def kernel_table(one: Timed) -> Table:
+def format_kernel_table(one: ProgramResult) -> Table:
     """Each kernel of a program: its share of their time, and what it moves."""
     made = Table(box=None, pad_edge=False, header_style="bold", title_justify="left")
     for name in (one.subject.name, "alone", "share", "bytes"):
@@ -87,7 +87,7 @@ def kernel_table(one: Timed) -> Table:
     return made
 
 
-def remarks(results: Sequence[Timed]) -> Iterator[str]:
+def list_remarks(results: Sequence[ProgramResult]) -> Iterator[str]:
     """What is to be said beneath the table."""
     for one in results:
         if one.why:
@@ -104,17 +104,17 @@ def remarks(results: Sequence[Timed]) -> Iterator[str]:
 
 
 def to_json(
-    results: Sequence[Timed],
+    results: Sequence[ProgramResult],
     device: DeviceFacts,
     environment: Environment,
     options: Mapping[str, Any],
 ) -> str:
     """Results as the JSON described above."""
-    found = {"results": [_as_dict(each) for each in results]}
+    found = {"results": [_to_dict(each) for each in results]}
     return document_json(device, environment, options, found)
 
 
-def _as_dict(one: Timed) -> dict[str, Any]:
+def _to_dict(one: ProgramResult) -> dict[str, Any]:
     measured, compared = one.measurement, one.compared
     forms = [
         {"name": f"{each.name} {each.version}", "compared": each is compared}
@@ -144,26 +144,26 @@ def _as_dict(one: Timed) -> dict[str, Any]:
         "p95_ns": one.percentile(95),
         "p99_ns": one.percentile(99),
         "forms": forms,
-        "rivals": [_rival(each) for each in one.against if each.name],
+        "rivals": [_rival_to_dict(each) for each in one.against if each.name],
         "utilization": {**asdict(one.use), "flops_per_second": rate} if one.use else None,
         "kernels": [asdict(each) for each in one.kernels],
     }
 
 
-def _rival(each: Against) -> dict[str, Any]:
+def _rival_to_dict(each: RivalResult) -> dict[str, Any]:
     told = {"name": each.name, "version": each.version, "why": each.why}
     return told | judged(each.measurement)
 
 
-def to_csv(results: Sequence[Timed]) -> str:
+def to_csv(results: Sequence[ProgramResult]) -> str:
     """Results as the CSV described above."""
     return lines_of_csv(
         CSV_COLUMNS,
-        (_line(one, each) for one in results for each in one.against or (Against(""),)),
+        (_to_csv_row(one, each) for one in results for each in one.against or (RivalResult(""),)),
     )
 
 
-def _line(one: Timed, each: Against) -> dict[str, Any]:
+def _to_csv_row(one: ProgramResult, each: RivalResult) -> dict[str, Any]:
     measured, use = each.measurement or one.measurement, one.use
     ratio = each.measurement.ratio if each.measurement else None
     rival_ns = each.measurement.reference_ns if each.measurement else None

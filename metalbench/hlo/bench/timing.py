@@ -9,14 +9,19 @@ from typing import Any, Protocol
 import numpy as np
 
 from metalbench.errors import MetalBenchError, Unsupported
-from metalbench.hlo.bench.drawing import drawn
-from metalbench.hlo.bench.mlx_form import Mlx
-from metalbench.hlo.bench.utilisation import Utilisation, launches, moved_by, utilisation
-from metalbench.hlo.bench.xla import Xla
-from metalbench.hlo.compiling import graph
+from metalbench.hlo.bench.drawing import draw_arguments
+from metalbench.hlo.bench.mlx_form import MlxProgram
+from metalbench.hlo.bench.utilisation import (
+    Utilisation,
+    count_moved_bytes,
+    count_plan,
+    list_launches,
+)
+from metalbench.hlo.bench.xla import XlaProgram
+from metalbench.hlo.compiling import import_program
 from metalbench.hlo.graph import TensorType
-from metalbench.hlo.running import Executable, plan
-from metalbench.hlo.running.executable import stored, upload
+from metalbench.hlo.running import Executable, build_plan
+from metalbench.hlo.running.executable import to_storage, upload_array
 from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.probe import create_probe
 
@@ -62,7 +67,7 @@ class KernelTime:
 
 
 @dataclass(frozen=True)
-class Against:
+class RivalResult:
     """A program in pairs with one rival; without a measurement `why` says why there is none."""
 
     name: str
@@ -72,7 +77,7 @@ class Against:
 
 
 @dataclass(frozen=True)
-class Timed:
+class ProgramResult:
     """What became of a program; `why` says of what failed what is wrong, and is empty else."""
 
     subject: Subject
@@ -80,7 +85,7 @@ class Timed:
     inputs: tuple[TensorType, ...] = ()
     source: str = ""
     use: Utilisation | None = None
-    against: tuple[Against, ...] = ()
+    against: tuple[RivalResult, ...] = ()
     kernels: tuple[KernelTime, ...] = ()
     why: str = ""
 
@@ -91,7 +96,7 @@ class Timed:
         return found[0] if found else None
 
     @property
-    def compared(self) -> Against | None:
+    def compared(self) -> RivalResult | None:
         """The rival that `measurement` is against."""
         return next((each for each in self.against if each.measurement is not None), None)
 
@@ -108,7 +113,7 @@ class Timed:
         return use.flops / found.work_ns.value * 1e9
 
 
-def timed(
+def time_program(
     subject: Subject,
     *,
     level: int = 2,
@@ -116,42 +121,47 @@ def timed(
     seconds: float = 2.0,
     seed: int = 0,
     rivals: Sequence[str] = ("xla", "mlx"),
-) -> Timed:
+) -> ProgramResult:
     """Compile, check against the rivals, and time; `seconds` is for each rival."""
-    made = Timed(subject, level)
+    made = ProgramResult(subject, level)
     try:
         executable = Executable(
-            graph(subject.text, subject.name), level=level, device=device, run_limit=RUN_LIMIT
+            import_program(subject.text, subject.name),
+            level=level,
+            device=device,
+            run_limit=RUN_LIMIT,
         )
         made = replace(made, inputs=tuple(executable.inputs), source=executable.source)
-        unfused = plan(graph(subject.text, subject.name), 0, device=executable.device.kind)
-        made = replace(made, use=utilisation(unfused, executable.plan))
-        given = drawn(executable.inputs, seed)
+        unfused = build_plan(
+            import_program(subject.text, subject.name), 0, device=executable.device.kind
+        )
+        made = replace(made, use=count_plan(unfused, executable.plan))
+        given = draw_arguments(executable.inputs, seed)
         found = executable(*given)
-        bench = _Bench(executable, given, Plan(seconds=seconds, seed=seed))
+        bench = _ProgramTimer(executable, given, Plan(seconds=seconds, seed=seed))
         against = [
             bench.against(kind, partial, found)
-            for kind, partial in _rivals(subject, given).items()
+            for kind, partial in _list_rivals(subject, given).items()
             if kind in rivals
         ]
         if all(each.measurement is None for each in against):
-            against.append(Against("", measurement=bench.alone()))
+            against.append(RivalResult("", measurement=bench.alone()))
         return replace(made, against=tuple(against), kernels=tuple(bench.kernels()))
     except MetalBenchError as error:
         return replace(made, why=str(error))
 
 
-def _rivals(subject: Subject, given: Sequence[Array]) -> dict[str, Callable[[], Rival]]:
+def _list_rivals(subject: Subject, given: Sequence[Array]) -> dict[str, Callable[[], Rival]]:
     def xla() -> Rival:
-        return Xla(subject.text, given)
+        return XlaProgram(subject.text, given)
 
     def mlx() -> Rival:
-        return Mlx(graph(subject.text, subject.name), given)
+        return MlxProgram(import_program(subject.text, subject.name), given)
 
     return {"xla": xla, "mlx": mlx}
 
 
-class _Bench:
+class _ProgramTimer:
     """One program on its device, with its arguments there."""
 
     def __init__(self, executable: Executable, given: Sequence[Array], plan: Plan) -> None:
@@ -159,7 +169,7 @@ class _Bench:
         self._device = executable.device
         types = executable.inputs
         self._given = [
-            upload(executable.free, stored(array, type_, "[hlo] argument"))
+            upload_array(executable.free, to_storage(array, type_, "[hlo] argument"))
             for array, type_ in zip(given, types, strict=True)
         ]
         self._launches = executable.launches(self._given)
@@ -168,16 +178,16 @@ class _Bench:
         """Its time without a rival."""
         return self._measured(None)
 
-    def against(self, kind: str, make: Callable[[], Rival], found: Sequence[Array]) -> Against:
+    def against(self, kind: str, make: Callable[[], Rival], found: Sequence[Array]) -> RivalResult:
         """In pairs with a rival, whose results it must have."""
         try:
             rival = make()
-            wrong = _difference(found, rival.results(), self._executable.outputs)
+            wrong = _describe_difference(found, rival.results(), self._executable.outputs)
         except Unsupported as error:
-            return Against({"xla": "XLA:CPU", "mlx": "MLX"}[kind], why=str(error))
+            return RivalResult({"xla": "XLA:CPU", "mlx": "MLX"}[kind], why=str(error))
         if wrong:
-            return Against(rival.name, rival.version, why=f"other results: {wrong}")
-        return Against(rival.name, rival.version, self._measured(rival))
+            return RivalResult(rival.name, rival.version, why=f"other results: {wrong}")
+        return RivalResult(rival.name, rival.version, self._measured(rival))
 
     def kernels(self) -> list[KernelTime]:
         """Each kernel alone; none of a program with control flow."""
@@ -188,9 +198,9 @@ class _Bench:
         times = [
             measure(self._device, Sides([each]), short).work_ns.value for each in self._launches
         ]
-        named = zip(launches(self._executable.plan), times, strict=True)
+        named = zip(list_launches(self._executable.plan), times, strict=True)
         return [
-            KernelTime(kernel.name, time, time / sum(times), moved_by(kernel))
+            KernelTime(kernel.name, time, time / sum(times), count_moved_bytes(kernel))
             for kernel, time in named
         ]
 
@@ -203,7 +213,7 @@ class _Bench:
             self._executable.run(self._given)
 
 
-def _difference(
+def _describe_difference(
     found: Sequence[Array], expected: Sequence[Array], types: Sequence[TensorType]
 ) -> str:
     """What differs too much; empty if nothing does."""

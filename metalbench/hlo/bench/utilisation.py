@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from metalbench.hlo.emission import Kernel
+from metalbench.hlo.emission import GeneratedKernel
 from metalbench.hlo.graph import Block, Operation
 from metalbench.hlo.operations import CONTROL_FLOW, FUSED, MOVEMENTS
-from metalbench.hlo.running import Plan
-from metalbench.hlo.running.memory import live_bytes
+from metalbench.hlo.running import ExecutionPlan
+from metalbench.hlo.running.memory import compute_live_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,38 +41,38 @@ class Utilisation:
         return self.moved_bytes / max(self.least_bytes, 1)
 
 
-def utilisation(unfused: Plan, made: Plan) -> Utilisation:
+def count_plan(unfused: ExecutionPlan, made: ExecutionPlan) -> Utilisation:
     """Of a plan; `unfused` is that of the same program at -O 0."""
     ends = dict.fromkeys([*made.block.arguments, *made.block.returned])
     return Utilisation(
         kernels_before=len(list(unfused.kernels())),
         kernels=len(list(made.kernels())),
-        moved_bytes=sum(moved_by(each) for each in made.kernels()),
+        moved_bytes=sum(count_moved_bytes(each) for each in made.kernels()),
         least_bytes=sum(each.type.nbytes for each in ends),
-        flops=flops(unfused.block),
-        live_bytes=live_bytes(made),
+        flops=count_flops(unfused.block),
+        live_bytes=compute_live_bytes(made),
         has_loops=any(step.plans for step in made.steps),
     )
 
 
-def moved_by(kernel: Kernel) -> int:
+def count_moved_bytes(kernel: GeneratedKernel) -> int:
     """Bytes of the buffers that a kernel reads and writes."""
     return sum(each.type.nbytes for each in (*kernel.inputs.values(), *kernel.outputs.values()))
 
 
-def flops(block: Block) -> int:
+def count_flops(block: Block) -> int:
     """Operations on elements that a block has, those of its regions included."""
-    return sum(_flops(each) for each in block.operations)
+    return sum(_count_operation_flops(each) for each in block.operations)
 
 
-def _flops(operation: Operation) -> int:
+def _count_operation_flops(operation: Operation) -> int:
     if operation.name in (*CONTROL_FLOW, *FUSED):
-        return sum(flops(each) for each in operation.regions)
+        return sum(count_flops(each) for each in operation.regions)
     size = sum(each.type.size for each in operation.results)
-    return 0 if operation.name in MOVEMENTS else size * _of_an_element(operation)
+    return 0 if operation.name in MOVEMENTS else size * _count_flops_per_element(operation)
 
 
-def _of_an_element(operation: Operation) -> int:
+def _count_flops_per_element(operation: Operation) -> int:
     """How many operations one element of a result is."""
     numbers, operands = operation.attributes, [each.type for each in operation.operands]
     found = 1
@@ -89,7 +89,7 @@ def _of_an_element(operation: Operation) -> int:
     return int(found)
 
 
-def launches(made: Plan) -> Iterator[Kernel]:
+def list_launches(made: ExecutionPlan) -> Iterator[GeneratedKernel]:
     """The kernels of a plan without control flow, in the order of their launches."""
     for step in made.steps:
         yield from (each for each in step.kernels if each.threads)

@@ -12,13 +12,13 @@ from metalbench.errors import Unsupported
 Array = np.ndarray[Any, Any]
 
 
-class Xla:
+class XlaProgram:
     """A program; called, it runs so many times on arrays that its device has already."""
 
     name = "XLA:CPU"
 
     def __init__(self, text: str | bytes, arrays: Sequence[Array]) -> None:
-        jax = _jax()
+        jax = _import_jax()
         from jaxlib import _jax as bindings
         from jaxlib import xla_client
 
@@ -46,7 +46,7 @@ class Xla:
                 each[0].block_until_ready()
 
 
-def _jax() -> Any:
+def _import_jax() -> Any:
     try:
         import jax
     except ImportError as error:

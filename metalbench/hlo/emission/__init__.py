@@ -3,20 +3,20 @@
 from pathlib import Path
 
 from metalbench.hlo.emission import complex, factorizations, matrices
-from metalbench.hlo.emission.attention import attention_kernel
+from metalbench.hlo.emission.attention import build_attention_kernel
 from metalbench.hlo.emission.kernel import (
     EMITTERS,
     HEADER,
     THREADS,
-    Kernel,
-    map_kernel,
-    stage_kernel,
+    GeneratedKernel,
+    build_map_kernel,
+    build_stage_kernel,
 )
-from metalbench.hlo.emission.matrices import matrix_kernel
-from metalbench.hlo.emission.row_products import row_product_kernel
-from metalbench.hlo.emission.rows import rows_kernel
-from metalbench.hlo.emission.tiles import tile_of
-from metalbench.hlo.emission.whole import WHOLE
+from metalbench.hlo.emission.matrices import build_matrix_kernel
+from metalbench.hlo.emission.row_products import build_row_product_kernel
+from metalbench.hlo.emission.rows import build_rows_kernel
+from metalbench.hlo.emission.tiles import find_register_tile
+from metalbench.hlo.emission.whole import STAGED
 
 # Where stablehlo.h lies, which all kernels include.
 INCLUDE = Path(__file__).parent
@@ -25,17 +25,17 @@ __all__ = [
     "EMITTERS",
     "HEADER",
     "INCLUDE",
+    "STAGED",
     "THREADS",
-    "WHOLE",
-    "Kernel",
-    "attention_kernel",
+    "GeneratedKernel",
+    "build_attention_kernel",
+    "build_map_kernel",
+    "build_matrix_kernel",
+    "build_row_product_kernel",
+    "build_rows_kernel",
+    "build_stage_kernel",
     "complex",
     "factorizations",
-    "map_kernel",
+    "find_register_tile",
     "matrices",
-    "matrix_kernel",
-    "row_product_kernel",
-    "rows_kernel",
-    "stage_kernel",
-    "tile_of",
 ]

@@ -2,33 +2,35 @@
 
 from __future__ import annotations
 
-from metalbench.hlo.emission.kernel import EMITTERS, Kernel
-from metalbench.hlo.emission.reductions import products
-from metalbench.hlo.emission.rows import Row
-from metalbench.hlo.emission.shared_row import MEMORY, SharedRow
-from metalbench.hlo.emission.writer import Writer
+from metalbench.hlo.emission.kernel import EMITTERS, GeneratedKernel
+from metalbench.hlo.emission.reductions import emit_products
+from metalbench.hlo.emission.rows import RowWriter
+from metalbench.hlo.emission.shared_row import SHARED_ROW, SharedRow
+from metalbench.hlo.emission.writer import KernelWriter
 from metalbench.hlo.graph import Operation, Value
-from metalbench.hlo.passes.rows import rows_of
+from metalbench.hlo.passes.rows import find_row_shape
 
 # Scores that a thread has: few threads have the whole row, and so all have values to add up.
-SLOTS = 32
+SCORES_PER_THREAD = 32
 
 
-def attention_kernel(
+def build_attention_kernel(
     name: str, operation: Operation, inlined: set[Value], *, device: str = ""
-) -> Kernel:
+) -> GeneratedKernel:
     """A threadgroup a row of scores, on any device; `passes.attention` says what the region has."""
     del device
     region = operation.regions[0]
     scores, *between, product = region.operations
-    writer = Writer(EMITTERS, inlined | {each for one in region.operations for each in one.results})
+    writer = KernelWriter(
+        EMITTERS, inlined | {each for one in region.operations for each in one.results}
+    )
     reductions = [each for each in between if each.name == "reduce"]
-    rows = rows_of(reductions[0])
+    rows = find_row_shape(reductions[0])
     if rows is None:
         raise AssertionError("attention has a reduction of rows")
-    row = Row(writer, rows, SLOTS)
+    row = RowWriter(writer, rows, SCORES_PER_THREAD)
     indices = [index for index, _ in row.slots]
-    for index, score in zip(indices, products(writer, scores, indices), strict=True):
+    for index, score in zip(indices, emit_products(writer, scores, indices), strict=True):
         writer.note(scores.results[0], index, score)
     for number, reduction in enumerate(reductions):
         row.join(reduction, number)
@@ -38,7 +40,7 @@ def attention_kernel(
     shared.declare(writer, weights)
     for index, inside in row.slots:
         head = "" if inside == "true" else f"if ({inside}) "
-        writer.line(f"{head}{MEMORY}[{index[-1]}] = {writer.value(weights, index)};")
+        writer.line(f"{head}{SHARED_ROW}[{index[-1]}] = {writer.value(weights, index)};")
     writer.line("threadgroup_barrier(mem_flags::mem_threadgroup);")
     shared.multiply(writer, product, side).store(writer, operation.attributes["permutation"])
     return row.kernel(name, operation)

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from metalbench.hlo.emission.reductions import Sum, loops
-from metalbench.hlo.emission.shapes import affine
-from metalbench.hlo.emission.writer import Emitter, Index, Writer
+from metalbench.hlo.emission.reductions import ProductSum, open_loops
+from metalbench.hlo.emission.shapes import format_affine
+from metalbench.hlo.emission.writer import Emitter, Index, KernelWriter
 from metalbench.hlo.graph import Operation
 
 
-def convolution(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_convolution(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Sums of products over windows and input features, by groups of features or of the batch."""
     image, kernel = operation.operands
-    form = Convolution(operation)
+    form = ConvolutionShape(operation)
     batch, feature = index[form.output_batch], index[form.output_feature]
-    total = Sum(writer, operation.results[0].type)
+    total = ProductSum(writer, operation.results[0].type)
     with ExitStack() as stack:
-        offsets = loops(writer, stack, form.window)
-        (channel,) = loops(writer, stack, [form.channels])
+        offsets = open_loops(writer, stack, form.window)
+        (channel,) = open_loops(writer, stack, [form.channels])
         places, inside = form.places(writer, [index[axis] for axis in form.output_spatial], offsets)
         stack.enter_context(writer.block(f"if ({inside})"))
         at, of = [""] * len(image.type.shape), [""] * len(kernel.type.shape)
@@ -42,7 +42,7 @@ def convolution(writer: Writer, operation: Operation, index: Index) -> Sequence[
     return [total.result()]
 
 
-class Convolution:
+class ConvolutionShape:
     """The axes and sizes of a convolution."""
 
     def __init__(self, operation: Operation) -> None:
@@ -78,13 +78,15 @@ class Convolution:
         self._sizes = [image[axis] for axis in self.spatial]
 
     def places(
-        self, writer: Writer, output: Sequence[str], offsets: Sequence[str]
+        self, writer: KernelWriter, output: Sequence[str], offsets: Sequence[str]
     ) -> tuple[list[str], str]:
         """Spatial index into the image, and the condition that it lies in it."""
         places, inside = [], ["true"]
         for axis, size in enumerate(self._sizes):
-            steps = affine(output[axis], self._strides[axis], -self._lows[axis])
-            place = writer.index(f"{steps} + {affine(offsets[axis], self._dilations[axis], 0)}")
+            steps = format_affine(output[axis], self._strides[axis], -self._lows[axis])
+            place = writer.index(
+                f"{steps} + {format_affine(offsets[axis], self._dilations[axis], 0)}"
+            )
             inside.append(f"{place} >= 0")
             if self._spread[axis] > 1:
                 inside.append(f"{place} % {self._spread[axis]} == 0")
@@ -94,4 +96,4 @@ class Convolution:
         return places, " && ".join(inside)
 
 
-EMITTERS: dict[str, Emitter] = {"convolution": convolution}
+CONVOLUTION_EMITTERS: dict[str, Emitter] = {"convolution": emit_convolution}

@@ -9,16 +9,16 @@ import numpy as np
 
 from metalbench.errors import Unsupported
 from metalbench.hlo.emission import complex as complex_numbers
-from metalbench.hlo.emission.literal import literal, lowest
-from metalbench.hlo.emission.writer import Emitter, Index, Writer, msl
-from metalbench.hlo.graph import ELEMENTS, Element, Operation
+from metalbench.hlo.emission.literal import format_literal, format_lowest
+from metalbench.hlo.emission.writer import Emitter, Index, KernelWriter, get_msl_type
+from metalbench.hlo.graph import ELEMENT_TYPES, ElementType, Operation
 from metalbench.hlo.operations import ELEMENTWISE, OPERATIONS
 
 _DIRECTIONS = {"EQ": "==", "NE": "!=", "GE": ">=", "GT": ">", "LE": "<=", "LT": "<"}
 Expression = Callable[[Operation, Sequence[str]], str]
 
 
-def narrowed(expression: str, element: Element) -> str:
+def truncate_integer(expression: str, element: ElementType) -> str:
     """An integer expression cut to the type's bits; those of two and four live in a byte."""
     if not element.is_narrow:
         return f"{element.msl}({expression})"
@@ -28,12 +28,12 @@ def narrowed(expression: str, element: Element) -> str:
     return f"char(char(uint({expression}) << {shift}) >> {shift})"
 
 
-def as_float(name: str, element: Element) -> str:
+def cast_to_float(name: str, element: ElementType) -> str:
     """A name of a floating-point element as float."""
     return name if element.name == "f32" else f"float({name})"
 
 
-def arithmetic(operation: Operation, names: Sequence[str]) -> str:
+def format_arithmetic(operation: Operation, names: Sequence[str]) -> str:
     """The expression that the registry has for an operation on elements of this kind."""
     element = operation.results[0].type.element
     if operation.name == "abs" and operation.operands[0].type.element.is_complex:
@@ -42,18 +42,18 @@ def arithmetic(operation: Operation, names: Sequence[str]) -> str:
     if not form:
         raise Unsupported(f"{operation.where}: has no meaning for {element.name}")
     if element.is_float:
-        expression = form.format(*(as_float(each, element) for each in names))
+        expression = form.format(*(cast_to_float(each, element) for each in names))
         return expression if element.name == "f32" else f"{element.msl}({expression})"
     if not element.is_integer:
         return form.format(*names)
-    return narrowed(_integer(form, element, names), element)
+    return truncate_integer(_format_integer(form, element, names), element)
 
 
-def _integer(form: str, element: Element, names: Sequence[str]) -> str:
+def _format_integer(form: str, element: ElementType, names: Sequence[str]) -> str:
     unsigned = f"u{element.msl.lstrip('u')}"
     # The sign bit of an unsigned number counts as one, as in the reference interpreter.
     signed = replace(element, kind="i", msl=unsigned[1:])
-    shifted = narrowed(names[0], signed)
+    shifted = truncate_integer(names[0], signed)
     if element.is_narrow and "{M}" in form:
         names = [f"uchar({each} & {2**element.bits - 1})" for each in names]
     return form.format(
@@ -68,72 +68,74 @@ def _integer(form: str, element: Element, names: Sequence[str]) -> str:
     )
 
 
-def compare(operation: Operation, names: Sequence[str]) -> str:
+def format_compare(operation: Operation, names: Sequence[str]) -> str:
     """A comparison; that of TOTALORDER is one of bits."""
     element = operation.operands[0].type.element
     if element.is_complex:
-        return complex_numbers.compared(operation, names)
+        return complex_numbers.format_complex_compare(operation, names)
     direction = _DIRECTIONS[operation.attributes["comparison_direction"]]
     if element.is_float and operation.attributes.get("compare_type") == "TOTALORDER":
         names = [f"shlo::total_order({each})" for each in names]
     elif element.is_float:
-        names = [as_float(each, element) for each in names]
+        names = [cast_to_float(each, element) for each in names]
     elif element.kind == "b":
         names = [f"int({each})" for each in names]
     return f"{names[0]} {direction} {names[1]}"
 
 
-def is_finite(operation: Operation, names: Sequence[str]) -> str:
+def format_is_finite(operation: Operation, names: Sequence[str]) -> str:
     """Whether a number is neither infinite nor a NaN."""
-    return f"isfinite({as_float(names[0], operation.operands[0].type.element)})"
+    return f"isfinite({cast_to_float(names[0], operation.operands[0].type.element)})"
 
 
-def convert(operation: Operation, names: Sequence[str]) -> str:
+def format_convert(operation: Operation, names: Sequence[str]) -> str:
     """From any type to any other; floats saturate."""
-    return converted(
+    return format_conversion(
         names[0], operation.operands[0].type.element, operation.results[0].type.element
     )
 
 
-def converted(name: str, source: Element, target: Element) -> str:
+def format_conversion(name: str, source: ElementType, target: ElementType) -> str:
     """The expression of an element in another type."""
     if source == target:
         return name
     if source.is_complex or target.is_complex:
-        return _converted_complex(name, source, target)
+        return _format_complex_conversion(name, source, target)
     if target.kind == "b":
         zero = "0.0f" if source.is_float else f"{source.msl}(0)"
-        return f"{as_float(name, source) if source.is_float else name} != {zero}"
+        return f"{cast_to_float(name, source) if source.is_float else name} != {zero}"
     if target.is_float:
-        through = as_float(name, source) if source.is_float else f"float({name})"
+        through = cast_to_float(name, source) if source.is_float else f"float({name})"
         return through if target.name == "f32" else f"{target.msl}({through})"
     if not source.is_float:
-        return narrowed(name, target)
+        return truncate_integer(name, target)
     high = 2 ** (target.bits - (target.kind == "i")) - 1
     least = 0.0 if target.kind == "u" else -float(2 ** (target.bits - 1))
     limits = f"{np.float32(least)}f, {np.float32(high + 1)}f"
-    ends = f"{lowest(target)}, {literal(high, target)}"
-    return f"shlo::to_integer<{target.msl}>({as_float(name, source)}, {limits}, {ends})"
+    ends = f"{format_lowest(target)}, {format_literal(high, target)}"
+    return f"shlo::to_integer<{target.msl}>({cast_to_float(name, source)}, {limits}, {ends})"
 
 
-def _converted_complex(name: str, source: Element, target: Element) -> str:
-    single = ELEMENTS["f32"]
+def _format_complex_conversion(name: str, source: ElementType, target: ElementType) -> str:
+    single = ELEMENT_TYPES["f32"]
     if target.is_complex:
-        return f"float2({converted(name, source, single)}, 0.0f)"
+        return f"float2({format_conversion(name, source, single)}, 0.0f)"
     if target.kind == "b":
         return f"{name}.x != 0.0f || {name}.y != 0.0f"
-    return converted(f"{name}.x", single, target)
+    return format_conversion(f"{name}.x", single, target)
 
 
-def select(operation: Operation, names: Sequence[str]) -> str:
+def format_select(operation: Operation, names: Sequence[str]) -> str:
     """One of two by a bool."""
     return f"{names[0]} ? {names[1]} : {names[2]}"
 
 
-def clamp(operation: Operation, names: Sequence[str]) -> str:
+def format_clamp(operation: Operation, names: Sequence[str]) -> str:
     """The second no less than the first and no more than the third; NaNs stay."""
     element = operation.results[0].type.element
-    low, middle, high = (as_float(each, element) if element.is_float else each for each in names)
+    low, middle, high = (
+        cast_to_float(each, element) if element.is_float else each for each in names
+    )
     if not element.is_float and not element.is_complex:
         if element.kind == "b":
             return f"({middle} || {low}) && {high}"
@@ -143,31 +145,33 @@ def clamp(operation: Operation, names: Sequence[str]) -> str:
     return found if element.name == "f32" or element.is_complex else f"{element.msl}({found})"
 
 
-def reduce_precision(operation: Operation, names: Sequence[str]) -> str:
+def format_reduce_precision(operation: Operation, names: Sequence[str]) -> str:
     """Rounded to a format of fewer bits."""
     element = operation.results[0].type.element
     bits = f"{operation.attributes['exponent_bits']}, {operation.attributes['mantissa_bits']}"
-    return f"{element.msl}(shlo::reduce_precision({as_float(names[0], element)}, {bits}))"
+    return f"{element.msl}(shlo::reduce_precision({cast_to_float(names[0], element)}, {bits}))"
 
 
-def _emitter(expression: Expression) -> Emitter:
-    def emit(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def _create_emitter(expression: Expression) -> Emitter:
+    def emit(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
         names = [
             # Bounds of clamp and predicates of select may be scalars.
             writer.value(each, index if each.type.shape else ())
             for each in operation.operands
         ]
-        return [writer.declare(msl(operation.results[0].type), expression(operation, names))]
+        return [
+            writer.declare(get_msl_type(operation.results[0].type), expression(operation, names))
+        ]
 
     return emit
 
 
-def identity(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_identity(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Operands as they are."""
     return [writer.value(each, index) for each in operation.operands]
 
 
-def map_(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_map(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """A region of scalars at every element."""
     names = [writer.value(each, index) for each in operation.operands]
     return writer.region(operation.regions[0], names)
@@ -175,21 +179,21 @@ def map_(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
 
 # Operations whose expressions need their attributes, or the types of their operands.
 _WITH_TYPES: dict[str, Expression] = {
-    "compare": compare,
-    "complex": complex_numbers.made,
-    "imag": complex_numbers.imaginary,
-    "real": complex_numbers.real,
-    "is_finite": is_finite,
-    "convert": convert,
-    "select": select,
-    "clamp": clamp,
-    "reduce_precision": reduce_precision,
+    "compare": format_compare,
+    "complex": complex_numbers.format_complex,
+    "imag": complex_numbers.format_imag,
+    "real": complex_numbers.format_real,
+    "is_finite": format_is_finite,
+    "convert": format_convert,
+    "select": format_select,
+    "clamp": format_clamp,
+    "reduce_precision": format_reduce_precision,
 }
 EXPRESSIONS: dict[str, Expression] = {
-    name: _WITH_TYPES.get(name, arithmetic) for name in sorted(ELEMENTWISE)
+    name: _WITH_TYPES.get(name, format_arithmetic) for name in sorted(ELEMENTWISE)
 }
-EMITTERS: dict[str, Emitter] = {
-    **{name: _emitter(expression) for name, expression in EXPRESSIONS.items()},
-    "map": map_,
-    "optimization_barrier": identity,
+ELEMENTWISE_EMITTERS: dict[str, Emitter] = {
+    **{name: _create_emitter(expression) for name, expression in EXPRESSIONS.items()},
+    "map": emit_map,
+    "optimization_barrier": emit_identity,
 }

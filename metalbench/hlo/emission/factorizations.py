@@ -6,25 +6,30 @@ from collections.abc import Callable
 from math import prod
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.emission.kernel import EMITTERS, Kernel, Stage, kernel_of
-from metalbench.hlo.emission.writer import Writer, msl
+from metalbench.hlo.emission.kernel import EMITTERS, GeneratedKernel, KernelStage, build_kernel
+from metalbench.hlo.emission.writer import KernelWriter, get_msl_type
 from metalbench.hlo.graph import Operation, Value
 
 # Kernels that call its functions need the header.
-CALLS, HEADER = ("shlo::qr<", "shlo::eigh<", "shlo::reflectors_"), '#include "factorizations.h"\n'
+FACTORIZATION_CALLS, FACTORIZATION_HEADER = (
+    ("shlo::qr<", "shlo::eigh<", "shlo::reflectors_"),
+    '#include "factorizations.h"\n',
+)
 # Threads a matrix, and the size up to which a few are enough.
-FEW, MANY, SMALL = 32, 128, 16
+MIN_THREADS, MAX_THREADS, SMALL_SIZE = 32, 128, 16
 _TYPES = ("f32", "complex<f32>")
 
 
-def qr_kernel(name: str, operation: Operation, inlined: set[Value], *, device: str = "") -> Kernel:
+def build_qr_kernel(
+    name: str, operation: Operation, inlined: set[Value], *, device: str = ""
+) -> GeneratedKernel:
     """The matrix factored in the first result, and a number a reflector in the second."""
     (matrix,) = operation.operands
-    rows, columns = _sizes(operation)
-    threads = FEW if columns <= SMALL else MANY
+    rows, columns = _find_matrix_sizes(operation)
+    threads = MIN_THREADS if columns <= SMALL_SIZE else MAX_THREADS
     reflectors = min(rows, columns)
 
-    def write(writer: Writer) -> None:
+    def write(writer: KernelWriter) -> None:
         own = writer.declare("uint", f"matrix * {rows * columns}u")
         given = writer.buffer(matrix)
         with writer.block(f"for (uint k = place; k < {rows * columns}u; k += {threads}u)"):
@@ -35,20 +40,20 @@ def qr_kernel(name: str, operation: Operation, inlined: set[Value], *, device: s
             f"(out0 + {own}, out1 + matrix * {reflectors}u, partial, place);"
         )
 
-    return _kernel(name, operation, threads, write)
+    return _build_kernel(name, operation, threads, write)
 
 
-def eigh_kernel(
+def build_eigh_kernel(
     name: str, operation: Operation, inlined: set[Value], *, device: str = ""
-) -> Kernel:
+) -> GeneratedKernel:
     """Eigenvectors, eigenvalues, and room for two matrices."""
     (matrix,) = operation.operands
-    size, _ = _sizes(operation)
-    threads = FEW if size <= SMALL else MANY
+    size, _ = _find_matrix_sizes(operation)
+    threads = MIN_THREADS if size <= SMALL_SIZE else MAX_THREADS
     lower, ordered = (str(operation.attributes[each] == 1).lower() for each in ("lower", "sorted"))
 
-    def write(writer: Writer) -> None:
-        rotation = f"shlo::Rotation<{msl(matrix.type)}>"
+    def write(writer: KernelWriter) -> None:
+        rotation = f"shlo::Rotation<{get_msl_type(matrix.type)}>"
         writer.line(f"threadgroup {rotation} turns[{(size + 1) // 2}];")
         own = writer.declare("uint", f"matrix * {size * size}u")
         room = [f"out2 + 2 * {own}", f"out2 + 2 * {own} + {size * size}"]
@@ -56,16 +61,16 @@ def eigh_kernel(
         given = [f"{writer.buffer(matrix)} + {own}", *room, *results, "turns, partial, place"]
         writer.line(f"shlo::eigh<{size}, {threads}, {lower}, {ordered}>({', '.join(given)});")
 
-    return _kernel(name, operation, threads, write)
+    return _build_kernel(name, operation, threads, write)
 
 
-def householder_product(operation: Operation) -> list[Stage]:
+def build_householder_product(operation: Operation) -> list[KernelStage]:
     """The product of reflectors as `qr` gives them: a thread a column."""
     matrix, taus = operation.operands
-    rows, columns = _sizes(operation)
+    rows, columns = _find_matrix_sizes(operation)
     count = taus.type.shape[-1]
 
-    def write(writer: Writer, thread: str, outputs: list[str]) -> None:
+    def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         places = [(f"{thread} / {columns} * {size}") for size in (rows * columns, count)]
         given = [writer.buffer(each) for each in (matrix, taus)]
         pointers = [f"{name} + {place}" for name, place in zip(given, places, strict=True)]
@@ -75,10 +80,10 @@ def householder_product(operation: Operation) -> list[Stage]:
             f"({', '.join(pointers)}, uint({thread} % {columns}));"
         )
 
-    return [Stage(matrix.type.size // max(rows, 1), write)]
+    return [KernelStage(matrix.type.size // max(rows, 1), write)]
 
 
-def _sizes(operation: Operation) -> tuple[int, int]:
+def _find_matrix_sizes(operation: Operation) -> tuple[int, int]:
     """The rows and columns of a matrix."""
     type_ = operation.operands[0].type
     if type_.element.name not in _TYPES:
@@ -87,17 +92,17 @@ def _sizes(operation: Operation) -> tuple[int, int]:
     return type_.shape[-2], type_.shape[-1]
 
 
-def _kernel(
-    name: str, operation: Operation, threads: int, write: Callable[[Writer], None]
-) -> Kernel:
+def _build_kernel(
+    name: str, operation: Operation, threads: int, write: Callable[[KernelWriter], None]
+) -> GeneratedKernel:
     (matrix,) = operation.operands
-    writer = Writer(EMITTERS, set())
+    writer = KernelWriter(EMITTERS, set())
     count = prod(matrix.type.shape[:-2]) if matrix.type.size else 0
     if count:
         writer.line(f"const uint place = i % {threads}u, matrix = i / {threads}u;")
         writer.line(f"threadgroup float2 partial[{threads // 32}];")
         write(writer)
-    return kernel_of(name, writer, operation.results, count * threads, threads)
+    return build_kernel(name, writer, operation.results, count * threads, threads)
 
 
-FACTORIZATIONS = {"eigh": eigh_kernel, "qr": qr_kernel}
+FACTORIZATIONS = {"eigh": build_eigh_kernel, "qr": build_qr_kernel}

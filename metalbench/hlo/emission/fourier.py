@@ -9,23 +9,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import cos, pi, sin
 
-from metalbench.hlo.emission.kernel import Stage
-from metalbench.hlo.emission.literal import literal
-from metalbench.hlo.emission.writer import Writer, loop
-from metalbench.hlo.graph import ELEMENTS, Operation
+from metalbench.hlo.emission.kernel import KernelStage
+from metalbench.hlo.emission.literal import format_literal
+from metalbench.hlo.emission.writer import KernelWriter, format_loop
+from metalbench.hlo.graph import ELEMENT_TYPES, Operation
 
-_COMPLEX, _REAL = ELEMENTS["complex<f32>"], ELEMENTS["f32"]
+_COMPLEX, _REAL = ELEMENT_TYPES["complex<f32>"], ELEMENT_TYPES["f32"]
 
 
-def fft(operation: Operation) -> list[Stage]:
+def build_fft(operation: Operation) -> list[KernelStage]:
     """One step along an axis, as a pass made it of a transform.
 
     Factors that are `looped` are sums of as many terms, a thread an element.
     """
-    return [(_sums if operation.attributes["looped"] else _butterflies)(operation)]
+    return [
+        (_build_direct_sums if operation.attributes["looped"] else _build_butterflies)(operation)
+    ]
 
 
-def _butterflies(operation: Operation) -> Stage:
+def _build_butterflies(operation: Operation) -> KernelStage:
     value, table = operation.operands
     axis, radix, done = (operation.attributes[each] for each in ("axis", "radix", "done"))
     backwards = operation.attributes["backwards"]
@@ -34,7 +36,7 @@ def _butterflies(operation: Operation) -> Stage:
     part = length // radix
     threads = (*shape[:axis], part, *shape[axis + 1 :])
 
-    def write(writer: Writer, thread: str, outputs: list[str]) -> None:
+    def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         index = list(writer.unravel(thread, threads))
         own = index[axis]
         place = "0" if done == 1 else writer.index(f"{own} % {done}")
@@ -47,55 +49,55 @@ def _butterflies(operation: Operation) -> Stage:
                 root = writer.value(table, (writer.index(f"{place} * {step}"),))
                 element = writer.declare("float2", f"shlo::times({element}, {root})")
             numbers.append(element)
-        found = transformed(writer, numbers, 1 if backwards else -1)
+        found = emit_transform(writer, numbers, 1 if backwards else -1)
         start = writer.index(f"({own} - {place}) * {radix} + {place}")
         for number, element in enumerate(found):
             index[axis] = writer.index(f"{start} + {number * done}") if number else start
             writer.line(f"{outputs[0]}[{writer.linear(index, shape)}] = {element};")
 
-    return Stage(value.type.size // radix, write)
+    return KernelStage(value.type.size // radix, write)
 
 
-def _sums(operation: Operation) -> Stage:
+def _build_direct_sums(operation: Operation) -> KernelStage:
     value, table = operation.operands
     axis, radix, done = (operation.attributes[each] for each in ("axis", "radix", "done"))
     shape = value.type.shape
     length = shape[axis]
 
-    def write(writer: Writer, thread: str, outputs: list[str]) -> None:
+    def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         index = list(writer.unravel(thread, shape))
         within = writer.index(f"{index[axis]} % {done * radix}")
         first = writer.index(f"{index[axis]} / {done * radix} * {done} + {within} % {done}")
         total = writer.variable("float2", "float2(0.0f, 0.0f)")
-        with writer.block(loop("k", radix)):
+        with writer.block(format_loop("k", radix)):
             index[axis] = writer.index(f"{first} + k * {length // radix}")
             turn = f"k * {within} % {done * radix} * {length // (done * radix)}"
             root = writer.value(table, (writer.index(turn),))
             writer.line(f"{total} += shlo::times({writer.value(value, index)}, {root});")
         writer.line(f"{outputs[0]}[i] = {total};")
 
-    return Stage(value.type.size, write)
+    return KernelStage(value.type.size, write)
 
 
-def transformed(writer: Writer, numbers: Sequence[str], sign: int) -> list[str]:
+def emit_transform(writer: KernelWriter, numbers: Sequence[str], sign: int) -> list[str]:
     """The names of sums of `numbers` times roots of unity, whose angles have this sign."""
     count = len(numbers)
     prime = next((each for each in (2, 3, 5, 7, 11, 13) if count % each == 0), count)
     if count == prime:
-        return _of_prime(writer, numbers, sign)
-    inner = [transformed(writer, numbers[start::prime], sign) for start in range(prime)]
+        return _emit_prime_transform(writer, numbers, sign)
+    inner = [emit_transform(writer, numbers[start::prime], sign) for start in range(prime)]
     rest = count // prime
     found = [""] * count
     for number in range(rest):
         turned = [
-            _turned(writer, inner[start][number], sign * start * number, count)
+            _emit_rotation(writer, inner[start][number], sign * start * number, count)
             for start in range(prime)
         ]
-        found[number::rest] = _of_prime(writer, turned, sign)
+        found[number::rest] = _emit_prime_transform(writer, turned, sign)
     return found
 
 
-def _of_prime(writer: Writer, numbers: Sequence[str], sign: int) -> list[str]:
+def _emit_prime_transform(writer: KernelWriter, numbers: Sequence[str], sign: int) -> list[str]:
     """Of a prime count: numbers as far from both ends share their cosines and sines."""
     first, count = numbers[0], len(numbers)
     if count == 1:
@@ -110,8 +112,10 @@ def _of_prime(writer: Writer, numbers: Sequence[str], sign: int) -> list[str]:
     found = [writer.declare("float2", " + ".join([first, *sums]))] + [""] * (count - 1)
     for number in half:
         angles = [2 * pi * (number * k % count) / count for k in half]
-        even = [f"{_real(cos(a))} * {name}" for a, name in zip(angles, sums, strict=True)]
-        odd = [f"{_real(sign * sin(a))} * {d}" for a, d in zip(angles, differences, strict=True)]
+        even = [f"{_format_real(cos(a))} * {name}" for a, name in zip(angles, sums, strict=True)]
+        odd = [
+            f"{_format_real(sign * sin(a))} * {d}" for a, d in zip(angles, differences, strict=True)
+        ]
         middle = writer.declare("float2", " + ".join([first, *even]))
         aside = writer.declare("float2", f"shlo::turned({' + '.join(odd)})")
         found[number] = writer.declare("float2", f"{middle} + {aside}")
@@ -119,7 +123,7 @@ def _of_prime(writer: Writer, numbers: Sequence[str], sign: int) -> list[str]:
     return found
 
 
-def _turned(writer: Writer, name: str, part: int, count: int) -> str:
+def _emit_rotation(writer: KernelWriter, name: str, part: int, count: int) -> str:
     """A number times exp(2 pi i part / count)."""
     part %= count
     quarters = 4 * part / count
@@ -132,9 +136,9 @@ def _turned(writer: Writer, name: str, part: int, count: int) -> str:
     if quarters == 3:
         return writer.declare("float2", f"shlo::turned_back({name})")
     angle = 2 * pi * part / count
-    root = literal(complex(cos(angle), sin(angle)), _COMPLEX)
+    root = format_literal(complex(cos(angle), sin(angle)), _COMPLEX)
     return writer.declare("float2", f"shlo::times({name}, {root})")
 
 
-def _real(number: float) -> str:
-    return literal(number, _REAL)
+def _format_real(number: float) -> str:
+    return format_literal(number, _REAL)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metalbench.hlo.emission.writer import Emitter, Index, Writer
+from metalbench.hlo.emission.writer import Emitter, Index, KernelWriter
 from metalbench.hlo.graph import Operation, Value
 
 
-def clamped(writer: Writer, start: Value, index: Sequence[str], most: int) -> str:
+def clamp_start(writer: KernelWriter, start: Value, index: Sequence[str], most: int) -> str:
     """A start index held to 0 ... `most`, compared in its own type: it may have 64 bits."""
     if most == 0:
         return "0"
@@ -20,18 +20,20 @@ def clamped(writer: Writer, start: Value, index: Sequence[str], most: int) -> st
     return writer.index(f"{low}{bound if most < 2**bits else f'int({name})'}")
 
 
-def dynamic_slice(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_dynamic_slice(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """A part of the operand from starts that are clamped."""
     operand, *starts = operation.operands
     sizes = operation.attributes["slice_sizes"]
     places = [
-        writer.index(f"{clamped(writer, start, (), whole - size)} + {each}")
+        writer.index(f"{clamp_start(writer, start, (), whole - size)} + {each}")
         for each, start, whole, size in zip(index, starts, operand.type.shape, sizes, strict=True)
     ]
     return [writer.value(operand, places)]
 
 
-def real_dynamic_slice(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_real_dynamic_slice(
+    writer: KernelWriter, operation: Operation, index: Index
+) -> Sequence[str]:
     """A part of known size, whose starts and strides are numbers of the program.
 
     Nothing outside of the operand is read, whatever these are.
@@ -45,7 +47,9 @@ def real_dynamic_slice(writer: Writer, operation: Operation, index: Index) -> Se
     return [writer.value(operand, places)]
 
 
-def dynamic_update_slice(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_dynamic_update_slice(
+    writer: KernelWriter, operation: Operation, index: Index
+) -> Sequence[str]:
     """The operand with a part replaced, from starts that are clamped."""
     operand, update, *starts = operation.operands
     name = writer.variable(operand.type.element.msl, writer.value(operand, index))
@@ -55,7 +59,7 @@ def dynamic_update_slice(writer: Writer, operation: Operation, index: Index) -> 
     for each, start, whole, size in zip(
         index, starts, operand.type.shape, update.type.shape, strict=True
     ):
-        place = writer.index(f"{each} - {clamped(writer, start, (), whole - size)}")
+        place = writer.index(f"{each} - {clamp_start(writer, start, (), whole - size)}")
         inside.append(f"{place} >= 0 && {place} < {size}")
         places.append(place)
     with writer.block(f"if ({' && '.join(inside)})"):
@@ -63,7 +67,7 @@ def dynamic_update_slice(writer: Writer, operation: Operation, index: Index) -> 
     return [name]
 
 
-def gather(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_gather(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Slices of the operand from starts that lie in another tensor, and are clamped."""
     operand, starts = operation.operands
     numbers = operation.attributes["dimension_numbers"]
@@ -75,8 +79,8 @@ def gather(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
     places = ["0" if axis in skipped else next(within) for axis in range(len(sizes))]
     vector = numbers["index_vector_dim"]
     for number, axis in enumerate(numbers["start_index_map"]):
-        at = start_index(batch, vector, number, len(starts.type.shape))
-        start = clamped(writer, starts, at, operand.type.shape[axis] - sizes[axis])
+        at = locate_start_index(batch, vector, number, len(starts.type.shape))
+        start = clamp_start(writer, starts, at, operand.type.shape[axis] - sizes[axis])
         places[axis] = writer.index(start if places[axis] == "0" else f"{start} + {places[axis]}")
     for axis, other in zip(
         numbers["operand_batching_dims"], numbers["start_indices_batching_dims"], strict=True
@@ -85,16 +89,16 @@ def gather(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
     return [writer.value(operand, places)]
 
 
-def start_index(batch: Sequence[str], vector: int, number: int, rank: int) -> list[str]:
+def locate_start_index(batch: Sequence[str], vector: int, number: int, rank: int) -> list[str]:
     """Where the number-th component of a start index lies."""
     if vector == rank:
         return list(batch)
     return [*batch[:vector], str(number), *batch[vector:]]
 
 
-EMITTERS: dict[str, Emitter] = {
-    "dynamic_slice": dynamic_slice,
-    "dynamic_update_slice": dynamic_update_slice,
-    "gather": gather,
-    "real_dynamic_slice": real_dynamic_slice,
+DYNAMIC_MOVEMENT_EMITTERS: dict[str, Emitter] = {
+    "dynamic_slice": emit_dynamic_slice,
+    "dynamic_update_slice": emit_dynamic_update_slice,
+    "gather": emit_gather,
+    "real_dynamic_slice": emit_real_dynamic_slice,
 }

@@ -17,28 +17,28 @@ from metalbench.hlo.emission import (
     tiles,
     windows,
 )
-from metalbench.hlo.emission.writer import Emitter, Writer
+from metalbench.hlo.emission.writer import Emitter, KernelWriter
 from metalbench.hlo.graph import Operation, Value
 
 EMITTERS: dict[str, Emitter] = {
-    **elementwise.EMITTERS,
-    **shapes.EMITTERS,
-    **reductions.EMITTERS,
-    **windows.EMITTERS,
-    **convolution.EMITTERS,
-    **indexing.EMITTERS,
-    **normalization.EMITTERS,
+    **elementwise.ELEMENTWISE_EMITTERS,
+    **shapes.STATIC_MOVEMENT_EMITTERS,
+    **reductions.REDUCTION_EMITTERS,
+    **windows.WINDOW_EMITTERS,
+    **convolution.CONVOLUTION_EMITTERS,
+    **indexing.DYNAMIC_MOVEMENT_EMITTERS,
+    **normalization.NORMALIZATION_EMITTERS,
 }
 HEADER = '#include "rows.h"\nusing namespace metal;\n'
 # Metal binds no more to a kernel.
-MOST_BUFFERS = 31
+MAX_BUFFERS = 31
 THREADS = 64
 # Expressions of an epilogue that are written for each element of a tile; more are in a loop.
-MOST_UNROLLED = 12
+MAX_UNROLLED = 12
 
 
 @dataclass(frozen=True)
-class Kernel:
+class GeneratedKernel:
     """One kernel: its text, how many threads, and which values lie in which parameter.
 
     `group` is how many threads a threadgroup has.
@@ -53,25 +53,29 @@ class Kernel:
 
 
 @dataclass(frozen=True)
-class Stage:
+class KernelStage:
     """A pass of an operation that is no map: `write` gets a thread's number and the outputs."""
 
     threads: int
-    write: Callable[[Writer, str, list[str]], None]
+    write: Callable[[KernelWriter, str, list[str]], None]
 
 
-Whole = Callable[[Operation], list[Stage]]
+StageBuilder = Callable[[Operation], list[KernelStage]]
 
 
-def map_kernel(
-    name: str, roots: Sequence[Value], inlined: set[Value], *, tile: tiles.Tile | None = None
-) -> Kernel:
+def build_map_kernel(
+    name: str,
+    roots: Sequence[Value],
+    inlined: set[Value],
+    *,
+    tile: tiles.RegisterTile | None = None,
+) -> GeneratedKernel:
     """Return a kernel with a thread for each element of `roots`: results of one operation.
 
     Where the roots are made of a matrix product, a thread has a `tile` of it, if one is given.
     Raises AssertionError if the roots differ in shape: one index would be wrong for some of them.
     """
-    writer = Writer(EMITTERS, inlined)
+    writer = KernelWriter(EMITTERS, inlined)
     spaces = {root.type.shape for root in roots}
     if tile is not None:
         spaces.add(tile.product.results[0].type.shape)
@@ -81,45 +85,49 @@ def map_kernel(
         if root.operation is None or root.operation.name not in EMITTERS:
             raise AssertionError(f"{root.type} is no map")
     if tile is not None:
-        return _tiled_kernel(name, roots[0], writer, tile)
+        return _build_tiled_kernel(name, roots[0], writer, tile)
     index = writer.unravel("int(i)", roots[0].type.shape)
     found = [writer.root(root, index) for root in roots]
     for number, element in enumerate(found):
         writer.line(f"out{number}[i] = {element};")
-    return kernel_of(name, writer, roots, roots[0].type.size)
+    return build_kernel(name, writer, roots, roots[0].type.size)
 
 
-def _tiled_kernel(name: str, root: Value, writer: Writer, tile: tiles.Tile) -> Kernel:
+def _build_tiled_kernel(
+    name: str, root: Value, writer: KernelWriter, tile: tiles.RegisterTile
+) -> GeneratedKernel:
     at = writer.unravel("int(i)", tile.shape)
-    if tile.epilogue > MOST_UNROLLED:
+    if tile.epilogue > MAX_UNROLLED:
         with tile.looped(writer, at) as index:
             element = writer.root(root, index)
             writer.line(f"out0[{writer.linear(index, root.type.shape)}] = {element};")
-        return kernel_of(name, writer, [root], math.prod(tile.shape))
+        return build_kernel(name, writer, [root], math.prod(tile.shape))
     indices = tile.indices(writer, at)
     tile.write(writer, indices)
     for index in indices:
         element = writer.root(root, index)
         writer.line(f"out0[{writer.linear(index, root.type.shape)}] = {element};")
-    return kernel_of(name, writer, [root], math.prod(tile.shape))
+    return build_kernel(name, writer, [root], math.prod(tile.shape))
 
 
-def stage_kernel(name: str, stage: Stage, results: Sequence[Value], inlined: set[Value]) -> Kernel:
+def build_stage_kernel(
+    name: str, stage: KernelStage, results: Sequence[Value], inlined: set[Value]
+) -> GeneratedKernel:
     """One stage of an operation that writes where it likes."""
-    writer = Writer(EMITTERS, inlined)
+    writer = KernelWriter(EMITTERS, inlined)
     stage.write(writer, "int(i)", [f"out{number}" for number in range(len(results))])
-    return kernel_of(name, writer, results, stage.threads)
+    return build_kernel(name, writer, results, stage.threads)
 
 
-def kernel_of(
+def build_kernel(
     name: str,
-    writer: Writer,
+    writer: KernelWriter,
     roots: Sequence[Value],
     threads: int,
     group: int = THREADS,
     *,
     place: Sequence[str] = ("uint i [[thread_position_in_grid]]",),
-) -> Kernel:
+) -> GeneratedKernel:
     """The kernel whose body a writer has; raises Unsupported if it needs too many buffers.
 
     `place` are the parameters that tell a thread which it is; with others than `i` the body has to
@@ -127,11 +135,11 @@ def kernel_of(
     """
     outputs = {f"out{number}": each for number, each in enumerate(roots)}
     inputs = {text: value for value, text in writer.buffers.items()}
-    if len(inputs) + len(outputs) > MOST_BUFFERS:
+    if len(inputs) + len(outputs) > MAX_BUFFERS:
         operation = roots[0].operation
         where = operation.where if operation else name
         raise Unsupported(
-            f"{where}: needs {len(inputs) + len(outputs)} buffers, a kernel has {MOST_BUFFERS}"
+            f"{where}: needs {len(inputs) + len(outputs)} buffers, a kernel has {MAX_BUFFERS}"
         )
     parameters = [
         *(f"device const {value.type.element.msl}* {text}" for text, value in inputs.items()),
@@ -141,4 +149,4 @@ def kernel_of(
     head = ",\n    ".join([*bound, *place])
     guard = [f"  if (i >= {threads}u) return;"] if len(place) == 1 else []
     text = "\n".join([f"kernel void {name}(\n    {head}) {{", *guard, *writer.lines, "}\n"])
-    return Kernel(name, text, threads, inputs, outputs, group)
+    return GeneratedKernel(name, text, threads, inputs, outputs, group)

@@ -6,17 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.hlo.graph import ELEMENTS, Element
+from metalbench.hlo.graph import ELEMENT_TYPES, ElementType
 
 
-def literal(value: Any, element: Element) -> str:
+def format_literal(value: Any, element: ElementType) -> str:
     """An expression of an element's type with exactly this value."""
     if element.kind == "b":
         return "true" if value else "false"
     if element.is_float:
-        return _floating(value, element)
+        return _format_float(value, element)
     if element.is_complex:
-        return f"float2({', '.join(_floating(each, ELEMENTS['f32']) for each in parts(value))})"
+        return f"float2({', '.join(_format_float(each, ELEMENT_TYPES['f32']) for each in split_complex(value))})"
     number = int(value)
     if element.bits == 64:
         text = f"{number & (2**64 - 1)}ul" if element.kind == "u" else f"{number}l"
@@ -26,7 +26,7 @@ def literal(value: Any, element: Element) -> str:
     return f"{element.msl}({number}{'u' if element.kind == 'u' else ''})"
 
 
-def _floating(value: Any, element: Element) -> str:
+def _format_float(value: Any, element: ElementType) -> str:
     if not np.isfinite(np.float32(value)):
         bits = int(np.asarray(value, element.storage).view(f"u{element.bits // 8}"))
         integer = "uint" if element.bits == 32 else "ushort"
@@ -36,12 +36,12 @@ def _floating(value: Any, element: Element) -> str:
     return single if element.name == "f32" else f"{element.msl}({single})"
 
 
-def parts(value: Any) -> tuple[Any, Any]:
+def split_complex(value: Any) -> tuple[Any, Any]:
     """The real and the imaginary part of a complex number."""
     number = np.complex64(value)
     return number.real, number.imag
 
 
-def lowest(element: Element) -> str:
+def format_lowest(element: ElementType) -> str:
     """The least value of an integer type."""
-    return literal(0 if element.kind == "u" else -(2 ** (element.bits - 1)), element)
+    return format_literal(0 if element.kind == "u" else -(2 ** (element.bits - 1)), element)

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from metalbench.hlo.emission.elementwise import as_float
-from metalbench.hlo.emission.kernel import EMITTERS, Kernel, kernel_of
-from metalbench.hlo.emission.writer import Index, Writer, msl
+from metalbench.hlo.emission.elementwise import cast_to_float
+from metalbench.hlo.emission.kernel import EMITTERS, GeneratedKernel, build_kernel
+from metalbench.hlo.emission.writer import Index, KernelWriter, get_msl_type
 from metalbench.hlo.graph import Operation, Value
-from metalbench.hlo.passes.matrix_shape import shape_of
+from metalbench.hlo.passes.matrix_shape import find_product_shape
 
-HEADER = '#include "metalbench/tiles.h"\n'
-CALL = "metalbench::Product"
-THREADS = 128
-PLACE = ("uint group [[threadgroup_position_in_grid]]", "PLACE_ARGUMENTS")
+MATRIX_HEADER = '#include "metalbench/tiles.h"\n'
+MATRIX_CALL = "metalbench::Product"
+MATRIX_THREADS = 128
+MATRIX_PARAMETERS = ("uint group [[threadgroup_position_in_grid]]", "PLACE_ARGUMENTS")
 # Of a tile; tiles.h takes less where elements are wide.
-DEPTH = 32
+TILE_DEPTH = 32
 
 SOURCE = """struct {name} {{
   using element = {element};
@@ -59,7 +59,7 @@ EPILOGUE = """struct {name} {{
 """
 
 
-class Source(NamedTuple):
+class OperandSource(NamedTuple):
     """An operand's struct: its `text`, empty if the library has it, its type and its members.
 
     `{members}` in the text and `{values}` in the members are what all structs of the kernel have.
@@ -71,7 +71,7 @@ class Source(NamedTuple):
 
 
 @dataclass
-class Matrices:
+class MatrixKernelBuilder:
     """The kernel of a product: structs, whose functions have writers of their own, share buffers.
 
     `more` are members that they have besides, by their names, with their types.
@@ -84,18 +84,18 @@ class Matrices:
     more: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.shape = shape_of(self.product)
-        types = {msl(each.type) for each in self.product.operands}
+        self.shape = find_product_shape(self.product)
+        types = {get_msl_type(each.type) for each in self.product.operands}
         self.element = types.pop() if len(types) == 1 else "float"
         self.buffers: dict[Value, str] = {}
 
-    def writer(self) -> Writer:
+    def writer(self) -> KernelWriter:
         """For another function."""
-        made = Writer(EMITTERS, self.inlined)
+        made = KernelWriter(EMITTERS, self.inlined)
         made.buffers = self.buffers
         return made
 
-    def place(self, writer: Writer, operand: int) -> Index:
+    def place(self, writer: KernelWriter, operand: int) -> Index:
         """The index of the operand's element that is in line `own` at depth `k`."""
         shape = self.shape
         sizes = (shape.batches, shape.columns if operand else shape.rows, shape.depth)
@@ -106,7 +106,7 @@ class Matrices:
             found.update(zip(axes, writer.unravel(name, extents), strict=True))
         return tuple(found[each] for each in range(len(found)))
 
-    def operand(self, operand: int) -> Source:
+    def operand(self, operand: int) -> OperandSource:
         """The source of an operand, 0 or 1, from its buffer or what is inlined in it."""
         value = self.product.operands[operand]
         if value not in self.inlined and self.shape.is_plain(operand):
@@ -114,34 +114,36 @@ class Matrices:
         writer = self.writer()
         return self.source(operand, writer, writer.value(value, self.place(writer, operand)))
 
-    def source(self, operand: int, writer: Writer, name: str) -> Source:
+    def source(self, operand: int, writer: KernelWriter, name: str) -> OperandSource:
         """The source of an operand whose element `writer` has made and called `name`."""
         type_ = f"{self.name}_{'right' if operand else 'left'}"
         value = self.product.operands[operand].type.element
         own, depth = self.shape.sizes[operand], self.shape.sizes[2]
         along = self.shape.along_depth(operand)
-        writer.line(f"return {as_float(name, value) if self.element == 'float' else name};")
+        writer.line(f"return {cast_to_float(name, value) if self.element == 'float' else name};")
         text = SOURCE.format(
             name=type_,
             element=self.element,
             along=str(along).lower(),
             members="{members}",
-            body=_indented(writer),
+            body=_format_body(writer),
             beyond=f"own >= {own} || int(k) >= {depth}",
             inside=f"int(k) + j < {depth}" if along else f"own + j < {own}",
             at="at(own, int(k) + j)" if along else "at(own + j, int(k))",
         )
-        return Source(text, type_, "{values}")
+        return OperandSource(text, type_, "{values}")
 
-    def _plain(self, operand: int, value: Value) -> Source:
+    def _plain(self, operand: int, value: Value) -> OperandSource:
         own, depth = self.shape.sizes[operand], self.shape.sizes[2]
         writer = self.writer()
         start = f"{writer.buffer(value)} + ulong(batch) * {own * depth}ul"
-        types = f"{msl(value.type)}, {self.element}"
+        types = f"{get_msl_type(value.type)}, {self.element}"
         if self.shape.along_depth(operand):
-            return Source("", f"metalbench::MatrixRows<{types}>", f"{start}, {own}u, {depth}u")
+            return OperandSource(
+                "", f"metalbench::MatrixRows<{types}>", f"{start}, {own}u, {depth}u"
+            )
         values = f"{start}, {depth}u, {own}u, {own}u"
-        return Source("", f"metalbench::MatrixColumns<{types}>", values)
+        return OperandSource("", f"metalbench::MatrixColumns<{types}>", values)
 
     def epilogue(self, roots: Sequence[Value]) -> str:
         """The struct that makes the first outputs of the sums, element by element."""
@@ -152,27 +154,31 @@ class Matrices:
             *writer.unravel("row", self.shape.rows),
             *writer.unravel("column", self.shape.columns),
         )
-        writer.note(result, index, writer.declare(msl(result.type), f"{msl(result.type)}(sum)"))
+        writer.note(
+            result,
+            index,
+            writer.declare(get_msl_type(result.type), f"{get_msl_type(result.type)}(sum)"),
+        )
         for number, root in enumerate(roots):
             element = writer.root(root, index)
             writer.line(f"out{number}[{writer.linear(index, root.type.shape)}] = {element};")
         return EPILOGUE.format(
             name=f"{self.name}_store",
             members="{members}",
-            body=_indented(writer),
+            body=_format_body(writer),
             rows=rows,
             columns=columns,
         )
 
     def kernel(
-        self, left: Source, right: Source, store: str, between: Sequence[str] = ()
-    ) -> Kernel:
+        self, left: OperandSource, right: OperandSource, store: str, between: Sequence[str] = ()
+    ) -> GeneratedKernel:
         """The whole; `between` are statements that come before the product, in the kernel."""
         side = self.shape.side
         across, down, count = self.shape.tiles
         types = f"{left.type}, {right.type}, {side}, {side}"
         body = [
-            f"using Tile = {CALL}<{types}, metalbench::tile_depth<{self.element}>({DEPTH})>;",
+            f"using Tile = {MATRIX_CALL}<{types}, metalbench::tile_depth<{self.element}>({TILE_DEPTH})>;",
             "threadgroup float4 memory[Tile::kMemory];",
             f"const int batch = int(group / {across * down}u);",
             f"const uint2 tile = uint2(group % {across}u, group / {across}u % {down}u);",
@@ -186,10 +192,17 @@ class Matrices:
         writer = self.writer()
         for line in body:
             writer.line(line.replace("{values}", ", ".join(values)))
-        made = kernel_of(self.name, writer, self.outputs, THREADS * count, THREADS, place=PLACE)
+        made = build_kernel(
+            self.name,
+            writer,
+            self.outputs,
+            MATRIX_THREADS * count,
+            MATRIX_THREADS,
+            place=MATRIX_PARAMETERS,
+        )
         structs = (left.text + right.text + store).replace("{members}", self._members())
         # A compiler that knows how few threads there are lets each have more registers.
-        head = f"[[kernel, max_total_threads_per_threadgroup({THREADS})]] void "
+        head = f"[[kernel, max_total_threads_per_threadgroup({MATRIX_THREADS})]] void "
         return replace(made, text=structs + made.text.replace("kernel void ", head, 1))
 
     def _names(self) -> list[str]:
@@ -197,22 +210,25 @@ class Matrices:
 
     def _members(self) -> str:
         lines = [
-            *(f"device const {msl(each.type)}* {name}" for each, name in self.buffers.items()),
-            *(f"device {msl(each.type)}* out{n}" for n, each in enumerate(self.outputs)),
+            *(
+                f"device const {get_msl_type(each.type)}* {name}"
+                for each, name in self.buffers.items()
+            ),
+            *(f"device {get_msl_type(each.type)}* out{n}" for n, each in enumerate(self.outputs)),
             *(f"{type_} {name}" for name, type_ in self.more.items()),
             "int batch",
         ]
         return "\n".join(f"  {each};" for each in lines)
 
 
-def matrix_kernel(
+def build_matrix_kernel(
     name: str, roots: Sequence[Value], product: Operation, inlined: set[Value]
-) -> Kernel:
+) -> GeneratedKernel:
     """The kernel that makes `roots`, which are the product's elements or made of them."""
-    made = Matrices(name, product, inlined, roots)
+    made = MatrixKernelBuilder(name, product, inlined, roots)
     left, right = made.operand(0), made.operand(1)
     return made.kernel(left, right, made.epilogue(roots))
 
 
-def _indented(writer: Writer) -> str:
+def _format_body(writer: KernelWriter) -> str:
     return "\n".join(f"  {each}" for each in writer.lines)

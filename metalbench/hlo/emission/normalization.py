@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metalbench.hlo.emission.elementwise import as_float
-from metalbench.hlo.emission.writer import Emitter, Index, Writer
+from metalbench.hlo.emission.elementwise import cast_to_float
+from metalbench.hlo.emission.writer import Emitter, Index, KernelWriter
 from metalbench.hlo.graph import Operation
 
 
-def batch_norm_inference(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_batch_norm_inference(
+    writer: KernelWriter, operation: Operation, index: Index
+) -> Sequence[str]:
     """(x - mean) / sqrt(variance + epsilon) * scale + offset, each of its feature; in float."""
     element = operation.results[0].type.element
     feature = (index[operation.attributes["feature_index"]],)
     operand, *of_features = operation.operands
-    x = as_float(writer.value(operand, index), element)
+    x = cast_to_float(writer.value(operand, index), element)
     scale, offset, mean, variance = (
-        as_float(writer.value(each, feature), element) for each in of_features
+        cast_to_float(writer.value(each, feature), element) for each in of_features
     )
     epsilon = f"{operation.attributes['epsilon']!r}f"
     centred = writer.declare("float", f"{x} - {mean}")
@@ -27,4 +29,4 @@ def batch_norm_inference(writer: Writer, operation: Operation, index: Index) -> 
     ]
 
 
-EMITTERS: dict[str, Emitter] = {"batch_norm_inference": batch_norm_inference}
+NORMALIZATION_EMITTERS: dict[str, Emitter] = {"batch_norm_inference": emit_batch_norm_inference}

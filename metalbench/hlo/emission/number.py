@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from metalbench.hlo.graph import Element
+from metalbench.hlo.graph import ElementType
 
 
-class Number:
+class Arithmetic:
     """Expressions on numbers of one element type, in the `type` that is wide enough for sums."""
 
-    def __init__(self, element: Element) -> None:
+    def __init__(self, element: ElementType) -> None:
         self._is_complex = element.is_complex
         self.type = element.msl if element.is_complex else "float"
 

@@ -8,33 +8,33 @@ from __future__ import annotations
 from math import prod
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.emission.elementwise import narrowed
-from metalbench.hlo.emission.kernel import Stage
-from metalbench.hlo.emission.writer import Writer
+from metalbench.hlo.emission.elementwise import truncate_integer
+from metalbench.hlo.emission.kernel import KernelStage
+from metalbench.hlo.emission.writer import KernelWriter
 from metalbench.hlo.graph import Operation, TensorType
 
 
-def rng_bit_generator(operation: Operation) -> list[Stage]:
+def build_rng_bit_generator(operation: Operation) -> list[KernelStage]:
     """The state is a key and a counter, of one word or, for Philox, of two; the result is bits."""
     (state,), (_, result) = operation.operands, operation.results
     is_threefry = operation.attributes["rng_algorithm"] == "THREE_FRY"
-    _check(operation, is_threefry)
-    count = _counters(result.type, is_threefry)
+    _check_types(operation, is_threefry)
+    count = _count_counters(result.type, is_threefry)
 
-    def update(writer: Writer, thread: str, outputs: list[str]) -> None:
+    def update(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         own, low = writer.value(state, (thread,)), writer.value(state, ("1",))
         writer.line(f"ulong next = {own};")
         writer.line(f"if (i == 1u) next = {low} + {count}ul;")
         writer.line(f"if (i == 2u && {low} + {count}ul < {low}) next += 1ul;")
         writer.line(f"{outputs[0]}[i] = next;")
 
-    def fill(writer: Writer, thread: str, outputs: list[str]) -> None:
+    def fill(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         key, low = (writer.value(state, (each,)) for each in "01")
         if is_threefry:
-            place, word = _threefry_place(writer, thread, result.type)
+            place, word = _locate_threefry_word(writer, thread, result.type)
             writer.line(f"const uint2 bits = shlo::threefry({key}, {low} + ulong({place}));")
         else:
-            each = _philox_elements(result.type)
+            each = _count_philox_elements(result.type)
             # Without a word of its own the counter's upper half is the key.
             high = writer.value(state, ("2",)) if state.type.size == 3 else key
             counter = writer.declare("ulong", f"{low} + ulong({thread} / {each})")
@@ -44,12 +44,12 @@ def rng_bit_generator(operation: Operation) -> list[Stage]:
         found = f"bits[{word}]"
         if result.type.element.bits == 64:
             found = f"ulong({found}) | ulong(bits[{word} + 1]) << 32"
-        writer.line(f"{outputs[1]}[i] = {narrowed(found, result.type.element)};")
+        writer.line(f"{outputs[1]}[i] = {truncate_integer(found, result.type.element)};")
 
-    return [Stage(state.type.size, update), Stage(result.type.size, fill)]
+    return [KernelStage(state.type.size, update), KernelStage(result.type.size, fill)]
 
 
-def _check(operation: Operation, is_threefry: bool) -> None:
+def _check_types(operation: Operation, is_threefry: bool) -> None:
     (state,), (_, result) = operation.operands, operation.results
     sizes = (2,) if is_threefry else (2, 3)
     if state.type.element.name != "ui64" or state.type.shape not in [(each,) for each in sizes]:
@@ -59,18 +59,18 @@ def _check(operation: Operation, is_threefry: bool) -> None:
         raise Unsupported(f"{operation.where}: expected integers, got {result.type}")
 
 
-def _counters(type_: TensorType, is_threefry: bool) -> int:
+def _count_counters(type_: TensorType, is_threefry: bool) -> int:
     """How many counters a result takes."""
     if is_threefry:
-        return type_.size if type_.element.bits == 64 else prod(_halved(type_)[1])
-    return -(-type_.size // _philox_elements(type_))
+        return type_.size if type_.element.bits == 64 else prod(_split_threefry_axis(type_)[1])
+    return -(-type_.size // _count_philox_elements(type_))
 
 
-def _philox_elements(type_: TensorType) -> int:
+def _count_philox_elements(type_: TensorType) -> int:
     return 2 if type_.element.bits == 64 else 4
 
 
-def _halved(type_: TensorType) -> tuple[int, list[int]]:
+def _split_threefry_axis(type_: TensorType) -> tuple[int, list[int]]:
     """The axis whose neighbours are made by one counter, and the shape of the counters.
 
     It is the first whose size is even, or the first of the longest.
@@ -82,11 +82,11 @@ def _halved(type_: TensorType) -> tuple[int, list[int]]:
     return axis, sizes
 
 
-def _threefry_place(writer: Writer, thread: str, type_: TensorType) -> tuple[str, str]:
+def _locate_threefry_word(writer: KernelWriter, thread: str, type_: TensorType) -> tuple[str, str]:
     """Which counter makes an element, and which of its words the element is."""
     if type_.element.bits == 64:
         return thread, "0"
-    axis, sizes = _halved(type_)
+    axis, sizes = _split_threefry_axis(type_)
     index = list(writer.unravel(thread, type_.shape or (1,)))
     word = writer.index(f"{index[axis]} % 2")
     index[axis] = writer.index(f"{index[axis]} / 2")

@@ -5,71 +5,73 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from metalbench.hlo.emission.elementwise import as_float, narrowed
-from metalbench.hlo.emission.writer import Emitter, Index, Writer, loop, msl
+from metalbench.hlo.emission.elementwise import cast_to_float, truncate_integer
+from metalbench.hlo.emission.writer import Emitter, Index, KernelWriter, format_loop, get_msl_type
 from metalbench.hlo.graph import Block, Operation, TensorType
 
 
-def accumulate(
-    writer: Writer, region: Block, accumulators: Sequence[str], elements: Sequence[str]
+def emit_accumulation(
+    writer: KernelWriter, region: Block, accumulators: Sequence[str], elements: Sequence[str]
 ) -> None:
     """What the region makes of the accumulators and the elements goes into the accumulators."""
     found = writer.region(region, [*accumulators, *elements])
     if len(found) > 1:
         # All are read before the first is written.
         found = [
-            writer.declare(msl(each.type), name)
+            writer.declare(get_msl_type(each.type), name)
             for each, name in zip(region.returned, found, strict=True)
         ]
     for accumulator, name in zip(accumulators, found, strict=True):
         writer.line(f"{accumulator} = {name};")
 
 
-def loops(writer: Writer, stack: ExitStack, sizes: Sequence[int]) -> list[str]:
+def open_loops(writer: KernelWriter, stack: ExitStack, sizes: Sequence[int]) -> list[str]:
     """Open a loop for each axis; the names of the counters."""
     counters = []
     for size in sizes:
         counter = "0" if size == 1 else writer.fresh("k")
         if size != 1:
-            stack.enter_context(writer.block(loop(counter, size)))
+            stack.enter_context(writer.block(format_loop(counter, size)))
         counters.append(counter)
     return counters
 
 
-def reduce(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_reduce(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Operands, then the same number of initial values; a region of pairs."""
     half = len(operation.operands) // 2
     operands, initial = operation.operands[:half], operation.operands[half:]
     axes, shape = operation.attributes["dimensions"], operands[0].type.shape
     accumulators = [
-        writer.variable(msl(each.type), writer.value(value, ()))
+        writer.variable(get_msl_type(each.type), writer.value(value, ()))
         for each, value in zip(operation.results, initial, strict=True)
     ]
     with ExitStack() as stack:
         counters = dict(
-            zip(axes, loops(writer, stack, [shape[each] for each in axes]), strict=True)
+            zip(axes, open_loops(writer, stack, [shape[each] for each in axes]), strict=True)
         )
         kept = iter(index)
         place = [counters[axis] if axis in counters else next(kept) for axis in range(len(shape))]
         elements = [writer.value(each, place) for each in operands]
-        accumulate(writer, operation.regions[0], accumulators, elements)
+        emit_accumulation(writer, operation.regions[0], accumulators, elements)
     return accumulators
 
 
-def dot_general(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_dot_general(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Products over contracting axes; floats add up in float, integers in the result's type."""
-    return products(writer, operation, [index])
+    return emit_products(writer, operation, [index])
 
 
-def products(writer: Writer, operation: Operation, indices: Sequence[Index]) -> list[str]:
+def emit_products(
+    writer: KernelWriter, operation: Operation, indices: Sequence[Index]
+) -> list[str]:
     """A product's elements at some indices; what these share of the operands is read once."""
     left, right = operation.operands
     numbers = operation.attributes["dot_dimension_numbers"]
     batches = numbers["lhs_batching_dimensions"], numbers["rhs_batching_dimensions"]
     contracted = numbers["lhs_contracting_dimensions"], numbers["rhs_contracting_dimensions"]
-    sums = [Sum(writer, operation.results[0].type) for _ in indices]
+    sums = [ProductSum(writer, operation.results[0].type) for _ in indices]
     with ExitStack() as stack:
-        counters = loops(writer, stack, [left.type.shape[axis] for axis in contracted[0]])
+        counters = open_loops(writer, stack, [left.type.shape[axis] for axis in contracted[0]])
         for total, index in zip(sums, indices, strict=True):
             free = iter(index[len(batches[0]) :])
             names = []
@@ -85,10 +87,10 @@ def products(writer: Writer, operation: Operation, indices: Sequence[Index]) -> 
     return [each.result() for each in sums]
 
 
-class Sum:
+class ProductSum:
     """A running sum of products, wide enough that only its result is rounded."""
 
-    def __init__(self, writer: Writer, type_: TensorType) -> None:
+    def __init__(self, writer: KernelWriter, type_: TensorType) -> None:
         self._writer, self._element = writer, type_.element
         self._type = "float" if type_.element.is_float else type_.element.wrapping
         if type_.element.kind in "bc":
@@ -104,7 +106,7 @@ class Sum:
             self._writer.line(f"{self._name} += shlo::times({names[0]}, {names[1]});")
             return
         factors = [
-            as_float(name, each.element) if each.element.is_float else f"{self._type}({name})"
+            cast_to_float(name, each.element) if each.element.is_float else f"{self._type}({name})"
             for name, each in zip(names, types, strict=True)
         ]
         self._writer.line(f"{self._name} += {factors[0]} * {factors[1]};")
@@ -120,8 +122,8 @@ class Sum:
         elif self._element.kind == "b":
             text = self._name
         else:
-            text = narrowed(self._name, self._element)
+            text = truncate_integer(self._name, self._element)
         return self._writer.declare(self._element.msl, text)
 
 
-EMITTERS: dict[str, Emitter] = {"dot_general": dot_general, "reduce": reduce}
+REDUCTION_EMITTERS: dict[str, Emitter] = {"dot_general": emit_dot_general, "reduce": emit_reduce}

@@ -10,44 +10,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metalbench.hlo.emission.elementwise import as_float
-from metalbench.hlo.emission.kernel import Kernel
-from metalbench.hlo.emission.matrices import THREADS, Matrices
-from metalbench.hlo.emission.rows import LANES, joining, note_joined
-from metalbench.hlo.emission.writer import Index, Writer, msl
+from metalbench.hlo.emission.elementwise import cast_to_float
+from metalbench.hlo.emission.kernel import GeneratedKernel
+from metalbench.hlo.emission.matrices import MATRIX_THREADS, MatrixKernelBuilder
+from metalbench.hlo.emission.rows import LANES, bind_reduced_value, describe_reduction
+from metalbench.hlo.emission.writer import Index, KernelWriter, get_msl_type
 from metalbench.hlo.graph import Operation, Value
-from metalbench.hlo.passes.rows import Rows, rows_of
+from metalbench.hlo.passes.rows import RowShape, find_row_shape
 
 
-def row_product_kernel(
+def build_row_product_kernel(
     name: str, operation: Operation, inlined: set[Value], *, device: str = ""
-) -> Kernel:
+) -> GeneratedKernel:
     """One kernel, for devices with tiles; `passes.row_products` says what the region has."""
     del device
     region = operation.regions[0]
     operations = region.operations
     (product,) = (each for each in operations if each.name == "dot_general")
     reductions = [each for each in operations if each.name == "reduce"]
-    rows = rows_of(reductions[0])
+    rows = find_row_shape(reductions[0])
     if rows is None:
         raise AssertionError("a product of rows has a reduction of rows")
     own = inlined | {each for one in operations for each in one.results}
-    numbers = _numbers(operations, rows)
-    more = {f"of{n}": f"threadgroup const {msl(each.type)}*" for n, each in enumerate(numbers)}
-    made = Matrices(name, product, own, operation.results, {**more, "first": "int"})
-    taken = _Taken(made, rows, reductions, numbers)
+    numbers = _find_row_scalars(operations, rows)
+    more = {
+        f"of{n}": f"threadgroup const {get_msl_type(each.type)}*" for n, each in enumerate(numbers)
+    }
+    made = MatrixKernelBuilder(name, product, own, operation.results, {**more, "first": "int"})
+    taken = _RowScalars(made, rows, reductions, numbers)
     between = taken.statements(region.returned[1:])
     writer = made.writer()
     index = writer.unravel("own", rows.outer)
     for number, value in enumerate(numbers):
-        text = writer.declare(msl(value.type), f"of{number}[own - first]")
-        writer.note(value, _at(index, value, rows), text)
+        text = writer.declare(get_msl_type(value.type), f"of{number}[own - first]")
+        writer.note(value, _expand_row_index(index, value, rows), text)
     element = writer.value(product.operands[0], made.place(writer, 0))
     left = made.source(0, writer, element)
     return made.kernel(left, made.operand(1), made.epilogue([region.returned[0]]), between)
 
 
-def _numbers(operations: Sequence[Operation], rows: Rows) -> list[Value]:
+def _find_row_scalars(operations: Sequence[Operation], rows: RowShape) -> list[Value]:
     """The values of one number a row of which elements of the rows are made."""
     found: dict[Value, None] = {}
     for each in operations:
@@ -58,17 +60,17 @@ def _numbers(operations: Sequence[Operation], rows: Rows) -> list[Value]:
     return list(found)
 
 
-def _at(index: Index, value: Value, rows: Rows) -> Index:
+def _expand_row_index(index: Index, value: Value, rows: RowShape) -> Index:
     """Of a row's number, whose shape may have the axis of the row."""
     return index if value.type.shape == rows.outer else (*index, *("0" for _ in rows.inner))
 
 
 @dataclass(frozen=True)
-class _Taken:
+class _RowScalars:
     """How a threadgroup takes the numbers of its rows, a SIMD-group one row after the other."""
 
-    made: Matrices
-    rows: Rows
+    made: MatrixKernelBuilder
+    rows: RowShape
     reductions: Sequence[Operation]
     numbers: Sequence[Value]
 
@@ -78,8 +80,8 @@ class _Taken:
         writer = self.made.writer()
         writer.line("const int first = int(corner.y);")
         for number, value in enumerate(self.numbers):
-            writer.line(f"threadgroup {msl(value.type)} of{number}[{side}];")
-        head = f"for (int r = int(simdgroup); r < {side}; r += {THREADS // LANES})"
+            writer.line(f"threadgroup {get_msl_type(value.type)} of{number}[{side}];")
+        head = f"for (int r = int(simdgroup); r < {side}; r += {MATRIX_THREADS // LANES})"
         with writer.block(head):
             row = writer.declare("int", "first + r", "row")
             writer.line(f"if ({row} >= {count}) break;")
@@ -87,7 +89,7 @@ class _Taken:
             for reduction in self.reductions:
                 self._join(writer, reduction, index)
             for number, value in enumerate(self.numbers):
-                name = writer.value(value, _at(index, value, self.rows))
+                name = writer.value(value, _expand_row_index(index, value, self.rows))
                 writer.line(f"if (lane == 0u) of{number}[r] = {name};")
             if others:
                 with writer.block("if (corner.x == 0u)"):
@@ -98,21 +100,21 @@ class _Taken:
     def _columns(self) -> str:
         return f"for (int c = int(lane); c < {self.rows.inner[0]}; c += {LANES})"
 
-    def _join(self, writer: Writer, reduction: Operation, index: Index) -> None:
+    def _join(self, writer: KernelWriter, reduction: Operation, index: Index) -> None:
         element = reduction.results[0].type.element
-        kind, neutral, functor = joining(reduction)
+        kind, neutral, functor = describe_reduction(reduction)
         total = writer.variable(kind.msl, neutral)
         with writer.block(self._columns()):
             given = writer.value(reduction.operands[0], (*index, "c"))
-            own = as_float(given, element) if element.is_float else given
+            own = cast_to_float(given, element) if element.is_float else given
             writer.line(f"{total} = {functor}.join({total}, {own});")
-        note_joined(writer, reduction, index, f"{functor}.lanes({total})")
+        bind_reduced_value(writer, reduction, index, f"{functor}.lanes({total})")
 
-    def _store(self, writer: Writer, others: Sequence[Value], index: Index) -> None:
+    def _store(self, writer: KernelWriter, others: Sequence[Value], index: Index) -> None:
         for number, value in enumerate(others, 1):
             shape = value.type.shape
             if shape != self.rows.whole:
-                at = _at(index, value, self.rows)
+                at = _expand_row_index(index, value, self.rows)
                 text = f"out{number}[{writer.linear(at, shape)}] = {writer.value(value, at)};"
                 writer.line(f"if (lane == 0u) {text}")
                 continue

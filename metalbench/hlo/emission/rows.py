@@ -4,39 +4,44 @@ from __future__ import annotations
 
 from math import prod
 
-from metalbench.hlo.emission.elementwise import as_float
-from metalbench.hlo.emission.kernel import EMITTERS, THREADS, Kernel, kernel_of
-from metalbench.hlo.emission.literal import literal
-from metalbench.hlo.emission.writer import Index, Writer
-from metalbench.hlo.graph import ELEMENTS, Element, Operation, Value
-from metalbench.hlo.passes.rows import Rows, identity, rows_of
+from metalbench.hlo.emission.elementwise import cast_to_float
+from metalbench.hlo.emission.kernel import EMITTERS, THREADS, GeneratedKernel, build_kernel
+from metalbench.hlo.emission.literal import format_literal
+from metalbench.hlo.emission.writer import Index, KernelWriter
+from metalbench.hlo.graph import ELEMENT_TYPES, ElementType, Operation, Value
+from metalbench.hlo.passes.rows import RowShape, find_row_shape, get_identity_element
 
 LANES = 32
 # How a thread finds its row: that all lanes of a SIMD-group have the same one, and elements of it
 # beside each other, is plain from these alone.
-PLACE = (
+ROW_PARAMETERS = (
     "uint group [[threadgroup_position_in_grid]]",
     "uint simdgroup [[simdgroup_index_in_threadgroup]]",
     "uint lane [[thread_index_in_simdgroup]]",
 )
 # Elements of a row that a thread keeps, if as many threads as a threadgroup has are enough.
-SLOTS = 8
+ELEMENTS_PER_THREAD = 8
 # On a kind of device: where SIMD-groups that wait for each other are the longest part of it.
-SLOTS_ON = {"cpu": 32}
+ELEMENTS_PER_THREAD_BY_DEVICE = {"cpu": 32}
 
 
-def rows_kernel(
+def build_rows_kernel(
     name: str, operation: Operation, inlined: set[Value], *, device: str = ""
-) -> Kernel:
+) -> GeneratedKernel:
     """One kernel for an operation `rows`; its region's values lie in registers."""
     region = operation.regions[0]
     inner = {each for one in region.operations for each in one.results}
-    writer = Writer(EMITTERS, inlined | inner)
+    writer = KernelWriter(EMITTERS, inlined | inner)
     reductions = [each for each in region.operations if each.name == "reduce"]
-    found = rows_of(reductions[0])
+    found = find_row_shape(reductions[0])
     if found is None:
         raise AssertionError("a group has a reduction of rows")
-    made = Row(writer, found, SLOTS_ON.get(device, SLOTS), fewest=THREADS)
+    made = RowWriter(
+        writer,
+        found,
+        ELEMENTS_PER_THREAD_BY_DEVICE.get(device, ELEMENTS_PER_THREAD),
+        fewest=THREADS,
+    )
     for number, reduction in enumerate(reductions):
         made.join(reduction, number)
     for number, value in enumerate(region.returned):
@@ -44,11 +49,16 @@ def rows_kernel(
     return made.kernel(name, operation)
 
 
-class Row:
+class RowWriter:
     """The row of a thread, and the elements of it that the thread has."""
 
     def __init__(
-        self, writer: Writer, rows: Rows, slots: int = SLOTS, *, fewest: int = LANES
+        self,
+        writer: KernelWriter,
+        rows: RowShape,
+        slots: int = ELEMENTS_PER_THREAD,
+        *,
+        fewest: int = LANES,
     ) -> None:
         """A threadgroup of `fewest` threads has several rows, if each needs fewer."""
         self._writer, self._rows = writer, rows
@@ -77,19 +87,21 @@ class Row:
                 column = writer.declare("int", f"min({column}, {width - 1})", "column")
             self.slots.append(((*self.index, *writer.unravel(column, rows.inner)), inside))
 
-    def kernel(self, name: str, operation: Operation) -> Kernel:
+    def kernel(self, name: str, operation: Operation) -> GeneratedKernel:
         """What the writer has, as a kernel for all rows."""
         threads = prod(self._rows.outer) * self.threads
-        return kernel_of(name, self._writer, operation.results, threads, self.group, place=PLACE)
+        return build_kernel(
+            name, self._writer, operation.results, threads, self.group, place=ROW_PARAMETERS
+        )
 
     def join(self, reduction: Operation, number: int) -> None:
         """A reduction's number of this row, which all threads of the row know then."""
         writer, element = self._writer, reduction.results[0].type.element
-        kind, neutral, functor = joining(reduction)
+        kind, neutral, functor = describe_reduction(reduction)
         total = neutral
         for index, inside in self.slots:
             given = writer.value(reduction.operands[0], index)
-            own = as_float(given, element) if element.is_float else given
+            own = cast_to_float(given, element) if element.is_float else given
             own = own if inside == "true" else f"({inside} ? {own} : {neutral})"
             joined = own if total == neutral else f"{functor}.join({total}, {own})"
             total = writer.declare(kind.msl, joined)
@@ -99,7 +111,7 @@ class Row:
             partial = f"partial{number}"
             writer.line(f"threadgroup {kind.msl} {partial}[{groups}];")
             text = f"shlo::row_joined<{groups}>({functor}, {total}, {partial}, place)"
-        note_joined(writer, reduction, self.index, text)
+        bind_reduced_value(writer, reduction, self.index, text)
 
     def write(self, value: Value, output: str) -> None:
         """Elements of a value of the group into its buffer."""
@@ -117,17 +129,21 @@ class Row:
         writer.line(f"if (place == 0u) {output}[{at}] = {name};")
 
 
-def joining(reduction: Operation) -> tuple[Element, str, str]:
+def describe_reduction(reduction: Operation) -> tuple[ElementType, str, str]:
     """In what a row's elements are joined, what changes nothing in it, and the functor (rows.h)."""
     element = reduction.results[0].type.element
     (join,) = reduction.regions[0].operations
-    kind = ELEMENTS["f32"] if element.is_float else element
-    return kind, literal(identity(join.name, element), kind), f"shlo::{join.name.capitalize()}()"
+    kind = ELEMENT_TYPES["f32"] if element.is_float else element
+    return (
+        kind,
+        format_literal(get_identity_element(join.name, element), kind),
+        f"shlo::{join.name.capitalize()}()",
+    )
 
 
-def note_joined(writer: Writer, reduction: Operation, index: Index, text: str) -> None:
+def bind_reduced_value(writer: KernelWriter, reduction: Operation, index: Index, text: str) -> None:
     """Have what `text` is as a row's number from here on, rounded once."""
-    kind, element = joining(reduction)[0], reduction.results[0].type.element
+    kind, element = describe_reduction(reduction)[0], reduction.results[0].type.element
     result = writer.declare(kind.msl, text)
     if element != kind:
         result = writer.declare(element.msl, f"{element.msl}({result})")

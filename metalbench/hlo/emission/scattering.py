@@ -5,14 +5,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from math import prod
 
-from metalbench.hlo.emission.indexing import start_index
-from metalbench.hlo.emission.kernel import Stage
-from metalbench.hlo.emission.reductions import loops
-from metalbench.hlo.emission.writer import Writer, msl
+from metalbench.hlo.emission.indexing import locate_start_index
+from metalbench.hlo.emission.kernel import KernelStage
+from metalbench.hlo.emission.reductions import open_loops
+from metalbench.hlo.emission.writer import KernelWriter, get_msl_type
 from metalbench.hlo.graph import Operation
 
 
-def scatter(operation: Operation) -> list[Stage]:
+def build_scatter(operation: Operation) -> list[KernelStage]:
     """Copy the operands, then update them.
 
     Two updates of one element may meet, and the region may be any: only an order of their own
@@ -21,24 +21,24 @@ def scatter(operation: Operation) -> list[Stage]:
     count = len(operation.operands) // 2
     operands, updates = operation.operands[:count], operation.operands[count + 1 :]
     shape, windows = operands[0].type.shape, updates[0].type.shape
-    apart = _axes_apart(operation)
+    apart = _find_collision_free_axes(operation)
     in_turn = [axis for axis in range(len(windows)) if axis not in apart]
 
-    def copy(writer: Writer, thread: str, outputs: list[str]) -> None:
+    def copy(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         index = writer.unravel(thread, shape)
         for value, output in zip(operands, outputs, strict=True):
             writer.line(f"{output}[i] = {writer.value(value, index)};")
 
-    def update(writer: Writer, thread: str, outputs: list[str]) -> None:
+    def update(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         own = iter(writer.unravel(thread, [windows[axis] for axis in apart]))
         with ExitStack() as stack:
-            turns = iter(loops(writer, stack, [windows[axis] for axis in in_turn]))
+            turns = iter(open_loops(writer, stack, [windows[axis] for axis in in_turn]))
             index = [next(own if axis in apart else turns) for axis in range(len(windows))]
-            places, inside = _target(writer, operation, index)
+            places, inside = _locate_target(writer, operation, index)
             stack.enter_context(writer.block(f"if ({inside})"))
             place = writer.index(writer.linear(places, shape))
             old = [
-                writer.declare(msl(each.type), f"{output}[{place}]")
+                writer.declare(get_msl_type(each.type), f"{output}[{place}]")
                 for each, output in zip(operands, outputs, strict=True)
             ]
             new = writer.region(
@@ -47,12 +47,12 @@ def scatter(operation: Operation) -> list[Stage]:
             for output, name in zip(outputs, new, strict=True):
                 writer.line(f"{output}[{place}] = {name};")
 
-    stages = [Stage(operands[0].type.size, copy)]
+    stages = [KernelStage(operands[0].type.size, copy)]
     threads = prod(windows[axis] for axis in apart)
-    return [*stages, Stage(threads, update)] if updates[0].type.size else stages
+    return [*stages, KernelStage(threads, update)] if updates[0].type.size else stages
 
 
-def _axes_apart(operation: Operation) -> list[int]:
+def _find_collision_free_axes(operation: Operation) -> list[int]:
     """Axes of the updates along which no two go to one element of the operand.
 
     Along a window's axis that no start shifts, and along a batch's, the place in the operand is
@@ -75,7 +75,9 @@ def _axes_apart(operation: Operation) -> list[int]:
     return sorted(apart)
 
 
-def _target(writer: Writer, operation: Operation, index: list[str]) -> tuple[list[str], str]:
+def _locate_target(
+    writer: KernelWriter, operation: Operation, index: list[str]
+) -> tuple[list[str], str]:
     """Where an element of the updates goes, and the condition that it lies in the operand."""
     count = len(operation.operands) // 2
     shape, starts = operation.operands[0].type.shape, operation.operands[count]
@@ -87,7 +89,7 @@ def _target(writer: Writer, operation: Operation, index: list[str]) -> tuple[lis
     offsets = ["0" if axis in skipped else next(within) for axis in range(len(shape))]
     places, inside = list(offsets), ["true"]
     for number, axis in enumerate(numbers["scattered_dims_to_operand_dims"]):
-        at = start_index(batch, vector, number, len(starts.type.shape))
+        at = locate_start_index(batch, vector, number, len(starts.type.shape))
         # A start may have 64 bits: no sum wraps into the operand.
         start = writer.declare("long", f"long({writer.value(starts, at)})")
         place = writer.declare("int", f"int({start} + {offsets[axis]})")

@@ -5,24 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.emission.elementwise import converted, narrowed
-from metalbench.hlo.emission.literal import literal
-from metalbench.hlo.emission.writer import Emitter, Index, Writer, msl
-from metalbench.hlo.graph import ELEMENTS, Element, Operation
+from metalbench.hlo.emission.elementwise import format_conversion, truncate_integer
+from metalbench.hlo.emission.literal import format_literal
+from metalbench.hlo.emission.writer import Emitter, Index, KernelWriter, get_msl_type
+from metalbench.hlo.graph import ELEMENT_TYPES, ElementType, Operation
 
 
-def constant(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_constant(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """A small constant that is inlined, by its number in a row."""
     type_ = operation.results[0].type
     values = operation.attributes["value"].reshape(-1)
     place = writer.index(writer.linear(index, type_.shape))
-    name = writer.variable(msl(type_), literal(values[0], type_.element))
+    name = writer.variable(get_msl_type(type_), format_literal(values[0], type_.element))
     for number, value in list(enumerate(values))[1:]:
-        writer.line(f"if ({place} == {number}) {name} = {literal(value, type_.element)};")
+        writer.line(f"if ({place} == {number}) {name} = {format_literal(value, type_.element)};")
     return [name]
 
 
-def broadcast_in_dim(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_broadcast_in_dim(
+    writer: KernelWriter, operation: Operation, index: Index
+) -> Sequence[str]:
     """Elements again along axes that the operand lacks, or has with one element."""
     (operand,) = operation.operands
     places = operation.attributes["broadcast_dimensions"]
@@ -30,13 +32,13 @@ def broadcast_in_dim(writer: Writer, operation: Operation, index: Index) -> Sequ
     return [writer.value(operand, ["0" if size == 1 else index[axis] for axis, size in sizes])]
 
 
-def broadcast(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_broadcast(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """The operand again along new axes in front of its own."""
     (operand,) = operation.operands
     return [writer.value(operand, index[len(index) - len(operand.type.shape) :])]
 
 
-def reshape(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_reshape(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """The same elements in row-major order."""
     (operand,) = operation.operands
     old, new = operand.type.shape, operation.results[0].type.shape
@@ -49,23 +51,23 @@ def reshape(writer: Writer, operation: Operation, index: Index) -> Sequence[str]
     return [writer.value(operand, writer.unravel(place, old))]
 
 
-def transpose(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_transpose(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Axes in another order."""
     order = operation.attributes["permutation"]
     return [writer.value(operation.operands[0], [index[order.index(k)] for k in range(len(order))])]
 
 
-def slice_(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_slice(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Every so many elements from a start."""
     starts, strides = operation.attributes["start_indices"], operation.attributes["strides"]
     places = [
-        writer.index(affine(each, stride, start))
+        writer.index(format_affine(each, stride, start))
         for each, start, stride in zip(index, starts, strides, strict=True)
     ]
     return [writer.value(operation.operands[0], places)]
 
 
-def affine(place: str, stride: int, start: int) -> str:
+def format_affine(place: str, stride: int, start: int) -> str:
     """``place * stride + start``, without what does nothing."""
     if place.isdigit():
         return str(int(place) * stride + start)
@@ -73,7 +75,7 @@ def affine(place: str, stride: int, start: int) -> str:
     return scaled if not start else f"{scaled} {'+' if start > 0 else '-'} {abs(start)}"
 
 
-def reverse(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_reverse(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Axes backwards."""
     backwards = operation.attributes["dimensions"]
     places = [
@@ -85,17 +87,17 @@ def reverse(writer: Writer, operation: Operation, index: Index) -> Sequence[str]
     return [writer.value(operation.operands[0], places)]
 
 
-def pad(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_pad(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Elements apart from each other and from the edge, a scalar in between."""
     operand, filling = operation.operands
     lows = operation.attributes["edge_padding_low"]
     interiors = operation.attributes["interior_padding"]
-    name = writer.variable(msl(operand.type), writer.value(filling, ()))
+    name = writer.variable(get_msl_type(operand.type), writer.value(filling, ()))
     if not operand.type.size:
         return [name]
     places, inside = [], []
     for each, low, interior, size in zip(index, lows, interiors, operand.type.shape, strict=True):
-        place = writer.index(affine(each, 1, -low))
+        place = writer.index(format_affine(each, 1, -low))
         inside.append(f"{place} >= 0")
         if interior:
             inside.append(f"{place} % {interior + 1} == 0")
@@ -107,38 +109,45 @@ def pad(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
     return [name]
 
 
-def concatenate(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_concatenate(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """One behind the other along an axis."""
     axis, start = operation.attributes["dimension"], 0
     type_ = operation.results[0].type
-    name = writer.variable(msl(type_), literal(0, type_.element))
+    name = writer.variable(get_msl_type(type_), format_literal(0, type_.element))
     for operand in operation.operands:
         size = operand.type.shape[axis]
         if not size:
             continue
         head = f"if ({index[axis]} >= {start} && {index[axis]} < {start + size})"
         with writer.block(head):
-            place = writer.index(affine(index[axis], 1, -start))
+            place = writer.index(format_affine(index[axis], 1, -start))
             found = writer.value(operand, [*index[:axis], place, *index[axis + 1 :]])
             writer.line(f"{name} = {found};")
         start += size
     return [name]
 
 
-def iota(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_iota(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """How far along an axis an element is."""
     type_ = operation.results[0].type
     place = index[operation.attributes["iota_dimension"]]
-    return [writer.declare(msl(type_), converted(f"int({place})", ELEMENTS["i32"], type_.element))]
+    return [
+        writer.declare(
+            get_msl_type(type_),
+            format_conversion(f"int({place})", ELEMENT_TYPES["i32"], type_.element),
+        )
+    ]
 
 
-def get_dimension_size(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_get_dimension_size(
+    writer: KernelWriter, operation: Operation, index: Index
+) -> Sequence[str]:
     """The size of an axis, which is known."""
     size = operation.operands[0].type.shape[operation.attributes["dimension"]]
-    return [literal(size, operation.results[0].type.element)]
+    return [format_literal(size, operation.results[0].type.element)]
 
 
-def bitcast_convert(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_bitcast_convert(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """The same bits as another type, whose last axis has what more or fewer bits need."""
     operand, type_ = operation.operands[0], operation.results[0].type
     source, target = operand.type.element, type_.element
@@ -146,47 +155,47 @@ def bitcast_convert(writer: Writer, operation: Operation, index: Index) -> Seque
         if each.kind == "b":
             raise Unsupported(f"{operation.where}: bits of {each.name} are not packed here")
     if source.bits == target.bits:
-        bits = _bits(writer.value(operand, index), source)
+        bits = _format_bits(writer.value(operand, index), source)
     elif source.bits > target.bits:
-        whole = _bits(writer.value(operand, index[:-1]), source)
+        whole = _format_bits(writer.value(operand, index[:-1]), source)
         bits = f"{whole} >> ({index[-1]} * {target.bits})"
     else:
         word = _WORDS[max(target.bits, 8)]
         parts = [
-            f"({word}({_bits(writer.value(operand, [*index, str(n)]), source)}) << "
+            f"({word}({_format_bits(writer.value(operand, [*index, str(n)]), source)}) << "
             f"{n * source.bits})"
             for n in range(target.bits // source.bits)
         ]
         bits = " | ".join(parts)
-    return [writer.declare(msl(type_), _of_bits(bits, target))]
+    return [writer.declare(get_msl_type(type_), _format_from_bits(bits, target))]
 
 
 _WORDS = {8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
 
 
-def _bits(name: str, element: Element) -> str:
+def _format_bits(name: str, element: ElementType) -> str:
     """An element's bits as an unsigned number; those of a few lie in a byte."""
     bits = f"as_type<{_WORDS[max(element.bits, 8)]}>({name})"
     return f"({bits} & {2**element.bits - 1})" if element.is_narrow else bits
 
 
-def _of_bits(bits: str, element: Element) -> str:
+def _format_from_bits(bits: str, element: ElementType) -> str:
     if element.is_narrow:
-        return narrowed(bits, element)
+        return truncate_integer(bits, element)
     return f"as_type<{element.msl}>({_WORDS[element.bits]}({bits}))"
 
 
-EMITTERS: dict[str, Emitter] = {
-    "bitcast_convert": bitcast_convert,
-    "broadcast": broadcast,
-    "broadcast_in_dim": broadcast_in_dim,
-    "concatenate": concatenate,
-    "constant": constant,
-    "get_dimension_size": get_dimension_size,
-    "iota": iota,
-    "pad": pad,
-    "reshape": reshape,
-    "reverse": reverse,
-    "slice": slice_,
-    "transpose": transpose,
+STATIC_MOVEMENT_EMITTERS: dict[str, Emitter] = {
+    "bitcast_convert": emit_bitcast_convert,
+    "broadcast": emit_broadcast,
+    "broadcast_in_dim": emit_broadcast_in_dim,
+    "concatenate": emit_concatenate,
+    "constant": emit_constant,
+    "get_dimension_size": emit_get_dimension_size,
+    "iota": emit_iota,
+    "pad": emit_pad,
+    "reshape": emit_reshape,
+    "reverse": emit_reverse,
+    "slice": emit_slice,
+    "transpose": emit_transpose,
 }

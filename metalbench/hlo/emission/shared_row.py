@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from metalbench.hlo.emission.reductions import Sum
-from metalbench.hlo.emission.writer import Index, Writer, loop, msl
+from metalbench.hlo.emission.reductions import ProductSum
+from metalbench.hlo.emission.writer import Index, KernelWriter, format_loop, get_msl_type
 from metalbench.hlo.graph import Operation, Value
 
-MEMORY = "weights"
+SHARED_ROW = "weights"
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,11 @@ class SharedRow:
     place: str
     threads: int
 
-    def declare(self, writer: Writer, value: Value) -> None:
+    def declare(self, writer: KernelWriter, value: Value) -> None:
         """The memory, for a row of `value`."""
-        writer.line(f"threadgroup {msl(value.type)} {MEMORY}[{value.type.shape[-1]}];")
+        writer.line(f"threadgroup {get_msl_type(value.type)} {SHARED_ROW}[{value.type.shape[-1]}];")
 
-    def multiply(self, writer: Writer, product: Operation, side: int) -> Products:
+    def multiply(self, writer: KernelWriter, product: Operation, side: int) -> RowProducts:
         """The row is one of those of the product's operand on that side.
 
         Each thread reads an element of it once for all of its columns.
@@ -42,10 +42,10 @@ class SharedRow:
         free = [axis for axis in range(len(shape)) if axis not in (*batches, key)]
         extents = [shape[axis] for axis in free]
         columns = self._columns(writer, extents)
-        sums = [Sum(writer, product.results[0].type) for _ in columns]
+        sums = [ProductSum(writer, product.results[0].type) for _ in columns]
         counter = writer.fresh("k")
-        with writer.block(loop(counter, shape[key])):
-            weight = writer.declare(msl(own.type), f"{MEMORY}[{counter}]")
+        with writer.block(format_loop(counter, shape[key])):
+            weight = writer.declare(get_msl_type(own.type), f"{SHARED_ROW}[{counter}]")
             for total, (column, _) in zip(sums, columns, strict=True):
                 place = {
                     **dict(zip(batches, self.row, strict=False)),
@@ -54,9 +54,9 @@ class SharedRow:
                 }
                 value = writer.value(values, [place[axis] for axis in range(len(shape))])
                 total.add_product([weight, value], (own.type, values.type))
-        return Products(self, product, side, extents, columns, sums)
+        return RowProducts(self, product, side, extents, columns, sums)
 
-    def _columns(self, writer: Writer, extents: Sequence[int]) -> list[tuple[Index, str]]:
+    def _columns(self, writer: KernelWriter, extents: Sequence[int]) -> list[tuple[Index, str]]:
         """A thread's columns: their indices, and the head of what is stored.
 
         Where there is none, it is the last one again, which is not stored.
@@ -73,7 +73,7 @@ class SharedRow:
 
 
 @dataclass(frozen=True)
-class Products:
+class RowProducts:
     """What a thread has of a product: a sum for each of `columns`.
 
     These are counted by the axes that the other operand has, of `extents`.
@@ -84,9 +84,9 @@ class Products:
     side: int
     extents: Sequence[int]
     columns: Sequence[tuple[Index, str]]
-    sums: Sequence[Sum]
+    sums: Sequence[ProductSum]
 
-    def store(self, writer: Writer, order: Sequence[int]) -> None:
+    def store(self, writer: KernelWriter, order: Sequence[int]) -> None:
         """All of them, into the first output, whose axes lie in an order."""
         stored = self.product.results[0].type.shape
         for total, (column, inside) in zip(self.sums, self.columns, strict=True):

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metalbench.hlo.emission.kernel import Stage
-from metalbench.hlo.emission.writer import Writer, msl
+from metalbench.hlo.emission.kernel import KernelStage
+from metalbench.hlo.emission.writer import KernelWriter, get_msl_type
 from metalbench.hlo.graph import Operation
 
 
-def sort(operation: Operation) -> list[Stage]:
+def build_sort(operation: Operation) -> list[KernelStage]:
     """Stable, whatever the comparator says: a line by insertion, or what a pass made of it.
 
     The attribute `run` says that only runs of that length are to be sorted, `merged` that runs of
     that length are, and pairs of them to be merged.
     """
     if "merged" in operation.attributes:
-        return [_merge(operation, operation.attributes["merged"])]
-    return [_insertion(operation)]
+        return [_build_merge(operation, operation.attributes["merged"])]
+    return [_build_insertion_sort(operation)]
 
 
-class _Line:
+class _SortAxis:
     """The axis of a sort, and places in one of its lines."""
 
     def __init__(self, operation: Operation) -> None:
@@ -35,12 +35,12 @@ class _Line:
         return [*rest[: self.axis], number, *rest[self.axis :]] if self.shape else []
 
 
-def _insertion(operation: Operation) -> Stage:
-    line = _Line(operation)
+def _build_insertion_sort(operation: Operation) -> KernelStage:
+    line = _SortAxis(operation)
     run = operation.attributes.get("run", line.size)
     lines, runs = operation.operands[0].type.size // max(line.size, 1), -(-line.size // max(run, 1))
 
-    def write(writer: Writer, thread: str, outputs: list[str]) -> None:
+    def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         *rest, part = writer.unravel(thread, [*line.rest, runs])
         first, end = ("0", str(line.size)) if runs == 1 else (f"{part} * {run}", "")
         begin = writer.index(first)
@@ -54,7 +54,7 @@ def _insertion(operation: Operation) -> Stage:
                 at = writer.linear(line.place(rest, middle), line.shape)
                 pairs = []
                 for name, output, each in zip(new, outputs, operation.operands, strict=True):
-                    pairs += [name, writer.declare(msl(each.type), f"{output}[{at}]")]
+                    pairs += [name, writer.declare(get_msl_type(each.type), f"{output}[{at}]")]
                 (before,) = writer.region(operation.regions[0], pairs)
                 writer.line(f"if ({before}) high = {middle}; else low = {middle} + 1;")
             with writer.block("for (int m = k; m > low; --m)"):
@@ -67,17 +67,17 @@ def _insertion(operation: Operation) -> Stage:
             for name, output in zip(new, outputs, strict=True):
                 writer.line(f"{output}[{at}] = {name};")
 
-    return Stage(lines * runs, write)
+    return KernelStage(lines * runs, write)
 
 
-def _merge(operation: Operation, run: int) -> Stage:
+def _build_merge(operation: Operation, run: int) -> KernelStage:
     """Each element goes as far behind its run's start as elements of both runs are before it.
 
     Those of the left run that equal one of the right are before it, which keeps the order.
     """
-    line, operands = _Line(operation), operation.operands
+    line, operands = _SortAxis(operation), operation.operands
 
-    def write(writer: Writer, thread: str, outputs: list[str]) -> None:
+    def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         index = writer.unravel(thread, line.shape)
         rest, own = [*index[: line.axis], *index[line.axis + 1 :]], index[line.axis]
         start = writer.index(f"{own} / {2 * run} * {2 * run}")
@@ -93,8 +93,8 @@ def _merge(operation: Operation, run: int) -> Stage:
             for mine, each in zip(new, operands, strict=True):
                 theirs = writer.value(each, line.place(rest, middle))
                 pairs += [
-                    writer.declare(msl(each.type), f"{left} ? {theirs} : {mine}"),
-                    writer.declare(msl(each.type), f"{left} ? {mine} : {theirs}"),
+                    writer.declare(get_msl_type(each.type), f"{left} ? {theirs} : {mine}"),
+                    writer.declare(get_msl_type(each.type), f"{left} ? {mine} : {theirs}"),
                 ]
             (before,) = writer.region(operation.regions[0], pairs)
             writer.line(f"if ({before} == {left}) low = {middle} + 1; else high = {middle};")
@@ -104,4 +104,4 @@ def _merge(operation: Operation, run: int) -> Stage:
         for name, output in zip(new, outputs, strict=True):
             writer.line(f"{output}[{at}] = {name};")
 
-    return Stage(operands[0].type.size, write)
+    return KernelStage(operands[0].type.size, write)

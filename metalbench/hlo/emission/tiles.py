@@ -8,18 +8,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from metalbench.hlo.emission import elementwise
-from metalbench.hlo.emission.reductions import products
-from metalbench.hlo.emission.writer import Index, Writer, loop, msl
+from metalbench.hlo.emission.reductions import emit_products
+from metalbench.hlo.emission.writer import Index, KernelWriter, format_loop, get_msl_type
 from metalbench.hlo.graph import Operation, Value
 
 # Sums that a thread keeps in registers: so many rows and columns.
-MOST_ROWS, MOST_COLUMNS = 4, 16
+MAX_ROWS, MAX_COLUMNS = 4, 16
 # So much more than there is may be computed in vain, in proportion.
-MOST_WASTE = 1.2
+MAX_WASTE = 1.2
 
 
 @dataclass(frozen=True)
-class Tile:
+class RegisterTile:
     """A product of which a thread computes `extents` elements along each axis of the result.
 
     `epilogue` is how many operations are done to each of them.
@@ -35,7 +35,7 @@ class Tile:
         shape = self.product.results[0].type.shape
         return tuple(-(-size // extent) for size, extent in zip(shape, self.extents, strict=True))
 
-    def indices(self, writer: Writer, tile: Index) -> list[Index]:
+    def indices(self, writer: KernelWriter, tile: Index) -> list[Index]:
         """Of all elements of a tile; the last of an axis is repeated where there are no more."""
         places = []
         shape = self.product.results[0].type.shape
@@ -46,31 +46,33 @@ class Tile:
             places.append([writer.index(each) for each in texts])
         return list(itertools.product(*places))
 
-    def write(self, writer: Writer, indices: Sequence[Index]) -> None:
+    def write(self, writer: KernelWriter, indices: Sequence[Index]) -> None:
         """The product's elements, by names that the writer knows then."""
-        names = products(writer, self.product, indices)
+        names = emit_products(writer, self.product, indices)
         for index, name in zip(indices, names, strict=True):
             writer.note(self.product.results[0], index, name)
 
     @contextmanager
-    def looped(self, writer: Writer, tile: Index) -> Iterator[Index]:
+    def looped(self, writer: KernelWriter, tile: Index) -> Iterator[Index]:
         """Compute the product, and loop over its elements; gives the index of one."""
         result = self.product.results[0]
-        names = products(writer, self.product, self.indices(writer, tile))
+        names = emit_products(writer, self.product, self.indices(writer, tile))
         sums, row, column = (writer.fresh(each) for each in ("sums", "row", "column"))
-        writer.line(f"{msl(result.type)} {sums}[{len(names)}] = {{{', '.join(names)}}};")
+        writer.line(f"{get_msl_type(result.type)} {sums}[{len(names)}] = {{{', '.join(names)}}};")
         columns = self.extents[-1]
-        with writer.block(loop(row, len(names) // columns)):
+        with writer.block(format_loop(row, len(names) // columns)):
             # The columns of a row lie beside each other.
             writer.line("#pragma clang loop vectorize(assume_safety)")
-            with writer.block(loop(column, columns)):
+            with writer.block(format_loop(column, columns)):
                 inside = (*writer.unravel(row, self.extents[:-1]), column)
                 index = tuple(self._places(writer, tile, inside))
-                element = writer.declare(msl(result.type), f"{sums}[{row} * {columns} + {column}]")
+                element = writer.declare(
+                    get_msl_type(result.type), f"{sums}[{row} * {columns} + {column}]"
+                )
                 writer.note(result, index, element)
                 yield index
 
-    def _places(self, writer: Writer, tile: Index, inside: Index) -> Iterator[str]:
+    def _places(self, writer: KernelWriter, tile: Index, inside: Index) -> Iterator[str]:
         """The index of one element of a tile; what is beyond the last of an axis is the last."""
         shape = self.product.results[0].type.shape
         for at, size, extent, one in zip(tile, shape, self.extents, inside, strict=True):
@@ -78,12 +80,12 @@ class Tile:
             yield writer.index(f"min({text}, {size - 1})" if size % extent else text)
 
 
-def tile_of(roots: Sequence[Value], inlined: set[Value]) -> Tile | None:
+def find_register_tile(roots: Sequence[Value], inlined: set[Value]) -> RegisterTile | None:
     """How to compute the roots of a kernel by tiles, if they are a product or made of one.
 
     What is done to the product must be elementwise, and the product be of two matrices.
     """
-    product, epilogue = _product(roots[0], inlined) if len(roots) == 1 else (None, 0)
+    product, epilogue = _find_product(roots[0], inlined) if len(roots) == 1 else (None, 0)
     if product is None:
         return None
     numbers = product.attributes["dot_dimension_numbers"]
@@ -96,19 +98,19 @@ def tile_of(roots: Sequence[Value], inlined: set[Value]) -> Tile | None:
     if row < batches or len(right) == batches + contracted:
         return None  # the product of a matrix and a vector: nothing is read twice
     extents = [1] * len(shape)
-    extents[row] = _extent(shape[row], MOST_ROWS)
-    extents[-1] = _extent(shape[-1], MOST_COLUMNS)
-    return Tile(product, tuple(extents), epilogue) if max(extents) > 1 else None
+    extents[row] = _choose_extent(shape[row], MAX_ROWS)
+    extents[-1] = _choose_extent(shape[-1], MAX_COLUMNS)
+    return RegisterTile(product, tuple(extents), epilogue) if max(extents) > 1 else None
 
 
-def _extent(size: int, most: int) -> int:
+def _choose_extent(size: int, most: int) -> int:
     """How many of an axis are computed together."""
-    while most > 1 and -(-size // most) * most > MOST_WASTE * size:
+    while most > 1 and -(-size // most) * most > MAX_WASTE * size:
         most //= 2
     return most
 
 
-def _product(root: Value, inlined: set[Value]) -> tuple[Operation | None, int]:
+def _find_product(root: Value, inlined: set[Value]) -> tuple[Operation | None, int]:
     """The product of the root's shape from which it is made, and by how many operations."""
     waiting, seen = [root], {root}
     product, count = None, 0
@@ -121,7 +123,7 @@ def _product(root: Value, inlined: set[Value]) -> tuple[Operation | None, int]:
             continue
         if operation.name == "dot_general":
             product = product or operation
-        elif operation.name in elementwise.EMITTERS:
+        elif operation.name in elementwise.ELEMENTWISE_EMITTERS:
             count += 1
             new = [each for each in operation.operands if each not in seen]
             waiting += new

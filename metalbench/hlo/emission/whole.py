@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from metalbench.hlo.emission.factorizations import householder_product
-from metalbench.hlo.emission.fourier import fft
-from metalbench.hlo.emission.kernel import Stage, Whole
-from metalbench.hlo.emission.number import Number
-from metalbench.hlo.emission.random_bits import rng_bit_generator
-from metalbench.hlo.emission.scattering import scatter
-from metalbench.hlo.emission.sorting import sort
-from metalbench.hlo.emission.writer import Writer, msl
+from metalbench.hlo.emission.factorizations import build_householder_product
+from metalbench.hlo.emission.fourier import build_fft
+from metalbench.hlo.emission.kernel import KernelStage, StageBuilder
+from metalbench.hlo.emission.number import Arithmetic
+from metalbench.hlo.emission.random_bits import build_rng_bit_generator
+from metalbench.hlo.emission.scattering import build_scatter
+from metalbench.hlo.emission.sorting import build_sort
+from metalbench.hlo.emission.writer import KernelWriter, get_msl_type
 from metalbench.hlo.graph import Operation
 
 
-def cholesky(operation: Operation) -> list[Stage]:
+def build_cholesky(operation: Operation) -> list[KernelStage]:
     """A thread a matrix; the other triangle is zero. Sums are those of floats."""
     (matrix,) = operation.operands
     *batch, size, _ = matrix.type.shape
-    kind, lower = msl(matrix.type), operation.attributes.get("lower", False)
-    number = Number(matrix.type.element)
+    kind, lower = get_msl_type(matrix.type), operation.attributes.get("lower", False)
+    number = Arithmetic(matrix.type.element)
 
-    def write(writer: Writer, thread: str, outputs: list[str]) -> None:
+    def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         index, output = writer.unravel(thread, batch), outputs[0]
 
         def at(row: str, column: str) -> str:
@@ -42,24 +42,24 @@ def cholesky(operation: Operation) -> list[Stage]:
                 writer.line(f"{at('r', 'c')} = {kind}(r == c ? {diagonal} : {other});")
 
     count = matrix.type.size // max(size * size, 1)
-    return [Stage(count, write)]
+    return [KernelStage(count, write)]
 
 
-def triangular_solve(operation: Operation) -> list[Stage]:
+def build_triangular_solve(operation: Operation) -> list[KernelStage]:
     """A thread a right-hand side, by substitution; the other triangle of `a` is not read."""
     a, b = operation.operands
     left = operation.attributes["left_side"]
     transposed = "NO_TRANSPOSE" not in str(operation.attributes.get("transpose_a", "NO_TRANSPOSE"))
     unit = operation.attributes["unit_diagonal"]
     adjoint = operation.attributes.get("transpose_a") == "ADJOINT"
-    number = Number(b.type.element)
+    number = Arithmetic(b.type.element)
     *batch, rows, columns = b.type.shape
     size, sides = (rows, columns) if left else (columns, rows)
     # X A = B is A' X' = B'.
     flipped = transposed if left else not transposed
     forwards = operation.attributes["lower"] != flipped
 
-    def write(writer: Writer, thread: str, outputs: list[str]) -> None:
+    def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         *index, side = writer.unravel(thread, [*batch, sides])
 
         def pair(row: str) -> list[str]:
@@ -79,17 +79,17 @@ def triangular_solve(operation: Operation) -> list[Stage]:
                 writer.line(f"{total} -= {number.times(coefficient(row, 'k'), known)};")
             found = total if unit else number.divided(total, coefficient(row, row))
             place = writer.linear(pair(row), b.type.shape)
-            writer.line(f"{outputs[0]}[{place}] = {msl(b.type)}({found});")
+            writer.line(f"{outputs[0]}[{place}] = {get_msl_type(b.type)}({found});")
 
-    return [Stage(b.type.size // max(size, 1), write)]
+    return [KernelStage(b.type.size // max(size, 1), write)]
 
 
-WHOLE: dict[str, Whole] = {
-    "cholesky": cholesky,
-    "fft": fft,
-    "householder_product": householder_product,
-    "rng_bit_generator": rng_bit_generator,
-    "scatter": scatter,
-    "sort": sort,
-    "triangular_solve": triangular_solve,
+STAGED: dict[str, StageBuilder] = {
+    "cholesky": build_cholesky,
+    "fft": build_fft,
+    "householder_product": build_householder_product,
+    "rng_bit_generator": build_rng_bit_generator,
+    "scatter": build_scatter,
+    "sort": build_sort,
+    "triangular_solve": build_triangular_solve,
 }

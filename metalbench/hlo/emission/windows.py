@@ -5,38 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 
-from metalbench.hlo.emission.literal import literal
-from metalbench.hlo.emission.reductions import accumulate, loops
-from metalbench.hlo.emission.shapes import affine
-from metalbench.hlo.emission.writer import Emitter, Index, Writer, msl
+from metalbench.hlo.emission.literal import format_literal
+from metalbench.hlo.emission.reductions import emit_accumulation, open_loops
+from metalbench.hlo.emission.shapes import format_affine
+from metalbench.hlo.emission.writer import Emitter, Index, KernelWriter, get_msl_type
 from metalbench.hlo.graph import Operation
 
 
-def reduce_window(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_reduce_window(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """A reduction over each window; where it leaves the operand is the initial value."""
     half = len(operation.operands) // 2
     operands, initial = operation.operands[:half], operation.operands[half:]
-    window = Window(operation, operands[0].type.shape)
+    window = SlidingWindow(operation, operands[0].type.shape)
     starts = [writer.value(each, ()) for each in initial]
     accumulators = [
-        writer.variable(msl(each.type), value)
+        writer.variable(get_msl_type(each.type), value)
         for each, value in zip(operation.results, starts, strict=True)
     ]
     with ExitStack() as stack:
-        offsets = loops(writer, stack, window.sizes)
+        offsets = open_loops(writer, stack, window.sizes)
         places, inside = window.places(writer, index, offsets)
         elements = [
-            writer.variable(msl(each.type), value)
+            writer.variable(get_msl_type(each.type), value)
             for each, value in zip(operands, starts, strict=True)
         ]
         with writer.block(f"if ({inside})"):
             for name, each in zip(elements, operands, strict=True):
                 writer.line(f"{name} = {writer.value(each, places)};")
-        accumulate(writer, operation.regions[0], accumulators, elements)
+        emit_accumulation(writer, operation.regions[0], accumulators, elements)
     return accumulators
 
 
-class Window:
+class SlidingWindow:
     """Where the windows of reduce_window and select_and_scatter lie over an operand."""
 
     def __init__(self, operation: Operation, shape: tuple[int, ...]) -> None:
@@ -50,13 +50,15 @@ class Window:
         self.lows = [0] * len(shape) if padding is None else [int(each[0]) for each in padding]
 
     def places(
-        self, writer: Writer, window: Sequence[str], offsets: Sequence[str]
+        self, writer: KernelWriter, window: Sequence[str], offsets: Sequence[str]
     ) -> tuple[list[str], str]:
         """Index of an element of a window, and the condition that it lies in the operand."""
         places, inside = [], ["true"]
         for axis, size in enumerate(self.shape):
-            steps = affine(window[axis], self.strides[axis], -self.lows[axis])
-            place = writer.index(f"{steps} + {affine(offsets[axis], self.dilations[axis], 0)}")
+            steps = format_affine(window[axis], self.strides[axis], -self.lows[axis])
+            place = writer.index(
+                f"{steps} + {format_affine(offsets[axis], self.dilations[axis], 0)}"
+            )
             spread = self.spread[axis]
             inside.append(f"{place} >= 0")
             if spread > 1:
@@ -67,39 +69,43 @@ class Window:
         return places, " && ".join(inside)
 
 
-def select_and_scatter(writer: Writer, operation: Operation, index: Index) -> Sequence[str]:
+def emit_select_and_scatter(
+    writer: KernelWriter, operation: Operation, index: Index
+) -> Sequence[str]:
     """What every window that selects this element would scatter to it, in the windows' order."""
     operand, source, initial = operation.operands
-    window = Window(operation, operand.type.shape)
+    window = SlidingWindow(operation, operand.type.shape)
     scatter = operation.regions[1]
-    total = writer.variable(msl(operation.results[0].type), writer.value(initial, ()))
+    total = writer.variable(get_msl_type(operation.results[0].type), writer.value(initial, ()))
     with ExitStack() as stack:
         windows = [
-            _near(writer, stack, (window, axis, count), index[axis])
+            _open_window_loop(writer, stack, (window, axis, count), index[axis])
             for axis, count in enumerate(source.type.shape)
         ]
         near = ["true"]
         for axis, size in enumerate(window.sizes):
-            start = affine(windows[axis], window.strides[axis], -window.lows[axis])
+            start = format_affine(windows[axis], window.strides[axis], -window.lows[axis])
             first = writer.index(start)
             near.append(f"{index[axis]} >= {first} && {index[axis]} < {first} + {size}")
         stack.enter_context(writer.block(f"if ({' && '.join(near)})"))
-        best = writer.variable(msl(operand.type), literal(0, operand.type.element))
+        best = writer.variable(get_msl_type(operand.type), format_literal(0, operand.type.element))
         chosen = writer.variable("int", "-1")
-        _choose(writer, operation, window, windows, (best, chosen))
+        _emit_selection(writer, operation, window, windows, (best, chosen))
         own = writer.linear(index, operand.type.shape)
         with writer.block(f"if ({chosen} == {own})"):
-            accumulate(writer, scatter, [total], [writer.value(source, windows)])
+            emit_accumulation(writer, scatter, [total], [writer.value(source, windows)])
     return [total]
 
 
-def _near(writer: Writer, stack: ExitStack, windows: tuple[Window, int, int], place: str) -> str:
+def _open_window_loop(
+    writer: KernelWriter, stack: ExitStack, windows: tuple[SlidingWindow, int, int], place: str
+) -> str:
     """Open a loop over those of `count` windows that may hold a place on an axis; its counter."""
     window, axis, count = windows
     if count == 1:
         return "0"
     counter, stride = writer.fresh("k"), window.strides[axis]
-    end = writer.index(affine(place, 1, window.lows[axis]))
+    end = writer.index(format_affine(place, 1, window.lows[axis]))
     first = f"max(0, ({end} - {window.sizes[axis] - 1}) / {stride})"
     last = f"min({count - 1}, {end} / {stride})"
     head = f"for (int {counter} = {first}; {counter} <= {last}; ++{counter})"
@@ -107,17 +113,17 @@ def _near(writer: Writer, stack: ExitStack, windows: tuple[Window, int, int], pl
     return counter
 
 
-def _choose(
-    writer: Writer,
+def _emit_selection(
+    writer: KernelWriter,
     operation: Operation,
-    window: Window,
+    window: SlidingWindow,
     windows: Sequence[str],
     best: tuple[str, str],
 ) -> None:
     operand, select = operation.operands[0], operation.regions[0]
     name, chosen = best
     with ExitStack() as stack:
-        offsets = loops(writer, stack, window.sizes)
+        offsets = open_loops(writer, stack, window.sizes)
         places, inside = window.places(writer, windows, offsets)
         stack.enter_context(writer.block(f"if ({inside})"))
         element = writer.value(operand, places)
@@ -129,7 +135,7 @@ def _choose(
             writer.line(f"{chosen} = {writer.linear(places, operand.type.shape)};")
 
 
-EMITTERS: dict[str, Emitter] = {
-    "reduce_window": reduce_window,
-    "select_and_scatter": select_and_scatter,
+WINDOW_EMITTERS: dict[str, Emitter] = {
+    "reduce_window": emit_reduce_window,
+    "select_and_scatter": emit_select_and_scatter,
 }

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from metalbench.hlo.emission.literal import literal
-from metalbench.hlo.graph import Block, Operation, TensorType, Value, splat
+from metalbench.hlo.emission.literal import format_literal
+from metalbench.hlo.graph import Block, Operation, TensorType, Value, find_splat
 
 Index = tuple[str, ...]
 # Writes an operation at an index of its results; gives the names of their elements.
-Emitter = Callable[["Writer", Operation, Index], Sequence[str]]
+Emitter = Callable[["KernelWriter", Operation, Index], Sequence[str]]
 
 
-class Writer:
+class KernelWriter:
     """Lines of MSL; a value is written where it is used, unless it lies in a buffer.
 
     `emitters` write operations that are not in buffers, by their names.
@@ -80,7 +80,7 @@ class Writer:
             if key in known:
                 return known[key]
         operation = value.operation
-        splat = splat_of(operation)
+        splat = find_splat_literal(operation)
         if operation is not None and splat is not None:
             return splat
         if operation is None or value not in self._inlined:
@@ -171,19 +171,19 @@ class Writer:
         return " + ".join(reversed(terms)) or "0"
 
 
-def splat_of(operation: Operation | None) -> str | None:
+def find_splat_literal(operation: Operation | None) -> str | None:
     """The literal that a constant is everywhere; None of all else."""
     if operation is None or operation.name != "constant":
         return None
-    found = splat(operation.attributes["value"])
-    return None if found is None else literal(found[()], operation.results[0].type.element)
+    found = find_splat(operation.attributes["value"])
+    return None if found is None else format_literal(found[()], operation.results[0].type.element)
 
 
-def loop(name: str, size: int) -> str:
+def format_loop(name: str, size: int) -> str:
     """The head of a loop over an axis."""
     return f"for (int {name} = 0; {name} < {size}; ++{name})"
 
 
-def msl(type_: TensorType) -> str:
+def get_msl_type(type_: TensorType) -> str:
     """The MSL type of one element."""
     return type_.element.msl

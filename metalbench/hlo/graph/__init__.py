@@ -1,20 +1,27 @@
 """What a program is: a graph of operations on tensors, in static single assignment."""
 
-from metalbench.hlo.graph.element import ELEMENTS, Element, element
-from metalbench.hlo.graph.picture import picture
-from metalbench.hlo.graph.program import Block, Operation, TensorType, Value, free_values, text
-from metalbench.hlo.graph.splat import splat
+from metalbench.hlo.graph.element import ELEMENT_TYPES, ElementType, find_element_type
+from metalbench.hlo.graph.picture import format_dot
+from metalbench.hlo.graph.program import (
+    Block,
+    Operation,
+    TensorType,
+    Value,
+    find_free_values,
+    format_block,
+)
+from metalbench.hlo.graph.splat import find_splat
 
 __all__ = [
-    "ELEMENTS",
+    "ELEMENT_TYPES",
     "Block",
-    "Element",
+    "ElementType",
     "Operation",
     "TensorType",
     "Value",
-    "element",
-    "free_values",
-    "picture",
-    "splat",
-    "text",
+    "find_element_type",
+    "find_free_values",
+    "find_splat",
+    "format_block",
+    "format_dot",
 ]

@@ -12,7 +12,7 @@ from metalbench.errors import Unsupported
 
 
 @dataclass(frozen=True)
-class Element:
+class ElementType:
     """One element type: `kind` is b(ool), i(nteger), u(nsigned), f(loat) or c(omplex)."""
 
     name: str
@@ -66,26 +66,26 @@ class Element:
 
 
 _WIDTHS = {2: "char", 4: "char", 8: "char", 16: "short", 32: "int", 64: "long"}
-ELEMENTS = {
+ELEMENT_TYPES = {
     each.name: each
     for each in (
-        Element("i1", "b", 1, "bool"),
-        *(Element(f"i{bits}", "i", bits, msl) for bits, msl in _WIDTHS.items()),
-        *(Element(f"ui{bits}", "u", bits, f"u{msl}") for bits, msl in _WIDTHS.items()),
-        Element("f16", "f", 16, "half"),
-        Element("bf16", "f", 16, "bfloat"),
-        Element("f32", "f", 32, "float"),
-        Element("complex<f32>", "c", 64, "float2"),
+        ElementType("i1", "b", 1, "bool"),
+        *(ElementType(f"i{bits}", "i", bits, msl) for bits, msl in _WIDTHS.items()),
+        *(ElementType(f"ui{bits}", "u", bits, f"u{msl}") for bits, msl in _WIDTHS.items()),
+        ElementType("f16", "f", 16, "half"),
+        ElementType("bf16", "f", 16, "bfloat"),
+        ElementType("f32", "f", 32, "float"),
+        ElementType("complex<f32>", "c", 64, "float2"),
     )
 }
 
 
-def element(name: str, where: str) -> Element:
+def find_element_type(name: str, where: str) -> ElementType:
     """The element type that StableHLO calls `name`; Unsupported beginning with `where` if none."""
-    found = ELEMENTS.get(name)
+    found = ELEMENT_TYPES.get(name)
     if found is None:
         why = "Metal has no double" if "f64" in name else "it has no type in Metal's language here"
         raise Unsupported(
-            f"{where}: element type {name}: {why}; expected one of {', '.join(ELEMENTS)}"
+            f"{where}: element type {name}: {why}; expected one of {', '.join(ELEMENT_TYPES)}"
         )
     return found

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from metalbench.hlo.graph.program import Block, Operation, Value
 
 
-def picture(block: Block) -> str:
+def format_dot(block: Block) -> str:
     """Operations as boxes, values as arrows with their types, regions as frames."""
-    return "\n".join(["digraph program {", "  node [shape=box];", *_Picture().block(block), "}"])
+    return "\n".join(["digraph program {", "  node [shape=box];", *_DotWriter().block(block), "}"])
 
 
-class _Picture:
+class _DotWriter:
     def __init__(self) -> None:
         self._names: dict[Value, str] = {}
         self._count = 0

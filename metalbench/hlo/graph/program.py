@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from metalbench.hlo.graph.element import Element
+from metalbench.hlo.graph.element import ElementType
 
 
 @dataclass(frozen=True)
@@ -15,7 +15,7 @@ class TensorType:
     """A shape that is known, and an element type."""
 
     shape: tuple[int, ...]
-    element: Element
+    element: ElementType
 
     @property
     def size(self) -> int:
@@ -62,7 +62,9 @@ class Operation:
 
     def captured(self) -> list[Value]:
         """Values from outside that its regions use."""
-        return list(dict.fromkeys(each for block in self.regions for each in free_values(block)))
+        return list(
+            dict.fromkeys(each for block in self.regions for each in find_free_values(block))
+        )
 
     def inputs(self) -> list[Value]:
         """Operands, and what its regions capture."""
@@ -74,7 +76,7 @@ class Operation:
         return f"[stablehlo.{self.name}] {self.location}"
 
 
-def free_values(block: Block) -> Iterator[Value]:
+def find_free_values(block: Block) -> Iterator[Value]:
     """What a block uses and does not define."""
     own = set(block.arguments)
     for operation in block.operations:
@@ -83,12 +85,12 @@ def free_values(block: Block) -> Iterator[Value]:
     yield from (each for each in block.returned if each not in own)
 
 
-def text(block: Block, indent: str = "") -> str:
+def format_block(block: Block, indent: str = "") -> str:
     """A block as readable lines, values numbered in order."""
-    return "\n".join(_lines(block, indent, {}))
+    return "\n".join(_format_lines(block, indent, {}))
 
 
-def _lines(block: Block, indent: str, names: dict[Value, str]) -> Iterator[str]:
+def _format_lines(block: Block, indent: str, names: dict[Value, str]) -> Iterator[str]:
     def name(value: Value) -> str:
         return names.setdefault(value, f"%{len(names)}")
 
@@ -102,5 +104,5 @@ def _lines(block: Block, indent: str, names: dict[Value, str]) -> Iterator[str]:
         extra = f" {shown}" if shown else ""
         yield f"{indent}  {results} = {operation.name}({operands}){extra} : {types}"
         for region in operation.regions:
-            yield from _lines(region, indent + "    ", names)
+            yield from _format_lines(region, indent + "    ", names)
     yield f"{indent}  return {', '.join(name(each) for each in block.returned)}"

@@ -9,7 +9,7 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 
 
-def splat(array: Array) -> Array | None:
+def find_splat(array: Array) -> Array | None:
     """The element that all of an array's are, of its bits; None if they differ, or are none."""
     if not array.size:
         return None

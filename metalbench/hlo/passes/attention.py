@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from math import prod
 
-from metalbench.hlo.graph import Block, Operation, Value, free_values
+from metalbench.hlo.graph import Block, Operation, Value, find_free_values
 from metalbench.hlo.operations import CONTROL_FLOW
-from metalbench.hlo.passes.rows import rename, rows_of
+from metalbench.hlo.passes.rows import find_row_shape, replace_values
 
 # The weights of a row lie in threadgroup memory, its scores in registers of at most 64 threads.
-MOST_KEYS = 2048
+MAX_KEYS = 2048
 # Kinds of devices whose tiled products, with scores in memory, are faster than such a kernel, which
 # reads all keys and values again for each row of scores; unless these have one row.
-SLOWER_ON = ("cpu",)
+SLOWER_DEVICES = ("cpu",)
 
 
 def fuse_attention(block: Block, device: str = "") -> None:
@@ -32,16 +32,16 @@ def fuse_attention(block: Block, device: str = "") -> None:
             for region in operation.regions:
                 fuse_attention(region, device)
         if operation.name == "rows":
-            _fuse(block, operation, device)
+            _fuse_rows_operation(block, operation, device)
 
 
-def _fuse(block: Block, rows: Operation, device: str) -> None:
-    uses = uses_of(block)
-    scores, product = _scores(block, rows, uses), _product(block, rows, uses)
+def _fuse_rows_operation(block: Block, rows: Operation, device: str) -> None:
+    uses = count_uses(block)
+    scores, product = _find_scores(block, rows, uses), _find_product(block, rows, uses)
     if scores is None or product is None:
         return
     batches = len(product.attributes["dot_dimension_numbers"]["lhs_batching_dimensions"])
-    if device in SLOWER_ON and prod(rows.results[0].type.shape[batches:-1]) > 1:
+    if device in SLOWER_DEVICES and prod(rows.results[0].type.shape[batches:-1]) > 1:
         return
     region = rows.regions[0]
     product.operands = [
@@ -53,14 +53,14 @@ def _fuse(block: Block, rows: Operation, device: str) -> None:
     at = block.operations.index(product)
     new = {product.results[0]: made.results[0]}
     for each in block.operations[at + 1 :]:
-        rename(each, new)
+        replace_values(each, new)
     block.returned = [new.get(each, each) for each in block.returned]
     block.operations[at] = made
     block.operations = [each for each in block.operations if each not in (scores, rows)]
-    _take_in_moves(block, made)
+    _fuse_result_moves(block, made)
 
 
-def _take_in_moves(block: Block, made: Operation) -> None:
+def _fuse_result_moves(block: Block, made: Operation) -> None:
     """Have the result stored as a transpose and then reshapes of it would be.
 
     `permutation` are the axes of the product in their order in memory.
@@ -84,12 +84,12 @@ def _take_in_moves(block: Block, made: Operation) -> None:
         new = {moved: made.results[0]}
         block.operations.remove(reader)
         for each in block.operations:
-            rename(each, new)
+            replace_values(each, new)
         block.returned = [new.get(each, each) for each in block.returned]
     made.attributes["permutation"] = order
 
 
-def uses_of(block: Block) -> Counter[Value]:
+def count_uses(block: Block) -> Counter[Value]:
     """How many operations of a block read a value; being returned counts too."""
     found = Counter(block.returned)
     for each in block.operations:
@@ -97,14 +97,14 @@ def uses_of(block: Block) -> Counter[Value]:
     return found
 
 
-def _scores(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | None:
-    shapes = [rows_of(each) for each in rows.regions[0].operations if each.name == "reduce"]
-    if shapes[0] is None or len(shapes[0].inner) != 1 or shapes[0].inner[0] > MOST_KEYS:
+def _find_scores(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | None:
+    shapes = [find_row_shape(each) for each in rows.regions[0].operations if each.name == "reduce"]
+    if shapes[0] is None or len(shapes[0].inner) != 1 or shapes[0].inner[0] > MAX_KEYS:
         return None
     own = set(block.operations)
     found = [
         value.operation
-        for value in dict.fromkeys(free_values(rows.regions[0]))
+        for value in dict.fromkeys(find_free_values(rows.regions[0]))
         if value.operation in own
         and value.operation.name == "dot_general"
         and value.type.shape == shapes[0].whole
@@ -114,7 +114,7 @@ def _scores(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | 
     return found[0] if len(found) == 1 else None
 
 
-def _product(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | None:
+def _find_product(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | None:
     weights = rows.results[0]
     readers = [each for each in block.operations if weights in each.inputs()]
     if len(rows.results) != 1 or uses[weights] != 1 or len(readers) != 1:

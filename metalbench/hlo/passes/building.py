@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.hlo.graph import ELEMENTS, Element, Operation, TensorType, Value
+from metalbench.hlo.graph import ELEMENT_TYPES, ElementType, Operation, TensorType, Value
 
 Array = np.ndarray[Any, Any]
-COMPLEX, REAL = ELEMENTS["complex<f32>"], ELEMENTS["f32"]
+COMPLEX, REAL = ELEMENT_TYPES["complex<f32>"], ELEMENT_TYPES["f32"]
 
 
-class Builder:
+class OperationBuilder:
     """Operations in order; what they make is complex unless it is said to be something else."""
 
     def __init__(self, location: str) -> None:
@@ -59,7 +59,7 @@ class Builder:
         given = self.made("broadcast_in_dim", [given], shape, broadcast_dimensions=(axis,))
         return self.made("multiply", [value, given], shape)
 
-    def constant(self, numbers: Any, element: Element = COMPLEX) -> Value:
+    def constant(self, numbers: Any, element: ElementType = COMPLEX) -> Value:
         """What is known."""
         array = np.asarray(numbers, element.storage)
         return self.made("constant", [], array.shape, element, value=array)
@@ -69,7 +69,7 @@ class Builder:
         name: str,
         operands: list[Value],
         shape: tuple[int, ...],
-        element: Element = COMPLEX,
+        element: ElementType = COMPLEX,
         **attributes: Any,
     ) -> Value:
         """The result of an operation with these operands and attributes."""

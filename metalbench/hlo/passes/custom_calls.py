@@ -18,10 +18,10 @@ def name_custom_calls(block: Block) -> None:
         if operation.name == "custom_call" and target in _NAMES:
             operation.name = _NAMES[target]
             if operation.name == "eigh":
-                _give_room(operation)
+                _add_workspace(operation)
 
 
-def _give_room(eigh: Operation) -> None:
+def _add_workspace(eigh: Operation) -> None:
     """A third result, in which the matrix becomes diagonal, and what that takes."""
     lower, ordered, *_ = eigh.attributes["backend_config"].split(",")
     eigh.attributes = {"lower": int(lower), "sorted": int(ordered)}

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.hlo.graph import Block, Element, Operation, Value, splat
+from metalbench.hlo.graph import Block, ElementType, Operation, Value, find_splat
 from metalbench.hlo.operations import CONTROL_FLOW, ELEMENTWISE, OPERATIONS
 
 Scalar = np.ndarray[Any, Any]
@@ -37,7 +37,7 @@ def fold_splats(block: Block) -> None:
     known: dict[Value, Scalar] = {}
     returned = set(block.returned)
     for number, operation in enumerate(block.operations):
-        found = _folded(operation, known)
+        found = _fold(operation, known)
         if found is None:
             continue
         (result,) = operation.results
@@ -50,20 +50,20 @@ def fold_splats(block: Block) -> None:
             result.operation = block.operations[number] = made
 
 
-def _folded(operation: Operation, known: dict[Value, Scalar]) -> Scalar | None:
+def _fold(operation: Operation, known: dict[Value, Scalar]) -> Scalar | None:
     """The number that all elements of a result are; None if it is not known."""
     if operation.name == "constant":
-        return splat(operation.attributes["value"])
+        return find_splat(operation.attributes["value"])
     given = [known.get(each) for each in operation.operands]
     numbers = [each for each in given if each is not None]
     if not numbers or len(numbers) != len(given):
         return None
     if operation.name in _MOVES:
         return numbers[0]
-    return _computed(operation, numbers)
+    return _evaluate(operation, numbers)
 
 
-def _computed(operation: Operation, numbers: list[Scalar]) -> Scalar | None:
+def _evaluate(operation: Operation, numbers: list[Scalar]) -> Scalar | None:
     element = operation.results[0].type.element
     if any(each.type.element.is_complex for each in operation.operands):
         return None
@@ -71,15 +71,15 @@ def _computed(operation: Operation, numbers: list[Scalar]) -> Scalar | None:
         source = operation.operands[0].type.element
         # Whether integers are rounded once or twice to a half depends on who does it.
         exact = source.is_float or (element.name == "f32" and not source.is_narrow)
-        return _rounded(numbers[0], element) if exact else None
+        return _round(numbers[0], element) if exact else None
     if operation.name not in _FLOAT or not element.is_float:
         return None
     with np.errstate(all="ignore"):
         # As kernels do: halves are computed as floats, and rounded.
         found = _FLOAT[operation.name](*(each.astype(np.float32) for each in numbers))
-        return _rounded(np.asarray(found), element)
+        return _round(np.asarray(found), element)
 
 
-def _rounded(number: Scalar, element: Element) -> Scalar:
+def _round(number: Scalar, element: ElementType) -> Scalar:
     with np.errstate(all="ignore"):
         return np.asarray(number.astype(element.storage))

@@ -13,53 +13,59 @@ from typing import Any
 import numpy as np
 
 from metalbench.hlo.graph import Block, Operation, Value
-from metalbench.hlo.passes.building import Builder
-from metalbench.hlo.passes.real_fourier import mirrored, numbers_of, paired, pairs_of, unpaired
+from metalbench.hlo.passes.building import OperationBuilder
+from metalbench.hlo.passes.real_fourier import (
+    mirror_half_spectrum,
+    pack_half_spectrum,
+    pack_pairs,
+    split_packed_spectrum,
+    unpack_pairs,
+)
 
 # Powers of two that a thread has of a line at a time, and primes; larger ones are sums in a loop.
-MOST_RADIX, MOST_IN_REGISTERS = 8, 13
+MAX_RADIX, MAX_UNROLLED_RADIX = 8, 13
 # The largest prime factor; a sum of more terms would round and cost more than a chirp.
-MOST_PRIME = 61
+MAX_PRIME = 61
 # Products of a step's indices are 32-bit integers.
-MOST_LENGTH = 2**31 // MOST_PRIME
+MAX_LENGTH = 2**31 // MAX_PRIME
 Array = np.ndarray[Any, Any]
 
 
-def split_transforms(block: Block) -> None:
+def lower_transforms(block: Block) -> None:
     """Split transforms into steps in place, also in the regions."""
     operations: list[Operation] = []
     for operation in block.operations:
         for region in operation.regions:
-            split_transforms(region)
+            lower_transforms(region)
         if operation.name == "fft" and "radix" not in operation.attributes:
-            operations += _Transform(operation).operations
+            operations += _TransformLowering(operation).operations
         else:
             operations.append(operation)
     block.operations = operations
 
 
-def factors(length: int) -> list[int] | None:
+def factorize_length(length: int) -> list[int] | None:
     """The radices of a length's steps, smallest last; None if one would be too large."""
     twos = (length & -length).bit_length() - 1
     rest, odd, prime = length >> twos, [], 3
-    while rest > 1 and prime <= MOST_PRIME:
+    while rest > 1 and prime <= MAX_PRIME:
         while rest % prime == 0:
             odd.append(prime)
             rest //= prime
         prime += 2
-    if rest > 1 or length > MOST_LENGTH:
+    if rest > 1 or length > MAX_LENGTH:
         return None
-    most = MOST_RADIX.bit_length() - 1
+    most = MAX_RADIX.bit_length() - 1
     count = -(-twos // most)
     return [*(2 ** ((twos + part) // count) for part in range(count))][::-1] + odd[::-1]
 
 
-class _Transform:
+class _TransformLowering:
     """One `fft` as operations in order, the last of which has its result."""
 
     def __init__(self, whole: Operation) -> None:
         self._whole = whole
-        self._to = Builder(whole.location)
+        self._to = OperationBuilder(whole.location)
         self.operations = self._to.operations
         kind, lengths = whole.attributes["fft_type"], tuple(whole.attributes["fft_length"])
         (value,) = whole.operands
@@ -81,16 +87,18 @@ class _Transform:
         if size % 2 or not value.type.size:
             whole = self._along(to.made("convert", [value], value.type.shape), last)
             return to.cut(whole, last, 0, size // 2 + 1)
-        return unpaired(to, self._along(pairs_of(to, value), last), roots(size))
+        return split_packed_spectrum(
+            to, self._along(pack_pairs(to, value), last), compute_roots(size)
+        )
 
     def _to_real(self, value: Value, size: int) -> Value:
         """The way back, without what divides by the length."""
         to, last = self._to, len(value.type.shape) - 1
         value = to.cut(value, last, 0, size // 2 + 1)
         if size % 2 or not value.type.size:
-            return self._along(mirrored(to, value, size), last, backwards=True)
-        given = paired(to, value, roots(size, backwards=True))
-        return numbers_of(to, self._along(given, last, backwards=True))
+            return self._along(mirror_half_spectrum(to, value, size), last, backwards=True)
+        given = pack_half_spectrum(to, value, compute_roots(size, backwards=True))
+        return unpack_pairs(to, self._along(given, last, backwards=True))
 
     def _give(self, value: Value, scale: float) -> None:
         """The result in place of the whole's own."""
@@ -116,10 +124,10 @@ class _Transform:
         length = value.type.shape[axis]
         if length < 2 or not value.type.size:
             return value
-        radices = factors(length)
+        radices = factorize_length(length)
         if radices is None:
             return self._by_chirp(value, axis, backwards=backwards)
-        table = self._to.constant(roots(length, backwards=backwards))
+        table = self._to.constant(compute_roots(length, backwards=backwards))
         done = 1
         for radix in radices:
             value = self._to.made(
@@ -129,7 +137,7 @@ class _Transform:
                 axis=axis,
                 backwards=backwards,
                 done=done,
-                looped=radix > MOST_IN_REGISTERS,
+                looped=radix > MAX_UNROLLED_RADIX,
                 radix=radix,
             )
             done *= radix
@@ -138,7 +146,7 @@ class _Transform:
     def _by_chirp(self, value: Value, axis: int, *, backwards: bool) -> Value:
         length = value.type.shape[axis]
         size = 1 << (2 * length - 2).bit_length()
-        chirp = _chirp(length, backwards=backwards)
+        chirp = _compute_chirp(length, backwards=backwards)
         other = np.zeros(size, np.complex128)
         other[:length] = chirp.conj()
         other[size - length + 1 :] = chirp[:0:-1].conj()
@@ -150,14 +158,14 @@ class _Transform:
         return self._to.times(self._to.cut(given, axis, 0, length), chirp, axis)
 
 
-def roots(length: int, *, backwards: bool = False) -> Array:
+def compute_roots(length: int, *, backwards: bool = False) -> Array:
     """exp(-2 pi i k / length) for each k, in double precision; the conjugates backwards."""
     turns = np.arange(length) / length
     found: Array = np.exp((2j if backwards else -2j) * np.pi * turns)
     return found
 
 
-def _chirp(length: int, *, backwards: bool) -> Array:
+def _compute_chirp(length: int, *, backwards: bool) -> Array:
     """exp(-pi i k^2 / length) for each k; the conjugates backwards."""
     # The square by what goes around: it would lose its digits.
     turns = np.arange(length, dtype=np.int64) ** 2 % (2 * length)

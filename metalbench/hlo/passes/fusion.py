@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection
 
-from metalbench.hlo.graph import Block, Operation, Value, splat
+from metalbench.hlo.graph import Block, Operation, Value, find_splat
 from metalbench.hlo.operations import (
     ELEMENTWISE,
     FUSED,
     LOOPS,
     OPERATIONS,
-    cost_of,
+    estimate_cost,
     is_elementwise,
 )
-from metalbench.hlo.passes.kernel_sizes import cut_large_kernels
+from metalbench.hlo.passes.kernel_sizes import split_large_kernels
 
 # How much arithmetic an element may be in vain, in additions; a read of memory costs as much.
 _SPARE = 16
@@ -26,7 +26,7 @@ _SPARE = 16
 _MOST_PARTS = 2
 
 
-def inlined_values(block: Block, level: int, whole: Collection[str]) -> set[Value]:
+def choose_inlined_values(block: Block, level: int, whole: Collection[str]) -> set[Value]:
     """The values of a block that get no buffer; `whole` are operations that need one.
 
     Constants of one element are inlined in any case.
@@ -36,16 +36,16 @@ def inlined_values(block: Block, level: int, whole: Collection[str]) -> set[Valu
         for each in block.operations
         if each.name == "constant" and each.results[0].type.size == 1
     }
-    kept = {*block.returned, *_kept_by_operations(block, whole)}
+    kept = {*block.returned, *_find_materialized_values(block, whole)}
     if level == 0:
         return inlined - kept
-    found = _by_accesses(block, kept, whole)
-    _begin_epilogues(block, found, kept)
-    cut_large_kernels(block, found)
+    found = _inline_by_accesses(block, kept, whole)
+    _inline_epilogues(block, found, kept)
+    split_large_kernels(block, found)
     return found
 
 
-def _kept_by_operations(block: Block, whole: Collection[str]) -> set[Value]:
+def _find_materialized_values(block: Block, whole: Collection[str]) -> set[Value]:
     """What operations read that are no maps, and what these make."""
     kept: set[Value] = set()
     for each in block.operations:
@@ -61,8 +61,8 @@ def _reads_once(operation: Operation) -> bool:
     return known is not None and known.reads_once
 
 
-def _by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[Value]:
-    costs = _costs(block)
+def _inline_by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[Value]:
+    costs = _estimate_costs(block)
     accesses: Counter[Value] = Counter()
     users: dict[Value, list[Operation]] = {}
     inlined: set[Value] = set()
@@ -72,7 +72,7 @@ def _by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[
                 inlined.add(value)
         for value in operation.inputs():
             users.setdefault(value, []).append(operation)
-            accesses[value] += _accesses(operation, value, accesses, inlined)
+            accesses[value] += _count_accesses(operation, value, accesses, inlined)
     for operation in block.operations:
         # Results of one operation are computed together, or none is.
         if any(each not in inlined for each in operation.results):
@@ -80,7 +80,7 @@ def _by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[
     return inlined
 
 
-def _begin_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> None:
+def _inline_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> None:
     """Inline arithmetic and products that are used often, but in their place and by one kernel.
 
     A kernel computes an element at an index once, however often it is used. Where the parts of a
@@ -95,16 +95,16 @@ def _begin_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> Non
         may_be = operation.name == "dot_general" or is_elementwise(operation)
         stored = may_be and value not in kept and value not in inlined
         if stored and (
-            len(_roots(value, users, inlined)) == 1
+            len(_find_roots(value, users, inlined)) == 1
             or (
-                1 <= len(_parts(value, users, inlined)) <= _MOST_PARTS
+                1 <= len(_find_concatenation_parts(value, users, inlined)) <= _MOST_PARTS
                 and _is_simple(value, inlined)
             )
         ):
             inlined.add(value)
 
 
-def _roots(
+def _find_roots(
     value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
 ) -> set[Value | None]:
     """The stored values that elementwise operations make of one; None for what else uses it."""
@@ -123,7 +123,7 @@ def _roots(
     return found
 
 
-def _parts(
+def _find_concatenation_parts(
     value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
 ) -> set[tuple[Value, int]]:
     """Return the concatenations, and which of their operands, that alone are made of a value.
@@ -139,7 +139,7 @@ def _parts(
             result = each.results[0]
             if each.name == "concatenate" and result not in inlined:
                 found.update((result, n) for n, one in enumerate(each.operands) if one is operand)
-            elif result not in inlined or not _keeps_index(each, operand):
+            elif result not in inlined or not _is_index_preserving(each, operand):
                 return set()
             elif result not in seen:
                 seen.add(result)
@@ -147,7 +147,7 @@ def _parts(
     return found
 
 
-def _keeps_index(operation: Operation, operand: Value) -> bool:
+def _is_index_preserving(operation: Operation, operand: Value) -> bool:
     """Return whether an element is made of the operand's element at its index.
 
     Axes of one element may come and go.
@@ -165,7 +165,7 @@ def _is_simple(value: Value, inlined: set[Value]) -> bool:
     waiting, seen = [value], {value}
     while waiting:
         operation = waiting.pop().operation
-        if operation is None or cost_of(operation) > 1 or operation.regions:
+        if operation is None or estimate_cost(operation) > 1 or operation.regions:
             return False
         for each in operation.operands:
             if each in inlined and each not in seen:
@@ -185,9 +185,9 @@ def _is_cheap(
     if operation is None:
         return False
     if operation.name == "constant":
-        return value.type.size == 1 or splat(operation.attributes["value"]) is not None
+        return value.type.size == 1 or find_splat(operation.attributes["value"]) is not None
     repeats = accesses[value] / max(value.type.size, 1)
-    if is_matrices(operation):
+    if is_matrix_product(operation):
         # Tiles are the product's own: what moves its elements would have to take them one by one.
         shape = value.type.shape
         return repeats <= 1 and all(
@@ -202,10 +202,14 @@ def _is_cheap(
             and each.results[0].type.size == value.type.size
             for each in users.get(value, [])
         )
-    return repeats <= 1 or _is_free(value, users, inlined) or costs[value] * (repeats - 1) <= _SPARE
+    return (
+        repeats <= 1
+        or _is_free_to_inline(value, users, inlined)
+        or costs[value] * (repeats - 1) <= _SPARE
+    )
 
 
-def is_matrices(operation: Operation) -> bool:
+def is_matrix_product(operation: Operation) -> bool:
     """Whether it is a product both of whose operands are read for many elements of the result."""
     if operation.name != "dot_general":
         return False
@@ -214,7 +218,9 @@ def is_matrices(operation: Operation) -> bool:
     return all(len(each.type.shape) > shared for each in operation.operands)
 
 
-def _is_free(value: Value, users: dict[Value, list[Operation]], inlined: set[Value]) -> bool:
+def _is_free_to_inline(
+    value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
+) -> bool:
     """Whether an element is found in the operand as fast as it would be in a copy."""
     operation = value.operation
     if operation is None:
@@ -222,13 +228,13 @@ def _is_free(value: Value, users: dict[Value, list[Operation]], inlined: set[Val
     if operation.name == "reshape" and value.type.size == 1:
         return True  # at a known index: no arithmetic
     if operation.name in ("transpose", "reshape"):
-        return _is_for_attention(value, users, inlined)
+        return _is_read_by_attention(value, users, inlined)
     if operation.name == "slice":
         return all(each == 1 for each in operation.attributes["strides"])
     return operation.name in ("broadcast", "broadcast_in_dim")
 
 
-def _is_for_attention(
+def _is_read_by_attention(
     value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
 ) -> bool:
     """Whether nothing else reads it, itself or moved: that reads rows of it, and often."""
@@ -237,29 +243,29 @@ def _is_for_attention(
         or (
             each.name in ("transpose", "reshape", "slice")
             and each.results[0] in inlined
-            and _is_for_attention(each.results[0], users, inlined)
+            and _is_read_by_attention(each.results[0], users, inlined)
         )
         for each in users.get(value, [])
     )
 
 
-def _costs(block: Block) -> dict[Value, int]:
+def _estimate_costs(block: Block) -> dict[Value, int]:
     """Arithmetic of an element, if all that it is made of were inlined."""
     costs: dict[Value, int] = {}
     for operation in block.operations:
         below = sum(costs.get(each, 1) for each in operation.inputs())
-        cost = min(below + cost_of(operation), 10**6)
+        cost = min(below + estimate_cost(operation), 10**6)
         costs.update(dict.fromkeys(operation.results, cost))
     return costs
 
 
-def _accesses(
+def _count_accesses(
     operation: Operation, value: Value, accesses: Counter[Value], inlined: set[Value]
 ) -> int:
     """How many elements of an operand an operation reads."""
     result = operation.results[0]
     if operation.name in FUSED:
-        return _accesses_of_fused(operation, value)
+        return _count_fused_accesses(operation, value)
     times = accesses[result] if result in inlined else max(result.type.size, 1)
     first = operation.operands[0]
     if value not in operation.operands:  # a region's
@@ -279,7 +285,7 @@ def _accesses(
     return times
 
 
-def _accesses_of_fused(operation: Operation, value: Value) -> int:
+def _count_fused_accesses(operation: Operation, value: Value) -> int:
     region = operation.regions[0].operations
     factors = [each for one in region if one.name == "dot_general" for each in one.operands]
     if operation.name == "attention" or value in factors:

@@ -16,7 +16,7 @@ _MOST_OPERATIONS = 200
 
 
 @dataclass
-class _Text:
+class _KernelBody:
     """What is written for an element: the values that it is loaded from, and expressions.
 
     `lengths` are how many each operation makes. One that is at the same index as another user's is
@@ -30,32 +30,34 @@ class _Text:
     def length(self) -> int:
         return sum(self.lengths.values())
 
-    def fits_with(self, other: _Text) -> bool:
+    def fits_with(self, other: _KernelBody) -> bool:
         """Whether one kernel can have both."""
         length = sum((self.lengths | other.lengths).values())
         return len(self.leaves | other.leaves) <= _MOST_LEAVES and length < _MOST_OPERATIONS
 
-    def take(self, other: _Text) -> None:
+    def take(self, other: _KernelBody) -> None:
         self.leaves |= other.leaves
         self.lengths |= other.lengths
 
 
-def cut_large_kernels(block: Block, inlined: set[Value]) -> None:
+def split_large_kernels(block: Block, inlined: set[Value]) -> None:
     """Give buffers to what would make a kernel too long, or read from too many buffers."""
-    texts: dict[Value, _Text] = {}
+    texts: dict[Value, _KernelBody] = {}
     for operation in block.operations:
-        found = _Text()
+        found = _KernelBody()
         for value in operation.inputs():
-            inner = texts.get(value, _Text({value})) if value in inlined else _Text({value})
+            inner = (
+                texts.get(value, _KernelBody({value})) if value in inlined else _KernelBody({value})
+            )
             made = value.operation
             is_part = made is not None and made.name != "constant" and value in inlined
             if is_part and made is not None and not found.fits_with(inner):
                 inlined.difference_update(made.results)
-                inner = _Text({value})
+                inner = _KernelBody({value})
             found.take(inner)
         if not is_elementwise(operation):
             # At indices of its own, which no other operation has.
-            found = _Text(found.leaves, {operation: found.length + 1})
+            found = _KernelBody(found.leaves, {operation: found.length + 1})
         else:
             found.lengths[operation] = 1
         texts.update(dict.fromkeys(operation.results, found))

@@ -8,15 +8,15 @@ from math import prod
 from metalbench.hlo.graph import Operation
 
 # Kinds of devices that have no use for such tiles: a thread has rows and columns there (tiles.py).
-SLOWER_ON = ("", "cpu")
+DEVICES_WITHOUT_TILES = ("", "cpu")
 # A product with fewer rows, columns or terms of a sum fills no tile.
-FEWEST = 16
+MIN_EXTENT = 16
 # Rows and columns of a tile: the largest that has so many threadgroups, else the last.
-SIDES, ENOUGH = (64, 32), 128
+TILE_SIDES, MIN_THREADGROUPS = (64, 32), 128
 
 
 @dataclass(frozen=True)
-class Shape:
+class MatrixProductShape:
     """Extents of the axes that are batches, rows, columns and depth, and which axes these are.
 
     `axes` has for each operand those of batches, its own, and those that are contracted.
@@ -36,7 +36,9 @@ class Shape:
     @property
     def side(self) -> int:
         """Rows and columns of a tile."""
-        return next((each for each in SIDES if self._tiles(each) >= ENOUGH), SIDES[-1])
+        return next(
+            (each for each in TILE_SIDES if self._tiles(each) >= MIN_THREADGROUPS), TILE_SIDES[-1]
+        )
 
     @property
     def tiles(self) -> tuple[int, int, int]:
@@ -61,7 +63,7 @@ class Shape:
         return order == tuple(range(len(order)))
 
 
-def shape_of(product: Operation) -> Shape:
+def find_product_shape(product: Operation) -> MatrixProductShape:
     """Of a `dot_general`."""
     numbers = product.attributes["dot_dimension_numbers"]
     axes, sizes = [], []
@@ -73,14 +75,14 @@ def shape_of(product: Operation) -> Shape:
         axes.append((batch, own, depth))
         sizes.append([tuple(shape[each] for each in part) for part in (batch, own, depth)])
     (batches, rows, deep), (_, columns, _) = sizes
-    return Shape(batches, rows, columns, deep, (axes[0], axes[1]))
+    return MatrixProductShape(batches, rows, columns, deep, (axes[0], axes[1]))
 
 
-def fits(product: Operation, device: str) -> bool:
+def can_use_tiles(product: Operation, device: str) -> bool:
     """Whether a product is one for tiles of matrices on such a device."""
-    if device in SLOWER_ON:
+    if device in DEVICES_WITHOUT_TILES:
         return False
     values = [*product.operands, product.results[0]]
     if not all(each.type.element.is_float for each in values):
         return False
-    return min(shape_of(product).sizes) >= FEWEST
+    return min(find_product_shape(product).sizes) >= MIN_EXTENT

@@ -13,11 +13,11 @@ from metalbench.hlo.graph import Block, Operation, TensorType, Value
 from metalbench.hlo.operations import CONTROL_FLOW
 
 # Fewer are added up faster than another kernel is launched.
-FEWEST_ELEMENTS = 512
+MIN_ELEMENTS = 512
 # As many results keep a device busy.
-ENOUGH_RESULTS = 256
-MOST_THREADS = 4096
-FEWEST_PARTS = 8
+MAX_RESULTS = 256
+MAX_THREADS = 4096
+MIN_PARTS = 8
 
 
 def split_reductions(block: Block) -> None:
@@ -25,7 +25,7 @@ def split_reductions(block: Block) -> None:
     operations: list[Operation] = []
     for operation in block.operations:
         if operation.name == "reduce":
-            operations += _before(operation)
+            operations += _split_reduction(operation)
         elif operation.name in CONTROL_FLOW:
             for region in operation.regions:
                 split_reductions(region)
@@ -33,21 +33,21 @@ def split_reductions(block: Block) -> None:
     block.operations = operations
 
 
-def _before(reduce: Operation) -> list[Operation]:
+def _split_reduction(reduce: Operation) -> list[Operation]:
     """What comes before a reduction, which is then of the parts; nothing if it stays as it is."""
     half = len(reduce.operands) // 2
     shape = reduce.operands[0].type.shape
     axes = sorted(reduce.attributes["dimensions"])
-    parts = _parts([shape[each] for each in axes], reduce.results[0].type.size)
+    parts = _choose_part_count([shape[each] for each in axes], reduce.results[0].type.size)
     if not parts:
         return []
     first = axes[0]
     split = (*shape[:first], parts, shape[first] // parts, *shape[first + 1 :])
     inner = [first + 1, *(each + 1 for each in axes[1:])]
     kept = tuple(size for axis, size in enumerate(split) if axis not in inner)
-    made = [_made(reduce, "reshape", [each], [split], {}) for each in reduce.operands[:half]]
+    made = [_create_like(reduce, "reshape", [each], [split], {}) for each in reduce.operands[:half]]
     reshaped = [each.results[0] for each in made]
-    partial = _made(
+    partial = _create_like(
         reduce,
         "reduce",
         [*reshaped, *reduce.operands[half:]],
@@ -60,17 +60,17 @@ def _before(reduce: Operation) -> list[Operation]:
     return [*made, partial]
 
 
-def _parts(sizes: list[int], results: int) -> int:
+def _choose_part_count(sizes: list[int], results: int) -> int:
     """Into how many parts; 0 where it is not worth it, or the first axis has no such divisor."""
     count = prod(sizes)
-    if count < FEWEST_ELEMENTS or not 0 < results < ENOUGH_RESULTS:
+    if count < MIN_ELEMENTS or not 0 < results < MAX_RESULTS:
         return 0
-    most = min(MOST_THREADS // results, 2 * isqrt(count))
-    found = [each for each in range(FEWEST_PARTS, most + 1) if sizes[0] % each == 0]
+    most = min(MAX_THREADS // results, 2 * isqrt(count))
+    found = [each for each in range(MIN_PARTS, most + 1) if sizes[0] % each == 0]
     return found[-1] if found else 0
 
 
-def _made(
+def _create_like(
     like: Operation,
     name: str,
     operands: list[Value],

@@ -9,46 +9,46 @@ from metalbench.hlo.passes.attention import fuse_attention
 from metalbench.hlo.passes.custom_calls import name_custom_calls
 from metalbench.hlo.passes.dead_code import remove_dead_code
 from metalbench.hlo.passes.folding import fold_splats
-from metalbench.hlo.passes.fourier import split_transforms
-from metalbench.hlo.passes.merging import split_sorts
+from metalbench.hlo.passes.fourier import lower_transforms
+from metalbench.hlo.passes.merging import lower_sorts
 from metalbench.hlo.passes.partial_reductions import split_reductions
 from metalbench.hlo.passes.row_products import fuse_row_products
 from metalbench.hlo.passes.rows import fuse_rows
-from metalbench.hlo.passes.splitting import split_barriers, split_concatenations
+from metalbench.hlo.passes.splitting import lower_barriers, lower_concatenations
 from metalbench.hlo.passes.unit_batches import restore_unit_batches
 
 # Done to every program when it has been read.
-FIRST: dict[str, Callable[[Block], None]] = {
+INITIAL_PASSES: dict[str, Callable[[Block], None]] = {
     "name-custom-calls": name_custom_calls,
-    "split-barriers": split_barriers,
-    "split-concatenations": split_concatenations,
-    "split-transforms": split_transforms,
+    "split-barriers": lower_barriers,
+    "split-concatenations": lower_concatenations,
+    "split-transforms": lower_transforms,
     "remove-dead-code": remove_dead_code,
 }
 
 
-def _restore(block: Block) -> None:
+def _restore_and_clean(block: Block) -> None:
     """A reshape may be read by nothing any more."""
     restore_unit_batches(block)
     remove_dead_code(block)
 
 
 # The level from which on a pass is done, and the pass on a block for a kind of device.
-BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
+PASSES_BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
     "fold-splats": (1, lambda block, _: fold_splats(block)),
-    "restore-unit-batches": (3, lambda block, _: _restore(block)),
+    "restore-unit-batches": (3, lambda block, _: _restore_and_clean(block)),
     "fuse-rows": (3, lambda block, _: fuse_rows(block)),
     "fuse-attention": (3, fuse_attention),
     "fuse-row-products": (3, fuse_row_products),
     "split-reductions": (1, lambda block, _: split_reductions(block)),
-    "split-sorts": (1, split_sorts),
+    "split-sorts": (1, lower_sorts),
 }
-PASSES = (*FIRST, *BY_LEVEL)
+PASSES = (*INITIAL_PASSES, *PASSES_BY_LEVEL)
 
 
-def run_first_passes(block: Block, until: str | None = None) -> None:
+def run_initial_passes(block: Block, until: str | None = None) -> None:
     """What every level has, in place; `until` is the last that is done."""
-    for name, transform in FIRST.items():
+    for name, transform in INITIAL_PASSES.items():
         transform(block)
         if name == until:
             return
@@ -59,9 +59,9 @@ def run_passes(block: Block, level: int, until: str | None = None, *, device: st
 
     `device` is the kind of the device that is to run it, if that is known.
     """
-    if until in FIRST:
+    if until in INITIAL_PASSES:
         return
-    for name, (lowest, transform) in BY_LEVEL.items():
+    for name, (lowest, transform) in PASSES_BY_LEVEL.items():
         if level >= lowest:
             transform(block, device)
         if name == until:

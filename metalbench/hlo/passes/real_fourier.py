@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.hlo.graph import ELEMENTS, Value
-from metalbench.hlo.passes.building import REAL, Builder
+from metalbench.hlo.graph import ELEMENT_TYPES, Value
+from metalbench.hlo.passes.building import REAL, OperationBuilder
 
 Array = np.ndarray[Any, Any]
 
 
-def pairs_of(to: Builder, value: Value) -> Value:
+def pack_pairs(to: OperationBuilder, value: Value) -> Value:
     """Two neighbours of each line as one complex number."""
     *outer, size = value.type.shape
     half, rank = size // 2, len(outer)
@@ -26,7 +26,7 @@ def pairs_of(to: Builder, value: Value) -> Value:
     return to.made("complex", parts, (*outer, half))
 
 
-def numbers_of(to: Builder, value: Value) -> Value:
+def unpack_pairs(to: OperationBuilder, value: Value) -> Value:
     """The way back."""
     *outer, half = value.type.shape
     shape = (*outer, half, 1)
@@ -36,7 +36,7 @@ def numbers_of(to: Builder, value: Value) -> Value:
     return to.made("reshape", [whole], (*outer, 2 * half), REAL)
 
 
-def unpaired(to: Builder, value: Value, roots: Array) -> Value:
+def split_packed_spectrum(to: OperationBuilder, value: Value, roots: Array) -> Value:
     """The first half of a line's transform, of that of its pairs; `roots` are of the line."""
     *outer, half = value.type.shape
     shape, axis = (*outer, half + 1), len(outer)
@@ -45,10 +45,10 @@ def unpaired(to: Builder, value: Value, roots: Array) -> Value:
     back = to.made("reverse", [value], value.type.shape, dimensions=(axis,))
     behind = to.conjugate(to.made("concatenate", [first, back], shape, dimension=axis))
     turn = -0.5j * roots[: half + 1]
-    return _combined(to, (ahead, behind), turn, np.full(half + 1, 0.5))
+    return _combine(to, (ahead, behind), turn, np.full(half + 1, 0.5))
 
 
-def paired(to: Builder, value: Value, roots: Array) -> Value:
+def pack_half_spectrum(to: OperationBuilder, value: Value, roots: Array) -> Value:
     """The transform of a line's pairs, twice, of the first half of the line's own."""
     *outer, size = value.type.shape
     half, axis = size - 1, len(outer)
@@ -56,7 +56,7 @@ def paired(to: Builder, value: Value, roots: Array) -> Value:
     shape = value.type.shape
     ends = np.isin(np.arange(size), (0, half))
     real = to.made("real", [value], shape, REAL)
-    truth = ELEMENTS["i1"]
+    truth = ELEMENT_TYPES["i1"]
     given = [to.constant(ends, truth)]
     chosen = to.made("broadcast_in_dim", given, shape, truth, broadcast_dimensions=(axis,))
     real = to.made("convert", [real], shape)
@@ -64,10 +64,10 @@ def paired(to: Builder, value: Value, roots: Array) -> Value:
     ahead = to.cut(value, axis, 0, half)
     back = to.made("reverse", [value], shape, dimensions=(axis,))
     behind = to.conjugate(to.cut(back, axis, 0, half))
-    return _combined(to, (ahead, behind), 1j * roots[:half], np.ones(half))
+    return _combine(to, (ahead, behind), 1j * roots[:half], np.ones(half))
 
 
-def _combined(to: Builder, both: tuple[Value, Value], turn: Array, scale: Array) -> Value:
+def _combine(to: OperationBuilder, both: tuple[Value, Value], turn: Array, scale: Array) -> Value:
     """The sum times `scale`, and the difference times `turn`, each a number for its place."""
     shape = both[0].type.shape
     axis = len(shape) - 1
@@ -76,7 +76,7 @@ def _combined(to: Builder, both: tuple[Value, Value], turn: Array, scale: Array)
     return to.made("add", [added, apart], shape)
 
 
-def mirrored(to: Builder, value: Value, length: int) -> Value:
+def mirror_half_spectrum(to: OperationBuilder, value: Value, length: int) -> Value:
     """All of a line whose second half is the first's conjugate, backwards."""
     axis = len(value.type.shape) - 1
     rest = to.conjugate(to.cut(value, axis, 1, (length + 1) // 2))

@@ -8,14 +8,14 @@ before the rows. What is done to the product's elements comes with it.
 
 from __future__ import annotations
 
-from metalbench.hlo.graph import Block, Operation, Value, splat
+from metalbench.hlo.graph import Block, Operation, Value, find_splat
 from metalbench.hlo.operations import CONTROL_FLOW, ELEMENTWISE
-from metalbench.hlo.passes.attention import uses_of
-from metalbench.hlo.passes.matrix_shape import fits
-from metalbench.hlo.passes.rows import rename, rows_of
+from metalbench.hlo.passes.attention import count_uses
+from metalbench.hlo.passes.matrix_shape import can_use_tiles
+from metalbench.hlo.passes.rows import find_row_shape, replace_values
 
 # Of a row: each threadgroup of a tile of the product reads it again.
-MOST_WIDTH = 4096
+MAX_WIDTH = 4096
 
 
 def fuse_row_products(block: Block, device: str = "") -> None:
@@ -28,33 +28,33 @@ def fuse_row_products(block: Block, device: str = "") -> None:
             for region in operation.regions:
                 fuse_row_products(region, device)
         if operation.name == "rows":
-            _fuse(block, operation, device)
+            _fuse_rows_operation(block, operation, device)
 
 
-def _fuse(block: Block, rows: Operation, device: str) -> None:
+def _fuse_rows_operation(block: Block, rows: Operation, device: str) -> None:
     at = block.operations.index(rows)
     behind = set(block.operations[at:])
-    uses = uses_of(block)
+    uses = count_uses(block)
     for value in rows.results:
         readers = [each for each in block.operations if value in each.inputs()]
         if uses[value] != 1 or len(readers) != 1 or readers[0].name != "dot_general":
             continue
-        if fits(readers[0], device) and _is_fused(rows, value, readers[0], behind):
+        if can_use_tiles(readers[0], device) and _can_fuse(rows, value, readers[0], behind):
             _replace(block, at, value, readers[0])
             return
 
 
-def _is_fused(rows: Operation, value: Value, product: Operation, behind: set[Operation]) -> bool:
+def _can_fuse(rows: Operation, value: Value, product: Operation, behind: set[Operation]) -> bool:
     if product.operands[0] is not value:
         return False
     reduction = next(each for each in rows.regions[0].operations if each.name == "reduce")
-    shape, numbers = rows_of(reduction), product.attributes["dot_dimension_numbers"]
+    shape, numbers = find_row_shape(reduction), product.attributes["dot_dimension_numbers"]
     right = product.operands[1]
     return (
         shape is not None
         and value.type.shape == shape.whole
         and len(shape.inner) == 1
-        and shape.inner[0] <= MOST_WIDTH
+        and shape.inner[0] <= MAX_WIDTH
         and not numbers["lhs_batching_dimensions"]
         and tuple(numbers["lhs_contracting_dimensions"]) == (len(shape.outer),)
         and right is not value
@@ -62,7 +62,7 @@ def _is_fused(rows: Operation, value: Value, product: Operation, behind: set[Ope
     )
 
 
-def _epilogue(block: Block, product: Operation, behind: set[Operation]) -> list[Operation]:
+def _collect_epilogue(block: Block, product: Operation, behind: set[Operation]) -> list[Operation]:
     """What is done to the product's elements, up to what alone is used elsewhere; or nothing.
 
     What is read there besides must be there before the rows, or be a number.
@@ -75,7 +75,7 @@ def _epilogue(block: Block, product: Operation, behind: set[Operation]) -> list[
             each.name in ELEMENTWISE
             and len(others) < len(each.operands)
             and each.results[0].type.shape == product.results[0].type.shape
-            and all(value.operation not in behind or _is_number(value) for value in others)
+            and all(value.operation not in behind or _is_splat(value) for value in others)
         ):
             found.append(each)
             own.update(each.results)
@@ -87,18 +87,18 @@ def _epilogue(block: Block, product: Operation, behind: set[Operation]) -> list[
     return found if len(outputs) == 1 and outputs[0] in found else []
 
 
-def _is_number(value: Value) -> bool:
+def _is_splat(value: Value) -> bool:
     operation = value.operation
     if operation is None or operation.name != "constant":
         return False
-    return splat(operation.attributes["value"]) is not None
+    return find_splat(operation.attributes["value"]) is not None
 
 
 def _replace(block: Block, at: int, value: Value, product: Operation) -> None:
     """The product's result is the first one then, behind it those of the rows that are left."""
     rows = block.operations[at]
     region = rows.regions[0]
-    epilogue = _epilogue(block, product, set(block.operations[at:]))
+    epilogue = _collect_epilogue(block, product, set(block.operations[at:]))
     last = epilogue[-1] if epilogue else product
     product.operands[0] = region.returned[value.number]
     left = [each for each in rows.results if each is not value]
@@ -111,5 +111,5 @@ def _replace(block: Block, at: int, value: Value, product: Operation) -> None:
     block.operations = [each for each in block.operations if each not in taken]
     block.operations[at] = made
     for each in block.operations[at + 1 :]:
-        rename(each, new)
+        replace_values(each, new)
     block.returned = [new.get(each, each) for each in block.returned]

@@ -17,17 +17,17 @@ from math import prod
 
 import numpy as np
 
-from metalbench.hlo.graph import Block, Element, Operation, Value, free_values
-from metalbench.hlo.operations import CONTROL_FLOW, ELEMENTWISE, JOINS
+from metalbench.hlo.graph import Block, ElementType, Operation, Value, find_free_values
+from metalbench.hlo.operations import CONTROL_FLOW, ELEMENTWISE, REDUCERS
 
 # Shorter rows leave lanes of a SIMD-group idle; longer ones do not fit into its registers.
-FEWEST, MOST = 32, 8192
+MIN_ROW_LENGTH, MAX_ROW_LENGTH = 32, 8192
 # A kernel's text and its buffers; Metal binds 31 of these.
-MOST_OPERATIONS, MOST_BUFFERS = 64, 24
+MAX_OPERATIONS, MAX_BUFFERS = 64, 24
 
 
 @dataclass(frozen=True)
-class Rows:
+class RowShape:
     """The shape of what is reduced: axes that count rows, and axes of a row."""
 
     outer: tuple[int, ...]
@@ -44,16 +44,18 @@ class Rows:
         return self.outer, (*self.outer, *(1 for _ in self.inner))
 
 
-def rows_of(reduce: Operation) -> Rows | None:
+def find_row_shape(reduce: Operation) -> RowShape | None:
     """The rows that a reduction joins; None if it has not what a group needs."""
     if reduce.name != "reduce" or len(reduce.operands) != 2:
         return None
     shape, axes = reduce.operands[0].type.shape, sorted(reduce.attributes["dimensions"])
     split = len(shape) - len(axes)
-    if axes != list(range(split, len(shape))) or not _joins(reduce):
+    if axes != list(range(split, len(shape))) or not _is_supported_reduction(reduce):
         return None
-    rows = Rows(shape[:split], shape[split:])
-    return rows if prod(rows.outer) and FEWEST <= prod(rows.inner) <= MOST else None
+    rows = RowShape(shape[:split], shape[split:])
+    return (
+        rows if prod(rows.outer) and MIN_ROW_LENGTH <= prod(rows.inner) <= MAX_ROW_LENGTH else None
+    )
 
 
 def fuse_rows(block: Block) -> None:
@@ -62,33 +64,36 @@ def fuse_rows(block: Block) -> None:
         if operation.name in CONTROL_FLOW:
             for region in operation.regions:
                 fuse_rows(region)
-    found = [rows for each in block.operations if (rows := rows_of(each)) is not None]
+    found = [rows for each in block.operations if (rows := find_row_shape(each)) is not None]
     for rows in dict.fromkeys(found):
         for root in reversed(list(block.operations)):
-            group = _group(block, root, rows) if root in block.operations else set()
+            group = _collect_group(block, root, rows) if root in block.operations else set()
             if group:
                 _replace(block, group)
 
 
-def _joins(reduce: Operation) -> bool:
+def _is_supported_reduction(reduce: Operation) -> bool:
     region, element = reduce.regions[0], reduce.results[0].type.element
     if len(region.operations) != 1 or not (element.is_float or element.name in ("i32", "ui32")):
         return False
     (join,), initial = region.operations, reduce.operands[1].operation
     return (
-        join.name in JOINS
+        join.name in REDUCERS
         and set(join.operands) == set(region.arguments)
         and region.returned == join.results
         and join.results[0].type.element == element
         and initial is not None
         and initial.name == "constant"
         and bool(
-            (initial.attributes["value"].reshape(-1)[:1] == identity(join.name, element)).all()
+            (
+                initial.attributes["value"].reshape(-1)[:1]
+                == get_identity_element(join.name, element)
+            ).all()
         )
     )
 
 
-def identity(join: str, element: Element) -> float | int:
+def get_identity_element(join: str, element: ElementType) -> float | int:
     """What changes nothing when it is joined."""
     if join in ("add", "multiply"):
         return int(join == "multiply")
@@ -98,13 +103,13 @@ def identity(join: str, element: Element) -> float | int:
     return int(limits.min if join == "maximum" else limits.max)
 
 
-def _fits(operation: Operation, rows: Rows) -> bool:
+def _can_fuse(operation: Operation, rows: RowShape) -> bool:
     """Whether an operation may be in a group."""
     shape = operation.results[0].type.shape
     if any(each.type.element.is_complex for each in (*operation.operands, *operation.results)):
         return False
     if operation.name == "reduce":
-        return rows_of(operation) == rows
+        return find_row_shape(operation) == rows
     if shape != rows.whole and shape not in rows.numbers:
         return False
     if operation.name == "reshape":
@@ -113,11 +118,11 @@ def _fits(operation: Operation, rows: Rows) -> bool:
     return operation.name in ELEMENTWISE or operation.name in ("broadcast_in_dim", "iota")
 
 
-def _group(block: Block, root: Operation, rows: Rows) -> set[Operation]:
+def _collect_group(block: Block, root: Operation, rows: RowShape) -> set[Operation]:
     """What can be in one kernel with `root`, which is its last; nothing if that is no gain."""
-    if not _fits(root, rows):
+    if not _can_fuse(root, rows):
         return set()
-    group = _above(root, block, lambda each: _fits(each, rows))
+    group = _collect_producers(root, block, lambda each: _can_fuse(each, rows))
     outside = [
         value.operation
         for each in group
@@ -126,16 +131,18 @@ def _group(block: Block, root: Operation, rows: Rows) -> set[Operation]:
     ]
     # What leads to something that the group reads would have to be before it and in it.
     for each in outside:
-        group -= _above(each, block, lambda _: True)
+        group -= _collect_producers(each, block, lambda _: True)
     reductions = [each for each in group if each.name == "reduce"]
     is_gain = len(reductions) > 1 or root.results[0].type.shape == rows.whole
-    if root not in group or not reductions or not is_gain or len(group) > MOST_OPERATIONS:
+    if root not in group or not reductions or not is_gain or len(group) > MAX_OPERATIONS:
         return set()
-    buffers = len(_read(block, group)) + len(_outputs(block, group))
-    return group if buffers <= MOST_BUFFERS else set()
+    buffers = len(_find_inputs(block, group)) + len(_find_outputs(block, group))
+    return group if buffers <= MAX_BUFFERS else set()
 
 
-def _above(root: Operation, block: Block, wanted: Callable[[Operation], bool]) -> set[Operation]:
+def _collect_producers(
+    root: Operation, block: Block, wanted: Callable[[Operation], bool]
+) -> set[Operation]:
     """An operation, and those of the block that lead to it by wanted ones only."""
     own = set(block.operations)
     found, waiting = {root}, [root]
@@ -148,7 +155,7 @@ def _above(root: Operation, block: Block, wanted: Callable[[Operation], bool]) -
     return found
 
 
-def _outputs(block: Block, group: set[Operation]) -> list[Value]:
+def _find_outputs(block: Block, group: set[Operation]) -> list[Value]:
     """What of a group is used outside of it."""
     used = set(block.returned)
     for each in block.operations:
@@ -159,28 +166,32 @@ def _outputs(block: Block, group: set[Operation]) -> list[Value]:
     ]
 
 
-def _inside(block: Block, group: set[Operation]) -> Block:
-    return Block([], [each for each in block.operations if each in group], _outputs(block, group))
+def _create_region(block: Block, group: set[Operation]) -> Block:
+    return Block(
+        [], [each for each in block.operations if each in group], _find_outputs(block, group)
+    )
 
 
-def _read(block: Block, group: set[Operation]) -> list[Value]:
-    return list(dict.fromkeys(free_values(_inside(block, group))))
+def _find_inputs(block: Block, group: set[Operation]) -> list[Value]:
+    return list(dict.fromkeys(find_free_values(_create_region(block, group))))
 
 
 def _replace(block: Block, group: set[Operation]) -> None:
-    region = _inside(block, group)
+    region = _create_region(block, group)
     last = region.operations[-1]
     made = Operation("rows", [], [], {}, [region], last.location)
     made.results = [Value(each.type, made, n) for n, each in enumerate(region.returned)]
-    before, behind = _parted(block, group)
+    before, behind = _partition_others(block, group)
     new = dict(zip(region.returned, made.results, strict=True))
     for each in behind:
-        rename(each, new)
+        replace_values(each, new)
     block.returned = [new.get(each, each) for each in block.returned]
     block.operations = [*before, made, *behind]
 
 
-def _parted(block: Block, group: set[Operation]) -> tuple[list[Operation], list[Operation]]:
+def _partition_others(
+    block: Block, group: set[Operation]
+) -> tuple[list[Operation], list[Operation]]:
     """The other operations: those that need nothing of a group, and those that do, in order."""
     made = {each for one in group for each in one.results}
     before, behind = [], []
@@ -195,10 +206,10 @@ def _parted(block: Block, group: set[Operation]) -> tuple[list[Operation], list[
     return before, behind
 
 
-def rename(operation: Operation, new: dict[Value, Value]) -> None:
+def replace_values(operation: Operation, new: dict[Value, Value]) -> None:
     """Have an operation, and its regions, read other values instead."""
     operation.operands = [new.get(each, each) for each in operation.operands]
     for region in operation.regions:
         for each in region.operations:
-            rename(each, new)
+            replace_values(each, new)
         region.returned = [new.get(each, each) for each in region.returned]

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
 
-MOST_OPERANDS = 16
+MAX_OPERANDS = 16
 
 
-def split_barriers(block: Block) -> None:
+def lower_barriers(block: Block) -> None:
     """Give each operand of an optimization barrier a barrier of its own, in place.
 
     The operands may differ in shape and element type, and a kernel has one iteration space. What a
@@ -18,15 +18,15 @@ def split_barriers(block: Block) -> None:
     operations: list[Operation] = []
     for operation in block.operations:
         for region in operation.regions:
-            split_barriers(region)
+            lower_barriers(region)
         if operation.name == "optimization_barrier":
-            operations += _barriers(operation)
+            operations += _lower_barrier(operation)
         else:
             operations.append(operation)
     block.operations = operations
 
 
-def _barriers(whole: Operation) -> list[Operation]:
+def _lower_barrier(whole: Operation) -> list[Operation]:
     made = []
     for operand, result in zip(whole.operands, whole.results, strict=True):
         part = replace(whole, operands=[operand], results=[result])
@@ -35,25 +35,25 @@ def _barriers(whole: Operation) -> list[Operation]:
     return made
 
 
-def split_concatenations(block: Block) -> None:
+def lower_concatenations(block: Block) -> None:
     """Concatenate many operands in groups, in place, also in the regions."""
     operations: list[Operation] = []
     for operation in block.operations:
         for region in operation.regions:
-            split_concatenations(region)
-        while operation.name == "concatenate" and len(operation.operands) > MOST_OPERANDS:
+            lower_concatenations(region)
+        while operation.name == "concatenate" and len(operation.operands) > MAX_OPERANDS:
             groups = [
-                operation.operands[start : start + MOST_OPERANDS]
-                for start in range(0, len(operation.operands), MOST_OPERANDS)
+                operation.operands[start : start + MAX_OPERANDS]
+                for start in range(0, len(operation.operands), MAX_OPERANDS)
             ]
-            parts = [_part(operation, group) for group in groups]
+            parts = [_concatenate_group(operation, group) for group in groups]
             operations += parts
             operation.operands = [each.results[0] for each in parts]
         operations.append(operation)
     block.operations = operations
 
 
-def _part(whole: Operation, operands: list[Value]) -> Operation:
+def _concatenate_group(whole: Operation, operands: list[Value]) -> Operation:
     axis = whole.attributes["dimension"]
     shape = list(operands[0].type.shape)
     shape[axis] = sum(each.type.shape[axis] for each in operands)

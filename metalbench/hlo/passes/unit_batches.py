@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
 from metalbench.hlo.operations import CONTROL_FLOW
-from metalbench.hlo.passes.rows import rename
+from metalbench.hlo.passes.rows import replace_values
 
 
 def restore_unit_batches(block: Block) -> None:
@@ -28,13 +28,13 @@ def restore_unit_batches(block: Block) -> None:
         product = operation.operands[0].operation if operation.operands else None
         if (
             product in block.operations
-            and _fits(operation, product)
+            and _can_restore(operation, product)
             and uses[product.results[0]] == 1
         ):
             _restore(block, product, operation)
 
 
-def _fits(reader: Operation, product: Operation) -> bool:
+def _can_restore(reader: Operation, product: Operation) -> bool:
     if product.name != "dot_general" or reader.name not in ("reshape", "broadcast_in_dim"):
         return False
     old, new = product.results[0].type.shape, reader.results[0].type.shape
@@ -51,25 +51,25 @@ def _fits(reader: Operation, product: Operation) -> bool:
 def _restore(block: Block, product: Operation, reader: Operation) -> None:
     type_ = reader.results[0].type
     count = len(type_.shape) - len(product.results[0].type.shape)
-    given = [_raised(each, count, product) for each in product.operands]
+    given = [_prepend_unit_axes(each, count, product) for each in product.operands]
     numbers = product.attributes["dot_dimension_numbers"]
     made = replace(
         product,
         operands=[each for each, _ in given],
         results=[],
-        attributes={**product.attributes, "dot_dimension_numbers": _shifted(numbers, count)},
+        attributes={**product.attributes, "dot_dimension_numbers": _shift_axes(numbers, count)},
     )
     made.results = [Value(type_, made)]
     at = block.operations.index(product)
     new = {reader.results[0]: made.results[0]}
     for each in block.operations[at + 1 :]:
-        rename(each, new)
+        replace_values(each, new)
     block.returned = [new.get(each, each) for each in block.returned]
     block.operations[at : at + 1] = [*(each for _, one in given for each in one), made]
     block.operations.remove(reader)
 
 
-def _shifted(numbers: dict[str, tuple[int, ...]], count: int) -> dict[str, tuple[int, ...]]:
+def _shift_axes(numbers: dict[str, tuple[int, ...]], count: int) -> dict[str, tuple[int, ...]]:
     found = {}
     for name, axes in numbers.items():
         later = tuple(each + count for each in axes)
@@ -77,7 +77,7 @@ def _shifted(numbers: dict[str, tuple[int, ...]], count: int) -> dict[str, tuple
     return found
 
 
-def _raised(value: Value, count: int, like: Operation) -> tuple[Value, list[Operation]]:
+def _prepend_unit_axes(value: Value, count: int, like: Operation) -> tuple[Value, list[Operation]]:
     """A value with so many axes of one element in front, and what makes it, if anything."""
     type_ = TensorType((1,) * count + value.type.shape, value.type.element)
     made = value.operation

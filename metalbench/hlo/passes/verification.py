@@ -17,7 +17,7 @@ from metalbench.hlo.graph import Block, Operation, TensorType, Value
 from metalbench.hlo.operations import ELEMENTWISE
 
 # Indices in kernels are 32-bit integers, also those that are found to be outside of a tensor.
-MOST_INDEX = 2**31 - 1
+MAX_INDEX = 2**31 - 1
 Shape = tuple[int, ...]
 
 
@@ -45,7 +45,7 @@ def verify(block: Block, outer: Sequence[Value] = ()) -> None:
         for region in operation.regions:
             verify(region, tuple(known))
         if operation.name in ELEMENTWISE:
-            _elementwise(operation)
+            _verify_elementwise(operation)
         elif operation.name in _RULES:
             _RULES[operation.name](operation)
         known.update(operation.results)
@@ -63,17 +63,17 @@ def _require(operation: Operation, condition: bool, expected: str) -> None:
         )
 
 
-def _shapes(values: Sequence[Value]) -> list[Shape]:
+def _get_shapes(values: Sequence[Value]) -> list[Shape]:
     return [each.type.shape for each in values]
 
 
-def _types(values: Sequence[Value]) -> list[TensorType]:
+def _get_types(values: Sequence[Value]) -> list[TensorType]:
     return [each.type for each in values]
 
 
-def _elementwise(operation: Operation) -> None:
+def _verify_elementwise(operation: Operation) -> None:
     (result,) = operation.results
-    shapes = _shapes(operation.operands)
+    shapes = _get_shapes(operation.operands)
     if operation.name == "select":
         shapes = shapes[1:] + [each for each in shapes[:1] if each]
     elif operation.name == "clamp":
@@ -82,23 +82,25 @@ def _elementwise(operation: Operation) -> None:
     _require(operation, same, "operands of the result's shape")
 
 
-def _same_shapes(operation: Operation) -> None:
+def _verify_same_shapes(operation: Operation) -> None:
     """Everything that is read and written has one shape."""
-    shapes = {*_shapes(operation.operands), *_shapes(operation.results)}
+    shapes = {*_get_shapes(operation.operands), *_get_shapes(operation.results)}
     _require(operation, len(shapes) == 1, "operands and results of one shape")
 
 
-def _barrier(operation: Operation) -> None:
-    fits = len(operation.results) == 1 and _types(operation.operands) == _types(operation.results)
+def _verify_barrier(operation: Operation) -> None:
+    fits = len(operation.results) == 1 and _get_types(operation.operands) == _get_types(
+        operation.results
+    )
     _require(operation, fits, "one operand, and a result of its type")
 
 
-def _reshape(operation: Operation) -> None:
+def _verify_reshape(operation: Operation) -> None:
     (operand,), (result,) = operation.operands, operation.results
     _require(operation, operand.type.size == result.type.size, "as many elements as before")
 
 
-def _broadcast_in_dim(operation: Operation) -> None:
+def _verify_broadcast_in_dim(operation: Operation) -> None:
     (operand,), (result,) = operation.operands, operation.results
     axes, shape = operation.attributes["broadcast_dimensions"], result.type.shape
     fits = len(axes) == len(operand.type.shape) and all(
@@ -108,13 +110,13 @@ def _broadcast_in_dim(operation: Operation) -> None:
     _require(operation, fits, "axes of the operand's size or of one element")
 
 
-def _broadcast(operation: Operation) -> None:
+def _verify_broadcast(operation: Operation) -> None:
     own, whole = operation.operands[0].type.shape, operation.results[0].type.shape
     fits = whole[len(whole) - len(own) :] == own
     _require(operation, fits, "new axes in front of the operand's")
 
 
-def _transpose(operation: Operation) -> None:
+def _verify_transpose(operation: Operation) -> None:
     shape, order = operation.operands[0].type.shape, operation.attributes["permutation"]
     fits = sorted(order) == list(range(len(shape))) and operation.results[0].type.shape == tuple(
         shape[axis] for axis in order
@@ -122,7 +124,7 @@ def _transpose(operation: Operation) -> None:
     _require(operation, fits, "the operand's axes in another order")
 
 
-def _slice(operation: Operation) -> None:
+def _verify_slice(operation: Operation) -> None:
     shape, result = operation.operands[0].type.shape, operation.results[0].type.shape
     starts, strides = operation.attributes["start_indices"], operation.attributes["strides"]
     fits = len(shape) == len(result) and all(
@@ -132,97 +134,97 @@ def _slice(operation: Operation) -> None:
     _require(operation, fits, "a part of the operand")
 
 
-def _dynamic_slice(operation: Operation) -> None:
+def _verify_dynamic_slice(operation: Operation) -> None:
     operand, *starts = operation.operands
     sizes, shape = operation.results[0].type.shape, operand.type.shape
     fits = (
         len(starts) == len(shape) == len(sizes)
-        and not any(_shapes(starts))
+        and not any(_get_shapes(starts))
         and sizes == tuple(operation.attributes["slice_sizes"])
         and all(size <= whole for size, whole in zip(sizes, shape, strict=True))
     )
     _require(operation, fits, "a part of the operand and a start for each axis")
 
 
-def _dynamic_update_slice(operation: Operation) -> None:
+def _verify_dynamic_update_slice(operation: Operation) -> None:
     operand, update, *starts = operation.operands
     sizes, shape = update.type.shape, operand.type.shape
     fits = (
         operand.type == operation.results[0].type
         and len(starts) == len(shape) == len(sizes)
-        and not any(_shapes(starts))
+        and not any(_get_shapes(starts))
         and all(size <= whole for size, whole in zip(sizes, shape, strict=True))
     )
     _require(operation, fits, "a part of the operand and a start for each axis")
 
 
-def _concatenate(operation: Operation) -> None:
+def _verify_concatenate(operation: Operation) -> None:
     axis, shape = operation.attributes["dimension"], operation.results[0].type.shape
 
     def rest(whole: Shape) -> Shape:
         return (*whole[:axis], *whole[axis + 1 :])
 
-    shapes = _shapes(operation.operands)
+    shapes = _get_shapes(operation.operands)
     fits = all(rest(each) == rest(shape) for each in shapes) and shape[axis] == sum(
         each[axis] for each in shapes
     )
     _require(operation, fits, "operands that are the result along one axis")
 
 
-def _pad(operation: Operation) -> None:
+def _verify_pad(operation: Operation) -> None:
     shape, result = operation.operands[0].type.shape, operation.results[0].type.shape
     low, high, interior = (
         operation.attributes[each]
         for each in ("edge_padding_low", "edge_padding_high", "interior_padding")
     )
-    extents = [_dilated(size, more + 1) for size, more in zip(shape, interior, strict=True)]
+    extents = [_dilate(size, more + 1) for size, more in zip(shape, interior, strict=True)]
     padded = tuple(sum(each) for each in zip(extents, low, high, strict=True))
     _require(operation, padded == result, "the operand with its padding")
-    _limit(operation, chain(extents, low, high))
+    _check_index_range(operation, chain(extents, low, high))
 
 
-def _dilated(size: int, step: int) -> int:
+def _dilate(size: int, step: int) -> int:
     """Return how far a number of elements goes with that step between them."""
     return (size - 1) * step + 1 if size else 0
 
 
-def _limit(operation: Operation, numbers: object) -> None:
+def _check_index_range(operation: Operation, numbers: object) -> None:
     found = [int(each) for each in numbers]  # type: ignore[attr-defined]
     largest = max(map(abs, found), default=0)
-    if largest > MOST_INDEX:
+    if largest > MAX_INDEX:
         raise Unsupported(
-            f"{operation.where}: expected padded and dilated sizes of at most {MOST_INDEX} "
+            f"{operation.where}: expected padded and dilated sizes of at most {MAX_INDEX} "
             f"elements, got {largest}"
         )
 
 
-def _reduce(operation: Operation) -> None:
+def _verify_reduce(operation: Operation) -> None:
     half = len(operation.results)
     operands, initial = operation.operands[:half], operation.operands[half:]
     axes = set(operation.attributes["dimensions"])
-    shapes = set(_shapes(operands))
+    shapes = set(_get_shapes(operands))
     kept = tuple(size for axis, size in enumerate(operands[0].type.shape) if axis not in axes)
     fits = (
         len(initial) == half
         and len(shapes) == 1
-        and not any(_shapes(initial))
-        and all(each == kept for each in _shapes(operation.results))
+        and not any(_get_shapes(initial))
+        and all(each == kept for each in _get_shapes(operation.results))
     )
     _require(operation, fits, "operands of one shape, and results of what is left of it")
-    _scalars(operation, operation.regions[0], 2 * half, half)
+    _require_scalar_region(operation, operation.regions[0], 2 * half, half)
 
 
-def _scalars(operation: Operation, region: Block, taken: int, given: int) -> None:
+def _require_scalar_region(operation: Operation, region: Block, taken: int, given: int) -> None:
     """A region of an element's arithmetic."""
     fits = (
         len(region.arguments) == taken
         and len(region.returned) == given
-        and not any(_shapes([*region.arguments, *region.returned]))
+        and not any(_get_shapes([*region.arguments, *region.returned]))
     )
     _require(operation, fits, f"a region from {taken} to {given} scalars")
 
 
-def _windows(operation: Operation, operand: Shape, windows: Shape, *, regions: int) -> None:
+def _verify_windows(operation: Operation, operand: Shape, windows: Shape, *, regions: int) -> None:
     ones = (1,) * len(operand)
     sizes = operation.attributes.get("window_dimensions", ones)
     strides = operation.attributes.get("window_strides", ones)
@@ -234,41 +236,43 @@ def _windows(operation: Operation, operand: Shape, windows: Shape, *, regions: i
     )
     _require(operation, len(operand) == len(windows), "as many axes as the operand has")
     for axis, count in enumerate(windows):
-        spread = _dilated(operand[axis], outer[axis])
-        window = _dilated(sizes[axis], inner[axis])
+        spread = _dilate(operand[axis], outer[axis])
+        window = _dilate(sizes[axis], inner[axis])
         whole = spread + sum(edges[axis])
         found = (whole - window) // strides[axis] + 1 if whole >= window else 0
         _require(operation, count == found, f"{found} windows on axis {axis}")
-        _limit(operation, (spread, window, whole, *edges[axis], strides[axis] * max(count - 1, 0)))
+        _check_index_range(
+            operation, (spread, window, whole, *edges[axis], strides[axis] * max(count - 1, 0))
+        )
     _require(operation, len(operation.regions) == regions, f"{regions} regions")
 
 
-def _reduce_window(operation: Operation) -> None:
+def _verify_reduce_window(operation: Operation) -> None:
     half = len(operation.results)
     operands, initial = operation.operands[:half], operation.operands[half:]
     fits = (
         len(initial) == half
-        and len(set(_shapes(operands))) == 1
-        and len(set(_shapes(operation.results))) == 1
-        and not any(_shapes(initial))
+        and len(set(_get_shapes(operands))) == 1
+        and len(set(_get_shapes(operation.results))) == 1
+        and not any(_get_shapes(initial))
     )
     _require(operation, fits, "operands of one shape, and results of one shape")
     shape = operation.results[0].type.shape
-    _windows(operation, operands[0].type.shape, shape, regions=1)
-    _scalars(operation, operation.regions[0], 2 * half, half)
+    _verify_windows(operation, operands[0].type.shape, shape, regions=1)
+    _require_scalar_region(operation, operation.regions[0], 2 * half, half)
 
 
-def _select_and_scatter(operation: Operation) -> None:
+def _verify_select_and_scatter(operation: Operation) -> None:
     operand, source, initial = operation.operands
     fits = operand.type.shape == operation.results[0].type.shape and not initial.type.shape
     _require(operation, fits, "a result of the operand's shape")
-    _windows(operation, operand.type.shape, source.type.shape, regions=2)
+    _verify_windows(operation, operand.type.shape, source.type.shape, regions=2)
     for region in operation.regions:
-        _scalars(operation, region, 2, 1)
+        _require_scalar_region(operation, region, 2, 1)
 
 
-def _convolution(operation: Operation) -> None:
-    (image, kernel), (result,) = _shapes(operation.operands), _shapes(operation.results)
+def _verify_convolution(operation: Operation) -> None:
+    (image, kernel), (result,) = _get_shapes(operation.operands), _get_shapes(operation.results)
     attributes = operation.attributes
     numbers = attributes["dimension_numbers"]
     spatial = numbers["input_spatial_dimensions"]
@@ -291,18 +295,20 @@ def _convolution(operation: Operation) -> None:
     )
     _require(operation, fits, "features and batches that fit")
     for axis, at in enumerate(spatial):
-        spread = _dilated(image[at], outer[axis])
-        window = _dilated(kernel[numbers["kernel_spatial_dimensions"][axis]], inner[axis])
+        spread = _dilate(image[at], outer[axis])
+        window = _dilate(kernel[numbers["kernel_spatial_dimensions"][axis]], inner[axis])
         count = result[numbers["output_spatial_dimensions"][axis]]
         whole = spread + sum(edges[axis])
         found = (whole - window) // strides[axis] + 1 if whole >= window else 0
         _require(operation, count == found, f"{found} windows on spatial axis {axis}")
-        _limit(operation, (spread, window, whole, *edges[axis], strides[axis] * max(count - 1, 0)))
+        _check_index_range(
+            operation, (spread, window, whole, *edges[axis], strides[axis] * max(count - 1, 0))
+        )
 
 
-def _dot_general(operation: Operation) -> None:
+def _verify_dot_general(operation: Operation) -> None:
     numbers = operation.attributes["dot_dimension_numbers"]
-    left, right = _shapes(operation.operands)
+    left, right = _get_shapes(operation.operands)
     batches = numbers["lhs_batching_dimensions"], numbers["rhs_batching_dimensions"]
     contracted = numbers["lhs_contracting_dimensions"], numbers["rhs_contracting_dimensions"]
 
@@ -319,15 +325,15 @@ def _dot_general(operation: Operation) -> None:
     _require(operation, fits, f"a result of shape {shape}")
 
 
-def _sort(operation: Operation) -> None:
-    _same_shapes(operation)
-    same = _types(operation.operands) == _types(operation.results)
+def _verify_sort(operation: Operation) -> None:
+    _verify_same_shapes(operation)
+    same = _get_types(operation.operands) == _get_types(operation.results)
     _require(operation, same, "results of the operands' types")
-    _scalars(operation, operation.regions[0], 2 * len(operation.operands), 1)
+    _require_scalar_region(operation, operation.regions[0], 2 * len(operation.operands), 1)
 
 
-def _gather(operation: Operation) -> None:
-    (operand, starts), (result,) = _shapes(operation.operands), _shapes(operation.results)
+def _verify_gather(operation: Operation) -> None:
+    (operand, starts), (result,) = _get_shapes(operation.operands), _get_shapes(operation.results)
     numbers, sizes = operation.attributes["dimension_numbers"], operation.attributes["slice_sizes"]
     skipped = {*numbers["collapsed_slice_dims"], *numbers["operand_batching_dims"]}
     window = [size for axis, size in enumerate(sizes) if axis not in skipped]
@@ -345,14 +351,14 @@ def _gather(operation: Operation) -> None:
     _require(operation, fits, "slices of the operand, one for each start")
 
 
-def _scatter(operation: Operation) -> None:
+def _verify_scatter(operation: Operation) -> None:
     count = len(operation.results)
     operands, updates = operation.operands[:count], operation.operands[count + 1 :]
     fits = (
-        _types(operands) == _types(operation.results)
+        _get_types(operands) == _get_types(operation.results)
         and len(updates) == count
-        and len(set(_shapes(operands))) == 1
-        and len(set(_shapes(updates))) == 1
+        and len(set(_get_shapes(operands))) == 1
+        and len(set(_get_shapes(updates))) == 1
     )
     _require(operation, fits, "operands of one shape, updates of one shape")
     numbers = operation.attributes["scatter_dimension_numbers"]
@@ -367,114 +373,116 @@ def _scatter(operation: Operation) -> None:
         and all(shape[axis] <= size for axis, size in zip(window, whole, strict=True))
     )
     _require(operation, fits, "updates of a part of the operand, one for each index")
-    _scalars(operation, operation.regions[0], 2 * count, count)
+    _require_scalar_region(operation, operation.regions[0], 2 * count, count)
 
 
-def _map(operation: Operation) -> None:
-    _same_shapes(operation)
-    _scalars(operation, operation.regions[0], len(operation.operands), len(operation.results))
+def _verify_map(operation: Operation) -> None:
+    _verify_same_shapes(operation)
+    _require_scalar_region(
+        operation, operation.regions[0], len(operation.operands), len(operation.results)
+    )
 
 
-def _branches(operation: Operation) -> None:
+def _verify_branches(operation: Operation) -> None:
     fits = not operation.operands[0].type.shape and all(
-        not each.arguments and _types(each.returned) == _types(operation.results)
+        not each.arguments and _get_types(each.returned) == _get_types(operation.results)
         for each in operation.regions
     )
     _require(operation, fits, "branches that return the results' types")
 
 
-def _while(operation: Operation) -> None:
-    state = _types(operation.operands)
+def _verify_while(operation: Operation) -> None:
+    state = _get_types(operation.operands)
     condition, body = operation.regions
     fits = (
-        state == _types(operation.results)
-        and all(_types(each.arguments) == state for each in operation.regions)
-        and _types(body.returned) == state
+        state == _get_types(operation.results)
+        and all(_get_types(each.arguments) == state for each in operation.regions)
+        and _get_types(body.returned) == state
         and len(condition.returned) == 1
         and not condition.returned[0].type.shape
     )
     _require(operation, fits, "a state that keeps its types, and a condition of one element")
 
 
-def _square(operation: Operation) -> None:
+def _verify_square(operation: Operation) -> None:
     shape = operation.operands[0].type.shape
     fits = len(shape) >= 2 and shape[-1] == shape[-2]
     _require(operation, fits and operation.results[0].type.shape == shape, "square matrices")
 
 
-def _triangular_solve(operation: Operation) -> None:
-    (a, b), (result,) = _shapes(operation.operands), _shapes(operation.results)
+def _verify_triangular_solve(operation: Operation) -> None:
+    (a, b), (result,) = _get_shapes(operation.operands), _get_shapes(operation.results)
     size = b[-2] if operation.attributes["left_side"] else b[-1]
     fits = b == result and a == (*b[:-2], size, size)
     _require(operation, fits, "square matrices, and right-hand sides of their size")
 
 
-def _fused(operation: Operation) -> None:
+def _verify_fused(operation: Operation) -> None:
     """What passes put together gives what its region returns; that of attention is moved."""
-    returned = _types(operation.regions[0].returned)
-    results = _types(operation.results)
+    returned = _get_types(operation.regions[0].returned)
+    results = _get_types(operation.results)
     moved = operation.name == "attention"
     fits = [each.size for each in returned] == [each.size for each in results]
     fits = fits and [each.element for each in returned] == [each.element for each in results]
     _require(operation, fits and (moved or returned == results), "the region's results")
 
 
-def _iota(operation: Operation) -> None:
+def _verify_iota(operation: Operation) -> None:
     shape = operation.results[0].type.shape
     fits = 0 <= operation.attributes["iota_dimension"] < len(shape)
     _require(operation, fits, "an axis of the result")
 
 
-def _constant(operation: Operation) -> None:
+def _verify_constant(operation: Operation) -> None:
     shape = operation.attributes["value"].shape
     _require(operation, shape == operation.results[0].type.shape, "a value of the result's shape")
 
 
-def _batch_norm_inference(operation: Operation) -> None:
-    operand, *of_features = _shapes(operation.operands)
+def _verify_batch_norm_inference(operation: Operation) -> None:
+    operand, *of_features = _get_shapes(operation.operands)
     size = (operand[operation.attributes["feature_index"]],)
     fits = operation.results[0].type.shape == operand and all(one == size for one in of_features)
     _require(operation, fits, "a number for each feature")
 
 
-def _bitcast_convert(operation: Operation) -> None:
-    (operand,), (result,) = _types(operation.operands), _types(operation.results)
+def _verify_bitcast_convert(operation: Operation) -> None:
+    (operand,), (result,) = _get_types(operation.operands), _get_types(operation.results)
     # Elements of a few bits lie in a byte each, but are counted by their bits here.
     fits = operand.element.bits * prod(operand.shape) == result.element.bits * prod(result.shape)
     _require(operation, fits, "as many bits as before")
 
 
 _RULES: dict[str, Callable[[Operation], None]] = {
-    "attention": _fused,
-    "batch_norm_inference": _batch_norm_inference,
-    "bitcast_convert": _bitcast_convert,
-    "broadcast": _broadcast,
-    "broadcast_in_dim": _broadcast_in_dim,
-    "case": _branches,
-    "cholesky": _square,
-    "concatenate": _concatenate,
-    "constant": _constant,
-    "convolution": _convolution,
-    "dot_general": _dot_general,
-    "dynamic_slice": _dynamic_slice,
-    "dynamic_update_slice": _dynamic_update_slice,
-    "gather": _gather,
-    "if": _branches,
-    "iota": _iota,
-    "map": _map,
-    "optimization_barrier": _barrier,
-    "pad": _pad,
-    "reduce": _reduce,
-    "reduce_window": _reduce_window,
-    "reshape": _reshape,
-    "reverse": _same_shapes,
-    "row_product": _fused,
-    "rows": _fused,
-    "scatter": _scatter,
-    "select_and_scatter": _select_and_scatter,
-    "slice": _slice,
-    "sort": _sort,
-    "transpose": _transpose,
-    "triangular_solve": _triangular_solve,
-    "while": _while,
+    "attention": _verify_fused,
+    "batch_norm_inference": _verify_batch_norm_inference,
+    "bitcast_convert": _verify_bitcast_convert,
+    "broadcast": _verify_broadcast,
+    "broadcast_in_dim": _verify_broadcast_in_dim,
+    "case": _verify_branches,
+    "cholesky": _verify_square,
+    "concatenate": _verify_concatenate,
+    "constant": _verify_constant,
+    "convolution": _verify_convolution,
+    "dot_general": _verify_dot_general,
+    "dynamic_slice": _verify_dynamic_slice,
+    "dynamic_update_slice": _verify_dynamic_update_slice,
+    "gather": _verify_gather,
+    "if": _verify_branches,
+    "iota": _verify_iota,
+    "map": _verify_map,
+    "optimization_barrier": _verify_barrier,
+    "pad": _verify_pad,
+    "reduce": _verify_reduce,
+    "reduce_window": _verify_reduce_window,
+    "reshape": _verify_reshape,
+    "reverse": _verify_same_shapes,
+    "row_product": _verify_fused,
+    "rows": _verify_fused,
+    "scatter": _verify_scatter,
+    "select_and_scatter": _verify_select_and_scatter,
+    "slice": _verify_slice,
+    "sort": _verify_sort,
+    "transpose": _verify_transpose,
+    "triangular_solve": _verify_triangular_solve,
+    "while": _verify_while,
 }

@@ -11,7 +11,7 @@ from metalbench.errors import MachineError
 HEADER = Path("include", "metalbench", "hlo.h")
 
 
-def flags() -> list[str]:
+def list_flags() -> list[str]:
     """Options that compile and link with it. Raises MachineError where it is not installed."""
     core = find_spec("metalbench._core")  # what is built lies beside it, in an editable install too
     package = Path(core.origin).parent if core is not None and core.origin else Path()
@@ -27,4 +27,4 @@ def flags() -> list[str]:
 
 
 if __name__ == "__main__":
-    print(shlex.join(flags()))
+    print(shlex.join(list_flags()))

@@ -15,11 +15,11 @@ from metalbench.hlo.running import Executable
 _MAGIC = b"metalbench program 1\n"
 _LENGTH_BYTES = 8
 # What jax marks arguments with whose memory the program may have.
-_DONATED = ("tf.aliasing_output", "jax.buffer_donor")
+_DONATION_MARKS = ("tf.aliasing_output", "jax.buffer_donor")
 
 
 @dataclass
-class Program:
+class CompiledProgram:
     """A program, and what was compiled of it.
 
     `types` (PJRT's numbers) and `shapes` are the outputs'; `donated` are numbers of arguments.
@@ -51,7 +51,7 @@ class Program:
         return digest.hexdigest()
 
 
-def unpack(serialized: bytes) -> tuple[bytes, bytes]:
+def deserialize(serialized: bytes) -> tuple[bytes, bytes]:
     """Code and options of a program's bytes; raises DeclarationError if they are none."""
     start = len(_MAGIC) + _LENGTH_BYTES
     if not serialized.startswith(_MAGIC) or len(serialized) < start:
@@ -62,7 +62,7 @@ def unpack(serialized: bytes) -> tuple[bytes, bytes]:
     return serialized[start + length :], serialized[start : start + length]
 
 
-def facts_of(code: bytes) -> dict[str, Any]:
+def read_facts(code: bytes) -> dict[str, Any]:
     """A program's `name` and the numbers of the arguments that are `donated`.
 
     Raises DeclarationError if the code is no StableHLO.
@@ -73,10 +73,10 @@ def facts_of(code: bytes) -> dict[str, Any]:
     name = "program"
     if "sym_name" in module.operation.attributes:
         name = ir.StringAttr(module.operation.attributes["sym_name"]).value
-    return {"name": name, "donated": _donated(module)}
+    return {"name": name, "donated": _find_donated(module)}
 
 
-def check(options: bytes) -> None:
+def check_options(options: bytes) -> None:
     """Raise Unsupported for what is for several devices: there is one."""
     if not options:
         return
@@ -88,7 +88,7 @@ def check(options: bytes) -> None:
         raise Unsupported(f"compile options: expected one device, got a program for {count}")
 
 
-def _donated(module: Any) -> list[int]:
+def _find_donated(module: Any) -> list[int]:
     from jaxlib.mlir import ir
 
     for each in module.body.operations:
@@ -100,6 +100,6 @@ def _donated(module: Any) -> list[int]:
             return [
                 number
                 for number, mark in enumerate(marks)
-                if any(name in mark for name in _DONATED)
+                if any(name in mark for name in _DONATION_MARKS)
             ]
     return []

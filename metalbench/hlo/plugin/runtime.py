@@ -21,11 +21,11 @@ from metalbench.errors import (
     TimeLimitExceeded,
     Unsupported,
 )
-from metalbench.hlo.compiling import executable_and_facts
-from metalbench.hlo.graph import ELEMENTS, Element, TensorType, element
-from metalbench.hlo.plugin.programs import Program, check, facts_of, unpack
+from metalbench.hlo.compiling import compile_with_facts
+from metalbench.hlo.graph import ELEMENT_TYPES, ElementType, TensorType, find_element_type
+from metalbench.hlo.plugin.programs import CompiledProgram, check_options, deserialize, read_facts
 from metalbench.hlo.reading.graph import MOST_ELEMENTS
-from metalbench.hlo.running.executable import opened, stored, view
+from metalbench.hlo.running.executable import open_device, to_storage, view_buffer
 
 Array = np.ndarray[Any, Any]
 # PJRT's numbers of element types.
@@ -35,7 +35,7 @@ _NAMES = (
     *("f8E5M2", "f8E4M3FN", "f8E4M3B11FNUZ", "f8E5M2FNUZ", "f8E4M3FNUZ"),
     *("i4", "ui4", "token", "i2", "ui2", "f8E4M3", "f8E3M4", "f8E8M0FNU", "f4E2M1FN"),
 )
-NUMBERS = {name: number for number, name in enumerate(_NAMES) if name in ELEMENTS}
+NUMBERS = {name: number for number, name in enumerate(_NAMES) if name in ELEMENT_TYPES}
 # absl::StatusCode, as PJRT has it, of the errors that are not the plugin's own fault.
 _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (KeyboardInterrupt, 1),
@@ -50,7 +50,7 @@ _INTERNAL = 13
 
 
 @dataclass(frozen=True)
-class Tensor:
+class DeviceTensor:
     """Elements on the device. They never change, so that several may share a buffer."""
 
     type: TensorType
@@ -72,18 +72,18 @@ class Client:
 
     def __init__(self, device: str = "auto") -> None:
         self._kind = device
-        self._device = opened(device)
+        self._device = open_device(device)
         self.device_kind = self._device.name
         self.device_text = f"metalbench {self._device.kind}: {self._device.name}"
         self.version = f"metalbench, {self._device.kind}"
 
-    def compile(self, code: bytes, options: bytes) -> Program:
+    def compile(self, code: bytes, options: bytes) -> CompiledProgram:
         """A program of StableHLO, compiled. Raises Unsupported, naming what kernels cannot do."""
-        check(options)
-        executable, facts = executable_and_facts(
-            code, partial(facts_of, code), which="plugin", device=self._kind
+        check_options(options)
+        executable, facts = compile_with_facts(
+            code, partial(read_facts, code), which="plugin", device=self._kind
         )
-        program = Program(code, options, **facts)
+        program = CompiledProgram(code, options, **facts)
         program.types = [NUMBERS[each.element.name] for each in executable.outputs]
         program.shapes = [each.shape for each in executable.outputs]
         program.argument_bytes = sum(each.nbytes for each in executable.inputs)
@@ -92,11 +92,13 @@ class Client:
         program.executable, program.lock = executable, Lock()
         return program
 
-    def load(self, serialized: bytes) -> Program:
+    def load(self, serialized: bytes) -> CompiledProgram:
         """What `Program.serialized` gave, here or in another process, compiled again."""
-        return self.compile(*unpack(serialized))
+        return self.compile(*deserialize(serialized))
 
-    def execute(self, program: Program, arguments: Sequence[Tensor]) -> list[Tensor]:
+    def execute(
+        self, program: CompiledProgram, arguments: Sequence[DeviceTensor]
+    ) -> list[DeviceTensor]:
         """Run a program. Raises DispatchError, which names the argument that does not fit."""
         executable = program.executable
         expected = executable.inputs
@@ -119,7 +121,7 @@ class Client:
             for buffer in found:
                 results.append(self._copied(buffer) if buffer in shared else buffer)
                 shared.add(buffer)
-        return [Tensor(*each) for each in zip(executable.outputs, results, strict=True)]
+        return [DeviceTensor(*each) for each in zip(executable.outputs, results, strict=True)]
 
     def _copied(self, buffer: _core.Buffer) -> _core.Buffer:
         made = self._device.allocate(buffer.nbytes)
@@ -128,22 +130,22 @@ class Client:
 
     def from_host(
         self, address: int, number: int, shape: tuple[int, ...], strides: tuple[int, ...] | None
-    ) -> Tensor:
+    ) -> DeviceTensor:
         """A copy of an array in the host's memory; `strides` in bytes, row-major if None."""
         if any(each < 0 for each in shape) or prod(shape) > MOST_ELEMENTS:
             raise DispatchError(
                 f"dims: expected sizes of at most {MOST_ELEMENTS} elements, got {shape}"
             )
-        type_ = TensorType(shape, element_of(number))
-        source = _array_at(address, type_, strides)
-        elements = stored(source, type_, "an array of the host").reshape(-1)
+        type_ = TensorType(shape, find_pjrt_type(number))
+        source = _wrap_memory(address, type_, strides)
+        elements = to_storage(source, type_, "an array of the host").reshape(-1)
         buffer = self._device.allocate(max(type_.nbytes, 1))
         buffer.numpy("uint8")[: type_.nbytes] = elements.view(np.uint8)
-        return Tensor(type_, buffer)
+        return DeviceTensor(type_, buffer)
 
     def to_host(
         self,
-        tensor: Tensor,
+        tensor: DeviceTensor,
         address: int,
         size: int,
         minor_to_major: tuple[int, ...] | None,
@@ -156,11 +158,11 @@ class Client:
         if minor_to_major is not None:
             if sorted(minor_to_major) != list(range(len(shape))):
                 raise DispatchError(f"minor_to_major: expected all axes, got {minor_to_major}")
-            strides = _strides(tensor.type, minor_to_major)
-        target = _array_at(address, tensor.type, strides)
-        target[...] = view(tensor.buffer, tensor.type)
+            strides = _compute_strides(tensor.type, minor_to_major)
+        target = _wrap_memory(address, tensor.type, strides)
+        target[...] = view_buffer(tensor.buffer, tensor.type)
 
-    def raw_to_host(self, tensor: Tensor, address: int, offset: int, size: int) -> None:
+    def raw_to_host(self, tensor: DeviceTensor, address: int, offset: int, size: int) -> None:
         """Copy a range of bytes into the host's memory."""
         if offset < 0 or size < 0 or offset + size > tensor.nbytes:
             raise DispatchError(
@@ -170,10 +172,10 @@ class Client:
             ctypes.memmove(address, tensor.buffer.numpy("uint8")[offset:].ctypes.data, size)
 
 
-def element_of(number: int) -> Element:
+def find_pjrt_type(number: int) -> ElementType:
     """The element type of PJRT's number; raises Unsupported if kernels have none."""
     name = _NAMES[number] if 0 < number < len(_NAMES) else f"number {number}"
-    return element(name, "an array of the host")
+    return find_element_type(name, "an array of the host")
 
 
 def failure(error: BaseException) -> tuple[int, str]:
@@ -183,7 +185,7 @@ def failure(error: BaseException) -> tuple[int, str]:
     return code, text if isinstance(error, MetalBenchError) else f"{type(error).__name__}: {text}"
 
 
-def _strides(type_: TensorType, minor_to_major: Sequence[int]) -> tuple[int, ...]:
+def _compute_strides(type_: TensorType, minor_to_major: Sequence[int]) -> tuple[int, ...]:
     strides, step = [0] * len(type_.shape), type_.element.numpy.itemsize
     for axis in minor_to_major:
         strides[axis] = step
@@ -191,7 +193,7 @@ def _strides(type_: TensorType, minor_to_major: Sequence[int]) -> tuple[int, ...
     return tuple(strides)
 
 
-def _array_at(address: int, type_: TensorType, strides: tuple[int, ...] | None) -> Array:
+def _wrap_memory(address: int, type_: TensorType, strides: tuple[int, ...] | None) -> Array:
     """The host's memory as an array, which is valid for as long as the caller says."""
     dtype = type_.element.numpy
     if not type_.size:
@@ -199,7 +201,7 @@ def _array_at(address: int, type_: TensorType, strides: tuple[int, ...] | None) 
     if not address:
         raise DispatchError("expected the host's memory, got null")
     if strides is None:
-        strides = _strides(type_, range(len(type_.shape))[::-1])
+        strides = _compute_strides(type_, range(len(type_.shape))[::-1])
     spans = [step * (size - 1) for step, size in zip(strides, type_.shape, strict=True)]
     low = sum(span for span in spans if span < 0)
     high = sum(span for span in spans if span > 0) + dtype.itemsize

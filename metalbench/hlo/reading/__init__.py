@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from metalbench.hlo.graph import Block
-from metalbench.hlo.reading.graph import block
-from metalbench.hlo.reading.module import context, parse, plain
+from metalbench.hlo.reading.graph import import_block
+from metalbench.hlo.reading.module import get_context, legalize, parse
 
-__all__ = ["block", "context", "parse", "plain", "read"]
+__all__ = ["get_context", "import_block", "legalize", "parse", "read"]
 
 
 def read(source: Any, filename: str = "<program>", entry: str = "main") -> Block:
@@ -17,5 +17,5 @@ def read(source: Any, filename: str = "<program>", entry: str = "main") -> Block
     Raises DeclarationError if it is none, Unsupported, naming it, for what kernels cannot do.
     """
     module = parse(source, filename)  # must outlive the function, which is a part of it
-    function = plain(module, entry, filename)
-    return block(function.regions[0].blocks[0])
+    function = legalize(module, entry, filename)
+    return import_block(function.regions[0].blocks[0])

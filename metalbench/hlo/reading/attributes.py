@@ -50,7 +50,7 @@ _DIMENSIONS = {
 _ENUMERATION = re.compile(r"#stablehlo<\w+ (\w+)>")
 _KIND = re.compile(r"#stablehlo\.(\w+)")
 # Hints, names and layouts, which change no result.
-_WITHOUT_MEANING = (
+_IGNORED = (
     "precision_config",
     "indices_are_sorted",
     "is_stable",
@@ -62,16 +62,16 @@ _WITHOUT_MEANING = (
 )
 
 
-def attributes(operation: Any) -> dict[str, Any]:
+def import_attributes(operation: Any) -> dict[str, Any]:
     """All attributes of an operation that bear on its result, without those of constants."""
     return {
-        name: python(operation.attributes[name])
+        name: convert_attribute(operation.attributes[name])
         for name in operation.attributes
-        if name not in _WITHOUT_MEANING
+        if name not in _IGNORED
     }
 
 
-def python(attribute: Any) -> Any:
+def convert_attribute(attribute: Any) -> Any:
     """Numbers, strings, tuples, and dicts for the numbers of dimensions; else MLIR's own text."""
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.reading.location import location
-from metalbench.hlo.reading.nesting import MOST_REGIONS, nested_operations, too_deep
+from metalbench.hlo.reading.location import format_location
+from metalbench.hlo.reading.nesting import MOST_REGIONS, iterate_with_depth, make_depth_error
 
 # Operations of a program without calls; the largest models of JAX have some ten thousand.
 MOST_OPERATIONS = 500_000
@@ -17,18 +17,18 @@ MOST_CALL_LEVELS = 1000
 
 
 @dataclass
-class _Function:
+class _FunctionCalls:
     """What a function has itself: operations, and its calls with the regions that they are in."""
 
     operations: int = 0
     calls: list[tuple[str, int, Any]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, function: Any) -> _Function:
+    def of(cls, function: Any) -> _FunctionCalls:
         from jaxlib.mlir import ir
 
         made = cls()
-        for each, depth in nested_operations(function):
+        for each, depth in iterate_with_depth(function):
             made.operations += 1
             if each.name == "func.call":
                 callee = ir.FlatSymbolRefAttr(each.attributes["callee"]).value
@@ -38,7 +38,7 @@ class _Function:
 
 
 @dataclass
-class _Size:
+class _InlinedSize:
     """What a function is when all calls in it are inlined."""
 
     operations: int
@@ -55,12 +55,12 @@ def check_calls(functions: Mapping[str, Any], entry: str, filename: str) -> None
     """
     if not _has_body(functions[entry]):
         raise Unsupported(f"{filename}: expected @{entry} to have a body, got a declaration")
-    known: dict[str, _Function] = {}
-    sizes: dict[str, _Size] = {}
+    known: dict[str, _FunctionCalls] = {}
+    sizes: dict[str, _InlinedSize] = {}
     path: dict[str, Iterator[tuple[str, int, Any]]] = {}
 
     def enter(name: str) -> None:
-        known[name] = _Function.of(functions[name])
+        known[name] = _FunctionCalls.of(functions[name])
         path[name] = iter(known[name].calls)
 
     enter(entry)
@@ -69,19 +69,19 @@ def check_calls(functions: Mapping[str, Any], entry: str, filename: str) -> None
         call = next(path[name], None)
         if call is None:
             del path[name]
-            sizes[name] = _inlined(known[name], sizes)
+            sizes[name] = _add_inlined_calls(known[name], sizes)
             continue
         callee, _, operation = call
         if callee in path:
             names = list(path)
             cycle = [*names[names.index(callee) :], callee]
             raise Unsupported(
-                f"[func.call] {location(operation)}: expected functions without recursion, got "
+                f"[func.call] {format_location(operation)}: expected functions without recursion, got "
                 f"the cycle {' -> '.join(f'@{each}' for each in cycle)}; use stablehlo.while"
             )
         if not _has_body(functions[callee]):
             raise Unsupported(
-                f"[func.call] {location(operation)}: expected a function with a body, got the "
+                f"[func.call] {format_location(operation)}: expected a function with a body, got the "
                 f"declaration @{callee}; define it in the same module"
             )
         if callee not in sizes:
@@ -92,16 +92,16 @@ def _has_body(function: Any) -> bool:
     return len(function.regions[0].blocks) > 0
 
 
-def _inlined(function: _Function, sizes: Mapping[str, _Size]) -> _Size:
-    made = _Size(function.operations, 0, 0)
+def _add_inlined_calls(function: _FunctionCalls, sizes: Mapping[str, _InlinedSize]) -> _InlinedSize:
+    made = _InlinedSize(function.operations, 0, 0)
     for callee, regions, operation in function.calls:
         inner = sizes[callee]
         made.operations += inner.operations
         made.regions = max(made.regions, regions + inner.regions)
         made.levels = max(made.levels, 1 + inner.levels)
-        where = f"[func.call] {location(operation)}"
+        where = f"[func.call] {format_location(operation)}"
         if made.regions > MOST_REGIONS:
-            raise too_deep(where)
+            raise make_depth_error(where)
         if made.levels > MOST_CALL_LEVELS:
             raise Unsupported(
                 f"{where}: expected at most {MOST_CALL_LEVELS} levels of calls, got more; "

@@ -15,11 +15,11 @@ _AS_TEXT = ("bf16", "i2", "i4", "ui2", "ui4", "complex<f32>")
 Array = np.ndarray[Any, Any]
 
 
-def constant(operation: Any, type_: TensorType) -> Array:
+def import_constant(operation: Any, type_: TensorType) -> Array:
     """The elements of a `stablehlo.constant`, as they are stored."""
     if type_.element.name in _AS_TEXT:
         found = _TEXT.search(operation.get_asm(large_elements_limit=None))
-        values = _decoded(found.group(1) if found else "", type_)
+        values = _parse_elements(found.group(1) if found else "", type_)
     else:
         values = np.array(operation.attributes["value"])
     if values.size == 1 or (values.size and not any(values.strides)):
@@ -29,7 +29,7 @@ def constant(operation: Any, type_: TensorType) -> Array:
     return np.array(values.reshape(type_.shape), type_.element.storage, order="C")
 
 
-def _decoded(text: str, type_: TensorType) -> Array:
+def _parse_elements(text: str, type_: TensorType) -> Array:
     element = type_.element
     text = text.strip()
     if text.startswith('"0x'):
@@ -38,21 +38,21 @@ def _decoded(text: str, type_: TensorType) -> Array:
     words = re.findall(r"[^\s,\[\]()]+", text)
     if element.is_complex:
         # Pairs, the real part first.
-        return np.array([_single(word) for word in words], np.float32).view(element.storage)
-    numbers = [_number(word, element.name) for word in words]
+        return np.array([_parse_float(word) for word in words], np.float32).view(element.storage)
+    numbers = [_parse_number(word, element.name) for word in words]
     if element.name == "bf16":
         return np.array(numbers, np.uint16).view(element.storage)
     return np.array(numbers, np.int64)
 
 
-def _single(word: str) -> Any:
+def _parse_float(word: str) -> Any:
     """A float, as decimals or as its bits."""
     if word.startswith("0x"):
         return np.array(int(word, 16), np.uint32).view(np.float32)[()]
     return np.float32(word)
 
 
-def _number(word: str, name: str) -> int:
+def _parse_number(word: str, name: str) -> int:
     if name != "bf16":
         return int({"true": "1", "false": "0"}.get(word, word), 0)
     if word.startswith("0x"):

@@ -65,10 +65,10 @@ func.func @batch_norm(%given: {all}, %scale: {feature}, %mean: {feature}, %varia
   %c = stablehlo.convert %of_output : ({few}) -> {feature}
   return %a, %b, %c : {all}, {feature}, {feature}
 }}"""
-DECOMPOSED = {"batch_norm_grad": _GRAD, "batch_norm_training": _TRAINING}
+DECOMPOSITIONS = {"batch_norm_grad": _GRAD, "batch_norm_training": _TRAINING}
 
 
-def decomposition(operation: Any, where: str) -> str | None:
+def decompose(operation: Any, where: str) -> str | None:
     """The function that one of MLIR's operations is; None if it is to stay.
 
     Raises Unsupported, beginning with `where`, if its shapes are not known.
@@ -76,7 +76,7 @@ def decomposition(operation: Any, where: str) -> str | None:
     from jaxlib.mlir import ir
 
     name = operation.name.removeprefix("stablehlo.")
-    if name not in DECOMPOSED:
+    if name not in DECOMPOSITIONS:
         return None
     operand = ir.RankedTensorType(operation.operands[0].type)
     axis = ir.IntegerAttr(operation.attributes["feature_index"]).value
@@ -93,4 +93,4 @@ def decomposition(operation: Any, where: str) -> str | None:
         "count": prod(shape[each] for each in axes),
         "epsilon": f"{ir.FloatAttr(operation.attributes['epsilon']).value:.9e}",
     }
-    return DECOMPOSED[name].format(add=_ADD.format(**names), **names)
+    return DECOMPOSITIONS[name].format(add=_ADD.format(**names), **names)

@@ -6,18 +6,18 @@ from math import prod
 from typing import Any
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.graph import Block, Operation, TensorType, Value, element
+from metalbench.hlo.graph import Block, Operation, TensorType, Value, find_element_type
 from metalbench.hlo.operations import check_arity
-from metalbench.hlo.reading.attributes import attributes
-from metalbench.hlo.reading.constants import constant
-from metalbench.hlo.reading.location import location
+from metalbench.hlo.reading.attributes import import_attributes
+from metalbench.hlo.reading.constants import import_constant
+from metalbench.hlo.reading.location import format_location
 
 # Indices in kernels are 32-bit integers.
 MOST_ELEMENTS = 2**31 - 1
 _TERMINATORS = ("func.return", "stablehlo.return")
 
 
-def block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
+def import_block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
     """Return the graph of a block of MLIR; `values` are those from outside that it may use.
 
     Raises Unsupported, which names the operation, for types that kernels do not have, for branches
@@ -26,7 +26,7 @@ def block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
     values = dict(values or {})
     made = Block(
         [
-            Value(tensor_type(each.type, f"argument {number}"))
+            Value(import_type(each.type, f"argument {number}"))
             for number, each in enumerate(mlir.arguments)
         ]
     )
@@ -34,28 +34,30 @@ def block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
     *inner, terminator = (each.operation for each in mlir.operations)
     if terminator.name not in _TERMINATORS:
         raise Unsupported(
-            f"[{terminator.name}] {location(terminator)}: expected one block that ends with "
+            f"[{terminator.name}] {format_location(terminator)}: expected one block that ends with "
             f"{' or '.join(_TERMINATORS)}; use stablehlo.if, stablehlo.case or stablehlo.while"
         )
     for each in inner:
-        made.operations.append(_operation(each, values))
+        made.operations.append(_import_operation(each, values))
     made.returned = [values[each] for each in terminator.operands]
     return made
 
 
-def _operation(mlir: Any, values: dict[Any, Value]) -> Operation:
+def _import_operation(mlir: Any, values: dict[Any, Value]) -> Operation:
     dialect, _, name = mlir.name.partition(".")
-    where = f"[{mlir.name}] {location(mlir)}"
+    where = f"[{mlir.name}] {format_location(mlir)}"
     if dialect != "stablehlo":
         raise Unsupported(f"{where}: operations of the dialect {dialect} are not supported")
-    types = [tensor_type(each.type, where) for each in mlir.results]
+    types = [import_type(each.type, where) for each in mlir.results]
     made = Operation(
         name=name,
         operands=[values[each] for each in mlir.operands],
         results=[],
-        attributes={"value": constant(mlir, types[0])} if name == "constant" else attributes(mlir),
-        regions=[block(each.blocks[0], values) for each in mlir.regions],
-        location=location(mlir),
+        attributes={"value": import_constant(mlir, types[0])}
+        if name == "constant"
+        else import_attributes(mlir),
+        regions=[import_block(each.blocks[0], values) for each in mlir.regions],
+        location=format_location(mlir),
     )
     made.results = [Value(each, made, number) for number, each in enumerate(types)]
     check_arity(made)
@@ -63,7 +65,7 @@ def _operation(mlir: Any, values: dict[Any, Value]) -> Operation:
     return made
 
 
-def tensor_type(mlir: Any, where: str) -> TensorType:
+def import_type(mlir: Any, where: str) -> TensorType:
     """The type of a tensor whose shape is known; raises Unsupported beginning with `where`."""
     from jaxlib.mlir import ir
 
@@ -75,4 +77,4 @@ def tensor_type(mlir: Any, where: str) -> TensorType:
     shape = tuple(tensor.shape)
     if prod(shape) > MOST_ELEMENTS:
         raise Unsupported(f"{where}: {mlir} has more than {MOST_ELEMENTS} elements")
-    return TensorType(shape, element(str(tensor.element_type), where))
+    return TensorType(shape, find_element_type(str(tensor.element_type), where))

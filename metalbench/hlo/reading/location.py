@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 
-def location(operation: Any) -> str:
+def format_location(operation: Any) -> str:
     """Return where an operation is from: FILE:LINE:COLUMN, or the name that jax gives it."""
     found = re.findall(r'"([^"]*)"(?::(\d+):(\d+))?', str(operation.location))
     places = [":".join(part for part in each if part) for each in found]

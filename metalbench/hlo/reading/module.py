@@ -8,25 +8,27 @@ from typing import Any
 from metalbench.errors import DeclarationError, Unsupported
 from metalbench.hlo.jaxlib_version import check_jaxlib
 from metalbench.hlo.reading.calls import check_calls
-from metalbench.hlo.reading.decompositions import decomposition
-from metalbench.hlo.reading.location import location
-from metalbench.hlo.reading.nesting import check_brackets, check_regions, operations
+from metalbench.hlo.reading.decompositions import decompose
+from metalbench.hlo.reading.location import format_location
+from metalbench.hlo.reading.nesting import check_brackets, check_regions, iterate_operations
 
 # Each reads what the one before leaves.
-_NESTED = (
+_PASSES_WITH_CALLS = (
     "stablehlo-legalize-deprecated-ops{fail-on-unused=false}",
     "chlo-legalize-to-stablehlo",
     "stablehlo-legalize-composite-to-call",
 )
 # When calls are gone: shapes that are constants make dynamic operations static.
-_WITHOUT_CALLS = "canonicalize,cse,func.func(stablehlo-canonicalize-dynamism),canonicalize,cse"
+_PASSES_AFTER_INLINING = (
+    "canonicalize,cse,func.func(stablehlo-canonicalize-dynamism),canonicalize,cse"
+)
 _SHARDING = "sdy.sharding"
 # What a portable artifact begins with.
 _ARTIFACT = b"ML\xefR"
 
 
 @cache
-def context() -> Any:
+def get_context() -> Any:
     """Return the context of all modules of this process.
 
     Raise Unsupported if jaxlib is missing, or of a version that cannot be loaded.
@@ -56,7 +58,7 @@ def parse(source: Any, filename: str = "<program>") -> Any:
 
     Raises DeclarationError with MLIR's own message.
     """
-    made = context()
+    made = get_context()
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
@@ -74,7 +76,7 @@ def parse(source: Any, filename: str = "<program>") -> Any:
             raise DeclarationError(f"{filename}: is no StableHLO program: {error}") from None
 
 
-def plain(module: Any, entry: str = "main", filename: str = "<program>") -> Any:
+def legalize(module: Any, entry: str = "main", filename: str = "<program>") -> Any:
     """Legalise, inline and canonicalise a module in place; returns its one function.
 
     Raises Unsupported where a pass of StableHLO fails, for recursive functions and for regions or
@@ -86,15 +88,15 @@ def plain(module: Any, entry: str = "main", filename: str = "<program>") -> Any:
         check_regions(module.operation)
         _drop_shardings(module)
         _refuse_backward_scans(module)
-        _run(module, f"builtin.module(func.func({','.join(_NESTED)}))", filename)
+        _run_passes(module, f"builtin.module(func.func({','.join(_PASSES_WITH_CALLS)}))", filename)
         _inline_calls(module, entry, filename)
         _decompose(module)
-        _run(module, f"builtin.module({_WITHOUT_CALLS})", filename)
+        _run_passes(module, f"builtin.module({_PASSES_AFTER_INLINING})", filename)
         (function,) = (each.operation for each in module.body.operations)
     return function
 
 
-def _run(module: Any, pipeline: str, filename: str) -> None:
+def _run_passes(module: Any, pipeline: str, filename: str) -> None:
     from jaxlib.mlir import ir
     from jaxlib.mlir.passmanager import PassManager
 
@@ -106,7 +108,7 @@ def _run(module: Any, pipeline: str, filename: str) -> None:
 
 def _drop_shardings(module: Any) -> None:
     """On one device a sharding says nothing; jax gives one even to its random numbers."""
-    for each in list(operations(module.operation)):
+    for each in list(iterate_operations(module.operation)):
         if each.name == "sdy.sharding_constraint":
             each.results[0].replace_all_uses_with(each.operands[0])
             each.erase()
@@ -136,17 +138,19 @@ def _refuse_backward_scans(module: Any) -> None:
     """The pass of StableHLO that legalises scans would make forward ones of them."""
     from jaxlib.mlir import ir
 
-    for each in operations(module.operation):
+    for each in iterate_operations(module.operation):
         backward = each.name == "chlo.scan" and "is_reverse" in each.attributes
         if backward and ir.BoolAttr(each.attributes["is_reverse"]).value:
-            raise Unsupported(f"[chlo.scan] {location(each)}: is_reverse is not legalised rightly")
+            raise Unsupported(
+                f"[chlo.scan] {format_location(each)}: is_reverse is not legalised rightly"
+            )
 
 
 def _decompose(module: Any) -> None:
     from jaxlib.mlir import ir
 
-    for each in list(operations(module.operation)):
-        text = decomposition(each, f"[{each.name}] {location(each)}")
+    for each in list(iterate_operations(module.operation)):
+        text = decompose(each, f"[{each.name}] {format_location(each)}")
         if text is not None:
             whole = ir.Module.parse(text)  # must outlive the function, which is a part of it
             _replace(each, whole.body.operations[0].operation)
@@ -182,7 +186,9 @@ def _inline_calls(module: Any, entry: str, filename: str) -> None:
         known = ", ".join(functions) or "none"
         raise DeclarationError(f"{filename}: expected a function @{entry}, got {known}")
     check_calls(functions, entry, filename)
-    while calls := [each for each in operations(functions[entry]) if each.name == "func.call"]:
+    while calls := [
+        each for each in iterate_operations(functions[entry]) if each.name == "func.call"
+    ]:
         for call in calls:
             name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
             _replace(call, functions[name])

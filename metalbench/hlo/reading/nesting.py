@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.reading.location import location
+from metalbench.hlo.reading.location import format_location
 
 MOST_REGIONS = 64
 # A region in MLIR's generic form takes two brackets.
@@ -29,9 +29,9 @@ def check_brackets(text: str | bytes, filename: str) -> None:
     """Raise Unsupported if a text has more nested brackets than MLIR's parser has stack for."""
     code = text.encode() if isinstance(text, str) else text
     # The opaque parts are removed only where they could matter: texts have megabytes of constants.
-    if _depth(code) <= MOST_BRACKETS:
+    if _measure_depth(code) <= MOST_BRACKETS:
         return
-    depth = _depth(_OPAQUE.sub(b"", code))
+    depth = _measure_depth(_OPAQUE.sub(b"", code))
     if depth > MOST_BRACKETS:
         raise Unsupported(
             f"{filename}: expected at most {MOST_BRACKETS} nested brackets, got {depth}; "
@@ -39,7 +39,7 @@ def check_brackets(text: str | bytes, filename: str) -> None:
         )
 
 
-def _depth(code: bytes) -> int:
+def _measure_depth(code: bytes) -> int:
     """Return how far brackets are nested at the most, also behind closing ones too many."""
     steps = _STEPS[np.frombuffer(code, np.uint8)]
     steps = steps[steps != 0]
@@ -49,14 +49,14 @@ def _depth(code: bytes) -> int:
     return int((levels - np.minimum(np.minimum.accumulate(levels), 0)).max())
 
 
-def operations(operation: Any) -> Iterator[Any]:
+def iterate_operations(operation: Any) -> Iterator[Any]:
     """Return all operations inside of one, outer ones first."""
-    return (each for each, _ in nested_operations(operation))
+    return (each for each, _ in iterate_with_depth(operation))
 
 
-def nested_operations(operation: Any) -> Iterator[tuple[Any, int]]:
+def iterate_with_depth(operation: Any) -> Iterator[tuple[Any, int]]:
     """Return all operations inside of one, outer ones first, and how many regions each is in."""
-    waiting = [_children(operation)]
+    waiting = [_iterate_children(operation)]
     while waiting:
         each = next(waiting[-1], None)
         if each is None:
@@ -64,10 +64,10 @@ def nested_operations(operation: Any) -> Iterator[tuple[Any, int]]:
             continue
         yield each, len(waiting)
         if len(each.regions):
-            waiting.append(_children(each))
+            waiting.append(_iterate_children(each))
 
 
-def _children(operation: Any) -> Iterator[Any]:
+def _iterate_children(operation: Any) -> Iterator[Any]:
     for region in operation.regions:
         for block in region.blocks:
             for each in block.operations:
@@ -76,13 +76,13 @@ def _children(operation: Any) -> Iterator[Any]:
 
 def check_regions(operation: Any) -> None:
     """Raise Unsupported, naming an operation, if it is in more than MOST_REGIONS regions."""
-    for each, depth in nested_operations(operation):
+    for each, depth in iterate_with_depth(operation):
         # The module and the function are a region each.
         if depth > MOST_REGIONS + 2:
-            raise too_deep(f"[{each.name}] {location(each)}")
+            raise make_depth_error(f"[{each.name}] {format_location(each)}")
 
 
-def too_deep(where: str) -> Unsupported:
+def make_depth_error(where: str) -> Unsupported:
     """Return the error of an operation that is nested too deeply."""
     return Unsupported(
         f"{where}: expected at most {MOST_REGIONS} nested regions, got more; "

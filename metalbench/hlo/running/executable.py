@@ -13,10 +13,10 @@ import numpy as np
 from metalbench import _core
 from metalbench.cores import usable_cores
 from metalbench.errors import CompileError, DispatchError, OutOfMemoryError, TimeLimitExceeded
-from metalbench.hlo.emission import INCLUDE, Kernel
+from metalbench.hlo.emission import INCLUDE, GeneratedKernel
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
 from metalbench.hlo.running.memory import check_memory
-from metalbench.hlo.running.plan import Plan, Step, plan, source
+from metalbench.hlo.running.plan import ExecutionPlan, PlanStep, build_plan, format_source
 from metalbench.isolation.limits import memory_bytes
 from metalbench.kernel.installed import include_folders
 
@@ -36,7 +36,7 @@ class Executable:
 
     def __init__(
         self,
-        program: Block | Plan,
+        program: Block | ExecutionPlan,
         *,
         level: int = 2,
         device: str = "auto",
@@ -44,21 +44,21 @@ class Executable:
         run_limit: float | None = None,
         checked: bool = False,
     ) -> None:
-        self._device = opened(device)
+        self._device = open_device(device)
         if isinstance(program, Block):
-            program = plan(program, level, device=self._device.kind)
-        self.plan: Plan = program
+            program = build_plan(program, level, device=self._device.kind)
+        self.plan: ExecutionPlan = program
         self.time_limit, self.run_limit, self.checked = time_limit, run_limit, checked
         if self._device.kind == "cpu":
             check_memory(program, memory_bytes())
         self._pipelines = self._compiled()
         self._constants: Memory = {}
-        self.free = Free(self._device, is_checked=checked)
+        self.free = BufferPool(self._device, is_checked=checked)
 
     @property
     def source(self) -> str:
         """The kernels as MSL."""
-        return source(self.plan)
+        return format_source(self.plan)
 
     @property
     def constants(self) -> list[_core.Buffer]:
@@ -80,14 +80,14 @@ class Executable:
         if len(arrays) != len(self.inputs):
             raise DispatchError(f"[hlo] expected {len(self.inputs)} arguments, got {len(arrays)}")
         checked = [
-            stored(array, type_, f"[hlo] argument {number}")
+            to_storage(array, type_, f"[hlo] argument {number}")
             for number, (array, type_) in enumerate(zip(arrays, self.inputs, strict=True))
         ]
-        given = [upload(self.free, each) for each in checked]
+        given = [upload_array(self.free, each) for each in checked]
         found = self.run(given)
         results = [
             # A copy: the memory is the device's, and may be an argument's.
-            np.array(view(buffer, type_)).astype(type_.element.numpy, copy=False)
+            np.array(view_buffer(buffer, type_)).astype(type_.element.numpy, copy=False)
             for buffer, type_ in zip(found, self.outputs, strict=True)
         ]
         for each in given:
@@ -151,12 +151,12 @@ class Executable:
 
 
 @cache
-def opened(kind: str) -> _core.Device:
+def open_device(kind: str) -> _core.Device:
     """A device, once for all programs."""
     return _core.open() if kind == "auto" else _core.open(kind)
 
 
-def stored(array: Any, type_: TensorType, where: str) -> Array:
+def to_storage(array: Any, type_: TensorType, where: str) -> Array:
     """An argument as it lies in memory; DispatchError beginning with `where` if it is another."""
     given = np.asarray(array)
     expected = type_.element.numpy
@@ -167,7 +167,7 @@ def stored(array: Any, type_: TensorType, where: str) -> Array:
     return np.asarray(given, type_.element.storage, order="C")
 
 
-class Free:
+class BufferPool:
     """Buffers that nothing needs any more, for what comes next, in this call or another.
 
     `waiting` has them by their bytes. If `is_checked`, what was in them counts as never written.
@@ -192,7 +192,7 @@ class Free:
         self.waiting.setdefault(buffer.nbytes, []).append(buffer)
 
 
-def upload(free: Free, array: Array) -> _core.Buffer:
+def upload_array(free: BufferPool, array: Array) -> _core.Buffer:
     """Return a buffer with these elements."""
     buffer = free.take(array.nbytes)
     if free.is_checked:
@@ -201,7 +201,7 @@ def upload(free: Free, array: Array) -> _core.Buffer:
     return buffer
 
 
-def view(buffer: _core.Buffer, type_: TensorType) -> Array:
+def view_buffer(buffer: _core.Buffer, type_: TensorType) -> Array:
     """The elements in a buffer, as they lie there."""
     memory = buffer.numpy("uint8")[: type_.nbytes]
     found: Array = memory.view(type_.element.storage).reshape(type_.shape)
@@ -216,7 +216,7 @@ class _Run:
         device: _core.Device,
         pipelines: Mapping[str, _core.Pipeline],
         constants: Memory,
-        free: Free,
+        free: BufferPool,
         limits: tuple[float, float | None],
     ) -> None:
         """Begin a run; `limits` in seconds are of launches in one go, and of the whole run."""
@@ -231,7 +231,10 @@ class _Run:
         self._loops: dict[Operation, int] = {}
 
     def block(
-        self, made: Plan, arguments: Sequence[_core.Buffer], outer: Mapping[Value, _core.Buffer]
+        self,
+        made: ExecutionPlan,
+        arguments: Sequence[_core.Buffer],
+        outer: Mapping[Value, _core.Buffer],
     ) -> list[_core.Buffer]:
         """Run a block; return its results' buffers. `outer` are those that it may capture."""
         memory = {**outer, **dict(zip(made.block.arguments, arguments, strict=True))}
@@ -275,10 +278,10 @@ class _Run:
     def _constant(self, operation: Operation) -> _core.Buffer:
         value = operation.results[0]
         if value not in self._constants:
-            self._constants[value] = upload(self._free, operation.attributes["value"])
+            self._constants[value] = upload_array(self._free, operation.attributes["value"])
         return self._constants[value]
 
-    def _launch(self, step: Step, memory: Memory) -> list[_core.Buffer]:
+    def _launch(self, step: PlanStep, memory: Memory) -> list[_core.Buffer]:
         results = step.operation.results
         made = {each: self._free.take(each.type.nbytes) for each in results}
         for kernel in step.kernels:
@@ -286,7 +289,7 @@ class _Run:
                 self.pending.append(self._dispatch(kernel, memory, made))
         return list(made.values())
 
-    def _dispatch(self, kernel: Kernel, memory: Memory, made: Memory) -> _core.Dispatch:
+    def _dispatch(self, kernel: GeneratedKernel, memory: Memory, made: Memory) -> _core.Dispatch:
         arguments: dict[str, object] = {
             **{name: memory[value] for name, value in kernel.inputs.items()},
             **{name: made[value] for name, value in kernel.outputs.items()},
@@ -300,9 +303,9 @@ class _Run:
 
     def _read(self, buffer: _core.Buffer, value: Value) -> int:
         self.flush()
-        return int(view(buffer, value.type).reshape(-1)[0])
+        return int(view_buffer(buffer, value.type).reshape(-1)[0])
 
-    def _flow(self, step: Step, memory: Memory) -> list[_core.Buffer]:
+    def _flow(self, step: PlanStep, memory: Memory) -> list[_core.Buffer]:
         operation = step.operation
         if operation.name == "while":
             return self._while(step, memory)
@@ -313,7 +316,7 @@ class _Run:
         inside = 0 <= chosen < len(step.plans)
         return self.block(step.plans[chosen if inside else -1], [], memory)
 
-    def _while(self, step: Step, memory: Memory) -> list[_core.Buffer]:
+    def _while(self, step: PlanStep, memory: Memory) -> list[_core.Buffer]:
         operation, (condition, body) = step.operation, step.plans
         state = [memory[each] for each in operation.operands]
         self._loops[operation] = 0

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from metalbench.errors import MetalBenchError
-from metalbench.hlo.emission import Kernel
-from metalbench.hlo.graph import ELEMENTS, Block, Operation, TensorType, Value, splat
-from metalbench.hlo.running.plan import Plan, Step
+from metalbench.hlo.emission import GeneratedKernel
+from metalbench.hlo.graph import ELEMENT_TYPES, Block, Operation, TensorType, Value, find_splat
+from metalbench.hlo.running.plan import ExecutionPlan, PlanStep
 from metalbench.msl.building import cache
 from metalbench.msl.building.trees import digest_trees
 
@@ -26,7 +26,7 @@ Record = dict[str, Any]
 MOST_CONSTANT_BYTES = 1 << 26
 
 
-def key_of(code: str | bytes, *parts: str) -> str:
+def compute_key(code: str | bytes, *parts: str) -> str:
     """Where the plan of a program is; `parts` are what else it depends on."""
     try:
         reader = version("jaxlib")
@@ -36,9 +36,9 @@ def key_of(code: str | bytes, *parts: str) -> str:
     return cache.digest("hlo plan", own, reader, *parts, code)
 
 
-def store(key: str, made: Plan, facts: Mapping[str, Any]) -> None:
+def store_plan(key: str, made: ExecutionPlan, facts: Mapping[str, Any]) -> None:
     """Keep a plan and what else is to be known of its program, as far as the disk lets us."""
-    writer = _Writer()
+    writer = _PlanEncoder()
     plan = writer.plan(made)
     constants = b"".join(writer.arrays)
     if len(constants) > MOST_CONSTANT_BYTES:
@@ -58,7 +58,7 @@ def store(key: str, made: Plan, facts: Mapping[str, Any]) -> None:
         return  # The kernels' own builds need the cache, and say what is wrong with it.
 
 
-def load(key: str) -> tuple[Plan, dict[str, Any]] | None:
+def load_plan(key: str) -> tuple[ExecutionPlan, dict[str, Any]] | None:
     """A plan that was kept, and what is known of its program; None if there is none."""
     record = cache.load(key)
     if record is None:
@@ -69,10 +69,10 @@ def load(key: str) -> tuple[Plan, dict[str, Any]] | None:
         return None
     if cache.digest(constants) != record["constants"]:
         return None
-    return _Reader(record, constants).plan(record["plan"]), record["facts"]
+    return _PlanDecoder(record, constants).plan(record["plan"]), record["facts"]
 
 
-class _Writer:
+class _PlanEncoder:
     """A plan as what JSON has; values by number, kernels' texts by name, constants as bytes."""
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class _Writer:
     def number(self, value: Value) -> int:
         return self.numbers.setdefault(value, len(self.numbers))
 
-    def plan(self, made: Plan) -> Record:
+    def plan(self, made: ExecutionPlan) -> Record:
         return {
             "arguments": list(map(self.number, made.block.arguments)),
             "constants": [
@@ -95,7 +95,7 @@ class _Writer:
             "temporary": sorted(map(self.number, made.temporary)),
         }
 
-    def step(self, step: Step) -> Record:
+    def step(self, step: PlanStep) -> Record:
         return {
             "operation": self.operation(step.operation),
             "kernels": list(map(self.kernel, step.kernels)),
@@ -111,7 +111,7 @@ class _Writer:
             "location": operation.location,
         }
 
-    def kernel(self, kernel: Kernel) -> Record:
+    def kernel(self, kernel: GeneratedKernel) -> Record:
         self.texts[kernel.name] = kernel.text
         return {
             "name": kernel.name,
@@ -124,32 +124,32 @@ class _Writer:
     def constant(self, array: np.ndarray[Any, Any]) -> list[int]:
         """Where its bytes begin, and how many elements are there: one, if all are that."""
         start = sum(map(len, self.arrays))
-        one = splat(array)
+        one = find_splat(array)
         kept = array if one is None else one
         self.arrays.append(kept.tobytes())
         return [start, kept.size]
 
 
-class _Reader:
+class _PlanDecoder:
     """The way back."""
 
     def __init__(self, record: Record, constants: bytes) -> None:
         self._values = [
-            Value(TensorType(tuple(shape), ELEMENTS[name])) for shape, name in record["values"]
+            Value(TensorType(tuple(shape), ELEMENT_TYPES[name])) for shape, name in record["values"]
         ]
         self._texts, self._constants = record["texts"], constants
 
     def values(self, numbers: list[int]) -> list[Value]:
         return [self._values[each] for each in numbers]
 
-    def plan(self, record: Record) -> Plan:
+    def plan(self, record: Record) -> ExecutionPlan:
         block = Block(self.values(record["arguments"]), [], self.values(record["returned"]))
         constants = [self.constant(each) for each in record["constants"]]
         steps = [self.step(each) for each in record["steps"]]
-        return Plan(block, steps, constants, set(self.values(record["temporary"])))
+        return ExecutionPlan(block, steps, constants, set(self.values(record["temporary"])))
 
-    def step(self, record: Record) -> Step:
-        return Step(
+    def step(self, record: Record) -> PlanStep:
+        return PlanStep(
             self.operation(record["operation"]),
             [self.kernel(each) for each in record["kernels"]],
             [self.plan(each) for each in record["plans"]],
@@ -163,14 +163,14 @@ class _Reader:
             each.operation, each.number = made, number
         return made
 
-    def kernel(self, record: Record) -> Kernel:
+    def kernel(self, record: Record) -> GeneratedKernel:
         name = record["name"]
         inputs, outputs = (
             {parameter: self._values[each] for parameter, each in record[side].items()}
             for side in ("inputs", "outputs")
         )
         text, threads, group = self._texts[name], record["threads"], record["group"]
-        return Kernel(name, text, threads, inputs, outputs, group)
+        return GeneratedKernel(name, text, threads, inputs, outputs, group)
 
     def constant(self, record: Record) -> Operation:
         made = self.operation(record)

@@ -9,44 +9,44 @@ from metalbench.errors import Unsupported
 from metalbench.hlo.emission import (
     EMITTERS,
     HEADER,
-    WHOLE,
-    Kernel,
-    attention_kernel,
+    STAGED,
+    GeneratedKernel,
+    build_attention_kernel,
+    build_map_kernel,
+    build_matrix_kernel,
+    build_row_product_kernel,
+    build_rows_kernel,
+    build_stage_kernel,
     complex,
     factorizations,
-    map_kernel,
+    find_register_tile,
     matrices,
-    matrix_kernel,
-    row_product_kernel,
-    rows_kernel,
-    stage_kernel,
-    tile_of,
 )
 from metalbench.hlo.graph import Block, Operation, Value
 from metalbench.hlo.operations import CONTROL_FLOW
-from metalbench.hlo.passes import inlined_values, run_passes
-from metalbench.hlo.passes.matrix_shape import fits
+from metalbench.hlo.passes import choose_inlined_values, run_passes
+from metalbench.hlo.passes.matrix_shape import can_use_tiles
 from metalbench.hlo.passes.verification import verify
 
-_FUSED = {
-    "attention": attention_kernel,
-    "row_product": row_product_kernel,
-    "rows": rows_kernel,
+_FUSED_KERNELS = {
+    "attention": build_attention_kernel,
+    "row_product": build_row_product_kernel,
+    "rows": build_rows_kernel,
 }
-_KERNELS = {**_FUSED, **factorizations.FACTORIZATIONS}
+_KERNELS = {**_FUSED_KERNELS, **factorizations.FACTORIZATIONS}
 LEVELS = (0, 2, 3)
 
 
 @dataclass
-class Step:
+class PlanStep:
     """One operation: its kernels in order, or the plans of its regions.
 
     `last_of` are the values that nothing after it reads.
     """
 
     operation: Operation
-    kernels: list[Kernel] = field(default_factory=list)
-    plans: list[Plan] = field(default_factory=list)
+    kernels: list[GeneratedKernel] = field(default_factory=list)
+    plans: list[ExecutionPlan] = field(default_factory=list)
     last_of: list[Value] = field(default_factory=list)
 
     def reads(self) -> list[Value]:
@@ -57,7 +57,7 @@ class Step:
 
 
 @dataclass
-class Plan:
+class ExecutionPlan:
     """The steps of a block, and the constants that lie in buffers.
 
     `temporary` are the values that kernels of the block make and nothing else holds on to: control
@@ -65,11 +65,11 @@ class Plan:
     """
 
     block: Block
-    steps: list[Step]
+    steps: list[PlanStep]
     constants: list[Operation]
     temporary: set[Value] = field(default_factory=set)
 
-    def kernels(self) -> Iterator[Kernel]:
+    def kernels(self) -> Iterator[GeneratedKernel]:
         """All kernels, those of nested plans too."""
         for step in self.steps:
             yield from step.kernels
@@ -92,7 +92,7 @@ class Plan:
         return "\n".join(lines)
 
 
-def plan(block: Block, level: int, *, device: str = "") -> Plan:
+def build_plan(block: Block, level: int, *, device: str = "") -> ExecutionPlan:
     """Return the plan of a program at an optimisation level, for a kind of device if that is known.
 
     Raises Unsupported naming the operation, GraphError if a pass made a graph that kernels do not
@@ -103,17 +103,17 @@ def plan(block: Block, level: int, *, device: str = "") -> Plan:
     return _Planner(level, device).plan(block)
 
 
-def source(whole: Plan) -> str:
+def format_source(whole: ExecutionPlan) -> str:
     """All kernels of a plan as one file of MSL; those that are the same are in it once."""
     texts = {kernel.name: kernel.text for kernel in whole.kernels()}
     kernels = "\n".join(texts.values())
     heads = [HEADER]
-    if complex.TYPE in kernels:
-        heads.insert(0, complex.HEADER)
-    if any(each in kernels for each in factorizations.CALLS):
-        heads.insert(0, factorizations.HEADER)
-    if matrices.CALL in kernels:
-        heads.insert(0, matrices.HEADER)
+    if complex.COMPLEX_TYPE in kernels:
+        heads.insert(0, complex.COMPLEX_HEADER)
+    if any(each in kernels for each in factorizations.FACTORIZATION_CALLS):
+        heads.insert(0, factorizations.FACTORIZATION_HEADER)
+    if matrices.MATRIX_CALL in kernels:
+        heads.insert(0, matrices.MATRIX_HEADER)
     return "\n".join(["".join(heads), kernels])
 
 
@@ -121,45 +121,45 @@ class _Planner:
     def __init__(self, level: int, device: str) -> None:
         self._level, self._device = level, device
         self._count = 0
-        self._known: dict[str, Kernel] = {}
+        self._known: dict[str, GeneratedKernel] = {}
 
-    def plan(self, block: Block) -> Plan:
-        whole = {*WHOLE, *CONTROL_FLOW, *factorizations.FACTORIZATIONS}
-        inlined = inlined_values(block, self._level, whole)
-        made = Plan(block, [], [])
+    def plan(self, block: Block) -> ExecutionPlan:
+        whole = {*STAGED, *CONTROL_FLOW, *factorizations.FACTORIZATIONS}
+        inlined = choose_inlined_values(block, self._level, whole)
+        made = ExecutionPlan(block, [], [])
         for operation in block.operations:
             if operation.name == "constant" and operation.results[0] not in inlined:
                 made.constants.append(operation)
             elif not inlined.issuperset(operation.results):
                 made.steps.append(self._step(operation, inlined))
             else:
-                _check(operation)
-        _end_lives(made)
+                _check_supported(operation)
+        _mark_last_uses(made)
         return made
 
-    def _step(self, operation: Operation, inlined: set[Value]) -> Step:
-        _check(operation)
+    def _step(self, operation: Operation, inlined: set[Value]) -> PlanStep:
+        _check_supported(operation)
         if operation.name in CONTROL_FLOW:
-            return Step(operation, plans=[self.plan(each) for each in operation.regions])
-        if operation.name in WHOLE:
+            return PlanStep(operation, plans=[self.plan(each) for each in operation.regions])
+        if operation.name in STAGED:
             kernels = [
-                stage_kernel(self._name(operation), stage, operation.results, inlined)
-                for stage in WHOLE[operation.name](operation)
+                build_stage_kernel(self._name(operation), stage, operation.results, inlined)
+                for stage in STAGED[operation.name](operation)
             ]
         elif operation.name in _KERNELS:
             write = _KERNELS[operation.name]
             kernels = [write(self._name(operation), operation, inlined, device=self._device)]
         else:
             kernels = [self._map(self._name(operation), operation.results, inlined)]
-        return Step(operation, [self._once(each) for each in kernels])
+        return PlanStep(operation, [self._once(each) for each in kernels])
 
-    def _map(self, name: str, results: Sequence[Value], inlined: set[Value]) -> Kernel:
-        tile = tile_of(results, inlined) if self._level else None
-        if tile is not None and fits(tile.product, self._device):
-            return matrix_kernel(name, results, tile.product, inlined)
-        return map_kernel(name, results, inlined, tile=tile)
+    def _map(self, name: str, results: Sequence[Value], inlined: set[Value]) -> GeneratedKernel:
+        tile = find_register_tile(results, inlined) if self._level else None
+        if tile is not None and can_use_tiles(tile.product, self._device):
+            return build_matrix_kernel(name, results, tile.product, inlined)
+        return build_map_kernel(name, results, inlined, tile=tile)
 
-    def _once(self, kernel: Kernel) -> Kernel:
+    def _once(self, kernel: GeneratedKernel) -> GeneratedKernel:
         """A kernel by the name of the first one whose text is the same."""
         known = self._known.setdefault(kernel.text.replace(kernel.name, ""), kernel)
         return replace(kernel, name=known.name, text=known.text)
@@ -169,9 +169,9 @@ class _Planner:
         return f"{operation.name}_{self._count}"
 
 
-def _check(operation: Operation) -> None:
+def _check_supported(operation: Operation) -> None:
     """Refuse by name what has no kernel, also in the regions that kernels take in."""
-    if operation.name not in {*EMITTERS, *WHOLE, *CONTROL_FLOW, *_KERNELS}:
+    if operation.name not in {*EMITTERS, *STAGED, *CONTROL_FLOW, *_KERNELS}:
         target = operation.attributes.get("call_target_name")
         what = f"@{target} " if target else ""
         raise Unsupported(f"{operation.where}: {what}has no kernel yet")
@@ -181,10 +181,10 @@ def _check(operation: Operation) -> None:
         for inner in region.operations:
             if inner.name not in EMITTERS:
                 raise Unsupported(f"{inner.where}: cannot be in a region of {operation.name}")
-            _check(inner)
+            _check_supported(inner)
 
 
-def _end_lives(made: Plan) -> None:
+def _mark_last_uses(made: ExecutionPlan) -> None:
     """Mark after which step no value of the block is read any more."""
     own = {each for operation in made.block.operations for each in operation.results}
     own.update(made.block.arguments)

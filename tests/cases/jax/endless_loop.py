@@ -3,7 +3,7 @@
 import numpy as np
 
 from metalbench.errors import TimeLimitExceeded
-from metalbench.hlo.compiling import executable_of
+from metalbench.hlo.compiling import compile_program
 
 TEXT = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = stablehlo.while(%v = %x) : tensor<4xf32>
@@ -14,6 +14,6 @@ TEXT = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %r : tensor<4xf32>
 }"""
 try:
-    executable_of(TEXT, device="cpu", run_limit=0.2)(np.ones(4, "f"))
+    compile_program(TEXT, device="cpu", run_limit=0.2)(np.ones(4, "f"))
 except TimeLimitExceeded as error:
     print(error)
