@@ -33,7 +33,7 @@ from metalbench.hlo.program import compile
 imported, before = perf_counter(), used()
 program = compile(sys.stdin.read(), level=int(sys.argv[1]), device="cpu")
 end = perf_counter()
-kernels = len(list(program.executable.plan.kernels()))
+kernels = len(list(program.executable.plan.iterate_kernels()))
 print(json.dumps([imported - start, end - imported, used() - before, kernels]))
 """
 OTHER = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tensor<3xf32> }"
@@ -90,7 +90,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as bytecode:
         for each in select_programs(options.names):
-            measure(each.id, each.text(), options.level, options.times, bytecode)
+            measure(each.id, each.lower_to_text(), options.level, options.times, bytecode)
 
 
 if __name__ == "__main__":

@@ -120,7 +120,7 @@ def measure(name: str, case: Case, device: _core.Device, level: int, seconds: fl
     program: Executable = compile_program(module, level=level, device=device.kind)
     device.run(bound.dispatches)
     check(program(*arrays), bound)
-    launches = program.launches([upload_array(program.free, each) for each in arrays])
+    launches = program.list_dispatches([upload_array(program.pool, each) for each in arrays])
     assert launches is not None
     xla = XlaProgram(str(module), arrays)
     first = pass_ns(device, launches)
@@ -135,8 +135,8 @@ def measure(name: str, case: Case, device: _core.Device, level: int, seconds: fl
     told = [
         f"{len(kernels)} / {len(bound.dispatches)}, {sum(map(count_moved_bytes, kernels)) / theirs:.2f}"
         for kernels in (
-            list(program.plan.kernels()),
-            list(build_plan(import_program(module), level, device="metal").kernels()),
+            list(program.plan.iterate_kernels()),
+            list(build_plan(import_program(module), level, device="metal").iterate_kernels()),
         )
     ]
     ratios = f"{np.median(ours / hand):10.2f}{np.median(ours / other):10.2f}"

@@ -148,7 +148,7 @@ def compile_program(
         echo_source(format_dot(block) if emit == "dot" else format_block(block))
         return
     made = build_plan(block, int(level), device=kind)
-    echo_source(made.text() if emit == "plan" else format_source(made))
+    echo_source(made.format_steps() if emit == "plan" else format_source(made))
 
 
 @hlo.command(short_help="Time programs against XLA on the CPU and against MLX.")
@@ -212,7 +212,7 @@ def _bench(files: list[str], programs: list[BenchmarkProgram], options: dict[str
     from metalbench.run.observed import device_facts
 
     subjects = [Subject(name, Path(name).read_bytes()) for name in files]
-    subjects += [Subject(each.id, each.text(), each.family) for each in programs]
+    subjects += [Subject(each.id, each.lower_to_text(), each.family) for each in programs]
     results, log = [], console(to_stderr=True)
     for number, subject in enumerate(subjects, 1):
         with log.status(Text(f"{number} of {len(subjects)}: {subject.name}")):

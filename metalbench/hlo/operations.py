@@ -26,7 +26,7 @@ class Kind(Enum):
     COMPOUND = "one thread per element, like elementwise operations, but never fused as one"
     MOVEMENT = "a map of indices, without arithmetic on elements"
     LOOP = "one element of the result is a loop over many elements"
-    WHOLE = "one or more stages over whole tensors"
+    STAGED = "one or more stages over whole tensors"
     FACTORIZATION = "one threadgroup per matrix"
     CONTROL_FLOW = "the host reads the predicate and runs the regions"
     FUSED = "a pass made it of several operations; one kernel computes it"
@@ -64,7 +64,7 @@ class OperationInfo:
     mlx.core that takes the same operands; if `has_mlx_form`, bench/mlx_form.py has a function for
     it because attributes matter. `mlx_reduction` names MLX's reduction by this operation. `numpy`
     names the function that gives the only result that IEEE 754 allows for floats. `custom_call` is
-    the target of XLA's custom call that becomes this operation. If `reads_once`, an operation of
+    the target of XLA's custom call that becomes this operation. If `reads_operand_once`, an operation of
     kind `WHOLE` reads each element of its first operand once, so that it can be computed there.
     """
 
@@ -83,9 +83,9 @@ class OperationInfo:
     mlx_reduction: str = ""
     numpy: str = ""
     custom_call: str = ""
-    reads_once: bool = False
+    reads_operand_once: bool = False
 
-    def msl(self, element_kind: str) -> str:
+    def get_msl(self, element_kind: str) -> str:
         """Return the MSL expression for elements of a kind ("b", "i", "u", "f" or "c"), or ""."""
         return {
             "b": self.bool_msl,
@@ -96,7 +96,7 @@ class OperationInfo:
         }[element_kind]
 
     @property
-    def is_join(self) -> bool:
+    def is_reducer(self) -> bool:
         """Whether it joins the elements of a row in any order, from an identity element."""
         return bool(self.mlx_reduction)
 
@@ -111,7 +111,7 @@ _binary = partial(OperationInfo, kind=Kind.ELEMENTWISE, operands=TWO)
 _ternary = partial(OperationInfo, kind=Kind.ELEMENTWISE, operands=THREE)
 _movement = partial(OperationInfo, kind=Kind.MOVEMENT, cost=0)
 _loop = partial(OperationInfo, kind=Kind.LOOP, cost=_LOOP_COST)
-_whole = partial(OperationInfo, kind=Kind.WHOLE)
+_staged = partial(OperationInfo, kind=Kind.STAGED)
 _factorization = partial(OperationInfo, kind=Kind.FACTORIZATION, operands=ONE)
 _control_flow = partial(OperationInfo, kind=Kind.CONTROL_FLOW, results=ANY)
 _fused = partial(OperationInfo, kind=Kind.FUSED, operands=NONE, regions=ONE)
@@ -359,18 +359,18 @@ _ALL = (
     _loop("reduce", operands=Arity(2, None), results=SOME, regions=ONE, has_mlx_form=True),
     _loop("reduce_window", operands=Arity(2, None), results=SOME, regions=ONE),
     _loop("select_and_scatter", operands=THREE, regions=TWO),
-    _whole("cholesky", operands=ONE),
+    _staged("cholesky", operands=ONE),
     # A pass splits it into steps, each of which has a table of roots as its second operand.
-    _whole("fft", operands=Arity(1, 2), reads_once=True),
-    _whole(
+    _staged("fft", operands=Arity(1, 2), reads_operand_once=True),
+    _staged(
         "householder_product",
         operands=TWO,
         custom_call="ProductOfElementaryHouseholderReflectors",
     ),
-    _whole("rng_bit_generator", operands=ONE, results=TWO),
-    _whole("scatter", operands=Arity(3, None), results=SOME, regions=ONE),
-    _whole("sort", operands=SOME, results=SOME, regions=ONE),
-    _whole("triangular_solve", operands=TWO),
+    _staged("rng_bit_generator", operands=ONE, results=TWO),
+    _staged("scatter", operands=Arity(3, None), results=SOME, regions=ONE),
+    _staged("sort", operands=SOME, results=SOME, regions=ONE),
+    _staged("triangular_solve", operands=TWO),
     # A pass adds a third result, for memory that the kernel needs.
     _factorization("eigh", results=Arity(2, 3), custom_call="Eigh"),
     _factorization("qr", results=TWO, custom_call="Qr"),
@@ -405,7 +405,7 @@ MOVEMENTS = list_names(Kind.MOVEMENT)
 LOOPS = list_names(Kind.LOOP)
 CONTROL_FLOW = list_names(Kind.CONTROL_FLOW)
 FUSED = list_names(Kind.FUSED)
-REDUCERS = frozenset(each.name for each in OPERATIONS.values() if each.is_join)
+REDUCERS = frozenset(each.name for each in OPERATIONS.values() if each.is_reducer)
 
 
 def is_elementwise(operation: Operation) -> bool:

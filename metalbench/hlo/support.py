@@ -20,7 +20,7 @@ _ROWS = (
         "a loop in each thread; elementwise epilogues",
         (Kind.LOOP,),
     ),
-    ("whole tensors", "kernels in one or more stages", (Kind.WHOLE,)),
+    ("whole tensors", "kernels in one or more stages", (Kind.STAGED,)),
     ("matrices", "a threadgroup a matrix; XLA's custom calls", (Kind.FACTORIZATION,)),
     ("control flow", "decided by the host, which reads the predicate", (Kind.CONTROL_FLOW,)),
     ("legalised before", "shapes must be constants by then", (Kind.LEGALIZED,)),

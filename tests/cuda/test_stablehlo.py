@@ -28,7 +28,7 @@ PROGRAM = """func.func @main(%x: tensor<40x64xf32>, %w: tensor<64x50xf32>, %a: t
 
 def test_products_by_tiles_of_matrices_are_ptx() -> None:
     made = build_plan(import_program(PROGRAM), 3, device="cuda")
-    kernels = list(made.kernels())
+    kernels = list(made.iterate_kernels())
     names = sorted(each.name.rpartition("_")[0] for each in kernels)
     assert names == ["dot_general", "row_product"]
     program = engine.parse(format_source(made), include_dirs=include_folders(None, [INCLUDE]))

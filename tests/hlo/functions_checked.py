@@ -177,7 +177,7 @@ def run(name):
     for level in LEVELS:
         program = Executable(import_program(text), level=level, device="cpu", checked=True)
         given = [
-            upload_array(program.free, to_storage(np.asarray(each), type_, "argument"))
+            upload_array(program.pool, to_storage(np.asarray(each), type_, "argument"))
             for each, type_ in zip(arguments, program.inputs, strict=True)
         ]
         found = program.run(given)

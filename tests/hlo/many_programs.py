@@ -57,7 +57,9 @@ class FromLibrary(Executable):
         super().__init__(made, device="cpu")
 
     def _compiled(self):
-        return {each.name: self._library.pipeline(each.name) for each in self.plan.kernels()}
+        return {
+            each.name: self._library.pipeline(each.name) for each in self.plan.iterate_kernels()
+        }
 
 
 def wrong(examples: Sequence[Example]) -> Iterator[tuple[int, str, str]]:
@@ -72,7 +74,7 @@ def wrong(examples: Sequence[Example]) -> Iterator[tuple[int, str, str]]:
         rename(each, f"p{number}_")
     text = "\n".join([HEADER, *(format_source(each).removeprefix(HEADER) for each in everything)])
     library = open_device("cpu").compile(text, include_dirs=[str(INCLUDE)], fast_math=False)
-    library.prepare(sorted({each.name for one in everything for each in one.kernels()}))
+    library.prepare(sorted({each.name for one in everything for each in one.iterate_kernels()}))
     for example, plans, wanted in zip(examples, made, expected, strict=True):
         for level, each in zip(LEVELS, plans, strict=True):
             got = FromLibrary(each, library)(*example.arguments)

@@ -52,7 +52,10 @@ def attention(batch, queries, keys, dims, *, causal=False, returns="%o"):
 
 
 def kernels(text):
-    return [each.name.rpartition("_")[0] for each in build_plan(import_program(text), 3).kernels()]
+    return [
+        each.name.rpartition("_")[0]
+        for each in build_plan(import_program(text), 3).iterate_kernels()
+    ]
 
 
 def drawn(batch, queries, keys, dims):
@@ -66,7 +69,7 @@ def test_it_is_not_done_where_it_is_slower(tmp_path):
     path = tmp_path / "attention.mlir"
     path.write_text(text)
     program = hlo.compile(text, level=3, device="cpu")
-    made = [each.name.rpartition("_")[0] for each in program.executable.plan.kernels()]
+    made = [each.name.rpartition("_")[0] for each in program.executable.plan.iterate_kernels()]
     assert made == ["dot_general", "rows", "dot_general"]
     for device, fused in (("cpu", False), ("metal", True), ("cuda", True)):
         arguments = ["hlo", "compile", str(path), "-O", "3", "--device", device]
@@ -78,7 +81,7 @@ def test_it_is_not_done_where_it_is_slower(tmp_path):
 def test_one_query_is_one_kernel_also_where_several_are_slower():
     text = attention(2, 1, 40, 8)
     program = hlo.compile(text, level=3, device="cpu")
-    assert [each.name for each in program.executable.plan.kernels()] == ["attention_1"]
+    assert [each.name for each in program.executable.plan.iterate_kernels()] == ["attention_1"]
     given = drawn(2, 1, 40, 8)
     (plain,), (made,) = hlo.compile(text, level=0, device="cpu")(*given), program(*given)
     np.testing.assert_allclose(made, plain, 1e-5, 1e-5)
@@ -143,7 +146,7 @@ def test_a_product_used_often_in_its_place_begins_an_epilogue(level):
       %3 = stablehlo.multiply %0, %2 : tensor<4x3xf32>
       return %3 : tensor<4x3xf32>
     }"""
-    made = list(build_plan(import_program(program), level).kernels())
+    made = list(build_plan(import_program(program), level).iterate_kernels())
     assert [each.name for each in made] == ["multiply_1"]
     generator = np.random.default_rng(0)
     a, b = (generator.normal(size=each).astype("f4") for each in ((4, 5), (5, 3)))

@@ -64,7 +64,7 @@ def test_numbers_of_a_program_are_those_of_its_shapes():
 def test_a_program_of_mlx_is_the_same():
     rng = np.random.default_rng(0)
     given = [rng.normal(size=each).astype("f4") for each in ((64, 32), (32, 16))]
-    (found,) = MlxProgram(import_program(TWO), given).results()
+    (found,) = MlxProgram(import_program(TWO), given).compute_results()
     np.testing.assert_allclose(found, -np.exp(given[0] @ given[1]), rtol=1e-4)
 
 
@@ -79,12 +79,12 @@ def test_launches_can_be_run_again_and_loops_have_none():
     given = [rng.normal(size=each).astype("f4") for each in ((64, 32), (32, 16))]
     from metalbench.hlo.running.executable import upload_array
 
-    buffers = [upload_array(executable.free, each) for each in given]
-    launches = executable.launches(buffers)
+    buffers = [upload_array(executable.pool, each) for each in given]
+    launches = executable.list_dispatches(buffers)
     executable.device.run(launches)
     executable.device.run(launches)
     assert len(launches) == 1
-    assert Executable(import_program(LOOP), device="cpu").launches(buffers[:1]) is None
+    assert Executable(import_program(LOOP), device="cpu").list_dispatches(buffers[:1]) is None
 
 
 def test_results_are_written_and_compare(tmp_path):

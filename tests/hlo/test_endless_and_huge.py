@@ -195,7 +195,7 @@ def test_plan_writes_regions_longer_than_the_stack():
         stablehlo.return %1500 : tensor<f32>
       }}) {{dimensions = array<i64: 1>}} : (tensor<4x3xf32>, tensor<f32>) -> {T}
       return %r : {T} }}"""
-    (kernel,) = build_plan(import_program(text), 2).kernels()
+    (kernel,) = build_plan(import_program(text), 2).iterate_kernels()
     assert kernel.text.count("precise::sin") == 1500
 
 
@@ -246,13 +246,13 @@ def test_run_limit_ends_an_endless_loop_in_a_loop_with_an_empty_body():
 def test_interrupt_ends_an_endless_loop(condition):
     program = Executable(import_program(ENDLESS.replace("CONDITION", condition)), device="cpu")
     reached = threading.Event()
-    launch = program.free.take
+    launch = program.pool.take
 
     def take(nbytes):
         reached.set()
         return launch(nbytes)
 
-    program.free.take = take
+    program.pool.take = take
 
     def interrupt():
         reached.wait()

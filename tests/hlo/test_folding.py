@@ -41,7 +41,7 @@ def test_a_chain_of_known_numbers_leaves_one_operation():
     block = import_program(SCALED.format(type="f32"))
     fold_splats(block)
     assert {each.name for each in block.operations} == {"constant", "divide"}
-    assert [each.name for each in build_plan(block, 2).kernels()] == ["divide_1"]
+    assert [each.name for each in build_plan(block, 2).iterate_kernels()] == ["divide_1"]
 
 
 def test_a_broadcast_that_is_returned_stays_one():
@@ -80,5 +80,5 @@ def test_what_two_norms_share_is_no_result_of_the_first():
         3,
         device="cpu",  # elsewhere rows and product are one kernel
     )
-    first, _, second = made.kernels()
+    first, _, second = made.iterate_kernels()
     assert (len(first.outputs), len(second.inputs)) == (1, 1)

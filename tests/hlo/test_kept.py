@@ -51,7 +51,10 @@ def test_a_plan_that_was_kept_gives_the_same(level):
     kept.store_plan("0123456789abcdef", made, {"name": "p"})
     found, facts = kept.load_plan("0123456789abcdef")
     assert facts == {"name": "p"}
-    assert (format_source(found), found.text()) == (format_source(made), made.text())
+    assert (format_source(found), found.format_steps()) == (
+        format_source(made),
+        made.format_steps(),
+    )
     given = np.int32(4), np.array([1, 2, 3], np.float32)
     expected, got = (Executable(each, device="cpu")(*given) for each in (made, found))
     for one, other in zip(expected, got, strict=True):
@@ -104,7 +107,7 @@ def test_what_was_damaged_is_compiled_again(tmp_path):
 
 
 def test_large_constants_are_not_kept_twice(monkeypatch):
-    monkeypatch.setattr(kept, "MOST_CONSTANT_BYTES", 8)
+    monkeypatch.setattr(kept, "MAX_CONSTANT_BYTES", 8)
     made = build_plan(import_program(PROGRAM), 2, device="cpu")
     kept.store_plan("0123456789abcdef", made, {})
     assert cache.load("0123456789abcdef") is None

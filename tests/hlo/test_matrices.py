@@ -31,7 +31,7 @@ def check(text, given, bound):
     for pair in zip(plain, Executable(made, device="cpu")(*given), strict=True):
         one, other = (each.astype(np.float32) for each in pair)
         np.testing.assert_allclose(other, one, bound, bound * np.abs(one).max(initial=0.0))
-    return list(made.kernels())
+    return list(made.iterate_kernels())
 
 
 def drawn(shapes, dtype):
@@ -72,5 +72,7 @@ def test_what_fills_no_tile_is_a_product_of_threads(shapes):
 def test_integers_and_processors_have_no_tiles_of_matrices():
     case = CASES["whole tiles"]
     for element, device in (("ui32", "metal"), ("f32", "cpu")):
-        (kernel,) = build_plan(import_program(program([case], element)), 2, device=device).kernels()
+        (kernel,) = build_plan(
+            import_program(program([case], element)), 2, device=device
+        ).iterate_kernels()
         assert "metalbench::Product" not in kernel.text

@@ -65,7 +65,7 @@ func.func @main(%n: tensor<i32>, %x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tenso
 
 def poison(program):
     """Fill what is free with NaNs, and count it."""
-    waiting = [each for some in program.free.waiting.values() for each in some]
+    waiting = [each for some in program.pool.waiting.values() for each in some]
     for each in waiting:
         each.numpy("uint8")[:] = 0xFF
     return len(waiting)

@@ -47,7 +47,7 @@ def operation(name, operands, result, *, regions=0):
 def test_each_emitter_is_in_the_registry_with_its_kind():
     mapped = list_names(Kind.ELEMENTWISE, Kind.COMPOUND, Kind.MOVEMENT, Kind.LOOP)
     assert set(EMITTERS) == mapped
-    assert set(STAGED) == list_names(Kind.WHOLE)
+    assert set(STAGED) == list_names(Kind.STAGED)
     assert set(factorizations.FACTORIZATIONS) == list_names(Kind.FACTORIZATION)
 
 
@@ -58,14 +58,14 @@ def test_planner_writes_a_kernel_for_each_fused_operation():
 def test_each_elementwise_operation_has_one_source_of_its_expression():
     assert set(elementwise.EXPRESSIONS) == ELEMENTWISE
     with_types = set(elementwise._WITH_TYPES)
-    with_text = {name for name, each in OPERATIONS.items() if any(map(each.msl, "bifc"))}
+    with_text = {name for name, each in OPERATIONS.items() if any(map(each.get_msl, "bifc"))}
     assert with_types | with_text == ELEMENTWISE
     assert with_types.isdisjoint(with_text)
 
 
 def test_expressions_use_as_many_operands_as_the_arity_says():
     for each in OPERATIONS.values():
-        for text in filter(None, map(each.msl, "bifc")):
+        for text in filter(None, map(each.get_msl, "bifc")):
             used = {int(number) for number in re.findall(r"\{(\d)\}", text)}
             used |= {0} if "{A}" in text else set()
             assert each.operands == Arity(len(used), len(used)), each.name
@@ -113,7 +113,7 @@ def test_decompositions_and_custom_calls_are_those_of_the_registry():
 def test_moves_cost_nothing_and_only_kernels_of_whole_tensors_read_once():
     for each in OPERATIONS.values():
         assert (each.cost == 0) == (each.kind is Kind.MOVEMENT), each.name
-        assert not each.reads_once or each.kind is Kind.WHOLE, each.name
+        assert not each.reads_operand_once or each.kind is Kind.STAGED, each.name
 
 
 @pytest.mark.whole
@@ -237,7 +237,7 @@ def test_threefry_is_at_most_7_kernels_on_a_gpu(draw, device):
     made = import_program(lowered(draw_function(draw), np.array([1, 2], np.uint32)))
     # All rounds are there, and no loop.
     assert len([each for each in made.operations if each.name == "xor"]) > 20
-    assert len(list(build_plan(made, 2, device=device).kernels())) <= 7
+    assert len(list(build_plan(made, 2, device=device).iterate_kernels())) <= 7
 
 
 @pytest.mark.whole

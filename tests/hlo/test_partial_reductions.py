@@ -40,7 +40,7 @@ def kernels(shape, axes, level=2):
     result = [str(size) for axis, size in enumerate(shape) if axis not in axes]
     text = SUM.replace("SHAPE", "x".join(map(str, shape))).replace("AXES", str([*axes])[1:-1])
     text = text.replace("RESULT", "".join(f"{each}x" for each in result))
-    return text, list(build_plan(import_program(text), level).kernels())
+    return text, list(build_plan(import_program(text), level).iterate_kernels())
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_many_elements_are_reduced_by_parts_to_few(shape, axes, threads):
 
 
 def test_elements_stay_in_their_order():
-    (count,) = {len(list(build_plan(import_program(IN_ORDER), 2).kernels()))}
+    (count,) = {len(list(build_plan(import_program(IN_ORDER), 2).iterate_kernels()))}
     assert count == 2
     a, b = np.arange(4096, dtype=np.int32), np.arange(4096, dtype=np.int32)[::-1].copy()
     a[0] = b[-1] = -1

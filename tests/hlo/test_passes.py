@@ -34,7 +34,7 @@ func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 def kernels(program, level):
     return [
         each.name.rpartition("_")[0]
-        for each in build_plan(import_program(program), level).kernels()
+        for each in build_plan(import_program(program), level).iterate_kernels()
     ]
 
 
@@ -59,7 +59,7 @@ def test_kernels_that_are_the_same_are_written_once():
       return %2 : tensor<4x4xf32>
     }"""
     made = build_plan(import_program(program), 2)
-    assert [each.name for each in made.kernels()] == [
+    assert [each.name for each in made.iterate_kernels()] == [
         "dot_general_1",
         "dot_general_1",
         "dot_general_3",
@@ -110,7 +110,7 @@ def test_more_operands_than_a_kernel_has_buffers_are_joined_in_groups():
     }}""")
     sizes = [each.results[0].type.shape[0] for each in block.operations]
     assert sizes == [2 * MAX_OPERANDS, 2 * MAX_OPERANDS, 2, 2 * len(names)]
-    assert max(len(each.inputs) for each in build_plan(block, 2).kernels()) <= 20
+    assert max(len(each.inputs) for each in build_plan(block, 2).iterate_kernels()) <= 20
 
 
 def test_what_leads_to_no_result_is_dropped():

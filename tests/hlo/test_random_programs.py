@@ -51,7 +51,7 @@ def test_a_wrong_result_is_noticed(monkeypatch):
     example = Example(text.replace("OPERATION", "add"), [np.arange(3, dtype=np.int32)])
     assert list(wrong([example])) == []
     other = import_program(text.replace("OPERATION", "multiply"))
-    monkeypatch.setattr("many_programs.graph", lambda _: copy.deepcopy(other))
+    monkeypatch.setattr("many_programs.import_program", lambda _: copy.deepcopy(other))
     assert [level for level, *_ in wrong([example])] == [0, 2, 3]
 
 

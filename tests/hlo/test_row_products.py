@@ -49,7 +49,7 @@ def planned(text, device="metal"):
 
 
 def kernels(text, device="metal"):
-    return [each.name.rpartition("_")[0] for each in planned(text, device).kernels()]
+    return [each.name.rpartition("_")[0] for each in planned(text, device).iterate_kernels()]
 
 
 def check(text, given, bound=2e-5):

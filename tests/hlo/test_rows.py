@@ -40,7 +40,10 @@ def softmax(shape, kind="f32", axes=1, low="0xFF800000"):
 
 
 def kernels(text):
-    return [each.name.rpartition("_")[0] for each in build_plan(import_program(text), 3).kernels()]
+    return [
+        each.name.rpartition("_")[0]
+        for each in build_plan(import_program(text), 3).iterate_kernels()
+    ]
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def program(operand, indices, updates, numbers, unique=False):
 
 
 def threads(*arguments, **options):
-    *_, last = build_plan(import_program(program(*arguments, **options)), 2).kernels()
+    *_, last = build_plan(import_program(program(*arguments, **options)), 2).iterate_kernels()
     return last.threads
 
 

@@ -49,12 +49,14 @@ def test_long_lines_are_stable(shape, axis, monkeypatch):
 
 def test_a_long_line_has_a_thread_for_each_element():
     made = build_plan(import_program(program((2000,), 0)), 2)
-    assert [each.threads for each in made.kernels()] == [8, *[2000] * 3]
+    assert [each.threads for each in made.iterate_kernels()] == [8, *[2000] * 3]
     assert [
-        each.threads for each in build_plan(import_program(program((2000,), 0)), 0).kernels()
+        each.threads
+        for each in build_plan(import_program(program((2000,), 0)), 0).iterate_kernels()
     ] == [1]
     assert [
-        each.threads for each in build_plan(import_program(program((8, 1000), 1)), 2).kernels()
+        each.threads
+        for each in build_plan(import_program(program((8, 1000), 1)), 2).iterate_kernels()
     ] == [8]
 
 
@@ -63,5 +65,7 @@ def test_a_long_line_has_a_thread_for_each_element():
 )
 def test_few_lines_are_merged_on_a_cpu_only_if_they_are_long(shape, merged):
     text = program(shape, 1)
-    assert (len(list(build_plan(import_program(text), 2, device="cpu").kernels())) > 1) is merged
-    assert len(list(build_plan(import_program(text), 2, device="metal").kernels())) > 1
+    assert (
+        len(list(build_plan(import_program(text), 2, device="cpu").iterate_kernels())) > 1
+    ) is merged
+    assert len(list(build_plan(import_program(text), 2, device="metal").iterate_kernels())) > 1

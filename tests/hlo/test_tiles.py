@@ -56,7 +56,7 @@ def test_tiles_change_no_bit(element):
 
 def test_a_thread_has_many_elements_and_reads_what_they_share_once():
     text = program([CASES["whole tiles"]], "f32")
-    (kernel,) = build_plan(import_program(text), 2).kernels()
+    (kernel,) = build_plan(import_program(text), 2).iterate_kernels()
     assert kernel.threads == 4
     loop = kernel.text.partition("for (int")[2].partition("}")[0]
     assert loop.count("+=") == 64
@@ -66,7 +66,7 @@ def test_a_thread_has_many_elements_and_reads_what_they_share_once():
 
 def test_a_product_with_a_vector_has_a_thread_an_element():
     text = program([CASES["matrix and vector"]], "f32")
-    (kernel,) = build_plan(import_program(text), 2).kernels()
+    (kernel,) = build_plan(import_program(text), 2).iterate_kernels()
     assert kernel.threads == 9
 
 
@@ -87,7 +87,7 @@ def test_a_long_epilogue_is_a_loop_over_the_tile_and_changes_no_bit():
           {body}
           return %y20 : {shape}
         }}"""
-        (kernel,) = build_plan(import_program(text), 2).kernels()
+        (kernel,) = build_plan(import_program(text), 2).iterate_kernels()
         assert kernel.text.count("out0[") == 1
         random = np.random.default_rng(2)
         given = [random.normal(size=each).astype(np.float32) for each in ((rows, 3), (3, columns))]
@@ -104,5 +104,5 @@ def test_a_product_whose_elements_are_moved_is_still_made_by_tiles():
       %t = stablehlo.transpose %r, dims = [1, 0, 2] : (tensor<8x4x8xf32>) -> tensor<4x8x8xf32>
       return %t : tensor<4x8x8xf32>
     }"""
-    product, moved = build_plan(import_program(text), 2).kernels()
+    product, moved = build_plan(import_program(text), 2).iterate_kernels()
     assert (product.threads, moved.threads) == (4, 256)

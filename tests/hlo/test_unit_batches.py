@@ -56,7 +56,7 @@ def only_the_first(program):
 def test_attention_of_one_query_is_one_kernel_and_right(behind, monkeypatch):
     monkeypatch.setattr(pass_, "SLOWER_DEVICES", ())
     program = only_the_first(attention(behind))
-    names = [each.name for each in build_plan(import_program(program), 3).kernels()]
+    names = [each.name for each in build_plan(import_program(program), 3).iterate_kernels()]
     assert [each.rpartition("_")[0] for each in names] == ["attention"]
     rng = np.random.default_rng(0)
     q, k, v = (

@@ -47,7 +47,7 @@ class BenchmarkProgram:
         """FAMILY/NAME."""
         return f"{self.family}/{self.name}"
 
-    def text(self) -> str:
+    def lower_to_text(self) -> str:
         """It as StableHLO, lowered by jax."""
         jax = _import_jax()
         given = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in self.arguments]

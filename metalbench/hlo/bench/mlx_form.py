@@ -43,7 +43,7 @@ class MlxProgram:
         self._compiled = mx.compile(lambda *each: _evaluate(block, each))
         mx.eval(self._given)
 
-    def results(self) -> list[Array]:
+    def compute_results(self) -> list[Array]:
         """What it gives."""
         return [arrays.as_numpy(each, "[mlx] result") for each in self._compiled(*self._given)]
 

@@ -61,8 +61,8 @@ def _format_cells(one: ProgramResult, names: Sequence[str]) -> Iterator[str]:
     yield numbers.size(use.live_bytes)
     yield numbers.time(measured.work_ns)
     for percent in (95, 99):
-        yield numbers.short_time(one.percentile(percent) or 0.0)
-    rate = one.flops_per_second()
+        yield numbers.short_time(one.compute_percentile(percent) or 0.0)
+    rate = one.compute_flops_per_second()
     yield numbers.MISSING if rate is None else numbers.significant(rate / 1e9)
     for name in names:
         yield _format_rival(next((each for each in one.against if each.name == name), None))
@@ -121,7 +121,7 @@ def _to_dict(one: ProgramResult) -> dict[str, Any]:
         for each in one.against
         if each.name
     ]
-    rate = one.flops_per_second()
+    rate = one.compute_flops_per_second()
     return {
         "task": one.subject.name,
         "set": one.subject.family,
@@ -141,8 +141,8 @@ def _to_dict(one: ProgramResult) -> dict[str, Any]:
         "gpu_ns": interval_json(measured.gpu_ns if measured else None),
         **judged(measured),
         "pairs": measured.pairs if measured else None,
-        "p95_ns": one.percentile(95),
-        "p99_ns": one.percentile(99),
+        "p95_ns": one.compute_percentile(95),
+        "p99_ns": one.compute_percentile(99),
         "forms": forms,
         "rivals": [_rival_to_dict(each) for each in one.against if each.name],
         "utilization": {**asdict(one.use), "flops_per_second": rate} if one.use else None,
@@ -151,8 +151,8 @@ def _to_dict(one: ProgramResult) -> dict[str, Any]:
 
 
 def _rival_to_dict(each: RivalResult) -> dict[str, Any]:
-    told = {"name": each.name, "version": each.version, "why": each.why}
-    return told | judged(each.measurement)
+    fields = {"name": each.name, "version": each.version, "why": each.why}
+    return fields | judged(each.measurement)
 
 
 def to_csv(results: Sequence[ProgramResult]) -> str:
@@ -173,8 +173,8 @@ def _to_csv_row(one: ProgramResult, each: RivalResult) -> dict[str, Any]:
         "status": "failed" if one.why else "correct",
         "rival": each.name,
         "median_ns": measured.work_ns.value if measured else None,
-        "p95_ns": one.percentile(95),
-        "p99_ns": one.percentile(99),
+        "p95_ns": one.compute_percentile(95),
+        "p99_ns": one.compute_percentile(99),
         "rival_ns": rival_ns.value if rival_ns else None,
         "ratio": ratio.value if ratio else None,
         "ratio_low": ratio.low if ratio and ratio.is_bounded else None,

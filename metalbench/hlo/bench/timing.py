@@ -40,7 +40,7 @@ class Rival(Protocol):
     name: str
     version: str
 
-    def results(self) -> list[Array]:
+    def compute_results(self) -> list[Array]:
         """What it gives."""
 
     def __call__(self, times: int) -> None:
@@ -100,12 +100,12 @@ class ProgramResult:
         """The rival that `measurement` is against."""
         return next((each for each in self.against if each.measurement is not None), None)
 
-    def percentile(self, percent: float) -> float | None:
+    def compute_percentile(self, percent: float) -> float | None:
         """Of a run's times in ns, by `measurement`'s samples."""
         found = self.measurement
         return None if found is None else float(np.percentile(found.samples.candidate_ns, percent))
 
-    def flops_per_second(self) -> float | None:
+    def compute_flops_per_second(self) -> float | None:
         """Operations a second; None without a time or with loops."""
         found, use = self.measurement, self.use
         if found is None or use is None or use.has_loops:
@@ -138,15 +138,15 @@ def time_program(
         made = replace(made, use=count_plan(unfused, executable.plan))
         given = draw_arguments(executable.inputs, seed)
         found = executable(*given)
-        bench = _ProgramTimer(executable, given, Plan(seconds=seconds, seed=seed))
+        timer = _ProgramTimer(executable, given, Plan(seconds=seconds, seed=seed))
         against = [
-            bench.against(kind, partial, found)
+            timer.compare(kind, partial, found)
             for kind, partial in _list_rivals(subject, given).items()
             if kind in rivals
         ]
         if all(each.measurement is None for each in against):
-            against.append(RivalResult("", measurement=bench.alone()))
-        return replace(made, against=tuple(against), kernels=tuple(bench.kernels()))
+            against.append(RivalResult("", measurement=timer.measure_alone()))
+        return replace(made, against=tuple(against), kernels=tuple(timer.measure_kernels()))
     except MetalBenchError as error:
         return replace(made, why=str(error))
 
@@ -169,27 +169,27 @@ class _ProgramTimer:
         self._device = executable.device
         types = executable.inputs
         self._given = [
-            upload_array(executable.free, to_storage(array, type_, "[hlo] argument"))
+            upload_array(executable.pool, to_storage(array, type_, "[hlo] argument"))
             for array, type_ in zip(given, types, strict=True)
         ]
-        self._launches = executable.launches(self._given)
+        self._launches = executable.list_dispatches(self._given)
 
-    def alone(self) -> Measurement:
+    def measure_alone(self) -> Measurement:
         """Its time without a rival."""
-        return self._measured(None)
+        return self._measure(None)
 
-    def against(self, kind: str, make: Callable[[], Rival], found: Sequence[Array]) -> RivalResult:
+    def compare(self, kind: str, make: Callable[[], Rival], found: Sequence[Array]) -> RivalResult:
         """In pairs with a rival, whose results it must have."""
         try:
             rival = make()
-            wrong = _describe_difference(found, rival.results(), self._executable.outputs)
+            wrong = _describe_difference(found, rival.compute_results(), self._executable.outputs)
         except Unsupported as error:
             return RivalResult({"xla": "XLA:CPU", "mlx": "MLX"}[kind], why=str(error))
         if wrong:
             return RivalResult(rival.name, rival.version, why=f"other results: {wrong}")
-        return RivalResult(rival.name, rival.version, self._measured(rival))
+        return RivalResult(rival.name, rival.version, self._measure(rival))
 
-    def kernels(self) -> list[KernelTime]:
+    def measure_kernels(self) -> list[KernelTime]:
         """Each kernel alone; none of a program with control flow."""
         if self._launches is None or not self._launches:
             return []
@@ -204,7 +204,7 @@ class _ProgramTimer:
             for kernel, time in named
         ]
 
-    def _measured(self, rival: Rival | None) -> Measurement:
+    def _measure(self, rival: Rival | None) -> Measurement:
         sides = Sides(self._launches or self._run, rival, probe=create_probe(self._device))
         return measure(self._device, sides, self._plan)
 

@@ -45,9 +45,9 @@ def count_plan(unfused: ExecutionPlan, made: ExecutionPlan) -> Utilisation:
     """Of a plan; `unfused` is that of the same program at -O 0."""
     ends = dict.fromkeys([*made.block.arguments, *made.block.returned])
     return Utilisation(
-        kernels_before=len(list(unfused.kernels())),
-        kernels=len(list(made.kernels())),
-        moved_bytes=sum(count_moved_bytes(each) for each in made.kernels()),
+        kernels_before=len(list(unfused.iterate_kernels())),
+        kernels=len(list(made.iterate_kernels())),
+        moved_bytes=sum(count_moved_bytes(each) for each in made.iterate_kernels()),
         least_bytes=sum(each.type.nbytes for each in ends),
         flops=count_flops(unfused.block),
         live_bytes=compute_live_bytes(made),

@@ -33,7 +33,7 @@ class XlaProgram:
             raise Unsupported(f"[xla] {str(error).splitlines()[0]}") from error
         self._given = [jax.device_put(each, device) for each in arrays]
 
-    def results(self) -> list[Array]:
+    def compute_results(self) -> list[Array]:
         """What it gives."""
         found = self._compiled.execute_sharded(self._given)
         return [np.asarray(each[0]) for each in found.disassemble_into_single_device_arrays()]

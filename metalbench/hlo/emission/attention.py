@@ -31,16 +31,16 @@ def build_attention_kernel(
     row = RowWriter(writer, rows, SCORES_PER_THREAD)
     indices = [index for index, _ in row.slots]
     for index, score in zip(indices, emit_products(writer, scores, indices), strict=True):
-        writer.note(scores.results[0], index, score)
+        writer.bind_value(scores.results[0], index, score)
     for number, reduction in enumerate(reductions):
-        row.join(reduction, number)
+        row.emit_reduction(reduction, number)
     side = 0 if product.operands[0].operation in between else 1
     weights = product.operands[side]
     shared = SharedRow(row.index, "place", row.threads)
     shared.declare(writer, weights)
     for index, inside in row.slots:
         head = "" if inside == "true" else f"if ({inside}) "
-        writer.line(f"{head}{SHARED_ROW}[{index[-1]}] = {writer.value(weights, index)};")
-    writer.line("threadgroup_barrier(mem_flags::mem_threadgroup);")
+        writer.add_line(f"{head}{SHARED_ROW}[{index[-1]}] = {writer.emit_value(weights, index)};")
+    writer.add_line("threadgroup_barrier(mem_flags::mem_threadgroup);")
     shared.multiply(writer, product, side).store(writer, operation.attributes["permutation"])
-    return row.kernel(name, operation)
+    return row.build(name, operation)

@@ -20,26 +20,28 @@ def emit_convolution(writer: KernelWriter, operation: Operation, index: Index) -
     with ExitStack() as stack:
         offsets = open_loops(writer, stack, form.window)
         (channel,) = open_loops(writer, stack, [form.channels])
-        places, inside = form.places(writer, [index[axis] for axis in form.output_spatial], offsets)
-        stack.enter_context(writer.block(f"if ({inside})"))
+        places, inside = form.locate_element(
+            writer, [index[axis] for axis in form.output_spatial], offsets
+        )
+        stack.enter_context(writer.open_block(f"if ({inside})"))
         at, of = [""] * len(image.type.shape), [""] * len(kernel.type.shape)
-        group = writer.index(f"{feature} / {form.features_of_a_group}")
+        group = writer.declare_index(f"{feature} / {form.features_of_a_group}")
         at[form.batch], at[form.feature] = batch, channel
         if form.feature_groups > 1:
-            at[form.feature] = writer.index(f"{group} * {form.channels} + {channel}")
+            at[form.feature] = writer.declare_index(f"{group} * {form.channels} + {channel}")
         if form.batch_groups > 1:
-            at[form.batch] = writer.index(f"{group} * {form.batches} + {batch}")
+            at[form.batch] = writer.declare_index(f"{group} * {form.batches} + {batch}")
         of[form.kernel_input], of[form.kernel_output] = channel, feature
         for number, (place, offset) in enumerate(zip(places, offsets, strict=True)):
             at[form.spatial[number]] = place
             size = form.window[number]
             backwards = form.reversal[number] and size > 1
             of[form.kernel_spatial[number]] = (
-                writer.index(f"{size - 1} - {offset}") if backwards else offset
+                writer.declare_index(f"{size - 1} - {offset}") if backwards else offset
             )
-        names = [writer.value(image, at), writer.value(kernel, of)]
+        names = [writer.emit_value(image, at), writer.emit_value(kernel, of)]
         total.add_product(names, (image.type, kernel.type))
-    return [total.result()]
+    return [total.declare_result()]
 
 
 class ConvolutionShape:
@@ -77,20 +79,20 @@ class ConvolutionShape:
         self._lows = [0] * len(ones) if padding is None else [int(each[0]) for each in padding]
         self._sizes = [image[axis] for axis in self.spatial]
 
-    def places(
+    def locate_element(
         self, writer: KernelWriter, output: Sequence[str], offsets: Sequence[str]
     ) -> tuple[list[str], str]:
         """Spatial index into the image, and the condition that it lies in it."""
         places, inside = [], ["true"]
         for axis, size in enumerate(self._sizes):
             steps = format_affine(output[axis], self._strides[axis], -self._lows[axis])
-            place = writer.index(
+            place = writer.declare_index(
                 f"{steps} + {format_affine(offsets[axis], self._dilations[axis], 0)}"
             )
             inside.append(f"{place} >= 0")
             if self._spread[axis] > 1:
                 inside.append(f"{place} % {self._spread[axis]} == 0")
-                place = writer.index(f"{place} / {self._spread[axis]}")
+                place = writer.declare_index(f"{place} / {self._spread[axis]}")
             inside.append(f"{place} < {size}")
             places.append(place)
         return places, " && ".join(inside)

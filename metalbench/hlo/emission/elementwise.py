@@ -38,7 +38,7 @@ def format_arithmetic(operation: Operation, names: Sequence[str]) -> str:
     element = operation.results[0].type.element
     if operation.name == "abs" and operation.operands[0].type.element.is_complex:
         return f"shlo::absolute({names[0]})"
-    form = OPERATIONS[operation.name].msl(element.kind)
+    form = OPERATIONS[operation.name].get_msl(element.kind)
     if not form:
         raise Unsupported(f"{operation.where}: has no meaning for {element.name}")
     if element.is_float:
@@ -156,7 +156,7 @@ def _create_emitter(expression: Expression) -> Emitter:
     def emit(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
         names = [
             # Bounds of clamp and predicates of select may be scalars.
-            writer.value(each, index if each.type.shape else ())
+            writer.emit_value(each, index if each.type.shape else ())
             for each in operation.operands
         ]
         return [
@@ -168,13 +168,13 @@ def _create_emitter(expression: Expression) -> Emitter:
 
 def emit_identity(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Operands as they are."""
-    return [writer.value(each, index) for each in operation.operands]
+    return [writer.emit_value(each, index) for each in operation.operands]
 
 
 def emit_map(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """A region of scalars at every element."""
-    names = [writer.value(each, index) for each in operation.operands]
-    return writer.region(operation.regions[0], names)
+    names = [writer.emit_value(each, index) for each in operation.operands]
+    return writer.emit_region(operation.regions[0], names)
 
 
 # Operations whose expressions need their attributes, or the types of their operands.

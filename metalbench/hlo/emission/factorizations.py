@@ -31,11 +31,11 @@ def build_qr_kernel(
 
     def write(writer: KernelWriter) -> None:
         own = writer.declare("uint", f"matrix * {rows * columns}u")
-        given = writer.buffer(matrix)
-        with writer.block(f"for (uint k = place; k < {rows * columns}u; k += {threads}u)"):
-            writer.line(f"out0[{own} + k] = {given}[{own} + k];")
-        writer.line("shlo::wait_for_all();")
-        writer.line(
+        given = writer.bind_buffer(matrix)
+        with writer.open_block(f"for (uint k = place; k < {rows * columns}u; k += {threads}u)"):
+            writer.add_line(f"out0[{own} + k] = {given}[{own} + k];")
+        writer.add_line("shlo::wait_for_all();")
+        writer.add_line(
             f"shlo::qr<{rows}, {columns}, {threads}>"
             f"(out0 + {own}, out1 + matrix * {reflectors}u, partial, place);"
         )
@@ -54,12 +54,12 @@ def build_eigh_kernel(
 
     def write(writer: KernelWriter) -> None:
         rotation = f"shlo::Rotation<{get_msl_type(matrix.type)}>"
-        writer.line(f"threadgroup {rotation} turns[{(size + 1) // 2}];")
+        writer.add_line(f"threadgroup {rotation} turns[{(size + 1) // 2}];")
         own = writer.declare("uint", f"matrix * {size * size}u")
         room = [f"out2 + 2 * {own}", f"out2 + 2 * {own} + {size * size}"]
         results = [f"out0 + {own}", f"out1 + matrix * {size}u"]
-        given = [f"{writer.buffer(matrix)} + {own}", *room, *results, "turns, partial, place"]
-        writer.line(f"shlo::eigh<{size}, {threads}, {lower}, {ordered}>({', '.join(given)});")
+        given = [f"{writer.bind_buffer(matrix)} + {own}", *room, *results, "turns, partial, place"]
+        writer.add_line(f"shlo::eigh<{size}, {threads}, {lower}, {ordered}>({', '.join(given)});")
 
     return _build_kernel(name, operation, threads, write)
 
@@ -72,10 +72,10 @@ def build_householder_product(operation: Operation) -> list[KernelStage]:
 
     def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
         places = [(f"{thread} / {columns} * {size}") for size in (rows * columns, count)]
-        given = [writer.buffer(each) for each in (matrix, taus)]
+        given = [writer.bind_buffer(each) for each in (matrix, taus)]
         pointers = [f"{name} + {place}" for name, place in zip(given, places, strict=True)]
         pointers.append(f"{outputs[0]} + {places[0]}")
-        writer.line(
+        writer.add_line(
             f"shlo::reflectors_column<{rows}, {columns}, {count}>"
             f"({', '.join(pointers)}, uint({thread} % {columns}));"
         )
@@ -99,8 +99,8 @@ def _build_kernel(
     writer = KernelWriter(EMITTERS, set())
     count = prod(matrix.type.shape[:-2]) if matrix.type.size else 0
     if count:
-        writer.line(f"const uint place = i % {threads}u, matrix = i / {threads}u;")
-        writer.line(f"threadgroup float2 partial[{threads // 32}];")
+        writer.add_line(f"const uint place = i % {threads}u, matrix = i / {threads}u;")
+        writer.add_line(f"threadgroup float2 partial[{threads // 32}];")
         write(writer)
     return build_kernel(name, writer, operation.results, count * threads, threads)
 

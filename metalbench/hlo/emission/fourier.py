@@ -37,23 +37,23 @@ def _build_butterflies(operation: Operation) -> KernelStage:
     threads = (*shape[:axis], part, *shape[axis + 1 :])
 
     def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
-        index = list(writer.unravel(thread, threads))
+        index = list(writer.unravel_index(thread, threads))
         own = index[axis]
-        place = "0" if done == 1 else writer.index(f"{own} % {done}")
+        place = "0" if done == 1 else writer.declare_index(f"{own} % {done}")
         numbers = []
         for number in range(radix):
-            index[axis] = writer.index(f"{own} + {number * part}") if number else own
-            element = writer.value(value, index)
+            index[axis] = writer.declare_index(f"{own} + {number * part}") if number else own
+            element = writer.emit_value(value, index)
             if number and done > 1:
                 step = number * (length // (done * radix))
-                root = writer.value(table, (writer.index(f"{place} * {step}"),))
+                root = writer.emit_value(table, (writer.declare_index(f"{place} * {step}"),))
                 element = writer.declare("float2", f"shlo::times({element}, {root})")
             numbers.append(element)
         found = emit_transform(writer, numbers, 1 if backwards else -1)
-        start = writer.index(f"({own} - {place}) * {radix} + {place}")
+        start = writer.declare_index(f"({own} - {place}) * {radix} + {place}")
         for number, element in enumerate(found):
-            index[axis] = writer.index(f"{start} + {number * done}") if number else start
-            writer.line(f"{outputs[0]}[{writer.linear(index, shape)}] = {element};")
+            index[axis] = writer.declare_index(f"{start} + {number * done}") if number else start
+            writer.add_line(f"{outputs[0]}[{writer.linearize(index, shape)}] = {element};")
 
     return KernelStage(value.type.size // radix, write)
 
@@ -65,16 +65,16 @@ def _build_direct_sums(operation: Operation) -> KernelStage:
     length = shape[axis]
 
     def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
-        index = list(writer.unravel(thread, shape))
-        within = writer.index(f"{index[axis]} % {done * radix}")
-        first = writer.index(f"{index[axis]} / {done * radix} * {done} + {within} % {done}")
-        total = writer.variable("float2", "float2(0.0f, 0.0f)")
-        with writer.block(format_loop("k", radix)):
-            index[axis] = writer.index(f"{first} + k * {length // radix}")
+        index = list(writer.unravel_index(thread, shape))
+        within = writer.declare_index(f"{index[axis]} % {done * radix}")
+        first = writer.declare_index(f"{index[axis]} / {done * radix} * {done} + {within} % {done}")
+        total = writer.declare_variable("float2", "float2(0.0f, 0.0f)")
+        with writer.open_block(format_loop("k", radix)):
+            index[axis] = writer.declare_index(f"{first} + k * {length // radix}")
             turn = f"k * {within} % {done * radix} * {length // (done * radix)}"
-            root = writer.value(table, (writer.index(turn),))
-            writer.line(f"{total} += shlo::times({writer.value(value, index)}, {root});")
-        writer.line(f"{outputs[0]}[i] = {total};")
+            root = writer.emit_value(table, (writer.declare_index(turn),))
+            writer.add_line(f"{total} += shlo::times({writer.emit_value(value, index)}, {root});")
+        writer.add_line(f"{outputs[0]}[i] = {total};")
 
     return KernelStage(value.type.size, write)
 

@@ -12,12 +12,12 @@ def clamp_start(writer: KernelWriter, start: Value, index: Sequence[str], most: 
     """A start index held to 0 ... `most`, compared in its own type: it may have 64 bits."""
     if most == 0:
         return "0"
-    name, kind = writer.value(start, index), start.type.element.msl
+    name, kind = writer.emit_value(start, index), start.type.element.msl
     low = f"{name} < {kind}(0) ? 0 : " if start.type.element.kind == "i" else ""
     # Of a type of few bits the bound may be none.
     bound = f"{name} > {kind}({most}) ? {most} : int({name})"
     bits = start.type.element.bits - (start.type.element.kind == "i")
-    return writer.index(f"{low}{bound if most < 2**bits else f'int({name})'}")
+    return writer.declare_index(f"{low}{bound if most < 2**bits else f'int({name})'}")
 
 
 def emit_dynamic_slice(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
@@ -25,10 +25,10 @@ def emit_dynamic_slice(writer: KernelWriter, operation: Operation, index: Index)
     operand, *starts = operation.operands
     sizes = operation.attributes["slice_sizes"]
     places = [
-        writer.index(f"{clamp_start(writer, start, (), whole - size)} + {each}")
+        writer.declare_index(f"{clamp_start(writer, start, (), whole - size)} + {each}")
         for each, start, whole, size in zip(index, starts, operand.type.shape, sizes, strict=True)
     ]
-    return [writer.value(operand, places)]
+    return [writer.emit_value(operand, places)]
 
 
 def emit_real_dynamic_slice(
@@ -41,10 +41,10 @@ def emit_real_dynamic_slice(
     operand, starts, _, strides = operation.operands
     places = []
     for axis, (each, whole) in enumerate(zip(index, operand.type.shape, strict=True)):
-        start, stride = (writer.value(one, (str(axis),)) for one in (starts, strides))
+        start, stride = (writer.emit_value(one, (str(axis),)) for one in (starts, strides))
         place = f"long({start}) + long({each}) * long({stride})"
         places.append(writer.declare("int", f"int(clamp({place}, 0l, {whole - 1}l))", "i"))
-    return [writer.value(operand, places)]
+    return [writer.emit_value(operand, places)]
 
 
 def emit_dynamic_update_slice(
@@ -52,18 +52,18 @@ def emit_dynamic_update_slice(
 ) -> Sequence[str]:
     """The operand with a part replaced, from starts that are clamped."""
     operand, update, *starts = operation.operands
-    name = writer.variable(operand.type.element.msl, writer.value(operand, index))
+    name = writer.declare_variable(operand.type.element.msl, writer.emit_value(operand, index))
     if not update.type.size:
         return [name]
     places, inside = [], ["true"]
     for each, start, whole, size in zip(
         index, starts, operand.type.shape, update.type.shape, strict=True
     ):
-        place = writer.index(f"{each} - {clamp_start(writer, start, (), whole - size)}")
+        place = writer.declare_index(f"{each} - {clamp_start(writer, start, (), whole - size)}")
         inside.append(f"{place} >= 0 && {place} < {size}")
         places.append(place)
-    with writer.block(f"if ({' && '.join(inside)})"):
-        writer.line(f"{name} = {writer.value(update, places)};")
+    with writer.open_block(f"if ({' && '.join(inside)})"):
+        writer.add_line(f"{name} = {writer.emit_value(update, places)};")
     return [name]
 
 
@@ -81,12 +81,14 @@ def emit_gather(writer: KernelWriter, operation: Operation, index: Index) -> Seq
     for number, axis in enumerate(numbers["start_index_map"]):
         at = locate_start_index(batch, vector, number, len(starts.type.shape))
         start = clamp_start(writer, starts, at, operand.type.shape[axis] - sizes[axis])
-        places[axis] = writer.index(start if places[axis] == "0" else f"{start} + {places[axis]}")
+        places[axis] = writer.declare_index(
+            start if places[axis] == "0" else f"{start} + {places[axis]}"
+        )
     for axis, other in zip(
         numbers["operand_batching_dims"], numbers["start_indices_batching_dims"], strict=True
     ):
         places[axis] = batch[other if other < vector else other - 1]
-    return [writer.value(operand, places)]
+    return [writer.emit_value(operand, places)]
 
 
 def locate_start_index(batch: Sequence[str], vector: int, number: int, rank: int) -> list[str]:

@@ -86,27 +86,27 @@ def build_map_kernel(
             raise AssertionError(f"{root.type} is no map")
     if tile is not None:
         return _build_tiled_kernel(name, roots[0], writer, tile)
-    index = writer.unravel("int(i)", roots[0].type.shape)
-    found = [writer.root(root, index) for root in roots]
+    index = writer.unravel_index("int(i)", roots[0].type.shape)
+    found = [writer.emit_root(root, index) for root in roots]
     for number, element in enumerate(found):
-        writer.line(f"out{number}[i] = {element};")
+        writer.add_line(f"out{number}[i] = {element};")
     return build_kernel(name, writer, roots, roots[0].type.size)
 
 
 def _build_tiled_kernel(
     name: str, root: Value, writer: KernelWriter, tile: tiles.RegisterTile
 ) -> GeneratedKernel:
-    at = writer.unravel("int(i)", tile.shape)
+    at = writer.unravel_index("int(i)", tile.shape)
     if tile.epilogue > MAX_UNROLLED:
-        with tile.looped(writer, at) as index:
-            element = writer.root(root, index)
-            writer.line(f"out0[{writer.linear(index, root.type.shape)}] = {element};")
+        with tile.open_loop(writer, at) as index:
+            element = writer.emit_root(root, index)
+            writer.add_line(f"out0[{writer.linearize(index, root.type.shape)}] = {element};")
         return build_kernel(name, writer, [root], math.prod(tile.shape))
-    indices = tile.indices(writer, at)
-    tile.write(writer, indices)
+    indices = tile.locate_elements(writer, at)
+    tile.emit(writer, indices)
     for index in indices:
-        element = writer.root(root, index)
-        writer.line(f"out0[{writer.linear(index, root.type.shape)}] = {element};")
+        element = writer.emit_root(root, index)
+        writer.add_line(f"out0[{writer.linearize(index, root.type.shape)}] = {element};")
     return build_kernel(name, writer, [root], math.prod(tile.shape))
 
 

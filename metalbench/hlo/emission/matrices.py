@@ -89,13 +89,13 @@ class MatrixKernelBuilder:
         self.element = types.pop() if len(types) == 1 else "float"
         self.buffers: dict[Value, str] = {}
 
-    def writer(self) -> KernelWriter:
+    def create_writer(self) -> KernelWriter:
         """For another function."""
         made = KernelWriter(EMITTERS, self.inlined)
         made.buffers = self.buffers
         return made
 
-    def place(self, writer: KernelWriter, operand: int) -> Index:
+    def locate_element(self, writer: KernelWriter, operand: int) -> Index:
         """The index of the operand's element that is in line `own` at depth `k`."""
         shape = self.shape
         sizes = (shape.batches, shape.columns if operand else shape.rows, shape.depth)
@@ -103,24 +103,28 @@ class MatrixKernelBuilder:
         for axes, name, extents in zip(
             shape.axes[operand], ("batch", "own", "k"), sizes, strict=True
         ):
-            found.update(zip(axes, writer.unravel(name, extents), strict=True))
+            found.update(zip(axes, writer.unravel_index(name, extents), strict=True))
         return tuple(found[each] for each in range(len(found)))
 
-    def operand(self, operand: int) -> OperandSource:
+    def build_operand(self, operand: int) -> OperandSource:
         """The source of an operand, 0 or 1, from its buffer or what is inlined in it."""
         value = self.product.operands[operand]
-        if value not in self.inlined and self.shape.is_plain(operand):
-            return self._plain(operand, value)
-        writer = self.writer()
-        return self.source(operand, writer, writer.value(value, self.place(writer, operand)))
+        if value not in self.inlined and self.shape.has_matrix_layout(operand):
+            return self._build_plain_source(operand, value)
+        writer = self.create_writer()
+        return self.build_source(
+            operand, writer, writer.emit_value(value, self.locate_element(writer, operand))
+        )
 
-    def source(self, operand: int, writer: KernelWriter, name: str) -> OperandSource:
+    def build_source(self, operand: int, writer: KernelWriter, name: str) -> OperandSource:
         """The source of an operand whose element `writer` has made and called `name`."""
         type_ = f"{self.name}_{'right' if operand else 'left'}"
         value = self.product.operands[operand].type.element
         own, depth = self.shape.sizes[operand], self.shape.sizes[2]
-        along = self.shape.along_depth(operand)
-        writer.line(f"return {cast_to_float(name, value) if self.element == 'float' else name};")
+        along = self.shape.is_contiguous_along_depth(operand)
+        writer.add_line(
+            f"return {cast_to_float(name, value) if self.element == 'float' else name};"
+        )
         text = SOURCE.format(
             name=type_,
             element=self.element,
@@ -133,35 +137,35 @@ class MatrixKernelBuilder:
         )
         return OperandSource(text, type_, "{values}")
 
-    def _plain(self, operand: int, value: Value) -> OperandSource:
+    def _build_plain_source(self, operand: int, value: Value) -> OperandSource:
         own, depth = self.shape.sizes[operand], self.shape.sizes[2]
-        writer = self.writer()
-        start = f"{writer.buffer(value)} + ulong(batch) * {own * depth}ul"
+        writer = self.create_writer()
+        start = f"{writer.bind_buffer(value)} + ulong(batch) * {own * depth}ul"
         types = f"{get_msl_type(value.type)}, {self.element}"
-        if self.shape.along_depth(operand):
+        if self.shape.is_contiguous_along_depth(operand):
             return OperandSource(
                 "", f"metalbench::MatrixRows<{types}>", f"{start}, {own}u, {depth}u"
             )
         values = f"{start}, {depth}u, {own}u, {own}u"
         return OperandSource("", f"metalbench::MatrixColumns<{types}>", values)
 
-    def epilogue(self, roots: Sequence[Value]) -> str:
+    def build_epilogue(self, roots: Sequence[Value]) -> str:
         """The struct that makes the first outputs of the sums, element by element."""
         rows, columns, _ = self.shape.sizes
-        result, writer = self.product.results[0], self.writer()
+        result, writer = self.product.results[0], self.create_writer()
         index = (
-            *writer.unravel("batch", self.shape.batches),
-            *writer.unravel("row", self.shape.rows),
-            *writer.unravel("column", self.shape.columns),
+            *writer.unravel_index("batch", self.shape.batches),
+            *writer.unravel_index("row", self.shape.rows),
+            *writer.unravel_index("column", self.shape.columns),
         )
-        writer.note(
+        writer.bind_value(
             result,
             index,
             writer.declare(get_msl_type(result.type), f"{get_msl_type(result.type)}(sum)"),
         )
         for number, root in enumerate(roots):
-            element = writer.root(root, index)
-            writer.line(f"out{number}[{writer.linear(index, root.type.shape)}] = {element};")
+            element = writer.emit_root(root, index)
+            writer.add_line(f"out{number}[{writer.linearize(index, root.type.shape)}] = {element};")
         return EPILOGUE.format(
             name=f"{self.name}_store",
             members="{members}",
@@ -170,7 +174,7 @@ class MatrixKernelBuilder:
             columns=columns,
         )
 
-    def kernel(
+    def build(
         self, left: OperandSource, right: OperandSource, store: str, between: Sequence[str] = ()
     ) -> GeneratedKernel:
         """The whole; `between` are statements that come before the product, in the kernel."""
@@ -188,10 +192,15 @@ class MatrixKernelBuilder:
             f"product.multiply({{{left.values}}}, {{{right.values}}}, {self.shape.sizes[2]}u);",
             f"product.store({self.name}_store{{{{values}}}});",
         ]
-        values = [*self.buffers.values(), *self._names(), *self.more, "batch"]
-        writer = self.writer()
+        values = [
+            *self.buffers.values(),
+            *(f"out{n}" for n in range(len(self.outputs))),
+            *self.more,
+            "batch",
+        ]
+        writer = self.create_writer()
         for line in body:
-            writer.line(line.replace("{values}", ", ".join(values)))
+            writer.add_line(line.replace("{values}", ", ".join(values)))
         made = build_kernel(
             self.name,
             writer,
@@ -200,15 +209,12 @@ class MatrixKernelBuilder:
             MATRIX_THREADS,
             place=MATRIX_PARAMETERS,
         )
-        structs = (left.text + right.text + store).replace("{members}", self._members())
+        structs = (left.text + right.text + store).replace("{members}", self._format_members())
         # A compiler that knows how few threads there are lets each have more registers.
         head = f"[[kernel, max_total_threads_per_threadgroup({MATRIX_THREADS})]] void "
         return replace(made, text=structs + made.text.replace("kernel void ", head, 1))
 
-    def _names(self) -> list[str]:
-        return [f"out{number}" for number in range(len(self.outputs))]
-
-    def _members(self) -> str:
+    def _format_members(self) -> str:
         lines = [
             *(
                 f"device const {get_msl_type(each.type)}* {name}"
@@ -226,8 +232,8 @@ def build_matrix_kernel(
 ) -> GeneratedKernel:
     """The kernel that makes `roots`, which are the product's elements or made of them."""
     made = MatrixKernelBuilder(name, product, inlined, roots)
-    left, right = made.operand(0), made.operand(1)
-    return made.kernel(left, right, made.epilogue(roots))
+    left, right = made.build_operand(0), made.build_operand(1)
+    return made.build(left, right, made.build_epilogue(roots))
 
 
 def _format_body(writer: KernelWriter) -> str:

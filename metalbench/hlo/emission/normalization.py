@@ -16,9 +16,9 @@ def emit_batch_norm_inference(
     element = operation.results[0].type.element
     feature = (index[operation.attributes["feature_index"]],)
     operand, *of_features = operation.operands
-    x = cast_to_float(writer.value(operand, index), element)
+    x = cast_to_float(writer.emit_value(operand, index), element)
     scale, offset, mean, variance = (
-        cast_to_float(writer.value(each, feature), element) for each in of_features
+        cast_to_float(writer.emit_value(each, feature), element) for each in of_features
     )
     epsilon = f"{operation.attributes['epsilon']!r}f"
     centred = writer.declare("float", f"{x} - {mean}")

@@ -12,19 +12,19 @@ class Arithmetic:
         self._is_complex = element.is_complex
         self.type = element.msl if element.is_complex else "float"
 
-    def wide(self, name: str) -> str:
+    def widen(self, name: str) -> str:
         """An element in the wide type."""
         return f"{self.type}({name})"
 
-    def times(self, left: str, right: str) -> str:
+    def multiply(self, left: str, right: str) -> str:
         """A product."""
         return f"shlo::times({left}, {right})" if self._is_complex else f"{left} * {right}"
 
-    def divided(self, left: str, right: str) -> str:
+    def divide(self, left: str, right: str) -> str:
         """A quotient."""
         return f"shlo::divide({left}, {right})" if self._is_complex else f"{left} / {right}"
 
-    def over_real(self, left: str, right: str) -> str:
+    def divide_by_real(self, left: str, right: str) -> str:
         """A quotient by a number that has no imaginary part."""
         return f"{left} / {right}.x" if self._is_complex else f"{left} / {right}"
 
@@ -32,7 +32,7 @@ class Arithmetic:
         """The complex conjugate."""
         return f"shlo::conjugate({name})" if self._is_complex else name
 
-    def root(self, name: str) -> str:
+    def format_sqrt(self, name: str) -> str:
         """The square root of a number that has no imaginary part."""
         if self._is_complex:
             return f"float2(precise::sqrt({name}.x), 0.0f)"

@@ -22,29 +22,29 @@ def build_rng_bit_generator(operation: Operation) -> list[KernelStage]:
     count = _count_counters(result.type, is_threefry)
 
     def update(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
-        own, low = writer.value(state, (thread,)), writer.value(state, ("1",))
-        writer.line(f"ulong next = {own};")
-        writer.line(f"if (i == 1u) next = {low} + {count}ul;")
-        writer.line(f"if (i == 2u && {low} + {count}ul < {low}) next += 1ul;")
-        writer.line(f"{outputs[0]}[i] = next;")
+        own, low = writer.emit_value(state, (thread,)), writer.emit_value(state, ("1",))
+        writer.add_line(f"ulong next = {own};")
+        writer.add_line(f"if (i == 1u) next = {low} + {count}ul;")
+        writer.add_line(f"if (i == 2u && {low} + {count}ul < {low}) next += 1ul;")
+        writer.add_line(f"{outputs[0]}[i] = next;")
 
     def fill(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
-        key, low = (writer.value(state, (each,)) for each in "01")
+        key, low = (writer.emit_value(state, (each,)) for each in "01")
         if is_threefry:
             place, word = _locate_threefry_word(writer, thread, result.type)
-            writer.line(f"const uint2 bits = shlo::threefry({key}, {low} + ulong({place}));")
+            writer.add_line(f"const uint2 bits = shlo::threefry({key}, {low} + ulong({place}));")
         else:
             each = _count_philox_elements(result.type)
             # Without a word of its own the counter's upper half is the key.
-            high = writer.value(state, ("2",)) if state.type.size == 3 else key
+            high = writer.emit_value(state, ("2",)) if state.type.size == 3 else key
             counter = writer.declare("ulong", f"{low} + ulong({thread} / {each})")
             carried = f"{high} + ulong({counter} < {low})"
-            writer.line(f"const uint4 bits = shlo::philox({key}, {counter}, {carried});")
-            word = writer.index(f"{thread} % {each} * {4 // each}")
+            writer.add_line(f"const uint4 bits = shlo::philox({key}, {counter}, {carried});")
+            word = writer.declare_index(f"{thread} % {each} * {4 // each}")
         found = f"bits[{word}]"
         if result.type.element.bits == 64:
             found = f"ulong({found}) | ulong(bits[{word} + 1]) << 32"
-        writer.line(f"{outputs[1]}[i] = {truncate_integer(found, result.type.element)};")
+        writer.add_line(f"{outputs[1]}[i] = {truncate_integer(found, result.type.element)};")
 
     return [KernelStage(state.type.size, update), KernelStage(result.type.size, fill)]
 
@@ -87,7 +87,7 @@ def _locate_threefry_word(writer: KernelWriter, thread: str, type_: TensorType) 
     if type_.element.bits == 64:
         return thread, "0"
     axis, sizes = _split_threefry_axis(type_)
-    index = list(writer.unravel(thread, type_.shape or (1,)))
-    word = writer.index(f"{index[axis]} % 2")
-    index[axis] = writer.index(f"{index[axis]} / 2")
-    return writer.linear(index, sizes), word
+    index = list(writer.unravel_index(thread, type_.shape or (1,)))
+    word = writer.declare_index(f"{index[axis]} % 2")
+    index[axis] = writer.declare_index(f"{index[axis]} / 2")
+    return writer.linearize(index, sizes), word

@@ -14,7 +14,7 @@ def emit_accumulation(
     writer: KernelWriter, region: Block, accumulators: Sequence[str], elements: Sequence[str]
 ) -> None:
     """What the region makes of the accumulators and the elements goes into the accumulators."""
-    found = writer.region(region, [*accumulators, *elements])
+    found = writer.emit_region(region, [*accumulators, *elements])
     if len(found) > 1:
         # All are read before the first is written.
         found = [
@@ -22,16 +22,16 @@ def emit_accumulation(
             for each, name in zip(region.returned, found, strict=True)
         ]
     for accumulator, name in zip(accumulators, found, strict=True):
-        writer.line(f"{accumulator} = {name};")
+        writer.add_line(f"{accumulator} = {name};")
 
 
 def open_loops(writer: KernelWriter, stack: ExitStack, sizes: Sequence[int]) -> list[str]:
     """Open a loop for each axis; the names of the counters."""
     counters = []
     for size in sizes:
-        counter = "0" if size == 1 else writer.fresh("k")
+        counter = "0" if size == 1 else writer.make_name("k")
         if size != 1:
-            stack.enter_context(writer.block(format_loop(counter, size)))
+            stack.enter_context(writer.open_block(format_loop(counter, size)))
         counters.append(counter)
     return counters
 
@@ -42,7 +42,7 @@ def emit_reduce(writer: KernelWriter, operation: Operation, index: Index) -> Seq
     operands, initial = operation.operands[:half], operation.operands[half:]
     axes, shape = operation.attributes["dimensions"], operands[0].type.shape
     accumulators = [
-        writer.variable(get_msl_type(each.type), writer.value(value, ()))
+        writer.declare_variable(get_msl_type(each.type), writer.emit_value(value, ()))
         for each, value in zip(operation.results, initial, strict=True)
     ]
     with ExitStack() as stack:
@@ -51,7 +51,7 @@ def emit_reduce(writer: KernelWriter, operation: Operation, index: Index) -> Seq
         )
         kept = iter(index)
         place = [counters[axis] if axis in counters else next(kept) for axis in range(len(shape))]
-        elements = [writer.value(each, place) for each in operands]
+        elements = [writer.emit_value(each, place) for each in operands]
         emit_accumulation(writer, operation.regions[0], accumulators, elements)
     return accumulators
 
@@ -82,9 +82,9 @@ def emit_products(
                 }
                 rank = len(value.type.shape)
                 full = [place[axis] if axis in place else next(free) for axis in range(rank)]
-                names.append(writer.value(value, full))
+                names.append(writer.emit_value(value, full))
             total.add_product(names, (left.type, right.type))
-    return [each.result() for each in sums]
+    return [each.declare_result() for each in sums]
 
 
 class ProductSum:
@@ -95,23 +95,23 @@ class ProductSum:
         self._type = "float" if type_.element.is_float else type_.element.wrapping
         if type_.element.kind in "bc":
             self._type = type_.element.msl
-        self._name = writer.variable(self._type, f"{self._type}(0)")
+        self._name = writer.declare_variable(self._type, f"{self._type}(0)")
 
     def add_product(self, names: Sequence[str], types: Sequence[TensorType]) -> None:
         """Add the product of two elements."""
         if self._element.kind == "b":
-            self._writer.line(f"{self._name} = {self._name} || ({names[0]} && {names[1]});")
+            self._writer.add_line(f"{self._name} = {self._name} || ({names[0]} && {names[1]});")
             return
         if self._element.is_complex:
-            self._writer.line(f"{self._name} += shlo::times({names[0]}, {names[1]});")
+            self._writer.add_line(f"{self._name} += shlo::times({names[0]}, {names[1]});")
             return
         factors = [
             cast_to_float(name, each.element) if each.element.is_float else f"{self._type}({name})"
             for name, each in zip(names, types, strict=True)
         ]
-        self._writer.line(f"{self._name} += {factors[0]} * {factors[1]};")
+        self._writer.add_line(f"{self._name} += {factors[0]} * {factors[1]};")
 
-    def result(self) -> str:
+    def declare_result(self) -> str:
         """The name of the sum as an element of the result."""
         if self._element.is_complex:
             text = self._name

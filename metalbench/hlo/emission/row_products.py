@@ -37,25 +37,27 @@ def build_row_product_kernel(
         f"of{n}": f"threadgroup const {get_msl_type(each.type)}*" for n, each in enumerate(numbers)
     }
     made = MatrixKernelBuilder(name, product, own, operation.results, {**more, "first": "int"})
-    taken = _RowScalars(made, rows, reductions, numbers)
-    between = taken.statements(region.returned[1:])
-    writer = made.writer()
-    index = writer.unravel("own", rows.outer)
+    scalars = _RowScalars(made, rows, reductions, numbers)
+    between = scalars.format_statements(region.returned[1:])
+    writer = made.create_writer()
+    index = writer.unravel_index("own", rows.outer)
     for number, value in enumerate(numbers):
         text = writer.declare(get_msl_type(value.type), f"of{number}[own - first]")
-        writer.note(value, _expand_row_index(index, value, rows), text)
-    element = writer.value(product.operands[0], made.place(writer, 0))
-    left = made.source(0, writer, element)
-    return made.kernel(left, made.operand(1), made.epilogue([region.returned[0]]), between)
+        writer.bind_value(value, _expand_row_index(index, value, rows), text)
+    element = writer.emit_value(product.operands[0], made.locate_element(writer, 0))
+    left = made.build_source(0, writer, element)
+    return made.build(
+        left, made.build_operand(1), made.build_epilogue([region.returned[0]]), between
+    )
 
 
 def _find_row_scalars(operations: Sequence[Operation], rows: RowShape) -> list[Value]:
     """The values of one number a row of which elements of the rows are made."""
     found: dict[Value, None] = {}
     for each in operations:
-        if each.results[0].type.shape == rows.whole:
+        if each.results[0].type.shape == rows.full:
             for value in each.operands:
-                if value.operation in operations and value.type.shape in rows.numbers:
+                if value.operation in operations and value.type.shape in rows.scalars:
                     found[value] = None
     return list(found)
 
@@ -74,50 +76,54 @@ class _RowScalars:
     reductions: Sequence[Operation]
     numbers: Sequence[Value]
 
-    def statements(self, others: Sequence[Value]) -> list[str]:
+    def format_statements(self, others: Sequence[Value]) -> list[str]:
         """In the kernel, before the product; `others` are what is stored of the rows besides."""
         side, count = self.made.shape.side, self.made.shape.sizes[0]
-        writer = self.made.writer()
-        writer.line("const int first = int(corner.y);")
+        writer = self.made.create_writer()
+        writer.add_line("const int first = int(corner.y);")
         for number, value in enumerate(self.numbers):
-            writer.line(f"threadgroup {get_msl_type(value.type)} of{number}[{side}];")
+            writer.add_line(f"threadgroup {get_msl_type(value.type)} of{number}[{side}];")
         head = f"for (int r = int(simdgroup); r < {side}; r += {MATRIX_THREADS // LANES})"
-        with writer.block(head):
+        with writer.open_block(head):
             row = writer.declare("int", "first + r", "row")
-            writer.line(f"if ({row} >= {count}) break;")
-            index = writer.unravel(row, self.rows.outer)
+            writer.add_line(f"if ({row} >= {count}) break;")
+            index = writer.unravel_index(row, self.rows.outer)
             for reduction in self.reductions:
-                self._join(writer, reduction, index)
+                self._emit_reduction(writer, reduction, index)
             for number, value in enumerate(self.numbers):
-                name = writer.value(value, _expand_row_index(index, value, self.rows))
-                writer.line(f"if (lane == 0u) of{number}[r] = {name};")
+                name = writer.emit_value(value, _expand_row_index(index, value, self.rows))
+                writer.add_line(f"if (lane == 0u) of{number}[r] = {name};")
             if others:
-                with writer.block("if (corner.x == 0u)"):
-                    self._store(writer, others, index)
-        writer.line("threadgroup_barrier(mem_flags::mem_threadgroup);")
+                with writer.open_block("if (corner.x == 0u)"):
+                    self._emit_stores(writer, others, index)
+        writer.add_line("threadgroup_barrier(mem_flags::mem_threadgroup);")
         return [each.removeprefix("  ") for each in writer.lines]
 
-    def _columns(self) -> str:
+    def _format_column_loop(self) -> str:
         return f"for (int c = int(lane); c < {self.rows.inner[0]}; c += {LANES})"
 
-    def _join(self, writer: KernelWriter, reduction: Operation, index: Index) -> None:
+    def _emit_reduction(self, writer: KernelWriter, reduction: Operation, index: Index) -> None:
         element = reduction.results[0].type.element
         kind, neutral, functor = describe_reduction(reduction)
-        total = writer.variable(kind.msl, neutral)
-        with writer.block(self._columns()):
-            given = writer.value(reduction.operands[0], (*index, "c"))
+        total = writer.declare_variable(kind.msl, neutral)
+        with writer.open_block(self._format_column_loop()):
+            given = writer.emit_value(reduction.operands[0], (*index, "c"))
             own = cast_to_float(given, element) if element.is_float else given
-            writer.line(f"{total} = {functor}.join({total}, {own});")
+            writer.add_line(f"{total} = {functor}.join({total}, {own});")
         bind_reduced_value(writer, reduction, index, f"{functor}.lanes({total})")
 
-    def _store(self, writer: KernelWriter, others: Sequence[Value], index: Index) -> None:
+    def _emit_stores(self, writer: KernelWriter, others: Sequence[Value], index: Index) -> None:
         for number, value in enumerate(others, 1):
             shape = value.type.shape
-            if shape != self.rows.whole:
+            if shape != self.rows.full:
                 at = _expand_row_index(index, value, self.rows)
-                text = f"out{number}[{writer.linear(at, shape)}] = {writer.value(value, at)};"
-                writer.line(f"if (lane == 0u) {text}")
+                text = (
+                    f"out{number}[{writer.linearize(at, shape)}] = {writer.emit_value(value, at)};"
+                )
+                writer.add_line(f"if (lane == 0u) {text}")
                 continue
-            with writer.block(self._columns()):
+            with writer.open_block(self._format_column_loop()):
                 at = (*index, "c")
-                writer.line(f"out{number}[{writer.linear(at, shape)}] = {writer.value(value, at)};")
+                writer.add_line(
+                    f"out{number}[{writer.linearize(at, shape)}] = {writer.emit_value(value, at)};"
+                )

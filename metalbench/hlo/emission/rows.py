@@ -43,10 +43,10 @@ def build_rows_kernel(
         fewest=THREADS,
     )
     for number, reduction in enumerate(reductions):
-        made.join(reduction, number)
+        made.emit_reduction(reduction, number)
     for number, value in enumerate(region.returned):
-        made.write(value, f"out{number}")
-    return made.kernel(name, operation)
+        made.emit_store(value, f"out{number}")
+    return made.build(name, operation)
 
 
 class RowWriter:
@@ -73,11 +73,11 @@ class RowWriter:
             place = f"simdgroup * {LANES}u + lane"
         if several > 1:
             text = f"group * {several}u + simdgroup"
-        writer.line(f"const uint place = {place};")
+        writer.add_line(f"const uint place = {place};")
         row = writer.declare("int", f"int({text})", "row")
         if prod(rows.outer) % several:
-            writer.line(f"if ({row} >= {prod(rows.outer)}) return;")
-        self.index = writer.unravel(row, rows.outer)
+            writer.add_line(f"if ({row} >= {prod(rows.outer)}) return;")
+        self.index = writer.unravel_index(row, rows.outer)
         self.slots: list[tuple[Index, str]] = []
         for start in range(0, width, self.threads):
             column = writer.declare("int", f"int(place) + {start}", "column")
@@ -85,22 +85,22 @@ class RowWriter:
             if start + self.threads > width:
                 inside = writer.declare("bool", f"{column} < {width}")
                 column = writer.declare("int", f"min({column}, {width - 1})", "column")
-            self.slots.append(((*self.index, *writer.unravel(column, rows.inner)), inside))
+            self.slots.append(((*self.index, *writer.unravel_index(column, rows.inner)), inside))
 
-    def kernel(self, name: str, operation: Operation) -> GeneratedKernel:
+    def build(self, name: str, operation: Operation) -> GeneratedKernel:
         """What the writer has, as a kernel for all rows."""
         threads = prod(self._rows.outer) * self.threads
         return build_kernel(
             name, self._writer, operation.results, threads, self.group, place=ROW_PARAMETERS
         )
 
-    def join(self, reduction: Operation, number: int) -> None:
+    def emit_reduction(self, reduction: Operation, number: int) -> None:
         """A reduction's number of this row, which all threads of the row know then."""
         writer, element = self._writer, reduction.results[0].type.element
         kind, neutral, functor = describe_reduction(reduction)
         total = neutral
         for index, inside in self.slots:
-            given = writer.value(reduction.operands[0], index)
+            given = writer.emit_value(reduction.operands[0], index)
             own = cast_to_float(given, element) if element.is_float else given
             own = own if inside == "true" else f"({inside} ? {own} : {neutral})"
             joined = own if total == neutral else f"{functor}.join({total}, {own})"
@@ -109,24 +109,24 @@ class RowWriter:
         text = f"{functor}.lanes({total})"
         if groups > 1:
             partial = f"partial{number}"
-            writer.line(f"threadgroup {kind.msl} {partial}[{groups}];")
+            writer.add_line(f"threadgroup {kind.msl} {partial}[{groups}];")
             text = f"shlo::row_joined<{groups}>({functor}, {total}, {partial}, place)"
         bind_reduced_value(writer, reduction, self.index, text)
 
-    def write(self, value: Value, output: str) -> None:
+    def emit_store(self, value: Value, output: str) -> None:
         """Elements of a value of the group into its buffer."""
         writer, shape = self._writer, value.type.shape
-        if shape == self._rows.whole:
+        if shape == self._rows.full:
             for index, inside in self.slots:
-                name, at = writer.value(value, index), writer.linear(index, shape)
+                name, at = writer.emit_value(value, index), writer.linearize(index, shape)
                 head = "" if inside == "true" else f"if ({inside}) "
-                writer.line(f"{head}{output}[{at}] = {name};")
+                writer.add_line(f"{head}{output}[{at}] = {name};")
             return
         index = self.index
         if shape != self._rows.outer:
             index = (*index, *("0" for _ in self._rows.inner))
-        name, at = writer.value(value, index), writer.linear(index, shape)
-        writer.line(f"if (place == 0u) {output}[{at}] = {name};")
+        name, at = writer.emit_value(value, index), writer.linearize(index, shape)
+        writer.add_line(f"if (place == 0u) {output}[{at}] = {name};")
 
 
 def describe_reduction(reduction: Operation) -> tuple[ElementType, str, str]:
@@ -147,4 +147,4 @@ def bind_reduced_value(writer: KernelWriter, reduction: Operation, index: Index,
     result = writer.declare(kind.msl, text)
     if element != kind:
         result = writer.declare(element.msl, f"{element.msl}({result})")
-    writer.note(reduction.results[0], index, result)
+    writer.bind_value(reduction.results[0], index, result)

@@ -25,27 +25,27 @@ def build_scatter(operation: Operation) -> list[KernelStage]:
     in_turn = [axis for axis in range(len(windows)) if axis not in apart]
 
     def copy(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
-        index = writer.unravel(thread, shape)
+        index = writer.unravel_index(thread, shape)
         for value, output in zip(operands, outputs, strict=True):
-            writer.line(f"{output}[i] = {writer.value(value, index)};")
+            writer.add_line(f"{output}[i] = {writer.emit_value(value, index)};")
 
     def update(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
-        own = iter(writer.unravel(thread, [windows[axis] for axis in apart]))
+        own = iter(writer.unravel_index(thread, [windows[axis] for axis in apart]))
         with ExitStack() as stack:
             turns = iter(open_loops(writer, stack, [windows[axis] for axis in in_turn]))
             index = [next(own if axis in apart else turns) for axis in range(len(windows))]
             places, inside = _locate_target(writer, operation, index)
-            stack.enter_context(writer.block(f"if ({inside})"))
-            place = writer.index(writer.linear(places, shape))
+            stack.enter_context(writer.open_block(f"if ({inside})"))
+            place = writer.declare_index(writer.linearize(places, shape))
             old = [
                 writer.declare(get_msl_type(each.type), f"{output}[{place}]")
                 for each, output in zip(operands, outputs, strict=True)
             ]
-            new = writer.region(
-                operation.regions[0], [*old, *(writer.value(each, index) for each in updates)]
+            new = writer.emit_region(
+                operation.regions[0], [*old, *(writer.emit_value(each, index) for each in updates)]
             )
             for output, name in zip(outputs, new, strict=True):
-                writer.line(f"{output}[{place}] = {name};")
+                writer.add_line(f"{output}[{place}] = {name};")
 
     stages = [KernelStage(operands[0].type.size, copy)]
     threads = prod(windows[axis] for axis in apart)
@@ -91,7 +91,7 @@ def _locate_target(
     for number, axis in enumerate(numbers["scattered_dims_to_operand_dims"]):
         at = locate_start_index(batch, vector, number, len(starts.type.shape))
         # A start may have 64 bits: no sum wraps into the operand.
-        start = writer.declare("long", f"long({writer.value(starts, at)})")
+        start = writer.declare("long", f"long({writer.emit_value(starts, at)})")
         place = writer.declare("int", f"int({start} + {offsets[axis]})")
         inside.append(f"{start} >= -{shape[axis]} && {start} <= {shape[axis]}")
         inside.append(f"{place} >= 0 && {place} < {shape[axis]}")

@@ -15,10 +15,12 @@ def emit_constant(writer: KernelWriter, operation: Operation, index: Index) -> S
     """A small constant that is inlined, by its number in a row."""
     type_ = operation.results[0].type
     values = operation.attributes["value"].reshape(-1)
-    place = writer.index(writer.linear(index, type_.shape))
-    name = writer.variable(get_msl_type(type_), format_literal(values[0], type_.element))
+    place = writer.declare_index(writer.linearize(index, type_.shape))
+    name = writer.declare_variable(get_msl_type(type_), format_literal(values[0], type_.element))
     for number, value in list(enumerate(values))[1:]:
-        writer.line(f"if ({place} == {number}) {name} = {format_literal(value, type_.element)};")
+        writer.add_line(
+            f"if ({place} == {number}) {name} = {format_literal(value, type_.element)};"
+        )
     return [name]
 
 
@@ -29,13 +31,13 @@ def emit_broadcast_in_dim(
     (operand,) = operation.operands
     places = operation.attributes["broadcast_dimensions"]
     sizes = zip(places, operand.type.shape, strict=True)
-    return [writer.value(operand, ["0" if size == 1 else index[axis] for axis, size in sizes])]
+    return [writer.emit_value(operand, ["0" if size == 1 else index[axis] for axis, size in sizes])]
 
 
 def emit_broadcast(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """The operand again along new axes in front of its own."""
     (operand,) = operation.operands
-    return [writer.value(operand, index[len(index) - len(operand.type.shape) :])]
+    return [writer.emit_value(operand, index[len(index) - len(operand.type.shape) :])]
 
 
 def emit_reshape(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
@@ -46,25 +48,27 @@ def emit_reshape(writer: KernelWriter, operation: Operation, index: Index) -> Se
     if [each for each in old if each != 1] == [each for each in new if each != 1]:
         # Axes of one element came or went: no arithmetic.
         rest = iter([index[axis] for axis, size in enumerate(new) if size != 1])
-        return [writer.value(operand, ["0" if size == 1 else next(rest) for size in old])]
-    place = writer.index(writer.linear(index, new)) if kept else "0"
-    return [writer.value(operand, writer.unravel(place, old))]
+        return [writer.emit_value(operand, ["0" if size == 1 else next(rest) for size in old])]
+    place = writer.declare_index(writer.linearize(index, new)) if kept else "0"
+    return [writer.emit_value(operand, writer.unravel_index(place, old))]
 
 
 def emit_transpose(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Axes in another order."""
     order = operation.attributes["permutation"]
-    return [writer.value(operation.operands[0], [index[order.index(k)] for k in range(len(order))])]
+    return [
+        writer.emit_value(operation.operands[0], [index[order.index(k)] for k in range(len(order))])
+    ]
 
 
 def emit_slice(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
     """Every so many elements from a start."""
     starts, strides = operation.attributes["start_indices"], operation.attributes["strides"]
     places = [
-        writer.index(format_affine(each, stride, start))
+        writer.declare_index(format_affine(each, stride, start))
         for each, start, stride in zip(index, starts, strides, strict=True)
     ]
-    return [writer.value(operation.operands[0], places)]
+    return [writer.emit_value(operation.operands[0], places)]
 
 
 def format_affine(place: str, stride: int, start: int) -> str:
@@ -79,12 +83,12 @@ def emit_reverse(writer: KernelWriter, operation: Operation, index: Index) -> Se
     """Axes backwards."""
     backwards = operation.attributes["dimensions"]
     places = [
-        writer.index(f"{size - 1} - {each}") if axis in backwards and size > 1 else each
+        writer.declare_index(f"{size - 1} - {each}") if axis in backwards and size > 1 else each
         for axis, (each, size) in enumerate(
             zip(index, operation.results[0].type.shape, strict=True)
         )
     ]
-    return [writer.value(operation.operands[0], places)]
+    return [writer.emit_value(operation.operands[0], places)]
 
 
 def emit_pad(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
@@ -92,20 +96,20 @@ def emit_pad(writer: KernelWriter, operation: Operation, index: Index) -> Sequen
     operand, filling = operation.operands
     lows = operation.attributes["edge_padding_low"]
     interiors = operation.attributes["interior_padding"]
-    name = writer.variable(get_msl_type(operand.type), writer.value(filling, ()))
+    name = writer.declare_variable(get_msl_type(operand.type), writer.emit_value(filling, ()))
     if not operand.type.size:
         return [name]
     places, inside = [], []
     for each, low, interior, size in zip(index, lows, interiors, operand.type.shape, strict=True):
-        place = writer.index(format_affine(each, 1, -low))
+        place = writer.declare_index(format_affine(each, 1, -low))
         inside.append(f"{place} >= 0")
         if interior:
             inside.append(f"{place} % {interior + 1} == 0")
-            place = writer.index(f"{place} / {interior + 1}")
+            place = writer.declare_index(f"{place} / {interior + 1}")
         inside.append(f"{place} < {size}")
         places.append(place)
-    with writer.block(f"if ({' && '.join(inside) or 'true'})"):
-        writer.line(f"{name} = {writer.value(operand, places)};")
+    with writer.open_block(f"if ({' && '.join(inside) or 'true'})"):
+        writer.add_line(f"{name} = {writer.emit_value(operand, places)};")
     return [name]
 
 
@@ -113,16 +117,16 @@ def emit_concatenate(writer: KernelWriter, operation: Operation, index: Index) -
     """One behind the other along an axis."""
     axis, start = operation.attributes["dimension"], 0
     type_ = operation.results[0].type
-    name = writer.variable(get_msl_type(type_), format_literal(0, type_.element))
+    name = writer.declare_variable(get_msl_type(type_), format_literal(0, type_.element))
     for operand in operation.operands:
         size = operand.type.shape[axis]
         if not size:
             continue
         head = f"if ({index[axis]} >= {start} && {index[axis]} < {start + size})"
-        with writer.block(head):
-            place = writer.index(format_affine(index[axis], 1, -start))
-            found = writer.value(operand, [*index[:axis], place, *index[axis + 1 :]])
-            writer.line(f"{name} = {found};")
+        with writer.open_block(head):
+            place = writer.declare_index(format_affine(index[axis], 1, -start))
+            found = writer.emit_value(operand, [*index[:axis], place, *index[axis + 1 :]])
+            writer.add_line(f"{name} = {found};")
         start += size
     return [name]
 
@@ -155,14 +159,14 @@ def emit_bitcast_convert(writer: KernelWriter, operation: Operation, index: Inde
         if each.kind == "b":
             raise Unsupported(f"{operation.where}: bits of {each.name} are not packed here")
     if source.bits == target.bits:
-        bits = _format_bits(writer.value(operand, index), source)
+        bits = _format_bits(writer.emit_value(operand, index), source)
     elif source.bits > target.bits:
-        whole = _format_bits(writer.value(operand, index[:-1]), source)
+        whole = _format_bits(writer.emit_value(operand, index[:-1]), source)
         bits = f"{whole} >> ({index[-1]} * {target.bits})"
     else:
         word = _WORDS[max(target.bits, 8)]
         parts = [
-            f"({word}({_format_bits(writer.value(operand, [*index, str(n)]), source)}) << "
+            f"({word}({_format_bits(writer.emit_value(operand, [*index, str(n)]), source)}) << "
             f"{n * source.bits})"
             for n in range(target.bits // source.bits)
         ]

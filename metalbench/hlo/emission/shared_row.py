@@ -26,7 +26,9 @@ class SharedRow:
 
     def declare(self, writer: KernelWriter, value: Value) -> None:
         """The memory, for a row of `value`."""
-        writer.line(f"threadgroup {get_msl_type(value.type)} {SHARED_ROW}[{value.type.shape[-1]}];")
+        writer.add_line(
+            f"threadgroup {get_msl_type(value.type)} {SHARED_ROW}[{value.type.shape[-1]}];"
+        )
 
     def multiply(self, writer: KernelWriter, product: Operation, side: int) -> RowProducts:
         """The row is one of those of the product's operand on that side.
@@ -41,10 +43,10 @@ class SharedRow:
         shape = values.type.shape
         free = [axis for axis in range(len(shape)) if axis not in (*batches, key)]
         extents = [shape[axis] for axis in free]
-        columns = self._columns(writer, extents)
+        columns = self._locate_columns(writer, extents)
         sums = [ProductSum(writer, product.results[0].type) for _ in columns]
-        counter = writer.fresh("k")
-        with writer.block(format_loop(counter, shape[key])):
+        counter = writer.make_name("k")
+        with writer.open_block(format_loop(counter, shape[key])):
             weight = writer.declare(get_msl_type(own.type), f"{SHARED_ROW}[{counter}]")
             for total, (column, _) in zip(sums, columns, strict=True):
                 place = {
@@ -52,11 +54,13 @@ class SharedRow:
                     **dict(zip(free, column, strict=True)),
                     key: counter,
                 }
-                value = writer.value(values, [place[axis] for axis in range(len(shape))])
+                value = writer.emit_value(values, [place[axis] for axis in range(len(shape))])
                 total.add_product([weight, value], (own.type, values.type))
         return RowProducts(self, product, side, extents, columns, sums)
 
-    def _columns(self, writer: KernelWriter, extents: Sequence[int]) -> list[tuple[Index, str]]:
+    def _locate_columns(
+        self, writer: KernelWriter, extents: Sequence[int]
+    ) -> list[tuple[Index, str]]:
         """A thread's columns: their indices, and the head of what is stored.
 
         Where there is none, it is the last one again, which is not stored.
@@ -68,7 +72,7 @@ class SharedRow:
             if start + self.threads > width:
                 inside = f"if ({column} < {width}) "
                 column = writer.declare("int", f"min({column}, {width - 1})", "column")
-            found.append((writer.unravel(column, extents), inside))
+            found.append((writer.unravel_index(column, extents), inside))
         return found
 
 
@@ -90,12 +94,12 @@ class RowProducts:
         """All of them, into the first output, whose axes lie in an order."""
         stored = self.product.results[0].type.shape
         for total, (column, inside) in zip(self.sums, self.columns, strict=True):
-            index = self._index(self.shared.row, column)
+            index = self._locate_element(self.shared.row, column)
             places = [index[axis] for axis in order]
-            at = writer.linear(places, [stored[axis] for axis in order])
-            writer.line(f"{inside}out0[{at}] = {total.result()};")
+            at = writer.linearize(places, [stored[axis] for axis in order])
+            writer.add_line(f"{inside}out0[{at}] = {total.declare_result()};")
 
-    def _index(self, row: Index, column: Index) -> Index:
+    def _locate_element(self, row: Index, column: Index) -> Index:
         """Of an element of the result."""
         if self.side == 0:
             return (*row, *column)

@@ -30,7 +30,7 @@ class _SortAxis:
         self.size = self.shape[self.axis] if rank else 1
         self.rest = [*self.shape[: self.axis], *self.shape[self.axis + 1 :]]
 
-    def place(self, rest: Sequence[str], number: str) -> list[str]:
+    def locate_element(self, rest: Sequence[str], number: str) -> list[str]:
         """The index of an element of a line."""
         return [*rest[: self.axis], number, *rest[self.axis :]] if self.shape else []
 
@@ -41,31 +41,35 @@ def _build_insertion_sort(operation: Operation) -> KernelStage:
     lines, runs = operation.operands[0].type.size // max(line.size, 1), -(-line.size // max(run, 1))
 
     def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
-        *rest, part = writer.unravel(thread, [*line.rest, runs])
+        *rest, part = writer.unravel_index(thread, [*line.rest, runs])
         first, end = ("0", str(line.size)) if runs == 1 else (f"{part} * {run}", "")
-        begin = writer.index(first)
-        stop = end or writer.index(f"min({begin} + {run}, {line.size})")
-        with writer.block(f"for (int k = {begin}; k < {stop}; ++k)"):
-            new = [writer.value(each, line.place(rest, "k")) for each in operation.operands]
+        begin = writer.declare_index(first)
+        stop = end or writer.declare_index(f"min({begin} + {run}, {line.size})")
+        with writer.open_block(f"for (int k = {begin}; k < {stop}; ++k)"):
+            new = [
+                writer.emit_value(each, line.locate_element(rest, "k"))
+                for each in operation.operands
+            ]
             # After the last that is not behind it: found by halving what is in order already.
-            writer.line(f"int low = {begin}, high = k;")
-            with writer.block("while (low < high)"):
+            writer.add_line(f"int low = {begin}, high = k;")
+            with writer.open_block("while (low < high)"):
                 middle = writer.declare("int", "(low + high) / 2")
-                at = writer.linear(line.place(rest, middle), line.shape)
+                at = writer.linearize(line.locate_element(rest, middle), line.shape)
                 pairs = []
                 for name, output, each in zip(new, outputs, operation.operands, strict=True):
                     pairs += [name, writer.declare(get_msl_type(each.type), f"{output}[{at}]")]
-                (before,) = writer.region(operation.regions[0], pairs)
-                writer.line(f"if ({before}) high = {middle}; else low = {middle} + 1;")
-            with writer.block("for (int m = k; m > low; --m)"):
+                (before,) = writer.emit_region(operation.regions[0], pairs)
+                writer.add_line(f"if ({before}) high = {middle}; else low = {middle} + 1;")
+            with writer.open_block("for (int m = k; m > low; --m)"):
                 to, source = (
-                    writer.linear(line.place(rest, each), line.shape) for each in ("m", "(m - 1)")
+                    writer.linearize(line.locate_element(rest, each), line.shape)
+                    for each in ("m", "(m - 1)")
                 )
                 for output in outputs:
-                    writer.line(f"{output}[{to}] = {output}[{source}];")
-            at = writer.linear(line.place(rest, "low"), line.shape)
+                    writer.add_line(f"{output}[{to}] = {output}[{source}];")
+            at = writer.linearize(line.locate_element(rest, "low"), line.shape)
             for name, output in zip(new, outputs, strict=True):
-                writer.line(f"{output}[{at}] = {name};")
+                writer.add_line(f"{output}[{at}] = {name};")
 
     return KernelStage(lines * runs, write)
 
@@ -78,30 +82,30 @@ def _build_merge(operation: Operation, run: int) -> KernelStage:
     line, operands = _SortAxis(operation), operation.operands
 
     def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
-        index = writer.unravel(thread, line.shape)
+        index = writer.unravel_index(thread, line.shape)
         rest, own = [*index[: line.axis], *index[line.axis + 1 :]], index[line.axis]
-        start = writer.index(f"{own} / {2 * run} * {2 * run}")
+        start = writer.declare_index(f"{own} / {2 * run} * {2 * run}")
         left = writer.declare("bool", f"{own} < {start} + {run}")
-        new = [writer.value(each, index) for each in operands]
+        new = [writer.emit_value(each, index) for each in operands]
         bounds = [f"min({start} + {count}, {line.size})" for count in (run, 2 * run)]
-        writer.line(f"int low = {left} ? {bounds[0]} : {start};")
-        writer.line(f"int high = {left} ? {bounds[1]} : {start} + {run};")
+        writer.add_line(f"int low = {left} ? {bounds[0]} : {start};")
+        writer.add_line(f"int high = {left} ? {bounds[1]} : {start} + {run};")
         other = writer.declare("int", "low")
-        with writer.block("while (low < high)"):
+        with writer.open_block("while (low < high)"):
             middle = writer.declare("int", "(low + high) / 2")
             pairs = []
             for mine, each in zip(new, operands, strict=True):
-                theirs = writer.value(each, line.place(rest, middle))
+                theirs = writer.emit_value(each, line.locate_element(rest, middle))
                 pairs += [
                     writer.declare(get_msl_type(each.type), f"{left} ? {theirs} : {mine}"),
                     writer.declare(get_msl_type(each.type), f"{left} ? {mine} : {theirs}"),
                 ]
-            (before,) = writer.region(operation.regions[0], pairs)
-            writer.line(f"if ({before} == {left}) low = {middle} + 1; else high = {middle};")
+            (before,) = writer.emit_region(operation.regions[0], pairs)
+            writer.add_line(f"if ({before} == {left}) low = {middle} + 1; else high = {middle};")
         within = f"{own} - ({left} ? {start} : {start} + {run})"
-        to = writer.index(f"{start} + {within} + low - {other}")
-        at = writer.linear(line.place(rest, to), line.shape)
+        to = writer.declare_index(f"{start} + {within} + low - {other}")
+        at = writer.linearize(line.locate_element(rest, to), line.shape)
         for name, output in zip(new, outputs, strict=True):
-            writer.line(f"{output}[{at}] = {name};")
+            writer.add_line(f"{output}[{at}] = {name};")
 
     return KernelStage(operands[0].type.size, write)

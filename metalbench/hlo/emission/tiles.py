@@ -35,7 +35,7 @@ class RegisterTile:
         shape = self.product.results[0].type.shape
         return tuple(-(-size // extent) for size, extent in zip(shape, self.extents, strict=True))
 
-    def indices(self, writer: KernelWriter, tile: Index) -> list[Index]:
+    def locate_elements(self, writer: KernelWriter, tile: Index) -> list[Index]:
         """Of all elements of a tile; the last of an axis is repeated where there are no more."""
         places = []
         shape = self.product.results[0].type.shape
@@ -43,41 +43,43 @@ class RegisterTile:
             texts = [at] if extent == 1 else [f"{at} * {extent} + {i}" for i in range(extent)]
             if size % extent:
                 texts = [f"min({each}, {size - 1})" for each in texts]
-            places.append([writer.index(each) for each in texts])
+            places.append([writer.declare_index(each) for each in texts])
         return list(itertools.product(*places))
 
-    def write(self, writer: KernelWriter, indices: Sequence[Index]) -> None:
+    def emit(self, writer: KernelWriter, indices: Sequence[Index]) -> None:
         """The product's elements, by names that the writer knows then."""
         names = emit_products(writer, self.product, indices)
         for index, name in zip(indices, names, strict=True):
-            writer.note(self.product.results[0], index, name)
+            writer.bind_value(self.product.results[0], index, name)
 
     @contextmanager
-    def looped(self, writer: KernelWriter, tile: Index) -> Iterator[Index]:
+    def open_loop(self, writer: KernelWriter, tile: Index) -> Iterator[Index]:
         """Compute the product, and loop over its elements; gives the index of one."""
         result = self.product.results[0]
-        names = emit_products(writer, self.product, self.indices(writer, tile))
-        sums, row, column = (writer.fresh(each) for each in ("sums", "row", "column"))
-        writer.line(f"{get_msl_type(result.type)} {sums}[{len(names)}] = {{{', '.join(names)}}};")
+        names = emit_products(writer, self.product, self.locate_elements(writer, tile))
+        sums, row, column = (writer.make_name(each) for each in ("sums", "row", "column"))
+        writer.add_line(
+            f"{get_msl_type(result.type)} {sums}[{len(names)}] = {{{', '.join(names)}}};"
+        )
         columns = self.extents[-1]
-        with writer.block(format_loop(row, len(names) // columns)):
+        with writer.open_block(format_loop(row, len(names) // columns)):
             # The columns of a row lie beside each other.
-            writer.line("#pragma clang loop vectorize(assume_safety)")
-            with writer.block(format_loop(column, columns)):
-                inside = (*writer.unravel(row, self.extents[:-1]), column)
-                index = tuple(self._places(writer, tile, inside))
+            writer.add_line("#pragma clang loop vectorize(assume_safety)")
+            with writer.open_block(format_loop(column, columns)):
+                inside = (*writer.unravel_index(row, self.extents[:-1]), column)
+                index = tuple(self._locate_element(writer, tile, inside))
                 element = writer.declare(
                     get_msl_type(result.type), f"{sums}[{row} * {columns} + {column}]"
                 )
-                writer.note(result, index, element)
+                writer.bind_value(result, index, element)
                 yield index
 
-    def _places(self, writer: KernelWriter, tile: Index, inside: Index) -> Iterator[str]:
+    def _locate_element(self, writer: KernelWriter, tile: Index, inside: Index) -> Iterator[str]:
         """The index of one element of a tile; what is beyond the last of an axis is the last."""
         shape = self.product.results[0].type.shape
         for at, size, extent, one in zip(tile, shape, self.extents, inside, strict=True):
             text = at if extent == 1 else f"{at} * {extent} + {one}"
-            yield writer.index(f"min({text}, {size - 1})" if size % extent else text)
+            yield writer.declare_index(f"min({text}, {size - 1})" if size % extent else text)
 
 
 def find_register_tile(roots: Sequence[Value], inlined: set[Value]) -> RegisterTile | None:

@@ -21,25 +21,25 @@ def build_cholesky(operation: Operation) -> list[KernelStage]:
     number = Arithmetic(matrix.type.element)
 
     def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
-        index, output = writer.unravel(thread, batch), outputs[0]
+        index, output = writer.unravel_index(thread, batch), outputs[0]
 
         def at(row: str, column: str) -> str:
             place = (row, column) if lower else (column, row)
-            return f"{output}[{writer.linear([*index, *place], matrix.type.shape)}]"
+            return f"{output}[{writer.linearize([*index, *place], matrix.type.shape)}]"
 
-        with writer.block(f"for (int c = 0; c < {size}; ++c)"):
-            with writer.block("for (int r = 0; r < c; ++r)"):
-                writer.line(f"{at('r', 'c')} = {kind}(0);")
-            with writer.block(f"for (int r = c; r < {size}; ++r)"):
+        with writer.open_block(f"for (int c = 0; c < {size}; ++c)"):
+            with writer.open_block("for (int r = 0; r < c; ++r)"):
+                writer.add_line(f"{at('r', 'c')} = {kind}(0);")
+            with writer.open_block(f"for (int r = c; r < {size}; ++r)"):
                 place = ("r", "c") if lower else ("c", "r")
-                given = number.wide(writer.value(matrix, [*index, *place]))
-                total = writer.variable(number.type, given)
-                with writer.block("for (int k = 0; k < c; ++k)"):
-                    left, right = (number.wide(at(each, "k")) for each in "rc")
-                    writer.line(f"{total} -= {number.times(left, number.conjugate(right))};")
-                diagonal = number.root(total)
-                other = number.over_real(total, number.wide(at("c", "c")))
-                writer.line(f"{at('r', 'c')} = {kind}(r == c ? {diagonal} : {other});")
+                given = number.widen(writer.emit_value(matrix, [*index, *place]))
+                total = writer.declare_variable(number.type, given)
+                with writer.open_block("for (int k = 0; k < c; ++k)"):
+                    left, right = (number.widen(at(each, "k")) for each in "rc")
+                    writer.add_line(f"{total} -= {number.multiply(left, number.conjugate(right))};")
+                diagonal = number.format_sqrt(total)
+                other = number.divide_by_real(total, number.widen(at("c", "c")))
+                writer.add_line(f"{at('r', 'c')} = {kind}(r == c ? {diagonal} : {other});")
 
     count = matrix.type.size // max(size * size, 1)
     return [KernelStage(count, write)]
@@ -60,26 +60,28 @@ def build_triangular_solve(operation: Operation) -> list[KernelStage]:
     forwards = operation.attributes["lower"] != flipped
 
     def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
-        *index, side = writer.unravel(thread, [*batch, sides])
+        *index, side = writer.unravel_index(thread, [*batch, sides])
 
         def pair(row: str) -> list[str]:
             return [*index, row, side] if left else [*index, side, row]
 
         def coefficient(row: str, column: str) -> str:
             place = (column, row) if flipped else (row, column)
-            given = number.wide(writer.value(a, [*index, *place]))
+            given = number.widen(writer.emit_value(a, [*index, *place]))
             return number.conjugate(given) if adjoint else given
 
-        with writer.block(f"for (int n = 0; n < {size}; ++n)"):
+        with writer.open_block(f"for (int n = 0; n < {size}; ++n)"):
             row = writer.declare("int", "n" if forwards else f"{size - 1} - n")
-            total = writer.variable(number.type, number.wide(writer.value(b, pair(row))))
+            total = writer.declare_variable(
+                number.type, number.widen(writer.emit_value(b, pair(row)))
+            )
             bounds = f"int k = 0; k < {row}" if forwards else f"int k = {row} + 1; k < {size}"
-            with writer.block(f"for ({bounds}; ++k)"):
-                known = number.wide(f"{outputs[0]}[{writer.linear(pair('k'), b.type.shape)}]")
-                writer.line(f"{total} -= {number.times(coefficient(row, 'k'), known)};")
-            found = total if unit else number.divided(total, coefficient(row, row))
-            place = writer.linear(pair(row), b.type.shape)
-            writer.line(f"{outputs[0]}[{place}] = {get_msl_type(b.type)}({found});")
+            with writer.open_block(f"for ({bounds}; ++k)"):
+                known = number.widen(f"{outputs[0]}[{writer.linearize(pair('k'), b.type.shape)}]")
+                writer.add_line(f"{total} -= {number.multiply(coefficient(row, 'k'), known)};")
+            found = total if unit else number.divide(total, coefficient(row, row))
+            place = writer.linearize(pair(row), b.type.shape)
+            writer.add_line(f"{outputs[0]}[{place}] = {get_msl_type(b.type)}({found});")
 
     return [KernelStage(b.type.size // max(size, 1), write)]
 

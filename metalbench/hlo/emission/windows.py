@@ -17,21 +17,21 @@ def emit_reduce_window(writer: KernelWriter, operation: Operation, index: Index)
     half = len(operation.operands) // 2
     operands, initial = operation.operands[:half], operation.operands[half:]
     window = SlidingWindow(operation, operands[0].type.shape)
-    starts = [writer.value(each, ()) for each in initial]
+    starts = [writer.emit_value(each, ()) for each in initial]
     accumulators = [
-        writer.variable(get_msl_type(each.type), value)
+        writer.declare_variable(get_msl_type(each.type), value)
         for each, value in zip(operation.results, starts, strict=True)
     ]
     with ExitStack() as stack:
         offsets = open_loops(writer, stack, window.sizes)
-        places, inside = window.places(writer, index, offsets)
+        places, inside = window.locate_element(writer, index, offsets)
         elements = [
-            writer.variable(get_msl_type(each.type), value)
+            writer.declare_variable(get_msl_type(each.type), value)
             for each, value in zip(operands, starts, strict=True)
         ]
-        with writer.block(f"if ({inside})"):
+        with writer.open_block(f"if ({inside})"):
             for name, each in zip(elements, operands, strict=True):
-                writer.line(f"{name} = {writer.value(each, places)};")
+                writer.add_line(f"{name} = {writer.emit_value(each, places)};")
         emit_accumulation(writer, operation.regions[0], accumulators, elements)
     return accumulators
 
@@ -49,21 +49,21 @@ class SlidingWindow:
         padding = attributes.get("padding")
         self.lows = [0] * len(shape) if padding is None else [int(each[0]) for each in padding]
 
-    def places(
+    def locate_element(
         self, writer: KernelWriter, window: Sequence[str], offsets: Sequence[str]
     ) -> tuple[list[str], str]:
         """Index of an element of a window, and the condition that it lies in the operand."""
         places, inside = [], ["true"]
         for axis, size in enumerate(self.shape):
             steps = format_affine(window[axis], self.strides[axis], -self.lows[axis])
-            place = writer.index(
+            place = writer.declare_index(
                 f"{steps} + {format_affine(offsets[axis], self.dilations[axis], 0)}"
             )
             spread = self.spread[axis]
             inside.append(f"{place} >= 0")
             if spread > 1:
                 inside.append(f"{place} % {spread} == 0")
-                place = writer.index(f"{place} / {spread}")
+                place = writer.declare_index(f"{place} / {spread}")
             inside.append(f"{place} < {size}")
             places.append(place)
         return places, " && ".join(inside)
@@ -76,7 +76,9 @@ def emit_select_and_scatter(
     operand, source, initial = operation.operands
     window = SlidingWindow(operation, operand.type.shape)
     scatter = operation.regions[1]
-    total = writer.variable(get_msl_type(operation.results[0].type), writer.value(initial, ()))
+    total = writer.declare_variable(
+        get_msl_type(operation.results[0].type), writer.emit_value(initial, ())
+    )
     with ExitStack() as stack:
         windows = [
             _open_window_loop(writer, stack, (window, axis, count), index[axis])
@@ -85,15 +87,17 @@ def emit_select_and_scatter(
         near = ["true"]
         for axis, size in enumerate(window.sizes):
             start = format_affine(windows[axis], window.strides[axis], -window.lows[axis])
-            first = writer.index(start)
+            first = writer.declare_index(start)
             near.append(f"{index[axis]} >= {first} && {index[axis]} < {first} + {size}")
-        stack.enter_context(writer.block(f"if ({' && '.join(near)})"))
-        best = writer.variable(get_msl_type(operand.type), format_literal(0, operand.type.element))
-        chosen = writer.variable("int", "-1")
+        stack.enter_context(writer.open_block(f"if ({' && '.join(near)})"))
+        best = writer.declare_variable(
+            get_msl_type(operand.type), format_literal(0, operand.type.element)
+        )
+        chosen = writer.declare_variable("int", "-1")
         _emit_selection(writer, operation, window, windows, (best, chosen))
-        own = writer.linear(index, operand.type.shape)
-        with writer.block(f"if ({chosen} == {own})"):
-            emit_accumulation(writer, scatter, [total], [writer.value(source, windows)])
+        own = writer.linearize(index, operand.type.shape)
+        with writer.open_block(f"if ({chosen} == {own})"):
+            emit_accumulation(writer, scatter, [total], [writer.emit_value(source, windows)])
     return [total]
 
 
@@ -104,12 +108,12 @@ def _open_window_loop(
     window, axis, count = windows
     if count == 1:
         return "0"
-    counter, stride = writer.fresh("k"), window.strides[axis]
-    end = writer.index(format_affine(place, 1, window.lows[axis]))
+    counter, stride = writer.make_name("k"), window.strides[axis]
+    end = writer.declare_index(format_affine(place, 1, window.lows[axis]))
     first = f"max(0, ({end} - {window.sizes[axis] - 1}) / {stride})"
     last = f"min({count - 1}, {end} / {stride})"
     head = f"for (int {counter} = {first}; {counter} <= {last}; ++{counter})"
-    stack.enter_context(writer.block(head))
+    stack.enter_context(writer.open_block(head))
     return counter
 
 
@@ -124,15 +128,15 @@ def _emit_selection(
     name, chosen = best
     with ExitStack() as stack:
         offsets = open_loops(writer, stack, window.sizes)
-        places, inside = window.places(writer, windows, offsets)
-        stack.enter_context(writer.block(f"if ({inside})"))
-        element = writer.value(operand, places)
-        keep = writer.variable("bool", f"{chosen} >= 0")
-        with writer.block(f"if ({keep})"):
-            writer.line(f"{keep} = {writer.region(select, [name, element])[0]};")
-        with writer.block(f"if (!{keep})"):
-            writer.line(f"{name} = {element};")
-            writer.line(f"{chosen} = {writer.linear(places, operand.type.shape)};")
+        places, inside = window.locate_element(writer, windows, offsets)
+        stack.enter_context(writer.open_block(f"if ({inside})"))
+        element = writer.emit_value(operand, places)
+        keep = writer.declare_variable("bool", f"{chosen} >= 0")
+        with writer.open_block(f"if ({keep})"):
+            writer.add_line(f"{keep} = {writer.emit_region(select, [name, element])[0]};")
+        with writer.open_block(f"if (!{keep})"):
+            writer.add_line(f"{name} = {element};")
+            writer.add_line(f"{chosen} = {writer.linearize(places, operand.type.shape)};")
 
 
 WINDOW_EMITTERS: dict[str, Emitter] = {

@@ -29,28 +29,28 @@ class KernelWriter:
         self._depth = 1
         self._count = 0
 
-    def line(self, text: str) -> None:
+    def add_line(self, text: str) -> None:
         """One statement."""
         self.lines.append("  " * self._depth + text)
 
-    def fresh(self, stem: str) -> str:
+    def make_name(self, stem: str) -> str:
         """A name that nothing has yet."""
         self._count += 1
         return f"{stem}{self._count}"
 
     def declare(self, type_: str, expression: str, stem: str = "v") -> str:
         """A constant of an MSL type; its name."""
-        name = self.fresh(stem)
-        self.line(f"const {type_} {name} = {expression};")
+        name = self.make_name(stem)
+        self.add_line(f"const {type_} {name} = {expression};")
         return name
 
-    def variable(self, type_: str, expression: str, stem: str = "r") -> str:
+    def declare_variable(self, type_: str, expression: str, stem: str = "r") -> str:
         """A variable of an MSL type; its name."""
-        name = self.fresh(stem)
-        self.line(f"{type_} {name} = {expression};")
+        name = self.make_name(stem)
+        self.add_line(f"{type_} {name} = {expression};")
         return name
 
-    def index(self, expression: str) -> str:
+    def declare_index(self, expression: str) -> str:
         """An index: the expression itself if it is one word, else an int that holds it."""
         if expression.lstrip("-").isalnum():
             return expression
@@ -61,17 +61,17 @@ class KernelWriter:
         return name
 
     @contextmanager
-    def block(self, head: str) -> Iterator[None]:
+    def open_block(self, head: str) -> Iterator[None]:
         """Statements in braces; what is declared in them is forgotten."""
-        self.line(f"{head} {{")
+        self.add_line(f"{head} {{")
         self._depth += 1
         self._known.append({})
         yield
         self._known.pop()
         self._depth -= 1
-        self.line("}")
+        self.add_line("}")
 
-    def value(self, value: Value, index: Sequence[str]) -> str:
+    def emit_value(self, value: Value, index: Sequence[str]) -> str:
         """The name of an element; reads its buffer, or computes it."""
         if value in self._bound:
             return self._bound[value]
@@ -84,30 +84,32 @@ class KernelWriter:
         if operation is not None and splat is not None:
             return splat
         if operation is None or value not in self._inlined:
-            name = self.declare(value.type.element.msl, self.load(value, index))
+            name = self.declare(value.type.element.msl, self.format_load(value, index))
             self._known[-1][key] = name
             return name
-        names = self.emit(operation, tuple(index))
+        names = self.emit_operation(operation, tuple(index))
         for result, name in zip(operation.results, names, strict=True):
             self._known[-1][(result, tuple(index))] = name
         return names[value.number]
 
-    def note(self, value: Value, index: Index, name: str) -> None:
+    def bind_value(self, value: Value, index: Index, name: str) -> None:
         """Have an element by this name from here on, in this scope."""
         self._known[-1][(value, index)] = name
 
-    def root(self, value: Value, index: Index) -> str:
+    def emit_root(self, value: Value, index: Index) -> str:
         """The name of an element that this kernel is there to compute."""
         operation = value.operation
         if operation is None:
             raise AssertionError(f"an argument of {value.type} is not computed")
         key = (value, index)
         if key not in self._known[-1]:
-            for result, name in zip(operation.results, self.emit(operation, index), strict=True):
+            for result, name in zip(
+                operation.results, self.emit_operation(operation, index), strict=True
+            ):
                 self._known[-1][(result, index)] = name
         return self._known[-1][key]
 
-    def emit(self, operation: Operation, index: Index) -> Sequence[str]:
+    def emit_operation(self, operation: Operation, index: Index) -> Sequence[str]:
         """Write an operation's results at an index, which must be one of all of them.
 
         Raises AssertionError if the results differ in shape or the index in rank.
@@ -120,15 +122,15 @@ class KernelWriter:
             )
         return self._emitters[operation.name](self, operation, index)
 
-    def buffer(self, value: Value) -> str:
+    def bind_buffer(self, value: Value) -> str:
         """The parameter that a value's buffer is."""
         return self.buffers.setdefault(value, f"in{len(self.buffers)}")
 
-    def load(self, value: Value, index: Sequence[str]) -> str:
+    def format_load(self, value: Value, index: Sequence[str]) -> str:
         """The expression of an element in its buffer."""
-        return f"{self.buffer(value)}[{self.linear(index, value.type.shape)}]"
+        return f"{self.bind_buffer(value)}[{self.linearize(index, value.type.shape)}]"
 
-    def region(self, block: Block, arguments: Sequence[str]) -> list[str]:
+    def emit_region(self, block: Block, arguments: Sequence[str]) -> list[str]:
         """Write a region of scalars in place; return the names of what it returns."""
         before = dict(self._bound)
         self._bound.update(zip(block.arguments, arguments, strict=True))
@@ -139,13 +141,13 @@ class KernelWriter:
         # In order, and not from the results: a chain may be longer than Python's stack.
         for operation in block.operations:
             if all(not each.type.shape for each in operation.results):
-                self.value(operation.results[0], ())
-        returned = [self.value(each, ()) for each in block.returned]
+                self.emit_value(operation.results[0], ())
+        returned = [self.emit_value(each, ()) for each in block.returned]
         self._known.pop()
         self._bound = before
         return returned
 
-    def unravel(self, linear: str, shape: Sequence[int]) -> Index:
+    def unravel_index(self, linear: str, shape: Sequence[int]) -> Index:
         """The index of the element with a row-major number."""
         places, stride = [], 1
         for axis, size in reversed(list(enumerate(shape))):
@@ -154,14 +156,14 @@ class KernelWriter:
             if size == 1:
                 places.append("0")
             elif outermost:
-                places.append(self.index(text))
+                places.append(self.declare_index(text))
             else:
                 text = text if stride == 1 else f"({text})"
-                places.append(self.index(f"{text} % {size}"))
+                places.append(self.declare_index(f"{text} % {size}"))
             stride *= size
         return tuple(reversed(places))
 
-    def linear(self, index: Sequence[str], shape: Sequence[int]) -> str:
+    def linearize(self, index: Sequence[str], shape: Sequence[int]) -> str:
         """The row-major number of an element, as an expression."""
         terms, stride = [], 1
         for place, size in zip(reversed(index), reversed(shape), strict=True):

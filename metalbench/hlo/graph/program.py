@@ -60,15 +60,15 @@ class Operation:
     regions: list[Block]
     location: str
 
-    def captured(self) -> list[Value]:
+    def find_captures(self) -> list[Value]:
         """Values from outside that its regions use."""
         return list(
             dict.fromkeys(each for block in self.regions for each in find_free_values(block))
         )
 
-    def inputs(self) -> list[Value]:
+    def find_inputs(self) -> list[Value]:
         """Operands, and what its regions capture."""
-        return [*self.operands, *self.captured()]
+        return [*self.operands, *self.find_captures()]
 
     @property
     def where(self) -> str:
@@ -80,7 +80,7 @@ def find_free_values(block: Block) -> Iterator[Value]:
     """What a block uses and does not define."""
     own = set(block.arguments)
     for operation in block.operations:
-        yield from (each for each in operation.inputs() if each not in own)
+        yield from (each for each in operation.find_inputs() if each not in own)
         own.update(operation.results)
     yield from (each for each in block.returned if each not in own)
 

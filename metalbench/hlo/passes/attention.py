@@ -69,7 +69,7 @@ def _fuse_result_moves(block: Block, made: Operation) -> None:
     reshaped = False
     while True:
         result = made.results[0]
-        readers = [each for each in block.operations if result in each.inputs()]
+        readers = [each for each in block.operations if result in each.find_inputs()]
         if len(readers) != 1 or result in block.returned:
             break
         (reader,) = readers
@@ -93,7 +93,7 @@ def count_uses(block: Block) -> Counter[Value]:
     """How many operations of a block read a value; being returned counts too."""
     found = Counter(block.returned)
     for each in block.operations:
-        found.update(set(each.inputs()))
+        found.update(set(each.find_inputs()))
     return found
 
 
@@ -107,7 +107,7 @@ def _find_scores(block: Block, rows: Operation, uses: Counter[Value]) -> Operati
         for value in dict.fromkeys(find_free_values(rows.regions[0]))
         if value.operation in own
         and value.operation.name == "dot_general"
-        and value.type.shape == shapes[0].whole
+        and value.type.shape == shapes[0].full
         and value.type.element.is_float
         and uses[value] == 1
     ]
@@ -116,7 +116,7 @@ def _find_scores(block: Block, rows: Operation, uses: Counter[Value]) -> Operati
 
 def _find_product(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | None:
     weights = rows.results[0]
-    readers = [each for each in block.operations if weights in each.inputs()]
+    readers = [each for each in block.operations if weights in each.find_inputs()]
     if len(rows.results) != 1 or uses[weights] != 1 or len(readers) != 1:
         return None
     (product,) = readers

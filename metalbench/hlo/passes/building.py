@@ -19,7 +19,7 @@ class OperationBuilder:
         self._location = location
         self.operations: list[Operation] = []
 
-    def cut(self, value: Value, axis: int, start: int, stop: int) -> Value:
+    def slice(self, value: Value, axis: int, start: int, stop: int) -> Value:
         """What lies from one place on an axis to another."""
         shape = list(value.type.shape)
         if (start, stop) == (0, shape[axis]):
@@ -27,7 +27,7 @@ class OperationBuilder:
         starts = [start if each == axis else 0 for each in range(len(shape))]
         limits = [stop if each == axis else size for each, size in enumerate(shape)]
         shape[axis] = stop - start
-        return self.made(
+        return self.create(
             "slice",
             [value],
             tuple(shape),
@@ -37,14 +37,14 @@ class OperationBuilder:
             strides=[1] * len(shape),
         )
 
-    def padded(self, value: Value, axis: int, more: int) -> Value:
+    def pad_end(self, value: Value, axis: int, more: int) -> Value:
         """So many zeros behind each line of an axis."""
         shape = list(value.type.shape)
         high = [more if each == axis else 0 for each in range(len(shape))]
         shape[axis] += more
         none = [0] * len(shape)
-        zero = self.constant(0)
-        return self.made(
+        zero = self.create_constant(0)
+        return self.create(
             "pad",
             [value, zero],
             tuple(shape),
@@ -53,18 +53,18 @@ class OperationBuilder:
             interior_padding=none,
         )
 
-    def times(self, value: Value, numbers: Array, axis: int) -> Value:
+    def scale_along(self, value: Value, numbers: Array, axis: int) -> Value:
         """Each element along an axis times a number of its own."""
-        given, shape = self.constant(numbers), value.type.shape
-        given = self.made("broadcast_in_dim", [given], shape, broadcast_dimensions=(axis,))
-        return self.made("multiply", [value, given], shape)
+        given, shape = self.create_constant(numbers), value.type.shape
+        given = self.create("broadcast_in_dim", [given], shape, broadcast_dimensions=(axis,))
+        return self.create("multiply", [value, given], shape)
 
-    def constant(self, numbers: Any, element: ElementType = COMPLEX) -> Value:
+    def create_constant(self, numbers: Any, element: ElementType = COMPLEX) -> Value:
         """What is known."""
         array = np.asarray(numbers, element.storage)
-        return self.made("constant", [], array.shape, element, value=array)
+        return self.create("constant", [], array.shape, element, value=array)
 
-    def made(
+    def create(
         self,
         name: str,
         operands: list[Value],
@@ -81,5 +81,7 @@ class OperationBuilder:
     def conjugate(self, value: Value) -> Value:
         """The complex conjugate of each element."""
         shape = value.type.shape
-        real, imaginary = (self.made(part, [value], shape, REAL) for part in ("real", "imag"))
-        return self.made("complex", [real, self.made("negate", [imaginary], shape, REAL)], shape)
+        real, imaginary = (self.create(part, [value], shape, REAL) for part in ("real", "imag"))
+        return self.create(
+            "complex", [real, self.create("negate", [imaginary], shape, REAL)], shape
+        )

@@ -15,5 +15,5 @@ def remove_dead_code(block: Block) -> None:
         for region in operation.regions:
             remove_dead_code(region)
         kept.append(operation)
-        used.update(operation.inputs())
+        used.update(operation.find_inputs())
     block.operations = kept[::-1]

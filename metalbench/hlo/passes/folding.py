@@ -32,7 +32,7 @@ def fold_splats(block: Block) -> None:
                 fold_splats(region)
     users: dict[Value, list[Operation]] = {}
     for operation in block.operations:
-        for value in operation.inputs():
+        for value in operation.find_inputs():
             users.setdefault(value, []).append(operation)
     known: dict[Value, Scalar] = {}
     returned = set(block.returned)

@@ -65,8 +65,8 @@ class _TransformLowering:
 
     def __init__(self, whole: Operation) -> None:
         self._whole = whole
-        self._to = OperationBuilder(whole.location)
-        self.operations = self._to.operations
+        self._builder = OperationBuilder(whole.location)
+        self.operations = self._builder.operations
         kind, lengths = whole.attributes["fft_type"], tuple(whole.attributes["fft_length"])
         (value,) = whole.operands
         rank = len(value.type.shape)
@@ -74,63 +74,65 @@ class _TransformLowering:
         backwards = kind in ("IFFT", "IRFFT")
         size = lengths[-1]
         if kind == "RFFT":
-            value = self._of_real(value, size)
+            value = self._transform_real(value, size)
         for axis in range(first, rank - (kind in ("RFFT", "IRFFT"))):
-            value = self._along(value, axis, backwards=backwards)
+            value = self._transform_axis(value, axis, backwards=backwards)
         if kind == "IRFFT":
-            value = self._to_real(value, size)
-        self._give(value, 1 / prod(lengths) if backwards else 1)
+            value = self._invert_to_real(value, size)
+        self._set_result(value, 1 / prod(lengths) if backwards else 1)
 
-    def _of_real(self, value: Value, size: int) -> Value:
+    def _transform_real(self, value: Value, size: int) -> Value:
         """The first half of a transform of real numbers, by one of half as many pairs of them."""
-        to, last = self._to, len(value.type.shape) - 1
+        builder, last = self._builder, len(value.type.shape) - 1
         if size % 2 or not value.type.size:
-            whole = self._along(to.made("convert", [value], value.type.shape), last)
-            return to.cut(whole, last, 0, size // 2 + 1)
+            whole = self._transform_axis(builder.create("convert", [value], value.type.shape), last)
+            return builder.slice(whole, last, 0, size // 2 + 1)
         return split_packed_spectrum(
-            to, self._along(pack_pairs(to, value), last), compute_roots(size)
+            builder, self._transform_axis(pack_pairs(builder, value), last), compute_roots(size)
         )
 
-    def _to_real(self, value: Value, size: int) -> Value:
+    def _invert_to_real(self, value: Value, size: int) -> Value:
         """The way back, without what divides by the length."""
-        to, last = self._to, len(value.type.shape) - 1
-        value = to.cut(value, last, 0, size // 2 + 1)
+        builder, last = self._builder, len(value.type.shape) - 1
+        value = builder.slice(value, last, 0, size // 2 + 1)
         if size % 2 or not value.type.size:
-            return self._along(mirror_half_spectrum(to, value, size), last, backwards=True)
-        given = pack_half_spectrum(to, value, compute_roots(size, backwards=True))
-        return unpack_pairs(to, self._along(given, last, backwards=True))
+            return self._transform_axis(
+                mirror_half_spectrum(builder, value, size), last, backwards=True
+            )
+        given = pack_half_spectrum(builder, value, compute_roots(size, backwards=True))
+        return unpack_pairs(builder, self._transform_axis(given, last, backwards=True))
 
-    def _give(self, value: Value, scale: float) -> None:
+    def _set_result(self, value: Value, scale: float) -> None:
         """The result in place of the whole's own."""
         (result,) = self._whole.results
         shape, element = value.type.shape, result.type.element
         if value.type.element != element:
-            value = self._to.made("real", [value], shape, element)
+            value = self._builder.create("real", [value], shape, element)
         if scale != 1:
-            given = self._to.constant(np.full((), scale), element)
-            given = self._to.made(
+            given = self._builder.create_constant(np.full((), scale), element)
+            given = self._builder.create(
                 "broadcast_in_dim", [given], shape, element, broadcast_dimensions=()
             )
-            value = self._to.made("multiply", [value, given], shape, element)
+            value = self._builder.create("multiply", [value, given], shape, element)
         elif value.operation not in self.operations:
-            value = self._to.made("optimization_barrier", [value], shape, element)
+            value = self._builder.create("optimization_barrier", [value], shape, element)
         made = value.operation
         assert made is not None
         made.results = [result]
         result.operation = made
 
-    def _along(self, value: Value, axis: int, *, backwards: bool = False) -> Value:
+    def _transform_axis(self, value: Value, axis: int, *, backwards: bool = False) -> Value:
         """The transform along an axis, without what divides by its length."""
         length = value.type.shape[axis]
         if length < 2 or not value.type.size:
             return value
         radices = factorize_length(length)
         if radices is None:
-            return self._by_chirp(value, axis, backwards=backwards)
-        table = self._to.constant(compute_roots(length, backwards=backwards))
+            return self._transform_by_chirp(value, axis, backwards=backwards)
+        table = self._builder.create_constant(compute_roots(length, backwards=backwards))
         done = 1
         for radix in radices:
-            value = self._to.made(
+            value = self._builder.create(
                 "fft",
                 [value, table],
                 value.type.shape,
@@ -143,19 +145,19 @@ class _TransformLowering:
             done *= radix
         return value
 
-    def _by_chirp(self, value: Value, axis: int, *, backwards: bool) -> Value:
+    def _transform_by_chirp(self, value: Value, axis: int, *, backwards: bool) -> Value:
         length = value.type.shape[axis]
         size = 1 << (2 * length - 2).bit_length()
         chirp = _compute_chirp(length, backwards=backwards)
         other = np.zeros(size, np.complex128)
         other[:length] = chirp.conj()
         other[size - length + 1 :] = chirp[:0:-1].conj()
-        given = self._to.times(value, chirp, axis)
-        given = self._to.padded(given, axis, size - length)
-        given = self._along(given, axis)
-        given = self._to.times(given, np.fft.fft(other) / size, axis)
-        given = self._along(given, axis, backwards=True)
-        return self._to.times(self._to.cut(given, axis, 0, length), chirp, axis)
+        given = self._builder.scale_along(value, chirp, axis)
+        given = self._builder.pad_end(given, axis, size - length)
+        given = self._transform_axis(given, axis)
+        given = self._builder.scale_along(given, np.fft.fft(other) / size, axis)
+        given = self._transform_axis(given, axis, backwards=True)
+        return self._builder.scale_along(self._builder.slice(given, axis, 0, length), chirp, axis)
 
 
 def compute_roots(length: int, *, backwards: bool = False) -> Array:

@@ -21,9 +21,9 @@ from metalbench.hlo.operations import (
 from metalbench.hlo.passes.kernel_sizes import split_large_kernels
 
 # How much arithmetic an element may be in vain, in additions; a read of memory costs as much.
-_SPARE = 16
+_MAX_REPEATED_COST = 16
 # Parts of a concatenation that may compute the same cheap value, each for itself.
-_MOST_PARTS = 2
+_MAX_PARTS = 2
 
 
 def choose_inlined_values(block: Block, level: int, whole: Collection[str]) -> set[Value]:
@@ -50,7 +50,7 @@ def _find_materialized_values(block: Block, whole: Collection[str]) -> set[Value
     kept: set[Value] = set()
     for each in block.operations:
         if each.name in whole and not _reads_once(each):
-            kept.update(each.inputs(), each.results)
+            kept.update(each.find_inputs(), each.results)
         elif each.name in whole or each.name in FUSED:
             kept.update(each.results)
     return kept
@@ -58,7 +58,7 @@ def _find_materialized_values(block: Block, whole: Collection[str]) -> set[Value
 
 def _reads_once(operation: Operation) -> bool:
     known = OPERATIONS.get(operation.name)
-    return known is not None and known.reads_once
+    return known is not None and known.reads_operand_once
 
 
 def _inline_by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[Value]:
@@ -70,7 +70,7 @@ def _inline_by_accesses(block: Block, kept: set[Value], whole: Collection[str]) 
         for value in operation.results:
             if value not in kept and _is_cheap(value, accesses, users, costs, inlined):
                 inlined.add(value)
-        for value in operation.inputs():
+        for value in operation.find_inputs():
             users.setdefault(value, []).append(operation)
             accesses[value] += _count_accesses(operation, value, accesses, inlined)
     for operation in block.operations:
@@ -88,7 +88,7 @@ def _inline_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> No
     """
     users: dict[Value, list[Operation]] = {}
     for operation in block.operations:
-        for value in operation.inputs():
+        for value in operation.find_inputs():
             users.setdefault(value, []).append(operation)
     for operation in reversed(block.operations):
         value = operation.results[0]
@@ -97,7 +97,7 @@ def _inline_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> No
         if stored and (
             len(_find_roots(value, users, inlined)) == 1
             or (
-                1 <= len(_find_concatenation_parts(value, users, inlined)) <= _MOST_PARTS
+                1 <= len(_find_concatenation_parts(value, users, inlined)) <= _MAX_PARTS
                 and _is_simple(value, inlined)
             )
         ):
@@ -205,7 +205,7 @@ def _is_cheap(
     return (
         repeats <= 1
         or _is_free_to_inline(value, users, inlined)
-        or costs[value] * (repeats - 1) <= _SPARE
+        or costs[value] * (repeats - 1) <= _MAX_REPEATED_COST
     )
 
 
@@ -253,7 +253,7 @@ def _estimate_costs(block: Block) -> dict[Value, int]:
     """Arithmetic of an element, if all that it is made of were inlined."""
     costs: dict[Value, int] = {}
     for operation in block.operations:
-        below = sum(costs.get(each, 1) for each in operation.inputs())
+        below = sum(costs.get(each, 1) for each in operation.find_inputs())
         cost = min(below + estimate_cost(operation), 10**6)
         costs.update(dict.fromkeys(operation.results, cost))
     return costs
@@ -290,5 +290,5 @@ def _count_fused_accesses(operation: Operation, value: Value) -> int:
     factors = [each for one in region if one.name == "dot_general" for each in one.operands]
     if operation.name == "attention" or value in factors:
         # Every row reads it again: none of its arithmetic is to be there.
-        return value.type.size * (_SPARE + 2)
+        return value.type.size * (_MAX_REPEATED_COST + 2)
     return max(each.type.size for one in region for each in one.results)

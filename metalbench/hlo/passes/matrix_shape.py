@@ -37,7 +37,8 @@ class MatrixProductShape:
     def side(self) -> int:
         """Rows and columns of a tile."""
         return next(
-            (each for each in TILE_SIDES if self._tiles(each) >= MIN_THREADGROUPS), TILE_SIDES[-1]
+            (each for each in TILE_SIDES if self._count_tiles(each) >= MIN_THREADGROUPS),
+            TILE_SIDES[-1],
         )
 
     @property
@@ -47,19 +48,23 @@ class MatrixProductShape:
         across, down = -(-columns // self.side), -(-rows // self.side)
         return across, down, across * down * prod(self.batches)
 
-    def _tiles(self, side: int) -> int:
+    def _count_tiles(self, side: int) -> int:
         rows, columns, _ = self.sizes
         return -(-rows // side) * -(-columns // side) * prod(self.batches)
 
-    def along_depth(self, operand: int) -> bool:
+    def is_contiguous_along_depth(self, operand: int) -> bool:
         """Whether neighbours in the operand's buffer follow each other in depth."""
         _, own, depth = self.axes[operand]
         return max(depth) > max(own)
 
-    def is_plain(self, operand: int) -> bool:
+    def has_matrix_layout(self, operand: int) -> bool:
         """Whether its buffer has matrix by matrix, each row by row, however that is called."""
         batch, own, depth = self.axes[operand]
-        order = (*batch, *own, *depth) if self.along_depth(operand) else (*batch, *depth, *own)
+        order = (
+            (*batch, *own, *depth)
+            if self.is_contiguous_along_depth(operand)
+            else (*batch, *depth, *own)
+        )
         return order == tuple(range(len(order)))
 
 

@@ -36,7 +36,7 @@ def _fuse_rows_operation(block: Block, rows: Operation, device: str) -> None:
     behind = set(block.operations[at:])
     uses = count_uses(block)
     for value in rows.results:
-        readers = [each for each in block.operations if value in each.inputs()]
+        readers = [each for each in block.operations if value in each.find_inputs()]
         if uses[value] != 1 or len(readers) != 1 or readers[0].name != "dot_general":
             continue
         if can_use_tiles(readers[0], device) and _can_fuse(rows, value, readers[0], behind):
@@ -52,7 +52,7 @@ def _can_fuse(rows: Operation, value: Value, product: Operation, behind: set[Ope
     right = product.operands[1]
     return (
         shape is not None
-        and value.type.shape == shape.whole
+        and value.type.shape == shape.full
         and len(shape.inner) == 1
         and shape.inner[0] <= MAX_WIDTH
         and not numbers["lhs_batching_dimensions"]
@@ -82,7 +82,7 @@ def _collect_epilogue(block: Block, product: Operation, behind: set[Operation]) 
     used = set(block.returned)
     for each in block.operations:
         if each not in found:
-            used.update(each.inputs())
+            used.update(each.find_inputs())
     outputs = [each for each in (product, *found) if each.results[0] in used]
     return found if len(outputs) == 1 and outputs[0] in found else []
 

@@ -34,12 +34,12 @@ class RowShape:
     inner: tuple[int, ...]
 
     @property
-    def whole(self) -> tuple[int, ...]:
+    def full(self) -> tuple[int, ...]:
         """The shape of all rows."""
         return (*self.outer, *self.inner)
 
     @property
-    def numbers(self) -> tuple[tuple[int, ...], ...]:
+    def scalars(self) -> tuple[tuple[int, ...], ...]:
         """The shapes that a number a row may have."""
         return self.outer, (*self.outer, *(1 for _ in self.inner))
 
@@ -110,11 +110,11 @@ def _can_fuse(operation: Operation, rows: RowShape) -> bool:
         return False
     if operation.name == "reduce":
         return find_row_shape(operation) == rows
-    if shape != rows.whole and shape not in rows.numbers:
+    if shape != rows.full and shape not in rows.scalars:
         return False
     if operation.name == "reshape":
         # Only axes of one element come and go, so that a number of a row keeps its index.
-        return operation.operands[0].type.shape in rows.numbers
+        return operation.operands[0].type.shape in rows.scalars
     return operation.name in ELEMENTWISE or operation.name in ("broadcast_in_dim", "iota")
 
 
@@ -126,14 +126,14 @@ def _collect_group(block: Block, root: Operation, rows: RowShape) -> set[Operati
     outside = [
         value.operation
         for each in group
-        for value in each.inputs()
+        for value in each.find_inputs()
         if value.operation is not None and value.operation not in group
     ]
     # What leads to something that the group reads would have to be before it and in it.
     for each in outside:
         group -= _collect_producers(each, block, lambda _: True)
     reductions = [each for each in group if each.name == "reduce"]
-    is_gain = len(reductions) > 1 or root.results[0].type.shape == rows.whole
+    is_gain = len(reductions) > 1 or root.results[0].type.shape == rows.full
     if root not in group or not reductions or not is_gain or len(group) > MAX_OPERATIONS:
         return set()
     buffers = len(_find_inputs(block, group)) + len(_find_outputs(block, group))
@@ -147,7 +147,7 @@ def _collect_producers(
     own = set(block.operations)
     found, waiting = {root}, [root]
     while waiting:
-        for value in waiting.pop().inputs():
+        for value in waiting.pop().find_inputs():
             each = value.operation
             if each is not None and each in own and each not in found and wanted(each):
                 found.add(each)
@@ -160,7 +160,7 @@ def _find_outputs(block: Block, group: set[Operation]) -> list[Value]:
     used = set(block.returned)
     for each in block.operations:
         if each not in group:
-            used.update(each.inputs())
+            used.update(each.find_inputs())
     return [
         each for one in block.operations if one in group for each in one.results if each in used
     ]
@@ -198,7 +198,7 @@ def _partition_others(
     for each in block.operations:
         if each in group:
             continue
-        if made.isdisjoint(each.inputs()):
+        if made.isdisjoint(each.find_inputs()):
             before.append(each)
         else:
             behind.append(each)

@@ -20,7 +20,7 @@ def restore_unit_batches(block: Block) -> None:
     """Give products such axes as batches, in place, also in regions of control flow."""
     uses = Counter(block.returned)
     for each in block.operations:
-        uses.update(each.inputs())
+        uses.update(each.find_inputs())
     for operation in list(block.operations):
         if operation.name in CONTROL_FLOW:
             for region in operation.regions:

@@ -119,11 +119,11 @@ class Client:
             shared = {*kept, *executable.constants}
             results = []
             for buffer in found:
-                results.append(self._copied(buffer) if buffer in shared else buffer)
+                results.append(self._copy(buffer) if buffer in shared else buffer)
                 shared.add(buffer)
         return [DeviceTensor(*each) for each in zip(executable.outputs, results, strict=True)]
 
-    def _copied(self, buffer: _core.Buffer) -> _core.Buffer:
+    def _copy(self, buffer: _core.Buffer) -> _core.Buffer:
         made = self._device.allocate(buffer.nbytes)
         made.numpy("uint8")[:] = buffer.numpy("uint8")
         return made

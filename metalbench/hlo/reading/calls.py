@@ -24,7 +24,7 @@ class _FunctionCalls:
     calls: list[tuple[str, int, Any]] = field(default_factory=list)
 
     @classmethod
-    def of(cls, function: Any) -> _FunctionCalls:
+    def from_function(cls, function: Any) -> _FunctionCalls:
         from jaxlib.mlir import ir
 
         made = cls()
@@ -60,7 +60,7 @@ def check_calls(functions: Mapping[str, Any], entry: str, filename: str) -> None
     path: dict[str, Iterator[tuple[str, int, Any]]] = {}
 
     def enter(name: str) -> None:
-        known[name] = _FunctionCalls.of(functions[name])
+        known[name] = _FunctionCalls.from_function(functions[name])
         path[name] = iter(known[name].calls)
 
     enter(entry)

@@ -51,9 +51,9 @@ class Executable:
         self.time_limit, self.run_limit, self.checked = time_limit, run_limit, checked
         if self._device.kind == "cpu":
             check_memory(program, memory_bytes())
-        self._pipelines = self._compiled()
+        self._pipelines = self._compile()
         self._constants: Memory = {}
-        self.free = BufferPool(self._device, is_checked=checked)
+        self.pool = BufferPool(self._device, is_checked=checked)
 
     @property
     def source(self) -> str:
@@ -83,7 +83,7 @@ class Executable:
             to_storage(array, type_, f"[hlo] argument {number}")
             for number, (array, type_) in enumerate(zip(arrays, self.inputs, strict=True))
         ]
-        given = [upload_array(self.free, each) for each in checked]
+        given = [upload_array(self.pool, each) for each in checked]
         found = self.run(given)
         results = [
             # A copy: the memory is the device's, and may be an argument's.
@@ -91,7 +91,7 @@ class Executable:
             for buffer, type_ in zip(found, self.outputs, strict=True)
         ]
         for each in given:
-            self.free.give(each)
+            self.pool.release(each)
         return results
 
     def run(self, given: Sequence[_core.Buffer]) -> list[_core.Buffer]:
@@ -101,9 +101,9 @@ class Executable:
         only. One thread at a time: runs share what they need in between. Raises TimeLimitExceeded,
         OutOfMemoryError, which names the operation, and KeyboardInterrupt.
         """
-        run = self._new_run()
+        run = self._create_run()
         try:
-            found = run.block(self.plan, given, {})
+            found = run.run_block(self.plan, given, {})
             run.flush()
         except OutOfMemoryError as error:
             raise OutOfMemoryError(f"{run.where}: {error}") from error
@@ -116,20 +116,20 @@ class Executable:
         """What it runs on."""
         return self._device
 
-    def launches(self, given: Sequence[_core.Buffer]) -> list[_core.Dispatch] | None:
+    def list_dispatches(self, given: Sequence[_core.Buffer]) -> list[_core.Dispatch] | None:
         """What `run` does, to be timed as often as one likes; None where the host decides."""
         if any(step.plans for step in self.plan.steps):
             return None
-        run = self._new_run()
-        run.block(self.plan, given, {})
+        run = self._create_run()
+        run.run_block(self.plan, given, {})
         return run.pending
 
-    def _new_run(self) -> _Run:
+    def _create_run(self) -> _Run:
         limits = self.time_limit, self.run_limit
-        return _Run(self._device, self._pipelines, self._constants, self.free, limits)
+        return _Run(self._device, self._pipelines, self._constants, self.pool, limits)
 
-    def _compiled(self) -> Mapping[str, _core.Pipeline]:
-        kernels = list(self.plan.kernels())
+    def _compile(self) -> Mapping[str, _core.Pipeline]:
+        kernels = list(self.plan.iterate_kernels())
         if not kernels:
             return {}
         try:
@@ -187,15 +187,15 @@ class BufferPool:
             found.mark_unwritten()
         return found
 
-    def give(self, buffer: _core.Buffer) -> None:
+    def release(self, buffer: _core.Buffer) -> None:
         """Have a buffer that only kernels use which have been asked for before."""
         self.waiting.setdefault(buffer.nbytes, []).append(buffer)
 
 
-def upload_array(free: BufferPool, array: Array) -> _core.Buffer:
+def upload_array(pool: BufferPool, array: Array) -> _core.Buffer:
     """Return a buffer with these elements."""
-    buffer = free.take(array.nbytes)
-    if free.is_checked:
+    buffer = pool.take(array.nbytes)
+    if pool.is_checked:
         buffer.mark_written()
     buffer.numpy("uint8")[: array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     return buffer
@@ -216,12 +216,12 @@ class _Run:
         device: _core.Device,
         pipelines: Mapping[str, _core.Pipeline],
         constants: Memory,
-        free: BufferPool,
+        pool: BufferPool,
         limits: tuple[float, float | None],
     ) -> None:
         """Begin a run; `limits` in seconds are of launches in one go, and of the whole run."""
         self._device, self._pipelines = device, pipelines
-        self._constants, self._free = constants, free
+        self._constants, self._pool = constants, pool
         self._time_limit, self._run_limit = limits
         self._begin = monotonic()
         self.pending: list[_core.Dispatch] = []
@@ -230,7 +230,7 @@ class _Run:
         # The loops that the run is in, the innermost last, and how often each has gone around.
         self._loops: dict[Operation, int] = {}
 
-    def block(
+    def run_block(
         self,
         made: ExecutionPlan,
         arguments: Sequence[_core.Buffer],
@@ -239,15 +239,17 @@ class _Run:
         """Run a block; return its results' buffers. `outer` are those that it may capture."""
         memory = {**outer, **dict(zip(made.block.arguments, arguments, strict=True))}
         for each in made.constants:
-            memory[each.results[0]] = self._constant(each)
+            memory[each.results[0]] = self._upload_constant(each)
         for step in made.steps:
             self.where = step.operation.where
-            results = self._flow(step, memory) if step.plans else self._launch(step, memory)
+            results = (
+                self._run_control_flow(step, memory) if step.plans else self._launch(step, memory)
+            )
             memory.update(zip(step.operation.results, results, strict=True))
             for value in step.last_of:
                 buffer = memory.pop(value, None)
                 if buffer is not None and value in made.temporary:
-                    self._free.give(buffer)
+                    self._pool.release(buffer)
         return [memory[each] for each in made.block.returned]
 
     def flush(self) -> None:
@@ -275,15 +277,15 @@ class _Run:
             raise TimeLimitExceeded(f"time limit of {self._run_limit:g} s for the run reached")
         return min(left, self._time_limit)
 
-    def _constant(self, operation: Operation) -> _core.Buffer:
+    def _upload_constant(self, operation: Operation) -> _core.Buffer:
         value = operation.results[0]
         if value not in self._constants:
-            self._constants[value] = upload_array(self._free, operation.attributes["value"])
+            self._constants[value] = upload_array(self._pool, operation.attributes["value"])
         return self._constants[value]
 
     def _launch(self, step: PlanStep, memory: Memory) -> list[_core.Buffer]:
         results = step.operation.results
-        made = {each: self._free.take(each.type.nbytes) for each in results}
+        made = {each: self._pool.take(each.type.nbytes) for each in results}
         for kernel in step.kernels:
             if kernel.threads:
                 self.pending.append(self._dispatch(kernel, memory, made))
@@ -301,31 +303,31 @@ class _Run:
             threads=kernel.group,
         )
 
-    def _read(self, buffer: _core.Buffer, value: Value) -> int:
+    def _read_scalar(self, buffer: _core.Buffer, value: Value) -> int:
         self.flush()
         return int(view_buffer(buffer, value.type).reshape(-1)[0])
 
-    def _flow(self, step: PlanStep, memory: Memory) -> list[_core.Buffer]:
+    def _run_control_flow(self, step: PlanStep, memory: Memory) -> list[_core.Buffer]:
         operation = step.operation
         if operation.name == "while":
-            return self._while(step, memory)
-        chosen = self._read(memory[operation.operands[0]], operation.operands[0])
+            return self._run_while(step, memory)
+        chosen = self._read_scalar(memory[operation.operands[0]], operation.operands[0])
         if operation.name == "if":
-            return self.block(step.plans[0 if chosen else 1], [], memory)
+            return self.run_block(step.plans[0 if chosen else 1], [], memory)
         # An index out of range is the last branch's.
         inside = 0 <= chosen < len(step.plans)
-        return self.block(step.plans[chosen if inside else -1], [], memory)
+        return self.run_block(step.plans[chosen if inside else -1], [], memory)
 
-    def _while(self, step: PlanStep, memory: Memory) -> list[_core.Buffer]:
+    def _run_while(self, step: PlanStep, memory: Memory) -> list[_core.Buffer]:
         operation, (condition, body) = step.operation, step.plans
         state = [memory[each] for each in operation.operands]
         self._loops[operation] = 0
         while True:
             # A loop without launches has no other place where a limit could end it.
             self._remaining()
-            (going_on,) = self.block(condition, state, memory)
-            if not self._read(going_on, condition.block.returned[0]):
+            (going_on,) = self.run_block(condition, state, memory)
+            if not self._read_scalar(going_on, condition.block.returned[0]):
                 del self._loops[operation]
                 return state
-            state = self.block(body, state, memory)
+            state = self.run_block(body, state, memory)
             self._loops[operation] += 1

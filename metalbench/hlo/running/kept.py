@@ -23,7 +23,7 @@ from metalbench.msl.building.trees import digest_trees
 
 Record = dict[str, Any]
 # Constants of more bytes are read again from the program, which has them too.
-MOST_CONSTANT_BYTES = 1 << 26
+MAX_CONSTANT_BYTES = 1 << 26
 
 
 def compute_key(code: str | bytes, *parts: str) -> str:
@@ -38,16 +38,16 @@ def compute_key(code: str | bytes, *parts: str) -> str:
 
 def store_plan(key: str, made: ExecutionPlan, facts: Mapping[str, Any]) -> None:
     """Keep a plan and what else is to be known of its program, as far as the disk lets us."""
-    writer = _PlanEncoder()
-    plan = writer.plan(made)
-    constants = b"".join(writer.arrays)
-    if len(constants) > MOST_CONSTANT_BYTES:
+    encoder = _PlanEncoder()
+    plan = encoder.encode_plan(made)
+    constants = b"".join(encoder.arrays)
+    if len(constants) > MAX_CONSTANT_BYTES:
         return
     record = {
         "facts": dict(facts),
         "plan": plan,
-        "values": [[list(each.type.shape), each.type.element.name] for each in writer.numbers],
-        "texts": writer.texts,
+        "values": [[list(each.type.shape), each.type.element.name] for each in encoder.numbers],
+        "texts": encoder.texts,
         "constants": cache.digest(constants),
     }
     try:
@@ -69,7 +69,7 @@ def load_plan(key: str) -> tuple[ExecutionPlan, dict[str, Any]] | None:
         return None
     if cache.digest(constants) != record["constants"]:
         return None
-    return _PlanDecoder(record, constants).plan(record["plan"]), record["facts"]
+    return _PlanDecoder(record, constants).decode_plan(record["plan"]), record["facts"]
 
 
 class _PlanEncoder:
@@ -80,48 +80,51 @@ class _PlanEncoder:
         self.texts: dict[str, str] = {}
         self.arrays: list[bytes] = []
 
-    def number(self, value: Value) -> int:
+    def encode_number(self, value: Value) -> int:
         return self.numbers.setdefault(value, len(self.numbers))
 
-    def plan(self, made: ExecutionPlan) -> Record:
+    def encode_plan(self, made: ExecutionPlan) -> Record:
         return {
-            "arguments": list(map(self.number, made.block.arguments)),
+            "arguments": list(map(self.encode_number, made.block.arguments)),
             "constants": [
-                {**self.operation(each), "value": self.constant(each.attributes["value"])}
+                {
+                    **self.encode_operation(each),
+                    "value": self.encode_constant(each.attributes["value"]),
+                }
                 for each in made.constants
             ],
-            "steps": list(map(self.step, made.steps)),
-            "returned": list(map(self.number, made.block.returned)),
-            "temporary": sorted(map(self.number, made.temporary)),
+            "steps": list(map(self.encode_step, made.steps)),
+            "returned": list(map(self.encode_number, made.block.returned)),
+            "temporary": sorted(map(self.encode_number, made.temporary)),
         }
 
-    def step(self, step: PlanStep) -> Record:
+    def encode_step(self, step: PlanStep) -> Record:
         return {
-            "operation": self.operation(step.operation),
-            "kernels": list(map(self.kernel, step.kernels)),
-            "plans": list(map(self.plan, step.plans)),
-            "last_of": list(map(self.number, step.last_of)),
+            "operation": self.encode_operation(step.operation),
+            "kernels": list(map(self.encode_kernel, step.kernels)),
+            "plans": list(map(self.encode_plan, step.plans)),
+            "last_of": list(map(self.encode_number, step.last_of)),
         }
 
-    def operation(self, operation: Operation) -> Record:
+    def encode_operation(self, operation: Operation) -> Record:
         return {
             "name": operation.name,
-            "operands": list(map(self.number, operation.operands)),
-            "results": list(map(self.number, operation.results)),
+            "operands": list(map(self.encode_number, operation.operands)),
+            "results": list(map(self.encode_number, operation.results)),
             "location": operation.location,
         }
 
-    def kernel(self, kernel: GeneratedKernel) -> Record:
+    def encode_kernel(self, kernel: GeneratedKernel) -> Record:
         self.texts[kernel.name] = kernel.text
         return {
             "name": kernel.name,
             "threads": kernel.threads,
             "group": kernel.group,
-            "inputs": {name: self.number(each) for name, each in kernel.inputs.items()},
-            "outputs": {name: self.number(each) for name, each in kernel.outputs.items()},
+            "inputs": {name: self.encode_number(each) for name, each in kernel.inputs.items()},
+            "outputs": {name: self.encode_number(each) for name, each in kernel.outputs.items()},
         }
 
-    def constant(self, array: np.ndarray[Any, Any]) -> list[int]:
+    def encode_constant(self, array: np.ndarray[Any, Any]) -> list[int]:
         """Where its bytes begin, and how many elements are there: one, if all are that."""
         start = sum(map(len, self.arrays))
         one = find_splat(array)
@@ -139,31 +142,36 @@ class _PlanDecoder:
         ]
         self._texts, self._constants = record["texts"], constants
 
-    def values(self, numbers: list[int]) -> list[Value]:
+    def decode_values(self, numbers: list[int]) -> list[Value]:
         return [self._values[each] for each in numbers]
 
-    def plan(self, record: Record) -> ExecutionPlan:
-        block = Block(self.values(record["arguments"]), [], self.values(record["returned"]))
-        constants = [self.constant(each) for each in record["constants"]]
-        steps = [self.step(each) for each in record["steps"]]
-        return ExecutionPlan(block, steps, constants, set(self.values(record["temporary"])))
+    def decode_plan(self, record: Record) -> ExecutionPlan:
+        block = Block(
+            self.decode_values(record["arguments"]), [], self.decode_values(record["returned"])
+        )
+        constants = [self.decode_constant(each) for each in record["constants"]]
+        steps = [self.decode_step(each) for each in record["steps"]]
+        return ExecutionPlan(block, steps, constants, set(self.decode_values(record["temporary"])))
 
-    def step(self, record: Record) -> PlanStep:
+    def decode_step(self, record: Record) -> PlanStep:
         return PlanStep(
-            self.operation(record["operation"]),
-            [self.kernel(each) for each in record["kernels"]],
-            [self.plan(each) for each in record["plans"]],
-            self.values(record["last_of"]),
+            self.decode_operation(record["operation"]),
+            [self.decode_kernel(each) for each in record["kernels"]],
+            [self.decode_plan(each) for each in record["plans"]],
+            self.decode_values(record["last_of"]),
         )
 
-    def operation(self, record: Record) -> Operation:
-        operands, results = self.values(record["operands"]), self.values(record["results"])
+    def decode_operation(self, record: Record) -> Operation:
+        operands, results = (
+            self.decode_values(record["operands"]),
+            self.decode_values(record["results"]),
+        )
         made = Operation(record["name"], operands, results, {}, [], record["location"])
         for number, each in enumerate(results):
             each.operation, each.number = made, number
         return made
 
-    def kernel(self, record: Record) -> GeneratedKernel:
+    def decode_kernel(self, record: Record) -> GeneratedKernel:
         name = record["name"]
         inputs, outputs = (
             {parameter: self._values[each] for parameter, each in record[side].items()}
@@ -172,8 +180,8 @@ class _PlanDecoder:
         text, threads, group = self._texts[name], record["threads"], record["group"]
         return GeneratedKernel(name, text, threads, inputs, outputs, group)
 
-    def constant(self, record: Record) -> Operation:
-        made = self.operation(record)
+    def decode_constant(self, record: Record) -> Operation:
+        made = self.decode_operation(record)
         type_, (start, count) = made.results[0].type, record["value"]
         array = np.frombuffer(self._constants, type_.element.storage, count, start)
         shaped = array.reshape(type_.shape) if count == type_.size else array.reshape(())

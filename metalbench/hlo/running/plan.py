@@ -49,10 +49,10 @@ class PlanStep:
     plans: list[ExecutionPlan] = field(default_factory=list)
     last_of: list[Value] = field(default_factory=list)
 
-    def reads(self) -> list[Value]:
+    def find_inputs(self) -> list[Value]:
         """Values that must lie in buffers before it."""
         if self.plans:
-            return self.operation.inputs()
+            return self.operation.find_inputs()
         return [value for kernel in self.kernels for value in kernel.inputs.values()]
 
 
@@ -69,14 +69,14 @@ class ExecutionPlan:
     constants: list[Operation]
     temporary: set[Value] = field(default_factory=set)
 
-    def kernels(self) -> Iterator[GeneratedKernel]:
+    def iterate_kernels(self) -> Iterator[GeneratedKernel]:
         """All kernels, those of nested plans too."""
         for step in self.steps:
             yield from step.kernels
             for plan in step.plans:
-                yield from plan.kernels()
+                yield from plan.iterate_kernels()
 
-    def text(self, indent: str = "") -> str:
+    def format_steps(self, indent: str = "") -> str:
         """The steps as readable lines: kernels with threads and buffers, and control flow."""
         lines = []
         for step in self.steps:
@@ -88,7 +88,9 @@ class ExecutionPlan:
                 )
             if step.plans:
                 lines.append(f"{indent}{step.operation.name}, by the host:")
-            lines += [f"{indent}  region:\n{each.text(indent + '    ')}" for each in step.plans]
+            lines += [
+                f"{indent}  region:\n{each.format_steps(indent + '    ')}" for each in step.plans
+            ]
         return "\n".join(lines)
 
 
@@ -100,12 +102,12 @@ def build_plan(block: Block, level: int, *, device: str = "") -> ExecutionPlan:
     """
     run_passes(block, level, device=device)
     verify(block)
-    return _Planner(level, device).plan(block)
+    return _Planner(level, device).plan_block(block)
 
 
 def format_source(whole: ExecutionPlan) -> str:
     """All kernels of a plan as one file of MSL; those that are the same are in it once."""
-    texts = {kernel.name: kernel.text for kernel in whole.kernels()}
+    texts = {kernel.name: kernel.text for kernel in whole.iterate_kernels()}
     kernels = "\n".join(texts.values())
     heads = [HEADER]
     if complex.COMPLEX_TYPE in kernels:
@@ -123,7 +125,7 @@ class _Planner:
         self._count = 0
         self._known: dict[str, GeneratedKernel] = {}
 
-    def plan(self, block: Block) -> ExecutionPlan:
+    def plan_block(self, block: Block) -> ExecutionPlan:
         whole = {*STAGED, *CONTROL_FLOW, *factorizations.FACTORIZATIONS}
         inlined = choose_inlined_values(block, self._level, whole)
         made = ExecutionPlan(block, [], [])
@@ -131,40 +133,44 @@ class _Planner:
             if operation.name == "constant" and operation.results[0] not in inlined:
                 made.constants.append(operation)
             elif not inlined.issuperset(operation.results):
-                made.steps.append(self._step(operation, inlined))
+                made.steps.append(self._plan_step(operation, inlined))
             else:
                 _check_supported(operation)
         _mark_last_uses(made)
         return made
 
-    def _step(self, operation: Operation, inlined: set[Value]) -> PlanStep:
+    def _plan_step(self, operation: Operation, inlined: set[Value]) -> PlanStep:
         _check_supported(operation)
         if operation.name in CONTROL_FLOW:
-            return PlanStep(operation, plans=[self.plan(each) for each in operation.regions])
+            return PlanStep(operation, plans=[self.plan_block(each) for each in operation.regions])
         if operation.name in STAGED:
             kernels = [
-                build_stage_kernel(self._name(operation), stage, operation.results, inlined)
+                build_stage_kernel(self._make_name(operation), stage, operation.results, inlined)
                 for stage in STAGED[operation.name](operation)
             ]
         elif operation.name in _KERNELS:
             write = _KERNELS[operation.name]
-            kernels = [write(self._name(operation), operation, inlined, device=self._device)]
+            kernels = [write(self._make_name(operation), operation, inlined, device=self._device)]
         else:
-            kernels = [self._map(self._name(operation), operation.results, inlined)]
-        return PlanStep(operation, [self._once(each) for each in kernels])
+            kernels = [
+                self._plan_map_kernel(self._make_name(operation), operation.results, inlined)
+            ]
+        return PlanStep(operation, [self._deduplicate(each) for each in kernels])
 
-    def _map(self, name: str, results: Sequence[Value], inlined: set[Value]) -> GeneratedKernel:
+    def _plan_map_kernel(
+        self, name: str, results: Sequence[Value], inlined: set[Value]
+    ) -> GeneratedKernel:
         tile = find_register_tile(results, inlined) if self._level else None
         if tile is not None and can_use_tiles(tile.product, self._device):
             return build_matrix_kernel(name, results, tile.product, inlined)
         return build_map_kernel(name, results, inlined, tile=tile)
 
-    def _once(self, kernel: GeneratedKernel) -> GeneratedKernel:
+    def _deduplicate(self, kernel: GeneratedKernel) -> GeneratedKernel:
         """A kernel by the name of the first one whose text is the same."""
         known = self._known.setdefault(kernel.text.replace(kernel.name, ""), kernel)
         return replace(kernel, name=known.name, text=known.text)
 
-    def _name(self, operation: Operation) -> str:
+    def _make_name(self, operation: Operation) -> str:
         self._count += 1
         return f"{operation.name}_{self._count}"
 
@@ -190,10 +196,10 @@ def _mark_last_uses(made: ExecutionPlan) -> None:
     own.update(made.block.arguments)
     needed = set(made.block.returned)
     for step in reversed(made.steps):
-        touched = dict.fromkeys([*step.reads(), *step.operation.results])
+        touched = dict.fromkeys([*step.find_inputs(), *step.operation.results])
         step.last_of = [each for each in touched if each in own and each not in needed]
         needed.update(touched)
-    held = {each for step in made.steps if step.plans for each in step.reads()}
+    held = {each for step in made.steps if step.plans for each in step.find_inputs()}
     made.temporary = {
         each for step in made.steps if not step.plans for each in step.operation.results
     }
