@@ -132,8 +132,9 @@ def measure(name: str, case: Case, device: _core.Device, level: int, seconds: fl
         turns.append([*passes, xla_ns(xla, times)])
     ours, hand, other = np.array(turns).T
     theirs = bytes_of(bound, device, case)
-    told = [
-        f"{len(kernels)} / {len(bound.dispatches)}, {sum(map(count_moved_bytes, kernels)) / theirs:.2f}"
+    cells = [
+        f"{len(kernels)} / {len(bound.dispatches)}, "
+        f"{sum(map(count_moved_bytes, kernels)) / theirs:.2f}"
         for kernels in (
             list(program.plan.iterate_kernels()),
             list(build_plan(import_program(module), level, device="metal").iterate_kernels()),

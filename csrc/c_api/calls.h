@@ -1,4 +1,4 @@
-// Calls of PJRT's functions: what they are given, and their errors as exceptions and as handles.
+// Calls of PJRT's functions: check arguments, and convert errors to exceptions and to handles.
 #pragma once
 
 #include <stdexcept>
@@ -77,7 +77,7 @@ mb_hlo_error* guarded(Body body) noexcept {
   }
 }
 
-// Work is done when the plugin returns: its events only say so.
+// The plugin's work is complete on return; its events are already ready.
 inline void forget(pjrt::Event* event) {
   if (event != nullptr) destroy(Function::Event_Destroy, event);
 }

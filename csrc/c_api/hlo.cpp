@@ -1,4 +1,4 @@
-// The functions of metalbench/hlo.h, over PJRT's table: each fills a structure and calls.
+// The functions of metalbench/hlo.h: each fills a structure and calls a function of PJRT's table.
 #include "metalbench/hlo.h"
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace pjrt = metalbench::pjrt;
 using pjrt::Function;
 using namespace metalbench::c_api;
 
-// Outlives the client's handle where buffers and executables do.
+// Shared with buffers and executables, which may outlive the client's handle.
 struct Session {
   pjrt::Client* client = nullptr;
   Session() = default;
@@ -126,7 +126,7 @@ mb_hlo_error* mb_hlo_compile(mb_hlo_client* client, const char* code, std::size_
     given(executable, "room for an executable");
     constexpr std::string_view format = "mlir";
     auto program = made<pjrt::Program>();
-    // The plugin only reads it.
+    // The plugin does not write to it.
     program.code = const_cast<char*>(&given(code, "a program"));
     program.code_size = size;
     program.format = format.data();
@@ -236,7 +236,7 @@ mb_hlo_error* mb_hlo_buffer_read(mb_hlo_buffer* buffer, void* elements, std::siz
     arguments.buffer = given(buffer, "a buffer").buffer;
     arguments.data = elements;
     arguments.size = bytes;
-    // Null would ask for the size.
+    // PJRT returns the size if the pointer is null.
     if (elements == nullptr) given(static_cast<char*>(nullptr), "room for elements");
     call(Function::Buffer_ToHostBuffer, arguments);
     forget(arguments.done);

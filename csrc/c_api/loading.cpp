@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kVariable = "METALBENCH_PYTHON";
-// Framework builds of macOS name it below another folder; some that are static have it as well.
+// Framework builds on macOS use another folder; some static builds also have a shared library.
 constexpr const char* kAsked =
     "import os, sysconfig; get = sysconfig.get_config_var; "
     "folders = [get('PYTHONFRAMEWORKPREFIX'), get('LIBDIR')]; "
@@ -34,7 +34,7 @@ fs::path own_folder() {
   return fs::absolute(info.dli_fname).parent_path();
 }
 
-// Of the environment that this library is installed in: PREFIX/lib/pythonX/site-packages/...
+// Returns the Python of the environment of this library: PREFIX/lib/pythonX/site-packages/...
 std::string interpreter(const fs::path& folder) {
   if (const char* named = std::getenv(kVariable); named != nullptr && *named != 0) return named;
   for (fs::path above = folder; above.has_relative_path(); above = above.parent_path()) {
@@ -80,7 +80,7 @@ Signature* symbol(void* library, const char* name) {
 const pjrt::Api& loaded() {
   const fs::path folder = own_folder();
   const std::string python = interpreter(folder);
-  // Its symbols are what the plugin and every extension module are linked against.
+  // The plugin and every extension module need the symbols of libpython.
   if (dlsym(RTLD_DEFAULT, "Py_IsInitialized") == nullptr) {
     opened(library_of(python), RTLD_NOW | RTLD_GLOBAL);
   }

@@ -1,11 +1,11 @@
-// PJRT's table of the plugin, with a running Python behind it.
+// Load the plugin, start Python, and return PJRT's table.
 #pragma once
 
 #include "pjrt/abi.h"
 
 namespace metalbench::c_api {
 
-// Starts Python in this process unless it runs. Throws std::runtime_error saying what is missing.
+// Starts Python in this process unless it runs. Throws std::runtime_error if something is missing.
 [[nodiscard]] const pjrt::Api& table();
 
 }  // namespace metalbench::c_api

@@ -1,7 +1,7 @@
-// What PJRT's functions take: its C ABI's structures, version 0.90, as layouts of memory.
+// Argument structures of PJRT's C API, version 0.90, as layouts of memory.
 //
-// All begin with their size and a chain of extensions. Callers may be newer and hand in longer
-// ones, so that nothing beyond the members here is read or written.
+// Each begins with its size and a chain of extensions. A newer caller may pass a longer structure,
+// so nothing beyond these members is read or written.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ struct Head {
   void* extensions;
 };
 
-// Most functions ask one thing of one object.
+// Most functions query one property of one object.
 template <class Of>
 struct Only {
   Head head;
@@ -57,7 +57,7 @@ struct List {
   std::size_t count;
 };
 
-// The numbers are those of absl::StatusCode.
+// Values of absl::StatusCode.
 enum class Code : int {
   kCancelled = 1,
   kInvalidArgument = 3,
@@ -94,7 +94,7 @@ struct PluginAttributes {
   std::size_t count;
 };
 
-// Owns the error that it is given.
+// Takes ownership of the error.
 using ReadyCallback = void (*)(Error* error, void* user);
 
 struct EventOnReady {
@@ -298,7 +298,7 @@ struct MemoryStatistics {
   std::int64_t total_bytes;
 };
 
-// Bytes that live until the caller hands `owner` to `release`.
+// Bytes that are valid until the caller passes `owner` to `release`.
 template <class Of>
 struct Bytes {
   Head head;
@@ -333,7 +333,7 @@ struct Api {
   Slot functions[static_cast<int>(Function::kCount)];
 };
 
-// What the ABI's own header has for this version.
+// Sizes from the header of this version of the ABI.
 static_assert(sizeof(Api) == 1064);
 static_assert(sizeof(NamedValue) == 56 && sizeof(Layout) == 80);
 static_assert(sizeof(FromHost) == 120 && sizeof(Execute) == 80);

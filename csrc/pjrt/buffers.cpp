@@ -10,7 +10,7 @@ namespace {
 
 void destroy(Only<Buffer>& arguments) { destroy_given(arguments.of, "a buffer"); }
 
-// It may be gone before what it made.
+// The client may be destroyed before its buffers.
 Client& owner(const Buffer* buffer) { return given(given(buffer, "a buffer").client, "a client"); }
 
 void type(Ask<Buffer, int>& arguments) { arguments.out = given(arguments.of, "a buffer").type; }
@@ -58,7 +58,7 @@ void is_deleted(Ask<Buffer, bool>& arguments) {
 
 void is_on_cpu(Ask<Buffer, bool>& arguments) {
   given(arguments.of, "a buffer");
-  // Else jaxlib would read the memory by itself.
+  // Otherwise jaxlib would read the memory directly.
   arguments.out = false;
 }
 

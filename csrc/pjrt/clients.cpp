@@ -13,8 +13,8 @@ namespace {
 
 void initialize(PluginInitialize&) {}
 
-// Payloads come in the older of this version and the caller's own. They are read by the jaxlib that
-// writes them, whichever it is.
+// Payloads use the older of this version and the caller's version. The same jaxlib that writes them
+// reads them.
 constexpr std::int64_t kStablehlo[] = {1, 999, 0};
 constexpr std::int64_t kOldest[] = {0, 9, 0};
 

@@ -1,4 +1,4 @@
-// Python in a process that has none: where a program in C loads the plugin.
+// Start Python in a process without it: a program in C that loads the plugin.
 #include <Python.h>
 
 #include <mutex>
@@ -13,9 +13,9 @@ namespace {
 const char* started(const char* path) {
   PyConfig config;
   PyConfig_InitPythonConfig(&config);
-  // Signals are the program's own.
+  // The program handles its signals.
   config.install_signal_handlers = 0;
-  // Knows its environment by where it lies.
+  // Python finds its environment from the path of its executable.
   PyStatus status = PyConfig_SetBytesString(&config, &config.program_name, path);
   if (!PyStatus_Exception(status)) status = Py_InitializeFromConfig(&config);
   PyConfig_Clear(&config);
@@ -24,7 +24,7 @@ const char* started(const char* path) {
   return nullptr;
 }
 
-// What this library is as a module is made ready when it is imported.
+// Importing the module initialises this library.
 const char* imported() {
   const PyGILState_STATE state = PyGILState_Ensure();
   PyObject* module = PyImport_ImportModule("metalbench.hlo.plugin._pjrt");
@@ -39,8 +39,8 @@ const char* imported() {
 
 }  // namespace metalbench::pjrt
 
-// Starts the interpreter at `path` unless Python runs. What went wrong, or null; the GIL is free
-// afterwards if it was started here.
+// Starts the interpreter at `path` unless Python runs. Returns a message on failure, else null. The
+// GIL is released afterwards if the interpreter was started here.
 extern "C" __attribute__((visibility("default"))) const char* metalbench_start_python(
     const char* path) {
   static std::mutex once;

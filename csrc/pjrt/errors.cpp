@@ -15,7 +15,7 @@ namespace nb = nanobind;
 
 namespace {
 
-// Python knows which of its exceptions is whose fault.
+// Python maps its exceptions to status codes.
 Error of_python(const nb::python_error& error) {
   nb::gil_scoped_acquire held;
   try {
@@ -39,7 +39,7 @@ Error in_flight() {
   }
 }
 
-// These three return no error of their own: nobody could be told.
+// These three functions cannot return an error.
 Error* destroy(void* raw) noexcept {
   auto* arguments = static_cast<Only<Error>*>(raw);
   if (arguments != nullptr) delete arguments->of;
@@ -77,13 +77,13 @@ void check_size(const Head* head, std::size_t size, std::size_t alignment) {
 Error* caught(Function function) noexcept {
   try {
     Error found = in_flight();
-    // Messages of Python name what they are about already.
+    // Messages of Python begin with the function or operation already.
     if (!found.message.starts_with("[")) {
       found.message = std::string("[") + name_of(function) + "] " + found.message;
     }
     return new Error(std::move(found));
   } catch (...) {
-    // Without memory for a message there is still an error to be told of.
+    // Without memory for the message, return an error without one.
     static Error none{Code::kInternal, ""};
     std::fputs("metalbench: out of memory for the message of an error\n", stderr);
     return new (std::nothrow) Error(none.code, {});

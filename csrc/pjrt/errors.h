@@ -1,4 +1,4 @@
-// Errors of the plugin: thrown as Failure, and handed to callers as what the C API calls an error.
+// Errors of the plugin: thrown as Failure, and returned to callers as PJRT_Error.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class Failure : public std::runtime_error {
   Code code;
 };
 
-// What a caller handed in as a pointer; throws Failure if it is null, or a handle of nothing that
-// lives. `what` as in "a buffer".
+// Returns the object of a caller's pointer. Throws Failure if the pointer is null, or the handle of
+// a destroyed object. `what` names the kind of object, such as "a buffer".
 template <class T>
 T& given(T* pointer, const char* what) {
   if (pointer == nullptr) {
@@ -40,18 +40,18 @@ T& given(T* pointer, const char* what) {
   return *pointer;
 }
 
-// Null is destroyed already.
+// Does nothing for null.
 template <class T>
 void destroy_given(T* pointer, const char* what) {
   if (pointer != nullptr) delete &given(pointer, what);
 }
 
-// Bytes that a caller handed in, which may be null if there are none. Throws Failure else.
+// Returns a caller's bytes. Throws Failure if the pointer is null and the size is not 0.
 [[nodiscard]] std::string_view given_bytes(const char* bytes, std::size_t size, const char* what);
 // Throws Failure unless the caller's structure has all members that are read and written here. The
-// ABI counts no padding after the last member.
+// ABI does not count padding after the last member.
 void check_size(const Head* head, std::size_t size, std::size_t alignment);
-// The exception that is being handled, as an error of `function` that the caller owns.
+// Returns the current exception as an error of `function`; the caller owns it.
 [[nodiscard]] Error* caught(Function function) noexcept;
 
 template <class Body>
@@ -61,7 +61,7 @@ struct ArgumentsOf<void (*)(Arguments&)> {
   using type = Arguments;
 };
 
-// A function of the table: `body` on the caller's structure, with what it throws as an error.
+// A function of the table: runs `body` on the caller's structure, and returns exceptions as errors.
 template <Function function, auto body>
 Error* call(void* raw) noexcept {
   using Arguments = typename ArgumentsOf<decltype(body)>::type;

@@ -13,7 +13,7 @@ void is_ready(Ask<Event, bool>& arguments) {
   arguments.out = true;
 }
 
-// That of the event, or of the call itself: both are what the function returns.
+// Returns the error of the event, or the error of this call.
 template <Function function>
 Error* outcome(void* raw) noexcept {
   try {

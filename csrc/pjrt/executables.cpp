@@ -115,7 +115,7 @@ void output_memory_kinds(OutputMemoryKinds& arguments) {
   arguments.sizes = compiled.memory_kind_sizes.data();
 }
 
-// The program as it came: what kernels make of it is no StableHLO any more.
+// Returns the program as it was passed in: the compiled form is not StableHLO.
 void optimized(OptimizedProgram& arguments) {
   const Compiled& compiled = of(arguments.executable);
   Program& program = given(arguments.program, "a program");

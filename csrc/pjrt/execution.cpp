@@ -31,7 +31,7 @@ nb::list tensors_of(std::span<Buffer* const> buffers) {
   return tensors;
 }
 
-// Arguments whose memory the program may have are gone once it ran, unless the caller keeps them.
+// Deletes donated arguments after a run, except those that the caller excludes from donation.
 void donate(const Compiled& compiled, const ExecuteOptions* options,
             std::span<Buffer* const> buffers) {
   std::span<const std::int64_t> kept;

@@ -1,11 +1,11 @@
-// The functions of PJRT's C API, version 0.90, in the order of its table. The ABI only ever
-// appends.
+// The functions of PJRT's C API, version 0.90, in the order of its table. Later versions only
+// append.
 #pragma once
 
 namespace metalbench::pjrt {
 
 inline constexpr int kMajor = 0;
-// The version whose functions these are. Callers ask for nothing that came later.
+// The version of these functions. Callers do not use later ones.
 inline constexpr int kMinor = 90;
 
 #define METALBENCH_PJRT_FUNCTIONS(X)                  \
@@ -142,7 +142,7 @@ inline constexpr int kMinor = 90;
 enum class Function : int { METALBENCH_PJRT_FUNCTIONS(METALBENCH_PJRT_ENUMERATOR) kCount };
 #undef METALBENCH_PJRT_ENUMERATOR
 
-// Such as `PJRT_Buffer_Delete`.
+// Returns a name such as `PJRT_Buffer_Delete`.
 [[nodiscard]] const char* name_of(Function function);
 
 }  // namespace metalbench::pjrt

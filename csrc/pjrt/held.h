@@ -1,4 +1,4 @@
-// Objects of Python that C++ holds on to, on whatever thread.
+// References to Python objects that C++ holds, on any thread.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,16 +7,16 @@
 
 namespace metalbench::pjrt {
 
-// The module that does what this library is asked for.
+// The Python module that implements this library's functions.
 inline constexpr const char* kRuntime = "metalbench.hlo.plugin.runtime";
 
-// Whether Python can still be asked: JAX lets go of its last objects when it is at its end.
+// Returns whether Python is still running: JAX releases its last objects during finalisation.
 [[nodiscard]] bool python_runs();
-// Whether this library was imported as a module, without which it cannot ask Python anything.
+// Returns whether this library was imported as a Python module, which it needs to call Python.
 [[nodiscard]] bool is_imported();
 void set_imported();
 
-// Released with the GIL; never, once Python ends.
+// Released with the GIL held; leaked once Python finalises.
 class Held {
  public:
   Held() = default;
@@ -31,7 +31,7 @@ class Held {
   ~Held() { release(); }
 
   void release();
-  // With the GIL held.
+  // Requires the GIL.
   [[nodiscard]] nanobind::object get() const { return nanobind::borrow(object_); }
 
  private:

@@ -1,5 +1,5 @@
-// Which objects callers have handles of. What was destroyed, or is of another kind, is told from it
-// by its address, and never looked at.
+// Registry of live objects. A handle of a destroyed object, or of another kind of object, is
+// detected by its address and never dereferenced.
 #pragma once
 
 #include <mutex>
@@ -7,7 +7,7 @@
 
 namespace metalbench::pjrt {
 
-// The first base of what handles point to. Such objects stay where they are.
+// First base class of objects with handles. These objects are not movable.
 template <class Of>
 class Live {
  public:
@@ -30,7 +30,7 @@ class Live {
   }
 
  private:
-  // Never destroyed: JAX lets go of its last objects when the process is at its end.
+  // Never destroyed: JAX releases its last objects when the process exits.
   static std::mutex& mutex() {
     static auto* const one = new std::mutex;
     return *one;

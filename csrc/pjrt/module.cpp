@@ -1,4 +1,4 @@
-// The plugin's library: `GetPjrtApi` for jaxlib, and a module of Python, so that it is found.
+// The plugin's library: `GetPjrtApi` for jaxlib, and a Python module so that its path is known.
 #include <nanobind/nanobind.h>
 
 #include <utility>
@@ -21,7 +21,7 @@ Error* lacking(void*) noexcept {
   }
 }
 
-// What is called and not there would end the process, so that no entry is empty.
+// Calling a null entry would crash the process, so every entry has a function.
 template <int... numbers>
 void fill(Api& api, std::integer_sequence<int, numbers...>) {
   ((api.functions[numbers] = &lacking<static_cast<Function>(numbers)>), ...);

@@ -1,4 +1,4 @@
-// What the handles of the C API point to.
+// Objects behind the handles of the C API.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ namespace metalbench::pjrt {
 inline constexpr const char* kPlatform = "metalbench";
 inline constexpr const char* kMemoryKind = "device";
 
-// Work is done by the time that anybody is told of it, so that events are ready when they are made.
+// Functions complete their work before they return, so every event is ready at its creation.
 struct Event : Live<Event> {
   std::optional<Error> error;
 };
@@ -62,7 +62,7 @@ struct Client : Live<Client> {
   std::array<DeviceDescription*, 1> descriptions{&description};
 };
 
-// A program as it was compiled, which executables share.
+// A compiled program; executables share it.
 struct Compiled {
   Client* client;
   Held program;
@@ -71,7 +71,7 @@ struct Compiled {
   std::string code;
   std::string options;
   std::vector<int> types;
-  std::vector<std::int64_t> dimensions;  // of all outputs, one after another
+  std::vector<std::int64_t> dimensions;  // of all outputs, concatenated
   std::vector<std::size_t> ranks;
   std::vector<const char*> memory_kinds;
   std::vector<std::size_t> memory_kind_sizes;
@@ -99,21 +99,21 @@ struct Buffer : Live<Buffer> {
   std::vector<std::int64_t> dimensions;
   std::size_t bytes;
   std::vector<std::int64_t> minor_to_major;
-  // Only with the GIL, as all that reads it.
+  // Requires the GIL.
   Held tensor;
   std::atomic<bool> deleted = false;
   std::atomic<std::int64_t> references = 0;
 };
 
-// With the GIL held: what Python made as a buffer, which the caller owns.
+// Requires the GIL. Returns a buffer for a tensor of Python; the caller owns it.
 [[nodiscard]] std::unique_ptr<Buffer> buffer_of(Client& client, nanobind::object tensor, int type,
                                                 std::vector<std::int64_t> dimensions);
-// With the GIL held: its elements; throws Failure if it was deleted or donated.
+// Requires the GIL. Returns the tensor of a buffer. Throws Failure if it was deleted or donated.
 [[nodiscard]] nanobind::object tensor_of(const Buffer& buffer);
-// With the GIL held.
+// Requires the GIL.
 [[nodiscard]] std::unique_ptr<LoadedExecutable> compiled_by(Client& client,
                                                             nanobind::object program);
-// Throws Failure unless it is the one that `client` has; null stands for that.
+// Throws Failure unless the device and memory belong to `client`; null means they do.
 void check_own(const Client& client, const Device* device, const Memory* memory);
 
 }  // namespace metalbench::pjrt

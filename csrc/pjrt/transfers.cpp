@@ -18,7 +18,8 @@ Numbers numbers(const std::int64_t* items, std::size_t count, const char* what) 
 
 nb::tuple tuple_of(const Numbers& items) { return nb::tuple(nb::cast(items)); }
 
-// How a host's array lies in memory: the order of its axes or strides in bytes; None if row-major.
+// Returns the layout of an array in host memory: its order of axes or strides in bytes; None if
+// row-major.
 nb::tuple order_of(const Layout* layout, std::size_t rank) {
   if (layout == nullptr) return nb::make_tuple(nb::none(), nb::none());
   const bool tiled = layout->kind == LayoutKind::kTiled;
@@ -58,7 +59,7 @@ void from_host(FromHost& arguments) {
     throw Failure(Code::kInvalidArgument, "byte_strides: expected as many as dims");
   }
   nb::gil_scoped_acquire held;
-  // Copied by the time it returns, so that the caller may have its memory back at once.
+  // The copy is complete on return, so the caller may reuse its memory at once.
   nb::object made = client.runtime.get().attr("from_host")(
       reinterpret_cast<std::uintptr_t>(arguments.data), arguments.type, tuple_of(dimensions),
       arguments.stride_count > 0 ? nb::object(tuple_of(strides)) : nb::object(nb::none()));
@@ -94,7 +95,7 @@ void raw_to_host(CopyRawToHost& arguments) {
   arguments.done = new Event;
 }
 
-// Buffers never change, so that a copy on the same device shares the elements.
+// Buffers are immutable, so a copy on the same device shares the elements.
 Buffer* copied(const Buffer& buffer) {
   nb::gil_scoped_acquire held;
   Client& client = given(buffer.client, "a client");

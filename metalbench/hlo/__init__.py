@@ -1,4 +1,4 @@
-"""StableHLO in, Metal kernels out: `compile(program)` is a callable on arrays."""
+"""Compile StableHLO to Metal kernels: `compile(program)` returns a callable on arrays."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 __all__ = ["Program", "compile"]
 
 if not TYPE_CHECKING:
-    # When it is asked for: JAX imports every plugin that is installed, in each program.
+    # Import lazily: JAX imports every installed plugin in each program.
     def __getattr__(name: str) -> object:
         if name not in __all__:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""From a program to an executable: as it was planned before, if it was."""
+"""Compile a program to an executable through the plan cache."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from metalbench.hlo.running.executable import open_device
 def import_program(
     program: Any, filename: str = "<program>", entry: str = "main", *, until: str | None = None
 ) -> Block:
-    """The graph that kernels are made of, after the passes that every level has.
+    """Return the graph of a program after the initial passes.
 
-    `until` is the last pass that is done, if it is one of these.
+    `until` names the last initial pass to run, if it is one of them.
     """
     block = read(program, filename, entry)
     run_initial_passes(block, until)
@@ -32,10 +32,10 @@ def compile_program(
     filename: str = "<program>",
     run_limit: float | None = None,
 ) -> Executable:
-    """Return a program, compiled for a device, from text, bytes or a module.
+    """Compile a program (text, bytes or a module) for a device.
 
-    A run of it that takes longer than `run_limit` seconds raises TimeLimitExceeded. Raises
-    DeclarationError, Unsupported, OutOfMemoryError and CompileError.
+    A run that takes longer than `run_limit` seconds raises TimeLimitExceeded. Raise
+    DeclarationError, Unsupported, OutOfMemoryError or CompileError.
     """
     made, _ = compile_with_facts(
         program, dict, which="none", level=level, device=device, filename=filename
@@ -53,9 +53,10 @@ def compile_with_facts(
     device: str = "auto",
     filename: str = "<program>",
 ) -> tuple[Executable, dict[str, Any]]:
-    """The same, and what `facts_of` tells of the program, which is kept beside its plan.
+    """Return the executable of a program, and the facts that `facts_of` returns about it.
 
-    These are what JSON has; `which` names those that are asked for.
+    The facts are stored in the plan cache, so they must be JSON values. `which` names the kind of
+    facts; it is a part of the cache's key.
     """
     code = program if isinstance(program, (str, bytes)) else program.operation.get_asm()
     kind = open_device(device).kind

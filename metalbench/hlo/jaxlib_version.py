@@ -1,4 +1,4 @@
-"""Which versions of jaxlib can be loaded: another one ends the process, with no error to catch."""
+"""Check the version of jaxlib before it is loaded: another version may end the process."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from importlib.metadata import PackageNotFoundError, version
 
 from metalbench.errors import Unsupported
 
-# Its MLIR bindings and its C API change between minor versions: https://docs.jax.dev/en/latest/
+# The MLIR bindings and the C API change between minor versions: https://docs.jax.dev/en/latest/
 # changelog.html. The bound is that of pyproject.toml.
 OLDEST, NEXT = (0, 10), (0, 11)
 
 
 def check_jaxlib() -> None:
-    """Raise Unsupported unless jaxlib is there, in a version that can be loaded.
+    """Raise Unsupported unless a supported version of jaxlib is installed.
 
-    The version is that of the installed package's metadata: none of its code is run.
+    The version comes from the metadata of the installed package. No code of the package runs.
     """
     try:
         found = version("jaxlib")

@@ -20,7 +20,7 @@ from metalbench.hlo.graph import Operation
 
 
 class Kind(Enum):
-    """How kernels compute an operation."""
+    """The way in which kernels compute an operation."""
 
     ELEMENTWISE = "each element of the result is made of the operands' elements at its index"
     COMPOUND = "one thread per element, like elementwise operations, but never fused as one"
@@ -35,13 +35,13 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Arity:
-    """The allowed numbers of operands, results or regions; `most` is None for any number."""
+    """An allowed number of operands, results or regions; `most` is None for any number."""
 
     least: int
     most: int | None
 
     def allows(self, count: int) -> bool:
-        """Return whether the operation may have that many."""
+        """Return whether an operation may have `count` of them."""
         return self.least <= count and (self.most is None or count <= self.most)
 
     def __str__(self) -> str:
@@ -59,13 +59,15 @@ class OperationInfo:
     """The facts about one operation.
 
     `cost` is the time of one element, in additions. `float_msl`, `integer_msl`, `bool_msl` and
-    `complex_msl` are MSL expressions of the operands {0} and {1} (see emission/elementwise.py); an
-    empty one means that the operation has no meaning for such elements. `mlx` names the function of
-    mlx.core that takes the same operands; if `has_mlx_form`, bench/mlx_form.py has a function for
-    it because attributes matter. `mlx_reduction` names MLX's reduction by this operation. `numpy`
-    names the function that gives the only result that IEEE 754 allows for floats. `custom_call` is
-    the target of XLA's custom call that becomes this operation. If `reads_operand_once`, an operation of
-    kind `WHOLE` reads each element of its first operand once, so that it can be computed there.
+    `complex_msl` are MSL expressions of the operands {0} and {1} (see emission/elementwise.py). An
+    empty expression means that the operation is not defined for such elements. `mlx` names the
+    function of mlx.core with the same operands. If `has_mlx_form`, bench/mlx_form.py has a function
+    for the operation because its attributes matter. `mlx_reduction` names the reduction of MLX by
+    this operation. `numpy` names a function whose result for floats is the only one that IEEE 754
+    allows. `custom_call` is the target of XLA's custom call that becomes this operation. If
+    `reads_operand_once`, an operation of kind `STAGED` reads each element of its first operand
+    once, so that the element can be computed at that place. If `preserves_splat`, all elements of
+    the result are equal if all elements of the operand are.
     """
 
     name: str
@@ -84,6 +86,7 @@ class OperationInfo:
     numpy: str = ""
     custom_call: str = ""
     reads_operand_once: bool = False
+    preserves_splat: bool = False
 
     def get_msl(self, element_kind: str) -> str:
         """Return the MSL expression for elements of a kind ("b", "i", "u", "f" or "c"), or ""."""
@@ -97,11 +100,11 @@ class OperationInfo:
 
     @property
     def is_reducer(self) -> bool:
-        """Whether it joins the elements of a row in any order, from an identity element."""
+        """Whether it may combine the elements of a row in any order, from an identity element."""
         return bool(self.mlx_reduction)
 
 
-# Operations that cost as much as many additions: divisions, roots and transcendental functions.
+# The cost of divisions, roots and transcendental functions, in additions.
 _COSTLY = 8
 _LOOP_COST = 1000
 
@@ -338,8 +341,8 @@ _ALL = (
     OperationInfo("batch_norm_inference", Kind.COMPOUND, Arity(5, 5)),
     OperationInfo("map", Kind.COMPOUND, SOME, regions=ONE, cost=_COSTLY),
     _movement("bitcast_convert", operands=ONE),
-    _movement("broadcast", operands=ONE),
-    _movement("broadcast_in_dim", operands=ONE, has_mlx_form=True),
+    _movement("broadcast", operands=ONE, preserves_splat=True),
+    _movement("broadcast_in_dim", operands=ONE, has_mlx_form=True, preserves_splat=True),
     _movement("concatenate", operands=SOME, has_mlx_form=True),
     _movement("constant", operands=NONE, has_mlx_form=True),
     _movement("dynamic_slice", operands=SOME),
@@ -350,17 +353,17 @@ _ALL = (
     _movement("optimization_barrier", operands=ANY, results=ANY, has_mlx_form=True),
     _movement("pad", operands=TWO),
     _movement("real_dynamic_slice", operands=Arity(4, 4)),
-    _movement("reshape", operands=ONE, has_mlx_form=True),
+    _movement("reshape", operands=ONE, has_mlx_form=True, preserves_splat=True),
     _movement("reverse", operands=ONE),
     _movement("slice", operands=ONE, has_mlx_form=True),
-    _movement("transpose", operands=ONE, has_mlx_form=True),
+    _movement("transpose", operands=ONE, has_mlx_form=True, preserves_splat=True),
     _loop("convolution", operands=TWO),
     _loop("dot_general", operands=TWO, has_mlx_form=True),
     _loop("reduce", operands=Arity(2, None), results=SOME, regions=ONE, has_mlx_form=True),
     _loop("reduce_window", operands=Arity(2, None), results=SOME, regions=ONE),
     _loop("select_and_scatter", operands=THREE, regions=TWO),
     _staged("cholesky", operands=ONE),
-    # A pass splits it into steps, each of which has a table of roots as its second operand.
+    # A pass lowers it to steps, which have a table of roots of unity as their second operand.
     _staged("fft", operands=Arity(1, 2), reads_operand_once=True),
     _staged(
         "householder_product",
@@ -371,7 +374,7 @@ _ALL = (
     _staged("scatter", operands=Arity(3, None), results=SOME, regions=ONE),
     _staged("sort", operands=SOME, results=SOME, regions=ONE),
     _staged("triangular_solve", operands=TWO),
-    # A pass adds a third result, for memory that the kernel needs.
+    # A pass adds a third result: workspace for the kernel.
     _factorization("eigh", results=Arity(2, 3), custom_call="Eigh"),
     _factorization("qr", results=TWO, custom_call="Qr"),
     _control_flow("case", operands=ONE, regions=SOME),
@@ -409,9 +412,9 @@ REDUCERS = frozenset(each.name for each in OPERATIONS.values() if each.is_reduce
 
 
 def is_elementwise(operation: Operation) -> bool:
-    """Return whether each element of the result is made of the operands' elements at its index.
+    """Return whether each result element depends only on the operand elements at its index.
 
-    That includes a `bitcast_convert` that keeps the shape.
+    A `bitcast_convert` that keeps the shape is elementwise, too.
     """
     if operation.name == "bitcast_convert":
         return operation.operands[0].type.shape == operation.results[0].type.shape
@@ -419,15 +422,15 @@ def is_elementwise(operation: Operation) -> bool:
 
 
 def estimate_cost(operation: Operation) -> int:
-    """Return the time of one element of a result, in additions; 1 for an unknown operation."""
+    """Return the time of one result element, in additions; 1 for an unknown operation."""
     known = OPERATIONS.get(operation.name)
     return 1 if known is None else known.cost
 
 
 def check_arity(operation: Operation) -> None:
-    """Raise Unsupported if the operation has another number of operands, results or regions.
+    """Raise Unsupported if the number of operands, results or regions is not the registered one.
 
-    An unknown operation is not checked: it is refused by name when it is planned.
+    An unknown operation is not checked: `build_plan` refuses it by name.
     """
     known = OPERATIONS.get(operation.name)
     if known is None:

@@ -1,4 +1,4 @@
-"""What users call: a program in StableHLO, or a function of jax, as a callable."""
+"""Compile a StableHLO program, or a function of JAX, to a callable."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ __all__ = ["Program", "TracedFunction", "compile", "import_program"]
 
 
 class Program:
-    """A compiled program: call it with numpy, mlx or jax arrays.
+    """A compiled program; call it with arrays of NumPy, MLX or JAX.
 
-    The answer is a tuple of arrays of the arguments' own library.
+    The result is a tuple of arrays of the same library as the arguments.
     """
 
     def __init__(self, executable: Executable) -> None:
@@ -27,11 +27,11 @@ class Program:
 
     @property
     def source(self) -> str:
-        """The kernels, as MSL."""
+        """MSL source of the kernels."""
         return self.executable.source
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
-        """Run it; raises DispatchError if an argument's shape or type is another."""
+        """Run the program. Raise DispatchError if an argument has another shape or type."""
         given = [
             arrays.as_numpy(each, f"[hlo] argument {number}")
             if arrays.is_mlx(each)
@@ -50,13 +50,15 @@ class Program:
 def compile(
     program: Any, *, level: int = 2, device: str = "auto", filename: str = "<program>"
 ) -> Program | Callable[..., Any]:
-    """A callable on arrays of a program.
+    """Compile a program to a callable on arrays.
 
-    `program` is StableHLO's text, bytecode, a portable artifact, a module of jaxlib (or what
-    `jax.jit(f).lower(...)` gives), or a function: that is traced by jax for each kind of
-    arguments it is called with, and answers as it does itself. `level` 0 gives each operation a
-    kernel, 2 fuses them, 3 also has one for what is done to rows. Raises DeclarationError if it is
-    none of these, Unsupported, naming the operation, for what kernels cannot do.
+    `program` is StableHLO as text, bytecode, a portable artifact, a module of jaxlib or the result
+    of `jax.jit(f).lower(...)`. It may also be a Python function: JAX traces it once for each
+    combination of argument types, and the callable returns what the function returns. `level` 0
+    creates one kernel for each operation, 2 fuses operations, 3 also fuses operations on rows.
+
+    Raise DeclarationError for another kind of program, and Unsupported with the operation's name
+    for an operation that kernels cannot compute.
     """
     if level not in LEVELS:
         expected = ", ".join(str(each) for each in LEVELS)
@@ -73,21 +75,21 @@ def compile(
 
 
 class TracedFunction:
-    """A function of jax, compiled for each kind of arguments."""
+    """A function of JAX, compiled once for each combination of argument types."""
 
     def __init__(self, function: Callable[..., Any], level: int, device: str) -> None:
         self._function, self._level, self._device = function, level, device
         self._programs: dict[Any, tuple[Program, Any]] = {}
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the function answers, computed by kernels."""
+        """Return the result of the function, computed by kernels."""
         import jax
 
         leaves, tree = jax.tree.flatten(arguments)
         leaves = [jax.numpy.asarray(each) for each in leaves]
         key = (tree, *((each.shape, each.dtype.name) for each in leaves))
         if key not in self._programs:
-            # Arguments that are not used would be dropped, and the rest not fit any more.
+            # JAX would drop unused arguments, and the remaining ones would not match.
             jitted = jax.jit(self._function, keep_unused=True)
             lowered = jitted.lower(*arguments)
             module = lowered.compiler_ir("stablehlo")

@@ -1,4 +1,4 @@
-"""What is supported, as the table of the documentation."""
+"""Format the table of supported operations and element types for the documentation."""
 
 from __future__ import annotations
 
@@ -7,28 +7,32 @@ from collections.abc import Iterable
 from metalbench.hlo.graph import ELEMENT_TYPES
 from metalbench.hlo.operations import Kind, list_names
 
-# Each row: its name, how the operations are computed, and their kinds.
+# Each row: name, method of computation, and kinds of operations.
 _ROWS = (
     (
         "elementwise",
-        "one thread an element; inlined into what uses them",
+        "one thread for each element; inlined into their users",
         (Kind.ELEMENTWISE, Kind.COMPOUND),
     ),
-    ("movement", "maps of indices, no kernel of their own", (Kind.MOVEMENT,)),
+    ("movement", "maps of indices; inlined into their users", (Kind.MOVEMENT,)),
     (
         "reductions, windows, products",
-        "a loop in each thread; elementwise epilogues",
+        "a loop in each thread, with elementwise epilogues",
         (Kind.LOOP,),
     ),
-    ("whole tensors", "kernels in one or more stages", (Kind.STAGED,)),
-    ("matrices", "a threadgroup a matrix; XLA's custom calls", (Kind.FACTORIZATION,)),
-    ("control flow", "decided by the host, which reads the predicate", (Kind.CONTROL_FLOW,)),
-    ("legalised before", "shapes must be constants by then", (Kind.LEGALIZED,)),
+    ("whole tensors", "one or more stages, each a kernel", (Kind.STAGED,)),
+    (
+        "matrices",
+        "one threadgroup for each matrix; custom calls of XLA",
+        (Kind.FACTORIZATION,),
+    ),
+    ("control flow", "the host reads the predicate and runs the regions", (Kind.CONTROL_FLOW,)),
+    ("legalised", "replaced by other operations; shapes must be static", (Kind.LEGALIZED,)),
 )
 
 
 def format_support_table() -> str:
-    """Return operations and element types as Markdown."""
+    """Return the supported operations and element types as Markdown."""
     lines = ["| operations | how | |", "|---|---|---|"]
     for name, how, kinds in _ROWS:
         lines.append(f"| {name} | {how} | {_format_names(sorted(list_names(*kinds)))} |")
@@ -39,8 +43,8 @@ def format_support_table() -> str:
         "| element types | |",
         "|---|---|",
         f"| as they are | {_format_names(kept)} |",
-        f"| in a byte an element, cut after each operation | {_format_names(narrow)} |",
-        "| refused by name | `f64`, `complex<f64>`, quantised, eight bits of floats and fewer |",
+        f"| one byte for each element, truncated after each operation | {_format_names(narrow)} |",
+        "| refused by name | `f64`, `complex<f64>`, quantised, floats of eight bits or fewer |",
     ]
     return "\n".join(lines)
 

@@ -236,8 +236,8 @@ def programs_that_do_not_fit_are_refused():
         ("expected 1 arguments, got 2", lambda: execute(program, [given, given])),
         ("expected a buffer, got null", lambda: execute(program, [None])),
         ("expected one device, got 2", lambda: execute(program, [given], devices=2)),
-        ("is no StableHLO program", lambda: compiled(of, b"nonsense")),
-        ("is no StableHLO program", lambda: compiled(of, b"ML\xefR and nonsense")),
+        ("not a StableHLO program", lambda: compiled(of, b"nonsense")),
+        ("not a StableHLO program", lambda: compiled(of, b"ML\xefR and nonsense")),
         ("expected the format mlir, got hlo", lambda: compiled(of, DOUBLE, b"hlo")),
         ("Metal has no double", lambda: compiled(of, DOUBLE.replace(b"f32", b"f64"))),
     ]

@@ -17,7 +17,7 @@ import pytest
 RECORD = Path(os.environ["METALBENCH_SUITE_RECORD"])
 SECONDS = float(os.environ.get("METALBENCH_SUITE_SECONDS", "inf"))
 # Of a message: its end has the error.
-MOST_CHARACTERS = 6000
+MAX_CHARACTERS = 6000
 _STARTED = monotonic()
 
 
@@ -44,7 +44,7 @@ def pytest_runtest_logstart(nodeid):
 def pytest_runtest_logreport(report):
     name = report.nodeid.split("::")[-1]
     if report.failed:
-        note(name, "failed", str(report.longrepr)[-MOST_CHARACTERS:])
+        note(name, "failed", str(report.longrepr)[-MAX_CHARACTERS:])
     elif report.skipped:
         why = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
         note(name, "skipped", why)

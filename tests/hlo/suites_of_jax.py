@@ -28,7 +28,7 @@ NO_RULE = r"translation rule for primitive '(\w+)' not found"
 REFUSED = r"UNIMPLEMENTED: \[?([\w. ]*\w)"
 _NOTHING_LEFT = 5
 # A process ends at most so often before it is given up.
-MOST_ENDS = 30
+MAX_ENDS = 30
 
 
 @dataclass
@@ -92,7 +92,7 @@ def run(test_file: Path, record: Path, seconds: float) -> None:
     }
     command = [sys.executable, "-m", "pytest", "-q", "-p", "recording_of_jax", "-p", "no:xdist"]
     command += ["-p", "no:cacheprovider", "-c", str(ini), str(test_file)]
-    for _ in range(MOST_ENDS):
+    for _ in range(MAX_ENDS):
         done = subprocess.run(
             command,
             capture_output=True,
@@ -103,7 +103,7 @@ def run(test_file: Path, record: Path, seconds: float) -> None:
         # Ended by itself: all of it, or the time was up.
         if done.returncode in (0, 1, _NOTHING_LEFT):
             return
-    raise AssertionError(f"{test_file}: ended {MOST_ENDS} times: {done.stdout[-2000:]!r}")
+    raise AssertionError(f"{test_file}: ended {MAX_ENDS} times: {done.stdout[-2000:]!r}")
 
 
 if __name__ == "__main__":

@@ -102,7 +102,7 @@ def test_results_are_written_and_compare(tmp_path):
     assert [each["share"] for each in two["kernels"]] == [1.0]
     assert loop["kernels"] == []
     assert loop["utilization"]["has_loops"]
-    assert "not against MLX: [mlx] [stablehlo.while]" in answer.output
+    assert "not timed against MLX: [mlx] [stablehlo.while]" in answer.output
     rows = list(csv.DictReader(lines.read_text().splitlines()))
     assert [row["kernels"] for row in rows[:1]] == ["1"]
     compared = CliRunner().invoke(main, ["compare", str(document), str(document)])
@@ -115,4 +115,4 @@ def test_a_program_that_is_none_fails_by_name(tmp_path):
     answer = invoke(tmp_path / "wrong.mlir", "--device", "cpu")
     assert answer.exit_code == 2
     assert "1 of 1 failed" in answer.output
-    assert "is no StableHLO program" in answer.output
+    assert "not a StableHLO program" in answer.output

@@ -68,7 +68,7 @@ def test_what_is_no_program_ends_with_its_line(tmp_path):
     path.write_text("func.func @main() {\n  nonsense\n}")
     answer = invoke("run", path)
     assert answer.exit_code == 2
-    assert "wrong.mlir: is no StableHLO program" in answer.output
+    assert "wrong.mlir: not a StableHLO program" in answer.output
     assert '"-":2:3' in answer.output
 
 

@@ -15,7 +15,7 @@ from metalbench.errors import OutOfMemoryError, TimeLimitExceeded, Unsupported
 from metalbench.hlo.compiling import import_program
 from metalbench.hlo.graph import Operation
 from metalbench.hlo.passes.verification import GraphError, verify
-from metalbench.hlo.reading.nesting import MOST_BRACKETS, MOST_REGIONS
+from metalbench.hlo.reading.nesting import MAX_BRACKETS, MAX_REGIONS
 from metalbench.hlo.running import Executable, build_plan
 
 T = "tensor<4xf32>"
@@ -143,8 +143,8 @@ def large(operation, shape, operand=""):
 HUGE = "tensor<10000000000xf32>"
 WRAPS = "tensor<4294967296x4294967296x4xf32>"
 TOO_LARGE = {
-    "regions": (nested(MOST_REGIONS + 1), r"\[stablehlo.add\] .*at most \d+ nested regions"),
-    "many regions": (nested(MOST_BRACKETS // 2 + 1), "nested brackets"),
+    "regions": (nested(MAX_REGIONS + 1), r"\[stablehlo.add\] .*at most \d+ nested regions"),
+    "many regions": (nested(MAX_BRACKETS // 2 + 1), "nested brackets"),
     "regions that end a parser": (nested(20_000), "at most 512 nested brackets, got 40002"),
     "types that end a parser": ("tuple<" * 100_000, "nested brackets"),
     "attributes": ("module attributes {a = " + "[" * 100_000, "nested brackets"),
@@ -182,7 +182,7 @@ def test_graph_refuses_what_is_too_large(name):
 
 
 def test_graph_reads_what_is_just_small_enough():
-    assert build_plan(import_program(nested(MOST_REGIONS)), 2).steps
+    assert build_plan(import_program(nested(MAX_REGIONS)), 2).steps
     assert import_program(chain(300, wrapped=False)).returned
 
 
@@ -246,13 +246,13 @@ def test_run_limit_ends_an_endless_loop_in_a_loop_with_an_empty_body():
 def test_interrupt_ends_an_endless_loop(condition):
     program = Executable(import_program(ENDLESS.replace("CONDITION", condition)), device="cpu")
     reached = threading.Event()
-    launch = program.pool.take
+    launch = program.pool.acquire
 
     def take(nbytes):
         reached.set()
         return launch(nbytes)
 
-    program.pool.take = take
+    program.pool.acquire = take
 
     def interrupt():
         reached.wait()

@@ -110,8 +110,9 @@ def test_decompositions_and_custom_calls_are_those_of_the_registry():
     }
 
 
-def test_moves_cost_nothing_and_only_kernels_of_whole_tensors_read_once():
+def test_movements_cost_nothing_and_only_staged_operations_read_once():
     for each in OPERATIONS.values():
+        assert not each.preserves_splat or each.kind is Kind.MOVEMENT, each.name
         assert (each.cost == 0) == (each.kind is Kind.MOVEMENT), each.name
         assert not each.reads_operand_once or each.kind is Kind.STAGED, each.name
 
@@ -150,8 +151,6 @@ def test_modules_keep_no_list_of_operation_names_beside_the_registry():
         "emission/shapes.py": {"STATIC_MOVEMENT_EMITTERS"},
         "emission/whole.py": {"STAGED"},
         "passes/verification.py": {"_RULES"},
-        # Movements after which all elements are still the same number.
-        "passes/folding.py": {"_MOVES"},
     }
     names = {each.rpartition(".")[2] for each in OPERATIONS}
     for path in sorted(PACKAGE.rglob("*.py")):

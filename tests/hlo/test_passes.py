@@ -169,7 +169,7 @@ def test_what_kernels_cannot_do_is_refused_by_name(type_, operation, message):
 
 
 def test_text_that_is_no_program_is_told_with_its_line():
-    with pytest.raises(DeclarationError, match=r'model.mlir: is no StableHLO(.|\n)*"-":2:3'):
+    with pytest.raises(DeclarationError, match=r'model.mlir: not a StableHLO(.|\n)*"-":2:3'):
         import_program("func.func @main() {\n  nonsense\n}", "model.mlir")
     with pytest.raises(DeclarationError, match="expected a function @main, got other"):
         import_program("func.func @other() { return }")

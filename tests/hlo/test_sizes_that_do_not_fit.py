@@ -99,7 +99,7 @@ def program(form, operands, results):
 @pytest.mark.parametrize(("form", "operands", "results"), BROADCASTS)
 def test_sizes_that_do_not_fit_are_refused(form, operands, results):
     # Of the operation itself, whose place this is, and not of how it is written.
-    with pytest.raises(DeclarationError, match=r'is no StableHLO program(.|\n)*"-":2:8: ') as found:
+    with pytest.raises(DeclarationError, match=r'not a StableHLO program(.|\n)*"-":2:8: ') as found:
         import_program(program(form, operands, results))
     assert "requires attribute" not in str(found.value)
 

@@ -1,4 +1,4 @@
-"""Programs of StableHLO, timed against XLA and MLX, and what their kernels make of a device."""
+"""Time StableHLO programs against XLA and MLX, and count what their kernels move and compute."""
 
 from metalbench.hlo.bench.catalogue import (
     FAMILIES,

@@ -1,7 +1,7 @@
-"""The benchmarks by family and name: functions of jax and what they take.
+"""Catalogue of benchmark programs: functions of JAX and the types of their arguments.
 
-An id is FAMILY/NAME. What a program computes under an id never changes: another size or another
-formula is another name, so that results of any two runs compare.
+An id is FAMILY/NAME. The computation of an id never changes: another size or formula gets another
+name, so that results of any two runs compare.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ FAMILIES = (
     "fusion",
     "memory",
 )
-# A shape of float32, or a shape and the name of an element type.
+# A shape (of float32), or a shape and the name of an element type.
 Argument = tuple[int, ...] | tuple[tuple[int, ...], str]
 Function = tuple[Callable[..., Any], Sequence[Any]]
 
 
 @dataclass(frozen=True)
 class BenchmarkProgram:
-    """One benchmark; `arguments` are shapes and numpy's names of element types."""
+    """One benchmark; `arguments` are shapes and NumPy names of element types."""
 
     family: str
     name: str
@@ -44,20 +44,20 @@ class BenchmarkProgram:
 
     @property
     def id(self) -> str:
-        """FAMILY/NAME."""
+        """Identifier FAMILY/NAME."""
         return f"{self.family}/{self.name}"
 
     def lower_to_text(self) -> str:
-        """It as StableHLO, lowered by jax."""
+        """Return the program as StableHLO text, lowered by JAX."""
         jax = _import_jax()
         given = [jax.ShapeDtypeStruct(shape, dtype) for shape, dtype in self.arguments]
-        # What is not used would be dropped, and arguments not fit any more.
+        # JAX would drop unused arguments, and the remaining ones would not match.
         lowered = jax.jit(self.function, keep_unused=True).lower(*given)
         return str(lowered.as_text())
 
 
 def list_programs() -> list[BenchmarkProgram]:
-    """All of them, family by family. Raises Unsupported if jax is missing."""
+    """Return all programs, family by family. Raise Unsupported if JAX is missing."""
     _import_jax()
     found = []
     for family in FAMILIES:
@@ -69,9 +69,9 @@ def list_programs() -> list[BenchmarkProgram]:
 
 
 def select_programs(patterns: Sequence[str]) -> list[BenchmarkProgram]:
-    """Those that a family, a name, an id or a pattern (`matrix/*`) names; all without any.
+    """Return the programs that match a family, name, id or glob pattern; all without patterns.
 
-    Raises DeclarationError if one names none.
+    Raise DeclarationError if a pattern matches no program.
     """
     every = list_programs()
     if not patterns:
@@ -93,6 +93,7 @@ def select_programs(patterns: Sequence[str]) -> list[BenchmarkProgram]:
 
 
 def _normalize_argument(argument: Any) -> tuple[tuple[int, ...], str]:
+    """Return the shape and element type of an argument; the default is float32."""
     if len(argument) == 2 and isinstance(argument[1], str):
         return argument[0], argument[1]
     return argument, "float32"

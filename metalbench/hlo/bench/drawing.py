@@ -1,4 +1,4 @@
-"""Random arguments of a program."""
+"""Draw random arguments of a program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = np.ndarray[Any, Any]
 
 
 def draw_arguments(inputs: Sequence[TensorType], seed: int) -> list[Array]:
-    """Random numbers: normal ones of floats, also in pairs, small ones of integers."""
+    """Return random arrays: normally distributed floats and complex numbers, small integers."""
     generator = np.random.default_rng(seed)
     arrays = []
     for type_ in inputs:

@@ -1,4 +1,4 @@
-"""A graph as calls of MLX, where MLX has all of its operations."""
+"""Evaluate a graph with MLX, if MLX has all of its operations."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _COMPARISONS: dict[str, Callable[..., Any]] = {
     "LE": mx.less_equal,
     "LT": mx.less,
 }
-# Of one argument each: the operation and MLX's arrays of its operands.
+# A function of an operation and MLX's arrays of its operands.
 Form = Callable[[Operation, list[Any]], Any]
 
 
 class MlxProgram:
-    """A program as `mx.compile` has it, on arrays that are there already.
+    """A program compiled by `mx.compile`, with arguments in MLX's memory.
 
-    Raises Unsupported, naming the operation, where MLX has none of this meaning.
+    Raise Unsupported with the operation's name if MLX has no equivalent operation.
     """
 
     name = "MLX"
@@ -44,11 +44,11 @@ class MlxProgram:
         mx.eval(self._given)
 
     def compute_results(self) -> list[Array]:
-        """What it gives."""
+        """Return the results."""
         return [arrays.as_numpy(each, "[mlx] result") for each in self._compiled(*self._given)]
 
     def __call__(self, times: int) -> None:
-        """Run it so many times to its end."""
+        """Run the program `times` times to completion."""
         for _ in range(times):
             mx.eval(self._compiled(*self._given))
 
@@ -62,6 +62,7 @@ def _evaluate(block: Block, given: Sequence[Any]) -> list[Any]:
 
 
 def _find_form(operation: Operation) -> Form:
+    """Return the MLX form of an operation. Raise Unsupported if there is none."""
     found = FORMS.get(operation.name)
     fits = len(operation.results) == 1 and all(
         each.type.element.bits < 64 and not each.type.element.is_narrow
@@ -155,7 +156,7 @@ def _apply_divide(operation: Operation, operands: list[Any]) -> Any:
     return mx.divide(*operands)
 
 
-# Operations whose attributes or types matter to MLX.
+# Operations whose attributes or types affect the MLX form.
 _WITH_ATTRIBUTES: dict[str, Form] = {
     "broadcast_in_dim": _apply_broadcast,
     "clamp": lambda _, given: mx.clip(given[1], given[0], given[2]),
@@ -175,7 +176,7 @@ _WITH_ATTRIBUTES: dict[str, Form] = {
 
 
 def _create_form(name: str) -> Form:
-    """Return the form that calls a function of MLX on the operands."""
+    """Return the form that calls an MLX function on the operands."""
     function = getattr(mx, name)
     return lambda _, given: function(*given)
 

@@ -37,7 +37,7 @@ CSV_COLUMNS = (
 
 
 def format_table(results: Sequence[ProgramResult]) -> Table:
-    """A line for each program."""
+    """Return a table with a row for each program."""
     made = Table(box=None, pad_edge=False, header_style="bold")
     names = list(dict.fromkeys(each.name for one in results for each in one.against if each.name))
     for name in ("program", "kernels", "bytes", "live", "time", "p95", "p99"):
@@ -77,7 +77,7 @@ def _format_rival(rival: RivalResult | None) -> str:
 
 
 def format_kernel_table(one: ProgramResult) -> Table:
-    """Each kernel of a program: its share of their time, and what it moves."""
+    """Return a table of a program's kernels: time, share of the sum, and moved bytes."""
     made = Table(box=None, pad_edge=False, header_style="bold", title_justify="left")
     for name in (one.subject.name, "alone", "share", "bytes"):
         made.add_column(name, no_wrap=True)
@@ -88,16 +88,16 @@ def format_kernel_table(one: ProgramResult) -> Table:
 
 
 def list_remarks(results: Sequence[ProgramResult]) -> Iterator[str]:
-    """What is to be said beneath the table."""
+    """Yield the remarks below the table."""
     for one in results:
         if one.why:
             yield f"{one.subject.name}: {one.why}"
         for each in one.against:
             if each.why:
-                yield f"{one.subject.name}: not against {each.name}: {each.why}"
+                yield f"{one.subject.name}: not timed against {each.name}: {each.why}"
     yield (
-        "bytes: of all kernels' buffers, in proportion to arguments and results; a ratio above 1 "
-        "is for the kernels."
+        "bytes: size of all kernels' buffers, divided by that of arguments and results. A ratio "
+        "above 1 means that the kernels are faster."
     )
     if any(one.use is not None and one.use.has_loops for one in results):
         yield "*: loops and branches count once."
@@ -109,12 +109,13 @@ def to_json(
     environment: Environment,
     options: Mapping[str, Any],
 ) -> str:
-    """Results as the JSON described above."""
+    """Return the results as the JSON described above."""
     found = {"results": [_to_dict(each) for each in results]}
     return document_json(device, environment, options, found)
 
 
 def _to_dict(one: ProgramResult) -> dict[str, Any]:
+    """Return the JSON object of one program."""
     measured, compared = one.measurement, one.compared
     forms = [
         {"name": f"{each.name} {each.version}", "compared": each is compared}
@@ -156,7 +157,7 @@ def _rival_to_dict(each: RivalResult) -> dict[str, Any]:
 
 
 def to_csv(results: Sequence[ProgramResult]) -> str:
-    """Results as the CSV described above."""
+    """Return the results as the CSV described above."""
     return lines_of_csv(
         CSV_COLUMNS,
         (_to_csv_row(one, each) for one in results for each in one.against or (RivalResult(""),)),
@@ -164,6 +165,7 @@ def to_csv(results: Sequence[ProgramResult]) -> str:
 
 
 def _to_csv_row(one: ProgramResult, each: RivalResult) -> dict[str, Any]:
+    """Return the columns for one program and rival."""
     measured, use = each.measurement or one.measurement, one.use
     ratio = each.measurement.ratio if each.measurement else None
     rival_ns = each.measurement.reference_ns if each.measurement else None

@@ -1,4 +1,4 @@
-"""A program on a device of ours in pairs with XLA and with MLX, and each of its kernels alone."""
+"""Time a program in pairs with XLA and with MLX, and each of its kernels alone."""
 
 from __future__ import annotations
 
@@ -26,30 +26,30 @@ from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.probe import create_probe
 
 Array = np.ndarray[Any, Any]
-# Of the time of a program, for all of its kernels alone.
+# Share of a program's sampling time for all kernels alone.
 SHARE_OF_KERNELS = 0.5
-# Seconds of one run; a loop that never ends would hold up all programs behind it.
+# Seconds of one run: an endless loop must not block the following programs.
 RUN_LIMIT = 60.0
-# Largest difference from a rival's results, in proportion to these' largest number.
+# Largest difference from a rival's results, relative to their largest number.
 TOLERANCES = {"f16": 2e-2, "bf16": 8e-2, "f32": 2e-3, "complex<f32>": 2e-3}
 
 
 class Rival(Protocol):
-    """Something else that runs the same program on the same arrays."""
+    """An implementation that runs the same program on the same arrays."""
 
     name: str
     version: str
 
     def compute_results(self) -> list[Array]:
-        """What it gives."""
+        """Return the results."""
 
     def __call__(self, times: int) -> None:
-        """Run it so many times to its end."""
+        """Run the program `times` times to completion."""
 
 
 @dataclass(frozen=True)
 class Subject:
-    """A program to time: what it is called, and its text; `family` is empty of a file."""
+    """A program to time: its name and text; `family` is empty for a file."""
 
     name: str
     text: str | bytes
@@ -58,7 +58,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class KernelTime:
-    """One kernel of a program without control flow, alone: its time and its share of all."""
+    """The time of one kernel alone, and its share of the sum over all kernels."""
 
     name: str
     time_ns: float
@@ -68,7 +68,10 @@ class KernelTime:
 
 @dataclass(frozen=True)
 class RivalResult:
-    """A program in pairs with one rival; without a measurement `why` says why there is none."""
+    """The measurement of a program in pairs with one rival.
+
+    Without a measurement, `why` is the reason.
+    """
 
     name: str
     version: str = ""
@@ -78,7 +81,7 @@ class RivalResult:
 
 @dataclass(frozen=True)
 class ProgramResult:
-    """What became of a program; `why` says of what failed what is wrong, and is empty else."""
+    """The results of one program; `why` is the reason of a failure, or empty."""
 
     subject: Subject
     level: int
@@ -91,22 +94,22 @@ class ProgramResult:
 
     @property
     def measurement(self) -> Measurement | None:
-        """That against the first rival that there is, else that of the program alone."""
+        """Measurement against the first available rival, or of the program alone."""
         found = [each.measurement for each in self.against if each.measurement is not None]
         return found[0] if found else None
 
     @property
     def compared(self) -> RivalResult | None:
-        """The rival that `measurement` is against."""
+        """Rival of `measurement`."""
         return next((each for each in self.against if each.measurement is not None), None)
 
     def compute_percentile(self, percent: float) -> float | None:
-        """Of a run's times in ns, by `measurement`'s samples."""
+        """Return a percentile of the time of a run, in ns, from the samples of `measurement`."""
         found = self.measurement
         return None if found is None else float(np.percentile(found.samples.candidate_ns, percent))
 
     def compute_flops_per_second(self) -> float | None:
-        """Operations a second; None without a time or with loops."""
+        """Return the operations a second; None without a time or with control flow."""
         found, use = self.measurement, self.use
         if found is None or use is None or use.has_loops:
             return None
@@ -122,7 +125,7 @@ def time_program(
     seed: int = 0,
     rivals: Sequence[str] = ("xla", "mlx"),
 ) -> ProgramResult:
-    """Compile, check against the rivals, and time; `seconds` is for each rival."""
+    """Compile a program, check it against the rivals, and time it; `seconds` is for each rival."""
     made = ProgramResult(subject, level)
     try:
         executable = Executable(
@@ -162,7 +165,7 @@ def _list_rivals(subject: Subject, given: Sequence[Array]) -> dict[str, Callable
 
 
 class _ProgramTimer:
-    """One program on its device, with its arguments there."""
+    """Timer of one program, with its arguments on the device."""
 
     def __init__(self, executable: Executable, given: Sequence[Array], plan: Plan) -> None:
         self._executable, self._plan = executable, plan
@@ -175,22 +178,22 @@ class _ProgramTimer:
         self._launches = executable.list_dispatches(self._given)
 
     def measure_alone(self) -> Measurement:
-        """Its time without a rival."""
+        """Measure the time without a rival."""
         return self._measure(None)
 
     def compare(self, kind: str, make: Callable[[], Rival], found: Sequence[Array]) -> RivalResult:
-        """In pairs with a rival, whose results it must have."""
+        """Measure the program in pairs with a rival, if the results agree."""
         try:
             rival = make()
             wrong = _describe_difference(found, rival.compute_results(), self._executable.outputs)
         except Unsupported as error:
             return RivalResult({"xla": "XLA:CPU", "mlx": "MLX"}[kind], why=str(error))
         if wrong:
-            return RivalResult(rival.name, rival.version, why=f"other results: {wrong}")
+            return RivalResult(rival.name, rival.version, why=f"the results differ: {wrong}")
         return RivalResult(rival.name, rival.version, self._measure(rival))
 
     def measure_kernels(self) -> list[KernelTime]:
-        """Each kernel alone; none of a program with control flow."""
+        """Measure each kernel alone; the list is empty for a program with control flow."""
         if self._launches is None or not self._launches:
             return []
         seconds = SHARE_OF_KERNELS * self._plan.seconds / len(self._launches)
@@ -216,7 +219,7 @@ class _ProgramTimer:
 def _describe_difference(
     found: Sequence[Array], expected: Sequence[Array], types: Sequence[TensorType]
 ) -> str:
-    """What differs too much; empty if nothing does."""
+    """Return a description of results that differ too much; empty if none do."""
     for number, (ours, theirs, type_) in enumerate(zip(found, expected, types, strict=True)):
         if not type_.element.is_float and not type_.element.is_complex:
             share = float(np.mean(ours.reshape(-1) != theirs.reshape(-1))) if ours.size else 0.0
@@ -226,9 +229,9 @@ def _describe_difference(
         wide = np.complex128 if type_.element.is_complex else np.float64
         a, b = (np.asarray(each, wide).reshape(-1) for each in (ours, theirs))
         if not np.array_equal(np.isfinite(a), np.isfinite(b)):
-            return f"result{number}: not finite in other places"
+            return f"result{number}: other elements are not finite"
         finite = np.isfinite(b)
         error = np.abs(a - b)[finite].max(initial=0.0) / (np.abs(b)[finite].max(initial=0.0) or 1.0)
         if error > TOLERANCES[type_.element.name]:
-            return f"result{number}: by {error:.2g} of the largest number"
+            return f"result{number}: largest difference is {error:.2g} of the largest number"
     return ""

@@ -1,8 +1,8 @@
-"""What a plan's kernels move, compute and hold, as far as shapes tell it.
+"""Count the bytes that a plan's kernels move, their operations, and their peak memory.
 
-A kernel counts each buffer that it reads or writes once, whole; what a loop or a branch does counts
-once, too, for how often it is done is known when it runs. The least bytes are those of arguments
-and results.
+Each kernel counts every buffer that it reads or writes once, with its full size. Loops and branches
+count once, because their number of iterations is known only at run time. The least bytes are those
+of arguments and results.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from metalbench.hlo.running.memory import compute_live_bytes
 
 @dataclass(frozen=True, slots=True)
 class Utilisation:
-    """Numbers of one program; `kernels_before` are those of -O 0.
+    """Counts of one program; `kernels_before` is the number of kernels at -O 0.
 
-    `live_bytes` is the most that arguments, constants and what is still needed take at one time.
-    `flops` counts an operation an element, and two for each product that is added. `has_loops` says
-    that loops or branches make bytes and flops those of one time around.
+    `live_bytes` is the peak of live buffers: arguments, constants and temporaries. `flops` counts
+    one operation for each element, and two for each term of a product. `has_loops` says that the
+    program has control flow, so that bytes and flops are those of one iteration.
     """
 
     kernels_before: int
@@ -37,12 +37,12 @@ class Utilisation:
 
     @property
     def moved(self) -> float:
-        """Bytes that kernels move, in proportion to the least."""
+        """Bytes that kernels move, divided by the least bytes."""
         return self.moved_bytes / max(self.least_bytes, 1)
 
 
 def count_plan(unfused: ExecutionPlan, made: ExecutionPlan) -> Utilisation:
-    """Of a plan; `unfused` is that of the same program at -O 0."""
+    """Return the counts of a plan; `unfused` is the plan of the same program at -O 0."""
     ends = dict.fromkeys([*made.block.arguments, *made.block.returned])
     return Utilisation(
         kernels_before=len(list(unfused.iterate_kernels())),
@@ -56,16 +56,17 @@ def count_plan(unfused: ExecutionPlan, made: ExecutionPlan) -> Utilisation:
 
 
 def count_moved_bytes(kernel: GeneratedKernel) -> int:
-    """Bytes of the buffers that a kernel reads and writes."""
+    """Return the size of the buffers that a kernel reads and writes."""
     return sum(each.type.nbytes for each in (*kernel.inputs.values(), *kernel.outputs.values()))
 
 
 def count_flops(block: Block) -> int:
-    """Operations on elements that a block has, those of its regions included."""
+    """Return the operations on elements in a block, including its regions."""
     return sum(_count_operation_flops(each) for each in block.operations)
 
 
 def _count_operation_flops(operation: Operation) -> int:
+    """Return the operations on elements of one operation."""
     if operation.name in (*CONTROL_FLOW, *FUSED):
         return sum(count_flops(each) for each in operation.regions)
     size = sum(each.type.size for each in operation.results)
@@ -73,7 +74,7 @@ def _count_operation_flops(operation: Operation) -> int:
 
 
 def _count_flops_per_element(operation: Operation) -> int:
-    """How many operations one element of a result is."""
+    """Return the operations for one result element."""
     numbers, operands = operation.attributes, [each.type for each in operation.operands]
     found = 1
     if operation.name == "dot_general":
@@ -90,6 +91,6 @@ def _count_flops_per_element(operation: Operation) -> int:
 
 
 def list_launches(made: ExecutionPlan) -> Iterator[GeneratedKernel]:
-    """The kernels of a plan without control flow, in the order of their launches."""
+    """Yield the kernels of a plan without control flow, in their order."""
     for step in made.steps:
         yield from (each for each in step.kernels if each.threads)

@@ -1,4 +1,4 @@
-"""A program as XLA compiles it for the CPU."""
+"""Run a program as compiled by XLA for the CPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Array = np.ndarray[Any, Any]
 
 
 class XlaProgram:
-    """A program; called, it runs so many times on arrays that its device has already."""
+    """A program compiled by XLA, with arguments in its device's memory."""
 
     name = "XLA:CPU"
 
@@ -29,17 +29,17 @@ class XlaProgram:
                 text, bindings.DeviceList((device,)), xla_client.CompileOptions()
             )
         except (jax.errors.JaxRuntimeError, ValueError, TypeError, AttributeError) as error:
-            # The last two are of a jaxlib whose bindings are others.
+            # The last two come from versions of jaxlib with other bindings.
             raise Unsupported(f"[xla] {str(error).splitlines()[0]}") from error
         self._given = [jax.device_put(each, device) for each in arrays]
 
     def compute_results(self) -> list[Array]:
-        """What it gives."""
+        """Return the results."""
         found = self._compiled.execute_sharded(self._given)
         return [np.asarray(each[0]) for each in found.disassemble_into_single_device_arrays()]
 
     def __call__(self, times: int) -> None:
-        """Run it so many times to its end."""
+        """Run the program `times` times to completion."""
         for _ in range(times):
             found = self._compiled.execute_sharded(self._given)
             for each in found.disassemble_into_single_device_arrays():

@@ -1,4 +1,4 @@
-"""From operations to kernels in Metal's language."""
+"""Generate kernels in the Metal Shading Language (MSL) from operations."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from metalbench.hlo.emission.rows import build_rows_kernel
 from metalbench.hlo.emission.tiles import find_register_tile
 from metalbench.hlo.emission.whole import STAGED
 
-# Where stablehlo.h lies, which all kernels include.
+# The folder of stablehlo.h, which all kernels include.
 INCLUDE = Path(__file__).parent
 
 __all__ = [

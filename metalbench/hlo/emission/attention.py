@@ -1,4 +1,7 @@
-"""Attention: a row of scores in registers, its weights in threadgroup memory, then the values."""
+"""Generate attention kernels.
+
+A row of scores is in registers, its weights are in threadgroup memory; then the values are read.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +13,17 @@ from metalbench.hlo.emission.writer import KernelWriter
 from metalbench.hlo.graph import Operation, Value
 from metalbench.hlo.passes.rows import find_row_shape
 
-# Scores that a thread has: few threads have the whole row, and so all have values to add up.
+# Scores of a thread. Few threads hold a whole row, so that each of them has values to sum.
 SCORES_PER_THREAD = 32
 
 
 def build_attention_kernel(
     name: str, operation: Operation, inlined: set[Value], *, device: str = ""
 ) -> GeneratedKernel:
-    """A threadgroup a row of scores, on any device; `passes.attention` says what the region has."""
+    """Return a kernel with one threadgroup for each row of scores, for any device.
+
+    `passes.attention` documents the region.
+    """
     del device
     region = operation.regions[0]
     scores, *between, product = region.operations

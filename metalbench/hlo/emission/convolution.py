@@ -1,4 +1,4 @@
-"""Convolutions in all generality: groups, strides, dilations of both sides, reversal."""
+"""Emit convolutions with groups, strides, dilations of both operands, and reversal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metalbench.hlo.graph import Operation
 
 
 def emit_convolution(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """Sums of products over windows and input features, by groups of features or of the batch."""
+    """Emit sums of products over windows and input features, grouped by features or batch."""
     image, kernel = operation.operands
     form = ConvolutionShape(operation)
     batch, feature = index[form.output_batch], index[form.output_feature]
@@ -45,7 +45,7 @@ def emit_convolution(writer: KernelWriter, operation: Operation, index: Index) -
 
 
 class ConvolutionShape:
-    """The axes and sizes of a convolution."""
+    """The axes, sizes, strides, dilations and padding of a convolution."""
 
     def __init__(self, operation: Operation) -> None:
         attributes = operation.attributes
@@ -82,7 +82,7 @@ class ConvolutionShape:
     def locate_element(
         self, writer: KernelWriter, output: Sequence[str], offsets: Sequence[str]
     ) -> tuple[list[str], str]:
-        """Spatial index into the image, and the condition that it lies in it."""
+        """Return a spatial index into the image, and the condition that it is in bounds."""
         places, inside = [], ["true"]
         for axis, size in enumerate(self._sizes):
             steps = format_affine(output[axis], self._strides[axis], -self._lows[axis])

@@ -1,4 +1,4 @@
-"""Operations that make each element of what is in its place, and of nothing else."""
+"""Format elementwise operations as MSL expressions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ Expression = Callable[[Operation, Sequence[str]], str]
 
 
 def truncate_integer(expression: str, element: ElementType) -> str:
-    """An integer expression cut to the type's bits; those of two and four live in a byte."""
+    """Return an integer expression truncated to the type's bits.
+
+    Integers of two and four bits are stored in a byte.
+    """
     if not element.is_narrow:
         return f"{element.msl}({expression})"
     if element.kind == "u":
@@ -29,12 +32,12 @@ def truncate_integer(expression: str, element: ElementType) -> str:
 
 
 def cast_to_float(name: str, element: ElementType) -> str:
-    """A name of a floating-point element as float."""
+    """Return a floating-point element as an MSL float."""
     return name if element.name == "f32" else f"float({name})"
 
 
 def format_arithmetic(operation: Operation, names: Sequence[str]) -> str:
-    """The expression that the registry has for an operation on elements of this kind."""
+    """Return the registry's expression for an operation on elements of its type."""
     element = operation.results[0].type.element
     if operation.name == "abs" and operation.operands[0].type.element.is_complex:
         return f"shlo::absolute({names[0]})"
@@ -50,8 +53,9 @@ def format_arithmetic(operation: Operation, names: Sequence[str]) -> str:
 
 
 def _format_integer(form: str, element: ElementType, names: Sequence[str]) -> str:
+    """Return an integer expression with the names of its types filled in."""
     unsigned = f"u{element.msl.lstrip('u')}"
-    # The sign bit of an unsigned number counts as one, as in the reference interpreter.
+    # The reference interpreter treats the top bit of an unsigned number as a sign here.
     signed = replace(element, kind="i", msl=unsigned[1:])
     shifted = truncate_integer(names[0], signed)
     if element.is_narrow and "{M}" in form:
@@ -69,7 +73,7 @@ def _format_integer(form: str, element: ElementType, names: Sequence[str]) -> st
 
 
 def format_compare(operation: Operation, names: Sequence[str]) -> str:
-    """A comparison; that of TOTALORDER is one of bits."""
+    """Return a comparison. TOTALORDER compares the bits."""
     element = operation.operands[0].type.element
     if element.is_complex:
         return complex_numbers.format_complex_compare(operation, names)
@@ -84,19 +88,19 @@ def format_compare(operation: Operation, names: Sequence[str]) -> str:
 
 
 def format_is_finite(operation: Operation, names: Sequence[str]) -> str:
-    """Whether a number is neither infinite nor a NaN."""
+    """Return whether a number is neither infinite nor a NaN."""
     return f"isfinite({cast_to_float(names[0], operation.operands[0].type.element)})"
 
 
 def format_convert(operation: Operation, names: Sequence[str]) -> str:
-    """From any type to any other; floats saturate."""
+    """Return the operand, converted to the result's type."""
     return format_conversion(
         names[0], operation.operands[0].type.element, operation.results[0].type.element
     )
 
 
 def format_conversion(name: str, source: ElementType, target: ElementType) -> str:
-    """The expression of an element in another type."""
+    """Return an element, converted to another type; floats saturate."""
     if source == target:
         return name
     if source.is_complex or target.is_complex:
@@ -126,12 +130,12 @@ def _format_complex_conversion(name: str, source: ElementType, target: ElementTy
 
 
 def format_select(operation: Operation, names: Sequence[str]) -> str:
-    """One of two by a bool."""
+    """Return one of two elements, selected by a predicate."""
     return f"{names[0]} ? {names[1]} : {names[2]}"
 
 
 def format_clamp(operation: Operation, names: Sequence[str]) -> str:
-    """The second no less than the first and no more than the third; NaNs stay."""
+    """Return the second operand, clamped to the first and the third; NaNs propagate."""
     element = operation.results[0].type.element
     low, middle, high = (
         cast_to_float(each, element) if element.is_float else each for each in names
@@ -146,7 +150,7 @@ def format_clamp(operation: Operation, names: Sequence[str]) -> str:
 
 
 def format_reduce_precision(operation: Operation, names: Sequence[str]) -> str:
-    """Rounded to a format of fewer bits."""
+    """Return an element, rounded to a format with fewer bits."""
     element = operation.results[0].type.element
     bits = f"{operation.attributes['exponent_bits']}, {operation.attributes['mantissa_bits']}"
     return f"{element.msl}(shlo::reduce_precision({cast_to_float(names[0], element)}, {bits}))"
@@ -167,17 +171,17 @@ def _create_emitter(expression: Expression) -> Emitter:
 
 
 def emit_identity(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """Operands as they are."""
+    """Emit the operands unchanged."""
     return [writer.emit_value(each, index) for each in operation.operands]
 
 
 def emit_map(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """A region of scalars at every element."""
+    """Emit a region of scalars at an index."""
     names = [writer.emit_value(each, index) for each in operation.operands]
     return writer.emit_region(operation.regions[0], names)
 
 
-# Operations whose expressions need their attributes, or the types of their operands.
+# Operations whose expressions depend on their attributes or on operand types.
 _WITH_TYPES: dict[str, Expression] = {
     "compare": format_compare,
     "complex": complex_numbers.format_complex,

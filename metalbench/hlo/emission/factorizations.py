@@ -1,4 +1,4 @@
-"""Factorizations of matrices: a threadgroup a matrix, whose threads wait for each other."""
+"""Generate kernels of matrix factorizations: one threadgroup for each matrix."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from metalbench.hlo.emission.kernel import EMITTERS, GeneratedKernel, KernelStag
 from metalbench.hlo.emission.writer import KernelWriter, get_msl_type
 from metalbench.hlo.graph import Operation, Value
 
-# Kernels that call its functions need the header.
+# Kernels that call these functions need the header.
 FACTORIZATION_CALLS, FACTORIZATION_HEADER = (
     ("shlo::qr<", "shlo::eigh<", "shlo::reflectors_"),
     '#include "factorizations.h"\n',
 )
-# Threads a matrix, and the size up to which a few are enough.
+# Threads for each matrix; matrices up to SMALL_SIZE columns use MIN_THREADS.
 MIN_THREADS, MAX_THREADS, SMALL_SIZE = 32, 128, 16
 _TYPES = ("f32", "complex<f32>")
 
@@ -23,7 +23,10 @@ _TYPES = ("f32", "complex<f32>")
 def build_qr_kernel(
     name: str, operation: Operation, inlined: set[Value], *, device: str = ""
 ) -> GeneratedKernel:
-    """The matrix factored in the first result, and a number a reflector in the second."""
+    """Return a kernel whose results are the packed factors and one scalar for each reflector.
+
+    The layout is that of LAPACK's geqrf.
+    """
     (matrix,) = operation.operands
     rows, columns = _find_matrix_sizes(operation)
     threads = MIN_THREADS if columns <= SMALL_SIZE else MAX_THREADS
@@ -46,7 +49,7 @@ def build_qr_kernel(
 def build_eigh_kernel(
     name: str, operation: Operation, inlined: set[Value], *, device: str = ""
 ) -> GeneratedKernel:
-    """Eigenvectors, eigenvalues, and room for two matrices."""
+    """Return a kernel that computes eigenvectors and eigenvalues; its third result is workspace."""
     (matrix,) = operation.operands
     size, _ = _find_matrix_sizes(operation)
     threads = MIN_THREADS if size <= SMALL_SIZE else MAX_THREADS
@@ -65,7 +68,7 @@ def build_eigh_kernel(
 
 
 def build_householder_product(operation: Operation) -> list[KernelStage]:
-    """The product of reflectors as `qr` gives them: a thread a column."""
+    """Return the stage that multiplies the reflectors of `qr`: one thread for each column."""
     matrix, taus = operation.operands
     rows, columns = _find_matrix_sizes(operation)
     count = taus.type.shape[-1]
@@ -84,7 +87,7 @@ def build_householder_product(operation: Operation) -> list[KernelStage]:
 
 
 def _find_matrix_sizes(operation: Operation) -> tuple[int, int]:
-    """The rows and columns of a matrix."""
+    """Return the rows and columns of a matrix. Raise Unsupported for other element types."""
     type_ = operation.operands[0].type
     if type_.element.name not in _TYPES:
         expected = " or ".join(_TYPES)

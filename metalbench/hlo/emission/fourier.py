@@ -1,7 +1,7 @@
-"""Steps of Fourier transforms: what a thread has of a line is transformed in its registers.
+"""Generate steps of Fourier transforms; a thread transforms its elements in registers.
 
-Before a step a line is made of transforms of `done` numbers each, in order; afterwards, of `radix`
-times as many. Roots of unity are a table of the whole line's.
+Before a step, a line consists of transforms of `done` elements each, in order; after it, of `radix`
+times as many elements each. The second operand is the table of roots of unity for the whole line.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _COMPLEX, _REAL = ELEMENT_TYPES["complex<f32>"], ELEMENT_TYPES["f32"]
 
 
 def build_fft(operation: Operation) -> list[KernelStage]:
-    """One step along an axis, as a pass made it of a transform.
+    """Return the stage of one transform step along an axis.
 
-    Factors that are `looped` are sums of as many terms, a thread an element.
+    A `looped` factor is a direct sum of `radix` terms: one thread for each element.
     """
     return [
         (_build_direct_sums if operation.attributes["looped"] else _build_butterflies)(operation)
@@ -80,7 +80,10 @@ def _build_direct_sums(operation: Operation) -> KernelStage:
 
 
 def emit_transform(writer: KernelWriter, numbers: Sequence[str], sign: int) -> list[str]:
-    """The names of sums of `numbers` times roots of unity, whose angles have this sign."""
+    """Emit a discrete Fourier transform of `numbers`; `sign` is that of the exponent.
+
+    Return the names of the results.
+    """
     count = len(numbers)
     prime = next((each for each in (2, 3, 5, 7, 11, 13) if count % each == 0), count)
     if count == prime:
@@ -98,7 +101,10 @@ def emit_transform(writer: KernelWriter, numbers: Sequence[str], sign: int) -> l
 
 
 def _emit_prime_transform(writer: KernelWriter, numbers: Sequence[str], sign: int) -> list[str]:
-    """Of a prime count: numbers as far from both ends share their cosines and sines."""
+    """Emit a transform of prime length.
+
+    Elements at the same distance from both ends share their cosines and sines.
+    """
     first, count = numbers[0], len(numbers)
     if count == 1:
         return [first]
@@ -124,7 +130,7 @@ def _emit_prime_transform(writer: KernelWriter, numbers: Sequence[str], sign: in
 
 
 def _emit_rotation(writer: KernelWriter, name: str, part: int, count: int) -> str:
-    """A number times exp(2 pi i part / count)."""
+    """Emit a number times exp(2 pi i part / count)."""
     part %= count
     quarters = 4 * part / count
     if quarters == 0:

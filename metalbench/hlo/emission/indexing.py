@@ -1,4 +1,4 @@
-"""Operations whose places are numbers of the program: gather and the dynamic slices."""
+"""Emit data movement at indices that are values of the program: gather and dynamic slices."""
 
 from __future__ import annotations
 
@@ -9,19 +9,22 @@ from metalbench.hlo.graph import Operation, Value
 
 
 def clamp_start(writer: KernelWriter, start: Value, index: Sequence[str], most: int) -> str:
-    """A start index held to 0 ... `most`, compared in its own type: it may have 64 bits."""
+    """Return a start index clamped to [0, most].
+
+    It is compared in its own type, which may have 64 bits.
+    """
     if most == 0:
         return "0"
     name, kind = writer.emit_value(start, index), start.type.element.msl
     low = f"{name} < {kind}(0) ? 0 : " if start.type.element.kind == "i" else ""
-    # Of a type of few bits the bound may be none.
+    # The bound may exceed the largest value of a narrow type.
     bound = f"{name} > {kind}({most}) ? {most} : int({name})"
     bits = start.type.element.bits - (start.type.element.kind == "i")
     return writer.declare_index(f"{low}{bound if most < 2**bits else f'int({name})'}")
 
 
 def emit_dynamic_slice(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """A part of the operand from starts that are clamped."""
+    """Emit a slice with clamped start indices."""
     operand, *starts = operation.operands
     sizes = operation.attributes["slice_sizes"]
     places = [
@@ -34,9 +37,9 @@ def emit_dynamic_slice(writer: KernelWriter, operation: Operation, index: Index)
 def emit_real_dynamic_slice(
     writer: KernelWriter, operation: Operation, index: Index
 ) -> Sequence[str]:
-    """A part of known size, whose starts and strides are numbers of the program.
+    """Emit a slice of static size with start indices and strides from tensors.
 
-    Nothing outside of the operand is read, whatever these are.
+    The index is clamped to the operand, whatever the start indices are.
     """
     operand, starts, _, strides = operation.operands
     places = []
@@ -50,7 +53,7 @@ def emit_real_dynamic_slice(
 def emit_dynamic_update_slice(
     writer: KernelWriter, operation: Operation, index: Index
 ) -> Sequence[str]:
-    """The operand with a part replaced, from starts that are clamped."""
+    """Emit the operand with a slice replaced, at clamped start indices."""
     operand, update, *starts = operation.operands
     name = writer.declare_variable(operand.type.element.msl, writer.emit_value(operand, index))
     if not update.type.size:
@@ -68,7 +71,7 @@ def emit_dynamic_update_slice(
 
 
 def emit_gather(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """Slices of the operand from starts that lie in another tensor, and are clamped."""
+    """Emit slices of the operand at clamped start indices from another tensor."""
     operand, starts = operation.operands
     numbers = operation.attributes["dimension_numbers"]
     sizes = operation.attributes["slice_sizes"]
@@ -92,7 +95,7 @@ def emit_gather(writer: KernelWriter, operation: Operation, index: Index) -> Seq
 
 
 def locate_start_index(batch: Sequence[str], vector: int, number: int, rank: int) -> list[str]:
-    """Where the number-th component of a start index lies."""
+    """Return the index of a component of a start index in the tensor of start indices."""
     if vector == rank:
         return list(batch)
     return [*batch[:vector], str(number), *batch[vector:]]

@@ -1,4 +1,4 @@
-"""Kernels of MSL: one that makes the elements of a value, or the stages of a whole operation."""
+"""Generate kernels: elementwise maps over results, and stages of operations on whole tensors."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ EMITTERS: dict[str, Emitter] = {
     **normalization.NORMALIZATION_EMITTERS,
 }
 HEADER = '#include "rows.h"\nusing namespace metal;\n'
-# Metal binds no more to a kernel.
+# Buffers that Metal can bind to a kernel.
 MAX_BUFFERS = 31
 THREADS = 64
-# Expressions of an epilogue that are written for each element of a tile; more are in a loop.
+# Largest epilogue that is unrolled over the elements of a tile; a longer one is a loop.
 MAX_UNROLLED = 12
 
 
 @dataclass(frozen=True)
 class GeneratedKernel:
-    """One kernel: its text, how many threads, and which values lie in which parameter.
+    """One kernel: name, MSL text, number of threads, and the values of its parameters.
 
-    `group` is how many threads a threadgroup has.
+    `group` is the number of threads of a threadgroup.
     """
 
     name: str
@@ -54,7 +54,7 @@ class GeneratedKernel:
 
 @dataclass(frozen=True)
 class KernelStage:
-    """A pass of an operation that is no map: `write` gets a thread's number and the outputs."""
+    """One stage of an operation; `write` receives the thread's number and the output names."""
 
     threads: int
     write: Callable[[KernelWriter, str, list[str]], None]
@@ -70,10 +70,10 @@ def build_map_kernel(
     *,
     tile: tiles.RegisterTile | None = None,
 ) -> GeneratedKernel:
-    """Return a kernel with a thread for each element of `roots`: results of one operation.
+    """Return a kernel with one thread for each element of `roots`: results of one operation.
 
-    Where the roots are made of a matrix product, a thread has a `tile` of it, if one is given.
-    Raises AssertionError if the roots differ in shape: one index would be wrong for some of them.
+    If the roots are computed from a matrix product, a thread may compute a `tile` of it. Raise
+    AssertionError if the roots differ in shape: they would need more than one iteration space.
     """
     writer = KernelWriter(EMITTERS, inlined)
     spaces = {root.type.shape for root in roots}
@@ -83,7 +83,7 @@ def build_map_kernel(
         raise AssertionError(f"[{name}] expected one iteration space, got {sorted(spaces)}")
     for root in roots:
         if root.operation is None or root.operation.name not in EMITTERS:
-            raise AssertionError(f"{root.type} is no map")
+            raise AssertionError(f"[{name}] expected an operation with an emitter, got {root}")
     if tile is not None:
         return _build_tiled_kernel(name, roots[0], writer, tile)
     index = writer.unravel_index("int(i)", roots[0].type.shape)
@@ -96,6 +96,7 @@ def build_map_kernel(
 def _build_tiled_kernel(
     name: str, root: Value, writer: KernelWriter, tile: tiles.RegisterTile
 ) -> GeneratedKernel:
+    """Return a kernel with one thread for each tile."""
     at = writer.unravel_index("int(i)", tile.shape)
     if tile.epilogue > MAX_UNROLLED:
         with tile.open_loop(writer, at) as index:
@@ -113,7 +114,7 @@ def _build_tiled_kernel(
 def build_stage_kernel(
     name: str, stage: KernelStage, results: Sequence[Value], inlined: set[Value]
 ) -> GeneratedKernel:
-    """One stage of an operation that writes where it likes."""
+    """Return the kernel of one stage."""
     writer = KernelWriter(EMITTERS, inlined)
     stage.write(writer, "int(i)", [f"out{number}" for number in range(len(results))])
     return build_kernel(name, writer, results, stage.threads)
@@ -128,10 +129,10 @@ def build_kernel(
     *,
     place: Sequence[str] = ("uint i [[thread_position_in_grid]]",),
 ) -> GeneratedKernel:
-    """The kernel whose body a writer has; raises Unsupported if it needs too many buffers.
+    """Return the kernel with a writer's body. Raise Unsupported if it needs too many buffers.
 
-    `place` are the parameters that tell a thread which it is; with others than `i` the body has to
-    end the threads that are too many.
+    `place` are the parameters with the thread's position. If they are not the default, the body
+    must end the superfluous threads.
     """
     outputs = {f"out{number}": each for number, each in enumerate(roots)}
     inputs = {text: value for value, text in writer.buffers.items()}

@@ -1,4 +1,4 @@
-"""Numbers as MSL writes them, to the last bit."""
+"""Format numbers as exact MSL literals."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ from metalbench.hlo.graph import ELEMENT_TYPES, ElementType
 
 
 def format_literal(value: Any, element: ElementType) -> str:
-    """An expression of an element's type with exactly this value."""
+    """Return an MSL expression of an element type with exactly this value."""
     if element.kind == "b":
         return "true" if value else "false"
     if element.is_float:
         return _format_float(value, element)
     if element.is_complex:
-        return f"float2({', '.join(_format_float(each, ELEMENT_TYPES['f32']) for each in split_complex(value))})"
+        real, imaginary = (
+            _format_float(each, ELEMENT_TYPES["f32"]) for each in split_complex(value)
+        )
+        return f"float2({real}, {imaginary})"
     number = int(value)
     if element.bits == 64:
         text = f"{number & (2**64 - 1)}ul" if element.kind == "u" else f"{number}l"
@@ -37,11 +40,11 @@ def _format_float(value: Any, element: ElementType) -> str:
 
 
 def split_complex(value: Any) -> tuple[Any, Any]:
-    """The real and the imaginary part of a complex number."""
+    """Return the real and the imaginary part of a complex number."""
     number = np.complex64(value)
     return number.real, number.imag
 
 
 def format_lowest(element: ElementType) -> str:
-    """The least value of an integer type."""
+    """Return the smallest value of an integer type."""
     return format_literal(0 if element.kind == "u" else -(2 ** (element.bits - 1)), element)

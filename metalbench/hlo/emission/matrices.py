@@ -1,8 +1,8 @@
-"""Products of matrices on GPUs, by tiles of simdgroup_matrix in threadgroup memory.
+"""Generate matrix products for GPUs: tiles of simdgroup_matrix in threadgroup memory.
 
-The tiles are those of kernels written by hand (kernels/include/metalbench/tiles.h). Around them are
-structs: *sources*, which fetch the operands from buffers or make their elements on the way, and an
-*epilogue*, which makes what is stored of the sums.
+The tiles are those of hand-written kernels (kernels/include/metalbench/tiles.h). The generator adds
+structs: *sources*, which load the operands from buffers or compute their elements, and an
+*epilogue*, which stores results computed from the sums.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MATRIX_HEADER = '#include "metalbench/tiles.h"\n'
 MATRIX_CALL = "metalbench::Product"
 MATRIX_THREADS = 128
 MATRIX_PARAMETERS = ("uint group [[threadgroup_position_in_grid]]", "PLACE_ARGUMENTS")
-# Of a tile; tiles.h takes less where elements are wide.
+# Depth of a tile; tiles.h reduces it for wide elements.
 TILE_DEPTH = 32
 
 SOURCE = """struct {name} {{
@@ -60,9 +60,10 @@ EPILOGUE = """struct {name} {{
 
 
 class OperandSource(NamedTuple):
-    """An operand's struct: its `text`, empty if the library has it, its type and its members.
+    """The struct of an operand: its text (empty if the library has it), type, initial values.
 
-    `{members}` in the text and `{values}` in the members are what all structs of the kernel have.
+    `{members}` in the text and `{values}` in the values stand for the members that all structs of
+    the kernel have.
     """
 
     text: str
@@ -72,9 +73,9 @@ class OperandSource(NamedTuple):
 
 @dataclass
 class MatrixKernelBuilder:
-    """The kernel of a product: structs, whose functions have writers of their own, share buffers.
+    """Builder of the kernel of a product; its structs share buffers, each function has a writer.
 
-    `more` are members that they have besides, by their names, with their types.
+    `more` maps the names of additional members to their types.
     """
 
     name: str
@@ -90,13 +91,13 @@ class MatrixKernelBuilder:
         self.buffers: dict[Value, str] = {}
 
     def create_writer(self) -> KernelWriter:
-        """For another function."""
+        """Return a writer for another function, which shares the buffers."""
         made = KernelWriter(EMITTERS, self.inlined)
         made.buffers = self.buffers
         return made
 
     def locate_element(self, writer: KernelWriter, operand: int) -> Index:
-        """The index of the operand's element that is in line `own` at depth `k`."""
+        """Return the index of the operand's element in line `own` at depth `k`."""
         shape = self.shape
         sizes = (shape.batches, shape.columns if operand else shape.rows, shape.depth)
         found: dict[int, str] = {}
@@ -107,7 +108,7 @@ class MatrixKernelBuilder:
         return tuple(found[each] for each in range(len(found)))
 
     def build_operand(self, operand: int) -> OperandSource:
-        """The source of an operand, 0 or 1, from its buffer or what is inlined in it."""
+        """Return the source of operand 0 or 1, from its buffer or its inlined operations."""
         value = self.product.operands[operand]
         if value not in self.inlined and self.shape.has_matrix_layout(operand):
             return self._build_plain_source(operand, value)
@@ -117,7 +118,7 @@ class MatrixKernelBuilder:
         )
 
     def build_source(self, operand: int, writer: KernelWriter, name: str) -> OperandSource:
-        """The source of an operand whose element `writer` has made and called `name`."""
+        """Return the source of an operand whose element `writer` has emitted as `name`."""
         type_ = f"{self.name}_{'right' if operand else 'left'}"
         value = self.product.operands[operand].type.element
         own, depth = self.shape.sizes[operand], self.shape.sizes[2]
@@ -138,6 +139,7 @@ class MatrixKernelBuilder:
         return OperandSource(text, type_, "{values}")
 
     def _build_plain_source(self, operand: int, value: Value) -> OperandSource:
+        """Return the library's source for an operand in a buffer with matrix layout."""
         own, depth = self.shape.sizes[operand], self.shape.sizes[2]
         writer = self.create_writer()
         start = f"{writer.bind_buffer(value)} + ulong(batch) * {own * depth}ul"
@@ -150,7 +152,7 @@ class MatrixKernelBuilder:
         return OperandSource("", f"metalbench::MatrixColumns<{types}>", values)
 
     def build_epilogue(self, roots: Sequence[Value]) -> str:
-        """The struct that makes the first outputs of the sums, element by element."""
+        """Return the struct that computes the first outputs from the sums, element by element."""
         rows, columns, _ = self.shape.sizes
         result, writer = self.product.results[0], self.create_writer()
         index = (
@@ -177,12 +179,13 @@ class MatrixKernelBuilder:
     def build(
         self, left: OperandSource, right: OperandSource, store: str, between: Sequence[str] = ()
     ) -> GeneratedKernel:
-        """The whole; `between` are statements that come before the product, in the kernel."""
+        """Return the kernel; `between` are statements before the product."""
         side = self.shape.side
         across, down, count = self.shape.tiles
         types = f"{left.type}, {right.type}, {side}, {side}"
+        depth = f"metalbench::tile_depth<{self.element}>({TILE_DEPTH})"
         body = [
-            f"using Tile = {MATRIX_CALL}<{types}, metalbench::tile_depth<{self.element}>({TILE_DEPTH})>;",
+            f"using Tile = {MATRIX_CALL}<{types}, {depth}>;",
             "threadgroup float4 memory[Tile::kMemory];",
             f"const int batch = int(group / {across * down}u);",
             f"const uint2 tile = uint2(group % {across}u, group / {across}u % {down}u);",
@@ -210,7 +213,7 @@ class MatrixKernelBuilder:
             place=MATRIX_PARAMETERS,
         )
         structs = (left.text + right.text + store).replace("{members}", self._format_members())
-        # A compiler that knows how few threads there are lets each have more registers.
+        # With a known bound on the threads, the compiler assigns more registers to each.
         head = f"[[kernel, max_total_threads_per_threadgroup({MATRIX_THREADS})]] void "
         return replace(made, text=structs + made.text.replace("kernel void ", head, 1))
 
@@ -230,7 +233,7 @@ class MatrixKernelBuilder:
 def build_matrix_kernel(
     name: str, roots: Sequence[Value], product: Operation, inlined: set[Value]
 ) -> GeneratedKernel:
-    """The kernel that makes `roots`, which are the product's elements or made of them."""
+    """Return the kernel that computes `roots` from a product."""
     made = MatrixKernelBuilder(name, product, inlined, roots)
     left, right = made.build_operand(0), made.build_operand(1)
     return made.build(left, right, made.build_epilogue(roots))

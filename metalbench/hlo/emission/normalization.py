@@ -1,4 +1,4 @@
-"""Normalisation by statistics that are given."""
+"""Emit batch normalisation with given statistics."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metalbench.hlo.graph import Operation
 def emit_batch_norm_inference(
     writer: KernelWriter, operation: Operation, index: Index
 ) -> Sequence[str]:
-    """(x - mean) / sqrt(variance + epsilon) * scale + offset, each of its feature; in float."""
+    """Emit (x - mean) / sqrt(variance + epsilon) * scale + offset for a feature, in float."""
     element = operation.results[0].type.element
     feature = (index[operation.attributes["feature_index"]],)
     operand, *of_features = operation.operands

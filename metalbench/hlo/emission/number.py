@@ -1,4 +1,4 @@
-"""Arithmetic of loops over matrices: in float, or on complex numbers."""
+"""Format arithmetic of loops over matrices, in float or on complex numbers."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from metalbench.hlo.graph import ElementType
 
 
 class Arithmetic:
-    """Expressions on numbers of one element type, in the `type` that is wide enough for sums."""
+    """Expressions on one element type, in the `type` that sums are accumulated in."""
 
     def __init__(self, element: ElementType) -> None:
         self._is_complex = element.is_complex
         self.type = element.msl if element.is_complex else "float"
 
     def widen(self, name: str) -> str:
-        """An element in the wide type."""
+        """Return an element in the accumulation type."""
         return f"{self.type}({name})"
 
     def multiply(self, left: str, right: str) -> str:
-        """A product."""
+        """Return a product."""
         return f"shlo::times({left}, {right})" if self._is_complex else f"{left} * {right}"
 
     def divide(self, left: str, right: str) -> str:
-        """A quotient."""
+        """Return a quotient."""
         return f"shlo::divide({left}, {right})" if self._is_complex else f"{left} / {right}"
 
     def divide_by_real(self, left: str, right: str) -> str:
-        """A quotient by a number that has no imaginary part."""
+        """Return a quotient by a number whose imaginary part is zero."""
         return f"{left} / {right}.x" if self._is_complex else f"{left} / {right}"
 
     def conjugate(self, name: str) -> str:
-        """The complex conjugate."""
+        """Return the complex conjugate."""
         return f"shlo::conjugate({name})" if self._is_complex else name
 
     def format_sqrt(self, name: str) -> str:
-        """The square root of a number that has no imaginary part."""
+        """Return the square root of a number whose imaginary part is zero."""
         if self._is_complex:
             return f"float2(precise::sqrt({name}.x), 0.0f)"
         return f"precise::sqrt({name})"

@@ -1,6 +1,6 @@
-"""rng_bit_generator: counters that are encrypted, a thread an element.
+"""Generate rng_bit_generator: counter-based random numbers, one thread for each element.
 
-Which counter makes which element is XLA's choice on the CPU, so that a key gives the same numbers.
+The order of counters is that of XLA on the CPU, so that a key gives the same numbers.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ from metalbench.hlo.graph import Operation, TensorType
 
 
 def build_rng_bit_generator(operation: Operation) -> list[KernelStage]:
-    """The state is a key and a counter, of one word or, for Philox, of two; the result is bits."""
+    """Return the stages that update the state and fill the result.
+
+    The state is a key and a counter of one word, or for Philox of one or two words.
+    """
     (state,), (_, result) = operation.operands, operation.results
     is_threefry = operation.attributes["rng_algorithm"] == "THREE_FRY"
     _check_types(operation, is_threefry)
@@ -35,7 +38,7 @@ def build_rng_bit_generator(operation: Operation) -> list[KernelStage]:
             writer.add_line(f"const uint2 bits = shlo::threefry({key}, {low} + ulong({place}));")
         else:
             each = _count_philox_elements(result.type)
-            # Without a word of its own the counter's upper half is the key.
+            # If the state has no word for the counter's upper half, XLA uses the key.
             high = writer.emit_value(state, ("2",)) if state.type.size == 3 else key
             counter = writer.declare("ulong", f"{low} + ulong({thread} / {each})")
             carried = f"{high} + ulong({counter} < {low})"
@@ -50,6 +53,7 @@ def build_rng_bit_generator(operation: Operation) -> list[KernelStage]:
 
 
 def _check_types(operation: Operation, is_threefry: bool) -> None:
+    """Raise Unsupported for another state, or for elements that are not integers."""
     (state,), (_, result) = operation.operands, operation.results
     sizes = (2,) if is_threefry else (2, 3)
     if state.type.element.name != "ui64" or state.type.shape not in [(each,) for each in sizes]:
@@ -60,20 +64,21 @@ def _check_types(operation: Operation, is_threefry: bool) -> None:
 
 
 def _count_counters(type_: TensorType, is_threefry: bool) -> int:
-    """How many counters a result takes."""
+    """Return the number of counters that a result needs."""
     if is_threefry:
         return type_.size if type_.element.bits == 64 else prod(_split_threefry_axis(type_)[1])
     return -(-type_.size // _count_philox_elements(type_))
 
 
 def _count_philox_elements(type_: TensorType) -> int:
+    """Return the number of elements from one counter of Philox."""
     return 2 if type_.element.bits == 64 else 4
 
 
 def _split_threefry_axis(type_: TensorType) -> tuple[int, list[int]]:
-    """The axis whose neighbours are made by one counter, and the shape of the counters.
+    """Return the axis whose halves share counters, and the shape of the counters.
 
-    It is the first whose size is even, or the first of the longest.
+    It is the first axis of even size, or else the first of the longest axes.
     """
     sizes = list(type_.shape) or [1]
     even = [axis for axis, size in enumerate(sizes) if size % 2 == 0]
@@ -83,7 +88,7 @@ def _split_threefry_axis(type_: TensorType) -> tuple[int, list[int]]:
 
 
 def _locate_threefry_word(writer: KernelWriter, thread: str, type_: TensorType) -> tuple[str, str]:
-    """Which counter makes an element, and which of its words the element is."""
+    """Return the counter of an element, and which of the counter's words it is."""
     if type_.element.bits == 64:
         return thread, "0"
     axis, sizes = _split_threefry_axis(type_)

@@ -1,4 +1,4 @@
-"""Operations that make one element of many: reductions and products of matrices."""
+"""Emit reductions and products as loops of one thread."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from metalbench.hlo.graph import Block, Operation, TensorType
 def emit_accumulation(
     writer: KernelWriter, region: Block, accumulators: Sequence[str], elements: Sequence[str]
 ) -> None:
-    """What the region makes of the accumulators and the elements goes into the accumulators."""
+    """Emit a region on accumulators and elements, and store its results in the accumulators."""
     found = writer.emit_region(region, [*accumulators, *elements])
     if len(found) > 1:
-        # All are read before the first is written.
+        # Read all accumulators before the first is written.
         found = [
             writer.declare(get_msl_type(each.type), name)
             for each, name in zip(region.returned, found, strict=True)
@@ -26,7 +26,7 @@ def emit_accumulation(
 
 
 def open_loops(writer: KernelWriter, stack: ExitStack, sizes: Sequence[int]) -> list[str]:
-    """Open a loop for each axis; the names of the counters."""
+    """Open a loop for each axis; return the names of the counters."""
     counters = []
     for size in sizes:
         counter = "0" if size == 1 else writer.make_name("k")
@@ -37,7 +37,7 @@ def open_loops(writer: KernelWriter, stack: ExitStack, sizes: Sequence[int]) -> 
 
 
 def emit_reduce(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """Operands, then the same number of initial values; a region of pairs."""
+    """Emit a reduction. Operands are tensors, then the same number of initial values."""
     half = len(operation.operands) // 2
     operands, initial = operation.operands[:half], operation.operands[half:]
     axes, shape = operation.attributes["dimensions"], operands[0].type.shape
@@ -57,14 +57,17 @@ def emit_reduce(writer: KernelWriter, operation: Operation, index: Index) -> Seq
 
 
 def emit_dot_general(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """Products over contracting axes; floats add up in float, integers in the result's type."""
+    """Emit a product over contracted axes.
+
+    Floats are accumulated in float, integers in the result's type.
+    """
     return emit_products(writer, operation, [index])
 
 
 def emit_products(
     writer: KernelWriter, operation: Operation, indices: Sequence[Index]
 ) -> list[str]:
-    """A product's elements at some indices; what these share of the operands is read once."""
+    """Emit a product's elements at several indices; common operand elements are loaded once."""
     left, right = operation.operands
     numbers = operation.attributes["dot_dimension_numbers"]
     batches = numbers["lhs_batching_dimensions"], numbers["rhs_batching_dimensions"]
@@ -88,7 +91,7 @@ def emit_products(
 
 
 class ProductSum:
-    """A running sum of products, wide enough that only its result is rounded."""
+    """A sum of products, in a type wide enough that only the result is rounded."""
 
     def __init__(self, writer: KernelWriter, type_: TensorType) -> None:
         self._writer, self._element = writer, type_.element
@@ -98,7 +101,7 @@ class ProductSum:
         self._name = writer.declare_variable(self._type, f"{self._type}(0)")
 
     def add_product(self, names: Sequence[str], types: Sequence[TensorType]) -> None:
-        """Add the product of two elements."""
+        """Emit the addition of a product of two elements."""
         if self._element.kind == "b":
             self._writer.add_line(f"{self._name} = {self._name} || ({names[0]} && {names[1]});")
             return
@@ -112,7 +115,7 @@ class ProductSum:
         self._writer.add_line(f"{self._name} += {factors[0]} * {factors[1]};")
 
     def declare_result(self) -> str:
-        """The name of the sum as an element of the result."""
+        """Return the name of the sum, converted to the result's type."""
         if self._element.is_complex:
             text = self._name
         elif self._element.is_float:

@@ -1,8 +1,8 @@
-"""Rows and their product by tiles: a threadgroup takes the numbers of its rows first.
+"""Generate the product of rows by tiles: a threadgroup first computes the scalars of its rows.
 
-These are what reductions make, and what is made of them for a whole row, such as a mean and a
-scale. With them each element of the rows is made where the product fetches it, so that rows lie in
-no memory, as kernels written by hand do it (kernels/include/metalbench/product_norms.h).
+The scalars are reductions of a row, and values computed from them for a whole row, such as a mean
+and a scale. With them, the product's source computes each element of the rows, so rows are never
+stored. Hand-written kernels do the same (kernels/include/metalbench/product_norms.h).
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from metalbench.hlo.passes.rows import RowShape, find_row_shape
 def build_row_product_kernel(
     name: str, operation: Operation, inlined: set[Value], *, device: str = ""
 ) -> GeneratedKernel:
-    """One kernel, for devices with tiles; `passes.row_products` says what the region has."""
+    """Return one kernel, for devices with matrix tiles.
+
+    `passes.row_products` documents the region.
+    """
     del device
     region = operation.regions[0]
     operations = region.operations
@@ -52,7 +55,7 @@ def build_row_product_kernel(
 
 
 def _find_row_scalars(operations: Sequence[Operation], rows: RowShape) -> list[Value]:
-    """The values of one number a row of which elements of the rows are made."""
+    """Return the values with one scalar for each row that elements of the rows depend on."""
     found: dict[Value, None] = {}
     for each in operations:
         if each.results[0].type.shape == rows.full:
@@ -63,13 +66,13 @@ def _find_row_scalars(operations: Sequence[Operation], rows: RowShape) -> list[V
 
 
 def _expand_row_index(index: Index, value: Value, rows: RowShape) -> Index:
-    """Of a row's number, whose shape may have the axis of the row."""
+    """Return the index of a row's scalar, whose shape may include the axis of the row."""
     return index if value.type.shape == rows.outer else (*index, *("0" for _ in rows.inner))
 
 
 @dataclass(frozen=True)
 class _RowScalars:
-    """How a threadgroup takes the numbers of its rows, a SIMD-group one row after the other."""
+    """Code that computes the scalars of a threadgroup's rows, one row for each SIMD-group."""
 
     made: MatrixKernelBuilder
     rows: RowShape
@@ -77,7 +80,7 @@ class _RowScalars:
     numbers: Sequence[Value]
 
     def format_statements(self, others: Sequence[Value]) -> list[str]:
-        """In the kernel, before the product; `others` are what is stored of the rows besides."""
+        """Return the statements before the product; `others` are further results to store."""
         side, count = self.made.shape.side, self.made.shape.sizes[0]
         writer = self.made.create_writer()
         writer.add_line("const int first = int(corner.y);")

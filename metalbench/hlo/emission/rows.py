@@ -1,4 +1,4 @@
-"""Rows that stay in registers: some lanes a row, its elements read once, joined by SIMD-groups."""
+"""Generate kernels that keep a row in registers; SIMD-groups reduce it."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from metalbench.hlo.graph import ELEMENT_TYPES, ElementType, Operation, Value
 from metalbench.hlo.passes.rows import RowShape, find_row_shape, get_identity_element
 
 LANES = 32
-# How a thread finds its row: that all lanes of a SIMD-group have the same one, and elements of it
-# beside each other, is plain from these alone.
+# Parameters from which a thread computes its row. From these alone the compiler can see that the
+# row is uniform in a SIMD-group, and that its lanes hold contiguous elements.
 ROW_PARAMETERS = (
     "uint group [[threadgroup_position_in_grid]]",
     "uint simdgroup [[simdgroup_index_in_threadgroup]]",
     "uint lane [[thread_index_in_simdgroup]]",
 )
-# Elements of a row that a thread keeps, if as many threads as a threadgroup has are enough.
+# Elements of a row that a thread holds; longer rows use more threads.
 ELEMENTS_PER_THREAD = 8
-# On a kind of device: where SIMD-groups that wait for each other are the longest part of it.
+# On CPUs, barriers between SIMD-groups cost most, so a thread holds more elements.
 ELEMENTS_PER_THREAD_BY_DEVICE = {"cpu": 32}
 
 
 def build_rows_kernel(
     name: str, operation: Operation, inlined: set[Value], *, device: str = ""
 ) -> GeneratedKernel:
-    """One kernel for an operation `rows`; its region's values lie in registers."""
+    """Return one kernel for a `rows` operation; the region's values are in registers."""
     region = operation.regions[0]
     inner = {each for one in region.operations for each in one.results}
     writer = KernelWriter(EMITTERS, inlined | inner)
@@ -50,7 +50,10 @@ def build_rows_kernel(
 
 
 class RowWriter:
-    """The row of a thread, and the elements of it that the thread has."""
+    """Writer of a kernel whose threads hold elements of one row.
+
+    `slots` lists the indices of a thread's elements, with the condition that each is in the row.
+    """
 
     def __init__(
         self,
@@ -60,7 +63,10 @@ class RowWriter:
         *,
         fewest: int = LANES,
     ) -> None:
-        """A threadgroup of `fewest` threads has several rows, if each needs fewer."""
+        """Emit the position of the thread.
+
+        A threadgroup of `fewest` threads has several rows if a row needs fewer threads.
+        """
         self._writer, self._rows = writer, rows
         width = prod(rows.inner)
         self.threads = LANES
@@ -88,14 +94,14 @@ class RowWriter:
             self.slots.append(((*self.index, *writer.unravel_index(column, rows.inner)), inside))
 
     def build(self, name: str, operation: Operation) -> GeneratedKernel:
-        """What the writer has, as a kernel for all rows."""
+        """Return the kernel for all rows."""
         threads = prod(self._rows.outer) * self.threads
         return build_kernel(
             name, self._writer, operation.results, threads, self.group, place=ROW_PARAMETERS
         )
 
     def emit_reduction(self, reduction: Operation, number: int) -> None:
-        """A reduction's number of this row, which all threads of the row know then."""
+        """Emit a reduction of the row; all threads of the row receive the result."""
         writer, element = self._writer, reduction.results[0].type.element
         kind, neutral, functor = describe_reduction(reduction)
         total = neutral
@@ -114,7 +120,7 @@ class RowWriter:
         bind_reduced_value(writer, reduction, self.index, text)
 
     def emit_store(self, value: Value, output: str) -> None:
-        """Elements of a value of the group into its buffer."""
+        """Emit the stores of a value of the group to its buffer."""
         writer, shape = self._writer, value.type.shape
         if shape == self._rows.full:
             for index, inside in self.slots:
@@ -130,7 +136,7 @@ class RowWriter:
 
 
 def describe_reduction(reduction: Operation) -> tuple[ElementType, str, str]:
-    """In what a row's elements are joined, what changes nothing in it, and the functor (rows.h)."""
+    """Return the accumulation type, identity element, and functor (rows.h) of a reduction."""
     element = reduction.results[0].type.element
     (join,) = reduction.regions[0].operations
     kind = ELEMENT_TYPES["f32"] if element.is_float else element
@@ -142,7 +148,7 @@ def describe_reduction(reduction: Operation) -> tuple[ElementType, str, str]:
 
 
 def bind_reduced_value(writer: KernelWriter, reduction: Operation, index: Index, text: str) -> None:
-    """Have what `text` is as a row's number from here on, rounded once."""
+    """Bind the result of a row reduction to the expression `text`, rounded once."""
     kind, element = describe_reduction(reduction)[0], reduction.results[0].type.element
     result = writer.declare(kind.msl, text)
     if element != kind:

@@ -1,4 +1,4 @@
-"""Scatter: updates of an operand at places that are numbers of the program."""
+"""Generate scatter: updates of an operand at indices that are values of the program."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from metalbench.hlo.graph import Operation
 
 
 def build_scatter(operation: Operation) -> list[KernelStage]:
-    """Copy the operands, then update them.
+    """Return the stages that copy the operands, then update them.
 
-    Two updates of one element may meet, and the region may be any: only an order of their own
-    gives the same result every time, so one thread makes them. What never meets goes side by side.
+    Two updates of one element may collide, and the region is arbitrary. Only a fixed order gives
+    the same result every time, so one thread applies the updates that may collide. Updates that
+    never collide are parallel.
     """
     count = len(operation.operands) // 2
     operands, updates = operation.operands[:count], operation.operands[count + 1 :]
@@ -53,10 +54,10 @@ def build_scatter(operation: Operation) -> list[KernelStage]:
 
 
 def _find_collision_free_axes(operation: Operation) -> list[int]:
-    """Axes of the updates along which no two go to one element of the operand.
+    """Return the axes of the updates along which no two updates collide.
 
-    Along a window's axis that no start shifts, and along a batch's, the place in the operand is
-    the place in the updates. With unique indices, so are all.
+    Along an axis of the window without a start index, and along a batch axis, the index in the
+    operand is the index in the updates. With unique indices, no axis has collisions.
     """
     count = len(operation.operands) // 2
     numbers = operation.attributes["scatter_dimension_numbers"]
@@ -78,7 +79,7 @@ def _find_collision_free_axes(operation: Operation) -> list[int]:
 def _locate_target(
     writer: KernelWriter, operation: Operation, index: list[str]
 ) -> tuple[list[str], str]:
-    """Where an element of the updates goes, and the condition that it lies in the operand."""
+    """Return the index of an update in the operand, and the condition that it is in bounds."""
     count = len(operation.operands) // 2
     shape, starts = operation.operands[0].type.shape, operation.operands[count]
     numbers = operation.attributes["scatter_dimension_numbers"]
@@ -90,7 +91,7 @@ def _locate_target(
     places, inside = list(offsets), ["true"]
     for number, axis in enumerate(numbers["scattered_dims_to_operand_dims"]):
         at = locate_start_index(batch, vector, number, len(starts.type.shape))
-        # A start may have 64 bits: no sum wraps into the operand.
+        # A start index may have 64 bits: the sum must not wrap into the operand.
         start = writer.declare("long", f"long({writer.emit_value(starts, at)})")
         place = writer.declare("int", f"int({start} + {offsets[axis]})")
         inside.append(f"{start} >= -{shape[axis]} && {start} <= {shape[axis]}")

@@ -1,4 +1,4 @@
-"""Operations that move elements: maps of indices, without arithmetic on what they move."""
+"""Emit static data movement: maps of indices without arithmetic on elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metalbench.hlo.graph import ELEMENT_TYPES, ElementType, Operation
 
 
 def emit_constant(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """A small constant that is inlined, by its number in a row."""
+    """Emit a small constant as a sequence of comparisons with its row-major index."""
     type_ = operation.results[0].type
     values = operation.attributes["value"].reshape(-1)
     place = writer.declare_index(writer.linearize(index, type_.shape))
@@ -27,7 +27,7 @@ def emit_constant(writer: KernelWriter, operation: Operation, index: Index) -> S
 def emit_broadcast_in_dim(
     writer: KernelWriter, operation: Operation, index: Index
 ) -> Sequence[str]:
-    """Elements again along axes that the operand lacks, or has with one element."""
+    """Emit a broadcast along axes that the operand lacks or has with one element."""
     (operand,) = operation.operands
     places = operation.attributes["broadcast_dimensions"]
     sizes = zip(places, operand.type.shape, strict=True)
@@ -35,18 +35,18 @@ def emit_broadcast_in_dim(
 
 
 def emit_broadcast(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """The operand again along new axes in front of its own."""
+    """Emit a broadcast along new axes in front of the operand's axes."""
     (operand,) = operation.operands
     return [writer.emit_value(operand, index[len(index) - len(operand.type.shape) :])]
 
 
 def emit_reshape(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """The same elements in row-major order."""
+    """Emit the element with the same row-major number."""
     (operand,) = operation.operands
     old, new = operand.type.shape, operation.results[0].type.shape
     kept = [each for each in index if each != "0"]
     if [each for each in old if each != 1] == [each for each in new if each != 1]:
-        # Axes of one element came or went: no arithmetic.
+        # Only axes of one element differ: no index arithmetic is needed.
         rest = iter([index[axis] for axis, size in enumerate(new) if size != 1])
         return [writer.emit_value(operand, ["0" if size == 1 else next(rest) for size in old])]
     place = writer.declare_index(writer.linearize(index, new)) if kept else "0"
@@ -54,7 +54,7 @@ def emit_reshape(writer: KernelWriter, operation: Operation, index: Index) -> Se
 
 
 def emit_transpose(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """Axes in another order."""
+    """Emit a permutation of axes."""
     order = operation.attributes["permutation"]
     return [
         writer.emit_value(operation.operands[0], [index[order.index(k)] for k in range(len(order))])
@@ -62,7 +62,7 @@ def emit_transpose(writer: KernelWriter, operation: Operation, index: Index) -> 
 
 
 def emit_slice(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """Every so many elements from a start."""
+    """Emit a slice with static start indices and strides."""
     starts, strides = operation.attributes["start_indices"], operation.attributes["strides"]
     places = [
         writer.declare_index(format_affine(each, stride, start))
@@ -72,7 +72,7 @@ def emit_slice(writer: KernelWriter, operation: Operation, index: Index) -> Sequ
 
 
 def format_affine(place: str, stride: int, start: int) -> str:
-    """``place * stride + start``, without what does nothing."""
+    """Return ``place * stride + start``, simplified."""
     if place.isdigit():
         return str(int(place) * stride + start)
     scaled = place if stride == 1 else f"{place} * {stride}"
@@ -80,7 +80,7 @@ def format_affine(place: str, stride: int, start: int) -> str:
 
 
 def emit_reverse(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """Axes backwards."""
+    """Emit a reversal of axes."""
     backwards = operation.attributes["dimensions"]
     places = [
         writer.declare_index(f"{size - 1} - {each}") if axis in backwards and size > 1 else each
@@ -92,7 +92,7 @@ def emit_reverse(writer: KernelWriter, operation: Operation, index: Index) -> Se
 
 
 def emit_pad(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """Elements apart from each other and from the edge, a scalar in between."""
+    """Emit edge and interior padding with a scalar."""
     operand, filling = operation.operands
     lows = operation.attributes["edge_padding_low"]
     interiors = operation.attributes["interior_padding"]
@@ -114,7 +114,7 @@ def emit_pad(writer: KernelWriter, operation: Operation, index: Index) -> Sequen
 
 
 def emit_concatenate(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """One behind the other along an axis."""
+    """Emit a concatenation along an axis."""
     axis, start = operation.attributes["dimension"], 0
     type_ = operation.results[0].type
     name = writer.declare_variable(get_msl_type(type_), format_literal(0, type_.element))
@@ -132,7 +132,7 @@ def emit_concatenate(writer: KernelWriter, operation: Operation, index: Index) -
 
 
 def emit_iota(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """How far along an axis an element is."""
+    """Emit the index along an axis."""
     type_ = operation.results[0].type
     place = index[operation.attributes["iota_dimension"]]
     return [
@@ -146,13 +146,16 @@ def emit_iota(writer: KernelWriter, operation: Operation, index: Index) -> Seque
 def emit_get_dimension_size(
     writer: KernelWriter, operation: Operation, index: Index
 ) -> Sequence[str]:
-    """The size of an axis, which is known."""
+    """Emit the static size of an axis."""
     size = operation.operands[0].type.shape[operation.attributes["dimension"]]
     return [format_literal(size, operation.results[0].type.element)]
 
 
 def emit_bitcast_convert(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """The same bits as another type, whose last axis has what more or fewer bits need."""
+    """Emit a reinterpretation of bits.
+
+    If the types differ in bits, the last axis of the wider or narrower tensor makes up for it.
+    """
     operand, type_ = operation.operands[0], operation.results[0].type
     source, target = operand.type.element, type_.element
     for each in (source, target):
@@ -178,12 +181,16 @@ _WORDS = {8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}
 
 
 def _format_bits(name: str, element: ElementType) -> str:
-    """An element's bits as an unsigned number; those of a few lie in a byte."""
+    """Return the bits of an element as an unsigned number.
+
+    Elements of fewer than eight bits are stored in a byte.
+    """
     bits = f"as_type<{_WORDS[max(element.bits, 8)]}>({name})"
     return f"({bits} & {2**element.bits - 1})" if element.is_narrow else bits
 
 
 def _format_from_bits(bits: str, element: ElementType) -> str:
+    """Return the element with these bits."""
     if element.is_narrow:
         return truncate_integer(bits, element)
     return f"as_type<{element.msl}>({_WORDS[element.bits]}({bits}))"

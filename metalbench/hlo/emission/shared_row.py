@@ -1,4 +1,4 @@
-"""A row in threadgroup memory, and the product that it is an operand of."""
+"""Emit the product of a row in threadgroup memory with a matrix."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ SHARED_ROW = "weights"
 
 @dataclass(frozen=True)
 class SharedRow:
-    """The row with this index, in `MEMORY`, of a threadgroup's `threads`.
+    """The row with this index, in the threadgroup array `SHARED_ROW`.
 
-    `place` is a thread's number among them.
+    `place` is the number of a thread in its threadgroup of `threads`.
     """
 
     row: Index
@@ -25,15 +25,15 @@ class SharedRow:
     threads: int
 
     def declare(self, writer: KernelWriter, value: Value) -> None:
-        """The memory, for a row of `value`."""
+        """Declare the array for a row of `value`."""
         writer.add_line(
             f"threadgroup {get_msl_type(value.type)} {SHARED_ROW}[{value.type.shape[-1]}];"
         )
 
     def multiply(self, writer: KernelWriter, product: Operation, side: int) -> RowProducts:
-        """The row is one of those of the product's operand on that side.
+        """Emit the product; the row belongs to the operand on this side.
 
-        Each thread reads an element of it once for all of its columns.
+        Each thread reads an element of the row once for all of its columns.
         """
         of_values = "rhs" if side == 0 else "lhs"
         numbers = product.attributes["dot_dimension_numbers"]
@@ -61,9 +61,9 @@ class SharedRow:
     def _locate_columns(
         self, writer: KernelWriter, extents: Sequence[int]
     ) -> list[tuple[Index, str]]:
-        """A thread's columns: their indices, and the head of what is stored.
+        """Return the indices of a thread's columns, each with the guard of its store.
 
-        Where there is none, it is the last one again, which is not stored.
+        Out-of-bounds columns repeat the last one, and are not stored.
         """
         found, width = [], prod(extents)
         for start in range(0, width, self.threads):
@@ -78,9 +78,9 @@ class SharedRow:
 
 @dataclass(frozen=True)
 class RowProducts:
-    """What a thread has of a product: a sum for each of `columns`.
+    """The sums of a thread: one for each of its `columns`.
 
-    These are counted by the axes that the other operand has, of `extents`.
+    `extents` are the sizes of the other operand's axes that the columns index.
     """
 
     shared: SharedRow
@@ -91,7 +91,7 @@ class RowProducts:
     sums: Sequence[ProductSum]
 
     def store(self, writer: KernelWriter, order: Sequence[int]) -> None:
-        """All of them, into the first output, whose axes lie in an order."""
+        """Emit the stores to the first output, whose axes are in an order."""
         stored = self.product.results[0].type.shape
         for total, (column, inside) in zip(self.sums, self.columns, strict=True):
             index = self._locate_element(self.shared.row, column)
@@ -100,7 +100,7 @@ class RowProducts:
             writer.add_line(f"{inside}out0[{at}] = {total.declare_result()};")
 
     def _locate_element(self, row: Index, column: Index) -> Index:
-        """Of an element of the result."""
+        """Return the index of an element of the result."""
         if self.side == 0:
             return (*row, *column)
         numbers = self.product.attributes["dot_dimension_numbers"]

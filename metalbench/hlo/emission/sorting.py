@@ -1,4 +1,4 @@
-"""Sorting: runs by insertion, a thread a run, and merging of runs, a thread an element."""
+"""Generate sorts: insertion sort with one thread for each run, merges with one for each element."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from metalbench.hlo.graph import Operation
 
 
 def build_sort(operation: Operation) -> list[KernelStage]:
-    """Stable, whatever the comparator says: a line by insertion, or what a pass made of it.
+    """Return the stage of a stable sort, by insertion or by merging.
 
-    The attribute `run` says that only runs of that length are to be sorted, `merged` that runs of
-    that length are, and pairs of them to be merged.
+    With the attribute `run` only runs of that length are sorted. With `merged`, runs of that length
+    are sorted already, and pairs of them are merged.
     """
     if "merged" in operation.attributes:
         return [_build_merge(operation, operation.attributes["merged"])]
@@ -21,7 +21,7 @@ def build_sort(operation: Operation) -> list[KernelStage]:
 
 
 class _SortAxis:
-    """The axis of a sort, and places in one of its lines."""
+    """The axis of a sort; a line is the elements along it."""
 
     def __init__(self, operation: Operation) -> None:
         self.shape = operation.operands[0].type.shape
@@ -31,11 +31,12 @@ class _SortAxis:
         self.rest = [*self.shape[: self.axis], *self.shape[self.axis + 1 :]]
 
     def locate_element(self, rest: Sequence[str], number: str) -> list[str]:
-        """The index of an element of a line."""
+        """Return the index of an element of a line."""
         return [*rest[: self.axis], number, *rest[self.axis :]] if self.shape else []
 
 
 def _build_insertion_sort(operation: Operation) -> KernelStage:
+    """Return the stage of a binary insertion sort of each run."""
     line = _SortAxis(operation)
     run = operation.attributes.get("run", line.size)
     lines, runs = operation.operands[0].type.size // max(line.size, 1), -(-line.size // max(run, 1))
@@ -50,7 +51,7 @@ def _build_insertion_sort(operation: Operation) -> KernelStage:
                 writer.emit_value(each, line.locate_element(rest, "k"))
                 for each in operation.operands
             ]
-            # After the last that is not behind it: found by halving what is in order already.
+            # Binary search: the position after the last element that does not follow the new one.
             writer.add_line(f"int low = {begin}, high = k;")
             with writer.open_block("while (low < high)"):
                 middle = writer.declare("int", "(low + high) / 2")
@@ -75,9 +76,10 @@ def _build_insertion_sort(operation: Operation) -> KernelStage:
 
 
 def _build_merge(operation: Operation, run: int) -> KernelStage:
-    """Each element goes as far behind its run's start as elements of both runs are before it.
+    """Return the stage that merges pairs of runs.
 
-    Those of the left run that equal one of the right are before it, which keeps the order.
+    The new position of an element is the number of elements of both runs that precede it. Equal
+    elements of the left run precede those of the right run, so the sort is stable.
     """
     line, operands = _SortAxis(operation), operation.operands
 

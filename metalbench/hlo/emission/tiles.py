@@ -1,4 +1,4 @@
-"""Several elements of a matrix product in one thread: what they share is read once."""
+"""Emit tiles of a matrix product in registers of one thread: common elements are loaded once."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from metalbench.hlo.emission.reductions import emit_products
 from metalbench.hlo.emission.writer import Index, KernelWriter, format_loop, get_msl_type
 from metalbench.hlo.graph import Operation, Value
 
-# Sums that a thread keeps in registers: so many rows and columns.
+# Rows and columns of sums that a thread holds in registers.
 MAX_ROWS, MAX_COLUMNS = 4, 16
-# So much more than there is may be computed in vain, in proportion.
+# Largest ratio of computed elements to elements of the result.
 MAX_WASTE = 1.2
 
 
 @dataclass(frozen=True)
 class RegisterTile:
-    """A product of which a thread computes `extents` elements along each axis of the result.
+    """A product of which a thread computes `extents` elements along each result axis.
 
-    `epilogue` is how many operations are done to each of them.
+    `epilogue` is the number of elementwise operations on each of them.
     """
 
     product: Operation
@@ -31,12 +31,12 @@ class RegisterTile:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """How many tiles there are along each axis."""
+        """Number of tiles along each axis."""
         shape = self.product.results[0].type.shape
         return tuple(-(-size // extent) for size, extent in zip(shape, self.extents, strict=True))
 
     def locate_elements(self, writer: KernelWriter, tile: Index) -> list[Index]:
-        """Of all elements of a tile; the last of an axis is repeated where there are no more."""
+        """Return the indices of all elements of a tile, clamped to the result."""
         places = []
         shape = self.product.results[0].type.shape
         for at, size, extent in zip(tile, shape, self.extents, strict=True):
@@ -47,14 +47,14 @@ class RegisterTile:
         return list(itertools.product(*places))
 
     def emit(self, writer: KernelWriter, indices: Sequence[Index]) -> None:
-        """The product's elements, by names that the writer knows then."""
+        """Emit the product's elements, and bind them in the writer."""
         names = emit_products(writer, self.product, indices)
         for index, name in zip(indices, names, strict=True):
             writer.bind_value(self.product.results[0], index, name)
 
     @contextmanager
     def open_loop(self, writer: KernelWriter, tile: Index) -> Iterator[Index]:
-        """Compute the product, and loop over its elements; gives the index of one."""
+        """Emit the product, and open a loop over its elements; yield the index of one."""
         result = self.product.results[0]
         names = emit_products(writer, self.product, self.locate_elements(writer, tile))
         sums, row, column = (writer.make_name(each) for each in ("sums", "row", "column"))
@@ -63,7 +63,7 @@ class RegisterTile:
         )
         columns = self.extents[-1]
         with writer.open_block(format_loop(row, len(names) // columns)):
-            # The columns of a row lie beside each other.
+            # The columns of a row are contiguous.
             writer.add_line("#pragma clang loop vectorize(assume_safety)")
             with writer.open_block(format_loop(column, columns)):
                 inside = (*writer.unravel_index(row, self.extents[:-1]), column)
@@ -75,7 +75,7 @@ class RegisterTile:
                 yield index
 
     def _locate_element(self, writer: KernelWriter, tile: Index, inside: Index) -> Iterator[str]:
-        """The index of one element of a tile; what is beyond the last of an axis is the last."""
+        """Yield the components of the index of one element, clamped to the result."""
         shape = self.product.results[0].type.shape
         for at, size, extent, one in zip(tile, shape, self.extents, inside, strict=True):
             text = at if extent == 1 else f"{at} * {extent} + {one}"
@@ -83,9 +83,10 @@ class RegisterTile:
 
 
 def find_register_tile(roots: Sequence[Value], inlined: set[Value]) -> RegisterTile | None:
-    """How to compute the roots of a kernel by tiles, if they are a product or made of one.
+    """Return the tile for a kernel whose root is a matrix product, or computed from one.
 
-    What is done to the product must be elementwise, and the product be of two matrices.
+    All operations on the product must be elementwise, and both operands must be matrices. Otherwise
+    return None.
     """
     product, epilogue = _find_product(roots[0], inlined) if len(roots) == 1 else (None, 0)
     if product is None:
@@ -98,7 +99,7 @@ def find_register_tile(roots: Sequence[Value], inlined: set[Value]) -> RegisterT
     row = len(left) - contracted - 1
     shape = product.results[0].type.shape
     if row < batches or len(right) == batches + contracted:
-        return None  # the product of a matrix and a vector: nothing is read twice
+        return None  # a matrix-vector product reads no element twice
     extents = [1] * len(shape)
     extents[row] = _choose_extent(shape[row], MAX_ROWS)
     extents[-1] = _choose_extent(shape[-1], MAX_COLUMNS)
@@ -106,14 +107,14 @@ def find_register_tile(roots: Sequence[Value], inlined: set[Value]) -> RegisterT
 
 
 def _choose_extent(size: int, most: int) -> int:
-    """How many of an axis are computed together."""
+    """Return the number of elements along an axis that one thread computes."""
     while most > 1 and -(-size // most) * most > MAX_WASTE * size:
         most //= 2
     return most
 
 
 def _find_product(root: Value, inlined: set[Value]) -> tuple[Operation | None, int]:
-    """The product of the root's shape from which it is made, and by how many operations."""
+    """Return the product that a root is computed from, and the number of operations on it."""
     waiting, seen = [root], {root}
     product, count = None, 0
     while waiting:

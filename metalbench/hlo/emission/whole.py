@@ -1,4 +1,4 @@
-"""Operations that are no maps of indices: each is one or more passes over whole tensors."""
+"""Generate operations with one or more stages over whole tensors."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from metalbench.hlo.graph import Operation
 
 
 def build_cholesky(operation: Operation) -> list[KernelStage]:
-    """A thread a matrix; the other triangle is zero. Sums are those of floats."""
+    """Return the stage with one thread for each matrix.
+
+    The other triangle is zero. Floats are accumulated in float.
+    """
     (matrix,) = operation.operands
     *batch, size, _ = matrix.type.shape
     kind, lower = get_msl_type(matrix.type), operation.attributes.get("lower", False)
@@ -46,7 +49,10 @@ def build_cholesky(operation: Operation) -> list[KernelStage]:
 
 
 def build_triangular_solve(operation: Operation) -> list[KernelStage]:
-    """A thread a right-hand side, by substitution; the other triangle of `a` is not read."""
+    """Return the stage of a substitution, with one thread for each right-hand side.
+
+    The other triangle of `a` is not read.
+    """
     a, b = operation.operands
     left = operation.attributes["left_side"]
     transposed = "NO_TRANSPOSE" not in str(operation.attributes.get("transpose_a", "NO_TRANSPOSE"))
@@ -55,7 +61,7 @@ def build_triangular_solve(operation: Operation) -> list[KernelStage]:
     number = Arithmetic(b.type.element)
     *batch, rows, columns = b.type.shape
     size, sides = (rows, columns) if left else (columns, rows)
-    # X A = B is A' X' = B'.
+    # X A = B is equivalent to A' X' = B'.
     flipped = transposed if left else not transposed
     forwards = operation.attributes["lower"] != flipped
 

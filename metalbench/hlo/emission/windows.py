@@ -1,4 +1,4 @@
-"""Operations over windows that slide: reduce_window and select_and_scatter."""
+"""Emit operations over sliding windows: reduce_window and select_and_scatter."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metalbench.hlo.graph import Operation
 
 
 def emit_reduce_window(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
-    """A reduction over each window; where it leaves the operand is the initial value."""
+    """Emit a reduction of each window. Padding has the initial value."""
     half = len(operation.operands) // 2
     operands, initial = operation.operands[:half], operation.operands[half:]
     window = SlidingWindow(operation, operands[0].type.shape)
@@ -37,7 +37,7 @@ def emit_reduce_window(writer: KernelWriter, operation: Operation, index: Index)
 
 
 class SlidingWindow:
-    """Where the windows of reduce_window and select_and_scatter lie over an operand."""
+    """The sizes, strides, dilations and padding of windows over an operand."""
 
     def __init__(self, operation: Operation, shape: tuple[int, ...]) -> None:
         ones, attributes = (1,) * len(shape), operation.attributes
@@ -52,7 +52,7 @@ class SlidingWindow:
     def locate_element(
         self, writer: KernelWriter, window: Sequence[str], offsets: Sequence[str]
     ) -> tuple[list[str], str]:
-        """Index of an element of a window, and the condition that it lies in the operand."""
+        """Return the index of a window's element, and the condition that it is in bounds."""
         places, inside = [], ["true"]
         for axis, size in enumerate(self.shape):
             steps = format_affine(window[axis], self.strides[axis], -self.lows[axis])
@@ -72,7 +72,7 @@ class SlidingWindow:
 def emit_select_and_scatter(
     writer: KernelWriter, operation: Operation, index: Index
 ) -> Sequence[str]:
-    """What every window that selects this element would scatter to it, in the windows' order."""
+    """Emit the scattered sum for an operand element, over the windows that select it, in order."""
     operand, source, initial = operation.operands
     window = SlidingWindow(operation, operand.type.shape)
     scatter = operation.regions[1]
@@ -104,7 +104,7 @@ def emit_select_and_scatter(
 def _open_window_loop(
     writer: KernelWriter, stack: ExitStack, windows: tuple[SlidingWindow, int, int], place: str
 ) -> str:
-    """Open a loop over those of `count` windows that may hold a place on an axis; its counter."""
+    """Open a loop over the windows that may contain a place on an axis; return its counter."""
     window, axis, count = windows
     if count == 1:
         return "0"
@@ -124,6 +124,7 @@ def _emit_selection(
     windows: Sequence[str],
     best: tuple[str, str],
 ) -> None:
+    """Emit the selection of one element of a window, as the region decides."""
     operand, select = operation.operands[0], operation.regions[0]
     name, chosen = best
     with ExitStack() as stack:

@@ -1,4 +1,4 @@
-"""Writes the body of a kernel: values at indices, each once in a scope."""
+"""Write the body of a kernel: each value at an index is emitted once in a scope."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from metalbench.hlo.emission.literal import format_literal
 from metalbench.hlo.graph import Block, Operation, TensorType, Value, find_splat
 
 Index = tuple[str, ...]
-# Writes an operation at an index of its results; gives the names of their elements.
+# Emits an operation at an index of its results; returns the names of their elements.
 Emitter = Callable[["KernelWriter", Operation, Index], Sequence[str]]
 
 
 class KernelWriter:
-    """Lines of MSL; a value is written where it is used, unless it lies in a buffer.
+    """Lines of MSL; a value is emitted at its use, unless it is in a buffer.
 
-    `emitters` write operations that are not in buffers, by their names.
+    `emitters` maps the names of operations to functions that emit them.
     """
 
     def __init__(self, emitters: dict[str, Emitter], inlined: set[Value]) -> None:
@@ -30,28 +30,28 @@ class KernelWriter:
         self._count = 0
 
     def add_line(self, text: str) -> None:
-        """One statement."""
+        """Add one statement."""
         self.lines.append("  " * self._depth + text)
 
     def make_name(self, stem: str) -> str:
-        """A name that nothing has yet."""
+        """Return an unused name."""
         self._count += 1
         return f"{stem}{self._count}"
 
     def declare(self, type_: str, expression: str, stem: str = "v") -> str:
-        """A constant of an MSL type; its name."""
+        """Declare a constant of an MSL type; return its name."""
         name = self.make_name(stem)
         self.add_line(f"const {type_} {name} = {expression};")
         return name
 
     def declare_variable(self, type_: str, expression: str, stem: str = "r") -> str:
-        """A variable of an MSL type; its name."""
+        """Declare a variable of an MSL type; return its name."""
         name = self.make_name(stem)
         self.add_line(f"{type_} {name} = {expression};")
         return name
 
     def declare_index(self, expression: str) -> str:
-        """An index: the expression itself if it is one word, else an int that holds it."""
+        """Return an index: the expression itself if it is one word, else an int that holds it."""
         if expression.lstrip("-").isalnum():
             return expression
         for known in reversed(self._known):
@@ -62,7 +62,7 @@ class KernelWriter:
 
     @contextmanager
     def open_block(self, head: str) -> Iterator[None]:
-        """Statements in braces; what is declared in them is forgotten."""
+        """Open a block with braces, and a scope for the context's duration."""
         self.add_line(f"{head} {{")
         self._depth += 1
         self._known.append({})
@@ -72,7 +72,7 @@ class KernelWriter:
         self.add_line("}")
 
     def emit_value(self, value: Value, index: Sequence[str]) -> str:
-        """The name of an element; reads its buffer, or computes it."""
+        """Return the name of an element; load it or compute it if necessary."""
         if value in self._bound:
             return self._bound[value]
         key = (value, tuple(index))
@@ -93,11 +93,11 @@ class KernelWriter:
         return names[value.number]
 
     def bind_value(self, value: Value, index: Index, name: str) -> None:
-        """Have an element by this name from here on, in this scope."""
+        """Bind an element to a name in this scope."""
         self._known[-1][(value, index)] = name
 
     def emit_root(self, value: Value, index: Index) -> str:
-        """The name of an element that this kernel is there to compute."""
+        """Return the name of an element that this kernel computes."""
         operation = value.operation
         if operation is None:
             raise AssertionError(f"an argument of {value.type} is not computed")
@@ -110,9 +110,9 @@ class KernelWriter:
         return self._known[-1][key]
 
     def emit_operation(self, operation: Operation, index: Index) -> Sequence[str]:
-        """Write an operation's results at an index, which must be one of all of them.
+        """Emit an operation's results at an index.
 
-        Raises AssertionError if the results differ in shape or the index in rank.
+        Raise AssertionError if the results differ in shape, or the index in rank.
         """
         spaces = {each.type.shape for each in operation.results}
         if len(spaces) != 1 or any(len(shape) != len(index) for shape in spaces):
@@ -123,22 +123,22 @@ class KernelWriter:
         return self._emitters[operation.name](self, operation, index)
 
     def bind_buffer(self, value: Value) -> str:
-        """The parameter that a value's buffer is."""
+        """Return the parameter of a value's buffer."""
         return self.buffers.setdefault(value, f"in{len(self.buffers)}")
 
     def format_load(self, value: Value, index: Sequence[str]) -> str:
-        """The expression of an element in its buffer."""
+        """Return the expression that loads an element from its buffer."""
         return f"{self.bind_buffer(value)}[{self.linearize(index, value.type.shape)}]"
 
     def emit_region(self, block: Block, arguments: Sequence[str]) -> list[str]:
-        """Write a region of scalars in place; return the names of what it returns."""
+        """Emit a region of scalars; return the names of its results."""
         before = dict(self._bound)
         self._bound.update(zip(block.arguments, arguments, strict=True))
-        # A region's own values live in no buffer, at any level.
+        # Values of a region are never in buffers, at any level.
         for operation in block.operations:
             self._inlined.update(operation.results)
         self._known.append({})
-        # In order, and not from the results: a chain may be longer than Python's stack.
+        # Emit in order, not recursively from the results: a chain may exceed Python's stack.
         for operation in block.operations:
             if all(not each.type.shape for each in operation.results):
                 self.emit_value(operation.results[0], ())
@@ -148,7 +148,7 @@ class KernelWriter:
         return returned
 
     def unravel_index(self, linear: str, shape: Sequence[int]) -> Index:
-        """The index of the element with a row-major number."""
+        """Return the index of the element with a row-major number."""
         places, stride = [], 1
         for axis, size in reversed(list(enumerate(shape))):
             text = linear if stride == 1 else f"{linear} / {stride}"
@@ -164,7 +164,7 @@ class KernelWriter:
         return tuple(reversed(places))
 
     def linearize(self, index: Sequence[str], shape: Sequence[int]) -> str:
-        """The row-major number of an element, as an expression."""
+        """Return the row-major number of an element, as an expression."""
         terms, stride = [], 1
         for place, size in zip(reversed(index), reversed(shape), strict=True):
             if place != "0" and size != 1:
@@ -174,7 +174,7 @@ class KernelWriter:
 
 
 def find_splat_literal(operation: Operation | None) -> str | None:
-    """The literal that a constant is everywhere; None of all else."""
+    """Return the literal of a splat constant, or None for other operations."""
     if operation is None or operation.name != "constant":
         return None
     found = find_splat(operation.attributes["value"])
@@ -182,10 +182,10 @@ def find_splat_literal(operation: Operation | None) -> str | None:
 
 
 def format_loop(name: str, size: int) -> str:
-    """The head of a loop over an axis."""
+    """Return the head of a loop over an axis."""
     return f"for (int {name} = 0; {name} < {size}; ++{name})"
 
 
 def get_msl_type(type_: TensorType) -> str:
-    """The MSL type of one element."""
+    """Return the MSL type of one element."""
     return type_.element.msl

@@ -1,4 +1,4 @@
-"""What a program is: a graph of operations on tensors, in static single assignment."""
+"""Represent programs: operations on tensors in static single assignment form."""
 
 from metalbench.hlo.graph.element import ELEMENT_TYPES, ElementType, find_element_type
 from metalbench.hlo.graph.picture import format_dot

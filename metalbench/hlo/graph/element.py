@@ -1,4 +1,4 @@
-"""Element types of tensors: their names in StableHLO, and what holds them in MSL and in numpy."""
+"""Element types of tensors: StableHLO name, MSL type and NumPy types."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metalbench.errors import Unsupported
 
 @dataclass(frozen=True)
 class ElementType:
-    """One element type: `kind` is b(ool), i(nteger), u(nsigned), f(loat) or c(omplex)."""
+    """One element type; `kind` is b(ool), i(nteger), u(nsigned), f(loat) or c(omplex)."""
 
     name: str
     kind: str
@@ -22,7 +22,7 @@ class ElementType:
 
     @property
     def storage(self) -> np.dtype[Any]:
-        """What one element is in memory; the integers of two and four bits take a byte."""
+        """NumPy type of one element in memory. Integers of two and four bits take a byte."""
         name: Any = f"{self.kind}{max(self.bits, 8) // 8}"
         if not self.is_integer:
             name = {"bf16": ml_dtypes.bfloat16, "i1": np.bool_}.get(self.name, name)
@@ -31,7 +31,7 @@ class ElementType:
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """What numpy (with ml_dtypes) calls it."""
+        """NumPy (or ml_dtypes) type of the values."""
         if self.is_narrow:
             found: np.dtype[Any] = np.dtype(
                 getattr(ml_dtypes, f"{'u' * (self.kind == 'u')}int{self.bits}")
@@ -41,7 +41,7 @@ class ElementType:
 
     @property
     def is_integer(self) -> bool:
-        """Whether it is a signed or unsigned integer, and no bool."""
+        """Whether it is a signed or unsigned integer type; bool is not one."""
         return self.kind in "iu"
 
     @property
@@ -51,17 +51,17 @@ class ElementType:
 
     @property
     def is_complex(self) -> bool:
-        """Whether it is a pair of floats, the real part first."""
+        """Whether it is a pair of floats, real part first."""
         return self.kind == "c"
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it has fewer bits than a byte, and so must be cut after each operation."""
+        """Whether it has fewer than eight bits, and must be truncated after each operation."""
         return self.is_integer and self.bits < 8
 
     @property
     def wrapping(self) -> str:
-        """The unsigned MSL type whose arithmetic wraps as StableHLO's does."""
+        """Unsigned MSL type whose arithmetic wraps as that of StableHLO does."""
         return "ulong" if self.bits == 64 else "uint"
 
 
@@ -81,7 +81,10 @@ ELEMENT_TYPES = {
 
 
 def find_element_type(name: str, where: str) -> ElementType:
-    """The element type that StableHLO calls `name`; Unsupported beginning with `where` if none."""
+    """Return the element type with StableHLO's name `name`.
+
+    Raise Unsupported, beginning with `where`, if kernels have no such type.
+    """
     found = ELEMENT_TYPES.get(name)
     if found is None:
         why = "Metal has no double" if "f64" in name else "it has no type in Metal's language here"

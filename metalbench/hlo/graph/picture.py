@@ -1,4 +1,4 @@
-"""A program as a picture: DOT, which Graphviz draws."""
+"""Format a graph as DOT, the input language of Graphviz."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from metalbench.hlo.graph.program import Block, Operation, Value
 
 
 def format_dot(block: Block) -> str:
-    """Operations as boxes, values as arrows with their types, regions as frames."""
+    """Return DOT text: operations are boxes, values are edges, regions are clusters."""
     return "\n".join(
         ["digraph program {", "  node [shape=box];", *_DotWriter().format_block(block), "}"]
     )
 
 
 class _DotWriter:
+    """Writer of the DOT text of one graph."""
+
     def __init__(self) -> None:
         self._names: dict[Value, str] = {}
         self._count = 0
@@ -24,7 +26,7 @@ class _DotWriter:
         return f"n{self._count}"
 
     def format_block(self, block: Block, indent: str = "  ") -> Iterator[str]:
-        """The lines of a block, its arguments and what it returns."""
+        """Yield the lines of a block, its arguments and its returned values."""
         for number, value in enumerate(block.arguments):
             name = self._names[value] = self._make_name()
             yield f'{indent}{name} [label="argument {number}", shape=ellipse];'

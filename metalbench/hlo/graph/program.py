@@ -1,4 +1,4 @@
-"""A program as a typed graph in static single assignment: blocks of operations on tensors."""
+"""Graph of a program in static single assignment form: blocks of operations on tensors."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from metalbench.hlo.graph.element import ElementType
 
 @dataclass(frozen=True)
 class TensorType:
-    """A shape that is known, and an element type."""
+    """A static shape and an element type."""
 
     shape: tuple[int, ...]
     element: ElementType
 
     @property
     def size(self) -> int:
-        """How many elements it has."""
+        """Number of elements."""
         return prod(self.shape)
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory."""
+        """Size in memory, in bytes."""
         return self.size * self.element.storage.itemsize
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class Value:
 
 @dataclass(eq=False)
 class Block:
-    """Operations in order; what it takes and what it gives."""
+    """A list of operations in order, with arguments and returned values."""
 
     arguments: list[Value]
     operations: list[Operation] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Block:
 
 @dataclass(eq=False)
 class Operation:
-    """One operation; `name` without its dialect, attributes as Python's own values."""
+    """One operation; `name` has no dialect prefix, attributes are Python values."""
 
     name: str
     operands: list[Value]
@@ -61,23 +61,23 @@ class Operation:
     location: str
 
     def find_captures(self) -> list[Value]:
-        """Values from outside that its regions use."""
+        """Return the values that the regions use and that are defined outside of them."""
         return list(
             dict.fromkeys(each for block in self.regions for each in find_free_values(block))
         )
 
     def find_inputs(self) -> list[Value]:
-        """Operands, and what its regions capture."""
+        """Return the operands, and the captured values of the regions."""
         return [*self.operands, *self.find_captures()]
 
     @property
     def where(self) -> str:
-        """How errors begin."""
+        """Beginning of error messages about the operation."""
         return f"[stablehlo.{self.name}] {self.location}"
 
 
 def find_free_values(block: Block) -> Iterator[Value]:
-    """What a block uses and does not define."""
+    """Yield the values that a block uses and does not define."""
     own = set(block.arguments)
     for operation in block.operations:
         yield from (each for each in operation.find_inputs() if each not in own)
@@ -86,7 +86,7 @@ def find_free_values(block: Block) -> Iterator[Value]:
 
 
 def format_block(block: Block, indent: str = "") -> str:
-    """A block as readable lines, values numbered in order."""
+    """Return a block as readable lines; values are numbered in order."""
     return "\n".join(_format_lines(block, indent, {}))
 
 

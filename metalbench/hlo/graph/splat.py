@@ -1,4 +1,4 @@
-"""Constants that are one number everywhere."""
+"""Find splats: constants whose elements are all equal."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ Array = np.ndarray[Any, Any]
 
 
 def find_splat(array: Array) -> Array | None:
-    """The element that all of an array's are, of its bits; None if they differ, or are none."""
+    """Return the element that all elements of an array equal bit by bit, or None.
+
+    An empty array has none.
+    """
     if not array.size:
         return None
     first = np.asarray(array[(0,) * array.ndim])

@@ -1,4 +1,4 @@
-"""What is done to a graph before it becomes kernels, one pass a file."""
+"""Transform a graph before code generation; each module is one pass."""
 
 from metalbench.hlo.passes.attention import fuse_attention
 from metalbench.hlo.passes.custom_calls import name_custom_calls

@@ -1,9 +1,9 @@
-"""Scores, what is done to their rows, and the product with values: one operation, `attention`.
+"""Fuse scores, the operations on their rows, and the product with values into `attention`.
 
-Scores and weights never lie in memory. Preconditions: a `rows` operation over the last axis, of at
-most `MOST_KEYS`, gives nothing but weights, which a product of floats alone reads and contracts
-over that axis, its leading axes being batches; it reads one product of that shape, which nothing
-else reads.
+Scores and weights are never stored in device memory. Preconditions: a `rows` operation over the
+last axis, of at most `MAX_KEYS` elements, has weights as its only result. One product of floats
+reads the weights and contracts that axis; its leading axes are batches. The `rows` operation reads
+one product of the same shape, and no other operation reads that product.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from metalbench.hlo.graph import Block, Operation, Value, find_free_values
 from metalbench.hlo.operations import CONTROL_FLOW
 from metalbench.hlo.passes.rows import find_row_shape, replace_values
 
-# The weights of a row lie in threadgroup memory, its scores in registers of at most 64 threads.
+# A row's weights are in threadgroup memory, its scores in registers of at most 64 threads.
 MAX_KEYS = 2048
-# Kinds of devices whose tiled products, with scores in memory, are faster than such a kernel, which
-# reads all keys and values again for each row of scores; unless these have one row.
+# On these kinds of devices tiled products with stored scores are faster, unless there is one row:
+# the attention kernel reads all keys and values again for each row of scores.
 SLOWER_DEVICES = ("cpu",)
 
 
 def fuse_attention(block: Block, device: str = "") -> None:
-    """Replace such three operations by one, in place, also in regions of control flow.
+    """Fuse each such group into one operation, in place, also in regions of control flow.
 
-    Of several rows not if `device`, the kind that is to run it, is known for being slower with it.
+    `device` is the target kind. On SLOWER_DEVICES only attention with a single row is fused.
     """
     for operation in list(block.operations):
         if operation.name in CONTROL_FLOW:
@@ -61,9 +61,9 @@ def _fuse_rows_operation(block: Block, rows: Operation, device: str) -> None:
 
 
 def _fuse_result_moves(block: Block, made: Operation) -> None:
-    """Have the result stored as a transpose and then reshapes of it would be.
+    """Fuse a transpose of the result, and then reshapes, into the operation.
 
-    `permutation` are the axes of the product in their order in memory.
+    The attribute `permutation` lists the axes of the product in their order in memory.
     """
     order = tuple(range(len(made.results[0].type.shape)))
     reshaped = False
@@ -90,7 +90,7 @@ def _fuse_result_moves(block: Block, made: Operation) -> None:
 
 
 def count_uses(block: Block) -> Counter[Value]:
-    """How many operations of a block read a value; being returned counts too."""
+    """Return how many operations of a block read each value; a returned value counts as a use."""
     found = Counter(block.returned)
     for each in block.operations:
         found.update(set(each.find_inputs()))
@@ -98,6 +98,7 @@ def count_uses(block: Block) -> Counter[Value]:
 
 
 def _find_scores(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | None:
+    """Return the product whose rows a `rows` operation reads, if it meets the preconditions."""
     shapes = [find_row_shape(each) for each in rows.regions[0].operations if each.name == "reduce"]
     if shapes[0] is None or len(shapes[0].inner) != 1 or shapes[0].inner[0] > MAX_KEYS:
         return None
@@ -115,6 +116,7 @@ def _find_scores(block: Block, rows: Operation, uses: Counter[Value]) -> Operati
 
 
 def _find_product(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | None:
+    """Return the product that contracts the weights, if it meets the preconditions."""
     weights = rows.results[0]
     readers = [each for each in block.operations if weights in each.find_inputs()]
     if len(rows.results) != 1 or uses[weights] != 1 or len(readers) != 1:

@@ -1,4 +1,4 @@
-"""Operations that a pass makes, one after the other."""
+"""Build sequences of operations in a pass."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ COMPLEX, REAL = ELEMENT_TYPES["complex<f32>"], ELEMENT_TYPES["f32"]
 
 
 class OperationBuilder:
-    """Operations in order; what they make is complex unless it is said to be something else."""
+    """A list of new operations; the default element type of results is complex."""
 
     def __init__(self, location: str) -> None:
         self._location = location
         self.operations: list[Operation] = []
 
     def slice(self, value: Value, axis: int, start: int, stop: int) -> Value:
-        """What lies from one place on an axis to another."""
+        """Return the elements from `start` to `stop` along an axis."""
         shape = list(value.type.shape)
         if (start, stop) == (0, shape[axis]):
             return value
@@ -38,7 +38,7 @@ class OperationBuilder:
         )
 
     def pad_end(self, value: Value, axis: int, more: int) -> Value:
-        """So many zeros behind each line of an axis."""
+        """Append `more` zeros along an axis."""
         shape = list(value.type.shape)
         high = [more if each == axis else 0 for each in range(len(shape))]
         shape[axis] += more
@@ -54,13 +54,13 @@ class OperationBuilder:
         )
 
     def scale_along(self, value: Value, numbers: Array, axis: int) -> Value:
-        """Each element along an axis times a number of its own."""
+        """Multiply the elements at each index of an axis by the number for that index."""
         given, shape = self.create_constant(numbers), value.type.shape
         given = self.create("broadcast_in_dim", [given], shape, broadcast_dimensions=(axis,))
         return self.create("multiply", [value, given], shape)
 
     def create_constant(self, numbers: Any, element: ElementType = COMPLEX) -> Value:
-        """What is known."""
+        """Return a constant with these numbers."""
         array = np.asarray(numbers, element.storage)
         return self.create("constant", [], array.shape, element, value=array)
 
@@ -72,14 +72,14 @@ class OperationBuilder:
         element: ElementType = COMPLEX,
         **attributes: Any,
     ) -> Value:
-        """The result of an operation with these operands and attributes."""
+        """Append an operation; return its result."""
         made = Operation(name, operands, [], attributes, [], self._location)
         made.results = [Value(TensorType(shape, element), made)]
         self.operations.append(made)
         return made.results[0]
 
     def conjugate(self, value: Value) -> Value:
-        """The complex conjugate of each element."""
+        """Return the complex conjugate of each element."""
         shape = value.type.shape
         real, imaginary = (self.create(part, [value], shape, REAL) for part in ("real", "imag"))
         return self.create(

@@ -1,16 +1,19 @@
-"""Custom calls of XLA's own, by which jax factors matrices, as operations by their names."""
+"""Rename XLA's custom calls for matrix factorizations to operations of the registry."""
 
 from __future__ import annotations
 
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
 from metalbench.hlo.operations import OPERATIONS
 
-# The names that XLA's expanders know them by, and what they are here.
+# Names of XLA's custom call targets, and of the operations that they become.
 _NAMES = {each.custom_call: name for name, each in OPERATIONS.items() if each.custom_call}
 
 
 def name_custom_calls(block: Block) -> None:
-    """Name such calls in place, also in the regions; others stay, and are refused later."""
+    """Rename known custom calls in place, also in regions.
+
+    Other custom calls stay: `build_plan` refuses them.
+    """
     for operation in block.operations:
         for region in operation.regions:
             name_custom_calls(region)
@@ -22,7 +25,7 @@ def name_custom_calls(block: Block) -> None:
 
 
 def _add_workspace(eigh: Operation) -> None:
-    """A third result, in which the matrix becomes diagonal, and what that takes."""
+    """Add a third result: workspace for the matrix and its eigenvectors."""
     lower, ordered, *_ = eigh.attributes["backend_config"].split(",")
     eigh.attributes = {"lower": int(lower), "sorted": int(ordered)}
     type_ = eigh.operands[0].type

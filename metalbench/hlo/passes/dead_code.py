@@ -1,4 +1,4 @@
-"""Operations whose results nothing uses."""
+"""Remove operations whose results are not used."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from metalbench.hlo.graph import Block, Value
 
 
 def remove_dead_code(block: Block) -> None:
-    """Drop, in place and in the regions, what does not lead to a result."""
+    """Remove unused operations in place, also in regions."""
     used: set[Value] = set(block.returned)
     kept = []
     for operation in reversed(block.operations):

@@ -1,6 +1,6 @@
-"""What is the same number everywhere, and known, is a constant: no kernel, and no other's operand.
+"""Fold operations on splats to constants.
 
-Only what IEEE 754 leaves no choice about is computed here, so that results stay what they were.
+Only operations whose result IEEE 754 determines are folded, so that results do not change.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Scalar = np.ndarray[Any, Any]
 _FLOAT: dict[str, Callable[..., Any]] = {
     name: getattr(np, each.numpy) for name, each in OPERATIONS.items() if each.numpy
 }
-# Movements after which all elements are still the same number.
-_MOVES = ("broadcast", "broadcast_in_dim", "reshape", "transpose")
+_SPLAT_PRESERVING = frozenset(name for name, each in OPERATIONS.items() if each.preserves_splat)
 
 
 def fold_splats(block: Block) -> None:
-    """Fold, in place, also in the regions of control flow.
+    """Fold in place, also in regions of control flow.
 
-    A broadcast stays where something else than arithmetic reads it, which would need a buffer.
+    A broadcast stays if any operation that is not elementwise reads it, because the constant would
+    need a buffer.
     """
     for operation in block.operations:
         if operation.name in CONTROL_FLOW:
@@ -43,7 +43,9 @@ def fold_splats(block: Block) -> None:
         (result,) = operation.results
         known[result] = found
         read = users.get(result, [])
-        arithmetic = all(each.name in ELEMENTWISE or each.name in _MOVES for each in read)
+        arithmetic = all(
+            each.name in ELEMENTWISE or each.name in _SPLAT_PRESERVING for each in read
+        )
         if operation.name != "constant" and arithmetic and result not in returned:
             array = np.broadcast_to(found, result.type.shape)
             made = Operation("constant", [], [result], {"value": array}, [], operation.location)
@@ -51,31 +53,32 @@ def fold_splats(block: Block) -> None:
 
 
 def _fold(operation: Operation, known: dict[Value, Scalar]) -> Scalar | None:
-    """The number that all elements of a result are; None if it is not known."""
+    """Return the number that all elements of a result are, or None if it is unknown."""
     if operation.name == "constant":
         return find_splat(operation.attributes["value"])
     given = [known.get(each) for each in operation.operands]
     numbers = [each for each in given if each is not None]
     if not numbers or len(numbers) != len(given):
         return None
-    if operation.name in _MOVES:
+    if operation.name in _SPLAT_PRESERVING:
         return numbers[0]
     return _evaluate(operation, numbers)
 
 
 def _evaluate(operation: Operation, numbers: list[Scalar]) -> Scalar | None:
+    """Return the result of an operation on numbers, or None if IEEE 754 does not determine it."""
     element = operation.results[0].type.element
     if any(each.type.element.is_complex for each in operation.operands):
         return None
     if operation.name == "convert" and element.is_float:
         source = operation.operands[0].type.element
-        # Whether integers are rounded once or twice to a half depends on who does it.
+        # Implementations differ in rounding integers to a half once or twice.
         exact = source.is_float or (element.name == "f32" and not source.is_narrow)
         return _round(numbers[0], element) if exact else None
     if operation.name not in _FLOAT or not element.is_float:
         return None
     with np.errstate(all="ignore"):
-        # As kernels do: halves are computed as floats, and rounded.
+        # Compute as kernels do: halves in float, then rounded.
         found = _FLOAT[operation.name](*(each.astype(np.float32) for each in numbers))
         return _round(np.asarray(found), element)
 

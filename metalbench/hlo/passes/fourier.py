@@ -1,8 +1,8 @@
-"""Fourier transforms of any lengths and of real numbers, as steps over whole tensors.
+"""Lower Fourier transforms of any length, of complex and of real numbers, to steps.
 
-A length of small prime factors is gone through factor by factor, in order (Stockham). Any other is
-a convolution with a chirp, by transforms of a power of two (L. Bluestein, 1970). Roots of unity and
-chirps are constants, rounded from double precision.
+A length with small prime factors takes one step for each factor (Stockham's algorithm). Any other
+length becomes a convolution with a chirp, by transforms whose length is a power of two (L.
+Bluestein, 1970). Roots of unity and chirps are constants, rounded from double precision.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from metalbench.hlo.passes.real_fourier import (
     unpack_pairs,
 )
 
-# Powers of two that a thread has of a line at a time, and primes; larger ones are sums in a loop.
+# Largest power of two, and largest prime, that a thread holds in registers.
 MAX_RADIX, MAX_UNROLLED_RADIX = 8, 13
-# The largest prime factor; a sum of more terms would round and cost more than a chirp.
+# The largest prime factor: a longer sum costs more, and rounds more, than a chirp.
 MAX_PRIME = 61
 # Products of a step's indices are 32-bit integers.
 MAX_LENGTH = 2**31 // MAX_PRIME
@@ -32,7 +32,7 @@ Array = np.ndarray[Any, Any]
 
 
 def lower_transforms(block: Block) -> None:
-    """Split transforms into steps in place, also in the regions."""
+    """Lower transforms to steps in place, also in regions."""
     operations: list[Operation] = []
     for operation in block.operations:
         for region in operation.regions:
@@ -45,7 +45,7 @@ def lower_transforms(block: Block) -> None:
 
 
 def factorize_length(length: int) -> list[int] | None:
-    """The radices of a length's steps, smallest last; None if one would be too large."""
+    """Return the radices of the steps of a length, smallest last; None if one is too large."""
     twos = (length & -length).bit_length() - 1
     rest, odd, prime = length >> twos, [], 3
     while rest > 1 and prime <= MAX_PRIME:
@@ -61,7 +61,7 @@ def factorize_length(length: int) -> list[int] | None:
 
 
 class _TransformLowering:
-    """One `fft` as operations in order, the last of which has its result."""
+    """The operations that replace one `fft`; the last one has its result."""
 
     def __init__(self, whole: Operation) -> None:
         self._whole = whole
@@ -82,7 +82,10 @@ class _TransformLowering:
         self._set_result(value, 1 / prod(lengths) if backwards else 1)
 
     def _transform_real(self, value: Value, size: int) -> Value:
-        """The first half of a transform of real numbers, by one of half as many pairs of them."""
+        """Return the first half of the spectrum of real numbers.
+
+        For an even length, it is computed by a complex transform of half the length.
+        """
         builder, last = self._builder, len(value.type.shape) - 1
         if size % 2 or not value.type.size:
             whole = self._transform_axis(builder.create("convert", [value], value.type.shape), last)
@@ -92,7 +95,7 @@ class _TransformLowering:
         )
 
     def _invert_to_real(self, value: Value, size: int) -> Value:
-        """The way back, without what divides by the length."""
+        """Return the unscaled inverse transform to real numbers."""
         builder, last = self._builder, len(value.type.shape) - 1
         value = builder.slice(value, last, 0, size // 2 + 1)
         if size % 2 or not value.type.size:
@@ -103,7 +106,7 @@ class _TransformLowering:
         return unpack_pairs(builder, self._transform_axis(given, last, backwards=True))
 
     def _set_result(self, value: Value, scale: float) -> None:
-        """The result in place of the whole's own."""
+        """Scale a value, and make its operation define the result of the `fft`."""
         (result,) = self._whole.results
         shape, element = value.type.shape, result.type.element
         if value.type.element != element:
@@ -122,7 +125,7 @@ class _TransformLowering:
         result.operation = made
 
     def _transform_axis(self, value: Value, axis: int, *, backwards: bool = False) -> Value:
-        """The transform along an axis, without what divides by its length."""
+        """Return the unscaled transform along an axis."""
         length = value.type.shape[axis]
         if length < 2 or not value.type.size:
             return value
@@ -146,6 +149,7 @@ class _TransformLowering:
         return value
 
     def _transform_by_chirp(self, value: Value, axis: int, *, backwards: bool) -> Value:
+        """Return the unscaled transform along an axis by Bluestein's algorithm."""
         length = value.type.shape[axis]
         size = 1 << (2 * length - 2).bit_length()
         chirp = _compute_chirp(length, backwards=backwards)
@@ -161,15 +165,15 @@ class _TransformLowering:
 
 
 def compute_roots(length: int, *, backwards: bool = False) -> Array:
-    """exp(-2 pi i k / length) for each k, in double precision; the conjugates backwards."""
+    """Return exp(-2 pi i k / length) for each k in double precision; conjugates if `backwards`."""
     turns = np.arange(length) / length
     found: Array = np.exp((2j if backwards else -2j) * np.pi * turns)
     return found
 
 
 def _compute_chirp(length: int, *, backwards: bool) -> Array:
-    """exp(-pi i k^2 / length) for each k; the conjugates backwards."""
-    # The square by what goes around: it would lose its digits.
+    """Return exp(-pi i k^2 / length) for each k; conjugates if `backwards`."""
+    # Reduce the square modulo the period: in floating point it would lose digits.
     turns = np.arange(length, dtype=np.int64) ** 2 % (2 * length)
     found: Array = np.exp((1j if backwards else -1j) * np.pi * turns / length)
     return found

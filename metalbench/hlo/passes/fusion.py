@@ -1,7 +1,7 @@
-"""Which values are computed where they are used, and which get a buffer.
+"""Decide which values are computed where they are used, and which get a buffer.
 
-Level 0 gives each operation a kernel of its own. Level 2 inlines a value unless it would be
-computed more often than its cost allows: accesses are counted from the results backwards.
+Level 0 creates one kernel for each operation. Level 2 inlines a value if its cost and its number of
+accesses allow it. Accesses are counted from the results backwards.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from metalbench.hlo.operations import (
 )
 from metalbench.hlo.passes.kernel_sizes import split_large_kernels
 
-# How much arithmetic an element may be in vain, in additions; a read of memory costs as much.
+# Repeated arithmetic that an inlined element may cost, in additions: about that of a load.
 _MAX_REPEATED_COST = 16
-# Parts of a concatenation that may compute the same cheap value, each for itself.
+# Parts of a concatenation that may each compute the same cheap value.
 _MAX_PARTS = 2
 
 
 def choose_inlined_values(block: Block, level: int, whole: Collection[str]) -> set[Value]:
-    """The values of a block that get no buffer; `whole` are operations that need one.
+    """Return the values that get no buffer; `whole` names the operations that need buffers.
 
-    Constants of one element are inlined in any case.
+    Constants of one element are always inlined.
     """
     inlined = {
         each.results[0]
@@ -46,7 +46,7 @@ def choose_inlined_values(block: Block, level: int, whole: Collection[str]) -> s
 
 
 def _find_materialized_values(block: Block, whole: Collection[str]) -> set[Value]:
-    """What operations read that are no maps, and what these make."""
+    """Return operands and results that need buffers, because their operation has its own kernel."""
     kept: set[Value] = set()
     for each in block.operations:
         if each.name in whole and not _reads_once(each):
@@ -62,6 +62,7 @@ def _reads_once(operation: Operation) -> bool:
 
 
 def _inline_by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[Value]:
+    """Return the values that the cost model inlines."""
     costs = _estimate_costs(block)
     accesses: Counter[Value] = Counter()
     users: dict[Value, list[Operation]] = {}
@@ -74,17 +75,17 @@ def _inline_by_accesses(block: Block, kept: set[Value], whole: Collection[str]) 
             users.setdefault(value, []).append(operation)
             accesses[value] += _count_accesses(operation, value, accesses, inlined)
     for operation in block.operations:
-        # Results of one operation are computed together, or none is.
+        # Results of one operation are inlined together or not at all.
         if any(each not in inlined for each in operation.results):
             inlined.difference_update(operation.results)
     return inlined
 
 
 def _inline_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> None:
-    """Inline arithmetic and products that are used often, but in their place and by one kernel.
+    """Inline values that one kernel uses several times at the same index, in place.
 
-    A kernel computes an element at an index once, however often it is used. Where the parts of a
-    concatenation use a value, each part computes it: that is done with cheap arithmetic only.
+    A kernel computes an element at an index once. If the parts of a concatenation use a value, each
+    part computes it, so only values of low cost are inlined there.
     """
     users: dict[Value, list[Operation]] = {}
     for operation in block.operations:
@@ -107,7 +108,7 @@ def _inline_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> No
 def _find_roots(
     value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
 ) -> set[Value | None]:
-    """The stored values that elementwise operations make of one; None for what else uses it."""
+    """Return the stored values that depend elementwise on a value, and None for other uses."""
     found: set[Value | None] = set()
     waiting, seen = [value], {value}
     while waiting:
@@ -126,10 +127,10 @@ def _find_roots(
 def _find_concatenation_parts(
     value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
 ) -> set[tuple[Value, int]]:
-    """Return the concatenations, and which of their operands, that alone are made of a value.
+    """Return the concatenations that use a value, with the operand's number.
 
-    In between are elementwise operations, and movements that add or drop axes of one element. There
-    are none if something else uses the value.
+    Elementwise operations, and movements that add or drop axes of one element, may be in between.
+    The set is empty if any other operation uses the value.
     """
     found: set[tuple[Value, int]] = set()
     waiting, seen = [value], {value}
@@ -148,9 +149,9 @@ def _find_concatenation_parts(
 
 
 def _is_index_preserving(operation: Operation, operand: Value) -> bool:
-    """Return whether an element is made of the operand's element at its index.
+    """Return whether an element depends on the operand's element at the same index.
 
-    Axes of one element may come and go.
+    Axes of one element are ignored.
     """
     result = operation.results[0]
     if operation.name in ("reshape", "broadcast_in_dim"):
@@ -161,7 +162,7 @@ def _is_index_preserving(operation: Operation, operand: Value) -> bool:
 
 
 def _is_simple(value: Value, inlined: set[Value]) -> bool:
-    """Return whether a value, and all that is inlined into it, costs no more than additions."""
+    """Return whether a value, with all values inlined into it, costs no more than additions."""
     waiting, seen = [value], {value}
     while waiting:
         operation = waiting.pop().operation
@@ -181,6 +182,7 @@ def _is_cheap(
     costs: dict[Value, int],
     inlined: set[Value],
 ) -> bool:
+    """Return whether a value costs less to compute at each access than to store."""
     operation = value.operation
     if operation is None:
         return False
@@ -188,14 +190,14 @@ def _is_cheap(
         return value.type.size == 1 or find_splat(operation.attributes["value"]) is not None
     repeats = accesses[value] / max(value.type.size, 1)
     if is_matrix_product(operation):
-        # Tiles are the product's own: what moves its elements would have to take them one by one.
+        # Only elementwise operations can use tiles: movements would need single elements.
         shape = value.type.shape
         return repeats <= 1 and all(
             each.name in ELEMENTWISE and each.results[0].type.shape == shape
             for each in users.get(value, [])
         )
     if operation.name in LOOPS:
-        # As the beginning of an epilogue: each element is used once, in its place.
+        # Inline it as the beginning of an epilogue: each element is used once, at its index.
         return repeats <= 1 and all(
             each.name not in LOOPS
             and each.name not in FUSED
@@ -210,7 +212,7 @@ def _is_cheap(
 
 
 def is_matrix_product(operation: Operation) -> bool:
-    """Whether it is a product both of whose operands are read for many elements of the result."""
+    """Return whether a product reads each element of both operands for many result elements."""
     if operation.name != "dot_general":
         return False
     numbers = operation.attributes["dot_dimension_numbers"]
@@ -221,12 +223,12 @@ def is_matrix_product(operation: Operation) -> bool:
 def _is_free_to_inline(
     value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
 ) -> bool:
-    """Whether an element is found in the operand as fast as it would be in a copy."""
+    """Return whether an element is found in the operand as fast as in a copy."""
     operation = value.operation
     if operation is None:
         return False
     if operation.name == "reshape" and value.type.size == 1:
-        return True  # at a known index: no arithmetic
+        return True  # the index is constant
     if operation.name in ("transpose", "reshape"):
         return _is_read_by_attention(value, users, inlined)
     if operation.name == "slice":
@@ -237,7 +239,10 @@ def _is_free_to_inline(
 def _is_read_by_attention(
     value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
 ) -> bool:
-    """Whether nothing else reads it, itself or moved: that reads rows of it, and often."""
+    """Return whether only attention reads a value, directly or through movements.
+
+    Attention reads rows of its operands, and reads them often.
+    """
     return all(
         each.name == "attention"
         or (
@@ -250,7 +255,7 @@ def _is_read_by_attention(
 
 
 def _estimate_costs(block: Block) -> dict[Value, int]:
-    """Arithmetic of an element, if all that it is made of were inlined."""
+    """Return the cost of an element of each value, if all of its inputs were inlined."""
     costs: dict[Value, int] = {}
     for operation in block.operations:
         below = sum(costs.get(each, 1) for each in operation.find_inputs())
@@ -262,13 +267,13 @@ def _estimate_costs(block: Block) -> dict[Value, int]:
 def _count_accesses(
     operation: Operation, value: Value, accesses: Counter[Value], inlined: set[Value]
 ) -> int:
-    """How many elements of an operand an operation reads."""
+    """Return how many elements of an operand an operation reads."""
     result = operation.results[0]
     if operation.name in FUSED:
         return _count_fused_accesses(operation, value)
     times = accesses[result] if result in inlined else max(result.type.size, 1)
     first = operation.operands[0]
-    if value not in operation.operands:  # a region's
+    if value not in operation.operands:  # captured by a region
         return times * max(first.type.size // max(result.type.size, 1), 1)
     if operation.name == "reduce":
         half = len(operation.operands) // 2
@@ -277,18 +282,19 @@ def _count_accesses(
     if operation.name in LOOPS:
         return times * 10**4
     if operation.attributes.get("looped"):
-        # A step of a transform by a large factor is a sum in each element.
+        # A step with a large radix computes a sum for each element.
         times *= operation.attributes["radix"]
     if operation.name in ("pad", "concatenate", "dynamic_update_slice"):
-        # Of the result's elements only so many are the operand's own.
+        # Only this share of the result's elements comes from the operand.
         return max(times * value.type.size // max(result.type.size, 1), 1)
     return times
 
 
 def _count_fused_accesses(operation: Operation, value: Value) -> int:
+    """Return how many elements of an input a fused operation reads."""
     region = operation.regions[0].operations
     factors = [each for one in region if one.name == "dot_general" for each in one.operands]
     if operation.name == "attention" or value in factors:
-        # Every row reads it again: none of its arithmetic is to be there.
+        # Every row reads it again, so its arithmetic must not be inlined.
         return value.type.size * (_MAX_REPEATED_COST + 2)
     return max(each.type.size for one in region for each in one.results)

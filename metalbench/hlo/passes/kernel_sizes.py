@@ -1,4 +1,4 @@
-"""Kernels that would be too long, or read too many buffers, in parts."""
+"""Split kernels that are too long or read too many buffers."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from dataclasses import dataclass, field
 from metalbench.hlo.graph import Block, Operation, Value
 from metalbench.hlo.operations import is_elementwise
 
-# A kernel's parameters: Metal has 31, of which some are for results.
+# Metal binds 31 buffers to a kernel; some are results.
 _MAX_LOADS = 20
-# Expressions of a kernel; compilers take their time for long ones. Threefry, the random generator
-# of JAX, has about 130. Each of its rounds gives two values to the next round, and a cut stores
-# only one of them: with a limit below 130, each of its kernels would repeat the rounds before it.
+# Expressions of a kernel: long kernels compile slowly. Threefry, the random generator of JAX, has
+# about 130. Each of its rounds passes two values to the next one, and a split stores only one of
+# them, so with a limit below 130 each kernel would repeat the previous rounds.
 _MAX_EXPRESSIONS = 200
 
 
 @dataclass
 class _KernelBody:
-    """What is written for an element: the values that it is loaded from, and expressions.
+    """The code of an element: the values that it loads, and its expressions.
 
-    `lengths` are how many each operation makes. One that is at the same index as another user's is
-    written once for both.
+    `lengths` maps each operation to its number of expressions. An operation at the same index as
+    for another user is emitted once for both.
     """
 
     loads: set[Value] = field(default_factory=set)
@@ -28,20 +28,22 @@ class _KernelBody:
 
     @property
     def length(self) -> int:
+        """Number of expressions."""
         return sum(self.lengths.values())
 
     def can_merge(self, other: _KernelBody) -> bool:
-        """Whether one kernel can have both."""
+        """Return whether one kernel can hold both bodies."""
         length = sum((self.lengths | other.lengths).values())
         return len(self.loads | other.loads) <= _MAX_LOADS and length < _MAX_EXPRESSIONS
 
     def merge(self, other: _KernelBody) -> None:
+        """Add the loads and expressions of another body."""
         self.loads |= other.loads
         self.lengths |= other.lengths
 
 
 def split_large_kernels(block: Block, inlined: set[Value]) -> None:
-    """Give buffers to what would make a kernel too long, or read from too many buffers."""
+    """Store values in buffers where a kernel would be too long or read too many buffers."""
     texts: dict[Value, _KernelBody] = {}
     for operation in block.operations:
         found = _KernelBody()
@@ -56,7 +58,7 @@ def split_large_kernels(block: Block, inlined: set[Value]) -> None:
                 inner = _KernelBody({value})
             found.merge(inner)
         if not is_elementwise(operation):
-            # At indices of its own, which no other operation has.
+            # It reads its operands at other indices, so it shares no expressions.
             found = _KernelBody(found.loads, {operation: found.length + 1})
         else:
             found.lengths[operation] = 1

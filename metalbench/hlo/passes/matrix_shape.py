@@ -1,4 +1,4 @@
-"""Products as batches of matrices, and which of them tiles of matrices are worth it for."""
+"""Describe a product as a batch of matrix products, and decide whether to use matrix tiles."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ from math import prod
 
 from metalbench.hlo.graph import Operation
 
-# Kinds of devices that have no use for such tiles: a thread has rows and columns there (tiles.py).
+# Kinds of devices that use register tiles instead (tiles.py).
 DEVICES_WITHOUT_TILES = ("", "cpu")
-# A product with fewer rows, columns or terms of a sum fills no tile.
+# A product with fewer rows, columns or terms does not fill a tile.
 MIN_EXTENT = 16
-# Rows and columns of a tile: the largest that has so many threadgroups, else the last.
+# Sides of a tile: the largest with at least MIN_THREADGROUPS tiles, else the last.
 TILE_SIDES, MIN_THREADGROUPS = (64, 32), 128
 
 
 @dataclass(frozen=True)
 class MatrixProductShape:
-    """Extents of the axes that are batches, rows, columns and depth, and which axes these are.
+    """Extents of the batch, row, column and depth axes of a product.
 
-    `axes` has for each operand those of batches, its own, and those that are contracted.
+    `axes` holds, for each operand, its batch axes, its own (row or column) axes, and its contracted
+    axes.
     """
 
     batches: tuple[int, ...]
@@ -43,22 +44,23 @@ class MatrixProductShape:
 
     @property
     def tiles(self) -> tuple[int, int, int]:
-        """Tiles across, down and in all batches."""
+        """Number of tiles across, down, and in all batches."""
         rows, columns, _ = self.sizes
         across, down = -(-columns // self.side), -(-rows // self.side)
         return across, down, across * down * prod(self.batches)
 
     def _count_tiles(self, side: int) -> int:
+        """Return the number of tiles with `side` rows and columns."""
         rows, columns, _ = self.sizes
         return -(-rows // side) * -(-columns // side) * prod(self.batches)
 
     def is_contiguous_along_depth(self, operand: int) -> bool:
-        """Whether neighbours in the operand's buffer follow each other in depth."""
+        """Return whether the innermost axis of an operand's buffer is a contracted one."""
         _, own, depth = self.axes[operand]
         return max(depth) > max(own)
 
     def has_matrix_layout(self, operand: int) -> bool:
-        """Whether its buffer has matrix by matrix, each row by row, however that is called."""
+        """Return whether a buffer holds matrices one after another, each row- or column-major."""
         batch, own, depth = self.axes[operand]
         order = (
             (*batch, *own, *depth)
@@ -69,7 +71,7 @@ class MatrixProductShape:
 
 
 def find_product_shape(product: Operation) -> MatrixProductShape:
-    """Of a `dot_general`."""
+    """Return the shape of a `dot_general`."""
     numbers = product.attributes["dot_dimension_numbers"]
     axes, sizes = [], []
     for side, value in zip(("lhs", "rhs"), product.operands, strict=True):
@@ -84,7 +86,7 @@ def find_product_shape(product: Operation) -> MatrixProductShape:
 
 
 def can_use_tiles(product: Operation, device: str) -> bool:
-    """Whether a product is one for tiles of matrices on such a device."""
+    """Return whether a device should compute a product by matrix tiles."""
     if device in DEVICES_WITHOUT_TILES:
         return False
     values = [*product.operands, product.results[0]]

@@ -1,7 +1,7 @@
-"""Sorts of long lines, as sorts of short runs and merges of these, each over the whole tensor.
+"""Lower sorts of long lines to sorts of short runs, and merges of runs.
 
-The comparator must be a strict weak order, as StableHLO wants it: merging trusts it. Where it is
-not, as `LT` on numbers of which some are NaN, the result is not defined there either.
+The comparator must be a strict weak order, as the StableHLO specification requires. Otherwise (such
+as `LT` on NaNs) neither StableHLO nor this lowering defines the result.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from dataclasses import replace
 from metalbench.hlo.graph import Block, Operation, Value
 from metalbench.hlo.operations import CONTROL_FLOW
 
-# One thread sorts that many by moving a few words of memory at a time.
+# One thread sorts a run by insertion.
 RUN_LENGTH = 256
-# Shorter lines are in order before more kernels are launched.
+# Shorter lines are sorted faster than further kernels are dispatched.
 MIN_LINE_LENGTH = 4 * RUN_LENGTH
-# On a CPU, where few lines are few lanes of a vector and moving words is cheap: so many lines, and
-# how often as long they may be (benchmarks/sorting.py).
+# On a CPU, few lines fill few vector lanes, and moving words is cheap. Each pair is a largest
+# number of lines, and a factor of MIN_LINE_LENGTH for it (benchmarks/sorting.py).
 CPU_LINE_FACTORS = ((1, 32), (31, 4))
 
 
 def lower_sorts(block: Block, device: str = "") -> None:
-    """Split sorts in place, also in the regions of control flow; `device` is a kind of device."""
+    """Lower sorts in place, also in regions of control flow; `device` is the target kind."""
     operations: list[Operation] = []
     for operation in block.operations:
         if operation.name in CONTROL_FLOW:
@@ -34,14 +34,17 @@ def lower_sorts(block: Block, device: str = "") -> None:
 
 
 def _find_shortest_line(lines: int, device: str) -> int:
-    """The least length of lines that are sorted by merging."""
+    """Return the smallest length of lines that are sorted by merging."""
     if device != "cpu":
         return MIN_LINE_LENGTH
     return MIN_LINE_LENGTH * next((times for most, times in CPU_LINE_FACTORS if lines <= most), 1)
 
 
 def _lower_sort(sort: Operation, device: str) -> list[Operation]:
-    """What comes before the last merge, which the operation becomes; nothing if it stays."""
+    """Return the operations before the last merge, and make `sort` that merge.
+
+    The list is empty if the sort stays.
+    """
     shape = sort.operands[0].type.shape
     size = shape[sort.attributes.get("dimension", -1)] if shape else 1
     if size < _find_shortest_line(sort.operands[0].type.size // max(size, 1), device):
@@ -59,6 +62,7 @@ def _lower_sort(sort: Operation, device: str) -> list[Operation]:
 def _create_stage(
     like: Operation, operands: list[Value], attributes: dict[str, object]
 ) -> Operation:
+    """Return a sort with other operands and attributes."""
     made = replace(like, operands=list(operands), results=[], attributes=attributes)
     made.results = [Value(each.type, made, number) for number, each in enumerate(operands)]
     return made

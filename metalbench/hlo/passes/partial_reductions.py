@@ -1,7 +1,7 @@
-"""Reductions of many elements to few, in two: by parts side by side, and then of these.
+"""Split reductions of many elements to few results into partial reductions and a final one.
 
-The elements keep their order. How they are put together is the implementation's choice, and so is
-how often the initial value is (StableHLO's specification, `reduce`).
+The order of the elements stays. The StableHLO specification of `reduce` leaves the grouping, and
+the number of uses of the initial value, to the implementation.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from math import isqrt, prod
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
 from metalbench.hlo.operations import CONTROL_FLOW
 
-# Fewer are added up faster than another kernel is launched.
+# Fewer elements are reduced faster than another kernel is dispatched.
 MIN_ELEMENTS = 512
-# As many results keep a device busy.
+# This many results already occupy a device.
 MAX_RESULTS = 256
 MAX_THREADS = 4096
 MIN_PARTS = 8
 
 
 def split_reductions(block: Block) -> None:
-    """Split reductions in place, also in the regions of control flow."""
+    """Split reductions in place, also in regions of control flow."""
     operations: list[Operation] = []
     for operation in block.operations:
         if operation.name == "reduce":
@@ -34,7 +34,10 @@ def split_reductions(block: Block) -> None:
 
 
 def _split_reduction(reduce: Operation) -> list[Operation]:
-    """What comes before a reduction, which is then of the parts; nothing if it stays as it is."""
+    """Return the partial reduction of `reduce`, and make `reduce` the final one.
+
+    The list is empty if the reduction stays.
+    """
     half = len(reduce.operands) // 2
     shape = reduce.operands[0].type.shape
     axes = sorted(reduce.attributes["dimensions"])
@@ -61,7 +64,7 @@ def _split_reduction(reduce: Operation) -> list[Operation]:
 
 
 def _choose_part_count(sizes: list[int], results: int) -> int:
-    """Into how many parts; 0 where it is not worth it, or the first axis has no such divisor."""
+    """Return the number of parts, or 0 if the reduction should stay as it is."""
     count = prod(sizes)
     if count < MIN_ELEMENTS or not 0 < results < MAX_RESULTS:
         return 0
@@ -79,6 +82,7 @@ def _create_like(
     *,
     keeps_regions: bool = False,
 ) -> Operation:
+    """Return an operation with the location of another one."""
     made = replace(
         like,
         name=name,

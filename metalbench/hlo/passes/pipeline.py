@@ -1,4 +1,4 @@
-"""The passes in their order, by name."""
+"""The order and names of the passes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metalbench.hlo.passes.rows import fuse_rows
 from metalbench.hlo.passes.splitting import lower_barriers, lower_concatenations
 from metalbench.hlo.passes.unit_batches import restore_unit_batches
 
-# Done to every program when it has been read.
+# Passes for every program, at all levels.
 INITIAL_PASSES: dict[str, Callable[[Block], None]] = {
     "name-custom-calls": name_custom_calls,
     "split-barriers": lower_barriers,
@@ -28,12 +28,12 @@ INITIAL_PASSES: dict[str, Callable[[Block], None]] = {
 
 
 def _restore_and_clean(block: Block) -> None:
-    """A reshape may be read by nothing any more."""
+    """Restore unit batches, and remove reshapes that have become unused."""
     restore_unit_batches(block)
     remove_dead_code(block)
 
 
-# The level from which on a pass is done, and the pass on a block for a kind of device.
+# The lowest level of a pass, and the pass on a block for a kind of device.
 PASSES_BY_LEVEL: dict[str, tuple[int, Callable[[Block, str], None]]] = {
     "fold-splats": (1, lambda block, _: fold_splats(block)),
     "restore-unit-batches": (3, lambda block, _: _restore_and_clean(block)),
@@ -47,7 +47,7 @@ PASSES = (*INITIAL_PASSES, *PASSES_BY_LEVEL)
 
 
 def run_initial_passes(block: Block, until: str | None = None) -> None:
-    """What every level has, in place; `until` is the last that is done."""
+    """Run the passes of every level in place; `until` names the last one to run."""
     for name, transform in INITIAL_PASSES.items():
         transform(block)
         if name == until:
@@ -55,9 +55,9 @@ def run_initial_passes(block: Block, until: str | None = None) -> None:
 
 
 def run_passes(block: Block, level: int, until: str | None = None, *, device: str = "") -> None:
-    """What an optimisation level has, in place; `until` is the last that is done.
+    """Run the passes of an optimisation level in place; `until` names the last one to run.
 
-    `device` is the kind of the device that is to run it, if that is known.
+    `device` is the target kind, or empty if it is unknown.
     """
     if until in INITIAL_PASSES:
         return

@@ -1,7 +1,7 @@
-"""Fourier transforms of real lines: half of the numbers are enough where the length is even.
+"""Build real Fourier transforms of even length from complex ones of half the length.
 
-Two neighbours are one complex number; of the transform of these, that of the even and of the odd
-ones are what is symmetric and what is antisymmetric in it.
+Two neighbours become one complex number. The symmetric and antisymmetric parts of the complex
+transform are the transforms of the elements at even and at odd indices.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Array = np.ndarray[Any, Any]
 
 
 def pack_pairs(builder: OperationBuilder, value: Value) -> Value:
-    """Two neighbours of each line as one complex number."""
+    """Return each pair of neighbours of a line as one complex number."""
     *outer, size = value.type.shape
     half, rank = size // 2, len(outer)
     pairs = builder.create("reshape", [value], (*outer, half, 2), REAL)
@@ -27,7 +27,7 @@ def pack_pairs(builder: OperationBuilder, value: Value) -> Value:
 
 
 def unpack_pairs(builder: OperationBuilder, value: Value) -> Value:
-    """The way back."""
+    """Return the real and imaginary parts as neighbours of a line; inverse of `pack_pairs`."""
     *outer, half = value.type.shape
     shape = (*outer, half, 1)
     parts = [builder.create(part, [value], value.type.shape, REAL) for part in ("real", "imag")]
@@ -37,7 +37,10 @@ def unpack_pairs(builder: OperationBuilder, value: Value) -> Value:
 
 
 def split_packed_spectrum(builder: OperationBuilder, value: Value, roots: Array) -> Value:
-    """The first half of a line's transform, of that of its pairs; `roots` are of the line."""
+    """Return the first half of a line's spectrum, given the spectrum of its pairs.
+
+    `roots` are the roots of unity for the length of the line.
+    """
     *outer, half = value.type.shape
     shape, axis = (*outer, half + 1), len(outer)
     first = builder.slice(value, axis, 0, 1)
@@ -49,10 +52,10 @@ def split_packed_spectrum(builder: OperationBuilder, value: Value, roots: Array)
 
 
 def pack_half_spectrum(builder: OperationBuilder, value: Value, roots: Array) -> Value:
-    """The transform of a line's pairs, twice, of the first half of the line's own."""
+    """Return twice the spectrum of a line's pairs, given the first half of its spectrum."""
     *outer, size = value.type.shape
     half, axis = size - 1, len(outer)
-    # Of the first and the last one the real part is what counts, whatever the other is.
+    # The first and the last number are real: their imaginary parts are ignored.
     shape = value.type.shape
     ends = np.isin(np.arange(size), (0, half))
     real = builder.create("real", [value], shape, REAL)
@@ -70,7 +73,7 @@ def pack_half_spectrum(builder: OperationBuilder, value: Value, roots: Array) ->
 def _combine(
     builder: OperationBuilder, both: tuple[Value, Value], turn: Array, scale: Array
 ) -> Value:
-    """The sum times `scale`, and the difference times `turn`, each a number for its place."""
+    """Return the sum times `scale` plus the difference times `turn`, both indexed by place."""
     shape = both[0].type.shape
     axis = len(shape) - 1
     added = builder.scale_along(builder.create("add", list(both), shape), scale, axis)
@@ -79,7 +82,7 @@ def _combine(
 
 
 def mirror_half_spectrum(builder: OperationBuilder, value: Value, length: int) -> Value:
-    """All of a line whose second half is the first's conjugate, backwards."""
+    """Return the whole of a Hermitian line from its first half."""
     axis = len(value.type.shape) - 1
     rest = builder.conjugate(builder.slice(value, axis, 1, (length + 1) // 2))
     shape = rest.type.shape

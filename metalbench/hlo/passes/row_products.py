@@ -1,9 +1,9 @@
-"""Rows and the product that reads them: one operation, `row_product`; the rows never lie in memory.
+"""Fuse rows and the product that reads them into `row_product`; rows are never stored.
 
-Preconditions: a `rows` operation over the last axis alone, of at most `MOST_WIDTH` elements, gives
-a tensor that nothing but a product reads, as its left operand without batches, contracted over that
-axis; the product is one for tiles of matrices (`matrix_shape.fits`), and its right operand is there
-before the rows. What is done to the product's elements comes with it.
+Preconditions: a `rows` operation over the last axis, of at most `MAX_WIDTH` elements, has a result
+that only one product reads. It is the left operand of the product, has no batches, and its last
+axis is contracted. The product uses matrix tiles (`matrix_shape.can_use_tiles`), and its right
+operand is defined before the rows. Elementwise operations on the product are fused as its epilogue.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from metalbench.hlo.passes.attention import count_uses
 from metalbench.hlo.passes.matrix_shape import can_use_tiles
 from metalbench.hlo.passes.rows import find_row_shape, replace_values
 
-# Of a row: each threadgroup of a tile of the product reads it again.
+# Elements of a row: each threadgroup of a product tile reads the row again.
 MAX_WIDTH = 4096
 
 
 def fuse_row_products(block: Block, device: str = "") -> None:
-    """Replace such two operations by one, in place, also in regions of control flow.
+    """Fuse each such pair into one operation, in place, also in regions of control flow.
 
-    `device` is the kind that is to run it: where products are no tiles of matrices nothing is done.
+    `device` is the target kind; nothing is fused if it does not use matrix tiles.
     """
     for operation in list(block.operations):
         if operation.name in CONTROL_FLOW:
@@ -63,9 +63,9 @@ def _can_fuse(rows: Operation, value: Value, product: Operation, behind: set[Ope
 
 
 def _collect_epilogue(block: Block, product: Operation, behind: set[Operation]) -> list[Operation]:
-    """What is done to the product's elements, up to what alone is used elsewhere; or nothing.
+    """Return the elementwise operations after a product, if only the last one is used elsewhere.
 
-    What is read there besides must be there before the rows, or be a number.
+    Their other operands must be splats, or be defined before the rows. The list is empty otherwise.
     """
     found: list[Operation] = []
     own = {product.results[0]}
@@ -95,7 +95,10 @@ def _is_splat(value: Value) -> bool:
 
 
 def _replace(block: Block, at: int, value: Value, product: Operation) -> None:
-    """The product's result is the first one then, behind it those of the rows that are left."""
+    """Replace rows, product and epilogue by one operation.
+
+    Its first result is that of the epilogue; the other results of the rows follow.
+    """
     rows = block.operations[at]
     region = rows.regions[0]
     epilogue = _collect_epilogue(block, product, set(block.operations[at:]))

@@ -1,12 +1,14 @@
-"""What is done to rows goes into one kernel: softmax, norms, and what is before and behind them.
+"""Fuse operations on rows (softmax, norms, and operations around them) into one kernel.
 
-A group is made of reductions over the same last axes of tensors of one shape, of elementwise
-operations on these tensors and on a number a row, and of broadcasts between them. It becomes one
-operation, `rows`, whose region has the operations; a row is read once and stays in registers.
+A group consists of reductions over the same last axes of tensors of one shape, of elementwise
+operations on these tensors and on scalars for each row, and of broadcasts between them. It becomes
+one operation, `rows`, whose region holds the operations. A kernel reads a row once and keeps it in
+registers.
 
-Preconditions: a reduction has one operand of 32 bits or of floats, its region is one of
-`JOINS`, and its initial value is that operation's identity; a row has from `FEWEST` to `MOST`
-elements; nothing outside of a group lies on a path from one of its operations to another.
+Preconditions: a reduction has one operand of 32-bit integers or of floats. Its region is one of
+`REDUCERS`, and its initial value is the identity element. A row has from `MIN_ROW_LENGTH` to
+`MAX_ROW_LENGTH` elements. No path from one operation of a group to another leads through an
+operation outside of it.
 """
 
 from __future__ import annotations
@@ -22,30 +24,33 @@ from metalbench.hlo.operations import CONTROL_FLOW, ELEMENTWISE, REDUCERS
 
 # Shorter rows leave lanes of a SIMD-group idle; longer ones do not fit into its registers.
 MIN_ROW_LENGTH, MAX_ROW_LENGTH = 32, 8192
-# A kernel's text and its buffers; Metal binds 31 of these.
+# Limits of a kernel's length and buffers; Metal binds 31 buffers.
 MAX_OPERATIONS, MAX_BUFFERS = 64, 24
 
 
 @dataclass(frozen=True)
 class RowShape:
-    """The shape of what is reduced: axes that count rows, and axes of a row."""
+    """The shape of the operand of a row reduction.
+
+    `outer` are the sizes of the axes that count rows, `inner` those of the axes of a row.
+    """
 
     outer: tuple[int, ...]
     inner: tuple[int, ...]
 
     @property
     def full(self) -> tuple[int, ...]:
-        """The shape of all rows."""
+        """Shape of all rows."""
         return (*self.outer, *self.inner)
 
     @property
     def scalars(self) -> tuple[tuple[int, ...], ...]:
-        """The shapes that a number a row may have."""
+        """Shapes that a tensor with one scalar for each row may have."""
         return self.outer, (*self.outer, *(1 for _ in self.inner))
 
 
 def find_row_shape(reduce: Operation) -> RowShape | None:
-    """The rows that a reduction joins; None if it has not what a group needs."""
+    """Return the shape of the rows that a reduction combines, or None if it cannot be fused."""
     if reduce.name != "reduce" or len(reduce.operands) != 2:
         return None
     shape, axes = reduce.operands[0].type.shape, sorted(reduce.attributes["dimensions"])
@@ -59,7 +64,7 @@ def find_row_shape(reduce: Operation) -> RowShape | None:
 
 
 def fuse_rows(block: Block) -> None:
-    """Put groups into operations of their own, in place, also in regions of control flow."""
+    """Fuse groups into `rows` operations, in place, also in regions of control flow."""
     for operation in block.operations:
         if operation.name in CONTROL_FLOW:
             for region in operation.regions:
@@ -73,6 +78,7 @@ def fuse_rows(block: Block) -> None:
 
 
 def _is_supported_reduction(reduce: Operation) -> bool:
+    """Return whether a reduction's region and initial value are those of a reducer."""
     region, element = reduce.regions[0], reduce.results[0].type.element
     if len(region.operations) != 1 or not (element.is_float or element.name in ("i32", "ui32")):
         return False
@@ -94,7 +100,7 @@ def _is_supported_reduction(reduce: Operation) -> bool:
 
 
 def get_identity_element(join: str, element: ElementType) -> float | int:
-    """What changes nothing when it is joined."""
+    """Return the identity element of a reducer for an element type."""
     if join in ("add", "multiply"):
         return int(join == "multiply")
     if element.is_float:
@@ -104,7 +110,7 @@ def get_identity_element(join: str, element: ElementType) -> float | int:
 
 
 def _can_fuse(operation: Operation, rows: RowShape) -> bool:
-    """Whether an operation may be in a group."""
+    """Return whether an operation may be in a group."""
     shape = operation.results[0].type.shape
     if any(each.type.element.is_complex for each in (*operation.operands, *operation.results)):
         return False
@@ -113,13 +119,13 @@ def _can_fuse(operation: Operation, rows: RowShape) -> bool:
     if shape != rows.full and shape not in rows.scalars:
         return False
     if operation.name == "reshape":
-        # Only axes of one element come and go, so that a number of a row keeps its index.
+        # Only axes of one element may differ, so that the scalar of a row keeps its index.
         return operation.operands[0].type.shape in rows.scalars
     return operation.name in ELEMENTWISE or operation.name in ("broadcast_in_dim", "iota")
 
 
 def _collect_group(block: Block, root: Operation, rows: RowShape) -> set[Operation]:
-    """What can be in one kernel with `root`, which is its last; nothing if that is no gain."""
+    """Return the group whose last operation is `root`; it is empty if fusion does not pay."""
     if not _can_fuse(root, rows):
         return set()
     group = _collect_producers(root, block, lambda each: _can_fuse(each, rows))
@@ -129,7 +135,7 @@ def _collect_group(block: Block, root: Operation, rows: RowShape) -> set[Operati
         for value in each.find_inputs()
         if value.operation is not None and value.operation not in group
     ]
-    # What leads to something that the group reads would have to be before it and in it.
+    # A producer of an outside input would have to be both before and in the group.
     for each in outside:
         group -= _collect_producers(each, block, lambda _: True)
     reductions = [each for each in group if each.name == "reduce"]
@@ -143,7 +149,7 @@ def _collect_group(block: Block, root: Operation, rows: RowShape) -> set[Operati
 def _collect_producers(
     root: Operation, block: Block, wanted: Callable[[Operation], bool]
 ) -> set[Operation]:
-    """An operation, and those of the block that lead to it by wanted ones only."""
+    """Return an operation and its producers in the block, through wanted operations only."""
     own = set(block.operations)
     found, waiting = {root}, [root]
     while waiting:
@@ -156,7 +162,7 @@ def _collect_producers(
 
 
 def _find_outputs(block: Block, group: set[Operation]) -> list[Value]:
-    """What of a group is used outside of it."""
+    """Return the results of a group that are used outside of it."""
     used = set(block.returned)
     for each in block.operations:
         if each not in group:
@@ -167,12 +173,14 @@ def _find_outputs(block: Block, group: set[Operation]) -> list[Value]:
 
 
 def _create_region(block: Block, group: set[Operation]) -> Block:
+    """Return a block of the operations of a group."""
     return Block(
         [], [each for each in block.operations if each in group], _find_outputs(block, group)
     )
 
 
 def _find_inputs(block: Block, group: set[Operation]) -> list[Value]:
+    """Return the values that a group reads."""
     return list(dict.fromkeys(find_free_values(_create_region(block, group))))
 
 
@@ -192,7 +200,7 @@ def _replace(block: Block, group: set[Operation]) -> None:
 def _partition_others(
     block: Block, group: set[Operation]
 ) -> tuple[list[Operation], list[Operation]]:
-    """The other operations: those that need nothing of a group, and those that do, in order."""
+    """Return the operations that do not depend on a group, and those that do, in order."""
     made = {each for one in group for each in one.results}
     before, behind = [], []
     for each in block.operations:
@@ -207,7 +215,7 @@ def _partition_others(
 
 
 def replace_values(operation: Operation, new: dict[Value, Value]) -> None:
-    """Have an operation, and its regions, read other values instead."""
+    """Replace the values that an operation and its regions read."""
     operation.operands = [new.get(each, each) for each in operation.operands]
     for region in operation.regions:
         for each in region.operations:

@@ -1,4 +1,4 @@
-"""Operations on many values, as operations on few: a kernel has few buffers and one shape."""
+"""Lower operations on many values: a kernel has few buffers and one iteration space."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ MAX_OPERANDS = 16
 
 
 def lower_barriers(block: Block) -> None:
-    """Give each operand of an optimization barrier a barrier of its own, in place.
+    """Give each operand of an optimization barrier a separate barrier, in place.
 
-    The operands may differ in shape and element type, and a kernel has one iteration space. What a
-    barrier keeps apart stays apart: its results are still other values than its operands.
+    The operands may differ in shape and element type, and a kernel has one iteration space. Each
+    barrier still hides its operand from optimisations.
     """
     operations: list[Operation] = []
     for operation in block.operations:
@@ -36,7 +36,7 @@ def _lower_barrier(whole: Operation) -> list[Operation]:
 
 
 def lower_concatenations(block: Block) -> None:
-    """Concatenate many operands in groups, in place, also in the regions."""
+    """Concatenate many operands in groups, in place, also in regions."""
     operations: list[Operation] = []
     for operation in block.operations:
         for region in operation.regions:
@@ -54,6 +54,7 @@ def lower_concatenations(block: Block) -> None:
 
 
 def _concatenate_group(whole: Operation, operands: list[Value]) -> Operation:
+    """Return the concatenation of some of the operands."""
     axis = whole.attributes["dimension"]
     shape = list(operands[0].type.shape)
     shape[axis] = sum(each.type.shape[axis] for each in operands)

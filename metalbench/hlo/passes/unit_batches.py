@@ -1,9 +1,8 @@
-"""Batches of one, which a product has lost, are given back to it.
+"""Restore batch axes of one element that tracing has removed from a product.
 
-Tracers leave axes of one element out of a product, and put them in again behind it; rows and
-products around it then have other shapes, and are not recognised as attention. Precondition: the
-product has no batches, and all that reads it is one reshape or broadcast that only puts axes of one
-element in front.
+Tracers omit such axes in a product and insert them after it, so the shapes of neighbouring rows and
+products differ, and attention is not recognised. Precondition: the product has no batches, and its
+only use is a reshape or broadcast that inserts axes of one element in front.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from metalbench.hlo.passes.rows import replace_values
 
 
 def restore_unit_batches(block: Block) -> None:
-    """Give products such axes as batches, in place, also in regions of control flow."""
+    """Restore the batch axes in place, also in regions of control flow."""
     uses = Counter(block.returned)
     for each in block.operations:
         uses.update(each.find_inputs())
@@ -35,6 +34,7 @@ def restore_unit_batches(block: Block) -> None:
 
 
 def _can_restore(reader: Operation, product: Operation) -> bool:
+    """Return whether `reader` only inserts axes of one element in front of a product."""
     if product.name != "dot_general" or reader.name not in ("reshape", "broadcast_in_dim"):
         return False
     old, new = product.results[0].type.shape, reader.results[0].type.shape
@@ -78,7 +78,7 @@ def _shift_axes(numbers: dict[str, tuple[int, ...]], count: int) -> dict[str, tu
 
 
 def _prepend_unit_axes(value: Value, count: int, like: Operation) -> tuple[Value, list[Operation]]:
-    """A value with so many axes of one element in front, and what makes it, if anything."""
+    """Return a value with `count` axes of one element in front, and its new operations."""
     type_ = TensorType((1,) * count + value.type.shape, value.type.element)
     made = value.operation
     if made is not None and made.name == "reshape" and made.operands[0].type == type_:

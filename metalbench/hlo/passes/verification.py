@@ -1,9 +1,9 @@
-"""Check that the shapes and element types of a graph are those that kernels index by.
+"""Verify the shapes and element types by which kernels index.
 
-A kernel has one iteration space, by which it indexes what it reads and writes; whether that fits is
-known from the types alone. MLIR verifies what is read from it. This pass verifies what the passes
-made of it, immediately before kernels are written: a mistake there is an error, and never a kernel
-that reads or writes beyond its buffers.
+A kernel indexes its buffers by one iteration space. Whether that is in bounds follows from the
+types. MLIR verifies the program that it parses. This pass verifies the graph after our passes,
+right before code generation, so that a defect of a pass is an error and never an access outside a
+buffer.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from metalbench.errors import MetalBenchError, Unsupported
 from metalbench.hlo.graph import Block, Operation, TensorType, Value
 from metalbench.hlo.operations import ELEMENTWISE
 
-# Indices in kernels are 32-bit integers, also those that are found to be outside of a tensor.
+# Indices in kernels are 32-bit integers, including those that are out of bounds.
 MAX_INDEX = 2**31 - 1
 Shape = tuple[int, ...]
 
 
 class GraphError(MetalBenchError, AssertionError):
-    """A graph that no kernel fits. It is a mistake of a pass, and not of the program."""
+    """An invalid graph: a defect of a pass, not of the program."""
 
 
 def verify(block: Block, outer: Sequence[Value] = ()) -> None:
-    """Raise GraphError, naming the operation, where types do not fit, in the regions too.
+    """Raise GraphError with the operation's name where types do not fit, also in regions.
 
-    `outer` are the values from outside that the block may use. Raises Unsupported where an index
-    into a padded or dilated tensor does not fit into 32 bits.
+    `outer` are the values that the block may capture. Raise Unsupported if an index into a padded
+    or dilated tensor exceeds 32 bits.
     """
     known = {*outer, *block.arguments}
     for operation in block.operations:
@@ -54,6 +54,7 @@ def verify(block: Block, outer: Sequence[Value] = ()) -> None:
 
 
 def _require(operation: Operation, condition: bool, expected: str) -> None:
+    """Raise GraphError, naming `expected`, unless a condition holds."""
     if not condition:
         operands = ", ".join(str(each.type) for each in operation.operands)
         results = ", ".join(str(each.type) for each in operation.results)
@@ -83,7 +84,7 @@ def _verify_elementwise(operation: Operation) -> None:
 
 
 def _verify_same_shapes(operation: Operation) -> None:
-    """Everything that is read and written has one shape."""
+    """Require that operands and results have one shape."""
     shapes = {*_get_shapes(operation.operands), *_get_shapes(operation.results)}
     _require(operation, len(shapes) == 1, "operands and results of one shape")
 
@@ -184,11 +185,12 @@ def _verify_pad(operation: Operation) -> None:
 
 
 def _dilate(size: int, step: int) -> int:
-    """Return how far a number of elements goes with that step between them."""
+    """Return the extent of `size` elements with a step of `step` between them."""
     return (size - 1) * step + 1 if size else 0
 
 
 def _check_index_range(operation: Operation, numbers: object) -> None:
+    """Raise Unsupported if a number exceeds the range of an index."""
     found = [int(each) for each in numbers]  # type: ignore[attr-defined]
     largest = max(map(abs, found), default=0)
     if largest > MAX_INDEX:
@@ -215,7 +217,7 @@ def _verify_reduce(operation: Operation) -> None:
 
 
 def _require_scalar_region(operation: Operation, region: Block, taken: int, given: int) -> None:
-    """A region of an element's arithmetic."""
+    """Require a region with given numbers of scalar arguments and results."""
     fits = (
         len(region.arguments) == taken
         and len(region.returned) == given
@@ -225,6 +227,7 @@ def _require_scalar_region(operation: Operation, region: Block, taken: int, give
 
 
 def _verify_windows(operation: Operation, operand: Shape, windows: Shape, *, regions: int) -> None:
+    """Require the number of windows that sizes, strides, dilations and padding give."""
     ones = (1,) * len(operand)
     sizes = operation.attributes.get("window_dimensions", ones)
     strides = operation.attributes.get("window_strides", ones)
@@ -418,7 +421,10 @@ def _verify_triangular_solve(operation: Operation) -> None:
 
 
 def _verify_fused(operation: Operation) -> None:
-    """What passes put together gives what its region returns; that of attention is moved."""
+    """Require that the region returns the results' types.
+
+    The result of `attention` may have another shape of the same size.
+    """
     returned = _get_types(operation.regions[0].returned)
     results = _get_types(operation.results)
     moved = operation.name == "attention"
@@ -447,7 +453,7 @@ def _verify_batch_norm_inference(operation: Operation) -> None:
 
 def _verify_bitcast_convert(operation: Operation) -> None:
     (operand,), (result,) = _get_types(operation.operands), _get_types(operation.results)
-    # Elements of a few bits lie in a byte each, but are counted by their bits here.
+    # Narrow elements take a byte in memory, but here their bits count.
     fits = operand.element.bits * prod(operand.shape) == result.element.bits * prod(result.shape)
     _require(operation, fits, "as many bits as before")
 

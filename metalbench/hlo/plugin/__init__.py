@@ -1,4 +1,4 @@
-"""A plugin for JAX: with `JAX_PLATFORMS=metalbench`, its programs run as Metal kernels."""
+"""Register the plugin for JAX: `JAX_PLATFORMS=metalbench` runs programs as Metal kernels."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from importlib import import_module
 from metalbench.hlo.jaxlib_version import check_jaxlib
 
 NAME = "metalbench"
-# Which device of metalbench's it is: auto, cpu, metal or cuda.
+# The environment variable with the device: auto, cpu, metal or cuda.
 DEVICE = "METALBENCH_JAX_DEVICE"
 
 
 def initialize() -> None:
-    """What JAX calls of each plugin that is installed.
+    """Register the platform with JAX, which calls this function of each installed plugin.
 
-    Nothing happens unless `JAX_PLATFORMS` (or `jax.config.jax_platforms`) names it: that it is
-    there must not make it the default device of programs which never heard of it.
+    Do nothing unless `JAX_PLATFORMS` (or `jax.config.jax_platforms`) names the platform: an
+    installed plugin must not become the default device of other programs.
     """
     import jax
     from jax._src import xla_bridge
@@ -30,7 +30,7 @@ def initialize() -> None:
     library = import_module(f"{__name__}._pjrt").__file__
     options = {"device": os.environ.get(DEVICE, "auto")}
     xla_bridge.register_plugin(NAME, priority=500, library_path=library, options=options)
-    # Else JAX keeps what it is told to donate, with a warning.
+    # Otherwise JAX ignores donations, with a warning.
     donating = getattr(mlir, "_platforms_with_donation", None)
     if donating is not None and NAME not in donating:
         donating.append(NAME)
@@ -38,10 +38,10 @@ def initialize() -> None:
 
 
 def _register_rules() -> None:
-    """Rules of jax's own for platforms without LAPACK, where it registers them for one alone.
+    """Register lowering rules of JAX for platforms without LAPACK.
 
-    They have no public name: a version of jax that has them elsewhere goes without, and says
-    itself that there is no rule for this platform.
+    JAX registers them only for TPUs, and they have no public name. If a version of JAX has moved
+    them, JAX itself reports the missing rule.
     """
     from jax._src.interpreters import mlir
     from jax._src.lax import linalg

@@ -1,4 +1,7 @@
-"""`python -m metalbench.hlo.plugin.flags`: what compilers of C need for metalbench/hlo.h."""
+"""Print the compiler options for C programs with metalbench/hlo.h.
+
+Run it as `python -m metalbench.hlo.plugin.flags`.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,11 @@ HEADER = Path("include", "metalbench", "hlo.h")
 
 
 def list_flags() -> list[str]:
-    """Options that compile and link with it. Raises MachineError where it is not installed."""
-    core = find_spec("metalbench._core")  # what is built lies beside it, in an editable install too
+    """Return the options to compile and link with the library.
+
+    Raise MachineError if it is not installed.
+    """
+    core = find_spec("metalbench._core")
     package = Path(core.origin).parent if core is not None and core.origin else Path()
     libraries = package / "lib"
     if not (package / HEADER).exists() or not libraries.exists():

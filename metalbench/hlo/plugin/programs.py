@@ -1,4 +1,4 @@
-"""Programs as JAX hands them over: what they say of themselves, and as bytes to be kept."""
+"""Serialise the programs of JAX, and read the facts that JAX asks for."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from metalbench.hlo.running import Executable
 
 _MAGIC = b"metalbench program 1\n"
 _LENGTH_BYTES = 8
-# What jax marks arguments with whose memory the program may have.
+# Attributes by which JAX marks donated arguments.
 _DONATION_MARKS = ("tf.aliasing_output", "jax.buffer_donor")
 
 
 @dataclass
 class CompiledProgram:
-    """A program, and what was compiled of it.
+    """A program and its executable.
 
-    `types` (PJRT's numbers) and `shapes` are the outputs'; `donated` are numbers of arguments.
+    `types` (numbers of PJRT) and `shapes` are those of the outputs. `donated` are indices of
+    arguments.
     """
 
     code: bytes
@@ -39,20 +40,23 @@ class CompiledProgram:
 
     @property
     def serialized(self) -> bytes:
-        """For `unpack`, in this version or another: kernels are kept elsewhere."""
+        """Bytes for `deserialize`. They hold no kernels: the build cache stores these."""
         length = len(self.options).to_bytes(_LENGTH_BYTES, "little")
         return b"".join([_MAGIC, length, self.options, self.code])
 
     @property
     def fingerprint(self) -> str:
-        """The same for the same program and options, compiled by the same version."""
+        """Hash of the program, its options and the version of metalbench."""
         digest = hashlib.sha256(version("metalbench").encode())
         digest.update(self.serialized)
         return digest.hexdigest()
 
 
 def deserialize(serialized: bytes) -> tuple[bytes, bytes]:
-    """Code and options of a program's bytes; raises DeclarationError if they are none."""
+    """Return the code and options of a serialised program.
+
+    Raise DeclarationError for other bytes.
+    """
     start = len(_MAGIC) + _LENGTH_BYTES
     if not serialized.startswith(_MAGIC) or len(serialized) < start:
         raise DeclarationError("expected a program that metalbench serialised, got other bytes")
@@ -63,9 +67,9 @@ def deserialize(serialized: bytes) -> tuple[bytes, bytes]:
 
 
 def read_facts(code: bytes) -> dict[str, Any]:
-    """A program's `name` and the numbers of the arguments that are `donated`.
+    """Return the `name` of a program and the indices of its `donated` arguments.
 
-    Raises DeclarationError if the code is no StableHLO.
+    Raise DeclarationError if the code is not StableHLO.
     """
     module = parse(code, "<program>")
     from jaxlib.mlir import ir
@@ -77,7 +81,7 @@ def read_facts(code: bytes) -> dict[str, Any]:
 
 
 def check_options(options: bytes) -> None:
-    """Raise Unsupported for what is for several devices: there is one."""
+    """Raise Unsupported for a program for several devices: the platform has one."""
     if not options:
         return
     from jaxlib import _jax
@@ -89,6 +93,7 @@ def check_options(options: bytes) -> None:
 
 
 def _find_donated(module: Any) -> list[int]:
+    """Return the indices of the donated arguments of `main`."""
     from jaxlib.mlir import ir
 
     for each in module.body.operations:

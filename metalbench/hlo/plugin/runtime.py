@@ -1,4 +1,4 @@
-"""What the plugin's library asks of Python: a device, tensors on it, and compiled programs."""
+"""Implement the functions that the PJRT library (csrc/pjrt) calls: device, tensors, programs."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from metalbench.errors import (
 from metalbench.hlo.compiling import compile_with_facts
 from metalbench.hlo.graph import ELEMENT_TYPES, ElementType, TensorType, find_element_type
 from metalbench.hlo.plugin.programs import CompiledProgram, check_options, deserialize, read_facts
-from metalbench.hlo.reading.graph import MOST_ELEMENTS
+from metalbench.hlo.reading.graph import MAX_ELEMENTS
 from metalbench.hlo.running.executable import open_device, to_storage, view_buffer
 
 Array = np.ndarray[Any, Any]
-# PJRT's numbers of element types.
+# StableHLO names in the order of PJRT_Buffer_Type.
 _NAMES = (
     *("", "i1", "i8", "i16", "i32", "i64", "ui8", "ui16", "ui32", "ui64"),
     *("f16", "f32", "f64", "bf16", "complex<f32>", "complex<f64>"),
@@ -36,7 +36,7 @@ _NAMES = (
     *("i4", "ui4", "token", "i2", "ui2", "f8E4M3", "f8E3M4", "f8E8M0FNU", "f4E2M1FN"),
 )
 NUMBERS = {name: number for number, name in enumerate(_NAMES) if name in ELEMENT_TYPES}
-# absl::StatusCode, as PJRT has it, of the errors that are not the plugin's own fault.
+# Numbers of absl::StatusCode for errors that the plugin does not cause.
 _CODES: tuple[tuple[type[BaseException], int], ...] = (
     (KeyboardInterrupt, 1),
     (TimeLimitExceeded, 4),
@@ -51,24 +51,24 @@ _INTERNAL = 13
 
 @dataclass(frozen=True)
 class DeviceTensor:
-    """Elements on the device. They never change, so that several may share a buffer."""
+    """Elements on the device. They are immutable, so tensors may share a buffer."""
 
     type: TensorType
     buffer: _core.Buffer
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the elements."""
+        """Size of the elements, in bytes."""
         return self.type.nbytes
 
     @property
     def address(self) -> int:
-        """Where kernels see them."""
+        """Address of the elements on the device."""
         return self.buffer.address
 
 
 class Client:
-    """One device, and what runs on it. Its methods may be called from any thread."""
+    """One device and its programs. Any thread may call the methods."""
 
     def __init__(self, device: str = "auto") -> None:
         self._kind = device
@@ -78,7 +78,7 @@ class Client:
         self.version = f"metalbench, {self._device.kind}"
 
     def compile(self, code: bytes, options: bytes) -> CompiledProgram:
-        """A program of StableHLO, compiled. Raises Unsupported, naming what kernels cannot do."""
+        """Compile a StableHLO program. Raise Unsupported with the operation's name."""
         check_options(options)
         executable, facts = compile_with_facts(
             code, partial(read_facts, code), which="plugin", device=self._kind
@@ -93,13 +93,13 @@ class Client:
         return program
 
     def load(self, serialized: bytes) -> CompiledProgram:
-        """What `Program.serialized` gave, here or in another process, compiled again."""
+        """Compile a program from the bytes of `CompiledProgram.serialized`."""
         return self.compile(*deserialize(serialized))
 
     def execute(
         self, program: CompiledProgram, arguments: Sequence[DeviceTensor]
     ) -> list[DeviceTensor]:
-        """Run a program. Raises DispatchError, which names the argument that does not fit."""
+        """Run a program. Raise DispatchError if an argument does not fit."""
         executable = program.executable
         expected = executable.inputs
         if len(arguments) != len(expected):
@@ -114,7 +114,7 @@ class Client:
         with program.lock:
             given = [each.buffer for each in arguments]
             found = executable.run(given)
-            # What the caller keeps, and what the program does, is no result's memory.
+            # A result must not share memory with constants or with arguments that are not donated.
             kept = [each for number, each in enumerate(given) if number not in program.donated]
             shared = {*kept, *executable.constants}
             results = []
@@ -131,10 +131,10 @@ class Client:
     def from_host(
         self, address: int, number: int, shape: tuple[int, ...], strides: tuple[int, ...] | None
     ) -> DeviceTensor:
-        """A copy of an array in the host's memory; `strides` in bytes, row-major if None."""
-        if any(each < 0 for each in shape) or prod(shape) > MOST_ELEMENTS:
+        """Return a copy of an array in host memory; `strides` are in bytes, row-major if None."""
+        if any(each < 0 for each in shape) or prod(shape) > MAX_ELEMENTS:
             raise DispatchError(
-                f"dims: expected sizes of at most {MOST_ELEMENTS} elements, got {shape}"
+                f"dims: expected sizes of at most {MAX_ELEMENTS} elements, got {shape}"
             )
         type_ = TensorType(shape, find_pjrt_type(number))
         source = _wrap_memory(address, type_, strides)
@@ -151,7 +151,7 @@ class Client:
         minor_to_major: tuple[int, ...] | None,
         strides: tuple[int, ...] | None,
     ) -> None:
-        """Copy the elements into the host's memory, in an order of axes or with strides."""
+        """Copy the elements to host memory, with an order of axes or with strides in bytes."""
         if size < tensor.nbytes:
             raise DispatchError(f"dst_size: expected at least {tensor.nbytes}, got {size}")
         shape = tensor.type.shape
@@ -163,7 +163,7 @@ class Client:
         target[...] = view_buffer(tensor.buffer, tensor.type)
 
     def raw_to_host(self, tensor: DeviceTensor, address: int, offset: int, size: int) -> None:
-        """Copy a range of bytes into the host's memory."""
+        """Copy a range of bytes to host memory."""
         if offset < 0 or size < 0 or offset + size > tensor.nbytes:
             raise DispatchError(
                 f"expected a range of {tensor.nbytes} bytes, got {size} from {offset} on"
@@ -173,19 +173,20 @@ class Client:
 
 
 def find_pjrt_type(number: int) -> ElementType:
-    """The element type of PJRT's number; raises Unsupported if kernels have none."""
+    """Return the element type with a PJRT number. Raise Unsupported if kernels have none."""
     name = _NAMES[number] if 0 < number < len(_NAMES) else f"number {number}"
     return find_element_type(name, "an array of the host")
 
 
 def failure(error: BaseException) -> tuple[int, str]:
-    """The status code and the message that callers of the library get for an exception."""
+    """Return the status code and message of an exception, for callers of the C API."""
     code = next((code for kind, code in _CODES if isinstance(error, kind)), _INTERNAL)
     text = str(error)
     return code, text if isinstance(error, MetalBenchError) else f"{type(error).__name__}: {text}"
 
 
 def _compute_strides(type_: TensorType, minor_to_major: Sequence[int]) -> tuple[int, ...]:
+    """Return the strides in bytes of an array with an order of axes."""
     strides, step = [0] * len(type_.shape), type_.element.numpy.itemsize
     for axis in minor_to_major:
         strides[axis] = step
@@ -194,7 +195,7 @@ def _compute_strides(type_: TensorType, minor_to_major: Sequence[int]) -> tuple[
 
 
 def _wrap_memory(address: int, type_: TensorType, strides: tuple[int, ...] | None) -> Array:
-    """The host's memory as an array, which is valid for as long as the caller says."""
+    """Return host memory as an array; it is valid only as long as the caller's memory."""
     dtype = type_.element.numpy
     if not type_.size:
         return np.empty(type_.shape, dtype)

@@ -1,4 +1,4 @@
-"""Programs in StableHLO, read and made plain by jaxlib's MLIR, as graphs."""
+"""Import StableHLO programs: parse and legalise them with MLIR (jaxlib), then build a graph."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __all__ = ["get_context", "import_block", "legalize", "parse", "read"]
 
 
 def read(source: Any, filename: str = "<program>", entry: str = "main") -> Block:
-    """The graph of a program: text, bytecode, a portable artifact, or a module of jaxlib.
+    """Return the graph of a program: text, bytecode, a portable artifact or a jaxlib module.
 
-    Raises DeclarationError if it is none, Unsupported, naming it, for what kernels cannot do.
+    Raise DeclarationError if it is not a StableHLO program, Unsupported with the operation's name
+    if kernels cannot compute it.
     """
     module = parse(source, filename)  # must outlive the function, which is a part of it
     function = legalize(module, entry, filename)

@@ -1,4 +1,4 @@
-"""Attributes of StableHLO's operations as Python's own values."""
+"""Convert attributes of StableHLO operations to Python values."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ _DIMENSIONS = {
         "output_spatial_dimensions",
     ),
 }
-# Such as `#stablehlo<comparison_direction LT>`, which jaxlib gives as it does any attribute.
+# For example `#stablehlo<comparison_direction LT>`: jaxlib has no class for it.
 _ENUMERATION = re.compile(r"#stablehlo<\w+ (\w+)>")
 _KIND = re.compile(r"#stablehlo\.(\w+)")
-# Hints, names and layouts, which change no result.
+# Hints, names and layouts: they do not change results.
 _IGNORED = (
     "precision_config",
     "indices_are_sorted",
@@ -63,7 +63,7 @@ _IGNORED = (
 
 
 def import_attributes(operation: Any) -> dict[str, Any]:
-    """All attributes of an operation that bear on its result, without those of constants."""
+    """Return the attributes that affect the result; the value of a constant is omitted."""
     return {
         name: convert_attribute(operation.attributes[name])
         for name in operation.attributes
@@ -72,7 +72,11 @@ def import_attributes(operation: Any) -> dict[str, Any]:
 
 
 def convert_attribute(attribute: Any) -> Any:
-    """Numbers, strings, tuples, and dicts for the numbers of dimensions; else MLIR's own text."""
+    """Return an attribute as a Python value.
+
+    It is a number, a string, a tuple, or a dict for dimension numbers. Other attributes become
+    their MLIR text.
+    """
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 

@@ -1,4 +1,4 @@
-"""Checks of a program's calls before they are inlined: inlining must end, and end soon."""
+"""Check the calls of a program before they are inlined: inlining must end, within limits."""
 
 from __future__ import annotations
 
@@ -8,23 +8,24 @@ from typing import Any
 
 from metalbench.errors import Unsupported
 from metalbench.hlo.reading.location import format_location
-from metalbench.hlo.reading.nesting import MOST_REGIONS, iterate_with_depth, make_depth_error
+from metalbench.hlo.reading.nesting import MAX_REGIONS, iterate_with_depth, make_depth_error
 
-# Operations of a program without calls; the largest models of JAX have some ten thousand.
-MOST_OPERATIONS = 500_000
+# Operations of an inlined program. The largest models of JAX have some ten thousand.
+MAX_OPERATIONS = 500_000
 # Each level of calls is one pass over all operations.
-MOST_CALL_LEVELS = 1000
+MAX_CALL_LEVELS = 1000
 
 
 @dataclass
 class _FunctionCalls:
-    """What a function has itself: operations, and its calls with the regions that they are in."""
+    """The operations of one function, and its calls with their depth in regions."""
 
     operations: int = 0
     calls: list[tuple[str, int, Any]] = field(default_factory=list)
 
     @classmethod
     def from_function(cls, function: Any) -> _FunctionCalls:
+        """Collect the operations and calls of a `func.func`."""
         from jaxlib.mlir import ir
 
         made = cls()
@@ -32,14 +33,14 @@ class _FunctionCalls:
             made.operations += 1
             if each.name == "func.call":
                 callee = ir.FlatSymbolRefAttr(each.attributes["callee"]).value
-                # Its own body is the first region.
+                # The body of the function itself is the first region.
                 made.calls.append((callee, depth - 1, each))
         return made
 
 
 @dataclass
 class _InlinedSize:
-    """What a function is when all calls in it are inlined."""
+    """The size of one function after all of its calls are inlined."""
 
     operations: int
     regions: int
@@ -49,9 +50,9 @@ class _InlinedSize:
 def check_calls(functions: Mapping[str, Any], entry: str, filename: str) -> None:
     """Raise Unsupported if the calls below `entry` cannot be inlined.
 
-    That is where functions call each other in a cycle, have no body, or where the program would
-    have more than MOST_OPERATIONS operations, MOST_REGIONS nested regions or MOST_CALL_LEVELS
-    levels of calls.
+    That is the case for recursion and for functions without a body. It is also the case if the
+    inlined program has more than MAX_OPERATIONS operations, MAX_REGIONS nested regions or
+    MAX_CALL_LEVELS levels of calls.
     """
     if not _has_body(functions[entry]):
         raise Unsupported(f"{filename}: expected @{entry} to have a body, got a declaration")
@@ -76,13 +77,13 @@ def check_calls(functions: Mapping[str, Any], entry: str, filename: str) -> None
             names = list(path)
             cycle = [*names[names.index(callee) :], callee]
             raise Unsupported(
-                f"[func.call] {format_location(operation)}: expected functions without recursion, got "
-                f"the cycle {' -> '.join(f'@{each}' for each in cycle)}; use stablehlo.while"
+                f"[func.call] {format_location(operation)}: expected functions without recursion, "
+                f"got the cycle {' -> '.join(f'@{each}' for each in cycle)}; use stablehlo.while"
             )
         if not _has_body(functions[callee]):
             raise Unsupported(
-                f"[func.call] {format_location(operation)}: expected a function with a body, got the "
-                f"declaration @{callee}; define it in the same module"
+                f"[func.call] {format_location(operation)}: expected a function with a body, got "
+                f"the declaration @{callee}; define it in the same module"
             )
         if callee not in sizes:
             enter(callee)
@@ -93,6 +94,7 @@ def _has_body(function: Any) -> bool:
 
 
 def _add_inlined_calls(function: _FunctionCalls, sizes: Mapping[str, _InlinedSize]) -> _InlinedSize:
+    """Return the size of a function, given the sizes of the functions that it calls."""
     made = _InlinedSize(function.operations, 0, 0)
     for callee, regions, operation in function.calls:
         inner = sizes[callee]
@@ -100,17 +102,17 @@ def _add_inlined_calls(function: _FunctionCalls, sizes: Mapping[str, _InlinedSiz
         made.regions = max(made.regions, regions + inner.regions)
         made.levels = max(made.levels, 1 + inner.levels)
         where = f"[func.call] {format_location(operation)}"
-        if made.regions > MOST_REGIONS:
+        if made.regions > MAX_REGIONS:
             raise make_depth_error(where)
-        if made.levels > MOST_CALL_LEVELS:
+        if made.levels > MAX_CALL_LEVELS:
             raise Unsupported(
-                f"{where}: expected at most {MOST_CALL_LEVELS} levels of calls, got more; "
+                f"{where}: expected at most {MAX_CALL_LEVELS} levels of calls, got more; "
                 "inline some of the functions"
             )
-        if made.operations > MOST_OPERATIONS:
+        if made.operations > MAX_OPERATIONS:
             raise Unsupported(
                 f"{where}: @{callee} and what it calls are {inner.operations} operations; "
-                f"expected at most {MOST_OPERATIONS} in a program when all calls are inlined, got "
+                f"expected at most {MAX_OPERATIONS} in a program when all calls are inlined, got "
                 "more; use stablehlo.while for what is repeated"
             )
     return made

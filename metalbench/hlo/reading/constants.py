@@ -1,4 +1,4 @@
-"""Constants of MLIR as numpy arrays, also of types that its bindings have no buffers for."""
+"""Convert MLIR constants to NumPy arrays, for all element types."""
 
 from __future__ import annotations
 
@@ -10,26 +10,27 @@ import numpy as np
 from metalbench.hlo.graph import TensorType
 
 _TEXT = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
-# Types whose elements jaxlib gives as text only.
+# Types whose elements jaxlib returns only as text.
 _AS_TEXT = ("bf16", "i2", "i4", "ui2", "ui4", "complex<f32>")
 Array = np.ndarray[Any, Any]
 
 
 def import_constant(operation: Any, type_: TensorType) -> Array:
-    """The elements of a `stablehlo.constant`, as they are stored."""
+    """Return the elements of a `stablehlo.constant`, in their storage type."""
     if type_.element.name in _AS_TEXT:
         found = _TEXT.search(operation.get_asm(large_elements_limit=None))
         values = _parse_elements(found.group(1) if found else "", type_)
     else:
         values = np.array(operation.attributes["value"])
     if values.size == 1 or (values.size and not any(values.strides)):
-        # One number for all, however many these are.
+        # A splat: store one element.
         first = np.array(values[(0,) * values.ndim], type_.element.storage)
         return np.broadcast_to(first, type_.shape)
     return np.array(values.reshape(type_.shape), type_.element.storage, order="C")
 
 
 def _parse_elements(text: str, type_: TensorType) -> Array:
+    """Return the elements of a constant's MLIR text."""
     element = type_.element
     text = text.strip()
     if text.startswith('"0x'):
@@ -46,7 +47,7 @@ def _parse_elements(text: str, type_: TensorType) -> Array:
 
 
 def _parse_float(word: str) -> Any:
-    """A float, as decimals or as its bits."""
+    """Return a float32 from decimal digits or from the hexadecimal digits of its bits."""
     if word.startswith("0x"):
         return np.array(int(word, 16), np.uint32).view(np.float32)[()]
     return np.float32(word)

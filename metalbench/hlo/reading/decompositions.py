@@ -1,4 +1,4 @@
-"""Operations that are others of StableHLO put together, as that project's specification does it."""
+"""Decompose composite operations as the StableHLO specification defines them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 from metalbench.errors import Unsupported
 
 _ADD = "applies stablehlo.add across dimensions = [{axes}] : ({wide}, tensor<f32>) -> {few}"
-# Sums are those of floats, whatever the elements are. Of each text the last line is what follows.
+# Sums are accumulated in float for all element types.
 _TRAINING = """
 func.func @batch_norm(%given: {all}, %scale: {feature}, %offset: {feature})
     -> ({all}, {feature}, {feature}) {{
@@ -69,9 +69,9 @@ DECOMPOSITIONS = {"batch_norm_grad": _GRAD, "batch_norm_training": _TRAINING}
 
 
 def decompose(operation: Any, where: str) -> str | None:
-    """The function that one of MLIR's operations is; None if it is to stay.
+    """Return the MLIR function that is equivalent to an operation, or None if it is not composite.
 
-    Raises Unsupported, beginning with `where`, if its shapes are not known.
+    Raise Unsupported, beginning with `where`, if the shape is dynamic.
     """
     from jaxlib.mlir import ir
 

@@ -1,4 +1,4 @@
-"""From MLIR to the graph of this package."""
+"""Build the graph of a legalised MLIR function."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from metalbench.hlo.reading.constants import import_constant
 from metalbench.hlo.reading.location import format_location
 
 # Indices in kernels are 32-bit integers.
-MOST_ELEMENTS = 2**31 - 1
+MAX_ELEMENTS = 2**31 - 1
 _TERMINATORS = ("func.return", "stablehlo.return")
 
 
 def import_block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
-    """Return the graph of a block of MLIR; `values` are those from outside that it may use.
+    """Return the graph of an MLIR block; `values` maps the values that the block may capture.
 
-    Raises Unsupported, which names the operation, for types that kernels do not have, for branches
-    between blocks and for another number of operands, results or regions than the registry has.
+    Raise Unsupported with the operation's name for element types that kernels do not have, for
+    branches between blocks, and for another number of operands, results or regions than the
+    registered one.
     """
     values = dict(values or {})
     made = Block(
@@ -44,6 +45,7 @@ def import_block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
 
 
 def _import_operation(mlir: Any, values: dict[Any, Value]) -> Operation:
+    """Return the graph's operation for an MLIR operation, and add its results to `values`."""
     dialect, _, name = mlir.name.partition(".")
     where = f"[{mlir.name}] {format_location(mlir)}"
     if dialect != "stablehlo":
@@ -66,7 +68,10 @@ def _import_operation(mlir: Any, values: dict[Any, Value]) -> Operation:
 
 
 def import_type(mlir: Any, where: str) -> TensorType:
-    """The type of a tensor whose shape is known; raises Unsupported beginning with `where`."""
+    """Return the type of a tensor.
+
+    Raise Unsupported, beginning with `where`, for other types and dynamic shapes.
+    """
     from jaxlib.mlir import ir
 
     if not isinstance(mlir, ir.RankedTensorType):
@@ -75,6 +80,6 @@ def import_type(mlir: Any, where: str) -> TensorType:
     if not tensor.has_static_shape:
         raise Unsupported(f"{where}: {mlir} has a shape that is not known; refine the shapes first")
     shape = tuple(tensor.shape)
-    if prod(shape) > MOST_ELEMENTS:
-        raise Unsupported(f"{where}: {mlir} has more than {MOST_ELEMENTS} elements")
+    if prod(shape) > MAX_ELEMENTS:
+        raise Unsupported(f"{where}: {mlir} has more than {MAX_ELEMENTS} elements")
     return TensorType(shape, find_element_type(str(tensor.element_type), where))

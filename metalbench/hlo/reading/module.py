@@ -1,4 +1,4 @@
-"""MLIR modules as jaxlib reads them, made plain: one function, StableHLO alone, no calls."""
+"""Parse and legalise MLIR modules with jaxlib: one function, only StableHLO, no calls."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from metalbench.hlo.reading.decompositions import decompose
 from metalbench.hlo.reading.location import format_location
 from metalbench.hlo.reading.nesting import check_brackets, check_regions, iterate_operations
 
-# Each reads what the one before leaves.
+# Each pass needs the result of the previous one.
 _PASSES_WITH_CALLS = (
     "stablehlo-legalize-deprecated-ops{fail-on-unused=false}",
     "chlo-legalize-to-stablehlo",
     "stablehlo-legalize-composite-to-call",
 )
-# When calls are gone: shapes that are constants make dynamic operations static.
+# After inlining, constant shapes make dynamic operations static.
 _PASSES_AFTER_INLINING = (
     "canonicalize,cse,func.func(stablehlo-canonicalize-dynamism),canonicalize,cse"
 )
 _SHARDING = "sdy.sharding"
-# What a portable artifact begins with.
+# The magic bytes of a portable artifact.
 _ARTIFACT = b"ML\xefR"
 
 
 @cache
 def get_context() -> Any:
-    """Return the context of all modules of this process.
+    """Return the MLIR context of this process.
 
-    Raise Unsupported if jaxlib is missing, or of a version that cannot be loaded.
+    Raise Unsupported if jaxlib is missing or has an unsupported version.
     """
     check_jaxlib()
     try:
@@ -54,9 +54,9 @@ def get_context() -> Any:
 
 
 def parse(source: Any, filename: str = "<program>") -> Any:
-    """The module of text, bytecode, a portable artifact, or a module, which is copied.
+    """Return the module of text, bytecode, a portable artifact, or the copy of a module.
 
-    Raises DeclarationError with MLIR's own message.
+    Raise DeclarationError with the message of MLIR.
     """
     made = get_context()
     from jaxlib.mlir import ir
@@ -73,14 +73,14 @@ def parse(source: Any, filename: str = "<program>") -> Any:
             check_brackets(source, filename)
             return ir.Module.parse(source)
         except (ir.MLIRError, ValueError) as error:
-            raise DeclarationError(f"{filename}: is no StableHLO program: {error}") from None
+            raise DeclarationError(f"{filename}: not a StableHLO program: {error}") from None
 
 
 def legalize(module: Any, entry: str = "main", filename: str = "<program>") -> Any:
-    """Legalise, inline and canonicalise a module in place; returns its one function.
+    """Legalise, inline and canonicalise a module in place; return its only function.
 
-    Raises Unsupported where a pass of StableHLO fails, for recursive functions and for regions or
-    calls that are nested too deeply, DeclarationError if `entry` is missing.
+    Raise Unsupported if a pass of StableHLO fails, if functions are recursive, or if regions or
+    calls are nested too deeply. Raise DeclarationError if `entry` is missing.
     """
     from jaxlib.mlir import ir
 
@@ -97,6 +97,7 @@ def legalize(module: Any, entry: str = "main", filename: str = "<program>") -> A
 
 
 def _run_passes(module: Any, pipeline: str, filename: str) -> None:
+    """Run an MLIR pass pipeline. Raise Unsupported with the message of MLIR."""
     from jaxlib.mlir import ir
     from jaxlib.mlir.passmanager import PassManager
 
@@ -107,7 +108,10 @@ def _run_passes(module: Any, pipeline: str, filename: str) -> None:
 
 
 def _drop_shardings(module: Any) -> None:
-    """On one device a sharding says nothing; jax gives one even to its random numbers."""
+    """Remove shardings in place: they have no meaning on one device.
+
+    JAX attaches a sharding even to its random numbers.
+    """
     for each in list(iterate_operations(module.operation)):
         if each.name == "sdy.sharding_constraint":
             each.results[0].replace_all_uses_with(each.operands[0])
@@ -119,7 +123,10 @@ def _drop_shardings(module: Any) -> None:
 
 
 def _drop_sharding_of(operation: Any) -> None:
-    """Also of what a function takes and gives: it would name a mesh that is gone."""
+    """Remove the sharding attributes of an operation, its arguments and its results.
+
+    They would name a mesh that `_drop_shardings` has removed.
+    """
     from jaxlib.mlir import ir
 
     if _SHARDING in operation.attributes:
@@ -135,7 +142,10 @@ def _drop_sharding_of(operation: Any) -> None:
 
 
 def _refuse_backward_scans(module: Any) -> None:
-    """The pass of StableHLO that legalises scans would make forward ones of them."""
+    """Raise Unsupported for a reverse `chlo.scan`.
+
+    The pass of StableHLO that legalises scans would turn it into a forward scan.
+    """
     from jaxlib.mlir import ir
 
     for each in iterate_operations(module.operation):
@@ -147,6 +157,7 @@ def _refuse_backward_scans(module: Any) -> None:
 
 
 def _decompose(module: Any) -> None:
+    """Replace composite operations by their decompositions, in place."""
     from jaxlib.mlir import ir
 
     for each in list(iterate_operations(module.operation)):
@@ -157,7 +168,7 @@ def _decompose(module: Any) -> None:
 
 
 def _replace(operation: Any, function: Any) -> None:
-    """Have a function's operations in the place of one that takes and gives the same."""
+    """Replace an operation by the body of a function with the same operand and result types."""
     from jaxlib.mlir import ir
     from jaxlib.mlir._mlir_libs import _jax_mlir_ext
 
@@ -173,7 +184,7 @@ def _replace(operation: Any, function: Any) -> None:
 def _inline_calls(module: Any, entry: str, filename: str) -> None:
     """Inline all calls below `entry` and erase the other functions.
 
-    MLIR's own pass inlines no func.call: jaxlib registers no interface for it.
+    MLIR's own inliner pass ignores func.call: jaxlib registers no inliner interface for it.
     """
     from jaxlib.mlir import ir
 

@@ -1,4 +1,4 @@
-"""Programs on a device: the plan of their steps, and the executable that follows it."""
+"""Plan and run programs on a device."""
 
 from metalbench.hlo.running.executable import Executable
 from metalbench.hlo.running.plan import LEVELS, ExecutionPlan, build_plan, format_source

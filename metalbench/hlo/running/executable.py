@@ -1,4 +1,4 @@
-"""A plan with its kernels compiled, on a device."""
+"""Run a plan on a device."""
 
 from __future__ import annotations
 
@@ -25,13 +25,15 @@ Memory = dict[Value, _core.Buffer]
 
 
 class Executable:
-    """A program that is compiled for a device; call it with numpy arrays.
+    """A program that is compiled for a device; call it with NumPy arrays.
 
-    Its kernels are built when it is made, and kept on disk as all builds are. A graph is planned
-    first, at a level; of a plan this was done. `time_limit` ends launches between two decisions of
-    the host, `run_limit` a whole run; both are in seconds, and raise TimeLimitExceeded. A `checked`
-    one has checked builds of its kernels: runs raise KernelFault for an access beyond a buffer, or
-    a read of what no kernel has written.
+    The constructor builds the kernels; the build cache stores them. It first builds the plan of a
+    graph at optimisation level `level`.
+
+    `time_limit` ends dispatches between two decisions of the host, `run_limit` ends a whole run.
+    Both are in seconds, and raise TimeLimitExceeded. If `checked`, kernels are checked builds: runs
+    raise KernelFault for an access outside a buffer, or for a read of memory that no kernel has
+    written.
     """
 
     def __init__(
@@ -57,26 +59,26 @@ class Executable:
 
     @property
     def source(self) -> str:
-        """The kernels as MSL."""
+        """MSL source of the kernels."""
         return format_source(self.plan)
 
     @property
     def constants(self) -> list[_core.Buffer]:
-        """Buffers of the program's own, which results may be."""
+        """Buffers of the constants; a result may be one of them."""
         return list(self._constants.values())
 
     @property
     def inputs(self) -> list[TensorType]:
-        """What it takes."""
+        """Types of the arguments."""
         return [each.type for each in self.plan.block.arguments]
 
     @property
     def outputs(self) -> list[TensorType]:
-        """What it gives."""
+        """Types of the results."""
         return [each.type for each in self.plan.block.returned]
 
     def __call__(self, *arrays: Array) -> list[Array]:
-        """Run the program. Raises DispatchError, which names the argument that does not fit."""
+        """Run the program on NumPy arrays. Raise DispatchError if an argument does not fit."""
         if len(arrays) != len(self.inputs):
             raise DispatchError(f"[hlo] expected {len(self.inputs)} arguments, got {len(arrays)}")
         checked = [
@@ -86,7 +88,7 @@ class Executable:
         given = [upload_array(self.pool, each) for each in checked]
         found = self.run(given)
         results = [
-            # A copy: the memory is the device's, and may be an argument's.
+            # Copy: the memory belongs to the device, and may be that of an argument.
             np.array(view_buffer(buffer, type_)).astype(type_.element.numpy, copy=False)
             for buffer, type_ in zip(found, self.outputs, strict=True)
         ]
@@ -95,11 +97,12 @@ class Executable:
         return results
 
     def run(self, given: Sequence[_core.Buffer]) -> list[_core.Buffer]:
-        """Run it on buffers of its device, one for each input; return one for each output.
+        """Run the program on buffers of its device; return one buffer for each output.
 
-        These may be among those given, be constants, or be the same one twice: they are to be read
-        only. One thread at a time: runs share what they need in between. Raises TimeLimitExceeded,
-        OutOfMemoryError, which names the operation, and KeyboardInterrupt.
+        A result may be an argument, a constant, or the same buffer as another result, so callers
+        must only read it. Only one thread may call this method at a time, because runs share
+        temporary buffers. Raise TimeLimitExceeded, OutOfMemoryError with the operation's name, or
+        KeyboardInterrupt.
         """
         run = self._create_run()
         try:
@@ -113,11 +116,11 @@ class Executable:
 
     @property
     def device(self) -> _core.Device:
-        """What it runs on."""
+        """Device that runs the program."""
         return self._device
 
     def list_dispatches(self, given: Sequence[_core.Buffer]) -> list[_core.Dispatch] | None:
-        """What `run` does, to be timed as often as one likes; None where the host decides."""
+        """Return the dispatches of a run, or None if the program has control flow."""
         if any(step.plans for step in self.plan.steps):
             return None
         run = self._create_run()
@@ -129,6 +132,7 @@ class Executable:
         return _Run(self._device, self._pipelines, self._constants, self.pool, limits)
 
     def _compile(self) -> Mapping[str, _core.Pipeline]:
+        """Compile the kernels; return their pipelines by name."""
         kernels = list(self.plan.iterate_kernels())
         if not kernels:
             return {}
@@ -142,7 +146,7 @@ class Executable:
             )
             names = list(dict.fromkeys(each.name for each in kernels))
             library.prepare(names)
-            # Where that does nothing, each is compiled here.
+            # On devices where `prepare` does nothing, the pipelines are compiled here.
             with ThreadPoolExecutor(usable_cores()) as pool:
                 made = pool.map(library.pipeline, names)
                 return dict(zip(names, made, strict=True))
@@ -152,12 +156,15 @@ class Executable:
 
 @cache
 def open_device(kind: str) -> _core.Device:
-    """A device, once for all programs."""
+    """Return the device of a kind; all programs share it."""
     return _core.open() if kind == "auto" else _core.open(kind)
 
 
 def to_storage(array: Any, type_: TensorType, where: str) -> Array:
-    """An argument as it lies in memory; DispatchError beginning with `where` if it is another."""
+    """Return an argument in its storage type, contiguous.
+
+    Raise DispatchError, beginning with `where`, if its shape or type is another.
+    """
     given = np.asarray(array)
     expected = type_.element.numpy
     if given.shape != type_.shape or given.dtype != expected:
@@ -168,18 +175,19 @@ def to_storage(array: Any, type_: TensorType, where: str) -> Array:
 
 
 class BufferPool:
-    """Buffers that nothing needs any more, for what comes next, in this call or another.
+    """Free buffers that later operations and runs may use.
 
-    `waiting` has them by their bytes. If `is_checked`, what was in them counts as never written.
+    `waiting` maps a size in bytes to free buffers. If `is_checked`, the memory of a reused buffer
+    counts as unwritten.
     """
 
     def __init__(self, device: _core.Device, *, is_checked: bool = False) -> None:
         self._device, self.is_checked = device, is_checked
         self.waiting: dict[int, list[_core.Buffer]] = {}
 
-    def take(self, nbytes: int) -> _core.Buffer:
-        """Return a buffer with anything in it."""
-        # Never empty: a kernel has to get some address.
+    def acquire(self, nbytes: int) -> _core.Buffer:
+        """Return a buffer of `nbytes` bytes with undefined contents."""
+        # Never empty: a kernel needs an address.
         size = max(nbytes, 1)
         waiting = self.waiting.get(size)
         found = waiting.pop() if waiting else self._device.allocate(size)
@@ -188,13 +196,13 @@ class BufferPool:
         return found
 
     def release(self, buffer: _core.Buffer) -> None:
-        """Have a buffer that only kernels use which have been asked for before."""
+        """Return a buffer to the pool; only dispatches issued before may still use it."""
         self.waiting.setdefault(buffer.nbytes, []).append(buffer)
 
 
 def upload_array(pool: BufferPool, array: Array) -> _core.Buffer:
-    """Return a buffer with these elements."""
-    buffer = pool.take(array.nbytes)
+    """Return a buffer with the elements of an array."""
+    buffer = pool.acquire(array.nbytes)
     if pool.is_checked:
         buffer.mark_written()
     buffer.numpy("uint8")[: array.nbytes] = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
@@ -202,14 +210,14 @@ def upload_array(pool: BufferPool, array: Array) -> _core.Buffer:
 
 
 def view_buffer(buffer: _core.Buffer, type_: TensorType) -> Array:
-    """The elements in a buffer, as they lie there."""
+    """Return a view of the elements of a buffer, in their storage type."""
     memory = buffer.numpy("uint8")[: type_.nbytes]
     found: Array = memory.view(type_.element.storage).reshape(type_.shape)
     return found
 
 
 class _Run:
-    """One run: launches are collected, and flushed where the host has to read a value."""
+    """One run: it collects dispatches, and submits them where the host must read a value."""
 
     def __init__(
         self,
@@ -219,15 +227,15 @@ class _Run:
         pool: BufferPool,
         limits: tuple[float, float | None],
     ) -> None:
-        """Begin a run; `limits` in seconds are of launches in one go, and of the whole run."""
+        """Begin a run; `limits` are those of one submission and of the whole run, in seconds."""
         self._device, self._pipelines = device, pipelines
         self._constants, self._pool = constants, pool
         self._time_limit, self._run_limit = limits
         self._begin = monotonic()
         self.pending: list[_core.Dispatch] = []
-        # How errors begin: the operation that the run is at.
+        # Beginning of error messages: the current operation.
         self.where = "[hlo]"
-        # The loops that the run is in, the innermost last, and how often each has gone around.
+        # The current loops, innermost last, each with its number of completed iterations.
         self._loops: dict[Operation, int] = {}
 
     def run_block(
@@ -236,7 +244,7 @@ class _Run:
         arguments: Sequence[_core.Buffer],
         outer: Mapping[Value, _core.Buffer],
     ) -> list[_core.Buffer]:
-        """Run a block; return its results' buffers. `outer` are those that it may capture."""
+        """Run a block; return its results' buffers. `outer` are the buffers that it may capture."""
         memory = {**outer, **dict(zip(made.block.arguments, arguments, strict=True))}
         for each in made.constants:
             memory[each.results[0]] = self._upload_constant(each)
@@ -246,20 +254,20 @@ class _Run:
                 self._run_control_flow(step, memory) if step.plans else self._launch(step, memory)
             )
             memory.update(zip(step.operation.results, results, strict=True))
-            for value in step.last_of:
+            for value in step.last_uses:
                 buffer = memory.pop(value, None)
                 if buffer is not None and value in made.temporary:
                     self._pool.release(buffer)
         return [memory[each] for each in made.block.returned]
 
     def flush(self) -> None:
-        """Run what is pending."""
+        """Submit the pending dispatches and wait for them."""
         if self.pending:
             pending, self.pending = self.pending, []
             self._device.run(pending, time_limit=self._remaining())
 
     def describe_timeout(self, error: TimeLimitExceeded) -> str:
-        """Return the message of an error with the loop that the run is in."""
+        """Return the message of a time limit error, with the loop that the run is in."""
         if not self._loops:
             return str(error)
         operation, turns = list(self._loops.items())[-1]
@@ -269,7 +277,7 @@ class _Run:
         return f"{operation.where}: not ended after {turns} iterations: {text}; raise it if it ends"
 
     def _remaining(self) -> float:
-        """Return the seconds that launches may take now. Raises TimeLimitExceeded if none are."""
+        """Return the seconds left for dispatches. Raise TimeLimitExceeded if there are none."""
         if self._run_limit is None:
             return self._time_limit
         left = self._begin + self._run_limit - monotonic()
@@ -285,7 +293,7 @@ class _Run:
 
     def _launch(self, step: PlanStep, memory: Memory) -> list[_core.Buffer]:
         results = step.operation.results
-        made = {each: self._pool.take(each.type.nbytes) for each in results}
+        made = {each: self._pool.acquire(each.type.nbytes) for each in results}
         for kernel in step.kernels:
             if kernel.threads:
                 self.pending.append(self._dispatch(kernel, memory, made))
@@ -314,7 +322,7 @@ class _Run:
         chosen = self._read_scalar(memory[operation.operands[0]], operation.operands[0])
         if operation.name == "if":
             return self.run_block(step.plans[0 if chosen else 1], [], memory)
-        # An index out of range is the last branch's.
+        # An index out of range selects the last branch (StableHLO specification, `case`).
         inside = 0 <= chosen < len(step.plans)
         return self.run_block(step.plans[chosen if inside else -1], [], memory)
 
@@ -323,7 +331,7 @@ class _Run:
         state = [memory[each] for each in operation.operands]
         self._loops[operation] = 0
         while True:
-            # A loop without launches has no other place where a limit could end it.
+            # A loop without dispatches checks the limit only here.
             self._remaining()
             (going_on,) = self.run_block(condition, state, memory)
             if not self._read_scalar(going_on, condition.block.returned[0]):

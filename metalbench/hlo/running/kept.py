@@ -1,8 +1,8 @@
-"""Plans on disk: what a program was compiled to is read again without MLIR, passes and emission.
+"""Cache plans on disk, so that a known program needs no MLIR, passes or code generation.
 
-A plan is kept by the program's bytes, the level, the kind of device, and by what could make another
-one of them: the sources of this package and the version of jaxlib. Of its graph only that is kept
-which a run needs: arguments, results, and the operations of the steps.
+The key depends on the program's bytes, the level, the kind of device, the sources of this package
+and the version of jaxlib. An entry holds only the part of the graph that a run needs: arguments,
+results, and the operations of the steps.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from metalbench.msl.building import cache
 from metalbench.msl.building.trees import digest_trees
 
 Record = dict[str, Any]
-# Constants of more bytes are read again from the program, which has them too.
+# A plan with more bytes of constants is not cached: the program has them already.
 MAX_CONSTANT_BYTES = 1 << 26
 
 
 def compute_key(code: str | bytes, *parts: str) -> str:
-    """Where the plan of a program is; `parts` are what else it depends on."""
+    """Return the cache key of a program's plan; `parts` are further parts of the key."""
     try:
         reader = version("jaxlib")
     except PackageNotFoundError:
@@ -37,7 +37,7 @@ def compute_key(code: str | bytes, *parts: str) -> str:
 
 
 def store_plan(key: str, made: ExecutionPlan, facts: Mapping[str, Any]) -> None:
-    """Keep a plan and what else is to be known of its program, as far as the disk lets us."""
+    """Store a plan and the facts about its program; do nothing if the cache is not writable."""
     encoder = _PlanEncoder()
     plan = encoder.encode_plan(made)
     constants = b"".join(encoder.arrays)
@@ -55,11 +55,11 @@ def store_plan(key: str, made: ExecutionPlan, facts: Mapping[str, Any]) -> None:
             path.write_bytes(constants)
         cache.store(key, record)
     except MetalBenchError:
-        return  # The kernels' own builds need the cache, and say what is wrong with it.
+        return  # The kernels' builds need the same cache, and report why it fails.
 
 
 def load_plan(key: str) -> tuple[ExecutionPlan, dict[str, Any]] | None:
-    """A plan that was kept, and what is known of its program; None if there is none."""
+    """Return the stored plan and the facts about its program, or None."""
     record = cache.load(key)
     if record is None:
         return None
@@ -73,7 +73,10 @@ def load_plan(key: str) -> tuple[ExecutionPlan, dict[str, Any]] | None:
 
 
 class _PlanEncoder:
-    """A plan as what JSON has; values by number, kernels' texts by name, constants as bytes."""
+    """Encoder of a plan as JSON values.
+
+    Values become numbers, kernel texts are stored by name, constants as bytes.
+    """
 
     def __init__(self) -> None:
         self.numbers: dict[Value, int] = {}
@@ -103,7 +106,7 @@ class _PlanEncoder:
             "operation": self.encode_operation(step.operation),
             "kernels": list(map(self.encode_kernel, step.kernels)),
             "plans": list(map(self.encode_plan, step.plans)),
-            "last_of": list(map(self.encode_number, step.last_of)),
+            "last_uses": list(map(self.encode_number, step.last_uses)),
         }
 
     def encode_operation(self, operation: Operation) -> Record:
@@ -125,7 +128,7 @@ class _PlanEncoder:
         }
 
     def encode_constant(self, array: np.ndarray[Any, Any]) -> list[int]:
-        """Where its bytes begin, and how many elements are there: one, if all are that."""
+        """Return the offset of a constant's bytes and its number of elements; a splat has one."""
         start = sum(map(len, self.arrays))
         one = find_splat(array)
         kept = array if one is None else one
@@ -134,7 +137,7 @@ class _PlanEncoder:
 
 
 class _PlanDecoder:
-    """The way back."""
+    """Decoder of a plan from JSON values and the bytes of constants."""
 
     def __init__(self, record: Record, constants: bytes) -> None:
         self._values = [
@@ -158,7 +161,7 @@ class _PlanDecoder:
             self.decode_operation(record["operation"]),
             [self.decode_kernel(each) for each in record["kernels"]],
             [self.decode_plan(each) for each in record["plans"]],
-            self.decode_values(record["last_of"]),
+            self.decode_values(record["last_uses"]),
         )
 
     def decode_operation(self, record: Record) -> Operation:

@@ -1,4 +1,4 @@
-"""What a plan holds at one time, and whether the machine has that."""
+"""Compute the peak memory of a plan, and compare it with the memory of the machine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from metalbench.hlo.running.plan import ExecutionPlan
 
 
 def compute_live_bytes(made: ExecutionPlan) -> int:
-    """Return the most bytes that are held at one time while a plan runs."""
+    """Return the peak of live buffer bytes while a plan runs."""
     return _find_peak(made)[0]
 
 
 def check_memory(made: ExecutionPlan, limit_bytes: int) -> None:
-    """Raise OutOfMemoryError, which names the operation, if a plan holds more than that.
+    """Raise OutOfMemoryError with the operation's name if the peak exceeds `limit_bytes`.
 
-    Linux promises memory that it does not have, and ends the process that touches it.
+    Linux overcommits memory, and ends a process that touches pages it cannot back.
     """
     most, where = _find_peak(made)
     if most > limit_bytes:
@@ -28,7 +28,7 @@ def check_memory(made: ExecutionPlan, limit_bytes: int) -> None:
 
 
 def _find_peak(made: ExecutionPlan) -> tuple[int, str]:
-    """Return the most bytes that are held at one time, and where errors say that this is."""
+    """Return the peak of live buffer bytes, and the beginning of an error message about it."""
     held = dict.fromkeys([*made.block.arguments, *(each.results[0] for each in made.constants)])
     found = _sum_bytes(held), "[hlo] arguments and constants"
     if made.constants:
@@ -38,9 +38,9 @@ def _find_peak(made: ExecutionPlan) -> tuple[int, str]:
         held.update(dict.fromkeys(step.operation.results))
         before = _sum_bytes(held)
         inside = max(map(_find_peak, step.plans), default=(0, step.operation.where))
-        # What a region captures is counted where it is made.
+        # A captured value counts in the block that defines it.
         found = max(found, (before + inside[0], inside[1]), key=lambda each: each[0])
-        for value in step.last_of:
+        for value in step.last_uses:
             if value in made.temporary:
                 held.pop(value, None)
     return found

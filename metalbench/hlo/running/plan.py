@@ -1,4 +1,4 @@
-"""A program as steps in order: launches of kernels, and control flow that the host decides."""
+"""Plan a program: steps in order, each a list of kernels or control flow on the host."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ LEVELS = (0, 2, 3)
 
 @dataclass
 class PlanStep:
-    """One operation: its kernels in order, or the plans of its regions.
+    """One operation with its kernels in order, or with the plans of its regions.
 
-    `last_of` are the values that nothing after it reads.
+    `last_uses` are the values whose live ranges end after this step.
     """
 
     operation: Operation
     kernels: list[GeneratedKernel] = field(default_factory=list)
     plans: list[ExecutionPlan] = field(default_factory=list)
-    last_of: list[Value] = field(default_factory=list)
+    last_uses: list[Value] = field(default_factory=list)
 
     def find_inputs(self) -> list[Value]:
-        """Values that must lie in buffers before it."""
+        """Return the values that must be in buffers before this step."""
         if self.plans:
             return self.operation.find_inputs()
         return [value for kernel in self.kernels for value in kernel.inputs.values()]
@@ -58,10 +58,10 @@ class PlanStep:
 
 @dataclass
 class ExecutionPlan:
-    """The steps of a block, and the constants that lie in buffers.
+    """The steps of a block, and the constants that need buffers.
 
-    `temporary` are the values that kernels of the block make and nothing else holds on to: control
-    flow passes the buffers of its operands on.
+    `temporary` are the values whose buffers can be reused after their live ranges. Buffers that
+    control flow reads or passes on, and returned values, are not temporary.
     """
 
     block: Block
@@ -70,14 +70,14 @@ class ExecutionPlan:
     temporary: set[Value] = field(default_factory=set)
 
     def iterate_kernels(self) -> Iterator[GeneratedKernel]:
-        """All kernels, those of nested plans too."""
+        """Yield all kernels, including those of nested plans."""
         for step in self.steps:
             yield from step.kernels
             for plan in step.plans:
                 yield from plan.iterate_kernels()
 
     def format_steps(self, indent: str = "") -> str:
-        """The steps as readable lines: kernels with threads and buffers, and control flow."""
+        """Return the steps as text: kernels with threads and buffers, and control flow."""
         lines = []
         for step in self.steps:
             for kernel in step.kernels:
@@ -95,10 +95,9 @@ class ExecutionPlan:
 
 
 def build_plan(block: Block, level: int, *, device: str = "") -> ExecutionPlan:
-    """Return the plan of a program at an optimisation level, for a kind of device if that is known.
+    """Return the plan of a program at an optimisation level, for a kind of device if it is known.
 
-    Raises Unsupported naming the operation, GraphError if a pass made a graph that kernels do not
-    fit.
+    Raise Unsupported with the operation's name, or GraphError if a pass made an invalid graph.
     """
     run_passes(block, level, device=device)
     verify(block)
@@ -106,7 +105,7 @@ def build_plan(block: Block, level: int, *, device: str = "") -> ExecutionPlan:
 
 
 def format_source(whole: ExecutionPlan) -> str:
-    """All kernels of a plan as one file of MSL; those that are the same are in it once."""
+    """Return all kernels of a plan as one MSL file; identical kernels appear once."""
     texts = {kernel.name: kernel.text for kernel in whole.iterate_kernels()}
     kernels = "\n".join(texts.values())
     heads = [HEADER]
@@ -120,12 +119,15 @@ def format_source(whole: ExecutionPlan) -> str:
 
 
 class _Planner:
+    """Builder of the plans of a program and its regions; it deduplicates kernels."""
+
     def __init__(self, level: int, device: str) -> None:
         self._level, self._device = level, device
         self._count = 0
         self._known: dict[str, GeneratedKernel] = {}
 
     def plan_block(self, block: Block) -> ExecutionPlan:
+        """Return the plan of a block."""
         whole = {*STAGED, *CONTROL_FLOW, *factorizations.FACTORIZATIONS}
         inlined = choose_inlined_values(block, self._level, whole)
         made = ExecutionPlan(block, [], [])
@@ -166,7 +168,7 @@ class _Planner:
         return build_map_kernel(name, results, inlined, tile=tile)
 
     def _deduplicate(self, kernel: GeneratedKernel) -> GeneratedKernel:
-        """A kernel by the name of the first one whose text is the same."""
+        """Return the kernel with the name and text of the first identical kernel."""
         known = self._known.setdefault(kernel.text.replace(kernel.name, ""), kernel)
         return replace(kernel, name=known.name, text=known.text)
 
@@ -176,7 +178,7 @@ class _Planner:
 
 
 def _check_supported(operation: Operation) -> None:
-    """Refuse by name what has no kernel, also in the regions that kernels take in."""
+    """Raise Unsupported for operations without a kernel, also inside fused regions."""
     if operation.name not in {*EMITTERS, *STAGED, *CONTROL_FLOW, *_KERNELS}:
         target = operation.attributes.get("call_target_name")
         what = f"@{target} " if target else ""
@@ -191,13 +193,13 @@ def _check_supported(operation: Operation) -> None:
 
 
 def _mark_last_uses(made: ExecutionPlan) -> None:
-    """Mark after which step no value of the block is read any more."""
+    """Set `last_uses` of each step, and the temporary values of the plan."""
     own = {each for operation in made.block.operations for each in operation.results}
     own.update(made.block.arguments)
     needed = set(made.block.returned)
     for step in reversed(made.steps):
         touched = dict.fromkeys([*step.find_inputs(), *step.operation.results])
-        step.last_of = [each for each in touched if each in own and each not in needed]
+        step.last_uses = [each for each in touched if each in own and each not in needed]
         needed.update(touched)
     held = {each for step in made.steps if step.plans for each in step.find_inputs()}
     made.temporary = {

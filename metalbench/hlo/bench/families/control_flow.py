@@ -28,7 +28,7 @@ def recurrent(h: Any, w: Any) -> Any:
     return lax.scan(lambda state, _: (jnp.tanh(state @ w), state.sum()), h, None, length=16)
 
 
-def chosen(index: Any, x: Any) -> Any:
+def select_function(index: Any, x: Any) -> Any:
     """One of three functions."""
     return lax.switch(index, [jnp.sin, jnp.cos, lambda x: x * 2], x)
 
@@ -38,6 +38,6 @@ PROGRAMS: dict[str, Function] = {
     "while": (until_small, [(256, 256)]),
     "scan": (recurrent, [(16, 256), (256, 256)]),
     "cond": (lambda p, x: lax.cond(p > 0, jnp.exp, jnp.negative, x), [(), (512, 512)]),
-    "switch": (chosen, [((), "int32"), (512, 512)]),
+    "switch": (select_function, [((), "int32"), (512, 512)]),
     "map": (lambda x: jax.lax.map(jnp.cumsum, x), [(8, 256)]),
 }

@@ -48,8 +48,8 @@ def rope(x: Any, angles: Any) -> Any:
     return jnp.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
 
 
-def block_shapes(tokens: Any, dims: Any, hidden: Any) -> list[tuple[int, ...]]:
-    """What a block takes."""
+def list_block_shapes(tokens: Any, dims: Any, hidden: Any) -> list[tuple[int, ...]]:
+    """Return the shapes of a block's arguments."""
     return [(tokens, dims), (dims, 3 * dims), (dims, dims), (dims, hidden), (hidden, dims)]
 
 
@@ -69,6 +69,6 @@ PROGRAMS: dict[str, Function] = {
         [(128, 256), (256, 512), (256, 512), (512, 256)],
     ),
     "rope": (rope, [(8, 256, 64), (256, 32)]),
-    "block_64": (block, block_shapes(64, 128, 256)),
-    "block_640": (block, block_shapes(640, 512, 2048)),
+    "block_64": (block, list_block_shapes(64, 128, 256)),
+    "block_640": (block, list_block_shapes(640, 512, 2048)),
 }
