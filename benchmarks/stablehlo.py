@@ -141,7 +141,7 @@ def measure(name: str, case: Case, device: _core.Device, level: int, seconds: fl
         )
     ]
     ratios = f"{np.median(ours / hand):10.2f}{np.median(ours / other):10.2f}"
-    texts = f"{theirs / 1e6:8.2f} MB{told[0]:>14}{told[1]:>14}"
+    texts = f"{theirs / 1e6:8.2f} MB{cells[0]:>14}{cells[1]:>14}"
     print(f"{name:18}{texts}{np.median(ours) / 1e6:11.3f} ms{ratios}", flush=True)
 
 
