@@ -1,12 +1,12 @@
 import pytest
 
 from metalbench.msl.reading.angles import find_closing_angle
-from metalbench.msl.reading.declarations import declarations, iterate_declarations
+from metalbench.msl.reading.declarations import iterate_declarations, parse_declarations
 from metalbench.msl.reading.lexer import lex
 
 
 def found(text):
-    return [(each.kind, each.qualified_name) for each in declarations(lex(text))]
+    return [(each.kind, each.qualified_name) for each in parse_declarations(lex(text))]
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_every_kind_is_told():
 
 
 def test_members_belong_to_their_record():
-    record = declarations(
+    record = parse_declarations(
         lex("struct S { S() = default; int operator()(int i) const { return i; } };")
     )[0]
     assert [(each.kind, each.name) for each in record.members] == [
@@ -61,7 +61,7 @@ def test_members_belong_to_their_record():
 
 def test_constructor_initialisers_with_braces_are_not_the_body():
     text = "struct S { int a; float b; S(int c) : a{c}, b(1) { a = 2; } int g; };"
-    members = declarations(lex(text))[0].members
+    members = parse_declarations(lex(text))[0].members
     assert [each.name for each in members] == ["a", "b", "S", "g"]
 
 
@@ -69,7 +69,7 @@ def test_specialisations_keep_their_arguments():
     tokens = lex(
         "template <typename T> struct P<device T*> { }; template <> void f<float, 2>(int a) {}"
     )
-    record, function = declarations(tokens)
+    record, function = parse_declarations(tokens)
     assert tokens.join(*record.specialisation_arguments) == "device T*"
     assert tokens.join(*function.specialisation_arguments) == "float, 2"
     assert function.template == []
@@ -77,12 +77,15 @@ def test_specialisations_keep_their_arguments():
 
 def test_attributes_are_found_in_heads_only():
     tokens = lex('[[host_name("k")]] [[kernel]] void f(device int* a [[buffer(0)]]) { }')
-    assert [each.name for each in declarations(tokens)[0].attributes] == ["host_name", "kernel"]
+    assert [each.name for each in parse_declarations(tokens)[0].attributes] == [
+        "host_name",
+        "kernel",
+    ]
 
 
 def test_each_declaration_starts_where_the_last_ended():
     tokens = lex("struct A { int x; } a; int f(); void g() { if (1) { } } constant int k = 2;")
-    listed = declarations(tokens)
+    listed = parse_declarations(tokens)
     assert [each.first for each in listed[1:]] == [each.last for each in listed[:-1]]
     assert listed[-1].last == len(tokens)
     assert len(list(iterate_declarations(listed))) == len(listed) + 1

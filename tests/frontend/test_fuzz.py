@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from metalbench._core import CompileError
 from metalbench.msl.building.parse import parse
-from metalbench.msl.reading.declarations import declarations
+from metalbench.msl.reading.declarations import parse_declarations
 from metalbench.msl.reading.lexer import lex, split_source
 
 BRIEF = settings(
@@ -54,7 +54,7 @@ def test_the_lexer_loses_nothing(text):
 def test_declarations_cover_balanced_texts_in_order(text):
     tokens = lex(text)
     if tokens.is_balanced:
-        ends = [declaration.last for declaration in declarations(tokens)]
+        ends = [declaration.last for declaration in parse_declarations(tokens)]
         assert ends == sorted(ends)
         assert all(0 < end <= len(tokens) for end in ends)
 

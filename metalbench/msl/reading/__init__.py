@@ -1,1 +1,1 @@
-"""Preprocessed MSL text to what it declares: tokens, declarations, kernels and their parameters."""
+"""Parse preprocessed MSL: tokens, declarations, kernels and their parameters."""

@@ -1,4 +1,4 @@
-"""Which `>` closes a `<`: the one thing that brackets alone do not tell."""
+"""Match the angle brackets of template argument lists, which may also be comparison operators."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ _SEARCH_STEPS = 20_000
 
 
 def find_closing_angle(tokens: Tokens, index: int, limit: int) -> int:
-    """Index of the `>` that closes the `<` at `index`, or -1 when there is none before `limit`.
+    """Return the index of the `>` that closes the `<` at `index`; -1 if none precedes `limit`.
 
-    A `<` behind a name may be an operator (`enable_if_t<N < 8, bool>`): both readings are tried,
-    the bracket first, within a bounded number of steps.
+    A `<` after a name may be an operator (`enable_if_t<N < 8, bool>`). The search tries it as a
+    bracket first and as an operator second, within `_SEARCH_STEPS` steps.
     """
     return _Search(tokens, limit).close(index + 1)
 
 
 class _Search:
+    """A backtracking search for one closing `>`, limited in its number of steps."""
+
     def __init__(self, tokens: Tokens, limit: int) -> None:
         self.tokens = tokens
         self.limit = limit
         self.steps = 0
 
     def close(self, index: int) -> int:
-        """The closing `>` for a bracket whose contents go on at `index`."""
+        """Return the index of the `>` that closes a bracket with contents from `index`, or -1."""
         text, partner = self.tokens.text, self.tokens.partner
         while index < self.limit and self.steps < _SEARCH_STEPS:
             self.steps += 1
@@ -46,7 +48,7 @@ class _Search:
 
 
 def find_opening_angle(tokens: Tokens, index: int, limit: int) -> int:
-    """Index of the `<` that the `>` at `index` closes, looking back to `limit`, or -1."""
+    """Return the index of the `<` that the `>` at `index` closes, not before `limit`, or -1."""
     depth = 0
     while index >= limit:
         token = tokens.text[index]

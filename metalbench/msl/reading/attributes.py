@@ -1,4 +1,4 @@
-"""Attributes: `[[buffer(2), function_constant(x)]]` and the like."""
+"""Find attributes such as `[[buffer(2), function_constant(x)]]` in a token sequence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from metalbench.msl.reading.tokens import Tokens, is_name
 
 
 class Attribute(NamedTuple):
-    """One attribute with the range of tokens between its parentheses (empty without them)."""
+    """One attribute, with the token range of its arguments: empty if it has no parentheses."""
 
     name: str
     first: int
@@ -16,7 +16,7 @@ class Attribute(NamedTuple):
 
 
 def is_attribute_start(tokens: Tokens, index: int) -> bool:
-    """Whether token `index` is the first `[` of `[[...]]`."""
+    """Return whether token `index` is the first `[` of `[[...]]`."""
     text = tokens.text
     if text[index] != "[" or index + 1 >= len(text) or text[index + 1] != "[":
         return False
@@ -25,14 +25,14 @@ def is_attribute_start(tokens: Tokens, index: int) -> bool:
 
 
 def find_attributes(tokens: Tokens, first: int, last: int) -> list[Attribute]:
-    """All attributes of the groups that stand directly in tokens [first, last)."""
+    """Return all attributes at the top nesting level of tokens [first, last)."""
     found: list[Attribute] = []
     index = first
     while index < last:
         if is_attribute_start(tokens, index):
             close = tokens.partner[index]
             for begin, end in tokens.split(index + 2, close - 1):
-                found.append(_attribute(tokens, begin, end))
+                found.append(_parse_attribute(tokens, begin, end))
             index = close
         elif tokens.text[index] in "({" and tokens.partner[index] > index:
             index = tokens.partner[index]
@@ -40,8 +40,8 @@ def find_attributes(tokens: Tokens, first: int, last: int) -> list[Attribute]:
     return found
 
 
-def _attribute(tokens: Tokens, first: int, last: int) -> Attribute:
-    """One attribute; a prefix such as `clang::` is part of its name."""
+def _parse_attribute(tokens: Tokens, first: int, last: int) -> Attribute:
+    """Return one attribute. A scope such as `clang::` is part of its name."""
     index = first
     while index < last and (is_name(tokens.text[index]) or tokens.text[index] == "::"):
         index += 1
@@ -52,7 +52,7 @@ def _attribute(tokens: Tokens, first: int, last: int) -> Attribute:
 
 
 def skip_attributes(tokens: Tokens, first: int, last: int) -> list[int]:
-    """Indices of the tokens in [first, last) that belong to no attribute."""
+    """Return the indices of the tokens in [first, last) that are not part of an attribute."""
     if "[" not in tokens.text[first:last]:
         return list(range(first, last))
     kept: list[int] = []

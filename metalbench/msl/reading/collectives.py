@@ -1,4 +1,4 @@
-"""Which kernels need one fiber per thread: those that reach a barrier or a function of lanes."""
+"""Decide which kernels synchronise: those that can reach a barrier or a SIMD-group function."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from itertools import chain
 from metalbench.msl.reading.declarations import Declaration, iterate_declarations
 from metalbench.msl.reading.tokens import Tokens
 
-_COLLECTIVE = re.compile(
+_COLLECTIVE_NAME = re.compile(
     r"(?:threadgroup|simdgroup|quadgroup)_barrier|__metal_(?:simd|quad|wg)\w*"
     r"|(?:simd|quad)_(?:all|any|ballot|sum|product|min|max|and|or|xor|is_first|is_helper_thread"
     r"|active_threads_mask|broadcast(?:_first)?|prefix_\w+|shuffle\w*|vote)"
@@ -19,15 +19,15 @@ _COLLECTIVE = re.compile(
 
 
 def is_collective(name: str) -> bool:
-    """Whether Metal has a function or type of this name for threads that work together."""
-    return _COLLECTIVE.fullmatch(name) is not None
+    """Return whether a name is a barrier, or a function or type for a SIMD-group or quad-group."""
+    return _COLLECTIVE_NAME.fullmatch(name) is not None
 
 
 _ALIASES = frozenset({"using", "typedef"})
 
 
 class References:
-    """What the declarations of a source mention, by name."""
+    """The names that each declaration of a source mentions: a call graph by name."""
 
     def __init__(self, tokens: Tokens, declared: Iterable[Declaration]) -> None:
         self.tokens = tokens
@@ -36,14 +36,14 @@ class References:
             if declaration.kind == "instantiation":
                 continue
             words = set(filter(str.isidentifier, tokens.text[declaration.first : declaration.last]))
-            for name in _names(tokens, declaration):
+            for name in _find_declared_names(tokens, declaration):
                 self._mentions.setdefault(name, set()).update(words)
 
     def __contains__(self, name: str) -> bool:
         return name in self._mentions
 
     def find_reachable(self, roots: Iterable[str]) -> set[str]:
-        """Every name that code reached from `roots` mentions, `roots` included."""
+        """Return every name that code reachable from `roots` mentions, including `roots`."""
         seen: set[str] = set()
         waiting = list(roots)
         while waiting:
@@ -54,7 +54,8 @@ class References:
         return seen
 
 
-def _names(tokens: Tokens, declaration: Declaration) -> list[str]:
+def _find_declared_names(tokens: Tokens, declaration: Declaration) -> list[str]:
+    """Return the names that a declaration introduces."""
     if declaration.kind != "alias":
         if declaration.kind == "record" and tokens.text[declaration.last - 2] != "}":
             return [declaration.name, tokens.text[declaration.last - 2]]
@@ -68,9 +69,9 @@ def _names(tokens: Tokens, declaration: Declaration) -> list[str]:
 def requires_fibers(
     tokens: Tokens, declared: Mapping[str, list[Declaration]], reached: set[str]
 ) -> bool:
-    """Whether a kernel that reaches these names has to run its threads side by side.
+    """Return whether a kernel that reaches these names must run its threads concurrently.
 
-    A loop that waits for what another thread stores counts too.
+    Barriers and SIMD-group functions need that, and so does a loop that polls an atomic variable.
     """
     if any(map(is_collective, reached)):
         return True

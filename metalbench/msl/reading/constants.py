@@ -1,4 +1,4 @@
-"""Function constants, and the constants of the program that reflection can read."""
+"""Find the function constants of a source, and program-scope constants for constant expressions."""
 
 from __future__ import annotations
 
@@ -16,16 +16,31 @@ from metalbench.msl.reading.tokens import Location, Tokens
 Scalar = bool | int | float
 Value = Scalar | Sequence[Scalar]
 _VECTOR = re.compile(r"(bool|u?char|u?short|u?int|u?long|half|bfloat|float)([234])")
-_NO_TYPE = frozenset({"constant", "const", "static", "constexpr"})
-_BITS = {"char": 8, "short": 16, "int": 32, "long": 64, "int8_t": 8, "int16_t": 16, "int32_t": 32}
-_BITS |= {"int64_t": 64}
-_RANGES = {name: (-(2 ** (bits - 1)), 2 ** (bits - 1)) for name, bits in _BITS.items()}
-_RANGES |= {f"u{name}": (0, 2**bits) for name, bits in _BITS.items()} | {"size_t": (0, 2**64)}
+_STORAGE_WORDS = frozenset({"constant", "const", "static", "constexpr"})
+_INTEGER_BITS = {
+    "char": 8,
+    "short": 16,
+    "int": 32,
+    "long": 64,
+    "int8_t": 8,
+    "int16_t": 16,
+    "int32_t": 32,
+}
+_INTEGER_BITS |= {"int64_t": 64}
+_INTEGER_RANGES = {
+    name: (-(2 ** (bits - 1)), 2 ** (bits - 1)) for name, bits in _INTEGER_BITS.items()
+}
+_INTEGER_RANGES |= {f"u{name}": (0, 2**bits) for name, bits in _INTEGER_BITS.items()} | {
+    "size_t": (0, 2**64)
+}
 
 
 @dataclass(frozen=True)
 class FunctionConstant:
-    """What `constant T name [[function_constant(index)]];` declares."""
+    """The declaration `constant T name [[function_constant(index)]];`.
+
+    See the Metal Shading Language Specification, section on function constants.
+    """
 
     name: str
     index: int
@@ -38,9 +53,9 @@ class FunctionConstant:
 def find_function_constants(
     tokens: Tokens, declared: Iterable[Declaration]
 ) -> list[FunctionConstant]:
-    """The function constants in order.
+    """Return the function constants in source order. Raise CompileError for an unknown index.
 
-    One is optional when the source asks `is_function_constant_defined(name)`.
+    A constant is optional if the source calls `is_function_constant_defined(name)`.
     """
     if "function_constant" not in tokens.occurrences:
         return []
@@ -51,7 +66,7 @@ def find_function_constants(
     found = []
     for declaration in listed:
         if declaration.kind == "variable" and declaration.find_attribute("function_constant"):
-            for name_index, kind, attribute in _declarators(tokens, declaration):
+            for name_index, kind, attribute in _find_constant_declarators(tokens, declaration):
                 where = tokens.locate_token(name_index)
                 given = tokens.join(attribute.first, attribute.last)
                 index = evaluate_expression(given, names)
@@ -65,8 +80,10 @@ def find_function_constants(
     return found
 
 
-def _declarators(tokens: Tokens, declaration: Declaration) -> Iterator[tuple[int, str, Attribute]]:
-    """Name, type and attribute of each of `constant bool a [[...]], b [[...]];`."""
+def _find_constant_declarators(
+    tokens: Tokens, declaration: Declaration
+) -> Iterator[tuple[int, str, Attribute]]:
+    """Yield name, type and attribute of each of `constant bool a [[...]], b [[...]];`."""
     kind = ""
     for first, last in tokens.split(declaration.head, declaration.last - 1):
         kept = skip_attributes(tokens, first, last)
@@ -74,7 +91,7 @@ def _declarators(tokens: Tokens, declaration: Declaration) -> Iterator[tuple[int
             (a for a in find_attributes(tokens, first, last) if a.name == "function_constant"), None
         )
         words = [tokens.text[index] for index in kept[:-1]]
-        kind = "".join(word for word in words if word not in _NO_TYPE) or kind
+        kind = "".join(word for word in words if word not in _STORAGE_WORDS) or kind
         if attribute is not None and not kept:
             raise CompileError(
                 f"{tokens.locate_token(first)}: error: function_constant: "
@@ -85,14 +102,14 @@ def _declarators(tokens: Tokens, declaration: Declaration) -> Iterator[tuple[int
 
 
 def read_program_constants(tokens: Tokens, declared: Iterable[Declaration]) -> dict[str, str]:
-    """Initialisers of simple constants by name: `constant int n = 4;` is n: 4.
+    """Return the initialisers of constants and enumerators by name: `constant int n = 4;` is n: 4.
 
-    Enumerators are there by their own name and, as `kind::name`, by their enumeration's.
+    Enumerators are listed by their name and by `enumeration::name`.
     """
     found: dict[str, str] = {}
     for declaration in declared:
         if declaration.kind == "record" and declaration.body and _is_enum(tokens, declaration):
-            for name, value in _enumerators(tokens, declaration.body):
+            for name, value in _find_enumerator_values(tokens, declaration.body):
                 found.setdefault(name, value)
                 found[f"{declaration.name}::{name}"] = value
         if declaration.kind == "variable" and not declaration.template:
@@ -107,8 +124,8 @@ def _is_enum(tokens: Tokens, declaration: Declaration) -> bool:
     return "enum" in tokens.text[declaration.head : declaration.body[0]]
 
 
-def _enumerators(tokens: Tokens, body: tuple[int, int]) -> Iterator[tuple[str, str]]:
-    """Names and values; one without a value counts on from the last that has one."""
+def _find_enumerator_values(tokens: Tokens, body: tuple[int, int]) -> Iterator[tuple[str, str]]:
+    """Yield names and value expressions of enumerators, `previous + 1` without `=`."""
     last, offset = "0", 0
     for first, end in tokens.split(body[0] + 1, body[1]):
         if first == end:
@@ -122,9 +139,9 @@ def _enumerators(tokens: Tokens, body: tuple[int, int]) -> Iterator[tuple[str, s
 def resolve_constants(
     constants: Iterable[FunctionConstant], given: Mapping[str | int, Value], function: str
 ) -> dict[str, Value]:
-    """Values by name, from values by name or index.
+    """Return values by name, from values by name or index.
 
-    Raises CompileError for a name or index that the source does not declare.
+    Raise CompileError for a name or index that the source does not declare.
     """
     listed = list(constants)
     by_key: dict[str | int, FunctionConstant] = {found.index: found for found in listed}
@@ -142,9 +159,9 @@ def resolve_constants(
 
 
 def format_literal(constant: FunctionConstant, value: Value, function: str) -> str:
-    """The C++ spelling of a function constant's value.
+    """Return a function constant's value as a C++ expression.
 
-    Raises CompileError when the value does not fit the declared type.
+    Raise CompileError if the value does not fit the declared type.
     """
     wanted = f"[{function}] constant {constant.name}: expected {constant.type}, got {value!r}"
     vector = _VECTOR.fullmatch(constant.type)
@@ -160,8 +177,8 @@ def format_literal(constant: FunctionConstant, value: Value, function: str) -> s
         if value not in (0, 1):
             raise CompileError(f"{wanted}; give True or False")
         return "true" if value else "false"
-    if constant.type in _RANGES:
-        low, high = _RANGES[constant.type]
+    if constant.type in _INTEGER_RANGES:
+        low, high = _INTEGER_RANGES[constant.type]
         if value != int(value) or not low <= value < high:
             raise CompileError(f"{wanted}; give an integer from {low} to {high - 1}")
         suffix = "ull" if value >= 0 else "ll"
@@ -169,10 +186,10 @@ def format_literal(constant: FunctionConstant, value: Value, function: str) -> s
             f"({int(value)}{suffix})" if int(value) != -(2**63) else "(-9223372036854775807ll - 1)"
         )
         return f"static_cast<{constant.type}>{text}"
-    return f"static_cast<{constant.type}>({_float(float(value))})"
+    return f"static_cast<{constant.type}>({_format_float(float(value))})"
 
 
-def _float(value: float) -> str:
+def _format_float(value: float) -> str:
     if math.isnan(value):
         return '__builtin_nan("")'
     if math.isinf(value):

@@ -1,4 +1,4 @@
-"""A source as declarations by scope: enough structure to rewrite MSL, no types, no expressions."""
+"""Parse preprocessed MSL into declarations by scope, without types or expressions."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ from metalbench.msl.reading.tokens import Tokens, is_name
 Kind = Literal["function", "record", "variable", "alias", "instantiation", "other"]
 Range = tuple[int, int]
 
-_RECORD = frozenset({"struct", "class", "union", "enum"})
+_RECORD_KEYS = frozenset({"struct", "class", "union", "enum"})
 _BEFORE_RECORD = frozenset(
     {"typedef", "constant", "static", "const", "constexpr", "friend", "inline"}
 )
-_NO_FUNCTION = frozenset(
+_CALL_LIKE = frozenset(
     {"decltype", "alignas", "__attribute__", "noexcept", "static_assert", "__declspec"}
 )
-_OTHER = frozenset({"using", "static_assert", "friend"})
+_ALIAS_LIKE = frozenset({"using", "static_assert", "friend"})
 
 
 @dataclass
 class Declaration:
-    """Tokens [first, last) of one declaration, with its `;` or `}`.
+    """One declaration: tokens [first, last), including its `;` or `}`.
 
-    `head` is the first token behind the template header, `template` the ranges of the header's
-    parameters (None without a header). `parameters` and `body` are the indices of the brackets.
+    `head` is the first token after the template header. `template` holds the token ranges of the
+    template parameters, None without a header. `parameters` and `body` are pairs of bracket
+    indices. `specialisation_arguments` is the token range between `<` and `>` after the name.
     """
 
     kind: Kind
@@ -52,24 +53,24 @@ class Declaration:
         return "::".join((*self.scope, self.name))
 
     def find_attribute(self, name: str) -> Attribute | None:
-        """The attribute of that name in front of (or behind) the declared name."""
+        """Return the first attribute with this name, None if there is none."""
         return next((found for found in self.attributes if found.name == name), None)
 
 
-def declarations(tokens: Tokens) -> list[Declaration]:
-    """All declarations of the file, namespaces flattened, records with their members."""
-    return list(_scope(tokens, 0, len(tokens), (), in_record=False))
+def parse_declarations(tokens: Tokens) -> list[Declaration]:
+    """Return all declarations: namespaces are flattened, records contain their members."""
+    return list(_parse_scope(tokens, 0, len(tokens), (), in_record=False))
 
 
 def iterate_declarations(found: list[Declaration]) -> Iterator[Declaration]:
-    """The declarations and, recursively, the members of records."""
+    """Yield the declarations and, recursively, the members of records."""
     for declaration in found:
         yield declaration
         if declaration.members:
             yield from iterate_declarations(declaration.members)
 
 
-def _scope(
+def _parse_scope(
     tokens: Tokens, index: int, limit: int, scope: tuple[str, ...], *, in_record: bool
 ) -> Iterator[Declaration]:
     text, partner = tokens.text, tokens.partner
@@ -86,24 +87,26 @@ def _scope(
             if brace < limit and text[brace] == "{":
                 names = tuple(word for word in text[index:brace] if is_name(word))
                 names = tuple(word for word in names if word not in ("namespace", "inline"))
-                yield from _scope(tokens, brace + 1, partner[brace], scope + names, in_record=False)
+                yield from _parse_scope(
+                    tokens, brace + 1, partner[brace], scope + names, in_record=False
+                )
                 brace = partner[brace]
             index = brace + 1
         elif token == "extern" and text[index + 2 : index + 3] == ["{"]:
-            yield from _scope(tokens, index + 3, partner[index + 2], scope, in_record=False)
+            yield from _parse_scope(tokens, index + 3, partner[index + 2], scope, in_record=False)
             index = partner[index + 2] + 1
         elif token == "extern" and tokens.at(index + 1)[:1] == '"':
             index += 2
         else:
-            declaration = _declaration(tokens, index, limit, scope, in_record)
+            declaration = _parse_declaration(tokens, index, limit, scope, in_record)
             yield declaration
             index = declaration.last
 
 
-def _declaration(
+def _parse_declaration(
     tokens: Tokens, index: int, limit: int, scope: tuple[str, ...], in_record: bool
 ) -> Declaration:
-    head, template = _template_header(tokens, index, limit)
+    head, template = _parse_template_header(tokens, index, limit)
     declaration = Declaration("other", index, limit, head, scope, in_record, template)
     if template is None and tokens.text[index] == "template":
         declaration.kind = "instantiation"
@@ -111,39 +114,41 @@ def _declaration(
         declaration.last = _find_end(tokens, index, limit)
         declaration.attributes = find_attributes(tokens, index, declaration.last)
         return declaration
-    stop = _head_end(tokens, head, limit)
+    stop = _find_head_end(tokens, head, limit)
     declaration.attributes = find_attributes(tokens, head, stop)
     first = _skip_specifiers(tokens, head, stop)
     word = tokens.text[first] if first < limit else ""
     if (
-        word in _RECORD
+        word in _RECORD_KEYS
         and stop < limit
         and tokens.text[stop] == "{"
-        and not _parameters(tokens, first, stop)
+        and not _find_parameters(tokens, first, stop)
     ):
-        _record(tokens, declaration, first, stop, limit)
-    elif word in _OTHER or tokens.text[head : head + 1] == ["typedef"]:
+        _parse_record(tokens, declaration, first, stop, limit)
+    elif word in _ALIAS_LIKE or tokens.text[head : head + 1] == ["typedef"]:
         declaration.kind = "alias"
         declaration.last = _find_end(tokens, stop, limit)
     else:
-        _function_or_variable(tokens, declaration, stop, limit)
+        _parse_function_or_variable(tokens, declaration, stop, limit)
     return declaration
 
 
-def _template_header(tokens: Tokens, index: int, limit: int) -> tuple[int, list[Range] | None]:
+def _parse_template_header(
+    tokens: Tokens, index: int, limit: int
+) -> tuple[int, list[Range] | None]:
     parameters: list[Range] | None = None
     while tokens.text[index : index + 2] == ["template", "<"]:
         close = find_closing_angle(tokens, index + 1, limit)
         if close < 0:
             break
-        # The last header counts: it is the function's own in an out-of-class member template.
+        # In an out-of-class member template the last header is that of the function.
         parameters = list(tokens.split(index + 2, close))
         index = close + 1
     return index, parameters
 
 
 def _find_end(tokens: Tokens, index: int, limit: int) -> int:
-    """Behind the next `;` outside of all brackets."""
+    """Return the index after the next `;` outside of all brackets."""
     while index < limit:
         token = tokens.text[index]
         if token == ";":
@@ -154,8 +159,8 @@ def _find_end(tokens: Tokens, index: int, limit: int) -> int:
     return limit
 
 
-def _head_end(tokens: Tokens, index: int, limit: int) -> int:
-    """The `;`, `=` or opening `{` that ends a declaration's head."""
+def _find_head_end(tokens: Tokens, index: int, limit: int) -> int:
+    """Return the index of the `;`, `=` or opening `{` that ends a declaration's head."""
     text, partner = tokens.text, tokens.partner
     initialisers = False
     while index < limit:
@@ -182,6 +187,7 @@ def _head_end(tokens: Tokens, index: int, limit: int) -> int:
 
 
 def _skip_specifiers(tokens: Tokens, index: int, limit: int) -> int:
+    """Return the index after attributes and specifiers that may precede a record."""
     while index < limit:
         if is_attribute_start(tokens, index):
             index = tokens.partner[index]
@@ -191,8 +197,8 @@ def _skip_specifiers(tokens: Tokens, index: int, limit: int) -> int:
     return index
 
 
-def _parameters(tokens: Tokens, index: int, limit: int) -> Range | None:
-    """The brackets of a function's parameters in a head."""
+def _find_parameters(tokens: Tokens, index: int, limit: int) -> Range | None:
+    """Return the parentheses around a function's parameters, None for other heads."""
     text, partner = tokens.text, tokens.partner
     while index < limit:
         if is_attribute_start(tokens, index):
@@ -202,14 +208,16 @@ def _parameters(tokens: Tokens, index: int, limit: int) -> Range | None:
         elif text[index] == "(":
             before = text[index - 1]
             call_operator = before == "operator" and text[index + 2 : index + 3] == ["("]
-            if not call_operator and before not in _NO_FUNCTION:
+            if not call_operator and before not in _CALL_LIKE:
                 return index, partner[index]
             index = partner[index]
         index += 1
     return None
 
 
-def _record(tokens: Tokens, declaration: Declaration, first: int, brace: int, limit: int) -> None:
+def _parse_record(
+    tokens: Tokens, declaration: Declaration, first: int, brace: int, limit: int
+) -> None:
     declaration.kind = "record"
     declaration.body = (brace, tokens.partner[brace])
     index = first + 1
@@ -222,7 +230,7 @@ def _record(tokens: Tokens, declaration: Declaration, first: int, brace: int, li
             "alignas",
             "__attribute__",
         ):
-            _name(tokens, declaration, index)
+            _set_name(tokens, declaration, index)
             break
         index += 1
     if declaration.name and tokens.text[index + 1] == "<":
@@ -231,22 +239,24 @@ def _record(tokens: Tokens, declaration: Declaration, first: int, brace: int, li
             find_closing_angle(tokens, index + 1, brace),
         )
     if tokens.text[first] != "enum":
-        # Specialisations of one template are scopes of their own.
+        # Each specialisation of a template is a separate scope.
         inner = (*declaration.scope, f"{declaration.name}@{declaration.first}")
-        members = _scope(tokens, brace + 1, declaration.body[1], inner, in_record=True)
+        members = _parse_scope(tokens, brace + 1, declaration.body[1], inner, in_record=True)
         declaration.members = list(members)
     declaration.last = _find_end(tokens, declaration.body[1], limit)
 
 
-def _name(tokens: Tokens, declaration: Declaration, index: int) -> None:
+def _set_name(tokens: Tokens, declaration: Declaration, index: int) -> None:
     declaration.name = tokens.text[index]
     declaration.name_index = index
 
 
-def _function_or_variable(tokens: Tokens, declaration: Declaration, stop: int, limit: int) -> None:
-    parameters = _parameters(tokens, declaration.head, stop)
+def _parse_function_or_variable(
+    tokens: Tokens, declaration: Declaration, stop: int, limit: int
+) -> None:
+    parameters = _find_parameters(tokens, declaration.head, stop)
     if parameters is None:
-        _variable(tokens, declaration, stop, limit)
+        _parse_variable(tokens, declaration, stop, limit)
         return
     declaration.kind = "function"
     declaration.parameters = parameters
@@ -265,7 +275,7 @@ def _function_or_variable(tokens: Tokens, declaration: Declaration, stop: int, l
         declaration.name = "".join(tokens.text[operator : index + 1])
         declaration.name_index = operator
     elif is_name(tokens.text[index]):
-        _name(tokens, declaration, index)
+        _set_name(tokens, declaration, index)
     if stop < limit and tokens.text[stop] == "{":
         declaration.body = (stop, tokens.partner[stop])
         declaration.last = tokens.partner[stop] + 1
@@ -273,7 +283,7 @@ def _function_or_variable(tokens: Tokens, declaration: Declaration, stop: int, l
         declaration.last = _find_end(tokens, stop, limit)
 
 
-def _variable(tokens: Tokens, declaration: Declaration, stop: int, limit: int) -> None:
+def _parse_variable(tokens: Tokens, declaration: Declaration, stop: int, limit: int) -> None:
     declaration.kind = "variable"
     index = stop - 1
     while index > declaration.head and tokens.text[index] == "]":
@@ -284,5 +294,5 @@ def _variable(tokens: Tokens, declaration: Declaration, stop: int, limit: int) -
             declaration.specialisation_arguments = (opened + 1, index)
             index = opened - 1
     if index >= declaration.head and is_name(tokens.text[index]):
-        _name(tokens, declaration, index)
+        _set_name(tokens, declaration, index)
     declaration.last = _find_end(tokens, stop, limit)

@@ -1,13 +1,14 @@
-"""What is C++ for a host and no Metal: refused by its name and line, before clang sees it.
+"""Refuse C++ that Metal does not have, by name and line, before clang compiles the source.
 
-The `cpu` device runs kernels as code of this machine, so that whatever clang takes beyond Metal
-would be a way around every check of a result. What is here are the words; what has none, such as a
-call through a pointer, is found in what clang makes of it (building/host_calls.py,
-building/imports.py).
+The `cpu` device runs kernels as native code, so an extension of clang beyond Metal could
+circumvent the checks of results. This module refuses what has a name in the source. What has no
+name, such as a call through a pointer, is found in the LLVM IR and in the object file
+(building/host_calls.py, building/imports.py).
 
 References
 ----------
-Metal Shading Language Specification 3.2, 1.5 (what of C++ Metal has not) and 4.2 (program scope).
+Metal Shading Language Specification 3.2, 1.5 (C++ features that Metal does not have) and 4.2
+(program scope).
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from collections.abc import Callable, Iterator, Set
 from metalbench._core import CompileError
 from metalbench.msl.reading.tokens import Location, Tokens, is_name
 
-# Names of functions inside Metal's compiler that sources declare, and the `cpu` device has too: the
-# whole of a string literal, such as "air.simdgroup_async_copy_2d.p3i8.p1i8".
+# AIR intrinsics that sources declare by an asm label and that the `cpu` device implements. The
+# pattern matches a whole string literal, such as "air.simdgroup_async_copy_2d.p3i8.p1i8".
 LABEL = re.compile(
     r'"(?:\\1|\\01|\\001)?air\.(?:simdgroup_(async_copy_[12]d)[\w.]*|(wait_simdgroup_events))"'
 )
@@ -40,7 +41,7 @@ _WORDS = {
     "virtual": "virtual functions",
     "__declspec": "__declspec",
 }
-# What does no more than tell the compiler about a function or a type.
+# Attributes without effects beyond optimisation, layout and warnings.
 _ATTRIBUTES = frozenset(
     """
     aligned always_inline annotate cold const convergent deprecated diagnose_if
@@ -60,9 +61,9 @@ _BUILTIN = re.compile(
     r"|(?:elementwise|reduce)_\w+|nontemporal_(?:load|store)|prefetch"
     r"|\w*(?:add|sub|mul)c?(?:l|ll)?_overflow|addressof|launder|assoc_barrier)"
 )
-# What clang gives a meaning to and Metal has, of the names that C++ reserves: two underscores, or
-# one and a capital letter. Names without a meaning are a source's own.
-_METAL_WORDS = re.compile(
+# Reserved identifiers of C++ (two underscores, or one and a capital letter) that both clang and
+# Metal define. A source may define all reserved identifiers that clang does not know.
+_METAL_RESERVED = re.compile(
     r"__(?:attribute|extension|typeof|alignof|restrict|inline|const|volatile|signed)(?:__)?"
     r"|__(?:func__|FUNCTION__|PRETTY_FUNCTION__|null|label__|fp16|bf16|decltype|nullptr)"
     # Type traits, which the standard's type_traits is written with.
@@ -73,14 +74,13 @@ _METAL_WORDS = re.compile(
     # Refused as assembly, thread-local variables and __declspec, in those words.
     r"|__(?:asm|asm__|thread|declspec)|_Thread_local|__builtin_\w+"
 )
-# Names of variables that the rewriter makes, as a part of a longer name that could be mistaken for
-# a mangled one; and the ends of sections, which a linker defines.
-# Also the functions that the code of clang's own checks calls.
-_CONFUSABLE = re.compile(
+# Names that could be confused with mangled names of the rewriter's variables, with section bounds
+# that a linker defines, or with the runtime functions of clang's sanitizers.
+_RESERVED_BY_COMPILER = re.compile(
     r"\w*\dmb_(?:storage|part)_\w*|__(?:start|stop)_\w*|_Z\w*"
     r"|__(?:asan|msan|tsan|ubsan|sanitizer|sancov)_\w*|__truncsfbf2"
 )
-# What a string literal begins with, whole or as a token in front of its quote.
+# Encoding prefix of a string literal, which the lexer may have split off as a token.
 _ENCODING = re.compile(r"(?:u8|[uUL])?R?")
 _PRAGMA = re.compile(r"^([ \t]*#[ \t]*pragma\b)[ \t]*(.*)$", re.M)
 _PRAGMAS = re.compile(
@@ -93,26 +93,26 @@ _HOST_PRAGMAS = re.compile(
 )
 
 
-# How every refusal ends, by which it can be told from errors of a compiler.
+# The end of each refusal's message. It distinguishes refusals from errors of the compiler.
 REFUSAL_SUFFIX = "a kernel may have what Metal has, and no more"
 
 
 def blank_unknown_pragmas(expanded: str) -> str:
-    """Blank what Metal's compiler ignores, and clang might know: all but Metal's own pragmas.
+    """Return the source with unknown pragmas blanked, as Metal's compiler ignores them.
 
-    Those that a host means something by stay, to be refused.
+    Pragmas that have an effect on host code stay, and are refused later.
     """
 
-    def kept(pragma: re.Match[str]) -> str:
+    def blank_unknown(pragma: re.Match[str]) -> str:
         what = pragma[2].strip()
         known = _PRAGMAS.fullmatch(what) or _HOST_PRAGMAS.fullmatch(what)
         return pragma[0] if known else " " * len(pragma[0])
 
-    return _PRAGMA.sub(kept, expanded)
+    return _PRAGMA.sub(blank_unknown, expanded)
 
 
 def refuse_stray_text(tokens: Tokens) -> None:
-    """Raise CompileError for text that a preprocessor leaves behind in no valid source."""
+    """Raise CompileError for text that cannot occur in a preprocessed valid source."""
     for offset in tokens.stray:
         what = tokens.source[offset : offset + 2].strip()
         raise make_host_code_error(tokens.locate(offset), f"stray `{what}`")
@@ -123,52 +123,52 @@ def refuse_host_code(
     reserved: re.Pattern[str],
     compiler_words: Callable[[frozenset[str]], Set[str]],
 ) -> None:
-    """Raise CompileError for the first thing in a source that Metal has not and a host has.
+    """Raise CompileError for the first construct of a source that Metal does not have.
 
-    `reserved` matches the names that the MSL headers have for themselves. `compiler_words` returns
-    which of some words clang gives a meaning to.
+    `reserved` matches the names that the MSL headers reserve. `compiler_words` returns those of
+    some identifiers that clang knows.
     """
-    found = min(_found(tokens, reserved, compiler_words), default=None)
+    found = min(_find_host_code(tokens, reserved, compiler_words), default=None)
     if found is not None:
         offset, what = found
         raise make_host_code_error(tokens.locate(offset), what)
 
 
 def make_host_code_error(where: Location | str, what: str) -> CompileError:
-    """The error for something that Metal has not."""
+    """Return the error for a construct that Metal does not have."""
     return CompileError(f"{where}: error: {what}: {REFUSAL_SUFFIX}")
 
 
-def _found(
+def _find_host_code(
     tokens: Tokens,
     reserved: re.Pattern[str],
     compiler_words: Callable[[frozenset[str]], Set[str]],
 ) -> Iterator[tuple[int, str]]:
-    """Yield the offset and the name of everything that is not Metal's."""
+    """Yield the offset and the name of every construct that Metal does not have."""
     strange = frozenset(
         word
         for word in tokens.occurrences
-        if word[0] == "_" and _is_reserved(word) and not _METAL_WORDS.fullmatch(word)
+        if word[0] == "_" and _is_reserved(word) and not _METAL_RESERVED.fullmatch(word)
     )
     for word in compiler_words(strange) if strange else ():
         yield tokens.start[tokens.occurrences[word][0]], word
     for word, places in tokens.occurrences.items():
         if word in _WORDS:
-            indices, what = [each for each in places if _is_meant(tokens, each)], _WORDS[word]
+            indices, what = [each for each in places if _is_keyword(tokens, each)], _WORDS[word]
         elif word.startswith("__builtin_"):
             indices, what = ([] if _BUILTIN.fullmatch(word) else places), word
         elif word[:3] in ("mb_", "MB_") and reserved.fullmatch(word):
             indices, what = places, f"{word}, a name of the engine's own"
-        elif (word[0] == "_" or "mb_" in word) and _CONFUSABLE.fullmatch(word):
+        elif (word[0] == "_" or "mb_" in word) and _RESERVED_BY_COMPILER.fullmatch(word):
             indices, what = places, f"{word}, a name of the compiler's own"
         else:
             continue
         if indices:
             yield tokens.start[indices[0]], what
-    yield from _own_namespace(tokens)
-    yield from _linkages(tokens)
-    yield from _labels_as_values(tokens)
-    for index, name in _attributes(tokens):
+    yield from _find_engine_namespace(tokens)
+    yield from _find_linkages(tokens)
+    yield from _find_computed_gotos(tokens)
+    for index, name in _find_compiler_attributes(tokens):
         if name.strip("_") not in _ATTRIBUTES:
             yield tokens.start[index], f"attribute `{name}`"
     for pragma in _PRAGMA.finditer(tokens.source):
@@ -177,8 +177,8 @@ def _found(
             yield pragma.start(), f"`#pragma {what}`"
 
 
-def _is_meant(tokens: Tokens, index: int) -> bool:
-    """Whether a word stands there for what it means to a host's compiler."""
+def _is_keyword(tokens: Tokens, index: int) -> bool:
+    """Return whether a word has its C++ meaning here: not `= delete`, not an asm label."""
     word, before = tokens.text[index], tokens.text[index - 1] if index else ""
     if word == "delete":
         return before != "="
@@ -187,23 +187,23 @@ def _is_meant(tokens: Tokens, index: int) -> bool:
     return True
 
 
-def _own_namespace(tokens: Tokens) -> Iterator[tuple[int, str]]:
-    """Yield the engine's namespace where a source names it; variables may be called `mb` as well.
+def _find_engine_namespace(tokens: Tokens) -> Iterator[tuple[int, str]]:
+    """Yield uses of the engine's namespace `mb`. A variable may have the same name.
 
     C++ names a namespace before `::`, and in a declaration that begins with `namespace` or `using
     namespace`: nowhere else.
     """
     places = tokens.occurrences.get("mb", ())
-    named = _names_of_namespaces(tokens) if places else set()
+    named = _find_namespace_names(tokens) if places else set()
     for index in places:
         if index in named or tokens.at(index + 1) == "::":
             yield tokens.start[index], "namespace mb, which is the engine's own"
 
 
-def _names_of_namespaces(tokens: Tokens) -> set[int]:
-    """Return the tokens between every word `namespace` and the end of what it declares.
+def _find_namespace_names(tokens: Tokens) -> set[int]:
+    """Return the tokens between each keyword `namespace` and the end of its declaration.
 
-    Attributes there may hold any tokens, in brackets.
+    Attributes there may contain any tokens, in brackets.
     """
     found: set[int] = set()
     for index in tokens.occurrences.get("namespace", ()):
@@ -215,7 +215,7 @@ def _names_of_namespaces(tokens: Tokens) -> set[int]:
 
 
 def is_asm_label(tokens: Tokens, index: int) -> bool:
-    """Return whether `asm` at `index` names a function that is declared by its name inside Metal.
+    """Return whether `asm` at `index` is the label of a declared AIR intrinsic.
 
     That is `name(parameters) asm("air...");` at program scope, with one plain string literal.
     """
@@ -233,17 +233,17 @@ def is_asm_label(tokens: Tokens, index: int) -> bool:
 
 
 def _is_reserved(word: str) -> bool:
-    """Return whether C++ reserves a name that begins with an underscore for the compiler."""
+    """Return whether C++ reserves a name that begins with an underscore."""
     return word[1:2] == "_" or word[1:2].isupper()
 
 
-def _linkages(tokens: Tokens) -> Iterator[tuple[int, str]]:
-    """Yield `extern` with a string, except a plain `extern "C"` in front of a kernel.
+def _find_linkages(tokens: Tokens) -> Iterator[tuple[int, str]]:
+    """Yield `extern` with a string, except `extern "C"` in front of a kernel.
 
-    A kernel is renamed, so that there its linkage has no effect.
+    A kernel is renamed, so its linkage has no effect.
     """
     for index in tokens.occurrences.get("extern", ()):
-        literal = _string_at(tokens, index + 1)
+        literal = _read_string(tokens, index + 1)
         if not literal:
             continue
         stop = index
@@ -253,10 +253,10 @@ def _linkages(tokens: Tokens) -> Iterator[tuple[int, str]]:
             yield tokens.start[index], f"`extern {literal}`"
 
 
-def _string_at(tokens: Tokens, index: int) -> str:
-    """Return the string literals that begin at a token, as written; empty if none does.
+def _read_string(tokens: Tokens, index: int) -> str:
+    """Return the string literals that begin at a token, as written; empty if there are none.
 
-    Adjacent literals are one literal to the compiler, and so is a prefix with what follows it.
+    Adjacent literals are one literal to the compiler. So is a prefix and the next literal.
     """
     last = index
     while last < len(tokens):
@@ -271,21 +271,21 @@ def _string_at(tokens: Tokens, index: int) -> str:
     return tokens.join(index, last)
 
 
-def _labels_as_values(tokens: Tokens) -> Iterator[tuple[int, str]]:
-    """`goto *where`, and the addresses of labels that it needs."""
+def _find_computed_gotos(tokens: Tokens) -> Iterator[tuple[int, str]]:
+    """Yield each `goto *target`."""
     for index in tokens.occurrences.get("goto", ()):
         if tokens.at(index + 1) == "*":
             yield tokens.start[index], "jumps to computed places"
 
 
-def _attributes(tokens: Tokens) -> Iterator[tuple[int, str]]:
-    """The attributes of clang's that a source has, each with its token."""
+def _find_compiler_attributes(tokens: Tokens) -> Iterator[tuple[int, str]]:
+    """Yield token index and name of each attribute in clang's, GCC's or Microsoft's syntax."""
     text, partner = tokens.text, tokens.partner
     for word in _SPELLINGS.intersection(tokens.occurrences):
         for index in tokens.occurrences[word]:
             inner = index + 2
             if tokens.at(index + 1) == "(" and tokens.at(inner) == "(":
-                yield from _heads(tokens, inner + 1, partner[inner])
+                yield from _find_attribute_names(tokens, inner + 1, partner[inner])
             else:
                 yield index, word
     for scope in _SCOPES.intersection(tokens.occurrences):
@@ -296,7 +296,7 @@ def _attributes(tokens: Tokens) -> Iterator[tuple[int, str]]:
                 yield index, f"using {scope}"
 
 
-def _heads(tokens: Tokens, first: int, last: int) -> Iterator[tuple[int, str]]:
-    """The first token of each attribute in a list of them."""
+def _find_attribute_names(tokens: Tokens, first: int, last: int) -> Iterator[tuple[int, str]]:
+    """Yield the first token of each attribute in a list."""
     for begin, _ in tokens.split(first, last):
         yield begin, tokens.text[begin]

@@ -1,4 +1,4 @@
-"""Text to tokens. One regular expression; `findall` keeps the work in C."""
+"""Split preprocessed MSL into tokens. One regular expression: `findall` does the work in C."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from metalbench.msl.reading.tokens import Tokens
 
-# `>` is a token of its own (but for `>=` and `->`), so that template brackets can be matched.
+# `>` is always one token (except in `>=` and `->`), so that template brackets can be matched.
 _PIECE = re.compile(
     r"""
     [ \t\r\f\v\n]+
@@ -25,9 +25,9 @@ _PIECE = re.compile(
     re.X,
 )
 _BLANK = frozenset(" \t\r\f\v\n")
-# What a preprocessed source has directives for.
+# Directives that can remain in a preprocessed source.
 _DIRECTIVE = re.compile(r"#[ \t]*(?:(?:line[ \t]+)?\d|pragma\b|$)")
-# What the tokens begin with that are looked at more closely.
+# First characters of tokens that `lex` examines.
 _SPECIAL = frozenset("#/\"'\\`@")
 # One half of a pair of quotes, and characters that no token begins with.
 _NO_TOKEN = frozenset("\"'\\`@")
@@ -36,15 +36,15 @@ _RAW = frozenset({"R", "u8R", "uR", "UR", "LR"})
 
 
 def split_source(source: str) -> list[str]:
-    """The whole source cut into tokens, white space, comments and directives: nothing is lost."""
+    """Split a source into tokens, white space, comments and directives, without loss."""
     return _PIECE.findall(source)
 
 
 def lex(source: str) -> Tokens:
     """Return the significant tokens of a preprocessed source.
 
-    `Tokens.stray` lists what a preprocessor leaves behind in no valid source. Clang and this lexer
-    may cut such text differently, so that a token could be hidden here and seen there.
+    `Tokens.stray` lists the offsets of text that cannot occur in a preprocessed valid source. Clang
+    and this lexer could split such text differently, which would hide a token from the checks here.
     """
     parts = split_source(source)
     starts = accumulate(map(len, parts), initial=0)
@@ -73,5 +73,5 @@ def lex(source: str) -> Tokens:
 
 
 def _begins_line(source: str, offset: int) -> bool:
-    """Return whether nothing but blanks precedes an offset in its line."""
+    """Return whether only blanks precede an offset in its line."""
     return not source[source.rfind("\n", 0, offset) + 1 : offset].strip()

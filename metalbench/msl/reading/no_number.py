@@ -1,4 +1,4 @@
-"""Where code asks whether a value is a number at all, which fast math may take for granted."""
+"""Find tests for NaN and infinity in a kernel: fast math may assume that they are false."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from metalbench.msl.reading.program import Source
 from metalbench.msl.reading.tokens import Location, Tokens, is_name
 
 _FUNCTIONS = frozenset({"isnan", "isinf", "isfinite", "isnormal", "isordered", "isunordered"})
-# What an operand of == may stand between; anything else binds it to more than itself.
+# Tokens that may precede or follow an operand of ==. Other tokens extend the operand.
 _BEFORE = frozenset({"(", "{", "[", ",", ";", "=", "?", ":", "&&", "||", "!", "return"})
 _AFTER = frozenset({")", "}", "]", ",", ";", "?", ":", "&&", "||"})
 
 
 def find_nan_tests(source: Source, function: str) -> Iterator[tuple[Location, str]]:
-    """Places and texts of such tests in a kernel and what it calls, in the order of the file.
+    """Yield location and text of each such test in a kernel and its callees, in source order.
 
-    They are calls of `isnan` and its like, and comparisons of a value with itself.
+    Tests are calls of `isnan` and its relatives, and comparisons of a value with itself.
     """
     kernel = source.find_entry_point(function)
     roots = {kernel.primary.name, *re.findall(r"\w+", kernel.expression)}
@@ -26,11 +26,11 @@ def find_nan_tests(source: Source, function: str) -> Iterator[tuple[Location, st
     reached = source.references.find_reachable(roots)
     found = (each for name in reached for each in source.declarations_by_name.get(name, ()))
     own = {name for name in _FUNCTIONS if name in source.declarations_by_name}
-    for index in sorted(set(_indices(source.tokens, found, _FUNCTIONS - own))):
-        yield source.tokens.locate_token(index), _text(source.tokens, index)
+    for index in sorted(set(_find_test_tokens(source.tokens, found, _FUNCTIONS - own))):
+        yield source.tokens.locate_token(index), _format_test(source.tokens, index)
 
 
-def _indices(
+def _find_test_tokens(
     tokens: Tokens, declared: Iterable[Declaration], functions: frozenset[str]
 ) -> Iterator[int]:
     for declaration in declared:
@@ -39,12 +39,12 @@ def _indices(
         for index in range(*declaration.body):
             word = tokens.text[index]
             called = word in functions and tokens.at(index + 1) == "("
-            if called or (word in ("==", "!=") and _operand(tokens, index)):
+            if called or (word in ("==", "!=") and _find_equal_operands(tokens, index)):
                 yield index
 
 
-def _operand(tokens: Tokens, index: int) -> list[str]:
-    """What stands on both sides of a comparison, if it is the same; else nothing."""
+def _find_equal_operands(tokens: Tokens, index: int) -> list[str]:
+    """Return the tokens of an operand of == or !=, if both operands are the same; else nothing."""
     last = index + 1
     while tokens.at(last) and tokens.at(last) not in _AFTER:
         last = tokens.partner[last] + 1 if tokens.text[last] in "([{" else last + 1
@@ -55,6 +55,6 @@ def _operand(tokens: Tokens, index: int) -> list[str]:
     return right if is_value and left == right and tokens.at(first - 1) in _BEFORE else []
 
 
-def _text(tokens: Tokens, index: int) -> str:
-    operand = "".join(_operand(tokens, index))
+def _format_test(tokens: Tokens, index: int) -> str:
+    operand = "".join(_find_equal_operands(tokens, index))
     return f"{operand} {tokens.text[index]} {operand}" if operand else tokens.text[index]

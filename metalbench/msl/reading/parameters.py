@@ -1,4 +1,4 @@
-"""Parameters of a kernel: what each of them is bound to."""
+"""Parse the parameters of functions and kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from metalbench.msl.reading.attributes import Attribute, find_attributes, skip_a
 from metalbench.msl.reading.tokens import Location, Tokens, is_name
 
 ADDRESS_SPACES = frozenset({"device", "constant", "threadgroup", "thread"})
-_QUALIFIERS = ADDRESS_SPACES | {"const", "volatile", "restrict", "coherent", "typename", "struct"}
+_PARAMETER_QUALIFIERS = ADDRESS_SPACES | {
+    "const",
+    "volatile",
+    "restrict",
+    "coherent",
+    "typename",
+    "struct",
+}
 THREAD_ATTRIBUTES = frozenset(
     [
         "thread_position_in_grid",
@@ -37,12 +44,12 @@ THREAD_ATTRIBUTES = frozenset(
     ]
 )
 TEXTURE = re.compile(r"(?:texture|depth)(?:1d|2d|3d|cube|_buffer)\w*")
-_LIST = re.compile(r"\s*([,<>])\s*")
+_LIST_SEPARATOR = re.compile(r"\s*([,<>])\s*")
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter of a function; `tokens` are without attributes and default."""
+    """One parameter of a function; `tokens` exclude attributes and the default argument."""
 
     position: int
     location: Location
@@ -57,7 +64,7 @@ class Parameter:
 
     @property
     def is_pointer(self) -> bool:
-        """Whether it is a pointer or a reference (an array is a pointer)."""
+        """Whether the parameter is a pointer, a reference or an array."""
         depth = 0
         for text in self.tokens:
             depth += (text == "<") - (text == ">")
@@ -67,7 +74,7 @@ class Parameter:
 
     @property
     def pointee(self) -> tuple[str, ...]:
-        """Tokens in front of the first * or & outside of template arguments."""
+        """The tokens before the first * or & outside of template arguments."""
         depth = 0
         for index, text in enumerate(self.tokens):
             depth += (text == "<") - (text == ">")
@@ -76,15 +83,17 @@ class Parameter:
         return self.tokens[:-1] if self.name else self.tokens
 
     def spell_type(self, substitution: Mapping[str, str]) -> str:
-        """The pointee's type (or the value's), template parameters replaced: `float4`."""
-        words = [word for word in self.pointee if word not in _QUALIFIERS and word != self.name]
+        """Return the type of the pointee or value, template parameters substituted: `float4`."""
+        words = [
+            word for word in self.pointee if word not in _PARAMETER_QUALIFIERS and word != self.name
+        ]
         words = [substitution.get(word, word) for word in words]
         text = " ".join(words).replace(" :: ", "::").replace(":: ", "::").removeprefix("metal::")
-        return _LIST.sub(r"\1", text).replace(",", ", ")
+        return _LIST_SEPARATOR.sub(r"\1", text).replace(",", ", ")
 
 
 def parse_parameters(tokens: Tokens, opening: int) -> list[Parameter]:
-    """The parameters between the bracket `opening` and its partner."""
+    """Return the parameters between the parenthesis at `opening` and its partner."""
     found: list[Parameter] = []
     for first, last in tokens.split(opening + 1, tokens.partner[opening]):
         kept = skip_attributes(tokens, first, last)
@@ -98,28 +107,28 @@ def parse_parameters(tokens: Tokens, opening: int) -> list[Parameter]:
                 len(found),
                 tokens.locate_token(first),
                 words,
-                _name(words),
+                _find_parameter_name(words),
                 tuple(find_attributes(tokens, first, last)),
             )
         )
     return found
 
 
-def _name(words: tuple[str, ...]) -> str:
-    """The declared name, empty when there is none."""
+def _find_parameter_name(words: tuple[str, ...]) -> str:
+    """Return the declared name, empty if there is none."""
     end = len(words)
     while end and words[end - 1] == "]":
         end = end - 1 - words[:end][::-1].index("[")
     if end and words[end - 1] == ")":
         end -= 1
-    if not end or not is_name(words[end - 1]) or words[end - 1] in _QUALIFIERS:
+    if not end or not is_name(words[end - 1]) or words[end - 1] in _PARAMETER_QUALIFIERS:
         return ""
-    before = [word for word in words[: end - 1] if word not in _QUALIFIERS]
+    before = [word for word in words[: end - 1] if word not in _PARAMETER_QUALIFIERS]
     return words[end - 1] if before and before[-1] != "::" else ""
 
 
 def evaluate_attribute_index(
     tokens: Tokens, attribute: Attribute, names: Mapping[str, str]
 ) -> int | None:
-    """N of [[buffer(n)]]; None when it cannot be told."""
+    """Return n of [[buffer(n)]], None if it is not an integer constant."""
     return evaluate_expression(tokens.join(attribute.first, attribute.last), names)

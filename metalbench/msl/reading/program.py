@@ -1,4 +1,4 @@
-"""A parsed source: its tokens, declarations and kernels, each found once and kept."""
+"""A parsed source: tokens, declarations and kernels, each computed once on first use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import cached_property
 from metalbench._core import CompileError
 from metalbench.msl.reading.collectives import References
 from metalbench.msl.reading.constants import FunctionConstant, find_function_constants
-from metalbench.msl.reading.declarations import Declaration, declarations
+from metalbench.msl.reading.declarations import Declaration, parse_declarations
 from metalbench.msl.reading.lexer import lex
 from metalbench.msl.reading.reflect import EntryPoint, find_entry_points
 from metalbench.msl.reading.tokens import Tokens
@@ -16,28 +16,28 @@ from metalbench.msl.reading.tokens import Tokens
 
 @dataclass
 class Source:
-    """One MSL source as the user gave it; everything below is derived on first use."""
+    """One MSL source. All properties are derived from its text on first use."""
 
     text: str
     filename: str
-    # What the preprocessor made of `text`, line markers included.
+    # The preprocessor's output for `text`, including line markers.
     expanded: str
-    # Folders of files that it includes, besides its own.
+    # Folders of included files, in addition to the source's folder.
     include_dirs: tuple[str, ...] = ()
 
     @cached_property
     def tokens(self) -> Tokens:
-        """The preprocessed source."""
+        """The tokens of the preprocessed source."""
         return lex(self.expanded)
 
     @cached_property
     def declarations(self) -> list[Declaration]:
-        """The declarations in order, of a source whose brackets match."""
-        return declarations(self.tokens)
+        """The declarations in order. The source's brackets must match."""
+        return parse_declarations(self.tokens)
 
     @cached_property
     def declarations_by_name(self) -> dict[str, list[Declaration]]:
-        """Declarations outside of records by unqualified name."""
+        """Declarations outside of records, by unqualified name."""
         found: dict[str, list[Declaration]] = {}
         for declaration in self.declarations:
             found.setdefault(declaration.name, []).append(declaration)
@@ -45,7 +45,7 @@ class Source:
 
     @cached_property
     def references(self) -> References:
-        """Which names each declaration mentions."""
+        """The names that each declaration mentions."""
         return References(self.tokens, self.declarations)
 
     @cached_property
@@ -55,7 +55,7 @@ class Source:
 
     @cached_property
     def aliases(self) -> dict[str, str]:
-        """What plain type aliases stand for, such as bfloat for bfloat16_t."""
+        """The targets of plain type aliases by name, such as bfloat for bfloat16_t."""
         found: dict[str, str] = {}
         for declaration in self.declarations:
             words = self.tokens.text[declaration.first : declaration.last - 1]
@@ -68,7 +68,7 @@ class Source:
 
     @cached_property
     def entry_points(self) -> dict[str, EntryPoint]:
-        """Kernels by name. Raises CompileError when two have the same one."""
+        """The kernels by name. Raise CompileError if two have the same name."""
         found: dict[str, EntryPoint] = {}
         for kernel in find_entry_points(self.tokens, self.declarations):
             other = found.setdefault(kernel.name, kernel)
@@ -80,9 +80,9 @@ class Source:
         return found
 
     def find_entry_point(self, name: str) -> EntryPoint:
-        """The kernel of that name; a kernel in a namespace also without it, if that is unique.
+        """Return the kernel with this name; a unique name needs no namespace.
 
-        Raises CompileError that lists the names there are.
+        Raise CompileError that lists the names of all kernels.
         """
         if name in self.entry_points:
             return self.entry_points[name]
@@ -91,9 +91,9 @@ class Source:
         ]
         if len(short) == 1:
             return short[0]
-        raise CompileError(self._unknown(name))
+        raise CompileError(self._explain_unknown_kernel(name))
 
-    def _unknown(self, name: str) -> str:
+    def _explain_unknown_kernel(self, name: str) -> str:
         known = list(self.entry_points)
         listed = ", ".join(known[:8]) + (f" and {len(known) - 8} more" if len(known) > 8 else "")
         message = f"{self.filename}: error: no kernel is named {name}; "

@@ -1,4 +1,4 @@
-"""Kernels of a source: every form of declaring one, and every form of instantiating a template."""
+"""Find the kernels of a source: all forms of declarations and of template instantiations."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _STAGES = OTHER_STAGES | {"kernel"}
 
 @dataclass(frozen=True)
 class EntryPoint:
-    """A kernel that can be asked for by `name`.
+    """One `kernel` function that can be compiled by its `name`.
 
-    `instantiation` is the declaration that names the template `arguments`, `primary` the definition
-    whose parameters count. `expression` names the function at `name_index`'s place in the source;
-    `signature` is the opening bracket of an instantiation's own parameters.
+    `primary` is the definition. For an instantiated template, `instantiation` is the declaration
+    with the template `arguments`. `expression` is an id-expression of the function, at token
+    `name_index`. `signature` is the opening parenthesis of an instantiation's parameters.
     """
 
     name: str
@@ -36,19 +36,19 @@ class EntryPoint:
 
     @cached_property
     def parameters(self) -> list[Parameter]:
-        """What the kernel takes, in order."""
+        """The parameters in order."""
         assert self.primary.parameters is not None
         return parse_parameters(self.tokens, self.primary.parameters[0])
 
     @cached_property
     def typed(self) -> list[Parameter]:
-        """The parameters as an instantiation spells them, for their types."""
+        """The parameters with the types that an instantiation spells."""
         own = parse_parameters(self.tokens, self.signature) if self.signature is not None else []
         return own if len(own) == len(self.parameters) else self.parameters
 
     @cached_property
     def substitution(self) -> dict[str, str]:
-        """Texts of the template's arguments, defaults included, by parameter name."""
+        """The template arguments as text by parameter name, including defaults."""
         names: dict[str, str] = {}
         for index, (first, last) in enumerate(self.primary.template or ()):
             name, default = split_template_parameter(self.tokens, first, last)
@@ -59,12 +59,12 @@ class EntryPoint:
 
     @property
     def location(self) -> Location:
-        """Where its name stands."""
+        """The source location of the name."""
         return self.tokens.locate_token(self.name_index)
 
 
 def find_stage(tokens: Tokens, declaration: Declaration) -> str:
-    """kernel, vertex, fragment ...; empty for any other declaration."""
+    """Return a function's stage: kernel, vertex, fragment ...; empty for other declarations."""
     if declaration.kind not in ("function", "instantiation"):
         return ""
     for attribute in declaration.attributes:
@@ -85,7 +85,7 @@ def find_stage(tokens: Tokens, declaration: Declaration) -> str:
 
 
 def find_entry_points(tokens: Tokens, declared: Iterable[Declaration]) -> list[EntryPoint]:
-    """All kernels of the file in order, templates only as instantiated."""
+    """Return all kernels of a file in order. Templates are included only if instantiated."""
     found: list[EntryPoint] = []
     functions: dict[str, list[Declaration]] = {}
     for declaration in declared:
@@ -93,15 +93,15 @@ def find_entry_points(tokens: Tokens, declared: Iterable[Declaration]) -> list[E
             functions.setdefault(declaration.name, []).append(declaration)
             concrete = not declaration.template
             if declaration.body and concrete and find_stage(tokens, declaration) == "kernel":
-                found.append(_plain(tokens, declaration))
+                found.append(_make_entry_point(tokens, declaration))
         elif declaration.kind == "instantiation" and find_stage(tokens, declaration) == "kernel":
-            kernel = _instantiated(tokens, declaration, functions)
+            kernel = _instantiate_entry_point(tokens, declaration, functions)
             if kernel is not None:
                 found.append(kernel)
     return found
 
 
-def _host_name(tokens: Tokens, declaration: Declaration) -> str | None:
+def _read_host_name(tokens: Tokens, declaration: Declaration) -> str | None:
     attribute = declaration.find_attribute("host_name")
     if attribute is None:
         return None
@@ -109,13 +109,13 @@ def _host_name(tokens: Tokens, declaration: Declaration) -> str | None:
     return "".join(part.strip('"') for part in parts)
 
 
-def _plain(tokens: Tokens, declaration: Declaration) -> EntryPoint:
-    """A kernel that is no template, or a full specialisation of one."""
+def _make_entry_point(tokens: Tokens, declaration: Declaration) -> EntryPoint:
+    """Return the kernel of a plain function or of a full specialisation."""
     arguments = ""
     if declaration.specialisation_arguments:
         arguments = f"<{tokens.join(*declaration.specialisation_arguments)}>"
     return EntryPoint(
-        name=_host_name(tokens, declaration) or declaration.qualified_name + arguments,
+        name=_read_host_name(tokens, declaration) or declaration.qualified_name + arguments,
         primary=declaration,
         instantiation=None,
         arguments=(),
@@ -126,23 +126,25 @@ def _plain(tokens: Tokens, declaration: Declaration) -> EntryPoint:
     )
 
 
-def _instantiated(
+def _instantiate_entry_point(
     tokens: Tokens, declaration: Declaration, functions: dict[str, list[Declaration]]
 ) -> EntryPoint | None:
-    """`template [[host_name("k")]] [[kernel]] decltype(f<T>) f<T>;` and its relatives."""
+    """Return the kernel of `template [[host_name("k")]] [[kernel]] decltype(f<T>) f<T>;`."""
     last = declaration.last - 1
     signature = None
     if tokens.text[last - 1] == ")" and tokens.text[tokens.partner[last - 1] - 1] != "decltype":
         signature = (tokens.partner[last - 1], last)
         last = signature[0]
-    first, name_index, arguments = _id_expression(tokens, declaration.head, last)
+    first, name_index, arguments = _parse_id_expression(tokens, declaration.head, last)
     expression = tokens.join(first, last)
     values = list(tokens.split(*arguments)) if arguments else []
-    primary = _primary(tokens, functions.get(tokens.text[name_index], []), len(values), signature)
+    primary = _find_primary_template(
+        tokens, functions.get(tokens.text[name_index], []), len(values), signature
+    )
     if primary is None or primary.parameters is None:
         return None
     return EntryPoint(
-        name=_host_name(tokens, declaration) or " ".join(expression.split()),
+        name=_read_host_name(tokens, declaration) or " ".join(expression.split()),
         primary=primary,
         instantiation=declaration,
         arguments=tuple(tokens.join(*value) for value in values),
@@ -153,10 +155,10 @@ def _instantiated(
     )
 
 
-def _id_expression(
+def _parse_id_expression(
     tokens: Tokens, limit: int, last: int
 ) -> tuple[int, int, tuple[int, int] | None]:
-    """First token, name and template arguments of the id-expression that ends before `last`."""
+    """Return first token, name and arguments of the id-expression before token `last`."""
     index, arguments = last - 1, None
     if tokens.text[index] == ">":
         opened = find_opening_angle(tokens, index, limit)
@@ -168,13 +170,13 @@ def _id_expression(
     return index, name_index, arguments
 
 
-def _primary(
+def _find_primary_template(
     tokens: Tokens,
     candidates: list[Declaration],
     arguments: int,
     signature: tuple[int, int] | None,
 ) -> Declaration | None:
-    """The template that an instantiation means: by number of arguments, then of parameters."""
+    """Return an instantiation's template, by the number of its arguments, then parameters."""
     templates = [found for found in candidates if found.template and found.body]
     fitting = [found for found in templates if len(found.template or ()) >= arguments]
     if signature is not None:
@@ -189,7 +191,7 @@ def _primary(
 
 
 def split_template_parameter(tokens: Tokens, first: int, last: int) -> tuple[str, str]:
-    """Name and default of one template parameter, each empty when there is none."""
+    """Return name and default argument of one template parameter; each may be empty."""
     words = tokens.text[first:last]
     depth, cut = 0, len(words)
     for index, word in enumerate(words):

@@ -1,4 +1,4 @@
-"""Where statements end, and what the bodies of loops are."""
+"""Find the bodies of loops, and the ends of statements."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _WITH_HEADS = ("if", "for", "while", "switch")
 
 
 class LoopBody(NamedTuple):
-    """Of the loop that begins with the token `word`.
+    """The body of the loop that begins with the token `word`.
 
-    `opening` and `closing` are the braces around it; without braces, the tokens before and behind.
+    `opening` and `closing` are its braces. Without braces, they are the tokens before and after it.
     """
 
     word: int
@@ -25,10 +25,10 @@ class LoopBody(NamedTuple):
 
 
 def find_loop_bodies(tokens: Tokens) -> Iterator[LoopBody]:
-    """Those of all loops that have one: `while ();`, as `do {}` ends in, has none."""
+    """Yield the bodies of all loops. The `while ();` at the end of `do {}` has none."""
     for word in LOOPS:
         for index in tokens.occurrences.get(word, ()):
-            head = _behind_head(tokens, index)
+            head = _skip_head(tokens, index)
             if tokens.at(head) == "{" and tokens.partner[head] > 0:
                 yield LoopBody(index, head, tokens.partner[head])
             elif head < len(tokens) and tokens.text[head] != ";":
@@ -36,34 +36,34 @@ def find_loop_bodies(tokens: Tokens) -> Iterator[LoopBody]:
 
 
 def find_unbraced_branches(tokens: Tokens, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """The sides of `if`s among these tokens that are expressions, with no braces around them."""
+    """Yield the token ranges of expression statements that are branches of `if` without braces."""
     for word in ("if", "else"):
         places = tokens.occurrences.get(word, [])
         for index in places[bisect_left(places, first) : bisect_left(places, last)]:
-            side = _behind_head(tokens, index)
+            side = _skip_head(tokens, index)
             if tokens.at(side) not in ("{", ";", "do", *_WITH_HEADS, *_JUMPS):
                 yield side, find_statement_end(tokens, side)
 
 
 def find_statement_end(tokens: Tokens, index: int) -> int:
-    """The first token behind the statement that begins with this one."""
+    """Return the index after the statement that begins with this token."""
     text = tokens.at(index)
     if text == "{":
         return max(tokens.partner[index], index) + 1
     if text in _WITH_HEADS:
-        end = find_statement_end(tokens, _behind_head(tokens, index))
+        end = find_statement_end(tokens, _skip_head(tokens, index))
         if text == "if" and tokens.at(end) == "else":
             end = find_statement_end(tokens, end + 1)
         return end
-    if text == "do":  # up to what its `while` ends with
+    if text == "do":  # its `while` ends with a semicolon
         index = find_statement_end(tokens, index + 1)
     while index < len(tokens) and tokens.text[index] != ";":
         index = max(tokens.partner[index], index) + 1
     return min(index + 1, len(tokens))
 
 
-def _behind_head(tokens: Tokens, index: int) -> int:
-    """Behind `for (...)`, `if constexpr (...)`, `do`."""
+def _skip_head(tokens: Tokens, index: int) -> int:
+    """Return the index after `for (...)`, `if constexpr (...)` or `do`."""
     has_head = tokens.text[index] in _WITH_HEADS
     index += 2 if tokens.at(index + 1) == "constexpr" else 1
     if has_head and tokens.at(index) == "(":

@@ -1,4 +1,4 @@
-"""Tokens of a preprocessed source: parallel lists, because a kernel library has 10^5 of them."""
+"""Tokens of a preprocessed source, as parallel lists: a kernel library has 10^5 tokens."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _LINE_MARKER = re.compile(
 _ESCAPE = re.compile(r"\\([0-7]{1,3}|.)")
 _LETTERS = {"n": "\n", "t": "\t"}
 _BRACKETS = frozenset("()[]{}")
-_PARTNER = {")": "(", "]": "[", "}": "{"}
+_OPENING = {")": "(", "]": "[", "}": "{"}
 
 
 class Location(NamedTuple):
-    """A place in the user's own file; line and column count from 1."""
+    """A source location in the user's file; line and column count from 1."""
 
     file: str
     line: int
@@ -32,11 +32,11 @@ class Location(NamedTuple):
 
 @dataclass(frozen=True)
 class Tokens:
-    """The significant tokens (no white space, comments or directives) of `source`.
+    """The significant tokens of `source`: no white space, comments or directives.
 
     `text[i]` is the spelling of token i and `start[i]` its offset in `source`. `partner[i]` is the
-    token that closes or opens the same bracket of kind ( [ {, or -1. `stray` are offsets of text
-    that no preprocessed source has (lexer.py).
+    matching bracket of kind ( [ {, or -1. `stray` lists offsets of text that cannot occur in a
+    preprocessed valid source (lexer.py).
     """
 
     source: str
@@ -48,24 +48,24 @@ class Tokens:
         return len(self.text)
 
     def end(self, index: int) -> int:
-        """Offset just behind token `index`."""
+        """Return the offset after token `index`."""
         return self.start[index] + len(self.text[index])
 
     def join(self, first: int, last: int) -> str:
-        """The source text from token `first` to before token `last`, as written."""
+        """Return the source text from token `first` to before token `last`."""
         return self.source[self.start[first] : self.end(last - 1)] if last > first else ""
 
     def at(self, index: int) -> str:
-        """The spelling of token `index`, empty behind the last one."""
+        """Return the spelling of token `index`, empty after the last token."""
         return self.text[index] if index < len(self.text) else ""
 
     def is_adjacent(self, index: int) -> bool:
-        """Whether nothing stands between token `index` and the next one."""
+        """Return whether no white space separates token `index` from the next one."""
         return index + 1 < len(self.text) and self.end(index) == self.start[index + 1]
 
     @cached_property
     def occurrences(self) -> dict[str, list[int]]:
-        """Indices of all tokens by spelling."""
+        """Indices of all tokens, by spelling."""
         found: defaultdict[str, list[int]] = defaultdict(list)
         for index, text in enumerate(self.text):
             found[text].append(index)
@@ -73,7 +73,7 @@ class Tokens:
 
     @cached_property
     def partner(self) -> list[int]:
-        """For every bracket its partner's index; -1 for all other tokens and stray brackets."""
+        """The index of each bracket's matching bracket; -1 for other tokens and stray brackets."""
         partner = [-1] * len(self.text)
         stack: list[int] = []
         brackets = [index for index, text in enumerate(self.text) if text in _BRACKETS]
@@ -82,7 +82,7 @@ class Tokens:
             if text in "([{":
                 stack.append(index)
             else:
-                if not stack or self.text[stack[-1]] != _PARTNER[text]:
+                if not stack or self.text[stack[-1]] != _OPENING[text]:
                     return partner
                 partner[index] = stack.pop()
                 partner[partner[index]] = index
@@ -90,7 +90,7 @@ class Tokens:
 
     @cached_property
     def is_balanced(self) -> bool:
-        """Whether every bracket has its partner."""
+        """Whether all brackets match."""
         partner = self.partner
         return all(partner[index] >= 0 for index, text in enumerate(self.text) if text in _BRACKETS)
 
@@ -103,7 +103,7 @@ class Tokens:
 
     @cached_property
     def files(self) -> list[str]:
-        """Every file that the preprocessor read, in order of first appearance."""
+        """All files that the preprocessor read, in order of first appearance."""
         return list(dict.fromkeys(name for _, _, name in self._markers))
 
     @cached_property
@@ -112,7 +112,7 @@ class Tokens:
         return [found.start() for found in re.finditer("\n", self.source)]
 
     def locate(self, offset: int) -> Location:
-        """The user's file and line of an offset in `source`."""
+        """Return the user's file, line and column of an offset in `source`."""
         which = bisect_right(self._markers, offset, key=lambda marker: marker[0]) - 1
         begin, line, name = self._markers[which]
         breaks = self._line_breaks
@@ -122,11 +122,11 @@ class Tokens:
         return Location(name, line, column)
 
     def locate_token(self, index: int) -> Location:
-        """The user's file and line of token `index`."""
+        """Return the user's file, line and column of token `index`."""
         return self.locate(self.start[index])
 
     def split(self, first: int, last: int, separator: str = ",") -> Iterator[tuple[int, int]]:
-        """Non-empty token ranges between separators that stand outside of all brackets, <> too."""
+        """Yield non-empty token ranges between separators outside of all brackets, including <>."""
         begin, index, angles = first, first, 0
         while index < last:
             text = self.text[index]
@@ -150,7 +150,7 @@ class Tokens:
 def decode_file_name(spelled: str) -> str:
     """Return the file name of a line marker, from its spelling between the quotes.
 
-    Clang writes line breaks and tabs as C does, and other bytes beyond printable ASCII in octal.
+    Clang escapes line breaks and tabs as C does, and writes bytes beyond printable ASCII in octal.
     """
     if "\\" not in spelled:
         return spelled
@@ -166,15 +166,15 @@ def decode_file_name(spelled: str) -> str:
 
 
 def _line_number(digits: str) -> int:
-    """Return the number of a line marker; clang takes at most 2^31 - 1."""
+    """Return the number of a line marker. Clang accepts at most 2^31 - 1."""
     return int(digits[:10])
 
 
 def is_name(text: str) -> bool:
-    """Whether a token is an identifier or a keyword."""
+    """Return whether a token is an identifier or a keyword."""
     return text[:1].isalpha() or text[:1] == "_"
 
 
 def can_open_template_arguments(previous: str) -> bool:
-    """Whether a `<` behind this token may open template arguments."""
+    """Return whether a `<` after this token may open template arguments."""
     return is_name(previous)

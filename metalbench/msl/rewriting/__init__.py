@@ -1,1 +1,1 @@
-"""What turns the MSL of one kernel into C++: edits of the user's own text, line by line."""
+"""Rewrite the MSL of one kernel to C++, by edits of the user's text that keep its lines."""

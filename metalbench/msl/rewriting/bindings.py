@@ -1,4 +1,4 @@
-"""What each parameter of one kernel is bound to, once the function constants are known."""
+"""Bind the parameters of a kernel to arguments, with the values of its function constants."""
 
 from __future__ import annotations
 
@@ -25,7 +25,11 @@ _UNSUPPORTED_ATTRIBUTES = {
 
 @dataclass
 class Bindings:
-    """`macros` are MB_KERNEL's arguments, one a parameter; the others are for reflection."""
+    """The bindings of all parameters of a kernel.
+
+    `macros` holds one argument of MB_KERNEL for each parameter. `arguments` and `attributes` are
+    for reflection.
+    """
 
     macros: list[str] = field(default_factory=list)
     arguments: list[dict[str, str | int]] = field(default_factory=list)
@@ -33,19 +37,19 @@ class Bindings:
 
 
 def bind_parameters(source: Source, kernel: EntryPoint, literals: Mapping[str, str]) -> Bindings:
-    """Bind every parameter of a kernel. `literals` are the function constants' values.
+    """Bind every parameter of a kernel. `literals` are the values of the function constants.
 
-    Raises CompileError for a parameter that has no binding or one that is taken, Unsupported for
-    what only other stages have.
+    Raise CompileError for a parameter without a binding or with an index that is in use. Raise
+    Unsupported for parameters that only other stages have.
     """
-    names = _names(source, kernel, literals)
+    names = _collect_names(source, kernel, literals)
     types = {**source.aliases, **kernel.substitution}
     found = Bindings()
     slots = ArgumentTable(kernel, names)
     for parameter in kernel.parameters:
-        _refuse(kernel, parameter)
+        _refuse_unsupported(kernel, parameter)
         attribute = next((a for a in parameter.attributes if a.name in THREAD_ATTRIBUTES), None)
-        if not _present(source, parameter, names):
+        if not _is_present(source, parameter, names):
             found.macros.append("mb::absent")
         elif attribute is not None:
             found.macros.append(f"mb::attribute<mb::{attribute.name}>")
@@ -53,17 +57,18 @@ def bind_parameters(source: Source, kernel: EntryPoint, literals: Mapping[str, s
             found.attributes.append({"name": attribute.name, "type": kind})
         else:
             found.macros.append("")
-            slots.add(parameter, _kind(source, kernel, parameter))
+            slots.add(parameter, _find_kind(source, kernel, parameter))
     for parameter, kind, index in slots.assign_indices():
         found.macros[parameter.position] = f"mb::{kind}<{index}>"
-        found.arguments.append(_argument(kernel, parameter, (kind, index), types))
+        found.arguments.append(_describe_argument(kernel, parameter, (kind, index), types))
     return found
 
 
 def read_max_threads(source: Source, kernel: EntryPoint) -> tuple[str, int]:
-    """[[max_total_threads_per_threadgroup(n)]] as C++ text and as a number.
+    """Return [[max_total_threads_per_threadgroup(n)]] as C++ text and as a number.
 
-    The number is the default of 1024 where only the compiler can tell; `mb_info` has the truth.
+    The number is the default of 1024 if only the compiler can evaluate n. `mb_info` has the exact
+    value.
     """
     declarations = (kernel.instantiation, kernel.primary)
     for declaration in declarations:
@@ -87,8 +92,10 @@ def read_max_threads(source: Source, kernel: EntryPoint) -> tuple[str, int]:
     return str(DEFAULT_MAX_THREADS), DEFAULT_MAX_THREADS
 
 
-def _names(source: Source, kernel: EntryPoint, literals: Mapping[str, str]) -> dict[str, str]:
-    """What names stand for in the attributes of this kernel's parameters."""
+def _collect_names(
+    source: Source, kernel: EntryPoint, literals: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the values of names in the attributes of this kernel's parameters."""
     names = {
         "true": "1",
         "false": "0",
@@ -101,8 +108,8 @@ def _names(source: Source, kernel: EntryPoint, literals: Mapping[str, str]) -> d
     return {**names, **kernel.substitution}
 
 
-def _present(source: Source, parameter: Parameter, names: Mapping[str, str]) -> bool:
-    """Whether the parameter's [[function_constant(x)]], if it has one, is true."""
+def _is_present(source: Source, parameter: Parameter, names: Mapping[str, str]) -> bool:
+    """Return whether the parameter has no [[function_constant(x)]], or x is true."""
     for attribute in parameter.attributes:
         if attribute.name == "function_constant":
             value = evaluate_expression(source.tokens.join(attribute.first, attribute.last), names)
@@ -110,7 +117,7 @@ def _present(source: Source, parameter: Parameter, names: Mapping[str, str]) -> 
     return True
 
 
-def _refuse(kernel: EntryPoint, parameter: Parameter) -> None:
+def _refuse_unsupported(kernel: EntryPoint, parameter: Parameter) -> None:
     listed = [_UNSUPPORTED_ATTRIBUTES.get(attribute.name, "") for attribute in parameter.attributes]
     listed += [find_feature(word) for word in parameter.pointee if word != parameter.name]
     feature = next(filter(None, listed), None)
@@ -121,7 +128,7 @@ def _refuse(kernel: EntryPoint, parameter: Parameter) -> None:
         )
 
 
-def _kind(source: Source, kernel: EntryPoint, parameter: Parameter) -> str:
+def _find_kind(source: Source, kernel: EntryPoint, parameter: Parameter) -> str:
     for attribute in parameter.attributes:
         if attribute.name in TABLE_SIZES:
             return attribute.name
@@ -147,7 +154,7 @@ def _kind(source: Source, kernel: EntryPoint, parameter: Parameter) -> str:
     )
 
 
-def _argument(
+def _describe_argument(
     kernel: EntryPoint, parameter: Parameter, slot: tuple[str, int], types: Mapping[str, str]
 ) -> dict[str, str | int]:
     kind, index = slot

@@ -1,4 +1,4 @@
-"""Casts between half and bfloat, which MSL allows and clang refuses: they go through mb::cast."""
+"""Rewrite casts between half and bfloat to mb::cast: Metal allows them, clang refuses them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from metalbench.msl.rewriting.edits import Edits
 _HALF = frozenset({"half", "float16_t", "half2", "half3", "half4"})
 _BFLOAT = frozenset({"bfloat", "bfloat16_t", "bfloat2", "bfloat3", "bfloat4"})
 _SCALARS = frozenset({"half", "float16_t", "bfloat", "bfloat16_t"})
-# Behind these words a `(T)` begins an expression; behind any other name it is a call's arguments.
+# After these keywords `(T)` is a cast. After any other name it is an argument list.
 _BEFORE_CAST = frozenset({"return", "case", "else", "do"})
 _NUMBER = re.compile(r"[.\d']")
 _PREFIX = frozenset("-+!~*&") | {"--", "++"}
 
 
 def has_both_half_formats(tokens: Tokens) -> bool:
-    """Whether half and bfloat both occur: only then may one be cast to the other."""
+    """Return whether half and bfloat both occur. Only then can one be cast to the other."""
     return not (_HALF.isdisjoint(tokens.occurrences) or _BFLOAT.isdisjoint(tokens.occurrences))
 
 
 def rewrite_casts(
     tokens: Tokens, declared: list[Declaration], aliases: dict[str, str], edits: Edits
 ) -> None:
-    """`static_cast<T>(x)`, `T(x)` and `(T)x` become mb::cast<T>(x) (mb/scalar.h).
+    """Rewrite `static_cast<T>(x)`, `T(x)` and `(T)x` to mb::cast<T>(x) (mb/scalar.h).
 
-    T is half, bfloat, another name for one of them, or a template's type parameter.
+    T is half, bfloat, an alias of one of them, or a template type parameter.
     """
     for index in tokens.occurrences.get("static_cast", ()):
         if tokens.text[index + 1 : index + 2] == ["<"]:
@@ -38,13 +38,15 @@ def rewrite_casts(
             value = close > 0 and tokens.text[close - 1] not in ("*", "&", "&&", "void", "const")
             if value:
                 edits.replace(tokens.start[index], tokens.end(index), "mb::cast")
-    for name in _targets(tokens, declared, aliases):
+    for name in _find_target_types(tokens, declared, aliases):
         for index in tokens.occurrences.get(name, ()):
-            _rewrite(tokens, edits, index)
+            _rewrite_cast(tokens, edits, index)
 
 
-def _targets(tokens: Tokens, declared: list[Declaration], aliases: dict[str, str]) -> Iterator[str]:
-    """Names of types that may be half or bfloat."""
+def _find_target_types(
+    tokens: Tokens, declared: list[Declaration], aliases: dict[str, str]
+) -> Iterator[str]:
+    """Yield the names of types that may be half or bfloat."""
     yield from _SCALARS
     yield from (n for n, meant in aliases.items() if meant in _SCALARS and n not in _SCALARS)
     found: dict[str, None] = {}
@@ -57,8 +59,8 @@ def _targets(tokens: Tokens, declared: list[Declaration], aliases: dict[str, str
     yield from (name for name in found if name and name not in others)
 
 
-def _rewrite(tokens: Tokens, edits: Edits, index: int) -> None:
-    """The cast to the type named at `index`, if there is one."""
+def _rewrite_cast(tokens: Tokens, edits: Edits, index: int) -> None:
+    """Rewrite the cast to the type that is named at `index`, if there is one."""
     text, partner = tokens.text, tokens.partner
     before, after = text[index - 1 : index], text[index + 1 : index + 2]
     if after == ["("] and before[0] not in (".", "->", "::", "typename", "~", "operator"):
@@ -67,29 +69,29 @@ def _rewrite(tokens: Tokens, edits: Edits, index: int) -> None:
         odd = text[index + 2] in ("{", "*", "&") or text[close - 1] in ("*", "&", "...")
         if one and not odd and text[close + 1 : close + 2] not in (["["], ["("], ["{"]):
             edits.replace(tokens.start[index], tokens.end(index), f"mb::cast<{text[index]}>")
-    elif before == ["("] and after == [")"] and _begins_cast(tokens, index - 1):
-        last = _operand(tokens, index + 2)
+    elif before == ["("] and after == [")"] and _can_begin_cast(tokens, index - 1):
+        last = _find_operand_end(tokens, index + 2)
         if last >= 0:
             start, end = tokens.start[index - 1], tokens.end(index + 1)
             edits.replace(start, end, f"mb::cast<{text[index]}>(")
             edits.insert(tokens.end(last), ")")
 
 
-def _begins_cast(tokens: Tokens, index: int) -> bool:
-    """Whether the bracket at `index` may open a cast: no operand stands in front of it."""
+def _can_begin_cast(tokens: Tokens, index: int) -> bool:
+    """Return whether the parenthesis at `index` may open a cast: no operand precedes it."""
     before = tokens.text[index - 1]
     if is_name(before):
         return before in _BEFORE_CAST
     if before == ")":
-        # `(half)(bfloat)x`: what stands in front may be a cast itself.
+        # `(half)(bfloat)x`: the preceding parentheses may be a cast too.
         opened = tokens.partner[index - 1]
         between = tokens.text[opened + 1 : index - 1]
-        return bool(between) and all(map(is_name, between)) and _begins_cast(tokens, opened)
+        return bool(between) and all(map(is_name, between)) and _can_begin_cast(tokens, opened)
     return before != "]"
 
 
-def _operand(tokens: Tokens, index: int) -> int:
-    """Last token of the operand of a cast that begins at `index`, -1 when it is none."""
+def _find_operand_end(tokens: Tokens, index: int) -> int:
+    """Return the last token of a cast's operand that begins at `index`, -1 if there is none."""
     while True:
         while tokens.at(index) in _PREFIX:
             index += 1
@@ -98,16 +100,16 @@ def _operand(tokens: Tokens, index: int) -> int:
             index = tokens.partner[index]
         elif not (is_name(first) or _NUMBER.match(first)):
             return -1
-        index = _postfix(tokens, index)
+        index = _find_postfix_end(tokens, index)
         following = tokens.at(index + 1)
-        # `(int)x` and `(f)(x) y`: what seemed to be an operand is a cast itself.
+        # `(int)x` and `(f)(x) y`: the parentheses are a cast, and the operand follows.
         if tokens.text[index] != ")" or not (is_name(following) or _NUMBER.match(following)):
             return index
         index += 1
 
 
-def _postfix(tokens: Tokens, index: int) -> int:
-    """Last token of the calls, subscripts and members that follow the token at `index`."""
+def _find_postfix_end(tokens: Tokens, index: int) -> int:
+    """Return the last token of the calls, subscripts and members after the token at `index`."""
     while True:
         following = tokens.at(index + 1)
         if following in ("(", "[") and tokens.partner[index + 1] > 0:

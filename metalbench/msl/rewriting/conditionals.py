@@ -1,7 +1,7 @@
-"""`c ? a : b` of records in different address spaces: their values, as in Metal.
+"""Rewrite `c ? a : b` with records in different address spaces, of which Metal takes the values.
 
-Clang looks for a type that both are, qualifiers included, and finds none. So operands that name an
-object go through mb::operand (mb/spaces.h), which takes the value of a record in a space.
+Clang looks for a common type that includes the qualifiers, and finds none. So operands that name an
+object are wrapped in mb::operand (mb/spaces.h), which copies a record out of its address space.
 """
 
 from __future__ import annotations
@@ -9,37 +9,37 @@ from __future__ import annotations
 from metalbench.msl.reading.tokens import Tokens, is_name
 from metalbench.msl.rewriting.edits import Edits
 
-_VALUES = frozenset({"true", "false", "nullptr", "sizeof", "throw"})
-_ENDS = frozenset({",", ";", ")", "]", "}", ":"})
+_NOT_OBJECTS = frozenset({"true", "false", "nullptr", "sizeof", "throw"})
+_OPERAND_ENDS = frozenset({",", ";", ")", "]", "}", ":"})
 
 
 def rewrite_conditionals(tokens: Tokens, edits: Edits) -> None:
-    """Let the operands of conditional operators that name objects be values where they must."""
+    """Wrap the operands of conditional operators that name objects."""
     waiting: list[int] = []
     for index, text in enumerate(tokens.text):
         if text == "?":
             waiting.append(index)
-            _rewrite(tokens, edits, index + 1)
+            _wrap_operand(tokens, edits, index + 1)
         elif text in (";", "{", "}"):
             waiting.clear()
         elif text == ":" and waiting:
             waiting.pop()
-            _rewrite(tokens, edits, index + 1)
+            _wrap_operand(tokens, edits, index + 1)
 
 
-def _rewrite(tokens: Tokens, edits: Edits, first: int) -> None:
-    last = _behind_object(tokens, first)
-    if last > first and tokens.at(last) in _ENDS:
+def _wrap_operand(tokens: Tokens, edits: Edits, first: int) -> None:
+    last = _skip_object(tokens, first)
+    if last > first and tokens.at(last) in _OPERAND_ENDS:
         edits.insert(tokens.start[first], "mb::operand(")
         edits.insert(tokens.end(last - 1), ")")
 
 
-def _behind_object(tokens: Tokens, index: int) -> int:
-    """Behind `*p`, `a.b[i]` and the like that begin at `index`; `index` where there is none."""
+def _skip_object(tokens: Tokens, index: int) -> int:
+    """Return the index after `*p`, `a.b[i]` and the like; `index` if there is no object."""
     first = index
     while tokens.at(index) == "*":
         index += 1
-    if not is_name(tokens.at(index)) or tokens.text[index] in _VALUES:
+    if not is_name(tokens.at(index)) or tokens.text[index] in _NOT_OBJECTS:
         return first
     index += 1
     while index < len(tokens):

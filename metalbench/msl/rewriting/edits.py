@@ -1,4 +1,4 @@
-"""Replacements in a text, remembered so that places in the result lead back to the original."""
+"""Apply replacements to a text, with a map from offsets of the result to the original."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ _LINE_MARKER = re.compile(r"\s*#\s*(line\s+)?\d")
 
 
 class Edits:
-    """Collects replacements of ranges of `source`, then applies all of them at once.
+    """Collect replacements of ranges of `source`, then apply all of them at once.
 
-    Of two replacements that overlap the one that begins first wins, of two that begin at the same
-    place the longer; so whoever removes a whole declaration needs not know who edits inside.
-    Insertions come in front of the replacement that begins at the same place.
+    If two replacements overlap, the one that begins first wins; at the same start, the longer one.
+    So the removal of a declaration overrides all edits inside. Insertions precede the replacement
+    that begins at the same offset.
     """
 
     def __init__(self, source: str) -> None:
@@ -23,25 +23,25 @@ class Edits:
         self._origin: list[tuple[int, int]] = []
 
     def replace(self, start: int, end: int, text: str) -> None:
-        """Put `text` where [start, end) of the source was."""
+        """Replace [start, end) of the source by `text`."""
         self._edits.append((start, -end, text))
 
     def insert(self, offset: int, text: str) -> None:
-        """Put `text` in front of `offset`."""
+        """Insert `text` before `offset`."""
         self._edits.append((offset, -offset, text))
 
     def blank(self, start: int, end: int) -> None:
-        """Spaces instead of [start, end); line breaks and line markers stay."""
+        """Replace [start, end) by spaces. Line breaks and line markers stay."""
         lines = self.source[start:end].split("\n")
         kept = (line if _LINE_MARKER.match(line) else " " * len(line) for line in lines)
         self.replace(start, end, "\n".join(kept))
 
     def apply(self) -> str:
-        """The edited text."""
+        """Return the edited text."""
         parts: list[str] = []
         self._origin = [(0, 0)]
         position, length = 0, 0
-        for start, negative_end, text in sorted(self._edits, key=_order):
+        for start, negative_end, text in sorted(self._edits, key=_order_edit):
             if start < position:
                 continue
             parts += (self.source[position:start], text)
@@ -54,7 +54,7 @@ class Edits:
         return "".join(parts)
 
     def map_to_source(self, offset: int) -> int:
-        """Where in `source` the character at `offset` of the last applied text comes from."""
+        """Return the offset in `source` of the character at `offset` of the last applied text."""
         which = bisect_right(self._origin, offset, key=lambda pair: pair[0]) - 1
         edited, original = self._origin[which]
         if which + 1 < len(self._origin):
@@ -64,7 +64,7 @@ class Edits:
 
 @dataclass(frozen=True)
 class TranslationUnit:
-    """Text for clang; from offset `body` on it is the user's source as `edits` changed it."""
+    """C++ text for clang; the user's source with `edits` begins at offset `source_start`."""
 
     text: str
     edits: Edits
@@ -72,10 +72,10 @@ class TranslationUnit:
 
     @property
     def preamble(self) -> str:
-        """What stands before the user's source."""
+        """The text before the user's source. Clang can precompile it."""
         return self.text[: self.source_start]
 
 
-def _order(edit: tuple[int, int, str]) -> tuple[int, bool, int]:
+def _order_edit(edit: tuple[int, int, str]) -> tuple[int, bool, int]:
     start, negative_end, _ = edit
     return start, start != -negative_end, negative_end

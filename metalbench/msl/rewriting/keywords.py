@@ -1,8 +1,8 @@
-"""Rewrites that need one look at each token: address spaces, attributes, literals, swizzles.
+"""Rewrite single tokens: address spaces, attributes, literals, swizzles.
 
-Clang does not see the words that are erased here. All of them are keywords of Metal: one that
-stands for a name is an error. `threadgroup` and `device` need more than a look at their neighbours:
-`threadgroup.py` has examined them.
+Clang does not see the words that are erased here. All of them are keywords of Metal, so their use
+as identifiers is an error. `threadgroup` and `device` need more context: `threadgroup.py` has
+checked them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from metalbench.msl.rewriting.literals import rewrite_literals
 from metalbench.msl.rewriting.spaces import is_function_qualifier
 
 ERASED = frozenset({"device", "thread", "threadgroup", "ray_data", "object_data", "kernel"})
-# Attributes that change a type. All others say no more than a compiler may ignore, or are Metal's
-# own, which the front end has read.
-_OF_TYPES = frozenset({"aligned", "packed", "vector_size", "ext_vector_type", "may_alias"})
-_OPERATORS = frozenset(
+# Attributes that change a type. The compiler may ignore all others, or they are Metal's attributes,
+# which reflection has read.
+_TYPE_ATTRIBUTES = frozenset({"aligned", "packed", "vector_size", "ext_vector_type", "may_alias"})
+_OPERATOR_WORDS = frozenset(
     {"and", "or", "xor", "bitand", "bitor", "not_eq", "and_eq", "or_eq", "xor_eq"}
 )
 _SWIZZLE = re.compile(r"[xyzw]{2,4}|[rgba]{1,4}")
@@ -28,30 +28,30 @@ _MEMBER = {letter: "xyzw"[index % 4] for index, letter in enumerate("xyzwrgba")}
 
 
 def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
-    """Erase address spaces and attributes; `constant` becomes `const`, 1.0 becomes 1.0f."""
+    """Erase address spaces and attributes. `constant` becomes `const`, 1.0 becomes 1.0f."""
     places = tokens.occurrences
     for word in ERASED:
         for index in places.get(word, ()):
             if word not in ("device", "threadgroup"):
-                _check_place(tokens, index)
+                _check_keyword(tokens, index)
             edits.blank(tokens.start[index], tokens.end(index))
     for index in places.get("constant", ()):
-        _constant(tokens, edits, index)
+        _rewrite_constant(tokens, edits, index)
     for index in places.get("extern", ()):
         # `extern "C"` of one declaration; a kernel is static.
         if tokens.at(index + 1)[:1] == '"' and tokens.at(index + 2) != "{":
             edits.blank(tokens.start[index], tokens.end(index + 1))
     for index in places.get("coherent", ()):
-        _coherent(tokens, edits, index)
-    _deduced_arrays(tokens, edits)
+        _rewrite_coherent(tokens, edits, index)
+    _rewrite_deduced_arrays(tokens, edits)
     for index in places.get("[", ()):
         if is_attribute_start(tokens, index):
-            _attributes(tokens, edits, index)
+            _rewrite_attribute(tokens, edits, index)
     rewrite_literals(tokens, edits)
 
 
-def _check_place(tokens: Tokens, index: int) -> None:
-    """Raise CompileError where a keyword that is erased stands for something else."""
+def _check_keyword(tokens: Tokens, index: int) -> None:
+    """Raise CompileError if a keyword that is erased is used as an identifier."""
     word, following = tokens.text[index], tokens.at(index + 1)
     before = tokens.text[index - 1] if index else ""
     if is_name(following) or following == "::" or _is_in_attribute(tokens, index):
@@ -72,7 +72,7 @@ def _check_place(tokens: Tokens, index: int) -> None:
 
 
 def _is_in_attribute(tokens: Tokens, index: int) -> bool:
-    """Whether a token is a whole attribute of `[[...]]`."""
+    """Return whether a token is a whole attribute of `[[...]]`."""
     return (
         index > 1
         and tokens.text[index - 1] in ("[", ",")
@@ -85,14 +85,14 @@ def _is_in_attribute(tokens: Tokens, index: int) -> bool:
     )
 
 
-def _attributes(tokens: Tokens, edits: Edits, index: int) -> None:
-    """Erase `[[...]]` but for attributes that change a type."""
+def _rewrite_attribute(tokens: Tokens, edits: Edits, index: int) -> None:
+    """Erase `[[...]]` except for attributes that change a type."""
     close = tokens.partner[index]
     listed = list(tokens.split(index + 2, close - 1))
     kept = [
         tokens.join(*each)
         for each in listed
-        if tokens.at(each[0] + 1) == "::" and tokens.at(each[0] + 2).strip("_") in _OF_TYPES
+        if tokens.at(each[0] + 1) == "::" and tokens.at(each[0] + 2).strip("_") in _TYPE_ATTRIBUTES
     ]
     if not kept:
         edits.blank(tokens.start[index], tokens.end(close))
@@ -100,24 +100,24 @@ def _attributes(tokens: Tokens, edits: Edits, index: int) -> None:
         edits.replace(tokens.start[index], tokens.end(close), f"[[{', '.join(kept)}]]")
 
 
-def _deduced_arrays(tokens: Tokens, edits: Edits) -> None:
-    """`array a = {1, 2}`: what is deduced here is a class, and mb/array.h makes array an alias."""
+def _rewrite_deduced_arrays(tokens: Tokens, edits: Edits) -> None:
+    """Rewrite `array a = {1, 2}`: deduction needs a class, and mb/array.h makes array an alias."""
     found = tokens.occurrences.get("array", ())
     if any(tokens.text[index - 1] in ("struct", "class") for index in found):
         return
     for index in found:
         following = tokens.at(index + 1)
-        if is_name(following) and following not in _OPERATORS:
+        if is_name(following) and following not in _OPERATOR_WORDS:
             edits.replace(tokens.start[index], tokens.end(index), "mb_array")
 
 
-def _constant(tokens: Tokens, edits: Edits, index: int) -> None:
+def _rewrite_constant(tokens: Tokens, edits: Edits, index: int) -> None:
     around = (tokens.text[index - 1] if index else "", *tokens.text[index + 1 : index + 2])
     word = " " * 8 if "const" in around else "const   "
     edits.replace(tokens.start[index], tokens.end(index), word)
 
 
-def _coherent(tokens: Tokens, edits: Edits, index: int) -> None:
+def _rewrite_coherent(tokens: Tokens, edits: Edits, index: int) -> None:
     following = tokens.text[index + 1 : index + 3]
     if following[:1] == ["device"]:
         edits.blank(tokens.start[index], tokens.end(index))
@@ -136,7 +136,7 @@ def _coherent(tokens: Tokens, edits: Edits, index: int) -> None:
 
 
 def define_swizzles(tokens: Tokens) -> str:
-    """The MB_SWIZZLES_* macros (mb/swizzle.h) for the swizzles that the source mentions."""
+    """Return the MB_SWIZZLES_* macros (mb/swizzle.h) for the swizzles that the source uses."""
     used = {
         name
         for name, indices in tokens.occurrences.items()

@@ -1,4 +1,4 @@
-"""Floating-point literals: float without a suffix, as in Metal; `double`, which it lacks."""
+"""Rewrite floating-point literals, which are float in Metal; refuse `double`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from metalbench._core import CompileError
 from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.edits import Edits
 
-_FLOATING = re.compile(
+_FLOAT_LITERAL = re.compile(
     r"""
     (?P<digits>
       0[xX][\da-fA-F']*\.?[\da-fA-F']*[pP][+-]?[\d']+
@@ -20,34 +20,34 @@ _FLOATING = re.compile(
     """,
     re.X,
 )
-_TYPES = {"h": "half", "bf": "bfloat"}
+_SUFFIX_TYPES = {"h": "half", "bf": "bfloat"}
 
 
 def rewrite_literals(tokens: Tokens, edits: Edits) -> None:
-    """`1.5` becomes `1.5f`, also where a flag of clang's forgets it: in templates.
+    """Rewrite `1.5` to `1.5f`, `1.5h` to half(1.5f) and `2bf` to bfloat(2.f).
 
-    `1.5h` becomes half(1.5f), `2bf` bfloat(2.f).
+    A compiler flag for single-precision constants has no effect in templates.
     """
     for word, indices in tokens.occurrences.items():
-        literal = word[0] in ".0123456789" and _FLOATING.fullmatch(word)
+        literal = word[0] in ".0123456789" and _FLOAT_LITERAL.fullmatch(word)
         if literal and literal["suffix"] not in ("l", "L"):
-            text = _spelled(literal["digits"], literal["suffix"].lower())
+            text = _format_float_literal(literal["digits"], literal["suffix"].lower())
             for index in indices:
                 edits.replace(tokens.start[index], tokens.end(index), text)
 
 
-def _spelled(digits: str, suffix: str) -> str:
+def _format_float_literal(digits: str, suffix: str) -> str:
     if not suffix:
         return f"{digits}f"
     point = "" if re.search(r"[.eEpP]", digits) else "."
-    return f"{_TYPES[suffix]}({digits}{point}f)"
+    return f"{_SUFFIX_TYPES[suffix]}({digits}{point}f)"
 
 
 def refuse_double(tokens: Tokens) -> None:
     """Raise CompileError for the first `double` or `long double` literal of a source."""
     places = list(tokens.occurrences.get("double", ()))
     for word, indices in tokens.occurrences.items():
-        literal = word[0] in ".0123456789" and _FLOATING.fullmatch(word)
+        literal = word[0] in ".0123456789" and _FLOAT_LITERAL.fullmatch(word)
         if literal and literal["suffix"] in ("l", "L"):
             places += indices
     if places:

@@ -1,6 +1,6 @@
-"""MSL to C++: address spaces erased, one kernel kept, its entry points added at the end.
+"""Lower one kernel from MSL to C++: erase address spaces, keep one kernel, add its entry points.
 
-Address spaces stay where the kernel reaches overloads that differ by nothing else (overloads.py).
+Address spaces stay if the kernel can reach overloads that differ only in them (overloads.py).
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ _LINKAGE = frozenset({"inline", "static", "constexpr", "extern", "METAL_FUNC", "
 
 @dataclass(frozen=True)
 class LoweredKernel:
-    """C++ text for clang, and what reflection says about the kernel.
+    """C++ text for clang, and the kernel's reflection.
 
-    With `spaces` it has address spaces, and is to be compiled so. With `any_order` it knows no
-    atomics, so that no threadgroup can wait for another.
+    With `spaces` the text has address spaces, which needs other compiler flags. With `any_order`
+    the kernel has no atomics, so its threadgroups can run in any order.
     """
 
     code: TranslationUnit
@@ -58,14 +58,14 @@ class LoweredKernel:
 
 
 def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> LoweredKernel:
-    """C++ of one kernel, `name`, with these function constants (by name or index).
+    """Lower the kernel `name` to C++, with function constants by name or index.
 
-    Raises CompileError or Unsupported, naming the line of the user's own file.
+    Raise CompileError or Unsupported with the line of the user's file.
     """
     refuse_double(source.tokens)
     kernel = source.find_entry_point(name)
     reached = find_reachable_names(source, kernel)
-    literals = _literals(source, kernel, constants, reached)
+    literals = _format_constants(source, kernel, constants, reached)
     bindings = bind_parameters(source, kernel, literals)
     edits, (scope,), spaces = rewrite_source(source, [kernel], reached, literals)
     fibers = requires_fibers(source.tokens, source.declarations_by_name, reached)
@@ -78,52 +78,55 @@ def lower(source: Source, name: str, constants: Mapping[str | int, Value]) -> Lo
 
 
 def find_reachable_names(source: Source, kernel: EntryPoint) -> set[str]:
-    """The names that a kernel mentions, and those that these do."""
-    return source.references.find_reachable(_roots(source, kernel))
+    """Return the names that a kernel mentions, directly or through its callees."""
+    return source.references.find_reachable(_find_roots(source, kernel))
 
 
 def can_run_in_any_order(reached: set[str]) -> bool:
-    """Whether what is reached lets no threadgroup wait for another."""
+    """Return whether no threadgroup can wait for another one: no atomics are reachable."""
     return not any("atomic" in name for name in reached)
 
 
 def rewrite_source(
     source: Source, kernels: Sequence[EntryPoint], reached: set[str], literals: Mapping[str, str]
 ) -> tuple[Edits, list[str], bool]:
-    """The source with these kernels alone, what names each, and whether spaces are kept."""
+    """Rewrite the source so that it contains these kernels only.
+
+    Return the edits, an expression that names each kernel, and whether address spaces stay.
+    """
     tokens = source.tokens
     edits = Edits(tokens.source)
-    unused = _other_kernels(source, reached)
+    unused = _find_unused_kernels(source, reached)
     for kernel in kernels:
-        unused += _unsupported(source, kernel, reached)
+        unused += _find_unsupported(source, kernel, reached)
     threadgroup = ThreadgroupVariables(tokens, unused)
-    removed, spaces = _redundant(source, reached, needed=threadgroup.needs_spaces)
+    removed, spaces = _find_redundant_overloads(source, reached, needed=threadgroup.needs_spaces)
     removed += unused
     for declaration in {each.first: each for each in removed}.values():
         edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
-    _function_constants(source, edits, literals)
+    _define_function_constants(source, edits, literals)
     scopes = [name_entry_point(source, edits, kernel, spaces=spaces) for kernel in kernels]
-    _linkage(source, edits, {declaration.first for declaration in removed})
+    _set_linkage(source, edits, {declaration.first for declaration in removed})
     for index in find_constructor_qualifiers(tokens, source.declarations):
         edits.blank(tokens.start[index], tokens.end(index))
     threadgroup.rewrite(edits)
-    _rewrite(source, edits, spaces=spaces)
+    _rewrite_tokens(source, edits, spaces=spaces)
     return edits, scopes, spaces
 
 
 def build_translation_unit(source: Source, edits: Edits, entries: str) -> TranslationUnit:
-    """The whole text: headers, the source as it is edited, and the entry points."""
+    """Return the whole text: headers, the edited source and the entry points."""
     opening = build_preamble(source.tokens, find_metal_names(source))
     labels = "#include <mb/async_copy_labels.h>\n" if has_asm_labels(source.tokens) else ""
     text = f'{opening}{edits.apply()}\n# 1 "<metalbench>"\n{labels}{entries}'
     return TranslationUnit(text, edits, len(opening))
 
 
-def _rewrite(source: Source, edits: Edits, *, spaces: bool) -> None:
-    """What MSL has and C++ has not, wherever it stands."""
+def _rewrite_tokens(source: Source, edits: Edits, *, spaces: bool) -> None:
+    """Rewrite the constructs of MSL that C++ does not have, in all declarations."""
     tokens = source.tokens
     if spaces:
-        _keep_spaces(source, edits)
+        _rewrite_spaces_in_types(source, edits)
     rewrite_keywords(tokens, edits)
     rewrite_asm_labels(tokens, edits)
     mark_loop_exits(tokens, source.references, edits)
@@ -131,8 +134,8 @@ def _rewrite(source: Source, edits: Edits, *, spaces: bool) -> None:
         rewrite_casts(tokens, source.declarations, source.aliases, edits)
 
 
-def _keep_spaces(source: Source, edits: Edits) -> None:
-    """Let address spaces be part of types, where they decide what is called."""
+def _rewrite_spaces_in_types(source: Source, edits: Edits) -> None:
+    """Rewrite address spaces to attributes of types, for overload resolution."""
     rewrite_member_functions(source, edits)
     rewrite_conditionals(source.tokens, edits)
     functions = (
@@ -142,17 +145,17 @@ def _keep_spaces(source: Source, edits: Edits) -> None:
 
 
 def bind_signature(source: Source, name: str, constants: Mapping[str | int, Value]) -> Bindings:
-    """What the parameters of one kernel are bound to, without lowering it; raises as `lower`."""
+    """Return the bindings of a kernel's parameters, without lowering it. Raise as `lower` does."""
     kernel = source.find_entry_point(name)
-    reached = source.references.find_reachable(_roots(source, kernel))
-    return bind_parameters(source, kernel, _literals(source, kernel, constants, reached))
+    reached = source.references.find_reachable(_find_roots(source, kernel))
+    return bind_parameters(source, kernel, _format_constants(source, kernel, constants, reached))
 
 
 def build_preamble(tokens: Tokens, own: Sequence[str] = ()) -> str:
-    """What precedes every source: the MSL headers, set up for what it mentions.
+    """Return the text before the user's source: the MSL headers and the macros that configure them.
 
-    Few of these texts are, so that clang may parse them once for many sources. `own` are names of
-    the headers that the source defines itself.
+    Few different preambles exist, so clang can precompile one for many sources. `own` lists names
+    of the headers that the source defines too.
     """
     distributed = (
         "#define MB_MATRIX_DISTRIBUTED 1\n" if "thread_elements" in tokens.occurrences else ""
@@ -165,12 +168,12 @@ def build_preamble(tokens: Tokens, own: Sequence[str] = ()) -> str:
 
 
 def has_textures(tokens: Tokens) -> bool:
-    """Whether a source mentions textures or samplers, whose headers others do without."""
+    """Return whether a source uses textures or samplers. Their headers are included only then."""
     return "sampler" in tokens.occurrences or any(map(TEXTURE.fullmatch, tokens.occurrences))
 
 
-def _roots(source: Source, kernel: EntryPoint) -> set[str]:
-    """Names that the kernel itself mentions, and operators, which nobody calls by name."""
+def _find_roots(source: Source, kernel: EntryPoint) -> set[str]:
+    """Return the names that the kernel mentions, and all operators: calls do not name them."""
     words = {kernel.primary.name} | {
         name for name in source.declarations_by_name if name[:8] == "operator"
     }
@@ -180,10 +183,10 @@ def _roots(source: Source, kernel: EntryPoint) -> set[str]:
     return words
 
 
-def _literals(
+def _format_constants(
     source: Source, kernel: EntryPoint, constants: Mapping[str | int, Value], reached: set[str]
 ) -> dict[str, str]:
-    """The function constants' values as C++ text."""
+    """Return the values of the function constants as C++ text."""
     values = resolve_constants(source.constants, constants, kernel.name)
     literals = {}
     for constant in source.constants:
@@ -198,8 +201,8 @@ def _literals(
     return literals
 
 
-def _unsupported(source: Source, kernel: EntryPoint, reached: set[str]) -> list[Declaration]:
-    """Declarations that the cpu device has no use for; an error if the kernel has."""
+def _find_unsupported(source: Source, kernel: EntryPoint, reached: set[str]) -> list[Declaration]:
+    """Return declarations that the cpu device does not support. Raise if the kernel needs one."""
     found = find_unsupported_declarations(source.tokens, source.declarations)
     removed = {declaration.first for declaration in found}
     for declaration in found:
@@ -210,19 +213,21 @@ def _unsupported(source: Source, kernel: EntryPoint, reached: set[str]) -> list[
     return found
 
 
-def _redundant(
+def _find_redundant_overloads(
     source: Source, reached: set[str], *, needed: bool
 ) -> tuple[list[Declaration], bool]:
-    """Overloads that another one stands for, and whether address spaces have to stay.
+    """Return overloads that equal another one, and whether address spaces have to stay.
 
-    They have to where overloads differ by nothing else, and where they are `needed` anyway.
+    They stay where overloads differ only in them, and where they are `needed` otherwise.
     """
     dropped, collisions = merge_overloads(source.tokens, source.declarations)
-    if not needed and not any(_matters(collision, reached) for collision in collisions):
+    if not needed and not any(
+        _is_reachable_collision(collision, reached) for collision in collisions
+    ):
         return dropped, False
     dropped, collisions = merge_overloads(source.tokens, source.declarations, WITHOUT_ATTRIBUTE)
     for collision in collisions:
-        if _matters(collision, reached):
+        if _is_reachable_collision(collision, reached):
             where = source.tokens.locate_token(collision.dropped.first)
             raise CompileError(
                 f"{where}: error: {collision.dropped.name} has another body than the one at "
@@ -233,16 +238,16 @@ def _redundant(
     return dropped + find_defaulted_members(source.tokens, source.declarations), True
 
 
-def _matters(collision: Collision, reached: set[str]) -> bool:
-    """Whether code that is reached may call one of two functions that collide."""
+def _is_reachable_collision(collision: Collision, reached: set[str]) -> bool:
+    """Return whether reachable code may call one of two functions that collide."""
     found = collision.dropped
-    # Nobody calls an operator by its name.
+    # An operator is called through its record, not by its name.
     operator = found.in_record and found.name.startswith("operator")
     return (found.scope[-1].split("@")[0] if operator else found.name) in reached
 
 
-def _other_kernels(source: Source, reached: set[str]) -> list[Declaration]:
-    """Kernels that nothing here mentions: they cost time, and may need what there is not."""
+def _find_unused_kernels(source: Source, reached: set[str]) -> list[Declaration]:
+    """Return kernels that nothing reachable mentions: they take time, and may be unsupported."""
     tokens, found = source.tokens, []
     mentioned = set(reached)
     for declaration in source.declarations:
@@ -253,7 +258,7 @@ def _other_kernels(source: Source, reached: set[str]) -> list[Declaration]:
     return [declaration for declaration in found if declaration.name not in mentioned]
 
 
-def _function_constants(source: Source, edits: Edits, literals: Mapping[str, str]) -> None:
+def _define_function_constants(source: Source, edits: Edits, literals: Mapping[str, str]) -> None:
     tokens = source.tokens
     texts: dict[int, list[str]] = {}
     for constant in source.constants:
@@ -273,8 +278,8 @@ def _function_constants(source: Source, edits: Edits, literals: Mapping[str, str
             )
 
 
-def _linkage(source: Source, edits: Edits, removed: set[int]) -> None:
-    """Nothing but the entry points is emitted: kernels are static, other functions inline."""
+def _set_linkage(source: Source, edits: Edits, removed: set[int]) -> None:
+    """Make kernels static and other functions inline, so that only entry points are emitted."""
     tokens = source.tokens
     for declaration in source.declarations:
         start = tokens.start[declaration.head]
@@ -283,7 +288,7 @@ def _linkage(source: Source, edits: Edits, removed: set[int]) -> None:
         if declaration.kind == "instantiation":
             edits.blank(tokens.start[declaration.first], tokens.end(declaration.last - 1))
         elif find_stage(tokens, declaration) == "kernel":
-            # A specialisation takes its linkage from the template.
+            # A specialisation has the linkage of its template.
             edits.insert(
                 start, _ALWAYS_INLINE if declaration.template == [] else "static " + _ALWAYS_INLINE
             )

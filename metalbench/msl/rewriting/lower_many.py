@@ -1,4 +1,4 @@
-"""Several kernels of a source as one text of C++, so that clang parses what they share once."""
+"""Lower several kernels of a source to one translation unit, so that clang parses it once."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from metalbench.msl.rewriting.lower import (
 
 @dataclass(frozen=True)
 class BatchedKernel:
-    """A kernel among others; the names of its entry points end in `entry_name`.
+    """One kernel of a batch. The names of its entry points end in `entry_name`.
 
-    `entry` is how a text ends that has it alone.
+    `entry` is the macro call for a text with this kernel alone.
     """
 
     kernel: EntryPoint
@@ -36,23 +36,23 @@ class BatchedKernel:
 
 @dataclass(frozen=True)
 class LoweredBatch:
-    """C++ text for clang with the entry points of all `kernels`, which begin at `end`."""
+    """C++ text for clang with the entry points of all `kernels`, which begin at offset `end`."""
 
     code: TranslationUnit
     kernels: list[BatchedKernel]
     end: int
 
     def separate_text(self, one: BatchedKernel) -> str:
-        """The text with the entry points of one of them, as `lower` has it."""
+        """Return the text with the entry points of one kernel, as `lower` returns it."""
         return f"{self.code.text[: self.end]}{one.entry}"
 
 
 def find_batch_kind(source: Source, name: str) -> bool | None:
-    """Whether the threads of a kernel synchronise; None of one that cannot lie beside others.
+    """Return whether the threads of a kernel synchronise; None if it cannot be part of a batch.
 
-    Those that can are plain, without constants; and a threadgroup's variables are all kernels', if
-    they are not taken apart again as those are whose threads synchronise. Raises CompileError if
-    there is no such kernel.
+    A kernel in a batch has no function constants, no overloads and no template arguments. If its
+    threads do not synchronise, it also has no threadgroup variables, because these would be shared
+    by all kernels of the module. Raise CompileError for an unknown kernel.
     """
     kernel = source.find_entry_point(name)
     if kernel.instantiation or source.constants:
@@ -65,11 +65,11 @@ def find_batch_kind(source: Source, name: str) -> bool | None:
     reached = find_reachable_names(source, kernel)
     if requires_fibers(source.tokens, source.declarations_by_name, reached):
         return True
-    return None if _has_threadgroup_memory(source, reached) else False
+    return None if _uses_threadgroup_memory(source, reached) else False
 
 
-def _has_threadgroup_memory(source: Source, reached: set[str]) -> bool:
-    """Whether what is reached may have variables of a threadgroup."""
+def _uses_threadgroup_memory(source: Source, reached: set[str]) -> bool:
+    """Return whether reachable declarations mention `threadgroup`."""
     places = source.tokens.occurrences.get("threadgroup", ())
     return any(
         each.name in reached and any(each.first <= place < each.last for place in places)
@@ -80,9 +80,9 @@ def _has_threadgroup_memory(source: Source, reached: set[str]) -> bool:
 def lower_many(
     source: Source, names: Sequence[str], *, synchronise: bool = False
 ) -> LoweredBatch | None:
-    """The kernels `names`, which all `synchronise` or do not; None where address spaces matter.
+    """Lower kernels that all `synchronise`, or none; return None if they need address spaces.
 
-    `find_batch_kind` says which kernels can be among them. Raises as `lower` does.
+    All must be allowed by `find_batch_kind`. Raise as `lower` does.
     """
     refuse_double(source.tokens)
     kernels = [source.find_entry_point(name) for name in names]

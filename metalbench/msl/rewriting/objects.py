@@ -1,8 +1,8 @@
-"""Member functions of objects in an address space: `int f() const device` takes its object by name.
+"""Rewrite member functions that an address space qualifies: `int f() const device`.
 
-Clang knows no spaces behind a function's parameters. So the object becomes the first parameter, as
-C++23 has it: `int f(this const device S& mb_self)`. Members are then no longer in reach by name
-alone: those that hold data get references of their names around the body, calls of functions get
+Clang does not accept address spaces after a function's parameters. So the object becomes an
+explicit object parameter of C++23: `int f(this const device S& mb_self)`. Members are then no
+longer in scope by name. Data members get references around the body; calls of member functions get
 the object in front.
 """
 
@@ -20,8 +20,8 @@ from metalbench.msl.rewriting.edits import Edits
 from metalbench.msl.rewriting.overloads import is_constructor
 from metalbench.msl.rewriting.spaces import ATTRIBUTES, skip_qualifiers
 
-_OBJECT = "mb_self"
-_OF_AN_OBJECT = (".", "->", "::")
+_SELF = "mb_self"
+_MEMBER_ACCESS = (".", "->", "::")
 
 
 def rewrite_member_functions(source: Source, edits: Edits) -> None:
@@ -29,17 +29,17 @@ def rewrite_member_functions(source: Source, edits: Edits) -> None:
     listed = list(iterate_declarations(source.declarations))
     records = {each.first: each for each in listed if each.kind == "record"}
     for declaration in listed:
-        space = _space(source.tokens, declaration)
-        record = _record_of(source, declaration, records) if space else None
+        space = _find_object_space(source.tokens, declaration)
+        record = _find_record(source, declaration, records) if space else None
         if record is not None:
-            _Method(source, declaration, record).rewrite(space, edits)
+            _MethodRewriter(source, declaration, record).rewrite(space, edits)
 
 
 def find_defaulted_members(tokens: Tokens, declared: list[Declaration]) -> list[Declaration]:
-    """Members that clang has to default by itself.
+    """Return defaulted members to remove, so that clang defaults them implicitly.
 
-    It cannot for a space alone. And from C++20 on a record that declares a constructor is no
-    aggregate, even where it is the default one.
+    Clang cannot default a function that an address space qualifies. From C++20 on, a record that
+    declares a constructor is not an aggregate, even if the constructor is defaulted.
     """
     found = []
     for record in iterate_declarations(declared):
@@ -59,8 +59,8 @@ def _is_defaulted(tokens: Tokens, member: Declaration) -> bool:
     return member.kind == "function" and ending == ["=", "default", ";"]
 
 
-def _space(tokens: Tokens, declaration: Declaration) -> str:
-    """The address space of a member function's objects; empty for the unqualified one."""
+def _find_object_space(tokens: Tokens, declaration: Declaration) -> str:
+    """Return the address space of a member function's object; empty if it is unqualified."""
     if declaration.parameters is None or is_constructor(declaration):
         return ""
     first = declaration.parameters[1] + 1
@@ -69,19 +69,19 @@ def _space(tokens: Tokens, declaration: Declaration) -> str:
 
 
 @dataclass(frozen=True)
-class _Record:
-    """The record of a member function, and how its type is written there."""
+class _OwnerRecord:
+    """The record of a member function, and the spelling of its type at the definition."""
 
     declaration: Declaration
     spelling: str
 
 
-def _record_of(
+def _find_record(
     source: Source, declaration: Declaration, records: Mapping[int, Declaration]
-) -> _Record | None:
+) -> _OwnerRecord | None:
     if declaration.in_record:
         name, _, first = declaration.scope[-1].partition("@")
-        return _Record(records[int(first)], name) if name else None
+        return _OwnerRecord(records[int(first)], name) if name else None
     tokens, before = source.tokens, declaration.name_index - 1
     if tokens.text[before] != "::":
         return None
@@ -91,14 +91,16 @@ def _record_of(
         start = find_opening_angle(tokens, start, declaration.head) - 1
     named = source.declarations_by_name.get(tokens.text[start], [])
     spelling = tokens.join(start, before)
-    return next((_Record(each, spelling) for each in named if each.kind == "record"), None)
+    return next((_OwnerRecord(each, spelling) for each in named if each.kind == "record"), None)
 
 
 @dataclass(frozen=True)
-class _Method:
+class _MethodRewriter:
+    """The rewriting of one member function."""
+
     source: Source
     declaration: Declaration
-    record: _Record
+    record: _OwnerRecord
 
     def rewrite(self, space: str, edits: Edits) -> None:
         tokens, declaration = self.source.tokens, self.declaration
@@ -108,7 +110,7 @@ class _Method:
         words = tokens.text[closing + 1 : behind]
         kept = " ".join(word for word in words if word in ("const", "volatile"))
         own = parse_parameters(tokens, opening)
-        text = f"this {kept} {ATTRIBUTES[space]} {self.record.spelling}& {_OBJECT}"
+        text = f"this {kept} {ATTRIBUTES[space]} {self.record.spelling}& {_SELF}"
         edits.insert(tokens.end(opening), f"{text}, " if own else text)
         void = [] if own else range(opening + 1, closing)
         for index in (*void, *range(closing + 1, behind)):
@@ -119,43 +121,47 @@ class _Method:
     def _body(self, hidden: set[str], edits: Edits) -> None:
         tokens, body = self.source.tokens, self.declaration.body
         assert body is not None
-        members = list(_members(self.source, self.record.declaration))
+        members = list(_find_object_members(self.source, self.record.declaration))
         functions = {each.name for each in members if each.kind == "function"} - hidden
-        data = {name for each in members for name in _data(tokens, each)} - hidden
+        data = {name for each in members for name in _find_data_names(tokens, each)} - hidden
         used = set()
         for index in range(body[0] + 1, body[1]):
             word = tokens.text[index]
             if word == "this":
-                edits.replace(tokens.start[index], tokens.end(index), f"(&{_OBJECT})")
-            elif tokens.text[index - 1] in _OF_AN_OBJECT:
+                edits.replace(tokens.start[index], tokens.end(index), f"(&{_SELF})")
+            elif tokens.text[index - 1] in _MEMBER_ACCESS:
                 continue
             elif word in functions and tokens.at(index + 1) in ("(", "<"):
-                edits.insert(tokens.start[index], f"{_OBJECT}.")
+                edits.insert(tokens.start[index], f"{_SELF}.")
             elif word in data:
                 used.add(word)
-        named = "".join(f"auto& {name} = {_OBJECT}.{name}; " for name in sorted(used))
+        named = "".join(f"auto& {name} = {_SELF}.{name}; " for name in sorted(used))
         edits.insert(tokens.end(body[0]), f" {named}{{")
         edits.insert(tokens.start[body[1]], "}")
 
 
-def _members(source: Source, record: Declaration) -> Iterator[Declaration]:
-    """Members of a record that are objects' own, with those of its bases that are no templates."""
+def _find_object_members(source: Source, record: Declaration) -> Iterator[Declaration]:
+    """Yield the non-static members of a record and of its bases that are not templates."""
     tokens, waiting, seen = source.tokens, [record], set()
     while waiting:
         record = waiting.pop()
         if record.first in seen:
             continue
         seen.add(record.first)
-        waiting += _bases(source, record)
+        waiting += _find_bases(source, record)
         for member in record.members:
             stop = member.parameters[0] if member.parameters else member.last
-            if member.kind == "record" and not member.name and not _declarators(tokens, member):
+            if (
+                member.kind == "record"
+                and not member.name
+                and not _find_declarator_names(tokens, member)
+            ):
                 waiting.append(member)
             elif "static" not in tokens.text[member.head : stop]:
                 yield member
 
 
-def _bases(source: Source, record: Declaration) -> Iterator[Declaration]:
+def _find_bases(source: Source, record: Declaration) -> Iterator[Declaration]:
     tokens = source.tokens
     assert record.body is not None
     for index in range(max(record.name_index, record.head) + 1, record.body[0]):
@@ -164,22 +170,25 @@ def _bases(source: Source, record: Declaration) -> Iterator[Declaration]:
             yield from (base for base in named if base.kind == "record")
 
 
-def _data(tokens: Tokens, member: Declaration) -> Iterable[str]:
-    """Names of the objects that a member declares."""
+def _find_data_names(tokens: Tokens, member: Declaration) -> Iterable[str]:
+    """Return the names of the objects that a member declares."""
     if member.kind == "variable":
-        return [_declared(tokens, *found) for found in tokens.split(member.head, member.last - 1)]
-    return _declarators(tokens, member) if member.kind == "record" else ()
+        return [
+            _find_declarator_name(tokens, *found)
+            for found in tokens.split(member.head, member.last - 1)
+        ]
+    return _find_declarator_names(tokens, member) if member.kind == "record" else ()
 
 
-def _declarators(tokens: Tokens, record: Declaration) -> list[str]:
-    """Names behind the members of `struct { ... } a, b;`."""
+def _find_declarator_names(tokens: Tokens, record: Declaration) -> list[str]:
+    """Return the declared names after the body of `struct { ... } a, b;`."""
     assert record.body is not None
     behind = tokens.split(record.body[1] + 1, record.last - 1)
-    return [_declared(tokens, *found) for found in behind]
+    return [_find_declarator_name(tokens, *found) for found in behind]
 
 
-def _declared(tokens: Tokens, first: int, last: int) -> str:
-    """The name that one declarator declares: the last one in front of bounds and initialiser."""
+def _find_declarator_name(tokens: Tokens, first: int, last: int) -> str:
+    """Return a declarator's name: the last name before array bounds and initialiser."""
     name, index = "", first
     while index < last and tokens.text[index] not in ("=", "{", ":"):
         if tokens.text[index] == "[" and tokens.partner[index] > 0:

@@ -1,7 +1,7 @@
-"""Overloads that differ only by address space.
+"""Merge overloads that differ only in address spaces.
 
-Most do the same in each: they become one, and address spaces are erased. Where two differ in what
-they do, they collide; then address spaces have to stay (spaces.py).
+Most have the same body: they become one, and address spaces are erased. Two with different bodies
+collide. Then address spaces have to stay (spaces.py).
 """
 
 from __future__ import annotations
@@ -16,14 +16,16 @@ from metalbench.msl.reading.reflect import split_template_parameter
 from metalbench.msl.reading.tokens import Tokens
 from metalbench.msl.rewriting.spaces import SPACES, skip_qualifiers
 
-_SPECIFIERS = frozenset({"inline", "static", "METAL_FUNC", "constexpr", "explicit", "friend"})
+_FUNCTION_SPECIFIERS = frozenset(
+    {"inline", "static", "METAL_FUNC", "constexpr", "explicit", "friend"}
+)
 Words = tuple[str, ...]
 Spaces = frozenset[str]
 
 
 @dataclass(frozen=True)
 class Collision:
-    """Two declarations that are the same without address spaces but have different bodies."""
+    """Two declarations that are equal without address spaces but have different bodies."""
 
     kept: Declaration
     dropped: Declaration
@@ -32,7 +34,7 @@ class Collision:
 def merge_overloads(
     tokens: Tokens, declared: list[Declaration], erased: Spaces = SPACES
 ) -> tuple[list[Declaration], list[Collision]]:
-    """Which declarations to remove, and which pairs cannot be told apart without these spaces."""
+    """Return declarations to remove, and pairs that are ambiguous without the `erased` spaces."""
     families: dict[tuple[tuple[str, ...], str], list[Declaration]] = {}
     for declaration in iterate_declarations(declared):
         mergeable = (
@@ -46,26 +48,26 @@ def merge_overloads(
     dropped: list[Declaration] = []
     collisions: list[Collision] = []
     for family in families.values():
-        if len(family) > 1 and any(_mentions_space(tokens, found) for found in family):
-            _merge_family(_Spelling(tokens, erased), family, dropped, collisions)
+        if len(family) > 1 and any(_has_address_space(tokens, found) for found in family):
+            _merge_family(_CanonicalSpelling(tokens, erased), family, dropped, collisions)
     return dropped, collisions
 
 
-def _mentions_space(tokens: Tokens, declaration: Declaration) -> bool:
+def _has_address_space(tokens: Tokens, declaration: Declaration) -> bool:
     stop = declaration.body[0] if declaration.body else declaration.last
     words = tokens.text[declaration.first : stop]
     return not SPACES.isdisjoint(words)
 
 
 def _merge_family(
-    spelling: _Spelling,
+    spelling: _CanonicalSpelling,
     family: list[Declaration],
     dropped: list[Declaration],
     collisions: list[Collision],
 ) -> None:
     kept: dict[Words, tuple[Declaration, Words]] = {}
     for declaration in family:
-        names = _template_names(spelling.tokens, declaration)
+        names = _number_template_parameters(spelling.tokens, declaration)
         signature = spelling.signature(declaration, names)
         content = spelling.content(declaration, names)
         if signature not in kept:
@@ -77,13 +79,13 @@ def _merge_family(
             collisions.append(Collision(first, declaration))
 
 
-def _template_names(tokens: Tokens, declaration: Declaration) -> dict[str, str]:
+def _number_template_parameters(tokens: Tokens, declaration: Declaration) -> dict[str, str]:
     names = [split_template_parameter(tokens, *found)[0] for found in declaration.template or ()]
     return {name: f"${index}" for index, name in enumerate(names) if name}
 
 
-def _pointee_first(words: Iterable[str]) -> list[str]:
-    """`T const device *` as `const device T *`."""
+def _order_qualifiers(words: Iterable[str]) -> list[str]:
+    """Return `T const device *` as `const device T *`."""
     listed = list(words)
     cut = next(
         (index for index, word in enumerate(listed) if word in ("*", "&", "&&")), len(listed)
@@ -94,12 +96,12 @@ def _pointee_first(words: Iterable[str]) -> list[str]:
 
 
 def is_constructor(declaration: Declaration) -> bool:
-    """Whether a function is a constructor: `const` would not be allowed behind its parameters."""
+    """Return whether a function is a constructor, which cannot be `const`."""
     return declaration.in_record and declaration.scope[-1].split("@")[0] == declaration.name
 
 
 def find_constructor_qualifiers(tokens: Tokens, declared: list[Declaration]) -> list[int]:
-    """Tokens behind the parameters of constructors: address spaces, for which C++ has no place."""
+    """Return the address spaces after constructors' parameters, which C++ does not allow."""
     found: list[int] = []
     for declaration in iterate_declarations(declared):
         if declaration.parameters and is_constructor(declaration):
@@ -109,13 +111,14 @@ def find_constructor_qualifiers(tokens: Tokens, declared: list[Declaration]) -> 
 
 
 @dataclass(frozen=True)
-class _Spelling:
-    """Canonical spelling: without the spaces that are erased, template parameters by number."""
+class _CanonicalSpelling:
+    """Canonical spelling: without erased address spaces, template parameters by number."""
 
     tokens: Tokens
     erased: Spaces
 
     def words(self, found: Range, names: dict[str, str]) -> list[str]:
+        """Return the canonical tokens of a range, without attributes."""
         kept = skip_attributes(self.tokens, *found)
         return self._canonical([self.tokens.text[index] for index in kept], names)
 
@@ -132,28 +135,31 @@ class _Spelling:
         return words
 
     def signature(self, declaration: Declaration, names: dict[str, str]) -> Words:
-        """What must differ for two declarations to be two."""
+        """Return the tokens that identify a declaration among its overloads."""
         signature: list[str] = [declaration.kind]
         for found in declaration.template or ():
-            signature += [*_without_default(self.words(found, names)), ","]
+            signature += [*_strip_default(self.words(found, names)), ","]
         if declaration.specialisation_arguments:
             signature += ["<", *self.words(declaration.specialisation_arguments, names), ">"]
         if declaration.parameters is None:
             return tuple(signature)
         opening, closing = declaration.parameters
         result = self.words((declaration.head, declaration.name_index), names)
-        signature += [word for word in result if word not in _SPECIFIERS]
+        signature += [word for word in result if word not in _FUNCTION_SPECIFIERS]
         for parameter in parse_parameters(self.tokens, opening):
             words = self._canonical(parameter.tokens, names)
             words = [word for word in words if word != parameter.name]
-            signature += [",", *_pointee_first(dict.fromkeys(words) if "const" in words else words)]
+            signature += [
+                ",",
+                *_order_qualifiers(dict.fromkeys(words) if "const" in words else words),
+            ]
         if is_constructor(declaration):
             return (*signature, ")")
         after = skip_qualifiers(self.tokens, closing + 1)
         return (*signature, ")", *self.words((closing + 1, after), names))
 
     def content(self, declaration: Declaration, names: dict[str, str]) -> Words:
-        """Everything behind the signature."""
+        """Return the tokens after the signature."""
         begin = declaration.head
         if declaration.parameters:
             begin = skip_qualifiers(self.tokens, declaration.parameters[1] + 1)
@@ -164,8 +170,8 @@ class _Spelling:
         return ("{", "}") if words == ("=", "default", ";") else words
 
 
-def _without_default(words: list[str]) -> list[str]:
-    """A type parameter of a template without its default, which is no part of a signature."""
+def _strip_default(words: list[str]) -> list[str]:
+    """Return a template type parameter without its default, which does not affect the signature."""
     depth = 0
     for index, word in enumerate(words):
         depth += (word == "<") - (word == ">")

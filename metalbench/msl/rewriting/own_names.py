@@ -1,7 +1,7 @@
-"""What a source itself defines in namespace `metal`: there it stands for what the MSL headers have.
+"""Find names of namespace `metal` that a source defines and that the MSL headers define too.
 
-Sources do so to know on every version of Metal a name that only later ones have. While the MSL
-headers are read, such names mean others.
+Sources define names that only later versions of Metal have. While the MSL headers are parsed,
+macros rename these names.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from metalbench.msl.reading.tokens import Tokens, is_name
 
 
 def find_metal_names(source: Source) -> list[str]:
-    """Names of variables, types and enumerators that the source defines in `metal`.
+    """Return the variables, types and enumerators that the source defines in namespace `metal`.
 
-    Without specialisations and functions, which are added to what is there, and without names that
-    the source also has for members: those may be members of types of the headers.
+    Specialisations and functions are not included, because they add to those of the headers. Names
+    that the source also uses for members are not included: they may be members of the headers'
+    types.
     """
     tokens = source.tokens
-    found = [name for each in source.declarations for name in _defined(tokens, each)]
+    found = [name for each in source.declarations for name in _find_defined_names(tokens, each)]
     members = {
         name
         for name in found
@@ -30,13 +31,13 @@ def find_metal_names(source: Source) -> list[str]:
 
 
 def rename_in_headers(names: Sequence[str], includes: str) -> str:
-    """Lines that include headers, in which these names are not the source's."""
+    """Return includes of headers, between macros that rename these names in them."""
     before = "".join(f"#define {name} mb_headers_{name}\n" for name in names)
     behind = "".join(f"#undef {name}\n" for name in names)
     return f"{before}{includes}{behind}"
 
 
-def _defined(tokens: Tokens, declaration: Declaration) -> Iterable[str]:
+def _find_defined_names(tokens: Tokens, declaration: Declaration) -> Iterable[str]:
     if declaration.scope != ("metal",) or declaration.specialisation_arguments:
         return []
     words = tokens.text[declaration.head : declaration.last]
@@ -48,12 +49,14 @@ def _defined(tokens: Tokens, declaration: Declaration) -> Iterable[str]:
         return [declaration.name] if declaration.name and words[0] != "extern" else []
     if declaration.kind == "record" and declaration.name:
         scoped = words[:2] in (["enum", "class"], ["enum", "struct"])
-        listed = _enumerators(tokens, declaration) if words[0] == "enum" and not scoped else ()
+        listed = (
+            _find_enumerator_names(tokens, declaration) if words[0] == "enum" and not scoped else ()
+        )
         return [declaration.name, *listed]
     return []
 
 
-def _enumerators(tokens: Tokens, declaration: Declaration) -> Iterator[str]:
+def _find_enumerator_names(tokens: Tokens, declaration: Declaration) -> Iterator[str]:
     assert declaration.body is not None
     opening, closing = declaration.body
     for first, _ in tokens.split(opening + 1, closing):

@@ -1,4 +1,4 @@
-"""The indices of a kernel's arguments: `[[buffer(2)]]`, or the first that is free."""
+"""Assign the argument table indices of a kernel: `[[buffer(2)]]`, or the first free index."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from metalbench.msl.reading.arithmetic import evaluate_expression
 from metalbench.msl.reading.parameters import Parameter, evaluate_attribute_index
 from metalbench.msl.reading.reflect import EntryPoint
 
-# How many of a kind a kernel may have; also the kinds of arguments that the caller binds.
+# Sizes of Metal's argument tables, by kind of argument.
 TABLE_SIZES = {"buffer": 31, "threadgroup": 31, "texture": 128, "sampler": 16}
 
 
 class ArgumentTable:
-    """Gives each argument its index; an array of textures or samplers takes several."""
+    """The argument tables of one kernel. An array of textures or samplers takes several indices."""
 
     def __init__(self, kernel: EntryPoint, names: Mapping[str, str]) -> None:
         self._kernel = kernel
@@ -26,9 +26,9 @@ class ArgumentTable:
         self._waiting: list[tuple[Parameter, str]] = []
 
     def add(self, parameter: Parameter, kind: str) -> None:
-        """Take the indices that the parameter's attribute names, or leave it for later.
+        """Assign the indices of the parameter's attribute; without one, wait for the others.
 
-        Raises CompileError when they cannot be told or are taken.
+        Raise CompileError if the indices are not constant or are in use.
         """
         attribute = next((found for found in parameter.attributes if found.name == kind), None)
         if attribute is None:
@@ -41,7 +41,7 @@ class ArgumentTable:
         self._take(parameter, kind, index)
 
     def assign_indices(self) -> Iterator[tuple[Parameter, str, int]]:
-        """Parameters with kind and first index, in the order of declaration."""
+        """Yield parameters with kind and first index, in the order of declaration."""
         for parameter, kind in self._waiting:
             size = self._size(parameter, kind)
             free = next(
@@ -70,7 +70,7 @@ class ArgumentTable:
         self._found.append((parameter, kind, first))
 
     def _size(self, parameter: Parameter, kind: str) -> int:
-        """N of array<texture2d<T>, N>; 1 for everything else."""
+        """Return N of array<texture2d<T>, N>; 1 for everything else."""
         words = list(parameter.pointee)
         if kind not in ("texture", "sampler") or "array" not in words:
             return 1

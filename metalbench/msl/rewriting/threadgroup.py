@@ -1,13 +1,13 @@
-"""Threadgroup variables: references into the threadgroup's arena, not objects of their own.
+"""Rewrite threadgroup variables to references into the threadgroup's arena.
 
 Clang never sees the word `threadgroup`, so a variable whose declaration is not recognised would
 silently become private to each thread. Therefore every mention of `threadgroup` and `device`, and
-of every type alias that they qualify, must be recognised here as one of:
+of every type alias that they qualify, must be one of:
 
-- what a pointer or a reference leads to, which needs nothing;
-- the space of a variable, which is rewritten, or of a type alias, whose uses are then examined;
-- a template argument or an operand of `decltype`, which only clang can follow: address spaces then
-  stay in the source (spaces.py), and clang refuses a variable that they qualify.
+- the pointee of a pointer or a reference, which needs no change; - the address space of a variable,
+which is rewritten, or of a type alias, whose uses are examined; - a template argument or an operand
+of `decltype`, which only clang can follow: address spaces then   stay in the source (spaces.py),
+and clang refuses a variable that they qualify.
 
 Anything else raises CompileError.
 """
@@ -27,27 +27,33 @@ from metalbench.msl.reading.tokens import Tokens, can_open_template_arguments, i
 from metalbench.msl.rewriting.edits import Edits
 from metalbench.msl.rewriting.spaces import SPACES, is_function_qualifier
 
-_OPERATORS = frozenset({"*", "&", "&&"})
-_RECORDS = frozenset({"struct", "class", "union", "enum"})
-_GNU = frozenset({"__attribute__", "__attribute"})
+_POINTER_OPERATORS = frozenset({"*", "&", "&&"})
+_RECORD_WORDS = frozenset({"struct", "class", "union", "enum"})
+_GNU_ATTRIBUTES = frozenset({"__attribute__", "__attribute"})
 # Words whose parentheses are part of a declaration's specifiers.
-_WITH_OPERAND = frozenset({"alignas", "decltype", "typeof", "__typeof__", "__typeof", *_GNU})
+_WITH_OPERAND = frozenset(
+    {"alignas", "decltype", "typeof", "__typeof__", "__typeof", *_GNU_ATTRIBUTES}
+)
 _TYPES_OF = frozenset({"decltype", "typeof", "__typeof__", "__typeof"})
 _SIZES = frozenset({"sizeof", "alignof", "__alignof__", "_Alignof", "alignas", *_TYPES_OF})
-_HEADS = frozenset({"for", "if", "while", "switch", "constexpr"})
-_QUALIFIERS = frozenset({"const", "volatile", "restrict", "__restrict", "__restrict__", *SPACES})
-_NO_TYPE = frozenset({"static", "typename", "inline", "METAL_FUNC", *_QUALIFIERS, *_RECORDS})
+_STATEMENT_HEADS = frozenset({"for", "if", "while", "switch", "constexpr"})
+_TYPE_QUALIFIERS = frozenset(
+    {"const", "volatile", "restrict", "__restrict", "__restrict__", *SPACES}
+)
+_NOT_TYPES = frozenset(
+    {"static", "typename", "inline", "METAL_FUNC", *_TYPE_QUALIFIERS, *_RECORD_WORDS}
+)
 _REFUSED = frozenset({"constexpr", "extern", "register", "mutable", "auto", "thread_local"})
 _INTEGERS = frozenset({"unsigned", "signed", "char", "short", "int", "long"})
 _STATEMENTS = frozenset({"return", "goto", "else", "do", "case", "new", "throw"})
-_SPELLED = "write `threadgroup type name[size];` as a statement of its own"
+_ADVICE = "write `threadgroup type name[size];` as a separate statement"
 
 
 @dataclass
-class _Declarator:
-    """Tokens [first, last) of one declarator with its initialiser; `end` is behind its bounds.
+class _VariableDeclarator:
+    """Tokens [first, last) of one declarator with its initialiser; `end` follows its array bounds.
 
-    `name` is -1 where a parenthesis hides it. `spaces` are address spaces of the object itself.
+    `name` is -1 if a parenthesis hides it. `spaces` are address spaces of the object itself.
     """
 
     first: int
@@ -60,30 +66,30 @@ class _Declarator:
 
 
 @dataclass
-class _Statement:
+class _VariableStatement:
     """A declaration in tokens [first, last); its specifiers end at `specified`."""
 
     first: int
     last: int
     specified: int
-    declarators: list[_Declarator]
+    declarators: list[_VariableDeclarator]
 
 
 class ThreadgroupVariables:
-    """The address spaces of a source, each recognised. Raises CompileError for one that is not.
+    """All uses of address spaces in a source. Raise CompileError for an unrecognised one.
 
-    `needs_spaces` says whether clang has to follow one of them through types.
+    `needs_spaces` tells that clang has to follow an address space through types.
     """
 
     def __init__(self, tokens: Tokens, unused: Sequence[Declaration] = ()) -> None:
-        """Examine `tokens` but for the declarations `unused`, which are removed from the source."""
+        """Examine `tokens` except for the `unused` declarations, which will be removed."""
         self._tokens = tokens
         self._unused = sorted((each.first, each.last) for each in unused)
-        self._enclosing = _enclosing(tokens)
+        self._find_enclosing_brackets = _find_enclosing_brackets(tokens)
         self._aliases: dict[str, str] = {}
         self._alias_names: set[int] = set()
-        self._statements: dict[int, _Statement] = {}
-        self._variables: dict[int, list[_Declarator]] = {}
+        self._statements: dict[int, _VariableStatement] = {}
+        self._variables: dict[int, list[_VariableDeclarator]] = {}
         self.needs_spaces = False
         waiting = [("threadgroup", "threadgroup"), ("device", "device")]
         while waiting:
@@ -94,9 +100,9 @@ class ThreadgroupVariables:
         self._examine_types_of_variables()
 
     def rewrite(self, edits: Edits) -> None:
-        """`threadgroup float a[2][N], m;` becomes two MB_THREADGROUP (memory.h)."""
+        """Rewrite `threadgroup float a[2][N], m;` to two MB_THREADGROUP (memory.h)."""
         for number, first in enumerate(sorted(self._variables), 1):
-            _Rewriting(self._tokens, edits, number, self._statements[first]).rewrite(
+            _StatementRewriter(self._tokens, edits, number, self._statements[first]).rewrite(
                 self._variables[first]
             )
 
@@ -105,27 +111,27 @@ class ThreadgroupVariables:
         return which >= 0 and index < self._unused[which][1]
 
     def _recognise(self, index: int, space: str) -> Iterator[str]:
-        """Recognise one mention of a space; yields the names of type aliases that it qualifies."""
+        """Recognise one mention of a space; yield the names of type aliases that it qualifies."""
         tokens = self._tokens
         is_alias = tokens.text[index] != space
         if is_alias and (tokens.text[index - 1] in (".", "->") or index in self._alias_names):
             return
-        opening = self._enclosing[index]
+        opening = self._find_enclosing_brackets[index]
         bracket = tokens.text[opening] if opening >= 0 else "{"
-        if not is_alias and self._is_no_qualifier(index, opening):
+        if not is_alias and self._is_other_use(index, opening):
             return
         if bracket == "[":
-            if not self._in_attribute(opening):
+            if not self._is_in_attribute(opening):
                 self._fail(index, space)
-        elif self._in_template_arguments(index, opening):
+        elif self._is_in_template_arguments(index, opening):
             self.needs_spaces |= not self._is_pointee(index)
         elif bracket == "(":
-            self._in_parentheses(index, opening, space)
+            self._check_in_parentheses(index, opening, space)
         else:
-            yield from self._in_statement(index, opening, space)
+            yield from self._check_in_statement(index, opening, space)
 
-    def _is_no_qualifier(self, index: int, opening: int) -> bool:
-        """Whether a space qualifies a function's object, or names a scope of coherence."""
+    def _is_other_use(self, index: int, opening: int) -> bool:
+        """Return whether a space qualifies a function's object, or is a scope of coherence."""
         tokens = self._tokens
         if tokens.text[index - 1 : index] == ["coherent"] and tokens.text[index] == "threadgroup":
             return False
@@ -133,23 +139,23 @@ class ThreadgroupVariables:
             return True
         return is_function_qualifier(tokens, index)
 
-    def _in_attribute(self, opening: int) -> bool:
+    def _is_in_attribute(self, opening: int) -> bool:
         tokens = self._tokens
-        outer = self._enclosing[opening]
+        outer = self._find_enclosing_brackets[opening]
         return is_attribute_start(tokens, opening) or (
             outer >= 0 and is_attribute_start(tokens, outer)
         )
 
-    def _in_parentheses(self, index: int, opening: int, space: str) -> None:
-        """Parameters, casts, and the heads of loops and branches."""
+    def _check_in_parentheses(self, index: int, opening: int, space: str) -> None:
+        """Check a space in parameters, casts, and the heads of loops and branches."""
         tokens = self._tokens
         before = tokens.text[opening - 1] if opening else ""
-        outer = self._enclosing[opening]
-        if outer >= 0 and tokens.text[outer] == "[" and self._in_attribute(outer):
+        outer = self._find_enclosing_brackets[opening]
+        if outer >= 0 and tokens.text[outer] == "[" and self._is_in_attribute(outer):
             return
-        if before in _HEADS:
-            end = _skip(tokens, opening + 1, tokens.partner[opening], (";", ":"))
-            statement = _declaration(tokens, opening + 1, end)
+        if before in _STATEMENT_HEADS:
+            end = _find_first(tokens, opening + 1, tokens.partner[opening], (";", ":"))
+            statement = _parse_declarators(tokens, opening + 1, end)
             if any(self._is_variable(each, index) for each in statement.declarators):
                 self._fail(index, space)
             if index < statement.specified or any(
@@ -159,20 +165,21 @@ class ThreadgroupVariables:
                 return
         if self._is_pointee(index) or before in _SIZES:
             return
-        stop = _behind_specifiers(tokens, index)
-        if tokens.at(stop) != "[" or before in _HEADS:
+        stop = _skip_specifier_list(tokens, index)
+        if tokens.at(stop) != "[" or before in _STATEMENT_HEADS:
             self._fail(index, space)
 
-    def _in_statement(self, index: int, opening: int, space: str) -> Iterator[str]:
+    def _check_in_statement(self, index: int, opening: int, space: str) -> Iterator[str]:
+        """Check a space in a statement; yield the names of type aliases that it qualifies."""
         tokens = self._tokens
-        first = self._statement_start(index, opening)
-        first = _behind_template(tokens, first, len(tokens))
+        first = self._find_statement_start(index, opening)
+        first = _skip_template_header(tokens, first, len(tokens))
         if tokens.text[first] == "using":
             if not self._is_pointee(index):
-                yield self._alias(first + 1, index, space)
+                yield self._add_alias(first + 1, index, space)
             return
         is_typedef = tokens.text[first] == "typedef"
-        statement = self._statement_at(first + is_typedef)
+        statement = self._parse_statement(first + is_typedef)
         named = [each for each in statement.declarators if self._is_variable(each, index)]
         if index >= statement.specified and not any(
             each.first <= index < (each.name if each.name >= 0 else each.last)
@@ -183,7 +190,7 @@ class ThreadgroupVariables:
             for each in named:
                 if each.name < 0:
                     self._fail(index, space)
-                yield self._alias(each.name, index, space)
+                yield self._add_alias(each.name, index, space)
             return
         if not named:
             return
@@ -200,15 +207,15 @@ class ThreadgroupVariables:
         kept = self._variables.setdefault(statement.first, [])
         kept += [each for each in named if each not in kept]
 
-    def _is_variable(self, declarator: _Declarator, index: int) -> bool:
-        """Whether the space at `index` is that of the declared object itself."""
+    def _is_variable(self, declarator: _VariableDeclarator, index: int) -> bool:
+        """Return whether the space at `index` is that of the declared object itself."""
         if declarator.has_operator:
             return index in declarator.spaces
         # Without a pointer or a reference the specifiers qualify the object.
         return index < declarator.first or index in declarator.spaces or index < declarator.name
 
-    def _alias(self, name: int, index: int, space: str) -> str:
-        """Note that a type alias is qualified by a space."""
+    def _add_alias(self, name: int, index: int, space: str) -> str:
+        """Record that a type alias is qualified by a space."""
         tokens = self._tokens
         word = tokens.text[name]
         if not is_name(word) or self._aliases.setdefault(word, space) != space:
@@ -217,7 +224,7 @@ class ThreadgroupVariables:
         return word
 
     def _examine_types_of_variables(self) -> None:
-        """`decltype(s)` has the space of s: clang follows it."""
+        """Set `needs_spaces` for `decltype(s)`, which has the address space of s."""
         tokens = self._tokens
         names = {tokens.text[each.name] for listed in self._variables.values() for each in listed}
         for word in _TYPES_OF.intersection(tokens.occurrences):
@@ -226,12 +233,12 @@ class ThreadgroupVariables:
                 if not names.isdisjoint(tokens.text[index + 1 : max(close, index + 1)]):
                     self.needs_spaces = True
 
-    def _statement_at(self, first: int) -> _Statement:
-        last = _skip(self._tokens, first, len(self._tokens), (";", "}"))
-        return self._statements.get(first) or _declaration(self._tokens, first, last)
+    def _parse_statement(self, first: int) -> _VariableStatement:
+        last = _find_first(self._tokens, first, len(self._tokens), (";", "}"))
+        return self._statements.get(first) or _parse_declarators(self._tokens, first, last)
 
-    def _statement_start(self, index: int, opening: int) -> int:
-        """First token of the statement in a block that holds token `index`."""
+    def _find_statement_start(self, index: int, opening: int) -> int:
+        """Return the first token of the statement that contains token `index`, in its block."""
         tokens = self._tokens
         at = index - 1
         while at > opening:
@@ -246,7 +253,7 @@ class ThreadgroupVariables:
                 at = tokens.partner[at]
             elif token == ")" and tokens.partner[at] >= 0:
                 at = tokens.partner[at]
-                if tokens.text[at - 1] in _HEADS:
+                if tokens.text[at - 1] in _STATEMENT_HEADS:
                     return tokens.partner[at] + 1
             elif token == "]" and tokens.partner[at] >= 0:
                 at = tokens.partner[at]
@@ -254,7 +261,7 @@ class ThreadgroupVariables:
         return opening + 1
 
     def _is_label(self, colon: int, opening: int) -> bool:
-        """Whether a `:` ends a label or an access specifier."""
+        """Return whether a `:` ends a label or an access specifier."""
         tokens = self._tokens
         if tokens.text[colon - 1] in ("default", "public", "private", "protected"):
             return True
@@ -268,16 +275,16 @@ class ThreadgroupVariables:
         return False
 
     def _needs_block(self, first: int) -> bool:
-        """Whether a statement is the whole body of a branch or a loop."""
+        """Return whether a statement is the whole body of a branch or a loop."""
         before = self._tokens.text[first - 1] if first else ""
         return before in ("else", "do", ")")
 
     def _is_record(self, brace: int) -> bool:
-        """Whether a `{` opens the members of a record."""
+        """Return whether a `{` opens the members of a record."""
         tokens = self._tokens
         at = brace - 1
         while at >= 0 and tokens.text[at] not in (";", "{", "}"):
-            if tokens.text[at] in _RECORDS:
+            if tokens.text[at] in _RECORD_WORDS:
                 return True
             if tokens.text[at] == ")":
                 at = tokens.partner[at] - 1
@@ -286,8 +293,8 @@ class ThreadgroupVariables:
             at -= 1
         return False
 
-    def _in_template_arguments(self, index: int, opening: int) -> bool:
-        """Whether a token stands between `<` and `>` of a template."""
+    def _is_in_template_arguments(self, index: int, opening: int) -> bool:
+        """Return whether a token is between `<` and `>` of a template."""
         tokens = self._tokens
         limit = tokens.partner[opening] if opening >= 0 else len(tokens)
         at = index - 1
@@ -307,26 +314,26 @@ class ThreadgroupVariables:
         return False
 
     def _is_pointee(self, index: int) -> bool:
-        """Whether what the space at `index` qualifies is behind a pointer or a reference."""
+        """Return whether the space at `index` qualifies the pointee of a pointer or a reference."""
         tokens = self._tokens
-        stop = _behind_specifiers(tokens, index)
+        stop = _skip_specifier_list(tokens, index)
         while tokens.at(stop) == "[" and tokens.partner[stop] > 0 and tokens.text[index] != "[":
-            # `T[4]&`, as an alias of an array may be written.
+            # `T[4]&` is a possible spelling of an alias of an array.
             behind = tokens.partner[stop] + 1
-            if tokens.at(behind) not in ("[", *_OPERATORS):
+            if tokens.at(behind) not in ("[", *_POINTER_OPERATORS):
                 break
             stop = behind
         if tokens.at(stop) == "(":
             stop += 1
-            while tokens.at(stop) in _QUALIFIERS:
+            while tokens.at(stop) in _TYPE_QUALIFIERS:
                 stop += 1
-        return tokens.at(stop) in _OPERATORS
+        return tokens.at(stop) in _POINTER_OPERATORS
 
     def _fail(self, index: int, space: str) -> NoReturn:
         tokens = self._tokens
         word = tokens.text[index]
         what = f"`{word}`" if word == space else f"`{word}`, a type in {space} memory,"
-        step = _SPELLED if space == "threadgroup" else "declare a `device` pointer or reference"
+        step = _ADVICE if space == "threadgroup" else "declare a `device` pointer or reference"
         raise CompileError(
             f"{tokens.locate_token(index)}: error: {what} is not supported in this place: expected "
             f"a pointer or a reference to {space} memory"
@@ -335,17 +342,17 @@ class ThreadgroupVariables:
 
 
 @dataclass
-class _Rewriting:
-    """One declaration as type aliases, one a variable, and MB_THREADGROUP for each."""
+class _StatementRewriter:
+    """Rewrites one declaration to a type alias and MB_THREADGROUP for each variable."""
 
     tokens: Tokens
     edits: Edits
     number: int
-    statement: _Statement
+    statement: _VariableStatement
 
-    def rewrite(self, variables: list[_Declarator]) -> None:
+    def rewrite(self, variables: list[_VariableDeclarator]) -> None:
         tokens, edits, statement = self.tokens, self.edits, self.statement
-        common = self._alignment(statement.first, statement.specified)
+        common = self._extract_alignments(statement.first, statement.specified)
         for index in range(statement.first, statement.specified):
             if tokens.text[index] in ("threadgroup", "static") and not self._is_nested(index):
                 edits.blank(tokens.start[index], tokens.end(index))
@@ -354,7 +361,7 @@ class _Rewriting:
         is_mixed = len(variables) < len(statement.declarators)
         base = f"mbB{self.number}"
         if is_mixed:
-            # A pointer among them is each thread's own: the specifiers become a type of their own.
+            # A pointer among the declarators is private to a thread: the specifiers become a type.
             edits.insert(tokens.start[statement.declarators[0].first], f"{base}; ")
         for each in statement.declarators:
             is_variable = each in variables
@@ -364,24 +371,26 @@ class _Rewriting:
                 if each.last < statement.last:
                     edits.replace(tokens.start[each.last], tokens.end(each.last), ";")
             if is_variable:
-                self._variable(each, common, is_mixed=is_mixed)
+                self._rewrite_variable(each, common, is_mixed=is_mixed)
 
-    def _variable(self, declarator: _Declarator, common: str, *, is_mixed: bool) -> None:
+    def _rewrite_variable(
+        self, declarator: _VariableDeclarator, common: str, *, is_mixed: bool
+    ) -> None:
         tokens, edits = self.tokens, self.edits
         name = tokens.text[declarator.name]
         alias = f"mbT{self.number}_{name}"
         edits.replace(tokens.start[declarator.name], tokens.end(declarator.name), alias)
         for index in declarator.spaces:
             edits.blank(tokens.start[index], tokens.end(index))
-        alignment = common + self._alignment(declarator.name + 1, declarator.end)
-        # Metal takes initialisers here, but a threadgroup's memory starts with no known contents.
+        alignment = common + self._extract_alignments(declarator.name + 1, declarator.end)
+        # Metal accepts initialisers here, but threadgroup memory is not initialised.
         if declarator.end < declarator.last:
             edits.blank(tokens.start[declarator.end], tokens.end(declarator.last - 1))
         behind = declarator.last if is_mixed else self.statement.last
         edits.insert(tokens.end(behind), f" {alignment}MB_THREADGROUP({alias}, {name})")
 
     def _is_nested(self, index: int) -> bool:
-        """Whether a token is in brackets, in template arguments or the members of a record."""
+        """Return whether a token is in brackets, in template arguments or in a record's members."""
         tokens, at = self.tokens, self.statement.first
         while at < index:
             if tokens.text[at] in "([{" and tokens.partner[at] > index:
@@ -391,8 +400,8 @@ class _Rewriting:
             at += 1
         return False
 
-    def _alignment(self, first: int, last: int) -> str:
-        """Take alignments out of tokens [first, last); return them for the variable itself."""
+    def _extract_alignments(self, first: int, last: int) -> str:
+        """Remove alignments from tokens [first, last); return them for the variable itself."""
         tokens, edits, found = self.tokens, self.edits, ""
         index = first
         while index < last:
@@ -402,12 +411,12 @@ class _Rewriting:
                 found += f"{tokens.join(index, close + 1)} "
                 edits.blank(tokens.start[index], tokens.end(close))
                 index = close
-            elif word in _GNU and tokens.at(index + 2) == "(":
+            elif word in _GNU_ATTRIBUTES and tokens.at(index + 2) == "(":
                 close = tokens.partner[index + 1]
-                found += self._attributes(index + 3, close - 1)
+                found += self._extract_from_attributes(index + 3, close - 1)
                 index = close
             elif is_attribute_start(tokens, index):
-                taken = self._attributes(index + 2, close - 1)
+                taken = self._extract_from_attributes(index + 2, close - 1)
                 if taken and taken.count("alignas") == len(
                     list(tokens.split(index + 2, close - 1))
                 ):
@@ -421,8 +430,8 @@ class _Rewriting:
             index += 1
         return found
 
-    def _attributes(self, first: int, last: int) -> str:
-        """The alignments in a list of attributes, which are taken out of it."""
+    def _extract_from_attributes(self, first: int, last: int) -> str:
+        """Remove alignments from a list of attributes; return them."""
         tokens, found = self.tokens, ""
         for begin, end in tokens.split(first, last):
             at = begin + 2 if tokens.at(begin + 1) == "::" else begin
@@ -432,8 +441,8 @@ class _Rewriting:
         return found
 
 
-def _enclosing(tokens: Tokens) -> list[int]:
-    """The innermost bracket that is open at each token, or -1."""
+def _find_enclosing_brackets(tokens: Tokens) -> list[int]:
+    """Return the innermost bracket that is open at each token, or -1."""
     found, stack = [], [-1]
     for index, partner in enumerate(tokens.partner):
         if 0 <= partner < index:
@@ -444,8 +453,8 @@ def _enclosing(tokens: Tokens) -> list[int]:
     return found
 
 
-def _behind_template(tokens: Tokens, first: int, last: int) -> int:
-    """Behind the `template <...>` that a declaration begins with."""
+def _skip_template_header(tokens: Tokens, first: int, last: int) -> int:
+    """Return the index after the `template <...>` that a declaration begins with."""
     while tokens.text[first : first + 2] == ["template", "<"]:
         close = find_closing_angle(tokens, first + 1, last)
         if close < 0:
@@ -454,75 +463,77 @@ def _behind_template(tokens: Tokens, first: int, last: int) -> int:
     return first
 
 
-def _declaration(tokens: Tokens, first: int, last: int) -> _Statement:
-    """Cut a declaration into its specifiers and declarators."""
-    begin = _behind_template(tokens, first, last)
-    stop = min(_behind_specifiers(tokens, begin), last)
+def _parse_declarators(tokens: Tokens, first: int, last: int) -> _VariableStatement:
+    """Split a declaration into its specifiers and declarators."""
+    begin = _skip_template_header(tokens, first, last)
+    stop = min(_skip_specifier_list(tokens, begin), last)
     specified = stop
-    if tokens.at(stop) not in _OPERATORS:
-        # The last name is what is declared, unless a parenthesis hides it.
-        at = _last_name(tokens, begin, stop)
-        hidden = tokens.at(stop) == "(" and _count_of_names(tokens, begin, stop) < 2
+    if tokens.at(stop) not in _POINTER_OPERATORS:
+        # The last name is the declared name, unless a parenthesis hides it.
+        at = _find_last_name(tokens, begin, stop)
+        hidden = tokens.at(stop) == "(" and _count_names(tokens, begin, stop) < 2
         specified = stop if at < 0 or hidden else at
     declarators = [
-        _declarator(tokens, *found) for found in tokens.split(specified, last) if found[0] < last
+        _parse_declarator(tokens, *found)
+        for found in tokens.split(specified, last)
+        if found[0] < last
     ]
-    return _Statement(first, last, specified, declarators)
+    return _VariableStatement(first, last, specified, declarators)
 
 
-def _specifiers(tokens: Tokens, first: int, last: int) -> Iterator[int]:
-    """Tokens of specifiers outside of attributes, operands, template arguments and records."""
+def _iterate_specifiers(tokens: Tokens, first: int, last: int) -> Iterator[int]:
+    """Yield specifiers outside of attributes, operands, template arguments and records."""
     index = first
     while index < last:
         yield index
-        index = _next(tokens, index)
+        index = _skip_specifier(tokens, index)
 
 
-def _count_of_names(tokens: Tokens, first: int, last: int) -> int:
-    """How many names there are: one is a type alone. `a::b` and `unsigned int` are one name."""
+def _count_names(tokens: Tokens, first: int, last: int) -> int:
+    """Return the number of names: one is a type alone. `a::b` and `unsigned int` are one name."""
     count, before = 0, ""
-    for index in _specifiers(tokens, first, last):
+    for index in _iterate_specifiers(tokens, first, last):
         word = tokens.text[index]
-        is_type = is_name(word) and word not in _NO_TYPE and word not in _WITH_OPERAND
+        is_type = is_name(word) and word not in _NOT_TYPES and word not in _WITH_OPERAND
         goes_on = tokens.text[index - 1] == "::" or (before in _INTEGERS and word in _INTEGERS)
         count += is_type and not goes_on
         before = word
     return count
 
 
-def _last_name(tokens: Tokens, first: int, last: int) -> int:
-    """The last name among specifiers that may be declared, or -1."""
+def _find_last_name(tokens: Tokens, first: int, last: int) -> int:
+    """Return the last name among specifiers that may be the declared name, or -1."""
     found = -1
-    for index in _specifiers(tokens, first, last):
+    for index in _iterate_specifiers(tokens, first, last):
         word = tokens.text[index]
         if is_attribute_start(tokens, index) or word in _WITH_OPERAND:
             continue
-        found = index if is_name(word) and word not in _NO_TYPE else -1
+        found = index if is_name(word) and word not in _NOT_TYPES else -1
     if found >= 0:
         return found
-    # Attributes may stand behind the name.
+    # Attributes may follow the name.
     names = [
         index
-        for index in _specifiers(tokens, first, last)
+        for index in _iterate_specifiers(tokens, first, last)
         if is_name(tokens.text[index])
-        and tokens.text[index] not in _NO_TYPE
+        and tokens.text[index] not in _NOT_TYPES
         and tokens.text[index] not in _WITH_OPERAND
     ]
     return names[-1] if len(names) > 1 else -1
 
 
-def _declarator(tokens: Tokens, first: int, last: int) -> _Declarator:
+def _parse_declarator(tokens: Tokens, first: int, last: int) -> _VariableDeclarator:
     index, has_operator = first, False
     spaces: list[int] = []
     while index < last:
         word = tokens.text[index]
-        if word in _OPERATORS:
+        if word in _POINTER_OPERATORS:
             has_operator, spaces = True, []
-        elif word in _QUALIFIERS:
+        elif word in _TYPE_QUALIFIERS:
             if word in SPACES:
                 spaces.append(index)
-        elif is_attribute_start(tokens, index) or word in _GNU or word == "alignas":
-            index = _next(tokens, index)
+        elif is_attribute_start(tokens, index) or word in _GNU_ATTRIBUTES or word == "alignas":
+            index = _skip_specifier(tokens, index)
             continue
         else:
             break
@@ -530,24 +541,28 @@ def _declarator(tokens: Tokens, first: int, last: int) -> _Declarator:
     name = index if index < last and is_name(tokens.text[index]) else -1
     if name < 0:
         inner = index + 1
-        hides = tokens.at(index) == "(" and tokens.at(inner) in _OPERATORS
-        return _Declarator(first, last, last, -1, has_operator or hides, spaces)
+        hides = tokens.at(index) == "(" and tokens.at(inner) in _POINTER_OPERATORS
+        return _VariableDeclarator(first, last, last, -1, has_operator or hides, spaces)
     end = name + 1
     while end < last and (
-        tokens.text[end] == "[" or tokens.text[end] in _GNU or tokens.text[end] == "alignas"
+        tokens.text[end] == "["
+        or tokens.text[end] in _GNU_ATTRIBUTES
+        or tokens.text[end] == "alignas"
     ):
-        end = _next(tokens, end)
-        if end <= last and tokens.text[end - 1] in _GNU:
+        end = _skip_specifier(tokens, end)
+        if end <= last and tokens.text[end - 1] in _GNU_ATTRIBUTES:
             break
     is_function = tokens.at(end) == "(" or (end < last and tokens.text[end] not in ("=", "{"))
-    return _Declarator(first, last, end, name, has_operator, spaces, is_function and end < last)
+    return _VariableDeclarator(
+        first, last, end, name, has_operator, spaces, is_function and end < last
+    )
 
 
-def _behind_specifiers(tokens: Tokens, index: int) -> int:
-    """Behind the names, attributes and template arguments that begin at `index`."""
+def _skip_specifier_list(tokens: Tokens, index: int) -> int:
+    """Return the index after the names, attributes and template arguments that begin at `index`."""
     while index < len(tokens):
         word = tokens.text[index]
-        following = _next(tokens, index)
+        following = _skip_specifier(tokens, index)
         if word in _STATEMENTS or not (is_name(word) or word == "::" or following > index + 1):
             break
         if word == "[" and not is_attribute_start(tokens, index):
@@ -556,15 +571,18 @@ def _behind_specifiers(tokens: Tokens, index: int) -> int:
     return index
 
 
-def _next(tokens: Tokens, index: int) -> int:
-    """Behind one specifier: a name with its operand, an attribute, template arguments, members."""
+def _skip_specifier(tokens: Tokens, index: int) -> int:
+    """Return the index after one specifier.
+
+    That is a name with its operand, an attribute, template arguments, or a record's members.
+    """
     word = tokens.text[index]
-    if (word in _WITH_OPERAND and tokens.at(index + 1) == "(") or word in _RECORDS:
-        if word not in _RECORDS:
+    if (word in _WITH_OPERAND and tokens.at(index + 1) == "(") or word in _RECORD_WORDS:
+        if word not in _RECORD_WORDS:
             return tokens.partner[index + 1] + 1
         brace = index + 1
-        while tokens.at(brace) in _WITH_OPERAND or _is_attribute(tokens, brace):
-            brace = _next(tokens, brace)
+        while tokens.at(brace) in _WITH_OPERAND or _has_attribute_at(tokens, brace):
+            brace = _skip_specifier(tokens, brace)
         brace += is_name(tokens.at(brace))
         if tokens.at(brace) == "{" and tokens.partner[brace] > 0:
             return tokens.partner[brace] + 1
@@ -576,13 +594,13 @@ def _next(tokens: Tokens, index: int) -> int:
     return index + 1
 
 
-def _is_attribute(tokens: Tokens, index: int) -> bool:
-    """Whether token `index`, if there is one, is the first `[` of `[[...]]`."""
+def _has_attribute_at(tokens: Tokens, index: int) -> bool:
+    """Return whether token `index` exists and is the first `[` of `[[...]]`."""
     return index < len(tokens) and is_attribute_start(tokens, index)
 
 
-def _skip(tokens: Tokens, index: int, last: int, ends: tuple[str, ...]) -> int:
-    """The first of `ends` outside of all brackets, or `last`."""
+def _find_first(tokens: Tokens, index: int, last: int, ends: tuple[str, ...]) -> int:
+    """Return the index of the first of `ends` outside of all brackets, or `last`."""
     while index < last and tokens.text[index] not in ends:
         if tokens.text[index] in "([{" and tokens.partner[index] > index:
             index = tokens.partner[index]

@@ -1,4 +1,4 @@
-"""What Metal has and the `cpu` device has not: named with its line, never silently dropped."""
+"""Find and refuse features of Metal that the `cpu` device does not have, with their line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FEATURE = re.compile(
     r"|(?P<imageblocks>imageblock|threadgroup_imageblock)"
     r"|(?P<tensors>tensor_handle|tensor_inline|mpp)"
 )
-_WHAT = {
+_FEATURE_NAMES = {
     "textures": "arrays of multisampled textures",
     "raytracing": "ray tracing",
     "tables": "function tables",
@@ -30,13 +30,13 @@ _WHAT = {
 
 
 def find_feature(word: str) -> str:
-    """The unsupported feature that a name belongs to, or an empty string."""
+    """Return the unsupported feature that a name belongs to, or an empty string."""
     found = _FEATURE.fullmatch(word)
-    return _WHAT[str(found.lastgroup)] if found else ""
+    return _FEATURE_NAMES[str(found.lastgroup)] if found else ""
 
 
-def _uses(tokens: Tokens) -> list[int]:
-    """Where such names stand for what Metal means by them: a kernel may call its variables so."""
+def _find_uses(tokens: Tokens) -> list[int]:
+    """Return the tokens that use such names as Metal's, not as names of variables."""
     found = []
     for word, indices in tokens.occurrences.items():
         if find_feature(word):
@@ -52,8 +52,8 @@ def _uses(tokens: Tokens) -> list[int]:
 def find_unsupported_declarations(
     tokens: Tokens, declared: Iterable[Declaration]
 ) -> list[Declaration]:
-    """Declarations that have to be removed: of other stages, or with unsupported types."""
-    uses = _uses(tokens)
+    """Return declarations to remove: those of other stages, and those with unsupported types."""
+    uses = _find_uses(tokens)
     if not uses and OTHER_STAGES.isdisjoint(tokens.occurrences):
         return []
     own = set()
@@ -72,8 +72,8 @@ def find_unsupported_declarations(
 
 
 def refuse_declaration(tokens: Tokens, declaration: Declaration, name: str) -> None:
-    """Raise Unsupported for the first unsupported thing in a declaration that a kernel needs."""
-    for index in _uses(tokens):
+    """Raise Unsupported for the first unsupported construct of a declaration."""
+    for index in _find_uses(tokens):
         if declaration.first <= index < declaration.last:
             raise Unsupported(
                 f"[{name}] {tokens.locate_token(index)}: {tokens.text[index]}: the cpu device has "
