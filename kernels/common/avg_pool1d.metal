@@ -1,5 +1,5 @@
 // Mean of three neighbours, two apart, channels last: a thread computes four channels of one
-// output in float, and divides once, by three: 1/3 is no float. Neighbouring threads read
+// output in float, and divides once, by three: 1/3 is not a float. Neighbouring threads read
 // neighbouring channels, so every load is part of a whole cache line.
 // dispatch: avg_pool1d  threads_in_grid=(ceil_div(channels, 4), (width - 3) / 2 + 1, batch)  threads=(QUADS, PIXELS)
 // tune: QUADS = 16, 8, 32

@@ -3,7 +3,7 @@
 // Read as a convolution it would have zeros between the pixels of the input, three of four
 // multiplications for nothing. But outputs whose coordinates have the same remainders by 2 meet the
 // same taps (4, 2, 2 or 1 of the nine) and no zeros: the depth of the grid is these four phases,
-// each a product of its own (metalbench/window_products.h).
+// each a separate product (metalbench/window_products.h).
 // dispatch: conv_transpose2d  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (height + 1) * (width + 1), BM), 4)  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32

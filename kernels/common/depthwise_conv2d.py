@@ -1,4 +1,4 @@
-"""Depthwise 3x3 convolution: each channel with a filter of its own, channels last, no padding."""
+"""Depthwise 3x3 convolution: each channel with its filter, channels last, no padding."""
 
 import mlx.core as mx
 import numpy as np

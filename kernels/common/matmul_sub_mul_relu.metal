@@ -1,5 +1,5 @@
 // relu((x w - 0.5) * 2): a matrix product with three elementwise steps after it.
-// As kernels of their own each step would read and write the whole result. Here they are the map
+// As separate kernels each step would read and write the whole result. Here they are the map
 // through which the sums leave the registers (metalbench/epilogues.h), so they cost nothing but
 // their arithmetic.
 // dispatch: matmul_sub_mul_relu  threadgroups=(ceil_div(n, BN), ceil_div(m, BM))  threads=(128)

@@ -1,4 +1,4 @@
-// Reciprocal square root, an instruction of its own on GPUs. precise::rsqrt refines what the
+// Reciprocal square root, a single instruction on GPUs. precise::rsqrt refines what the
 // hardware estimates to within a rounding or two; 1 / sqrt(x) would round twice and take a
 // division.
 // dispatch: reciprocal_root  threads_in_grid=(ceil_div(rows * cols, 4))  threads=(TG)

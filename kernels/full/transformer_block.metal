@@ -1,5 +1,5 @@
 // Pre-norm transformer block: x1 = x + MHA(LN x), then y = x1 + W_down gelu(W_up LN x1).
-// Five dispatches: a layer norm is no pass of its own, each threadgroup of the product after it
+// Five dispatches: a layer norm is not a separate pass, each threadgroup of the product after it
 // takes mean and scale of its rows first and normalises while it fetches
 // (metalbench/product_norms.h); residuals and gelu are part of how a product is stored
 // (metalbench/epilogues.h). Attention is one pass with an online softmax (metalbench/attention.h),

@@ -1,5 +1,5 @@
 // y = max(x + a, 0), the end of a residual block. ReLU costs a selection on a value that is in a
-// register anyway; as a kernel of its own it would move the whole array twice more.
+// register anyway; as a separate kernel it would move the whole array twice more.
 // dispatch: add_relu  threads_in_grid=(ceil_div(n, 4))  threads=(TG)
 // tune: TG = 256, 128, 512, 1024
 // dtypes: float32, float16, bfloat16

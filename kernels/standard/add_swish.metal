@@ -1,4 +1,4 @@
-// Swish with a slope of its own: y = s sigmoid(beta s) for the sum s = x + a, here with beta = 2,
+// Swish with a given slope: y = s sigmoid(beta s) for the sum s = x + a, here with beta = 2,
 // as s / (1 + exp(-beta s)). Multiplying by a power of two is exact, so the slope adds no
 // rounding to the argument of exp.
 // dispatch: add_swish  threads_in_grid=(ceil_div(n, 4))  threads=(TG)

@@ -2,7 +2,7 @@
 // The activation is applied to the sums on their way out of the registers, four at a time, so the
 // result before it never exists in memory: a third of the traffic of a product and a kernel after
 // it. Exact gelu, the polynomials of metalbench/normal_distribution.h, takes some twenty
-// multiplications an element, which is nothing beside the hundreds or thousands of each sum.
+// multiplications an element, which is little compared with the hundreds or thousands of each sum.
 // dispatch: activated_linear  threadgroups=(ceil_div(outputs, BN), ceil_div(rows, BM))  threads=(128)
 // instance: gelu SILU = 0
 // instance: silu SILU = 1

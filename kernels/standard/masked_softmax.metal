@@ -1,6 +1,6 @@
 // Softmax of x + mask, where the mask holds 0 or -inf: one threadgroup per row, one pass over
 // both. The masked row is never stored. A maximum that starts at the lowest finite number lets
-// exp(-inf - maximum) be 0, so that masked elements vanish without a test of their own.
+// exp(-inf - maximum) be 0, so that masked elements vanish without a separate test.
 // dispatch: masked_softmax  threadgroups=(rows)  threads=(TG)
 // tune: TG = 32, 64, 128, 256
 // tune: KEEP = 8, 1, 4, 16

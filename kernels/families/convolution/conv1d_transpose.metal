@@ -1,6 +1,6 @@
 // Transposed convolution along a sequence: 16 taps, eight outputs for each position. Outputs of the
 // same remainder by eight meet the same two taps: the depth of the grid is these eight phases, each
-// a product of its own without a zero in it (metalbench/window_products.h).
+// a separate product without a zero in it (metalbench/window_products.h).
 // dispatch: conv1d_transpose  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (length + 1), BM), 8)  threads=(128)
 // tune: BM = 32, 64
 // tune: BN = 64, 32

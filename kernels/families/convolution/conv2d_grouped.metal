@@ -1,4 +1,4 @@
-// Convolution in four groups of channels: each is a product of its own, whose rows are pixels of
+// Convolution in four groups of channels: each is a separate product, whose rows are pixels of
 // the wider image and whose columns go to a slice of the output (metalbench/window_products.h).
 // Groups are the depth of the grid; tiles are small, as a group has few filters.
 // dispatch: conv2d_grouped  threadgroups=(ceil_div(filters, BN), ceil_div(batch * height * width, BM), 4)  threads=(128)

@@ -1,6 +1,6 @@
 // Convolution of 3 x 3 taps two apart at every second pixel: an implicit product whose rows are
 // output pixels (metalbench/window_products.h). Stride, padding and dilation are types, so that
-// where a tap lies is found by additions; taps past the border are zeros that nobody reads.
+// where a tap lies is found by additions; taps past the border are zeros that no thread reads.
 // dispatch: conv2d_strided_dilated  threadgroups=(ceil_div(filters, BN), ceil_div(batch * ((height - 1) / 2 + 1) * ((width - 1) / 2 + 1), BM), 1)  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32, 128

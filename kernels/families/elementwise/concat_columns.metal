@@ -1,5 +1,5 @@
 // Two matrices side by side: a thread moves four columns of one of them, whose quads come first in
-// the grid. Where the first has a number of columns that is no multiple of four, the other's quads
+// the grid. Where the first has a number of columns that is not a multiple of four, the other's quads
 // are written to where vectors are not aligned, but elements are.
 // dispatch: concat_columns  threads_in_grid=(ceil_div(left, 4) + ceil_div(right, 4), rows)  threads=(QUADS, ROWS)
 // tune: QUADS = 32, 8, 16, 64

@@ -1,4 +1,4 @@
-// Rows with so many zeros before and after them: a thread writes four columns of the result, loaded
+// Rows with a number of zeros before and after them: a thread writes four columns of the result, loaded
 // as one where all of them lie inside, else one by one. Nothing is written twice, as it would be by
 // filling and copying.
 // dispatch: pad_columns  threads_in_grid=(ceil_div(cols + 2 * border, 4), rows)  threads=(QUADS, ROWS)

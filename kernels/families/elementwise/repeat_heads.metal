@@ -1,4 +1,4 @@
-// Every head so many times in a row, as keys and values are where attention knows no groups: a
+// Every head a number of times in a row, as keys and values are where attention knows no groups: a
 // thread reads four columns once and writes them to each of the copies, so that memory is read only
 // once for all of them.
 // dispatch: repeat_heads  threads_in_grid=(ceil_div(dims, 4), tokens, heads)  threads=(QUADS, ROWS, 1)

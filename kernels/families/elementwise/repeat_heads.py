@@ -1,4 +1,4 @@
-"""Every head so many times in a row."""
+"""Every head a number of times in a row."""
 
 import mlx.core as mx
 import numpy as np

@@ -1,6 +1,6 @@
 // Grouped products of a mixture of experts: rows come sorted by expert. First it is found where
-// each expert's begin; then every expert has tiles of its own (metalbench/grouped_tiles.h), which
-// are ordinary ones but for the last. Experts without rows have none, and nobody reads their
+// each expert's begin; then every expert has separate tiles (metalbench/grouped_tiles.h), which
+// are ordinary ones but for the last. Experts without rows have none, and no thread reads their
 // weights.
 // dispatch: begin  threads_in_grid=(rows)  threads=(64)
 // dispatch: gather_mm_sorted  threadgroups=(ceil_div(features, BN), ceil_div(rows, BM) + experts)  threads=(128)

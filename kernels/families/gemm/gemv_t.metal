@@ -1,5 +1,5 @@
 // Vector times matrix. A threadgroup has a strip of 32 columns, eight threads of a quad each, which
-// is a cache line or half of one, and DOWN threads down it; every so many rows each adds one quad
+// is a cache line or half of one, and DOWN threads down it; every few rows each adds one quad
 // times one element of the vector. What they find is joined through threadgroup memory, always in
 // the same order.
 // dispatch: gemv_t  threadgroups=(ceil_div(cols, 32))  threads=(8, DOWN)

@@ -1,4 +1,4 @@
-"""Products of parts of the depth, ragged ones: a result of its own for each segment."""
+"""Products of parts of the depth, ragged ones: a separate result for each segment."""
 
 from dataclasses import replace
 

@@ -1,5 +1,5 @@
 // Slim matrices with a long depth: the few tiles of the result would leave a GPU empty, so the
-// depth is cut into SPLITS parts, each a product of its own in a scratch of float, and a second
+// depth is cut into SPLITS parts, each a separate product in a scratch of float, and a second
 // dispatch adds them up in their order.
 // dispatch: partial_products  threadgroups=(ceil_div(n, 32), ceil_div(m, 32), SPLITS)  threads=(128)
 // dispatch: add_up  threads_in_grid=(m * n)  threads=(64)

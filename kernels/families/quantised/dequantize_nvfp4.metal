@@ -1,6 +1,6 @@
 // Weights in nvfp4 as floats: a thread unpacks four neighbouring codes and writes them as one
 // vector. Codes become floats by their bits, a group's scale is read by the threads that share it,
-// and each row has a factor of its own, as where a norm's weight is folded in.
+// and each row has its own factor, as where a norm's weight is folded in.
 // dispatch: dequantize  threads_in_grid=(cols / 4, rows)  threads=(TG, 1)
 // tune: TG = 128, 32, 64, 256
 // dtypes: float32, float16, bfloat16

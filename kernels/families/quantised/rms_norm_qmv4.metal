@@ -1,5 +1,5 @@
 // Norm of a vector, then a matrix of 4- or 8-bit weights, in one pass over the weights: every
-// SIMD-group sums the squares of x beside its products, of x times gain, and divides once at the
+// SIMD-group sums the squares of x along with its products, of x times gain, and divides once at the
 // end. The vector is read from the cache by all of them, and nothing waits for a norm.
 // dispatch: rms_norm_qmv  threadgroups=(ceil_div(rows, ROWS * TG / 32))  threads=(TG)
 // instance: q4_g64 BITS = 4, GROUP = 64

@@ -8,7 +8,7 @@ from metalbench.task.recurrences import delta_rule, state_input, unit_vectors
 
 
 def stepped(q, k, v, decay, beta, state, terms=False):
-    """Every sequence is a token of its own; its heads have states of their own."""
+    """Every sequence is one token; its heads have separate states."""
     each = [
         delta_rule(*(part[None, b] for part in (q, k, v, decay, beta)), state=state[b], terms=terms)
         for b in range(len(q))

@@ -1,4 +1,4 @@
-"""Gated delta rule with a decay of its own for every column, from a state to the next (KDA)."""
+"""Gated delta rule with one decay for every column, from a state to the next (KDA)."""
 
 import mlx.core as mx
 

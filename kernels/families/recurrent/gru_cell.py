@@ -10,7 +10,7 @@ GENTLE = (even(), coarse(), sparse())
 
 
 def stepped(x, h, w_x, w_h, bias, bias_h):
-    """Gates in the order reset, update, candidate; the candidate's state has a bias of its own."""
+    """Gates in the order reset, update, candidate; the candidate's state has a separate bias."""
     given = np.split(x @ w_x.T + bias, 3, axis=-1)
     kept = np.split(h @ w_h.T, 3, axis=-1)
     reset, update = (scipy.special.expit(given[i] + kept[i]) for i in range(2))

@@ -1,7 +1,7 @@
 // Each row in ascending order, NaN last: a row of up to 8192 elements is sorted by one threadgroup
 // in its memory, as integers of the same order, padded to a power of two with what no number is
 // above. Exchanges are the same for all data, so equal elements cost what others do. Where a lane
-// has HELD neighbours in registers, most of them are shuffles and wait for nobody.
+// has HELD neighbours in registers, most of them are shuffles and wait for no other thread.
 // dispatch: sort_rows  threadgroups=(rows)  threads=(TG)
 // tune: TG = 128, 64, 256, 512
 // tune: HELD = 0, 4, 8

@@ -1,4 +1,4 @@
-// Rotary embedding of tokens that each have a position of their own, as where requests of different
+// Rotary embedding of tokens that each have a separate position, as where requests of different
 // lengths are decoded together: heads inside, (tokens, heads, dims), halves against each other. A
 // thread has one token and so reads one position for all its heads.
 // dispatch: rope_positions  threads_in_grid=(ceil_div(dims / 2, 4), tokens, ceil_div(heads, HEADS))  threads=(QUADS, 128 / QUADS, 1)

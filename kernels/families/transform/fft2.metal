@@ -1,4 +1,4 @@
-// Fourier transforms of images, real and imaginary parts apart: rows first, then columns, each in
+// Fourier transforms of images, real and imaginary parts separate: rows first, then columns, each in
 // threadgroup memory (metalbench/fourier.h). A SIMD-group has a row, one after the other. Of columns
 // a threadgroup has a strip, so that memory is read in whole sectors: they lie beside each other as
 // transforms do after a first step, and go on from there.

@@ -1,4 +1,4 @@
-// Fourier transforms of rows, real and imaginary parts apart: a threadgroup has ROWS rows, one
+// Fourier transforms of rows, real and imaginary parts separate: a threadgroup has ROWS rows, one
 // after the other, in threadgroup memory (metalbench/fourier.h), so that memory is read and written
 // once and the roots of unity are made once for all of them. The inverse is the transform of the
 // number with its parts exchanged, exchanged again, by the row's length.

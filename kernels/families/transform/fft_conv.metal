@@ -1,6 +1,6 @@
 // Long causal convolutions by Fourier transforms of twice the length, so that nothing wraps round.
 // A row and its filter are both real: they are transformed as one complex row, whose spectrum
-// tells them apart by its symmetry, and their product goes back, all in threadgroup memory: two
+// separates them by its symmetry, and their product goes back, all in threadgroup memory: two
 // transforms in place of three, and no spectrum is ever in memory.
 // dispatch: fft_conv  threadgroups=(ceil_div(rows, ROWS))  threads=(TG)
 // tune: ROWS = 8, 1, 4, 16

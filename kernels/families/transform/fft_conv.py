@@ -1,4 +1,4 @@
-"""Long causal convolution of rows of 512, each with a filter of its own, by Fourier transforms."""
+"""Long causal convolution of rows of 512, each with a separate filter, by Fourier transforms."""
 
 import mlx.core as mx
 import numpy as np

@@ -1,6 +1,6 @@
 // Channels become pixels, channels last: four neighbouring elements of the input are the squares of
 // one channel. A thread reads these four at once, and writes them to four pixels; its neighbours
-// write the channels beside them, so that writes are whole cache lines, too.
+// write the channels next to them, so that writes are whole cache lines, too.
 // dispatch: pixel_shuffle  threads_in_grid=(channels, width, batch * height)  threads=(TG, 128 / TG, 1)
 // tune: TG = 16, 8, 32, 64
 // dtypes: float32, float16, bfloat16

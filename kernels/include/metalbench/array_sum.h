@@ -1,5 +1,5 @@
 // The sum over whole arrays as a single number, in two dispatches without atomics: threadgroups add
-// a share each, of so many quads a thread, and one threadgroup then adds their sums. Every sum is a
+// a share each, of a fixed number of quads a thread, and one threadgroup then adds their sums. Every sum is a
 // tree of fixed shape, so the result is accurate and the same from run to run. With tunables TG and
 // QUADS as template arguments:
 //   dispatch: first  threadgroups=(ceil_div(count, 4 * TG * QUADS))  threads=(TG)

@@ -4,7 +4,7 @@
 // V. Softmax is online: when the level of a row rises, its output so far is multiplied with a
 // diagonal matrix, which needs no knowledge of how a matrix lies in registers. Keys past the end
 // score -inf, queries past the end are zeros and are not stored. What a query sees is a Sight.
-// Values may have fewer dims than keys, and a softmax may begin with a logit of its own.
+// Values may have fewer dims than keys, and a softmax may begin with an extra logit.
 #pragma once
 #include <metal_simdgroup_matrix>
 #include <metal_stdlib>

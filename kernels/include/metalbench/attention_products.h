@@ -40,7 +40,7 @@ INLINED inline void score_keys(thread const simdgroup_float8x8 (&query)[MaxBlock
   }
 }
 
-// Adds values by the weights of so many Keys, in the first `blocks` matrices of their dims.
+// Adds values by the weights of Keys keys, in the first `blocks` matrices of their dims.
 template <uint Pitch, uint ScorePitch, uint Keys, uint MaxBlocks>
 INLINED inline void gather_values(thread simdgroup_float8x8 (&out)[MaxBlocks], uint blocks,
                                   threadgroup const float* values,

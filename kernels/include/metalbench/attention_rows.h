@@ -10,7 +10,7 @@ namespace metalbench {
 
 using namespace metal;
 
-// One head: its first element, how many rows it has and how many elements these are apart.
+// One head: its first element, how many rows it has, and the distance of two rows in elements.
 template <typename T>
 struct Head {
   device T* data;

@@ -1,6 +1,6 @@
 // Attention of one query a head over a cache of keys and values, as when decoding: bound by the
 // memory that the cache is read from. A threadgroup has a head; its SIMD-groups take turns at four
-// or eight keys at a time (split_decode.h), each with an online softmax of its own, which are
+// or eight keys at a time (split_decode.h), each with a separate online softmax, which are
 // joined at the end. A row of the cache is read by all lanes at once, four elements each: up to 256
 // dims.
 //
@@ -42,7 +42,7 @@ struct ChosenRows {
 
 template <uint SimdGroups>
 struct Decode {
-  // What so many keys of a SIMD-group come to is summed apart: of ten thousands few digits would be
+  // The sum over a few keys of a SIMD-group is kept separate: of ten thousands few digits would be
   // left.
   static constant constexpr uint kTurns = 64;
 

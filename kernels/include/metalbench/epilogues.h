@@ -1,7 +1,7 @@
 // What becomes of the sums of a matrix product before they leave the threadgroup (tiles.h calls it
 // an epilogue). Most write one element of a row-major matrix for each sum, through a *map*: a
 // function of four sums and of their row and first column. Maps are plain structs, so what they
-// need is theirs, and a kernel may have one of its own.
+// need is theirs, and a kernel may define another.
 #pragma once
 #include "metalbench/quads.h"
 

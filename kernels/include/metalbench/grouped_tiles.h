@@ -1,5 +1,5 @@
 // Rows that are sorted by expert, each times its expert's matrix (features, inner): every expert
-// has tiles of its own, the last of which may be short, so that no tile has rows of two.
+// has separate tiles, the last of which may be short, so that no tile has rows of two.
 #pragma once
 #include "metalbench/epilogues.h"
 #include "metalbench/tiles.h"
@@ -19,7 +19,7 @@ inline void find_offsets(device const uint* expert, device uint* offsets, uint r
   }
 }
 
-// The rows of tile `tile`: experts have tiles of their own, one after the other, of Rows rows each
+// The rows of tile `tile`: experts have separate tiles, one after the other, of Rows rows each
 // but the last. There are ceil(rows / Rows) + experts at most; of those that are left count is 0.
 template <uint Rows>
 struct ExpertRows {

@@ -1,4 +1,4 @@
-// Norms of the rows of A as part of the product that they go into, instead of a pass of their own.
+// Norms of the rows of A as part of the product that they go into, instead of a separate pass.
 // The root mean square is a factor of a whole row, so it waits until the sums are stored:
 // SquaredRows adds up the squares of what it fetches anyway. A mean has to go before anything is
 // multiplied, or a row far from zero would lose its digits: `take_moments` reads the tile's rows
@@ -92,7 +92,7 @@ void take_moments(threadgroup float2* moments, device const T* data, uint first,
 }
 
 // MatrixRows, standardised with the moments of the tile whose first row is `first`. A normalised
-// zero past the end of a row is no zero, but meets one of B.
+// zero past the end of a row is not zero, but meets a zero of B.
 template <typename T>
 struct NormalizedRows {
   using element = float;

@@ -50,7 +50,7 @@ struct Factors<WholeNumbers<T, Bits, Group>> {
   }
 };
 
-// Threads is the most that a threadgroup has; fewer where a row has not so many runs.
+// Threads is the most that a threadgroup has; fewer where a row has fewer runs.
 template <uint Threads, typename Format, typename T>
 struct MatvecByColumns {
   static constant constexpr uint kMost = 64;  // rows of a threadgroup

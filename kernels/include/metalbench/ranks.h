@@ -1,4 +1,4 @@
-// The element of a row that so many others are not below, without a sort: found two bits at a time
+// The element of a row that a given number of others are not below, without a sort: found two bits at a time
 // of integers of the same order as floats (sort.h), by counting how many are at or above each of
 // three. Keys of Keep quads stay in a thread's registers; what a longer row has beyond is read
 // again, from the cache.

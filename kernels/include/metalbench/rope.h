@@ -1,6 +1,6 @@
 // Rotary position embedding: columns 2i and 2i + 1 of a head are a point that is turned by position
 // * base^(-2i / dims). As a map (epilogues.h) of the product that queries and keys come from, so
-// that it takes no pass of its own.
+// that it takes no separate pass.
 #pragma once
 #include <metal_stdlib>
 

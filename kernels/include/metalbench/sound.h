@@ -1,4 +1,4 @@
-// Spectra of sound: two frames of real samples as one complex row, whose transform tells them apart
+// Spectra of sound: two frames of real samples as one complex row, whose transform separates them
 // by its symmetry: half the work of two transforms.
 #pragma once
 #include "metalbench/fourier.h"

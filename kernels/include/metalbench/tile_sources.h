@@ -6,7 +6,7 @@
 //   quad(line, k)   the quad at depth k
 // and may have, for tiles that lie within its matrix, loads without a question, of 16 bytes each:
 //   kHasRuns                   true
-//   whole(i, extent, step)     whether all of so many rows or columns from i on are there, and runs
+//   whole(i, extent, step)     whether all of a number of rows or columns from i on are there, and runs
 //                              may be loaded at every multiple of `step` of depth
 //   run<Count>(to, line, k)    Count quads that lie beside each other in memory
 #pragma once

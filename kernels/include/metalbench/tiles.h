@@ -56,7 +56,7 @@ struct Product {
   }
 
   // `memory` may be used again afterwards, by all threads, and `left` knows the lines of A. What
-  // the loop works on are variables of its own: beside matrices, whose address is taken, they might
+  // the loop works on are separate variables: together with matrices, whose address is taken, they might
   // not stay in registers.
   INLINED void multiply(A a, B b, uint depth) {
     const uint thread_index = place.thread_index;
@@ -119,7 +119,7 @@ struct Product {
   }
 
   // Through threadgroup memory, eight rows at a time, so that whole rows leave in quads and the
-  // edge of C is a test. Each SIMD-group has a strip of its own, TileN / 8 quads wide.
+  // edge of C is a test. Each SIMD-group has a separate strip, TileN / 8 quads wide.
   template <typename Epilogue>
   void store(Epilogue epilogue) {
     constexpr uint width = TileN / 8;

@@ -50,7 +50,7 @@ inline void finish_by_moments(Source source, Finish finish, float eps,
 }
 
 // The row itself, times a weight for each column and, where there is one, plus a bias or what else
-// lies beside it; of whole quads, if `Whole`.
+// lies next to it; of whole quads, if `Whole`.
 template <typename T, bool Whole = false>
 struct Weighted {
   device T* y;

@@ -1,4 +1,4 @@
-// Convolutions that a norm over pixels follows: each tile leaves the moments of its channels beside
+// Convolutions that a norm over pixels follows: each tile leaves the moments of its channels next to
 // its sums, so that these are read only once more, to be normalised, and not at all where no more
 // than their moments are wanted. What is normalised is map(sums). `images` is the batch, or, for
 // batch norm, one image that is all of the batch. Steps after the product:

@@ -1,5 +1,5 @@
 // C = A B with a depth far larger than the sides of C: the depth is cut into shares of SHARE, each a
-// product of its own, so that a small C keeps a GPU busy; the shares' products are then added up.
+// separate product, so that a small C keeps a GPU busy; the shares' products are then added up.
 // That is also more exact: no sum is longer than a share.
 // dispatch: multiply  threadgroups=(ceil_div(n, BN), ceil_div(m, BM), ceil_div(k, SHARE))  threads=(128)
 // dispatch: add  threads_in_grid=(ceil_div(m * n, 4))  threads=(64)

@@ -1,4 +1,4 @@
-// Every matrix of a batch by the same matrix: the batch is so many more rows of one product.
+// Every matrix of a batch by the same matrix: the batch gives more rows of one product.
 // dispatch: product  threadgroups=(ceil_div(n, BN), ceil_div(batch * m, BM))  threads=(128)
 // tune: BM = 64, 32
 // tune: BN = 64, 32

@@ -11,7 +11,7 @@ def symmetric(values):
 
 
 def check(a, b):
-    """Whoever knows that matrices are symmetric may read one half."""
+    """A kernel may use the symmetry and read one half."""
     if not (np.array_equal(a, a.T) and np.array_equal(b, b.T)):
         raise ValueError("expected symmetric matrices")
 

@@ -6,7 +6,7 @@ from metalbench.suites.kernelbench.problems import problem, rand
 
 
 def check(a, b):
-    """Whoever knows that there are zeros need not read them."""
+    """A kernel need not read the zeros."""
     if np.any(a != np.tril(a)) or np.any(b != np.tril(b)):
         raise ValueError("expected zeros above the diagonal")
 

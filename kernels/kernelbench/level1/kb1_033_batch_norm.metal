@@ -1,5 +1,5 @@
 // Batch norm by the statistics of the batch, channels last: the pixels of all images are the rows of
-// one matrix, each channel a group of its own (metalbench/pixel_norm.h).
+// one matrix, each channel a separate group (metalbench/pixel_norm.h).
 // dispatch: share  threadgroups=(ceil_div(ceil_div(channels, 4), QUADS), ceil_div(batch * height * width, SHARE), 1)  threads=(QUADS, DOWN)
 // dispatch: join  threadgroups=(1 * channels)  threads=(32)
 // dispatch: apply  threads_in_grid=(ceil_div(channels, 4), ceil_div(batch * height * width, ROWS), 1)  threads=(QUADS, DOWN)

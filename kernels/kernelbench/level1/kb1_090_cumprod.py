@@ -15,7 +15,7 @@ near_one = drawn(
 
 
 def chance(x):
-    """Of as many roundings as there are factors about the square root is left, over so many."""
+    """About the square root of the number of factors remains of as many roundings."""
     return np.maximum(1, np.sqrt(np.arange(1, x.shape[1] + 1)) / 4)
 
 

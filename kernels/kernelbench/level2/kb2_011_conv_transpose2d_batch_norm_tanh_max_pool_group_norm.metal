@@ -1,5 +1,5 @@
 // group_norm(maxima of 2 x 2 pixels of tanh(batch_norm(transposed convolution))), 5 x 5 taps,
-// channels last. Each tile leaves the moments of its channels beside its sums, which are read only
+// channels last. Each tile leaves the moments of its channels next to its sums, which are read only
 // once more, window by window; tanh is asked of the largest alone. The second norm is one over
 // pixels (metalbench/window_norms.h, metalbench/pool.h, metalbench/pixel_norm.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (height + 2) * (width + 2), BM))  threads=(128)

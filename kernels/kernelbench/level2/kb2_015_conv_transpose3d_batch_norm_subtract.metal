@@ -1,5 +1,5 @@
 // a - mean(a) over the pixels of each image, of a = batch_norm(transposed convolution), 3 x 3 x 3
-// taps, steps of 2, channels last. Each tile leaves the moments of its channels beside its sums,
+// taps, steps of 2, channels last. Each tile leaves the moments of its channels next to its sums,
 // which are read only once more, in place: with the images' own means and the batch's scale
 // (metalbench/window_norms.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(depth * height * width, BM), 8 * batch)  threads=(128)

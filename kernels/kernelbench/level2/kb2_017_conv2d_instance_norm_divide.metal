@@ -1,5 +1,5 @@
 // instance_norm(convolution) / 2, 3 x 3 taps, channels last. Each tile of the convolution leaves
-// the moments of its channels beside its sums, which are read only once more, to be normalised in
+// the moments of its channels next to its sums, which are read only once more, to be normalised in
 // place (metalbench/window_norms.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div((height - 2) * (width - 2), BM), batch)  threads=(128)
 // dispatch: join  threadgroups=(batch * filters)  threads=(TG)

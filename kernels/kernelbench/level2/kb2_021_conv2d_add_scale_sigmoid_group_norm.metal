@@ -1,5 +1,5 @@
 // group_norm(sigmoid((convolution + a) b)) with numbers a and b for each channel, 3 x 3 taps,
-// channels last. Each tile of the convolution leaves the moments of its channels beside its sums,
+// channels last. Each tile of the convolution leaves the moments of its channels next to its sums,
 // which are read only once more, to be normalised in place (metalbench/window_norms.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div((height - 2) * (width - 2), BM), batch)  threads=(128)
 // dispatch: join  threadgroups=(batch * groups)  threads=(TG)

@@ -1,6 +1,6 @@
 // softmax over pixels of clamp(transposed convolution of means of 2 x 2 x 2 voxels, 0, 1), times a
 // number for each channel, 3 x 3 x 3 taps, steps of 2, channels last. Exponentials of [0, 1] need
-// no largest element: they are what is stored, each tile leaves their means beside, and they are
+// no largest element: they are what is stored, each tile stores their means, too, and they are
 // read once more, to be divided in place (metalbench/window_norms.h).
 // dispatch: average  threads_in_grid=(ceil_div(channels, 4), width / 2, batch * (depth / 2) * (height / 2))  threads=(8, 8, 2)
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div((depth / 2) * (height / 2) * (width / 2), BM), 8 * batch)  threads=(128)

@@ -1,5 +1,5 @@
 // batch_norm(tanh(softplus(z)) z), which is mish, of a convolution z, 3 x 3 taps, channels last.
-// Each tile of the convolution leaves the moments of its channels beside its sums, which are read
+// Each tile of the convolution leaves the moments of its channels next to its sums, which are read
 // only once more, to be normalised in place (metalbench/window_norms.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * (height - 2) * (width - 2), BM))  threads=(128)
 // dispatch: join  threadgroups=(filters)  threads=(TG)

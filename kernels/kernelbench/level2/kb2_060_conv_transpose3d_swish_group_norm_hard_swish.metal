@@ -1,5 +1,5 @@
 // hard_swish(group_norm(silu(transposed convolution))), 3 x 3 x 3 taps, steps of 2, channels last.
-// Each tile of the convolution leaves the moments of its channels beside its sums, which are read
+// Each tile of the convolution leaves the moments of its channels next to its sums, which are read
 // only once more, to be normalised in place (metalbench/window_norms.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(depth * height * width, BM), 8 * batch)  threads=(128)
 // dispatch: join  threadgroups=(batch * groups)  threads=(TG)

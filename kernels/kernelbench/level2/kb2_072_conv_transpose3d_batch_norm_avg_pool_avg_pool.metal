@@ -1,6 +1,6 @@
 // Means of 4 x 4 x 4 voxels, which are two times means of 2 x 2 x 2, of batch_norm(transposed
 // convolution), 3 x 3 x 3 taps, steps of 2, channels last. Each tile leaves the moments of its
-// channels beside its sums; the norm is applied to what the pool leaves (metalbench/window_norms.h,
+// channels next to its sums; the norm is applied to what the pool leaves (metalbench/window_norms.h,
 // metalbench/pool.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div(batch * depth * height * width, BM), 8)  threads=(128)
 // dispatch: join  threadgroups=(filters)  threads=(TG)

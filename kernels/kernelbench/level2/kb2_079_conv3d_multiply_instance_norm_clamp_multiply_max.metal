@@ -1,5 +1,5 @@
 // The largest channel of clamp(instance_norm(z a), -1, 1) a of a convolution z and a number a for
-// each channel, 3 x 3 x 3 taps, channels last. Each tile leaves the moments of its channels beside
+// each channel, 3 x 3 x 3 taps, channels last. Each tile leaves the moments of its channels next to
 // its sums, which are read only once more, some lanes a pixel (metalbench/window_norms.h,
 // metalbench/channel_rows.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div((depth - 2) * (height - 2) * (width - 2), BM), batch)  threads=(128)

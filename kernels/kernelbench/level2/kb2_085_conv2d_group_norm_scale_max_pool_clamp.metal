@@ -1,5 +1,5 @@
 // clamp(maxima of 4 x 4 pixels of group_norm(convolution) c, 0, 1) with a number c for each
-// channel, 3 x 3 taps, channels last. Each tile leaves the moments of its channels beside its sums,
+// channel, 3 x 3 taps, channels last. Each tile leaves the moments of its channels next to its sums,
 // which are read only once more, window by window (metalbench/window_norms.h, metalbench/pool.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div((height - 2) * (width - 2), BM), batch)  threads=(128)
 // dispatch: join  threadgroups=(batch * groups)  threads=(TG)

@@ -1,5 +1,5 @@
 // The logsumexp over channels of hard_swish(tanh(group_norm(z))) + z of a convolution z, 3 x 3
-// taps, channels last. Each tile leaves the moments of its channels beside its sums, which are read
+// taps, channels last. Each tile leaves the moments of its channels next to its sums, which are read
 // only once more, some lanes a pixel (metalbench/window_norms.h, metalbench/channel_rows.h).
 // dispatch: convolve  threadgroups=(ceil_div(filters, BN), ceil_div((height - 2) * (width - 2), BM), batch)  threads=(128)
 // dispatch: join  threadgroups=(batch * groups)  threads=(TG)

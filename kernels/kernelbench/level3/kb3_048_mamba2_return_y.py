@@ -5,7 +5,7 @@ from metalbench.suites.kernelbench.problems.state_space import chunked, step_by_
 
 
 def parameters(nn):
-    """A, B and C, which have a batch of their own."""
+    """A, B and C, which have a separate batch."""
     lead = (nn.batch, nn.steps, nn.heads)
     a = nn.normal("A", *lead)
     return a, nn.normal("B", *lead, nn.state), nn.normal("C", *lead, nn.state)
