@@ -34,8 +34,8 @@ from metalbench.msl.building.compiler import MessageTranslator, assemble, genera
 from metalbench.msl.building.passes import list_disabled_passes
 from metalbench.msl.building.toolchain import LANE_FLAGS, VECTOR_FLAGS, find_toolchain, list_flags
 from metalbench.msl.building.undefined import unknown
-from metalbench.msl.emission.body import Launch
-from metalbench.msl.emission.vectorise import vectorise
+from metalbench.msl.emission.body import LaunchShape
+from metalbench.msl.emission.vectorise import vectorize_module
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.rewriting.lower import lower
 
@@ -124,8 +124,8 @@ def stages(kernel: Kernel) -> tuple[list[float], int] | None:
     one, lane = processor_ms(lambda: generate_ir(lowered.code, tools, front, translate))
     with tempfile.NamedTemporaryFile(suffix=".ll") as kept:
         Path(kept.name).write_text(lane)
-        launch = Launch(vectors.widths_of(Path(kept.name))[0], rows=True)
-    writing, module = processor_ms(lambda: vectorise(lane, launch))
+        launch = LaunchShape(vectors.widths_of(Path(kept.name))[0], rows=True)
+    writing, module = processor_ms(lambda: vectorize_module(lane, launch))
     back = [*list_flags(**kind, passes=VECTOR_FLAGS), *list_disabled_passes(tools)]
     with tempfile.TemporaryDirectory() as folder:
         target = Path(folder) / "kernel.so"

@@ -44,10 +44,10 @@ class Built:
         """
         from metalbench.msl.building.threads import compile_fibers_from_file
         from metalbench.msl.building.vectors import entry_of
-        from metalbench.msl.emission.body import Launch
+        from metalbench.msl.emission.body import LaunchShape
         from metalbench.msl.ir.text import IrError
 
-        lane, launch = Path(self.lane), Launch(width, rows)
+        lane, launch = Path(self.lane), LaunchShape(width, rows)
         try:
             return str(entry_of(lane, launch, self.name, fast_math=self.fast_math))
         except IrError:

@@ -19,8 +19,8 @@ from metalbench.msl.building.passes import list_disabled_passes
 from metalbench.msl.building.targets import ELF
 from metalbench.msl.building.toolchain import LANE_FLAGS, VECTOR_FLAGS, find_toolchain, list_flags
 from metalbench.msl.building.vectors import widths_of
-from metalbench.msl.emission.body import Launch
-from metalbench.msl.emission.vectorise import vectorise
+from metalbench.msl.emission.body import LaunchShape
+from metalbench.msl.emission.vectorise import vectorize_module
 from metalbench.msl.rewriting.lower import LoweredKernel, lower
 from metalbench.task.dtypes import dtype
 
@@ -42,16 +42,16 @@ class OneLane:
     lane: Path
     fast_math: bool
 
-    def module(self, launch: Launch) -> str:
+    def module(self, launch: LaunchShape) -> str:
         """The LLVM IR of all lanes, in one shape of launch."""
-        return vectorise(self.lane.read_text(), launch)
+        return vectorize_module(self.lane.read_text(), launch)
 
-    def shape(self, threads: Size, grid: Size) -> Launch:
+    def shape(self, threads: Size, grid: Size) -> LaunchShape:
         """The shape that suits every threadgroup of a launch."""
         for width in widths_of(self.lane):
             if threads[0] % width == 0 and grid[0] % threads[0] % width == 0:
-                return Launch(width, rows=True)
-        return Launch(32, rows=False)
+                return LaunchShape(width, rows=True)
+        return LaunchShape(32, rows=False)
 
 
 def kernel(program: engine.Program, function: str, folder: Path, *, fast_math: bool) -> OneLane:

@@ -28,7 +28,7 @@ from metalbench import _core
 from metalbench.kernel.library import Entry, Library
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.msl import engine
-from metalbench.msl.emission.body import Launch
+from metalbench.msl.emission.body import LaunchShape
 from metalbench.task.workload import workload
 
 pytestmark = pytest.mark.slow
@@ -108,7 +108,7 @@ def _assemblies(entry: Entry, folder) -> Iterator[tuple[str, str, str]]:
         own = kernel(program, function, folder, fast_math=entry.kernel().math == "fast")
         if not own.lowered.needs_fibers:
             continue
-        for launch in (Launch(32, rows=True), Launch(32, rows=False)):
+        for launch in (LaunchShape(32, rows=True), LaunchShape(32, rows=False)):
             module, target = own.module(launch), folder / "kernel.s"
             compiled(own, module, target, "-S")
             yield function, target.read_text(), module

@@ -1,4 +1,4 @@
-"""Functions of one lane are checked in every form of launch."""
+"""Fixtures that check functions of one lane in every shape of launch."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metalbench.msl.emission.markers import SIMD_WIDTH
 
 @pytest.fixture(params=launches.FORMS.values(), ids=launches.FORMS)
 def check(request, tmp_path):
-    """Run a body in one form of launch, and compare with numpy."""
+    """Run a body in one shape of launch, and compare with NumPy."""
     return partial(launches.check, tmp_path, request.param)
 
 
@@ -24,13 +24,13 @@ _GROUPS = {name: form for name, form in launches.FORMS.items() if form.width == 
 
 @pytest.fixture(params=_GROUPS.values(), ids=_GROUPS)
 def check_groups(request, tmp_path):
-    """The same in the forms that have functions of SIMD-groups."""
+    """Like `check`, in the shapes that have SIMD-group functions."""
     return partial(launches.check, tmp_path, request.param)
 
 
 @pytest.fixture
 def check_form(tmp_path):
-    """The same in a form that the test chooses."""
+    """Like `check`, in a shape that the test chooses."""
     return partial(launches.check, tmp_path)
 
 
@@ -43,18 +43,18 @@ def check_form(tmp_path):
     ids=[f"{machine}, {form}" for machine in launches.MACHINES for form in ("in a row", "some")],
 )
 def check_machine(request, tmp_path):
-    """The same for every kind of processor, in a form with masks and in one without."""
+    """Like `check`, for every vector target, in a shape with masks and in one without."""
     form, features = request.param
     return partial(launches.check, tmp_path, replace(form, features=features))
 
 
-@pytest.fixture(params=["alone", "with masks"])
+@pytest.fixture(params=["serialized", "masked"])
 def check_ways(request, check):
-    """The same for lanes that part and go their ways alone, and for such that stay together.
+    """Like `check`, with divergent regions serialized or masked.
 
-    What keeps them together is a function of their SIMD-group, in the place of each `TOGETHER`.
+    A SIMD-group function in the place of each `TOGETHER` makes a region masked.
     """
-    if request.param == "alone":
+    if request.param == "serialized":
         return lambda body, want, more="", /, **memory: check(
             body.replace("TOGETHER", ""), want, more, **memory
         )
@@ -72,5 +72,5 @@ def check_ways(request, check):
 
 @pytest.fixture(params=one_lane.KINDS.values(), ids=one_lane.KINDS)
 def a(request):
-    """What lanes go by: each by its own number, or all by the same one."""
+    """Input that is different in each lane, or equal in all."""
     return request.param

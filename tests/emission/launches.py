@@ -1,4 +1,4 @@
-"""Small functions of one lane, run as vectors: written again by `vectorise`, compiled, called."""
+"""Vectorize small functions of one lane, compile them, and call them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from metalbench.msl.building.compiler import MessageTranslator, assemble
 from metalbench.msl.building.passes import list_disabled_passes
 from metalbench.msl.building.toolchain import VECTOR_FLAGS, find_toolchain, list_flags
 from metalbench.msl.building.undefined import unknown
-from metalbench.msl.emission.body import Launch
-from metalbench.msl.emission.vectorise import vectorise
+from metalbench.msl.emission.body import LaunchShape
+from metalbench.msl.emission.vectorise import vectorize_module
 
 Arrays = Mapping[str, np.ndarray]
 Memory = Mapping[str, "np.ndarray | int"]
@@ -60,7 +60,7 @@ _ONE_OPERAND = (
 
 @dataclass(frozen=True)
 class Threads:
-    """The threads of a call that are live: arrays of their numbers."""
+    """Positions of the live threads of a call, as arrays."""
 
     lane: np.ndarray
     index: np.ndarray
@@ -79,8 +79,8 @@ class Form:
     features: str = ""
 
     @property
-    def launch(self) -> Launch:
-        return Launch(self.width, self.rows)
+    def launch(self) -> LaunchShape:
+        return LaunchShape(self.width, self.rows)
 
     def everyone(self) -> Threads:
         """All lanes, live or not."""
@@ -130,11 +130,11 @@ def check(
 def run(
     folder: Path, form: Form, body: str, more: str, memory: Memory
 ) -> dict[str, np.ndarray] | None:
-    """The arrays as they are behind one call; None if this processor cannot run what was built."""
+    """Return the arrays after one call; None if this processor lacks the features."""
     path = folder / "body.so"
-    emitted = vectorise(module(body, more, memory, form.features), form.launch)
-    (folder / "body.ll").write_text(emitted)
-    verified(emitted, path)
+    emit_text = vectorize_module(module(body, more, memory, form.features), form.launch)
+    (folder / "body.ll").write_text(emit_text)
+    verify_and_link(emit_text, path)
     if not runs(form.features):
         return None
     arrays = {name: np.copy(each) for name, each in memory.items() if isinstance(each, np.ndarray)}
@@ -143,7 +143,7 @@ def run(
     return arrays
 
 
-def verified(module: str, path: Path) -> None:
+def verify_and_link(module: str, path: Path) -> None:
     """Compile and link a module that LLVM's verifier accepts. Raises RuntimeError."""
     llvmlite.binding.parse_assembly(module).verify()
     tools = find_toolchain()
@@ -176,9 +176,9 @@ def call(path: Path, form: Form, pointers: list[int], numbers: list[int]) -> cty
     return library
 
 
-def emitted(body: str, form: Form = ROWS, more: str = "", **memory: np.ndarray | int) -> str:
-    """What `vectorise` makes of a body: the text of `mb_vector_body`."""
-    text = vectorise(module(body, more, memory, form.features), form.launch)
+def emit_text(body: str, form: Form = ROWS, more: str = "", **memory: np.ndarray | int) -> str:
+    """Return the text of the vectorized `mb_vector_body`."""
+    text = vectorize_module(module(body, more, memory, form.features), form.launch)
     return re.search(r"^define void @mb_vector_body.*?^}", text, re.MULTILINE | re.DOTALL)[0]
 
 
@@ -223,7 +223,7 @@ def module(body: str, more: str, memory: Memory, features: str = "") -> str:
             more,
             _TO_BFLOAT if "bfloat" in text else "",
             f"define void @mb_vector_source(ptr %launch, ptr %group) {'#0 ' * bool(features)}{{",
-            *map(_indented, text.split("\n")),
+            *map(_indent, text.split("\n")),
             f"  {end}",
             "}",
             attributes,
@@ -232,7 +232,7 @@ def module(body: str, more: str, memory: Memory, features: str = "") -> str:
     )
 
 
-def _indented(line: str) -> str:
+def _indent(line: str) -> str:
     line = line.strip()
     return line if line.endswith(":") else f"  {line}"
 
@@ -248,7 +248,7 @@ def _array(at: int, name: str, array: np.ndarray, *, own: bool) -> list[str]:
 
 
 def _declarations(text: str) -> str:
-    """Of the markers that a text calls."""
+    """Return declarations of the markers that a text calls."""
     found = []
     for name in sorted(set(re.findall(r"@(mb_vector_\w+)\(", text)) - {"mb_vector_meet"}):
         stem = name.removeprefix("mb_vector_")
@@ -266,7 +266,7 @@ def _declarations(text: str) -> str:
 
 @cache
 def runs(features: str) -> bool:
-    """Whether this processor has what the features name; others ignore names not their own."""
+    """Return whether this processor has all features of the list."""
     if platform.machine() != "x86_64":
         return True
     has = set(re.findall(r"\w+", Path("/proc/cpuinfo").read_text()))

@@ -1,4 +1,4 @@
-"""Functions of which every lane is followed by itself, to compare with what all of them do."""
+"""Reference results, computed lane by lane."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ A = np.random.default_rng(1).integers(0, 16, 32, "u4")
 KINDS = {
     "mixed": A,
     "alike": np.full(32, 9, "u4"),
-    "one apart": np.where(np.arange(32) == 7, 2, 9).astype("u4"),
+    "one different": np.where(np.arange(32) == 7, 2, 9).astype("u4"),
     "none": np.zeros(32, "u4"),
 }
 Lane = Callable[..., int | None]
 
 
 def each(function: Lane) -> Callable[..., None]:
-    """What a lane leaves in `out`, by a function of its element of `a`; None leaves what is there."""
+    """Return a check of `out` by a function of each lane's element of `a`; None: unchanged."""
 
     def want(t: object, a: np.ndarray, out: np.ndarray, n: int = 0) -> None:
         for lane in t.lane:

@@ -1,16 +1,16 @@
-"""Addresses of elements, and private memory that lanes have side by side."""
+"""Addresses of elements, and interleaved private memory."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from emission.launches import emitted
+from emission.launches import emit_text
 
 OUT = np.zeros(32, "u4")
 
 
-def test_private_elements_at_known_and_varying_places(check):
-    """One array of each lane's own: written at a constant, a uniform, and a varying index."""
+def test_private_elements_at_constant_and_varying_indices(check):
+    """A per-lane array, written at a constant, a uniform, and a varying index."""
     body = """
         %own = alloca [8 x i32], align 4
         %v = load i32, ptr %a.lane
@@ -126,7 +126,7 @@ def test_private_arrays_of_every_size_of_element(check, type_, dtype):
 
 
 def test_private_vectors(check):
-    """Vectors of a lane lie apart by elements, in both kinds of blocks."""
+    """Vectors are interleaved by elements, in masked and unmasked blocks."""
     body = """
         %own = alloca [2 x <4 x float>], align 16
         %pa = getelementptr <4 x float>, ptr %a, i64 %i
@@ -159,7 +159,7 @@ def test_private_vectors(check):
 
 
 def test_private_memory_of_several_sizes_is_not_interleaved(check):
-    """Bytes of what was stored as a word."""
+    """Bytes are loaded from a stored word."""
     body = """
         %own = alloca [2 x i32], align 4
         %v = load i32, ptr %a.lane
@@ -176,8 +176,8 @@ def test_private_memory_of_several_sizes_is_not_interleaved(check):
     check(body, want, a=a, out=OUT)
 
 
-def test_private_memory_that_goes_elsewhere(check):
-    """An address that a function gets, or memory: each lane has its own bytes in one piece."""
+def test_private_memory_whose_address_escapes(check):
+    """To a function or to memory: each lane has a contiguous copy."""
     more = """
         define internal void @fill(ptr %p, i32 %v) noinline {
           store i32 %v, ptr %p, align 4
@@ -206,7 +206,7 @@ def test_private_memory_that_goes_elsewhere(check):
     check(body, want, more, a=a, out=OUT)
 
 
-def test_what_lanes_write_alike_is_there_once(check):
+def test_equally_written_variables_are_shared(check):
     body = """
         %own = alloca [4 x i32], align 4
         %v = load i32, ptr %a
@@ -223,11 +223,11 @@ def test_what_lanes_write_alike_is_there_once(check):
         out[t.lane] = a[0] + 5
 
     check(body, want, a=np.array([11], "u4"), out=OUT, n=2)
-    assert "alloca [4 x i32]" in emitted(body, a=OUT, out=OUT, n=2)
+    assert "alloca [4 x i32]" in emit_text(body, a=OUT, out=OUT, n=2)
 
 
-def test_a_chosen_place_in_what_lanes_write_alike(check):
-    """Only read at a place of each lane's own, it is still there once."""
+def test_varying_loads_of_a_shared_variable(check):
+    """Loads at varying offsets do not make a variable per lane."""
     body = """
         %own = alloca [4 x i32], align 4
         %v = load i32, ptr %a
@@ -266,8 +266,8 @@ def test_addresses_with_several_varying_parts(check):
     check(body, want, a=np.arange(32, dtype="u4"), which=which, out=OUT)
 
 
-def test_an_address_of_what_lanes_differ_in_alike(check):
-    """Two indices of which one goes up as the other goes down: one address for all lanes."""
+def test_a_uniform_address_of_affine_operands(check):
+    """Two affine indices with opposite strides."""
     body = """
         %up = zext nneg i32 %lane to i64
         %down = sub i64 31, %up

@@ -1,10 +1,10 @@
-"""Functions that differ in names alone are one; all else tells them apart."""
+"""Merging of functions that differ in names only."""
 
 from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.emission.alike import Alike
+from metalbench.msl.emission.alike import FunctionMerger
 from metalbench.msl.ir.places import Metadata, Places
 
 NODES = [
@@ -25,7 +25,7 @@ PLAIN = {"a": 1, "b": 2, "type": "%struct.A", "to": "rows", "line": "!10"}
 
 @pytest.fixture
 def first():
-    alike, function = Alike(), Places(Metadata(NODES), "!2")
+    merger, function = FunctionMerger(), Places(Metadata(NODES), "!2")
 
     def first(name: str, **changed: object) -> str:
         places = function.of_function(name)
@@ -34,12 +34,12 @@ def first():
         text = TEXT.format(
             name=name, place=place, nowhere=places.nowhere, function=places.subprogram, **given
         )
-        return alike.first(name, text.splitlines(), places)
+        return merger.find_first(name, text.splitlines(), places)
 
     return first
 
 
-def test_names_of_values_and_of_blocks_do_not_count(first):
+def test_names_of_values_and_blocks_are_ignored(first):
     assert first("one") == "one"
     assert first("two", a=7, b=9) == "one"
 
@@ -47,7 +47,7 @@ def test_names_of_values_and_of_blocks_do_not_count(first):
 @pytest.mark.parametrize(
     "changed", [{"type": "%struct.B"}, {"to": "v.1"}, {"line": "!11"}], ids=["type", "use", "line"]
 )
-def test_what_is_done_and_for_which_line_counts(first, changed):
+def test_other_instructions_or_lines_are_not_merged(first, changed):
     assert first("one") == "one"
     assert first("two", **changed) == "two"
     assert first("three", a=5, **changed) == ("two" if changed != {"to": "v.1"} else "three")

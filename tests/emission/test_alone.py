@@ -1,4 +1,4 @@
-"""Lanes that part and go their ways alone: what they bring, and what comes out."""
+"""Scalar regions: live-ins, live-outs, and shared functions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from emission.launches import ROWS, module
 
-from metalbench.msl.emission.vectorise import vectorise
+from metalbench.msl.emission.vectorise import vectorize_module
 
 A = np.random.default_rng(1).integers(0, 16, 32, "u4")
 OUT = np.zeros(32, "u4")
@@ -24,10 +24,12 @@ REGION = """
     ret void"""
 
 
-def walks(body: str, **memory: np.ndarray) -> str:
-    """The functions in which lanes go alone."""
-    text = vectorise(module(body, "", memory), ROWS.launch)
-    found = re.findall(r"^define internal void @mb_alone.*?^}", text, re.MULTILINE | re.DOTALL)
+def emit_regions(body: str, **memory: np.ndarray) -> str:
+    """Return the functions of scalar regions."""
+    text = vectorize_module(module(body, "", memory), ROWS.launch)
+    found = re.findall(
+        r"^define internal void @mb_scalar_region.*?^}", text, re.MULTILINE | re.DOTALL
+    )
     return "\n".join(found)
 
 
@@ -46,8 +48,8 @@ def region(inside: str, before: str = "") -> str:
         ("simdgroup", lambda t: np.full_like(t.lane, 2)),
     ],
 )
-def test_where_a_lane_is(check, name, value):
-    """Asked for within the region."""
+def test_positions_in_a_region(check, name, value):
+    """Positions inside of a region."""
     inside = f"%w = call i32 @mb_vector_{name}()\nstore i32 %w, ptr %out.lane"
 
     def want(t, a, out):
@@ -56,8 +58,8 @@ def test_where_a_lane_is(check, name, value):
     check(region(inside), want, a=A, out=OUT)
 
 
-def test_what_lanes_bring(check):
-    """Values of every form: of each lane, linear, checked, known, for all, vectors, conditions."""
+def test_live_ins(check):
+    """In every representation: varying, affine, checked, constant, uniform, vectors, masks."""
     before = """
         %k = add i32 %index, %start
         %w = zext i32 %k to i64
@@ -91,10 +93,10 @@ def test_what_lanes_bring(check):
         check(region(inside, before), want, a=A, out=OUT, start=start)
 
 
-@pytest.mark.parametrize("kind", ["linear", "checked", "uniform", "known"])
-def test_what_lanes_leave_in_the_form_that_its_shape_says(check, kind):
-    """A phi whose values follow from lane to lane, though lanes bring them one by one."""
-    value = {"linear": "%index", "checked": "%w", "uniform": "%n", "known": "%lane"}[kind]
+@pytest.mark.parametrize("kind", ["affine", "checked", "uniform", "constant"])
+def test_live_outs_in_the_representation_of_their_uniformity(check, kind):
+    """An affine phi whose values are stored lane by lane."""
+    value = {"affine": "%index", "checked": "%w", "uniform": "%n", "constant": "%lane"}[kind]
     type_ = "i64" if kind == "checked" else "i32"
     before = "%k = add i32 %index, %n\n%w = zext i32 %k to i64"
     body = f"""
@@ -114,7 +116,9 @@ def test_what_lanes_leave_in_the_form_that_its_shape_says(check, kind):
         v = a[t.lane]
         rest[t.lane] = np.where(v < 8, v, 0)
         wide = (t.index + int(n)) % 2**32
-        out[t.lane] = {"linear": t.index, "checked": wide, "uniform": n, "known": t.lane}[kind] + 1
+        out[t.lane] = {"affine": t.index, "checked": wide, "uniform": n, "constant": t.lane}[
+            kind
+        ] + 1
 
     out = np.zeros(32, "u8" if kind == "checked" else "u4")
     check(body, want, a=A, rest=OUT, out=out, n=5)
@@ -158,7 +162,7 @@ def test_a_loop_of_one_lane_stays_small():
         br i1 %d, label %loop, label %last
       last:
         store i32 %t1, ptr %out.lane"""
-    text = walks(region(inside), a=A, out=OUT)
+    text = emit_regions(region(inside), a=A, out=OUT)
     assert "add i32" in text
     assert "<32 x i32>" not in text
 
@@ -182,22 +186,22 @@ NESTED = """
 
 
 @pytest.mark.parametrize("a", [A, np.where(A < 8, A, 11).astype("u4"), np.full(32, 9, "u4")])
-def test_branches_within_each_other_share_a_function(check, a):
-    """Lanes come to it from either, and leave it where those of their branch meet."""
+def test_nested_branches_share_a_function(check, a):
+    """Lanes enter at either branch, and leave at the join of that branch."""
 
     def want(t, a, out):
         v = a[t.lane]
         out[t.lane] = np.where(v < 12, np.where(v < 8, 3 * v, v), 1000)
 
     check(NESTED, want, a=a, out=OUT)
-    text = walks(NESTED, a=a, out=OUT)
-    assert text.count("define internal void @mb_alone") == 1
+    text = emit_regions(NESTED, a=a, out=OUT)
+    assert text.count("define internal void @mb_scalar_region") == 1
     assert text.count("mul i32 %") == 1
-    assert "i32 1, label %from.1" in text
+    assert "i32 1, label %entry.1" in text
 
 
-def test_what_lanes_do_twice_alone_is_written_once(check, a):
-    """Each call brings its own values, and takes its own results."""
+def test_equal_regions_are_merged(check, a):
+    """Each call has separate live-ins and live-outs."""
     twice = """
     br label %first
   first:
@@ -224,13 +228,13 @@ def test_what_lanes_do_twice_alone_is_written_once(check, a):
         out[t.lane] = np.where(once < 8, 3 * once, once)
 
     check(twice, want, a=a, out=OUT)
-    text = vectorise(module(twice, "", {"a": a, "out": OUT}), ROWS.launch)
-    assert text.count("define internal void @mb_alone") == 1
-    assert text.count("call void @mb_alone.0(") == 2
+    text = vectorize_module(module(twice, "", {"a": a, "out": OUT}), ROWS.launch)
+    assert text.count("define internal void @mb_scalar_region") == 1
+    assert text.count("call void @mb_scalar_region.0(") == 2
 
 
-def test_what_is_computed_again_is_not_brought():
-    """In a loop that lanes leave at different times: of a turn, only what the next one takes."""
+def test_recomputed_values_are_not_live_ins():
+    """In a divergent loop only values of the previous iteration are."""
     body = """
         %v = load i32, ptr %a.lane
         br label %loop
@@ -243,12 +247,12 @@ def test_what_is_computed_again_is_not_brought():
         br i1 %d, label %loop, label %last
       last:
         store i32 %next, ptr %out.lane"""
-    text = vectorise(module(body, "", {"a": A, "out": OUT}), ROWS.launch)
+    text = vectorize_module(module(body, "", {"a": A, "out": OUT}), ROWS.launch)
     sent = re.findall(r"store <32 x \w+> %\S+ ptr %v\.\d+, align 16", text)
     assert 1 <= len(sent) <= 3  # %v, %next, %d
 
 
-def test_little_code_of_a_lane_that_is_known_stays_in_its_place():
+def test_a_short_region_of_a_constant_lane_is_inlined():
     body = """
         %c = icmp eq i32 %lane, 0
         br i1 %c, label %then, label %end
@@ -257,6 +261,6 @@ def test_little_code_of_a_lane_that_is_known_stays_in_its_place():
         br label %end
       end:
         ret void"""
-    assert "alwaysinline {" in walks(body, out=OUT)
+    assert "alwaysinline {" in emit_regions(body, out=OUT)
     rarely = region("store i32 %v, ptr %out.lane")
-    assert "cold noinline {" in walks(rarely, a=A, out=OUT)
+    assert "cold noinline {" in emit_regions(rarely, a=A, out=OUT)

@@ -1,4 +1,4 @@
-"""Instructions that compute, on what varies from lane to lane and on what does not."""
+"""Computations on varying and uniform operands."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_floats(check, type_, operands):
     check(body, want, a=a, b=b, **results)
 
 
-def _compared(opcode, predicate, one, other):
+def _compare(opcode, predicate, one, other):
     if opcode == "icmp":
         return RELATIONS[predicate[-2:]](one, other)
     nan = np.isnan(one) | np.isnan(other)
@@ -142,7 +142,7 @@ def _compared(opcode, predicate, one, other):
 
 @pytest.mark.parametrize("operands", OPERANDS)
 def test_comparisons(check, operands):
-    """Of integers, and of floats with and without an answer for NaN."""
+    """Compare integers, and floats ordered and unordered."""
     lines, expected = [], {}
     a, b = OPERANDS[operands]
     for type_ in ("i32", "float"):
@@ -175,7 +175,7 @@ def test_comparisons(check, operands):
             one, other = lanes(*((ai, bi) if opcode == "icmp" else (af, bf)))
             if p[0] == "s":
                 one, other = one.view(np.int32), other.view(np.int32)
-            result[t.lane] = _compared(opcode, p, one, other)
+            result[t.lane] = _compare(opcode, p, one, other)
 
     ai, bi = integers("i32", 1), integers("i32", 2)
     bi[::4] = ai[::4]
@@ -211,7 +211,7 @@ def test_casts(check_form, opcode, of, to, function, uniform):
     values = np.arange(1, 33) * 1021
     a = (values * 0.125).astype(dtype) if of in FLOATS else integers(of, 7)
     if of == "i16" and to == "half":
-        a &= 0x7BFF  # no NaN, whose bits nobody promises
+        a &= 0x7BFF  # no NaN, whose bits are undefined
     where = "%a" if uniform else "%a.lane"
     body = f"""
         %v = load {of}, ptr {where}

@@ -1,10 +1,10 @@
-"""Atomic updates: lane by lane, each of which finds what the one before has left."""
+"""Atomic operations, in the order of the lanes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from emission.launches import emitted
+from emission.launches import emit_text
 
 OUT = np.zeros(32, "u4")
 UPDATES = {
@@ -25,7 +25,7 @@ UPDATES = {
 @pytest.mark.parametrize("address", ["%counter", "%places.lane"], ids=["one", "many"])
 @pytest.mark.parametrize("operation", UPDATES)
 def test_atomic_updates(check, operation, address):
-    """In the order of the lanes, each of which gets what the one before has left."""
+    """Each lane gets the result of the previous one."""
     body = f"""
         %v = load i32, ptr %a.lane
         %before = atomicrmw {operation} ptr {address}, i32 %v monotonic, align 4
@@ -44,7 +44,7 @@ def test_atomic_updates(check, operation, address):
 
 @pytest.mark.parametrize("update", [*UPDATES, "cmpxchg"])
 def test_atomic_updates_in_threadgroup_memory(check, update):
-    """No thread of the processor comes in between: most need no atomic instruction."""
+    """No other thread intervenes: most need no atomic instruction."""
     do = f"%before = atomicrmw {update} ptr %place, i32 %v monotonic, align 4"
     if update == "cmpxchg":
         do = """%both = cmpxchg weak ptr %place, i32 %expected, i32 %v monotonic monotonic, align 4
@@ -62,7 +62,7 @@ def test_atomic_updates_in_threadgroup_memory(check, update):
         store i32 %after, ptr %last.lane"""
     first = np.arange(4, 8, dtype="u1").view("u4")[0]
 
-    def updated(x, v):
+    def update_value(x, v):
         if update == "cmpxchg":
             return v if x == first else x
         return UPDATES[update](x, v)
@@ -71,7 +71,7 @@ def test_atomic_updates_in_threadgroup_memory(check, update):
         bins = np.arange(32, dtype="u1").view("u4").copy()
         for lane in t.lane:
             at = a[lane] & 7
-            out[lane], bins[at] = bins[at], updated(bins[at], a[lane])
+            out[lane], bins[at] = bins[at], update_value(bins[at], a[lane])
             if update == "cmpxchg" and out[lane] != first:
                 out[lane] = 7
         last[t.lane] = bins[a[t.lane] & 7]
@@ -79,19 +79,19 @@ def test_atomic_updates_in_threadgroup_memory(check, update):
     a = np.random.default_rng(4).integers(0, 2**32, 32, "u4")
     numbers = {"expected": int(first)} if update == "cmpxchg" else {}
     check(body, want, a=a, out=OUT, last=OUT, **numbers)
-    text = emitted(body, a=a, out=OUT, last=OUT, **numbers)
+    text = emit_text(body, a=a, out=OUT, last=OUT, **numbers)
     assert ("atomicrmw" in text or "cmpxchg" in text) == (update == "nand")
 
 
-def test_what_an_atomic_update_found_and_nobody_asks_for_is_not_kept():
-    """Nor is room made for it: the only row is that of the operands."""
+def test_unused_results_of_atomics_are_not_stored():
+    """The only stored vector is that of the operands."""
     body = """
         %v = load i32, ptr %a.lane
         %k64 = zext i32 %v to i64
         %place = getelementptr i32, ptr %counts, i64 %k64
         %before = atomicrmw add ptr %place, i32 1 monotonic, align 4"""
-    text = emitted(body, a=OUT, counts=OUT)
-    asked = emitted(body + "\nstore i32 %before, ptr %out.lane", a=OUT, counts=OUT, out=OUT)
+    text = emit_text(body, a=OUT, counts=OUT)
+    asked = emit_text(body + "\nstore i32 %before, ptr %out.lane", a=OUT, counts=OUT, out=OUT)
     assert text.count("alloca") < asked.count("alloca")
 
 

@@ -1,10 +1,10 @@
-"""Ways through blocks: every lane comes out as if it had gone alone."""
+"""Control flow: every lane has the result that it has when it runs alone."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from emission.launches import ROWS, emitted
+from emission.launches import ROWS, emit_text
 from emission.one_lane import OUT, A, each, program
 
 from metalbench.msl.ir.text import IrError
@@ -114,8 +114,8 @@ def test_a_switch(check_ways, a):
 
 
 @pytest.mark.parametrize("kind", ["i32", "i8"])
-def test_a_switch_of_numbers_that_are_known(check_ways, a, kind):
-    """Which are not the same for all lanes; some of them lead to where all meet."""
+def test_a_switch_of_constants(check_ways, a, kind):
+    """Constants that differ by lane; some of them lead to the join."""
     body = program(
         f"""%m = urem i32 %lane, 7
         %k = {"bitcast i32 %m to i32" if kind == "i32" else "trunc i32 %m to i8"}
@@ -165,7 +165,7 @@ def test_a_switch_of_all_lanes(check, n):
 
 
 def test_barriers_between_blocks(check_ways, a):
-    """Only all lanes come to one; what is before it is done by all."""
+    """All lanes finish the work before a barrier."""
     body = program(
         """%c = icmp ult i32 %v, 8
         br i1 %c, label %then, label %end
@@ -189,7 +189,7 @@ def test_barriers_between_blocks(check_ways, a):
     check_ways(body, want, a=a, out=np.full(32, 50, "u4"), rest=OUT)
 
 
-def test_where_lanes_do_not_part_there_are_no_masks():
+def test_uniform_branches_need_no_masks():
     body = program(
         """%c = icmp sgt i32 %n, 3
         br i1 %c, label %then, label %end
@@ -199,13 +199,13 @@ def test_where_lanes_do_not_part_there_are_no_masks():
       end:
         ret void"""
     )
-    text = emitted(body, ROWS, a=A, out=OUT, n=4)
+    text = emit_text(body, ROWS, a=A, out=OUT, n=4)
     assert "i1>" not in text
     assert "llvm.cttz" not in text
 
 
-def test_a_branch_that_lanes_take_alike_runs_no_masks_either():
-    """Where lanes part and where they do not are two versions of one block."""
+def test_convergent_lanes_run_unmasked_blocks():
+    """Each block has a masked and an unmasked version."""
     body = program(
         """%c = icmp ult i32 %v, 8
         br i1 %c, label %then, label %end
@@ -216,14 +216,14 @@ def test_a_branch_that_lanes_take_alike_runs_no_masks_either():
       end:
         ret void"""
     )
-    text = emitted(body, ROWS, a=A, out=OUT)
+    text = emit_text(body, ROWS, a=A, out=OUT)
     assert "b1:" in text
     assert "m1:" in text
 
 
 def test_a_loop_that_nothing_leaves_is_refused():
     with pytest.raises(IrError, match="a loop that nothing ever leaves"):
-        emitted("br label %loop\nloop:\nbr label %loop\nend:\nret void", out=OUT)
+        emit_text("br label %loop\nloop:\nbr label %loop\nend:\nret void", out=OUT)
 
 
 def test_a_loop_with_two_entries_is_refused():
@@ -238,10 +238,10 @@ def test_a_loop_with_two_entries_is_refused():
       end:
         ret void"""
     with pytest.raises(IrError, match="a loop with several entries"):
-        emitted(body, n=4)
+        emit_text(body, n=4)
 
 
-def test_loops_in_which_lanes_may_wait_for_each_other_are_refused():
+def test_loops_with_waiting_lanes_are_refused():
     body = """
         br label %loop
       loop:
@@ -251,4 +251,4 @@ def test_loops_in_which_lanes_may_wait_for_each_other_are_refused():
       end:
         ret void"""
     with pytest.raises(IrError, match="may wait for each other in a loop"):
-        emitted(body, lock=OUT)
+        emit_text(body, lock=OUT)

@@ -1,12 +1,12 @@
-"""Groups of elements at addresses of which only a check tells whether lanes follow each other."""
+"""Rows at addresses that need a run-time check."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from emission.launches import emitted
+from emission.launches import emit_text
 
-# An index of eight bits may wrap on the way from lane to lane. Numbers follow it in bits of its own.
+# An index of eight bits may wrap on the way from lane to lane. Numbers follow it in separate bits.
 HEAD = """
         %t = trunc i32 %index to i8
         %f = trunc i32 %first to i8
@@ -19,7 +19,7 @@ HEAD = """
 
 
 def body(count: int, step: int, kind: str) -> str:
-    """Every lane copies `count` elements, and goes `step` further than the one before."""
+    """Return a body in which lanes copy `count` elements at a stride of `step`."""
     parts = [
         f"%q{k} = getelementptr {kind}, ptr %q0, i64 {k}\n"
         f"%p{k} = getelementptr {kind}, ptr %p0, i64 {k}"
@@ -46,19 +46,19 @@ def test_rows_that_may_wrap(check, count, step, kind, first):
     check(body(count, step, kind), want, a=a, out=np.zeros(260, type_), first=first)
 
 
-def test_they_are_put_in_order_once():
-    """From the row itself, or from where the lanes' elements have been copied to."""
+def test_rows_are_shuffled_once():
+    """From the row, or from the temporary row after a copy."""
     arrays = {name: np.zeros(260, "u4") for name in ("a", "out")}
-    text = emitted(body(4, 4, "i32"), **arrays, first=0)
+    text = emit_text(body(4, 4, "i32"), **arrays, first=0)
     assert text.count("= phi ptr [") == 1
-    rows = emitted(body(4, 4, "i32").replace("zext", "zext nneg"), **arrays, first=0)
+    rows = emit_text(body(4, 4, "i32").replace("zext", "zext nneg"), **arrays, first=0)
     assert "phi ptr" not in rows
     assert text.count("shufflevector") == rows.count("shufflevector") > 0
 
 
 @pytest.mark.parametrize("kind", ["i32", "float"])
-def test_four_words_anywhere(check_ways, kind):
-    """Read and written four by four, in all forms of launch."""
+def test_four_words_at_varying_addresses(check_ways, kind):
+    """Loaded and stored as quads, in all shapes of launch."""
     parts = "\n".join(
         f"%q{k} = getelementptr {kind}, ptr %q, i64 {k}\n%v{k} = load {kind}, ptr %q{k}"
         for k in range(4)
@@ -108,5 +108,5 @@ def test_four_words_anywhere_are_one_access():
         %u = add i32 %v2, %v3
         %r = add i32 %s, %u
         store i32 %r, ptr %a.lane"""
-    text = emitted(body_, a=np.zeros(64, "u4"), where=np.zeros(32, "i8"))
+    text = emit_text(body_, a=np.zeros(64, "u4"), where=np.zeros(32, "i8"))
     assert text.count("load <4 x i32>, ptr") == 4  # of four lanes at once, in one loop

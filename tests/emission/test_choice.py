@@ -1,16 +1,16 @@
-"""Whether lanes that part go their ways alone, or together with masks."""
+"""The choice between serialization and masks."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from emission.launches import emitted
+from emission.launches import emit_text
 
 OUT = np.zeros(32, "u4")
 
 
 @pytest.mark.parametrize(
-    ("line", "alone"),
+    ("line", "serialized"),
     [
         ("", True),
         ("%p = call i32 @mb_vector_y()", True),
@@ -20,8 +20,8 @@ OUT = np.zeros(32, "u4")
         ('fence syncscope("singlethread") seq_cst', False),
     ],
 )
-def test_what_takes_other_lanes_keeps_them_together(line, alone):
-    text = emitted(
+def test_cross_lane_operations_need_masks(line, serialized):
+    text = emit_text(
         f"""
         %v = load i32, ptr %a.lane
         %c = icmp ult i32 %v, 8
@@ -35,12 +35,12 @@ def test_what_takes_other_lanes_keeps_them_together(line, alone):
         a=OUT,
         out=OUT,
     )
-    assert ("alone" in text) is alone
-    assert ("m1:" in text) is not alone
+    assert ("mb_scalar_region" in text) is serialized
+    assert ("m1:" in text) is not serialized
 
 
-def test_a_region_within_one_that_stays_together_stays_with_it():
-    text = emitted(
+def test_a_region_inside_of_a_masked_one_is_masked():
+    text = emit_text(
         """
         %v = load i32, ptr %a.lane
         %c = icmp ult i32 %v, 8

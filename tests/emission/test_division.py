@@ -1,4 +1,4 @@
-"""Divisors that no processor faults at: of lanes that are not active, and of the least number."""
+"""Divisions that do not trap: in inactive lanes, and of the least number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where arrays end: groups of elements where they are whole, and one by one where they are not."""
+"""Bounds guards: whole groups of elements, and single ones at the end of an array."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from emission.launches import ROWS, module
 
-from metalbench.msl.emission.vectorise import vectorise
+from metalbench.msl.emission.vectorise import vectorize_module
 
 ENDS = (0, 1, 65, 66, 127, 128, 200, 254, 255, 256, 257, 300, 378, 380, 381, 383, 384, 400)
 SIZE = 512
@@ -58,7 +58,7 @@ TAIL = """
 
 
 def text(write: str = "") -> str:
-    """With what is written to the second array, or to the first, as each element is read."""
+    """Return the body with stores of each loaded element."""
     return TAIL.replace("WRITE0", write.format(0, "")).replace("WRITE1", write.format(1, 1))
 
 
@@ -79,13 +79,13 @@ def sums(t, a, end, out):
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_what_is_there_is_read(check, end):
+def test_elements_before_the_end_are_loaded(check, end):
     check(text(), lambda t, a, b, end, out: sums(t, a, end[0], out), **arrays(end))
 
 
 @pytest.mark.parametrize("end", ENDS)
-def test_what_is_written_on_the_way_is_written_once(check, end):
-    """Where memory is changed, what has been done is not done again."""
+def test_stores_are_not_repeated(check, end):
+    """Divergence is not hoisted across stores."""
     write = """%w{0} = load float, ptr %q{1}, align 4
     %v{0} = fadd float %w{0}, %y{0}
     store float %v{0}, ptr %q{1}, align 4"""
@@ -128,8 +128,8 @@ MEETING = """
 
 @pytest.mark.parametrize("first", [0, 3, 4, 5, 6, 7, 8])
 @pytest.mark.parametrize("spread", [0, 1])
-def test_lanes_that_all_come_near_the_end_at_once(check, first, spread):
-    """As they hardly do, they part there, or go to where they meet."""
+def test_all_lanes_near_the_end(check, first, spread):
+    """A rare case: lanes diverge there, or branch to the join."""
 
     def want(t, a, b, end, out):
         rest = end[0] - a.astype("i4")
@@ -142,11 +142,13 @@ def test_lanes_that_all_come_near_the_end_at_once(check, first, spread):
 
 
 def calls(body: str) -> int:
-    """From how many places lanes go alone."""
-    return vectorise(module(body, "", arrays(1)), ROWS.launch).count("call void @mb_alone")
+    """Return how many calls of scalar regions there are."""
+    return vectorize_module(module(body, "", arrays(1)), ROWS.launch).count(
+        "call void @mb_scalar_region"
+    )
 
 
-def test_lanes_go_alone_from_one_place():
+def test_guards_share_one_call():
     assert calls(text()) == 1
 
 
@@ -159,19 +161,21 @@ def test_lanes_go_alone_from_one_place():
         "call void @llvm.memset.p0.i64(ptr %b, i8 0, i64 4, i1 false)",
     ],
 )
-def test_what_others_may_see_is_not_done_again(seen):
-    """So that they go alone from behind it, too."""
+def test_divergence_is_not_hoisted_across_side_effects(seen):
+    """Lanes are serialized from the later branch, too."""
     assert calls(text().replace("first:", f"first:\n    {seen}")) > 1
 
 
 @pytest.mark.parametrize("same", ["%old = load i32, ptr %end", "%old = call i32 @mb_vector_x()"])
-def test_what_nobody_sees_is_done_again(same):
+def test_divergence_is_hoisted_across_pure_instructions(same):
     assert calls(text().replace("first:", f"first:\n    {same}")) == 1
 
 
-def test_all_lanes_may_go_to_where_they_meet():
-    """Nobody would be left to go alone from there, and to none is no way."""
+def test_the_join_is_a_unanimous_target():
+    """No lane is left to serialize."""
     empty = np.zeros(32, "u4")
-    made = vectorise(module(MEETING, "", dict(a=empty, b=empty, end=empty, out=empty)), ROWS.launch)
+    made = vectorize_module(
+        module(MEETING, "", dict(a=empty, b=empty, end=empty, out=empty)), ROWS.launch
+    )
     body = made[made.index("@mb_vector_body(") :].partition("\n}")[0]
-    assert len(re.findall(r"^way\.", body, re.MULTILINE)) == 4  # of two branches of three
+    assert len(re.findall(r"^edge\.", body, re.MULTILINE)) == 4  # of two branches of three

@@ -1,10 +1,10 @@
-"""Arrays of a lane's own that are filled at once, and lie side by side all the same."""
+"""memset of interleaved per-lane arrays."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from emission.launches import emitted
+from emission.launches import emit_text
 
 A = np.random.default_rng(1).integers(0, 16, 32, "u4")
 OUT = np.zeros(32, "u4")
@@ -44,7 +44,7 @@ def test_by_all_lanes(check):
         out[t.lane] = np.where(v % 8 == 1, v, 0x02020202)
 
     check(EVERYONE, want, MORE, a=A, out=OUT)
-    text = emitted(EVERYONE, more=MORE, a=A, out=OUT)
+    text = emit_text(EVERYONE, more=MORE, a=A, out=OUT)
     assert "i8 2, i64 512, i1 false" in text  # once, for all lanes
 
 
@@ -57,7 +57,7 @@ def test_by_some_lanes(check_ways):
 
 
 @pytest.mark.parametrize("length", ["i64 12", "i64 2048", "i64 %i"])
-def test_what_is_no_number_of_elements_is_done_lane_by_lane(check, length):
+def test_fills_of_partial_elements_are_serialized(check, length):
     body = EVERYONE.replace("[8 x i32]", "[512 x i32]").replace("i64 16, i1", f"{length}, i1", 1)
 
     def want(t, a, out):
@@ -66,7 +66,7 @@ def test_what_is_no_number_of_elements_is_done_lane_by_lane(check, length):
         out[t.lane] = np.where(v % 8 == 1, v, np.where(covered, 0x02020202, out[t.lane]))
 
     if "%i" in length:
-        text = emitted(body, more=MORE, a=A, out=OUT)
+        text = emit_text(body, more=MORE, a=A, out=OUT)
         assert "llvm.memset" in text
     else:
         check(body, want, MORE, a=A, out=OUT)

@@ -1,4 +1,4 @@
-"""Two vectors made one, and the elements of one vector joined."""
+"""Combining two vectors, and reductions of one vector."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_the_lesser_and_the_greater_of_numbers(check, type_):
         *[("xor", np.bitwise_xor), ("umin", np.minimum), ("umax", np.maximum)],
     ],
 )
-def test_reductions_of_a_lane_s_own_vector(check, operation, function):
+def test_reductions_of_a_lane_vector(check, operation, function):
     name = f"llvm.vector.reduce.{operation}.v4i32"
     body = f"""
         %p = getelementptr <4 x i32>, ptr %a, i64 %i

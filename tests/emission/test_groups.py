@@ -1,4 +1,4 @@
-"""Functions of a SIMD-group: all lanes' values at once, of those that are active."""
+"""SIMD-group functions, on all active lanes."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ REDUCTIONS: dict[str, Callable[..., object]] = {
 
 @pytest.mark.parametrize("name", TYPES)
 def test_reductions(check_form, form, active, name):
-    """Also those whose neutral element no active lane may be mixed up with."""
+    """Also with values like the identity element in inactive lanes."""
     type_, dtype = TYPES[name]
     functions = [each for each in REDUCTIONS if name in WHOLE or each not in ("and", "or", "xor")]
     lines = [f"%x1 = load {type_}, ptr %b.lane"]
@@ -171,7 +171,7 @@ def arrays_of_every_type() -> dict[str, np.ndarray]:
 
 
 def leave(memory: dict[str, np.ndarray], lane: int, source: int | None) -> None:
-    """What `lane` gets from another one, or from none."""
+    """Store the values that `lane` gets from another lane, or from none."""
     for name in TYPES:
         memory[f"out_{name}"][lane] = 0 if source is None else memory[f"b_{name}"][source]
     memory["out_b1"][lane] = 0 if source is None else memory["b_u8"][source] % 2
@@ -280,7 +280,7 @@ def test_of_what_all_lanes_share(check_form, form, active):
 
 
 def test_infinities_are_smallest_and_largest(check_form):
-    """A minimum of lanes that all have infinity, beside lanes that are not active."""
+    """A minimum of lanes that all have infinity, with inactive lanes."""
     lines = [
         "%x1 = load float, ptr %b.lane",
         "%m = call float @mb_vector_min_f32(float %x1)",

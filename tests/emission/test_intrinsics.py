@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from emission.launches import emitted
+from emission.launches import emit_text
 
 from metalbench.msl.ir.text import IrError
 
 Function = Callable[..., object]
 
 
-def signed(v: int) -> int:
+def to_signed(v: int) -> int:
     return v - 2**32 if v >= 2**31 else v
 
 
@@ -43,9 +43,9 @@ FLOATS: dict[str, tuple[int, Function]] = {
     "fmuladd": (3, lambda x, y, z: np.float32(float(x) * float(y) + float(z))),
 }
 INTEGERS: dict[str, tuple[int, Function]] = {
-    "smin": (2, lambda x, y: min(x, y, key=signed)),
+    "smin": (2, lambda x, y: min(x, y, key=to_signed)),
     "umin": (2, min),
-    "smax": (2, lambda x, y: max(x, y, key=signed)),
+    "smax": (2, lambda x, y: max(x, y, key=to_signed)),
     "umax": (2, max),
     "ctpop": (1, lambda x: x.bit_count()),
     "bswap": (1, lambda x: int.from_bytes(x.to_bytes(4, "little"), "big")),
@@ -54,11 +54,11 @@ INTEGERS: dict[str, tuple[int, Function]] = {
     "fshr": (3, lambda x, y, z: (x << 32 | y) >> z % 32),
     "uadd.sat": (2, lambda x, y: clamp(x + y, 0, 2**32 - 1)),
     "usub.sat": (2, lambda x, y: clamp(x - y, 0, 2**32 - 1)),
-    "sadd.sat": (2, lambda x, y: clamp(signed(x) + signed(y), -(2**31), 2**31 - 1)),
-    "ssub.sat": (2, lambda x, y: clamp(signed(x) - signed(y), -(2**31), 2**31 - 1)),
+    "sadd.sat": (2, lambda x, y: clamp(to_signed(x) + to_signed(y), -(2**31), 2**31 - 1)),
+    "ssub.sat": (2, lambda x, y: clamp(to_signed(x) - to_signed(y), -(2**31), 2**31 - 1)),
 }
 FLAGGED: dict[str, Function] = {
-    "abs": lambda x: abs(signed(x)),
+    "abs": lambda x: abs(to_signed(x)),
     "ctlz": lambda x: 32 - x.bit_length(),
     "cttz": lambda x: (x & -x).bit_length() - 1 if x else 32,
 }
@@ -78,7 +78,7 @@ def program(type_: str, functions: dict[str, tuple[int, Function]], place: str, 
     return "\n".join(lines)
 
 
-def declared(type_: str, functions: dict[str, tuple[int, Function]], suffix: str) -> str:
+def declare(type_: str, functions: dict[str, tuple[int, Function]], suffix: str) -> str:
     return "\n".join(
         f"declare {type_} @llvm.{name}.{suffix}({', '.join([type_] * count)})"
         for name, (count, _) in functions.items()
@@ -112,7 +112,7 @@ def test_by_element(check, kind, place):
 
     results = {f"out_{name.replace('.', '_')}": np.zeros(32, dtype) for name in functions}
     body = program(type_, functions, place, suffix)
-    check(body, want, declared(type_, functions, suffix), **arrays, **results)
+    check(body, want, declare(type_, functions, suffix), **arrays, **results)
 
 
 def test_square_roots(check):
@@ -130,7 +130,7 @@ def test_square_roots(check):
 
 @pytest.mark.parametrize("name", FLAGGED)
 @pytest.mark.parametrize("where", [".lane", ""])
-def test_with_a_constant_beside_the_operand(check, name, where):
+def test_with_a_constant_operand(check, name, where):
     body = f"""
         %v = load i32, ptr %a{where}
         %r = call i32 @llvm.{name}.i32(i32 %v, i1 false)
@@ -229,10 +229,12 @@ def test_with_overflow(check, operation, where):
         for lane in t.lane:
             x, y = int(a[lane if where else 0]), int(b[0])
             if operation[0] == "s":
-                x, y = signed(x), signed(y)
+                x, y = to_signed(x), to_signed(y)
             exact = {"add": x + y, "sub": x - y, "mul": x * y}[operation[1:]]
             out[lane] = exact % 2**32
-            over[lane] = exact != (signed(exact % 2**32) if operation[0] == "s" else exact % 2**32)
+            over[lane] = exact != (
+                to_signed(exact % 2**32) if operation[0] == "s" else exact % 2**32
+            )
 
     a = np.random.default_rng(3).integers(0, 2**32, 32, "u4")
     a[:2] = 1, 2**31 - 1
@@ -257,7 +259,7 @@ def test_powers_with_a_whole_exponent_are_lane_by_lane(check):
     check(body, want, more, a=a, b=np.ones(32, "u4"), out=np.zeros(32, "f4"))
 
 
-def test_what_says_something_of_memory_alone_is_dropped(check):
+def test_annotations_are_dropped(check):
     more = """
         declare void @llvm.assume(i1)
         declare void @llvm.lifetime.start.p0(ptr)
@@ -287,11 +289,11 @@ def test_what_says_something_of_memory_alone_is_dropped(check):
         ("%r = call i32 @llvm.vector.reduce.avg.v4i32(<4 x i32> %v)", "the intrinsic llvm.vector"),
     ],
 )
-def test_what_is_not_known_is_refused(line, message):
+def test_unknown_functions_are_refused(line, message):
     body = f"""
         %p = getelementptr <4 x i32>, ptr %a, i64 %i
         %v = load <4 x i32>, ptr %p
         {line}
         store i32 %r, ptr %out.lane"""
     with pytest.raises(IrError, match=message):
-        emitted(body, a=np.zeros(32, "u4"), out=np.zeros(32, "u4"))
+        emit_text(body, a=np.zeros(32, "u4"), out=np.zeros(32, "u4"))

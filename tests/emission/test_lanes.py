@@ -1,18 +1,18 @@
-"""Values in their forms, and what they are made of."""
+"""Representations of values, and their components."""
 
 from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.emission.code import Code
+from metalbench.msl.emission.code import IrBuilder
 from metalbench.msl.emission.lanes import (
-    Lanes,
-    components,
-    offsets,
-    put_together,
+    LaneValue,
+    build_aggregate,
+    emit_lane_vectors,
+    list_components,
+    list_offsets,
     splat,
-    spread,
-    take_apart,
+    split_components,
 )
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import POINTER, VOID, Float, Int, Layout, type_of
@@ -32,21 +32,21 @@ I8, I32, F32 = Int(8), Int(32), Float("float")
     ],
 )
 def test_the_scalars_of_a_type(text, scalars, places):
-    assert components(type_of(text), LAYOUT) == scalars
-    assert offsets(type_of(text), LAYOUT) == places
+    assert list_components(type_of(text), LAYOUT) == scalars
+    assert list_offsets(type_of(text), LAYOUT) == places
 
 
-def test_what_is_no_value_is_refused():
+def test_void_is_refused():
     with pytest.raises(IrError, match="a value of type void"):
-        components(VOID, LAYOUT)
+        list_components(VOID, LAYOUT)
 
 
-def test_apart_and_together_again():
-    code = Code(8)
+def test_split_and_rebuild():
+    code = IrBuilder(8)
     type_ = type_of("{ i8, <2 x float> }")
-    parts = take_apart(code, type_, "%s", LAYOUT)
+    parts = split_components(code, type_, "%s", LAYOUT)
     assert len(parts) == 3
-    put_together(code, type_, parts, LAYOUT)
+    build_aggregate(code, type_, parts, LAYOUT)
     found = [line.split(" = ")[1].split(" ")[0] for line in code.lines]
     assert found == [
         *("extractvalue", "extractvalue", "extractelement", "extractvalue", "extractelement"),
@@ -64,13 +64,13 @@ def test_apart_and_together_again():
     ],
 )
 def test_constants_take_no_code(value, parts):
-    code = Code(8)
-    assert take_apart(code, type_of("<2 x i32>"), value, LAYOUT) == parts
+    code = IrBuilder(8)
+    assert split_components(code, type_of("<2 x i32>"), value, LAYOUT) == parts
     assert code.lines == []
 
 
-def test_the_same_in_every_lane():
-    code = Code(4)
+def test_splat():
+    code = IrBuilder(4)
     assert splat(code, I32, "7") == "splat (i32 7)"
     assert splat(code, POINTER, "null") == "zeroinitializer"
     assert splat(code, F32, "poison") == "poison"
@@ -82,19 +82,19 @@ def test_the_same_in_every_lane():
     ]
 
 
-def test_lanes_that_follow_the_first():
-    code = Code(4)
-    lanes = Lanes(Int(8), "%x", 100)
-    assert lanes.is_linear
+def test_affine_vectors():
+    code = IrBuilder(4)
+    lanes = LaneValue(Int(8), "%x", 100)
+    assert lanes.is_affine
     assert not lanes.is_uniform
-    spread(code, lanes, LAYOUT)
+    emit_lane_vectors(code, lanes, LAYOUT)
     assert "<i8 0, i8 100, i8 -56, i8 44>" in code.lines[-1]
     count = len(code.lines)
-    assert spread(code, lanes, LAYOUT) == lanes.vectors
+    assert emit_lane_vectors(code, lanes, LAYOUT) == lanes.vectors
     assert len(code.lines) == count
 
 
-def test_a_condition_makes_them_neither():
-    assert not Lanes(I32, "%x", 0, "%holds").is_uniform
-    assert Lanes(I32, "%x").is_uniform
-    assert not Lanes(I32, vectors=("%v",)).is_linear
+def test_a_checked_value_is_not_uniform():
+    assert not LaneValue(I32, "%x", 0, "%holds").is_uniform
+    assert LaneValue(I32, "%x").is_uniform
+    assert not LaneValue(I32, vectors=("%v",)).is_affine

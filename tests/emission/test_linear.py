@@ -1,4 +1,4 @@
-"""Values that follow from the first lane's, also where they may wrap on the way."""
+"""Affine values, also where they may wrap."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from emission.launches import ROWS, emitted
+from emission.launches import ROWS, emit_text
 
 RELATIONS = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "gt", "ge")}
 OUT = np.zeros(32, "u4")
@@ -67,8 +67,8 @@ def test_truncated_and_used_by_another_block(check):
     check(body, want, out=OUT, n=1)
 
 
-def test_what_follows_is_computed_once():
-    text = emitted(
+def test_affine_values_are_computed_once():
+    text = emit_text(
         """
         %v = add i32 %x, %n
         %w = mul i32 %v, 4
@@ -86,7 +86,7 @@ def test_what_follows_is_computed_once():
 @pytest.mark.parametrize("step", [1, -1, 3])
 @pytest.mark.parametrize("edge", [0, 2**31, 2**32])
 @pytest.mark.parametrize("before", [4, 17, 40])
-def test_what_may_wrap_is_checked(check, widening, step, edge, before):
+def test_values_that_may_wrap_are_checked(check, widening, step, edge, before):
     """Rows across the edge of the narrow numbers, and such that end before it.
 
     The array has what lies at both of its ends; the sum with a base as large brings it back.
@@ -122,7 +122,7 @@ def test_what_may_wrap_is_checked(check, widening, step, edge, before):
 
 
 @pytest.mark.parametrize("first", [5, 250, 256 - 32, 256 - 31])
-def test_bytes_that_wrap_before_they_are_an_address(check, first):
+def test_offsets_that_wrap_before_extension(check, first):
     """Both versions of an access: one row, and each lane's own place."""
     body = """
         %t = trunc i32 %lane to i8
@@ -143,7 +143,7 @@ def test_bytes_that_wrap_before_they_are_an_address(check, first):
 
 
 def test_a_checked_address_has_both_versions():
-    text = emitted(
+    text = emit_text(
         """
         %k = add i32 %x, %n
         %w = zext i32 %k to i64
@@ -156,7 +156,7 @@ def test_a_checked_address_has_both_versions():
     )
     (place,) = re.findall(r"(%[\w.]+) = phi ptr \[", text)
     assert f"load <32 x i32>, ptr {place}" in text
-    assert "apart" in text
+    assert "else." in text
 
 
 def test_a_checked_value_that_another_block_uses(check):
@@ -186,7 +186,7 @@ def test_a_checked_value_that_another_block_uses(check):
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_a_checked_value_through_a_loop(check, n):
-    """A phi of a linear value that may wrap: its slots hold both forms."""
+    """A checked affine phi: its slots hold the scalar and the vectors."""
     body = """
         %k = add i32 %index, %start
         %w = zext i32 %k to i64
@@ -213,8 +213,8 @@ def test_a_checked_value_through_a_loop(check, n):
     check(body, want, a=np.arange(128, dtype="u4"), start=-50, n=n)
 
 
-def test_known_lanes_fold_to_constants():
-    text = emitted(
+def test_constants_are_folded():
+    text = emit_text(
         """
         %k = xor i32 %lane, 1
         %m = mul i32 %k, 3
@@ -227,15 +227,15 @@ def test_known_lanes_fold_to_constants():
     assert "mul" not in text
 
 
-def test_a_value_of_all_lanes_stays_one():
-    text = emitted(
+def test_uniform_values_are_scalars():
+    text = emit_text(
         "%v = add i32 %n, 1\n%w = mul i32 %v, %v\nstore i32 %w, ptr %out", ROWS, out=OUT, n=1
     )
     assert "<32 x" not in text
 
 
-def test_a_comparison_with_the_bound_of_a_row_looks_at_its_ends():
-    """Contiguous indices below a bound: two comparisons of one value each, until lanes do part."""
+def test_a_comparison_of_affine_indices_compares_the_ends():
+    """Contiguous indices below a bound: two scalar comparisons while lanes are convergent."""
     body = """
         %c = icmp ult i32 %x, %n
         br i1 %c, label %then, label %end
@@ -245,8 +245,8 @@ def test_a_comparison_with_the_bound_of_a_row_looks_at_its_ends():
         br label %end
       end:
         ret void"""
-    text = emitted(body, out=np.zeros(32, "u4"), n=5)
-    first = text[: text.index("together")]
+    text = emit_text(body, out=np.zeros(32, "u4"), n=5)
+    first = text[: text.index("convergent")]
     assert first.count("icmp ult i32") == 2
 
 
@@ -273,7 +273,7 @@ def test_bounds_of_rows(check_form, relation, n):
 @pytest.mark.parametrize("start", [2**32 - 60, 2**32 - 16 - 5, 2**31 - 16 - 5, -(2**31) - 20])
 @pytest.mark.parametrize("relation", ["ult", "slt", "uge"])
 def test_bounds_of_rows_that_wrap(check_form, relation, start):
-    """Where the numbers of lanes wrap, the ends say nothing of those between them."""
+    """If indices wrap, the ends do not determine the lanes between them."""
     body = f"""
         %v = add i32 %x, %start
         %c = icmp {relation} i32 %v, 100

@@ -1,4 +1,4 @@
-"""Loops: every lane leaves them when it is its own turn, with what it has then."""
+"""Loops that lanes leave in different iterations."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from emission.launches import Form
 from emission.one_lane import OUT, each, program
 
 
-def test_a_loop_that_lanes_leave_at_different_times(check_ways, a):
-    """What is used behind it is of each lane's own last turn."""
+def test_temporal_divergence(check_ways, a):
+    """Values used after the loop are those of each lane's last iteration."""
     body = program(
         """br label %loop
       loop:
@@ -77,8 +77,8 @@ WAYS_OUT = program(
 )
 
 
-def test_ways_out_of_the_middle_of_a_loop(check_ways, a):
-    """Phis behind it tell who came which way."""
+def test_several_exits_of_a_loop(check_ways, a):
+    """Phis after it depend on the exit."""
 
     def lane(v, n):
         t = s = 0
@@ -179,7 +179,7 @@ def test_a_loop_within_one_that_lanes_leave(check_ways, a):
     check_ways(body, each(lane), a=a, out=OUT, n=6)
 
 
-def test_phis_that_change_places(check_ways, a):
+def test_phis_that_swap_values(check_ways, a):
     body = program(
         """br label %loop
       loop:
@@ -205,8 +205,8 @@ def test_phis_that_change_places(check_ways, a):
     check_ways(body, each(lane), a=a, out=OUT, n=50)
 
 
-def turns(lanes: Sequence[int], lengths: np.ndarray) -> list[list[int]]:
-    """The lanes that are in each turn of a loop of each lane's own length, one at least."""
+def list_iterations(lanes: Sequence[int], lengths: np.ndarray) -> list[list[int]]:
+    """Return the active lanes of each iteration of a loop with a length per lane."""
     most = max((int(lengths[lane]) for lane in lanes), default=0)
     found = [
         [lane for lane in lanes if turn < max(lengths[lane], 1)] for turn in range(max(most, 1))
@@ -215,7 +215,7 @@ def turns(lanes: Sequence[int], lengths: np.ndarray) -> list[list[int]]:
 
 
 @pytest.mark.parametrize("form", [Form(), Form(rows=False), Form(rows=False, live=0x0F00FF10)])
-def test_functions_of_simdgroups_in_a_loop_are_of_those_who_are_in_it(check_form, form, a):
+def test_simd_functions_in_a_loop_use_its_active_lanes(check_form, form, a):
     body = program(
         """br label %loop
       loop:
@@ -232,7 +232,7 @@ def test_functions_of_simdgroups_in_a_loop_are_of_those_who_are_in_it(check_form
     )
 
     def want(t, a, out):
-        for turn, lanes in enumerate(turns(t.lane, a)):
+        for turn, lanes in enumerate(list_iterations(t.lane, a)):
             for lane in lanes:
                 out[lane] += turn * a[lanes].sum()
 
@@ -271,7 +271,7 @@ def test_lanes_that_return_are_in_no_later_sum(check_form, form, a):
 
     def want(t, a, out):
         staying = [lane for lane in t.lane if a[lane] >= 3]
-        for turn, lanes in enumerate(turns(staying, a)):
+        for turn, lanes in enumerate(list_iterations(staying, a)):
             some = [lane for lane in lanes if a[lane] & turn]
             for lane in lanes:
                 out[lane] += len(lanes) + (a[some].max() if lane in some else 0)

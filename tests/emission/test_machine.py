@@ -1,36 +1,36 @@
-"""What is known of a processor by the module that is compiled for it."""
+"""Vector capabilities, from the features of a module."""
 
 from __future__ import annotations
 
 import pytest
 from emission.launches import AVX2, AVX512
 
-from metalbench.msl.emission.machine import Machine, machine_of
+from metalbench.msl.emission.machine import VectorTarget, read_target
 
 
 @pytest.mark.parametrize(
     ("features", "machine"),
     [
-        ("", Machine()),
-        ("+sse2,+sse4.2", Machine()),
-        ("+neon,+fp-armv8", Machine()),
-        (AVX2, Machine(words=True)),
-        (AVX512, Machine(words=True, all_sizes=True)),
+        ("", VectorTarget()),
+        ("+sse2,+sse4.2", VectorTarget()),
+        ("+neon,+fp-armv8", VectorTarget()),
+        (AVX2, VectorTarget(masks_words=True)),
+        (AVX512, VectorTarget(masks_words=True, masks_all_sizes=True)),
     ],
 )
 def test_features_say_which_masks_there_are(features, machine):
-    assert machine_of(f'attributes #0 = {{ "target-features"="{features}" }}') == machine
+    assert read_target(f'attributes #0 = {{ "target-features"="{features}" }}') == machine
 
 
 def test_without_features_there_are_no_masks():
-    assert machine_of("define void @f() {\n}") == Machine()
+    assert read_target("define void @f() {\n}") == VectorTarget()
 
 
 def test_sizes():
     for machine, masks, scatters in (
-        (Machine(), (), ()),
-        (Machine(words=True), (4, 8), ()),
-        (Machine(words=True, all_sizes=True), (1, 2, 4, 8), (4, 8)),
+        (VectorTarget(), (), ()),
+        (VectorTarget(masks_words=True), (4, 8), ()),
+        (VectorTarget(masks_words=True, masks_all_sizes=True), (1, 2, 4, 8), (4, 8)),
     ):
-        assert tuple(size for size in (1, 2, 4, 8) if machine.masks(size)) == masks
-        assert tuple(size for size in (1, 2, 4, 8) if machine.scatters(size)) == scatters
+        assert tuple(size for size in (1, 2, 4, 8) if machine.has_masked_access(size)) == masks
+        assert tuple(size for size in (1, 2, 4, 8) if machine.has_gather_scatter(size)) == scatters

@@ -1,13 +1,13 @@
-"""Loads and stores, by where the lanes' addresses are."""
+"""Loads and stores, by the uniformity of addresses."""
 
 from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
 import pytest
-from emission.launches import ROWS, emitted, module
+from emission.launches import ROWS, emit_text, module
 
-from metalbench.msl.emission.vectorise import vectorise
+from metalbench.msl.emission.vectorise import vectorize_module
 
 ELEMENTS = {
     "i8": "u1",
@@ -66,7 +66,7 @@ def numbers(dtype: object) -> np.ndarray:
 
 @pytest.mark.parametrize("index", INDICES)
 def test_loads_and_stores(check_machine, index):
-    """Of elements of every type. Where several lanes write to one place, the last one stays."""
+    """Elements of every type. At equal addresses the last lane's value stays."""
     line, where = INDICES[index]
     lines, memory = [line], used(index)
     for type_, dtype in ELEMENTS.items():
@@ -254,33 +254,33 @@ def test_volatile_and_atomic_accesses(check, type_):
 
 def test_contiguous_accesses_are_rows():
     body = "%v = load float, ptr %a.lane\nstore float %v, ptr %out.lane"
-    text = emitted(body, a=np.zeros(32, "f4"), out=np.zeros(32, "f4"))
+    text = emit_text(body, a=np.zeros(32, "f4"), out=np.zeros(32, "f4"))
     assert text.count("load <32 x float>") == 1
     assert text.count("store <32 x float>") == 1
     assert "masked" not in text
 
 
-def test_what_is_one_for_all_is_accessed_once():
+def test_uniform_accesses_run_once():
     body = "%v = load float, ptr %a\nstore float %v, ptr %out"
-    text = emitted(body, a=np.zeros(32, "f4"), out=np.zeros(32, "f4"))
+    text = emit_text(body, a=np.zeros(32, "f4"), out=np.zeros(32, "f4"))
     assert "<32 x float>" not in text
 
 
-def test_nothing_is_said_to_be_aligned_but_what_is_atomic():
+def test_only_atomic_accesses_are_aligned():
     body = """
         %v = load <4 x float>, ptr %a, align 16
         store <4 x float> %v, ptr %out, align 16
         %w = load atomic i32, ptr %a monotonic, align 4"""
-    text = emitted(body, a=np.zeros(32, "f4"), out=np.zeros(32, "f4"))
+    text = emit_text(body, a=np.zeros(32, "f4"), out=np.zeros(32, "f4"))
     assert "align 16" not in text
     assert "load atomic i32, ptr %v" in text
 
 
 def test_lines_of_the_source_stay_with_accesses():
-    """A fault is told with the line that the user wrote."""
+    """A fault is reported with the line of the user's source."""
     body = "%v = load float, ptr %a.lane, !dbg !7\nstore float %v, ptr %out.lane, !dbg !8"
     memory = {"a": np.zeros(32, "f4"), "out": np.zeros(32, "f4")}
-    text = vectorise(module(body, "", memory), ROWS.launch)
+    text = vectorize_module(module(body, "", memory), ROWS.launch)
     assert any("load <32 x float>" in each and "!dbg !7" in each for each in text.split("\n"))
     assert any("store <32 x float>" in each and "!dbg !8" in each for each in text.split("\n"))
 

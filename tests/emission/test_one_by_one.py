@@ -1,10 +1,10 @@
-"""What is run once for every active lane: functions that are not inlined, fences, copies."""
+"""Serialization: functions that are not inlined, fences, copies."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from emission.launches import emitted
+from emission.launches import emit_text
 
 OUT = np.zeros(32, "u4")
 
@@ -27,7 +27,7 @@ define internal i32 @through(ptr %p, i32 %v) noinline {
 }"""
 
 
-def hashed(v: np.ndarray) -> np.ndarray:
+def hash_value(v: np.ndarray) -> np.ndarray:
     m = (v.astype("u8") * 2654435761 % 2**32).astype("u4")
     return m ^ m >> 7
 
@@ -42,10 +42,10 @@ def test_functions_that_are_not_inlined(check):
         store i32 %s, ptr %out.lane"""
 
     def want(t, a, out, n):
-        out[t.lane] = hashed(a[t.lane]) + hashed(np.array([n], "u4"))
+        out[t.lane] = hash_value(a[t.lane]) + hash_value(np.array([n], "u4"))
 
     check(body, want, HASH, a=np.arange(32, dtype="u4"), out=OUT, n=1234)
-    text = emitted(body, more=HASH, a=OUT, out=OUT, n=1)
+    text = emit_text(body, more=HASH, a=OUT, out=OUT, n=1)
     assert text.count("call i32 @hash") == 2
 
 
@@ -134,7 +134,7 @@ def test_fences(check):
         out[t.lane] = rest[t.lane] = t.lane
 
     check(body, want, out=OUT, rest=OUT)
-    assert 'fence syncscope("singlethread") seq_cst' in emitted(body, out=OUT, rest=OUT)
+    assert 'fence syncscope("singlethread") seq_cst' in emit_text(body, out=OUT, rest=OUT)
 
 
 def test_copies_of_memory(check):

@@ -1,4 +1,4 @@
-"""Parts of vectors and structs, and choices between them."""
+"""Elements of vectors and structs, and selects."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_vectors_chosen_by_a_vector_of_conditions(check):
 
 
 @pytest.mark.parametrize("condition", ["%c", "%u"], ids=["varying", "uniform"])
-def test_choices(check, condition):
+def test_selects(check, condition):
     body = f"""
         %v = load i32, ptr %a.lane
         %w = load i32, ptr %b

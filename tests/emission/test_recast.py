@@ -1,11 +1,11 @@
-"""The same bits as other elements: of numbers, vectors, and for all lanes at once."""
+"""Bitcasts between scalars, vectors, and uniform values."""
 
 from __future__ import annotations
 
 import ml_dtypes
 import numpy as np
 import pytest
-from emission.launches import emitted
+from emission.launches import emit_text
 
 from metalbench.msl.ir.text import IrError
 
@@ -53,7 +53,7 @@ def test_bits(check, of, to, address):
         %po = getelementptr {to}, ptr %out, i64 %i
         store {to} %r, ptr %po, align 1"""
     size = np.dtype(TYPES[of]).itemsize * int(of[1:3] if of[0] == "<" else 1)
-    # Small exponents: no NaN, whose bits nobody promises.
+    # Small exponents: no NaN, whose bits are undefined.
     bits = np.random.default_rng(2).integers(0, 0x3C, 32 * size, "u1")
     a, out = bits.view(TYPES[of]), np.zeros(32 * size, "u1").view(TYPES[to])
 
@@ -72,4 +72,4 @@ def test_conditions_as_a_number_are_refused():
         %b = bitcast <8 x i1> %c to i8
         store i8 %b, ptr %out.lane"""
     with pytest.raises(IrError, match="the bits of i1 as other elements"):
-        emitted(body, a=np.zeros(8, "u1"), out=np.zeros(8, "u1"))
+        emit_text(body, a=np.zeros(8, "u1"), out=np.zeros(8, "u1"))

@@ -1,13 +1,23 @@
-"""Elements anywhere in memory, on processors with and without instructions for them."""
+"""Gather and scatter, on processors with and without such instructions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from emission.launches import AVX2, AVX512, Form, call, check, emitted, module, runs, verified
+from emission.launches import (
+    AVX2,
+    AVX512,
+    Form,
+    call,
+    check,
+    emit_text,
+    module,
+    runs,
+    verify_and_link,
+)
 from emission.walls import between_walls
 
-from metalbench.msl.emission.vectorise import vectorise
+from metalbench.msl.emission.vectorise import vectorize_module
 
 BODY = """
     %k = load i32, ptr %places.lane
@@ -20,12 +30,12 @@ BODY = """
 
 def text_of(type_: str, features: str, *, rows: bool) -> str:
     arrays = {name: np.zeros(32, "u4") for name in ("places", "a", "out")}
-    return emitted(BODY.replace("TYPE", type_), Form(32, rows, features=features), **arrays)
+    return emit_text(BODY.replace("TYPE", type_), Form(32, rows, features=features), **arrays)
 
 
 @pytest.mark.parametrize("rows", [True, False])
 @pytest.mark.parametrize("type_", ["i32", "float", "i64"])
-def test_instructions_where_there_are_some(type_, rows):
+def test_gather_and_scatter_instructions(type_, rows):
     suffix = {"i32": "i32", "float": "f32", "i64": "i64"}[type_]
     text = text_of(type_, AVX512, rows=rows)
     assert f"@llvm.masked.gather.v32{suffix}.v32p0" in text
@@ -34,15 +44,15 @@ def test_instructions_where_there_are_some(type_, rows):
 
 @pytest.mark.parametrize(("features", "type_"), [("", "i32"), (AVX2, "i32"), (AVX2, "i16")])
 @pytest.mark.parametrize("rows", [True, False])
-def test_loops_over_lanes_where_there_are_none(features, type_, rows):
+def test_loops_without_such_instructions(features, type_, rows):
     text = text_of(type_, features, rows=rows)
     assert "llvm.masked" not in text.replace(f"llvm.masked.load.v32{'i32'}", "")
-    assert ("turn" in text) is rows
+    assert ("group." in text) is rows
     assert ("llvm.cttz" in text) is not rows
 
 
 @pytest.mark.parametrize("type_", ["i8", "i16", "half", "bfloat"])
-def test_smaller_elements_are_parts_of_words(type_):
+def test_small_elements_are_gathered_as_words(type_):
     text = text_of(type_, AVX512, rows=True)
     assert "@llvm.masked.gather.v32i32.v32p0" in text
     assert "llvm.masked.scatter" not in text
@@ -50,7 +60,7 @@ def test_smaller_elements_are_parts_of_words(type_):
 
 @pytest.mark.parametrize("features", [AVX2, AVX512])
 @pytest.mark.parametrize("dtype", ["u1", "i1", "u2", "f2"])
-def test_each_lane_has_its_own_element(tmp_path, features, dtype):
+def test_each_lane_accesses_its_element(tmp_path, features, dtype):
     random = np.random.default_rng(2)
     a = random.integers(0, 100, 64).astype(dtype)
     places = random.permutation(64)[:32].astype("u4")
@@ -67,14 +77,16 @@ def test_each_lane_has_its_own_element(tmp_path, features, dtype):
 
 @pytest.mark.parametrize("at_end", [False, True])
 @pytest.mark.parametrize("kind", ["i8", "i16"])
-def test_nothing_on_another_page_is_touched(tmp_path, kind, at_end):
-    """All elements of an array that ends, or begins, where memory does."""
+def test_no_other_page_is_accessed(tmp_path, kind, at_end):
+    """All elements of an array at the end or start of a mapped page."""
     size = int(kind[1:]) // 8
     places, out = np.random.default_rng(3).permutation(32).astype("u4"), np.zeros(32, f"u{size}")
     form = Form(32, rows=True, features=AVX512)
     arrays = {"places": places, "a": np.zeros_like(out), "out": out}
     path = tmp_path / "body.so"
-    verified(vectorise(module(BODY.replace("TYPE", kind), "", arrays, AVX512), form.launch), path)
+    verify_and_link(
+        vectorize_module(module(BODY.replace("TYPE", kind), "", arrays, AVX512), form.launch), path
+    )
     if not runs(AVX512):
         return
     with between_walls(32 * size, at_end=at_end) as memory:

@@ -8,7 +8,7 @@ import pytest
 AMOUNTS = np.resize(np.array([0, 1, 31, 32, 33, 63, 64, -1], "i4"), 32).view("u4")
 
 
-def shifted(opcode: str, value: int, amount: int) -> int:
+def shift(opcode: str, value: int, amount: int) -> int:
     by = amount % 32
     if opcode == "shl":
         return value << by & 0xFFFFFFFF
@@ -27,13 +27,13 @@ def test_amounts_count_modulo_the_width(check, opcode):
 
     def want(t, a, b, out):
         pairs = zip(a[t.lane].tolist(), b[t.lane].tolist(), strict=True)
-        out[t.lane] = [shifted(opcode, *pair) for pair in pairs]
+        out[t.lane] = [shift(opcode, *pair) for pair in pairs]
 
     check(body, want, a=a, b=AMOUNTS, out=np.zeros(32, "u4"))
 
 
 @pytest.mark.parametrize("amount", [32, 35, 2**32 - 1])
-def test_so_does_the_amount_of_all_lanes(check, amount):
+def test_uniform_amounts_count_modulo_the_width(check, amount):
     body = """
         %va = load i32, ptr %a
         %vb = load i32, ptr %b
@@ -41,7 +41,7 @@ def test_so_does_the_amount_of_all_lanes(check, amount):
         store i32 %r, ptr %out.lane"""
 
     def want(t, a, b, out):
-        out[t.lane] = shifted("ashr", 0x80000001, amount)
+        out[t.lane] = shift("ashr", 0x80000001, amount)
 
     arrays = {"a": np.full(32, 0x80000001, "u4"), "b": np.full(32, amount, "u4")}
     check(body, want, **arrays, out=np.zeros(32, "u4"))

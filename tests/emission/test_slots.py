@@ -1,4 +1,4 @@
-"""What blocks leave for each other: phis, and values of every form."""
+"""Slots between blocks: phis, and values of every representation."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_phis_of_every_kind(check_ways, type_, one, other, back):
     check_ways(body, want, a=A, out=OUT, n=21)
 
 
-def test_values_that_follow_through_both_kinds_of_blocks(check_ways):
-    """A linear value and what all share, made where lanes have parted and used in the next block."""
+def test_affine_values_in_masked_and_unmasked_blocks(check_ways):
+    """An affine and a uniform value, defined in a masked block and used in the next."""
     body = program(
         """%c = icmp ult i32 %v, 8
         br i1 %c, label %then, label %end

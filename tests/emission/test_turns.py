@@ -1,10 +1,10 @@
-"""Loops over lanes that are all there, some at a time."""
+"""Loops over groups of active lanes."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from emission.launches import Form, emitted
+from emission.launches import Form, emit_text
 
 OUT = np.zeros(32, "u4")
 
@@ -17,18 +17,18 @@ def test_eight_lanes_at_a_time(width):
         %q = getelementptr i32, ptr %a, i64 %w
         %v = load i32, ptr %q
         store i32 %v, ptr %out.lane"""
-    text = emitted(body, Form(width), places=OUT, a=OUT, out=OUT)
-    turn = text[text.index("\nturn.") : text.index("\ndone.")]
-    assert turn.count("load i32, ptr %v") >= 8
-    assert f", {width}\n" in turn
+    text = emit_text(body, Form(width), places=OUT, a=OUT, out=OUT)
+    loop = text[text.index("\ngroup.") : text.index("\ndone.")]
+    assert loop.count("load i32, ptr %v") >= 8
+    assert f", {width}\n" in loop
 
 
-def test_addresses_that_follow_need_no_memory_of_their_own():
+def test_affine_addresses_are_not_stored():
     body = """
         %w = mul i64 %i, 9
         %q = getelementptr i32, ptr %a, i64 %w
         %v = load i32, ptr %q
         store i32 %v, ptr %out.lane"""
-    text = emitted(body, Form(), a=np.zeros(288, "u4"), out=OUT)
+    text = emit_text(body, Form(), a=np.zeros(288, "u4"), out=OUT)
     assert "alloca <32 x ptr>" not in text
     assert "i64 36\n" in text

@@ -1,23 +1,23 @@
-"""Elements that lanes have near each other, and the memory around them."""
+"""Interleaved accesses, and the memory around them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from emission.launches import FORMS, ROWS, Form, call, emitted, module, verified
+from emission.launches import FORMS, ROWS, Form, call, emit_text, module, verify_and_link
 from emission.walls import between_walls
 
-from metalbench.msl.emission.vectorise import vectorise
+from metalbench.msl.emission.vectorise import vectorize_module
 
 
 @pytest.mark.parametrize("at_end", [False, True], ids=["at the start", "at the end"])
 @pytest.mark.parametrize("wanted", [(0,), (1,), (0, 1), (2,), (0, 2), (0, 1, 2), (1, 3), (3,)])
-@pytest.mark.parametrize("apart", [2, 3, 4])
+@pytest.mark.parametrize("factor", [2, 3, 4])
 @pytest.mark.parametrize("kind", ["i8", "i16", "i32"])
 @pytest.mark.parametrize("form", [ROWS, Form(16), Form(8)], ids=["32", "16", "8"])
-def test_nothing_beyond_the_elements_is_touched(tmp_path, form, kind, apart, wanted, at_end):
-    """Elements with gaps between them, at the end of a page and at the start of one."""
-    if wanted[-1] >= apart:
+def test_no_element_beyond_the_row_is_accessed(tmp_path, form, kind, factor, wanted, at_end):
+    """Elements with gaps between them, at the end and the start of a page."""
+    if wanted[-1] >= factor:
         return
     parts = "\n".join(
         f"%o{k} = getelementptr {kind}, ptr %q, i64 {k}\n%v{k} = load {kind}, ptr %o{k}\n"
@@ -25,19 +25,19 @@ def test_nothing_beyond_the_elements_is_touched(tmp_path, form, kind, apart, wan
         f"%r{k} = getelementptr {kind}, ptr %p{k}, i64 %i\nstore {kind} %v{k}, ptr %r{k}"
         for k in wanted
     )
-    body = f"%w = mul i64 %i, {apart}\n%q = getelementptr {kind}, ptr %a, i64 %w\n{parts}"
+    body = f"%w = mul i64 %i, {factor}\n%q = getelementptr {kind}, ptr %a, i64 %w\n{parts}"
     size = int(kind[1:]) // 8
     out = np.zeros(128, f"u{size}")
-    text = vectorise(module(body, "", {"a": out, "out": out}), form.launch)
-    verified(text, tmp_path / "body.so")
+    text = vectorize_module(module(body, "", {"a": out, "out": out}), form.launch)
+    verify_and_link(text, tmp_path / "body.so")
     # Lane 0 has its first element at the array's start, and the last lane its last one at its end.
-    many = (form.width - 1) * apart + wanted[-1] + 1 - wanted[0]
+    many = (form.width - 1) * factor + wanted[-1] + 1 - wanted[0]
     with between_walls(size * many, at_end=at_end) as memory:
         memory.view(out.dtype)[:] = np.arange(many)
         start = memory.ctypes.data - size * wanted[0]
         call(tmp_path / "body.so", form, [start, out.ctypes.data], [])
         for k in wanted:
-            expected = np.arange(form.width) * apart + k - wanted[0]
+            expected = np.arange(form.width) * factor + k - wanted[0]
             np.testing.assert_array_equal(out[32 * k :][: form.width], expected)
         del memory
 
@@ -46,7 +46,7 @@ def test_nothing_beyond_the_elements_is_touched(tmp_path, form, kind, apart, wan
 @pytest.mark.parametrize("count", [2, 3, 4])
 @pytest.mark.parametrize("kind", ["i8", "i16", "float", "i64"])
 def test_groups_of_elements(check_form, kind, count, form):
-    """Structs of equal members and vectors: loaded, and stored in the other order."""
+    """Structs of equal members and vectors, stored in another order."""
     type_ = f"[{count} x {kind}]"
     parts = "\n".join(
         f"%v{k} = extractvalue {type_} %v, {k}\n"
@@ -70,7 +70,7 @@ def test_groups_of_elements(check_form, kind, count, form):
 
 @pytest.mark.parametrize("form", [Form(), Form(rows=False, live=0x00FF1234)])
 @pytest.mark.parametrize("index", ["and i32 %k, 31", "add i32 %index, %n"])
-def test_vectors_anywhere(check_form, form, index):
+def test_vectors_at_varying_addresses(check_form, form, index):
     """At addresses that depend on the lane in any way, or that are checked."""
     body = f"""
         %k = load i32, ptr %places.lane
@@ -91,35 +91,35 @@ def test_vectors_anywhere(check_form, form, index):
     check_form(form, body, want, a=a, places=places, out=np.zeros(256, "f4"), n=-64)
 
 
-def test_a_row_of_groups_is_read_group_by_group_and_put_in_order():
+def test_a_row_of_groups_is_loaded_and_shuffled():
     body = """
         %q = getelementptr <4 x float>, ptr %a, i64 %i
         %v = load <4 x float>, ptr %q
         %s = extractelement <4 x float> %v, i64 2
         store float %s, ptr %out.lane"""
-    text = emitted(body, a=np.zeros(128, "f4"), out=np.zeros(32, "f4"))
+    text = emit_text(body, a=np.zeros(128, "f4"), out=np.zeros(32, "f4"))
     assert text.count("load <4 x float>") == 32
     assert "masked" not in text
 
 
-def test_lanes_far_apart_are_no_row():
+def test_large_strides_are_not_rows():
     body = """
         %w = mul i64 %i, 5
         %q = getelementptr float, ptr %a, i64 %w
         %v = load float, ptr %q
         store float %v, ptr %out.lane"""
-    text = emitted(body, a=np.zeros(160, "f4"), out=np.zeros(32, "f4"))
+    text = emit_text(body, a=np.zeros(160, "f4"), out=np.zeros(32, "f4"))
     assert "shufflevector <160" not in text
 
 
-def test_of_groups_one_element_is_read_in_shuffles_of_two_registers_each():
-    """A shuffle of a longer vector LLVM writes element by element, and takes long to."""
+def test_one_element_of_groups_takes_shuffles_of_two_registers():
+    """LLVM lowers a shuffle of a longer vector element by element, and takes long."""
     body = """
         %w = mul i64 %i, 4
         %q = getelementptr float, ptr %a, i64 %w
         %v = load float, ptr %q
         store float %v, ptr %out.lane"""
-    text = emitted(body, a=np.zeros(128, "f4"), out=np.zeros(32, "f4"))
+    text = emit_text(body, a=np.zeros(128, "f4"), out=np.zeros(32, "f4"))
     assert text.count("load <8 x float>") == 16
     assert text.count("shufflevector <8 x float>") == 4 * 4 + 2  # and two join neighbours
     assert "load <32 x float>" not in text

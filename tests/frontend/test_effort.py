@@ -11,8 +11,8 @@ import pytest
 from metalbench.msl import engine
 from metalbench.msl.building import effort, vectors
 from metalbench.msl.building.answer import TooSlowError
-from metalbench.msl.emission.body import Launch
-from metalbench.msl.emission.vectorise import vectorise
+from metalbench.msl.emission.body import LaunchShape
+from metalbench.msl.emission.vectorise import vectorize_module
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 BARRIER = "threadgroup_barrier(mem_flags::mem_threadgroup);"
@@ -122,7 +122,7 @@ def calls_in(module: str) -> int:
 
     sys.setprofile(seen)
     try:
-        vectorise(module, Launch(32, rows=True))
+        vectorize_module(module, LaunchShape(32, rows=True))
     finally:
         sys.setprofile(None)
     return count

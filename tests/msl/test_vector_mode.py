@@ -13,8 +13,8 @@ from metalbench.kernel.library import Library
 from metalbench.msl import engine
 from metalbench.msl.building.compiler import MessageTranslator, generate_ir
 from metalbench.msl.building.toolchain import LANE_FLAGS, find_toolchain, list_flags
-from metalbench.msl.emission.body import Launch
-from metalbench.msl.emission.vectorise import vectorise
+from metalbench.msl.emission.body import LaunchShape
+from metalbench.msl.emission.vectorise import vectorize_module
 from metalbench.msl.rewriting.lower import lower
 
 PLACES = {"lane", "index", "x", "y", "z", "simdgroup", "arena"}
@@ -151,7 +151,7 @@ def test_the_least_half_takes_no_call_for_each_lane(kind):
                       uint i [[thread_position_in_grid]]) {{ y[i] = simd_min(x[i]); }}"""
     lane = _lane(source)
     assert re.search(r"call [^@]*@mb_vector_min_", lane)
-    assert "minnum" not in vectorise(lane, Launch(32, rows=False))
+    assert "minnum" not in vectorize_module(lane, LaunchShape(32, rows=False))
 
 
 @pytest.mark.parametrize("kind", ["half", "bfloat"])
@@ -171,6 +171,6 @@ def test_lanes_part_no_farther_than_in_the_source(name):
     lowered = lower(program.source, name, {})
     options = list_flags(checked=False, fast_math=True, spaces=lowered.spaces, passes=LANE_FLAGS)
     lane = generate_ir(lowered.code, find_toolchain(), options, MessageTranslator())
-    text = vectorise(lane, Launch(32, rows=True))
+    text = vectorize_module(lane, LaunchShape(32, rows=True))
     assert re.search(r"^b\d+:$", text, re.MULTILINE)
     assert not re.search(r"^m\d+:$", text, re.MULTILINE)

@@ -62,7 +62,7 @@ def list_variables(body: str) -> list[str]:
             ["%a.0: 8", "%a.1: 64"],
         ),
     ],
-    ids=["two", "distance", "overlapping", "a copy", "a matrix", "all that is behind"],
+    ids=["two", "separate", "overlapping", "a copy", "a matrix", "all that is behind"],
 )
 def test_parts_accessed_separately_are_split(body, found):
     assert list_variables(body) == found

@@ -18,7 +18,7 @@ from metalbench.msl.building.threads import compile_threads
 from metalbench.msl.building.toolchain import find_toolchain
 from metalbench.msl.building.undefined import undefined
 from metalbench.msl.building.vectors import check_size, entry_of, lane_of, widths_of
-from metalbench.msl.emission.body import Launch
+from metalbench.msl.emission.body import LaunchShape
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.reading.constants import Value
 from metalbench.msl.reading.program import Source
@@ -103,7 +103,7 @@ def _compile_vectors(
         check_size(lane)
         widths = widths_of(lane)
         path = entry_of(
-            lane, Launch(widths[0], rows=True), lowered.kernel.name, fast_math=fast_math
+            lane, LaunchShape(widths[0], rows=True), lowered.kernel.name, fast_math=fast_math
         )
     except IrError as error:
         return None, str(error)

@@ -13,7 +13,7 @@ from metalbench.msl.building.host_calls import refuse_host_calls
 from metalbench.msl.building.toolchain import find_toolchain, list_flags
 from metalbench.msl.building.undefined import undefined
 from metalbench.msl.building.vectors import entry_of, lane_flags, widths_of
-from metalbench.msl.emission.body import Launch
+from metalbench.msl.emission.body import LaunchShape
 from metalbench.msl.ir.cut import Module
 from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.lower_many import BatchedKernel, LoweredBatch, lower_many
@@ -125,7 +125,7 @@ class BatchedTranslationUnit:
             with cache.write_atomically(path) as file:
                 file.write_text(text)
         widths = widths_of(lane)
-        launch = Launch(widths[0], rows=True)
+        launch = LaunchShape(widths[0], rows=True)
         path = entry_of(lane, launch, one.kernel.name, fast_math=self._fast_math)
         return self._known(one) | {
             "path": str(path),

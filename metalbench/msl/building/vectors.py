@@ -20,9 +20,9 @@ from metalbench.msl.building.toolchain import (
     list_flags,
 )
 from metalbench.msl.building.undefined import unknown
-from metalbench.msl.emission.body import Launch
+from metalbench.msl.emission.body import LaunchShape
 from metalbench.msl.emission.markers import SIMD_WIDTH
-from metalbench.msl.emission.vectorise import vectorise
+from metalbench.msl.emission.vectorise import vectorize_module
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.rewriting.edits import TranslationUnit
 from metalbench.msl.rewriting.leaving import NO_UNROLL_MACRO
@@ -85,7 +85,7 @@ def widths_of(lane: Path) -> tuple[int, ...]:
     return (SIMD_WIDTH, *_NARROWER)
 
 
-def entry_of(lane: Path, launch: Launch, kernel: str, *, fast_math: bool) -> Path:
+def entry_of(lane: Path, launch: LaunchShape, kernel: str, *, fast_math: bool) -> Path:
     """The shared object for launches of a shape, compiled if nobody has yet.
 
     Raises IrError for what cannot be written as vectors, or takes more of a stack than there is.
@@ -96,7 +96,7 @@ def entry_of(lane: Path, launch: Launch, kernel: str, *, fast_math: bool) -> Pat
     target = cache.locate_file(key, ".so")
     if target.exists():
         return target
-    module = vectorise(lane.read_text(), launch)
+    module = vectorize_module(lane.read_text(), launch)
     options += list_disabled_passes(tools)
     with cache.write_atomically(target) as path:
         try:

@@ -1,1 +1,1 @@
-"""A function of one lane, written again as one of all lanes of a SIMD-group, in LLVM's IR."""
+"""Emit a function of one lane as a function of a SIMD-group on LLVM vectors."""

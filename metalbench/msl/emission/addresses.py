@@ -1,146 +1,160 @@
-"""Addresses: of elements, and of private memory that lanes have side by side."""
+"""Addresses of elements, and of private memory that is interleaved by lane."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metalbench.msl.emission.body import Body
-from metalbench.msl.emission.lanes import Lanes, Near, splat
-from metalbench.msl.emission.one_by_one import follows, of_lane
+from metalbench.msl.emission.body import Emitter
+from metalbench.msl.emission.lanes import IndexedAddresses, LaneValue, splat
+from metalbench.msl.emission.one_by_one import extract_lane, is_lane_computable
 from metalbench.msl.ir.model import Alloca, ElementPointer, Value
 from metalbench.msl.ir.types import Int
 from metalbench.msl.vector.private import ALIGNMENT
 from metalbench.msl.vector.shapes import UNIFORM, Affine
 
-_LINE = 64  # bytes of a cache line
+_CACHE_LINE = 64  # bytes of a cache line
 _WORD = Int(64)
 
 
-def address(body: Body, pointer: ElementPointer) -> Lanes:
-    """`getelementptr`."""
-    operands = [body.get(each) for each in pointer.operands]
-    uniformity = body.analysis.uniformity.get(Value(pointer.type, pointer.result))
-    if pointer.operands[0].text in body.analysis.layout.interleaved:
-        return _interleaved(body, pointer, operands)
+def emit_getelementptr(emitter: Emitter, pointer: ElementPointer) -> LaneValue:
+    """Emit a `getelementptr` as a scalar, an affine address, or a vector of pointers."""
+    operands = [emitter.get(each) for each in pointer.operands]
+    uniformity = emitter.analysis.uniformity.get(Value(pointer.type, pointer.result))
+    if pointer.operands[0].text in emitter.analysis.layout.interleaved:
+        return _emit_interleaved(emitter, pointer, operands)
     if all(each.is_uniform for each in operands):
-        return Lanes(pointer.type, _plain(body, pointer, operands, promises=True))
-    if uniformity is UNIFORM:  # of what differs from lane to lane in the same way
-        return Lanes(pointer.type, _plain(body, pointer, operands))
+        return LaneValue(pointer.type, _emit_scalar(emitter, pointer, operands, keep_flags=True))
+    if uniformity is UNIFORM:  # the operands' strides add up to 0
+        return LaneValue(pointer.type, _emit_scalar(emitter, pointer, operands))
     if not isinstance(uniformity, Affine):
-        near = _near(body, pointer, operands)
-        if near is not None:
-            return Lanes(pointer.type, near=near)
-        return Lanes(pointer.type, vectors=(_vector(body, pointer, operands),))
-    found = Lanes(pointer.type, _plain(body, pointer, operands), uniformity.stride)
+        indexed = _make_indexed(emitter, pointer, operands)
+        if indexed is not None:
+            return LaneValue(pointer.type, indexed=indexed)
+        return LaneValue(pointer.type, vectors=(_emit_vector(emitter, pointer, operands),))
+    found = LaneValue(pointer.type, _emit_scalar(emitter, pointer, operands), uniformity.stride)
     if uniformity.checked:
-        found.holds = _all(body, [each.holds for each in operands if each.holds])
-        found.later = lambda: (_vector(body, pointer, operands),)
-        if all(follows(each) for each in operands):
-            found.one = lambda lane: _of_lane(body, pointer, operands, lane)
+        found.condition = _emit_conjunction(
+            emitter, [each.condition for each in operands if each.condition]
+        )
+        found.make_vectors = lambda: (_emit_vector(emitter, pointer, operands),)
+        if all(is_lane_computable(each) for each in operands):
+            found.make_lane = lambda lane: _emit_for_lane(emitter, pointer, operands, lane)
     return found
 
 
-def _of_lane(body: Body, pointer: ElementPointer, operands: Sequence[Lanes], lane: str) -> str:
-    given = ", ".join(f"{each.type} {of_lane(body, each, [], lane)}" for each in operands)
-    return body.code.value(f"getelementptr {pointer.element}, {given}")
+def _emit_for_lane(
+    emitter: Emitter, pointer: ElementPointer, operands: Sequence[LaneValue], lane: str
+) -> str:
+    given = ", ".join(f"{each.type} {extract_lane(emitter, each, [], lane)}" for each in operands)
+    return emitter.ir.emit(f"getelementptr {pointer.element}, {given}")
 
 
-def _near(body: Body, pointer: ElementPointer, operands: Sequence[Lanes]) -> Near | None:
-    """What is known of an address with one index, which was widened in this block."""
+def _make_indexed(
+    emitter: Emitter, pointer: ElementPointer, operands: Sequence[LaneValue]
+) -> IndexedAddresses | None:
+    """Return base and 32-bit indices of an address whose only index is extended in this block."""
     base, *indices = operands
-    widening = body.here.get(pointer.operands[-1].text)
+    widening = emitter.definitions.get(pointer.operands[-1].text)
     if not base.is_uniform or len(indices) != 1 or widening is None:
         return None
     narrow = widening.operands[0]
     if widening.opcode not in ("zext", "sext") or narrow.type != Int(32):
         return None
-    size = body.layout.size(pointer.element)
-    return Near(base.scalar, body.vector(body.get(narrow)), widening.opcode, size)
+    size = emitter.layout.size(pointer.element)
+    return IndexedAddresses(
+        base.scalar, emitter.get_vector(emitter.get(narrow)), widening.opcode, size
+    )
 
 
-def _all(body: Body, conditions: Sequence[str]) -> str:
+def _emit_conjunction(emitter: Emitter, conditions: Sequence[str]) -> str:
     found = conditions[0] if conditions else "true"
     for each in conditions[1:]:
-        found = body.code.value(f"and i1 {found}, {each}")
+        found = emitter.ir.emit(f"and i1 {found}, {each}")
     return found
 
 
-def _plain(
-    body: Body, pointer: ElementPointer, operands: Sequence[Lanes], *, promises: bool = False
+def _emit_scalar(
+    emitter: Emitter,
+    pointer: ElementPointer,
+    operands: Sequence[LaneValue],
+    *,
+    keep_flags: bool = False,
 ) -> str:
-    flags = "".join(f"{each} " for each in pointer.flags) if promises else ""
+    flags = "".join(f"{each} " for each in pointer.flags) if keep_flags else ""
     given = ", ".join(f"{each.type} {each.scalar}" for each in operands)
-    return body.code.value(f"getelementptr {flags}{pointer.element}, {given}")
+    return emitter.ir.emit(f"getelementptr {flags}{pointer.element}, {given}")
 
 
-def _vector(body: Body, pointer: ElementPointer, operands: Sequence[Lanes]) -> str:
+def _emit_vector(emitter: Emitter, pointer: ElementPointer, operands: Sequence[LaneValue]) -> str:
     given = []
     for each in operands:
         if each.is_uniform:
             given.append(f"{each.type} {each.scalar}")
         else:
-            given.append(f"{body.code.lanes(each.type)} {body.vector(each)}")
-    return body.code.value(f"getelementptr {pointer.element}, {', '.join(given)}")
+            given.append(f"{emitter.ir.vector_type(each.type)} {emitter.get_vector(each)}")
+    return emitter.ir.emit(f"getelementptr {pointer.element}, {', '.join(given)}")
 
 
-def _interleaved(body: Body, pointer: ElementPointer, operands: Sequence[Lanes]) -> Lanes:
-    """Bytes from the variable's start count once for every lane."""
-    code, base = body.code, operands[0]
+def _emit_interleaved(
+    emitter: Emitter, pointer: ElementPointer, operands: Sequence[LaneValue]
+) -> LaneValue:
+    """Emit an address in an interleaved variable: offsets are multiplied by the number of lanes."""
+    ir, base = emitter.ir, operands[0]
     fixed, inside, moving = 0, pointer.element, []
     for place, index in enumerate(operands[1:]):
         number = pointer.operands[place + 1].integer
         if place:
-            offset, inside_next = body.layout.member(inside, number or 0)
+            offset, inside_next = emitter.layout.member(inside, number or 0)
         else:
-            offset, inside_next = (number or 0) * body.layout.size(inside), inside
+            offset, inside_next = (number or 0) * emitter.layout.size(inside), inside
         if number is not None:
             fixed += offset
         else:
-            moving.append((index, body.layout.size(inside_next) * body.width))
+            moving.append((index, emitter.layout.size(inside_next) * emitter.width))
         inside = inside_next
-    fixed *= body.width
-    if base.is_linear and all(each.is_linear and not each.holds for each, _ in moving):
-        return _interleaved_scalar(body, base, fixed, moving)
-    lanes = code.lanes("i64")
-    total = splat(code, _WORD, str(fixed))
+    fixed *= emitter.width
+    if base.is_affine and all(each.is_affine and not each.condition for each, _ in moving):
+        return _emit_interleaved_affine(emitter, base, fixed, moving)
+    lanes = ir.vector_type("i64")
+    total = splat(ir, _WORD, str(fixed))
     for index, size in moving:
-        scaled = code.value(f"mul {lanes} {_wide(body, index)}, splat (i64 {size})")
-        total = code.value(f"add {lanes} {total}, {scaled}")
-    vector = body.vector(base)
-    found = code.value(f"getelementptr i8, {code.lanes(base.type)} {vector}, {lanes} {total}")
-    return Lanes(base.type, vectors=(found,))
+        scaled = ir.emit(f"mul {lanes} {_extend_index(emitter, index)}, splat (i64 {size})")
+        total = ir.emit(f"add {lanes} {total}, {scaled}")
+    vector = emitter.get_vector(base)
+    found = ir.emit(f"getelementptr i8, {ir.vector_type(base.type)} {vector}, {lanes} {total}")
+    return LaneValue(base.type, vectors=(found,))
 
 
-def _interleaved_scalar(
-    body: Body, base: Lanes, fixed: int, moving: Sequence[tuple[Lanes, int]]
-) -> Lanes:
-    code, found, stride = body.code, base.scalar, base.stride
+def _emit_interleaved_affine(
+    emitter: Emitter, base: LaneValue, fixed: int, moving: Sequence[tuple[LaneValue, int]]
+) -> LaneValue:
+    ir, found, stride = emitter.ir, base.scalar, base.stride
     for index, size in moving:
         number = index.scalar
         if index.type != _WORD:
-            number = code.value(f"sext {index.type} {number} to i64")
-        scaled = code.value(f"mul i64 {number}, {size}")
-        found = code.value(f"getelementptr i8, {base.type} {found}, i64 {scaled}")
+            number = ir.emit(f"sext {index.type} {number} to i64")
+        scaled = ir.emit(f"mul i64 {number}, {size}")
+        found = ir.emit(f"getelementptr i8, {base.type} {found}, i64 {scaled}")
         stride += index.stride * size
     if fixed:
-        found = code.value(f"getelementptr i8, {base.type} {found}, i64 {fixed}")
-    return Lanes(base.type, found, stride)
+        found = ir.emit(f"getelementptr i8, {base.type} {found}, i64 {fixed}")
+    return LaneValue(base.type, found, stride)
 
 
-def _wide(body: Body, index: Lanes) -> str:
-    vector = body.vector(index)
+def _extend_index(emitter: Emitter, index: LaneValue) -> str:
+    vector = emitter.get_vector(index)
     if index.type == _WORD:
         return vector
-    code = body.code
-    return code.value(f"sext {code.lanes(index.type)} {vector} to {code.lanes('i64')}")
+    ir = emitter.ir
+    return ir.emit(f"sext {ir.vector_type(index.type)} {vector} to {ir.vector_type('i64')}")
 
 
-def variable(body: Body, alloca: Alloca) -> Lanes:
-    """`alloca`: once for all lanes, or once for each of them."""
-    size = body.layout.size(alloca.allocated)
+def emit_alloca(emitter: Emitter, alloca: Alloca) -> LaneValue:
+    """Emit an `alloca`, once for all lanes or with one copy per lane."""
+    size = emitter.layout.size(alloca.allocated)
     alignment = max(alloca.alignment, ALIGNMENT)
-    stride = body.analysis.layout.strides.get(alloca.result, 0)
+    stride = emitter.analysis.layout.strides.get(alloca.result, 0)
     if stride == 0:
-        return Lanes(alloca.type, body.code.variable(str(alloca.allocated), alignment))
-    whole = -(-size // ALIGNMENT) * ALIGNMENT * body.width
-    return Lanes(alloca.type, body.code.variable(f"[{whole} x i8]", _LINE), stride)
+        return LaneValue(alloca.type, emitter.ir.alloca(str(alloca.allocated), alignment))
+    whole = -(-size // ALIGNMENT) * ALIGNMENT * emitter.width
+    return LaneValue(alloca.type, emitter.ir.alloca(f"[{whole} x i8]", _CACHE_LINE), stride)

@@ -1,66 +1,75 @@
-"""Lanes that part near an end go their ways alone from a branch before, where they stayed together.
+"""Hoist divergence to an earlier branch: lanes that diverge near a bound leave from one place.
 
-What they have done since is done once more, by each for itself. So all branches that tell where an
-array ends, one element after the other, need one place from which lanes go alone.
+Lanes are serialized from an earlier branch, at which they were convergent. Each lane repeats the
+instructions since that branch. Several guards of one array's end then share one scalar region.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from metalbench.msl.emission.body import Body
-from metalbench.msl.emission.choice import Ways, has_loop
-from metalbench.msl.emission.markers import PREFIX, is_place
+from metalbench.msl.emission.body import Emitter
+from metalbench.msl.emission.choice import UnanimousTargets, has_loop
+from metalbench.msl.emission.markers import PREFIX, is_position
 from metalbench.msl.ir.model import Atomic, Block, Call, Instruction, Memory
 from metalbench.msl.vector.divergence import DivergentRegion
 from metalbench.msl.vector.private import MEMORY_INTRINSICS
 from metalbench.msl.vector.windows import BoundsGuards
 
-_FEW = 160  # instructions: what each lane does once more, at most
+_MAX_REPEATED = 160  # instructions that each lane repeats
 
 
-def gone_back_to(body: Body, ways: Ways, guards: BoundsGuards) -> Mapping[Block, Block]:
-    """The branch from which lanes go alone, if they part at this one and do not do so from there.
+def hoist_divergence(
+    emitter: Emitter, targets_of: UnanimousTargets, guards: BoundsGuards
+) -> Mapping[Block, Block]:
+    """Return the earlier branch from which lanes are serialized, for each branch that has one.
 
-    Nothing that is done between the two is seen by anybody, or changed by being done twice.
+    Repeated instructions between the two branches must not have side effects.
     """
-    flow, regions = body.flow, body.analysis.uniformity.divergence.regions
+    flow, regions = emitter.flow, emitter.analysis.uniformity.divergence.regions
     found: dict[Block, Block] = {}
-    little = [regions[each] for each in ways if _length(regions[each]) <= _FEW]
-    little = [each for each in little if not has_loop(flow, each)]
-    little.sort(key=_length, reverse=True)
+    candidates = [
+        regions[each] for each in targets_of if _count_instructions(regions[each]) <= _MAX_REPEATED
+    ]
+    candidates = [each for each in candidates if not has_loop(flow, each)]
+    candidates.sort(key=_count_instructions, reverse=True)
     for block in flow.order:
-        if block not in ways or not guards.is_bounds_guard(block):
+        if block not in targets_of or not guards.is_bounds_guard(block):
             continue
-        around = (
+        enclosing = (
             each
-            for each in little
+            for each in candidates
             if block in each.blocks
             and flow.dominates(each.branch, block)
-            and not any(map(_is_seen, _between(each, block, ways, found)))
+            and not any(
+                map(_has_side_effect, _find_instructions_between(each, block, targets_of, found))
+            )
         )
-        outer = next(around, None)
+        outer = next(enclosing, None)
         if outer is not None:
             found[block] = outer.branch
     return found
 
 
-def _length(region: DivergentRegion) -> int:
+def _count_instructions(region: DivergentRegion) -> int:
     return sum(len(each.instructions) for each in region.blocks)
 
 
-def _between(
-    region: DivergentRegion, block: Block, ways: Ways, found: Mapping[Block, Block]
+def _find_instructions_between(
+    region: DivergentRegion,
+    block: Block,
+    targets_of: UnanimousTargets,
+    found: Mapping[Block, Block],
 ) -> Iterator[Instruction]:
-    """What may have been done on the way from a region's branch to a block's end."""
+    """Yield the instructions that may run between a region's branch and a block's terminator."""
     ahead: dict[Block, tuple[Block, ...]] = {}
-    work = [each for each in ways[region.branch] if each in region.blocks]
+    work = [each for each in targets_of[region.branch] if each in region.blocks]
     while work:
         each = work.pop()
         if each in ahead:
             continue
-        # Where lanes part that do not go back, they come by all ways to where they meet.
-        taken = ways[each] if each in found else tuple(each.successors)
+        # At other divergent branches lanes may take any edge to the join.
+        taken = targets_of[each] if each in found else tuple(each.successors)
         ahead[each] = tuple(after for after in taken if after in region.blocks)
         work += ahead[each] if each is not block else ()
     leading = {block}
@@ -72,11 +81,11 @@ def _between(
         yield from each.instructions
 
 
-def _is_seen(instruction: Instruction) -> bool:
+def _has_side_effect(instruction: Instruction) -> bool:
     if isinstance(instruction, Memory):
         return instruction.opcode == "store" or bool(instruction.ordering) or instruction.volatile
     if isinstance(instruction, Call):
         name = instruction.name
         is_number = name.startswith("llvm.") and not MEMORY_INTRINSICS.match(name)
-        return not is_number and not (name.startswith(PREFIX) and is_place(name))
+        return not is_number and not (name.startswith(PREFIX) and is_position(name))
     return isinstance(instruction, Atomic)

@@ -1,56 +1,64 @@
-"""Instructions that compute: once where one value tells all lanes', else on vectors."""
+"""Computations: one scalar instruction for uniform or affine results, otherwise vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
 
-from metalbench.msl.emission.body import Body
-from metalbench.msl.emission.division import DIVISIONS, safe_divisor
-from metalbench.msl.emission.instructions import computed, flags_of
-from metalbench.msl.emission.lanes import Lanes
-from metalbench.msl.emission.lanewise import vectors as vectors_of
-from metalbench.msl.emission.linear import ends, linear
-from metalbench.msl.emission.shifts import SHIFTS, amount
+from metalbench.msl.emission.body import Emitter
+from metalbench.msl.emission.division import DIVISIONS, emit_safe_divisor
+from metalbench.msl.emission.instructions import format_computation, format_flags
+from metalbench.msl.emission.lanes import LaneValue
+from metalbench.msl.emission.lanewise import emit_vectors as vectors_of
+from metalbench.msl.emission.linear import emit_affine, emit_end_comparisons
+from metalbench.msl.emission.shifts import SHIFTS, mask_shift_amount
 from metalbench.msl.ir.model import Compare, Instruction, Part, Shuffle, Value
 from metalbench.msl.vector.shapes import UNIFORM, Affine
 
 
-def compute(body: Body, instruction: Instruction) -> Lanes:
-    """The result of an instruction that reaches no memory. Raises IrError."""
-    uniformity = body.analysis.uniformity.get(Value(instruction.type, instruction.result))
-    operands = [body.get(each) for each in instruction.operands]
+def emit_computation(emitter: Emitter, instruction: Instruction) -> LaneValue:
+    """Emit an instruction that does not access memory, and return its result. Raise IrError."""
+    uniformity = emitter.analysis.uniformity.get(Value(instruction.type, instruction.result))
+    operands = [emitter.get(each) for each in instruction.operands]
     if all(each.is_uniform for each in operands):
-        return Lanes(instruction.type, _once(body, instruction, operands))
-    if uniformity is UNIFORM:  # of what differs from lane to lane in the same way
-        return linear(body, instruction, operands, Affine(0))
+        return LaneValue(instruction.type, _emit_uniform(emitter, instruction, operands))
+    if uniformity is UNIFORM:  # the operands' strides add up to 0
+        return emit_affine(emitter, instruction, operands, Affine(0))
     if isinstance(uniformity, Affine):
-        return linear(body, instruction, operands, uniformity)
-    known = ends(body, instruction, operands) if isinstance(instruction, Compare) else None
+        return emit_affine(emitter, instruction, operands, uniformity)
+    known = (
+        emit_end_comparisons(emitter, instruction, operands)
+        if isinstance(instruction, Compare)
+        else None
+    )
     if known is not None:
-        return Lanes(
-            instruction.type, ends=known, later=partial(vectors_of, body, instruction, operands)
+        return LaneValue(
+            instruction.type,
+            ends=known,
+            make_vectors=partial(vectors_of, emitter, instruction, operands),
         )
-    return Lanes(instruction.type, vectors=vectors_of(body, instruction, operands))
+    return LaneValue(instruction.type, vectors=vectors_of(emitter, instruction, operands))
 
 
-def _once(body: Body, instruction: Instruction, operands: Sequence[Lanes]) -> str:
-    """On the one value that all lanes have."""
+def _emit_uniform(emitter: Emitter, instruction: Instruction, operands: Sequence[LaneValue]) -> str:
+    """Emit an instruction on uniform operands once, and return the scalar."""
     scalars = [each.scalar for each in operands]
     opcode = instruction.opcode
     if opcode in DIVISIONS and instruction.operands[1].integer is None:
-        scalars[1] = safe_divisor(body, instruction, str(instruction.type), scalars)
+        scalars[1] = emit_safe_divisor(emitter, instruction, str(instruction.type), scalars)
     if opcode in SHIFTS:
-        scalars[1] = amount(body, instruction, str(instruction.type), scalars)
+        scalars[1] = mask_shift_amount(emitter, instruction, str(instruction.type), scalars)
     typed = [f"{each.type} {scalar}" for each, scalar in zip(operands, scalars, strict=True)]
     if isinstance(instruction, Shuffle):
         mask = ", ".join("i32 poison" if at < 0 else f"i32 {at}" for at in instruction.mask)
-        return body.code.value(
+        return emitter.ir.emit(
             f"shufflevector {', '.join(typed)}, <{len(instruction.mask)} x i32> <{mask}>"
         )
     if isinstance(instruction, Part):
         places = "".join(f", {each}" for each in instruction.indices)
-        return body.code.value(f"{opcode} {', '.join(typed)}{places}")
+        return emitter.ir.emit(f"{opcode} {', '.join(typed)}{places}")
     if opcode in ("select", "extractelement", "insertelement"):
-        return body.code.value(f"{opcode} {flags_of(instruction)}{', '.join(typed)}")
-    return body.code.value(computed(instruction, str(operands[0].type), scalars, instruction.type))
+        return emitter.ir.emit(f"{opcode} {format_flags(instruction)}{', '.join(typed)}")
+    return emitter.ir.emit(
+        format_computation(instruction, str(operands[0].type), scalars, instruction.type)
+    )

@@ -1,25 +1,25 @@
-"""Blocks and the ways between them: branches where lanes stay together, masks where they part.
+"""Emit the blocks of a function: uniform branches, scalar regions, and masked blocks.
 
-Every block is written for lanes that are all there. Those that only some lanes may come to are
-written once more, with masks: where lanes part, they go on there, until all have met again. So what
-masks cost is paid only where lanes do part, which they mostly could but do not.
+Every block is emitted without a mask, for convergent lanes. Blocks that only some lanes may reach
+are emitted again with a mask: after a divergent branch lanes continue there until they
+reconverge. So masks cost time only where lanes do diverge at run time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from metalbench.msl.emission.again import gone_back_to
-from metalbench.msl.emission.body import Body
+from metalbench.msl.emission.again import hoist_divergence
+from metalbench.msl.emission.body import Emitter
 from metalbench.msl.emission.choice import (
-    going_alone,
-    ways_of_all,
-    with_masks,
-    written_for_all,
+    find_masked_regions,
+    find_serialized_branches,
+    find_unanimous_targets,
+    find_unmasked_blocks,
 )
-from metalbench.msl.emission.lanes import Lanes, splat
-from metalbench.msl.emission.walks import Emit, Walks
-from metalbench.msl.emission.ways import choose, masks
+from metalbench.msl.emission.lanes import LaneValue, splat
+from metalbench.msl.emission.walks import Emit, ScalarRegions
+from metalbench.msl.emission.ways import emit_branch, emit_edge_masks
 from metalbench.msl.ir.model import Block, Phi, Value
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL
@@ -28,258 +28,272 @@ from metalbench.msl.vector.lines import linearise
 from metalbench.msl.vector.windows import BoundsGuards
 
 EXIT = "end"
-_MOST_LINES = 25_000  # clang takes seconds for more
+_MAX_LINES = 25_000  # clang takes seconds for longer functions
 
 
-def write_blocks(body: Body, live: str, parameters: Mapping[str, str], emit: Emit) -> Walks:
-    """Write all blocks, and the function's end, for the lanes of the mask `live`, or for all.
+def emit_blocks(
+    emitter: Emitter, live: str, parameters: Mapping[str, str], emit: Emit
+) -> ScalarRegions:
+    """Emit all blocks and the end of the function, for the lanes of the mask `live`, or for all.
 
-    `parameters` are the function's, with their types. `emit` writes an instruction that is neither
-    a phi nor a terminator. Returns the functions that are called. Raises IrError.
+    `parameters` are those of the function, with their types. `emit` emits an instruction that is
+    neither a phi nor a terminator. Return the scalar regions that are called. Raise IrError.
     """
-    whole = body.analysis.uniformity.divergence
-    alone = going_alone(whole)
-    masked = with_masks(body.flow, whole, alone)
-    walks = Walks(body, alone, parameters, emit)
-    _Blocks(body, masked, walks, live, emit).write()
-    return walks
+    whole = emitter.analysis.uniformity.divergence
+    serialized = find_serialized_branches(whole)
+    masked = find_masked_regions(emitter.flow, whole, serialized)
+    regions = ScalarRegions(emitter, serialized, parameters, emit)
+    _BlockEmitter(emitter, masked, regions, live, emit).emit()
+    return regions
 
 
-class _Blocks:
-    """Writes a function's blocks.
+class _BlockEmitter:
+    """Emits the blocks of a function.
 
-    A masked block has a mask in memory: the lanes that are on their way to it. It takes them all
-    when it runs, and is skipped if there are none. `live` is the mask of all lanes there are; empty
-    if none are missing.
+    Each masked block has a mask in memory: the lanes that will run it. The block loads and clears
+    this mask, and is skipped if it is empty. `live` is the mask of the lanes that exist; empty if
+    all do.
     """
 
     def __init__(
         self,
-        body: Body,
+        emitter: Emitter,
         divergence: Divergence,
-        walks: Walks,
+        regions: ScalarRegions,
         live: str,
         emit: Emit,
     ) -> None:
-        self._body = body
-        self._code = body.code
-        self._linearisation = linearise(body.flow, divergence)
-        self._walks = walks
+        self._emitter = emitter
+        self._ir = emitter.ir
+        self._linearisation = linearise(emitter.flow, divergence)
+        self._regions = regions
         self._live = live
-        self._all = body.code.number(live) if live else "-1"
+        self._all_lanes = emitter.ir.mask_to_bits(live) if live else "-1"
         self._emit = emit
-        self._masks: dict[Block, str] = {}
+        self._mask_slots: dict[Block, str] = {}
         self._divergence = divergence
-        guards = BoundsGuards(body.function, body.flow, body.analysis.uniformity, body.width)
-        self._ways = ways_of_all(body, divergence, walks.branches, guards)
-        # Where lanes go alone from that part at a branch.
-        self._before = gone_back_to(body, self._ways, guards)
-        self._apart: dict[Block, str] = {}
+        guards = BoundsGuards(
+            emitter.function, emitter.flow, emitter.analysis.uniformity, emitter.width
+        )
+        self._targets = find_unanimous_targets(
+            emitter, divergence, regions.serialized_branches, guards
+        )
+        # The branch from which lanes are serialized that diverge at a later branch.
+        self._hoisted = hoist_divergence(emitter, self._targets, guards)
+        self._divergent_labels: dict[Block, str] = {}
 
-    def write(self) -> None:
-        """All of them, and the end of the function."""
-        self._code.jump(self._label(self._body.function.entry))
-        for_all = written_for_all(self._body, self._divergence, self._ways)
-        for block in self._body.flow.order:
-            if len(self._code.lines) > _MOST_LINES:
+    def emit(self) -> None:
+        """Emit all blocks and the end of the function."""
+        self._ir.branch(self._label(self._emitter.function.entry))
+        for_all = find_unmasked_blocks(self._emitter, self._divergence, self._targets)
+        for block in self._emitter.flow.order:
+            if len(self._ir.lines) > _MAX_LINES:
                 raise IrError(
-                    f"it is too long: vectors of it are over {_MOST_LINES} lines of LLVM IR"
+                    f"the function is too long: more than {_MAX_LINES} lines of LLVM IR as vectors"
                 )
             if block in for_all:
-                self._whole(block)
+                self._emit_unmasked_block(block)
             if block in self._divergence.masked:
-                self._masked(block)
-        self._code.label(EXIT)
-        self._code.line("ret void")
+                self._emit_masked_block(block)
+        self._ir.start_block(EXIT)
+        self._ir.emit_void("ret void")
 
     def _label(self, block: Block, *, masked: bool = False) -> str:
-        if block is self._body.flow.exit:
+        if block is self._emitter.flow.exit:
             return EXIT
-        return f"{'m' if masked else 'b'}{self._body.flow.position[block]}"
+        return f"{'m' if masked else 'b'}{self._emitter.flow.position[block]}"
 
-    def _in_line(self, block: Block) -> str:
-        """Where masked lanes go on: with a masked block, or where all of them have met."""
+    def _linear_label(self, block: Block) -> str:
+        """Return the label of a block after masked ones: masked, or unmasked at the join."""
         return self._label(block, masked=block in self._divergence.masked)
 
-    def _whole(self, block: Block) -> None:
-        """A block to which all lanes come together."""
-        self._code.label(self._label(block))
-        self._instructions(block, self._live)
-        if block in self._body.analysis.uniformity.divergence.regions:
-            self._part(block)
+    def _emit_unmasked_block(self, block: Block) -> None:
+        """Emit a block for convergent lanes."""
+        self._ir.start_block(self._label(block))
+        self._emit_instructions(block, self._live)
+        if block in self._emitter.analysis.uniformity.divergence.regions:
+            self._emit_divergent_branch(block)
         else:
-            self._together(block)
+            self._emit_uniform_branch(block)
 
-    def _masked(self, block: Block) -> None:
-        """A block to which some lanes come."""
-        code, name, slot = self._code, self._label(block, masked=True), self._mask(block)
-        code.label(name)
-        mask = code.value(f"load {code.mask}, ptr {slot}")
-        code.line(f"store {code.mask} zeroinitializer, ptr {slot}")
-        bits = code.number(mask)
-        code.fork(self._equal(bits, "0"), f"{name}.past", f"{name}.some")
-        code.label(f"{name}.some")
+    def _emit_masked_block(self, block: Block) -> None:
+        """Emit a block for the lanes of its mask."""
+        ir, name, slot = self._ir, self._label(block, masked=True), self._get_mask_slot(block)
+        ir.start_block(name)
+        mask = ir.emit(f"load {ir.mask_type}, ptr {slot}")
+        ir.emit_void(f"store {ir.mask_type} zeroinitializer, ptr {slot}")
+        bits = ir.mask_to_bits(mask)
+        ir.branch_if(self._emit_equal(bits, "0"), f"{name}.past", f"{name}.some")
+        ir.start_block(f"{name}.some")
         if len(block.predecessors) > 1:
-            code.fork(self._equal(bits, self._all), self._label(block), f"{name}.run")
-            code.label(f"{name}.run")
-        self._instructions(block, mask)
-        for target, way in masks(self._body, block).items():
-            self._edge(block, target, way, only=way)
-        code.jump(f"{name}.past")
-        code.label(f"{name}.past")
+            ir.branch_if(self._emit_equal(bits, self._all_lanes), self._label(block), f"{name}.run")
+            ir.start_block(f"{name}.run")
+        self._emit_instructions(block, mask)
+        for target, edge_mask in emit_edge_masks(self._emitter, block).items():
+            self._emit_edge(block, target, edge_mask, only=edge_mask)
+        ir.branch(f"{name}.past")
+        ir.start_block(f"{name}.past")
         for at, loop in enumerate(self._linearisation.ended_loops.get(block, ())):
-            waiting = code.number(code.value(f"load {code.mask}, ptr {self._mask(loop.header)}"))
+            waiting = ir.mask_to_bits(
+                ir.emit(f"load {ir.mask_type}, ptr {self._get_mask_slot(loop.header)}")
+            )
             ahead = f"{name}.out{at}"
-            code.fork(self._equal(waiting, "0"), ahead, self._label(loop.header, masked=True))
-            code.label(ahead)
-        code.jump(self._in_line(self._linearisation.next_block[block]))
+            ir.branch_if(
+                self._emit_equal(waiting, "0"), ahead, self._label(loop.header, masked=True)
+            )
+            ir.start_block(ahead)
+        ir.branch(self._linear_label(self._linearisation.next_block[block]))
 
-    def _instructions(self, block: Block, mask: str) -> None:
-        self._body.start(block, mask)
+    def _emit_instructions(self, block: Block, mask: str) -> None:
+        self._emitter.start_block(block, mask)
         for each in block.instructions[:-1]:
-            self._body.at(each)
+            self._emitter.set_location(each)
             if isinstance(each, Phi):
-                self._body.phi(each)
+                self._emitter.load_phi(each)
             else:
-                self._emit(self._body, each)
-        self._body.at(block.terminator)
+                self._emit(self._emitter, each)
+        self._emitter.set_location(block.terminator)
 
-    def _equal(self, one: str, other: str) -> str:
-        return self._code.value(f"icmp eq {self._code.bits} {one}, {other}")
+    def _emit_equal(self, one: str, other: str) -> str:
+        return self._ir.emit(f"icmp eq {self._ir.bits_type} {one}, {other}")
 
-    def _mask(self, block: Block) -> str:
-        if block not in self._masks:
-            self._masks[block] = self._code.variable(self._code.mask, zero=True)
-        return self._masks[block]
+    def _get_mask_slot(self, block: Block) -> str:
+        if block not in self._mask_slots:
+            self._mask_slots[block] = self._ir.alloca(self._ir.mask_type, zero=True)
+        return self._mask_slots[block]
 
-    def _together(self, block: Block) -> None:
-        """All lanes take one way."""
+    def _emit_uniform_branch(self, block: Block) -> None:
+        """Emit a terminator at which all lanes take one edge."""
         if not block.successors:
-            self._code.jump(EXIT)
+            self._ir.branch(EXIT)
         elif len(block.successors) == 1:
-            self._go(block, block.successors[0])
+            self._branch_to(block, block.successors[0])
         else:
             (condition,) = block.terminator.operands
-            self._choose(block, self._body.get(condition).scalar)
+            self._emit_branch(block, self._emitter.get(condition).scalar)
 
-    def _go(self, block: Block, target: Block) -> None:
-        """All lanes go there."""
-        self._edge(block, target, self._live, only="")
-        self._code.jump(self._label(target))
+    def _branch_to(self, block: Block, target: Block) -> None:
+        """Emit the edge to a target that all lanes take."""
+        self._emit_edge(block, target, self._live, only="")
+        self._ir.branch(self._label(target))
 
-    def _choose(self, block: Block, scalar: str) -> None:
-        """A branch of all lanes, by the one condition that they have."""
-        choose(self._body, block, scalar, lambda target: self._go(block, target))
+    def _emit_branch(self, block: Block, scalar: str) -> None:
+        """Emit a branch by a scalar condition of all lanes."""
+        emit_branch(self._emitter, block, scalar, lambda target: self._branch_to(block, target))
 
-    def _part(self, block: Block) -> None:
-        """Lanes may part here. If they do not, all take one way."""
-        code = self._code
+    def _emit_divergent_branch(self, block: Block) -> None:
+        """Emit a branch at which lanes may diverge; if they do not, all take one edge."""
+        ir = self._ir
         (operand,) = block.terminator.operands
-        condition = self._body.get(operand)
-        if block in self._before:
-            self._apart[block] = self._apart[self._before[block]]
-            self._stay(block, condition, self._apart[block])
+        condition = self._emitter.get(operand)
+        if block in self._hoisted:
+            self._divergent_labels[block] = self._divergent_labels[self._hoisted[block]]
+            self._emit_unanimous_path(block, condition, self._divergent_labels[block])
             return
-        apart = self._apart[block] = code.fresh("apart")
-        self._stay(block, condition, apart)
-        code.label(apart)
-        if block in self._walks.branches:
-            with self._body.arm():
-                region = self._body.analysis.uniformity.divergence.regions[block]
-                self._walk(block, region, condition)
+        divergent = self._divergent_labels[block] = ir.make_name("divergent")
+        self._emit_unanimous_path(block, condition, divergent)
+        ir.start_block(divergent)
+        if block in self._regions.serialized_branches:
+            with self._emitter.conditional_block():
+                region = self._emitter.analysis.uniformity.divergence.regions[block]
+                self._emit_region_call(block, region, condition)
             return
-        with self._body.arm():
-            for target, way in masks(self._body, block).items():
-                self._edge(block, target, way, only=way)
+        with self._emitter.conditional_block():
+            for target, edge_mask in emit_edge_masks(self._emitter, block).items():
+                self._emit_edge(block, target, edge_mask, only=edge_mask)
         if block in self._divergence.masked:
-            code.jump(f"{self._label(block, masked=True)}.past")
+            ir.branch(f"{self._label(block, masked=True)}.past")
         else:
-            code.jump(self._in_line(self._linearisation.first_block[block]))
+            ir.branch(self._linear_label(self._linearisation.first_block[block]))
 
-    def _stay(self, block: Block, condition: Lanes, apart: str) -> None:
-        """All lanes take one way, or it goes on at `apart`."""
-        code, ways = self._code, self._ways.get(block, block.successors)
-        if not ways:
-            code.jump(apart)
+    def _emit_unanimous_path(self, block: Block, condition: LaneValue, divergent: str) -> None:
+        """Emit a branch to the target that all lanes take, or else to the label `divergent`."""
+        ir, targets = self._ir, self._targets.get(block, block.successors)
+        if not targets:
+            ir.branch(divergent)
             return
-        if len(ways) == len(block.successors):
-            alike, scalar = self._agreed(condition)
+        if len(targets) == len(block.successors):
+            is_unanimous, scalar = self._emit_unanimity_test(condition)
         else:
-            alike, scalar = self._is_of_all(block, ways[0], condition), ""
-        together = code.fresh("together")
-        code.fork(alike, together, apart)
-        code.label(together)
-        with self._body.arm():
+            is_unanimous, scalar = self._emit_target_test(block, targets[0], condition), ""
+        convergent = ir.make_name("convergent")
+        ir.branch_if(is_unanimous, convergent, divergent)
+        ir.start_block(convergent)
+        with self._emitter.conditional_block():
             if scalar:
-                self._choose(block, scalar)
+                self._emit_branch(block, scalar)
             else:
-                self._go(block, ways[0])
+                self._branch_to(block, targets[0])
 
-    def _walk(self, block: Block, region: DivergentRegion, condition: Lanes) -> None:
-        """Those that do not come to the meeting point at once go their ways alone."""
-        if condition.ends is not None:  # rare: all go, so that none need be told apart
-            self._walks.go(region, "")
-            self._code.jump(self._label(region.join))
+    def _emit_region_call(
+        self, block: Block, region: DivergentRegion, condition: LaneValue
+    ) -> None:
+        """Call the scalar region for the lanes that do not branch to the join directly."""
+        if condition.ends is not None:  # rare: all lanes run the region, which avoids masks
+            self._regions.call_region(region, "")
+            self._ir.branch(self._label(region.join))
             return
-        code, lanes = self._code, ""
-        for target, way in masks(self._body, block).items():
+        ir, lanes = self._ir, ""
+        for target, edge_mask in emit_edge_masks(self._emitter, block).items():
             if target is region.join:
-                self._assign(block, target, only=way)
+                self._assign_phis(block, target, only=edge_mask)
             else:
-                lanes = code.value(f"or {code.mask} {lanes}, {way}") if lanes else way
-        if condition.type != BOOL:  # lanes with different numbers may all go to the meeting point
-            some = code.fresh("some")
-            none = self._equal(code.number(lanes), "0")
-            code.fork(none, self._label(region.join), some)
-            code.label(some)
-        self._walks.go(region, lanes)
-        code.jump(self._label(region.join))
+                lanes = ir.emit(f"or {ir.mask_type} {lanes}, {edge_mask}") if lanes else edge_mask
+        if condition.type != BOOL:  # several cases of a switch may lead to the join
+            some = ir.make_name("some")
+            none = self._emit_equal(ir.mask_to_bits(lanes), "0")
+            ir.branch_if(none, self._label(region.join), some)
+            ir.start_block(some)
+        self._regions.call_region(region, lanes)
+        ir.branch(self._label(region.join))
 
-    def _agreed(self, condition: Lanes) -> tuple[str, str]:
-        """Whether all lanes have the same condition, and which."""
-        code = self._code
+    def _emit_unanimity_test(self, condition: LaneValue) -> tuple[str, str]:
+        """Return whether all lanes have the same condition, and its value."""
+        ir = self._ir
         if condition.ends is not None:
             first, last, holds = condition.ends
-            same = code.value(f"icmp eq i1 {first}, {last}")
-            return code.value(f"and i1 {same}, {holds}"), first
-        vector = self._body.vector(condition)
-        lanes = code.lanes(condition.type)
-        if lanes == code.mask:
-            bits = code.number(code.among(self._live, vector))
-            all_, none = self._equal(bits, self._all), self._equal(bits, "0")
-            return code.value(f"or i1 {all_}, {none}"), all_
-        first = code.first(self._all) if self._live else "0"
-        one = code.value(f"extractelement {lanes} {vector}, {code.bits} {first}")
-        same = code.value(f"icmp eq {lanes} {vector}, {splat(code, condition.type, one)}")
-        return self._equal(code.number(code.among(self._live, same)), self._all), one
+            same = ir.emit(f"icmp eq i1 {first}, {last}")
+            return ir.emit(f"and i1 {same}, {holds}"), first
+        vector = self._emitter.get_vector(condition)
+        lanes = ir.vector_type(condition.type)
+        if lanes == ir.mask_type:
+            bits = ir.mask_to_bits(ir.mask_and(self._live, vector))
+            all_, none = self._emit_equal(bits, self._all_lanes), self._emit_equal(bits, "0")
+            return ir.emit(f"or i1 {all_}, {none}"), all_
+        first = ir.first_lane(self._all_lanes) if self._live else "0"
+        one = ir.emit(f"extractelement {lanes} {vector}, {ir.bits_type} {first}")
+        same = ir.emit(f"icmp eq {lanes} {vector}, {splat(ir, condition.type, one)}")
+        return self._emit_equal(
+            ir.mask_to_bits(ir.mask_and(self._live, same)), self._all_lanes
+        ), one
 
-    def _is_of_all(self, block: Block, target: Block, condition: Lanes) -> str:
-        """Whether all lanes take this one of two ways."""
-        code, is_so = self._code, block.terminator.targets[0] == target.name
+    def _emit_target_test(self, block: Block, target: Block, condition: LaneValue) -> str:
+        """Return whether all lanes take this one of two targets."""
+        ir, is_so = self._ir, block.terminator.targets[0] == target.name
         if condition.ends is None:
-            bits = code.number(code.among(self._live, self._body.vector(condition)))
-            return self._equal(bits, self._all if is_so else "0")
+            bits = ir.mask_to_bits(ir.mask_and(self._live, self._emitter.get_vector(condition)))
+            return self._emit_equal(bits, self._all_lanes if is_so else "0")
         first, last, holds = condition.ends
         if not is_so:
-            first, last = (code.value(f"xor i1 {each}, true") for each in (first, last))
-        both = code.value(f"and i1 {first}, {last}")
-        return code.value(f"and i1 {both}, {holds}")
+            first, last = (ir.emit(f"xor i1 {each}, true") for each in (first, last))
+        both = ir.emit(f"and i1 {first}, {last}")
+        return ir.emit(f"and i1 {both}, {holds}")
 
-    def _edge(self, source: Block, target: Block, mask: str, only: str) -> None:
-        """What phis get on this way, and who goes it; `only` some lanes' where others go another.
+    def _emit_edge(self, source: Block, target: Block, mask: str, only: str) -> None:
+        """Store phis and masks on an edge; `only` is its mask if lanes also take others.
 
-        Without `only`, all lanes go on in the target's form for all.
+        Without `only`, all lanes continue in the unmasked target.
         """
-        self._assign(source, target, only)
+        self._assign_phis(source, target, only)
         if only and target in self._divergence.masked:
-            code, slot = self._code, self._mask(target)
-            before = code.value(f"load {code.mask}, ptr {slot}")
-            now = code.value(f"or {code.mask} {before}, {mask}")
-            code.line(f"store {code.mask} {now}, ptr {slot}")
+            ir, slot = self._ir, self._get_mask_slot(target)
+            before = ir.emit(f"load {ir.mask_type}, ptr {slot}")
+            now = ir.emit(f"or {ir.mask_type} {before}, {mask}")
+            ir.emit_void(f"store {ir.mask_type} {now}, ptr {slot}")
 
-    def _assign(self, source: Block, target: Block, only: str) -> None:
-        if target is not self._body.flow.exit:
+    def _assign_phis(self, source: Block, target: Block, only: str) -> None:
+        if target is not self._emitter.flow.exit:
             found: list[tuple[Phi, Value]] = [
                 (phi, phi.operands[phi.sources.index(source.name)]) for phi in target.phis
             ]
-            self._body.assign(found, only)
+            self._emitter.assign_phis(found, only)

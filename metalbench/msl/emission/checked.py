@@ -1,55 +1,69 @@
-"""Rows of all lanes, where a check at run time says whether there is one."""
+"""Contiguous rows of all lanes that need a check at run time."""
 
 from __future__ import annotations
 
-from metalbench.msl.emission.access import Access, Vectors
-from metalbench.msl.emission.body import Body
-from metalbench.msl.emission.lanes import Lanes
-from metalbench.msl.emission.rows import row
-from metalbench.msl.emission.wide import LINE, copy, interleave, is_whole, wide
+from metalbench.msl.emission.access import MemoryAccess, Vectors
+from metalbench.msl.emission.body import Emitter
+from metalbench.msl.emission.lanes import LaneValue
+from metalbench.msl.emission.rows import access_row
+from metalbench.msl.emission.wide import (
+    CACHE_LINE,
+    access_interleaved,
+    copy_elements,
+    is_contiguous,
+    store_interleaved,
+)
 
 
-def checked(body: Body, address: Lanes, access: Access) -> Vectors | None:
-    """Read or write all components as one row, if it is one; None if it never can be.
+def access_checked_row(
+    emitter: Emitter, address: LaneValue, access: MemoryAccess
+) -> Vectors | None:
+    """Access all components as one contiguous row if a check passes; None if they never are one.
 
-    If they do not, which is rare, what they have is copied to a row or from one.
+    If the check fails, which is rare, the elements are copied from or to a temporary row.
     """
-    kinds, code = access.kinds, body.code
-    plain = Lanes(address.type, address.scalar, address.stride)
-    length = body.layout.size(kinds[0]) * len(kinds)
+    kinds, ir = access.kinds, emitter.ir
+    plain = LaneValue(address.type, address.scalar, address.stride)
+    length = emitter.layout.size(kinds[0]) * len(kinds)
     one = len(kinds) == 1
-    if address.stride != length or not (one or is_whole(body, kinds, access.offsets)):
+    if address.stride != length or not (one or is_contiguous(emitter, kinds, access.offsets)):
         return None
-    with code.scratch():
-        spare = code.row(f"[{length * body.width} x i8]", LINE)
+    with ir.scratch_scope():
+        spare = ir.take_row(f"[{length * emitter.width} x i8]", CACHE_LINE)
         if access.values is None:
-            place = _or_copied(body, address, spare, length, access)
-            chosen = Lanes(plain.type, place, plain.stride)
-            return row(body, place, access) if one else wide(body, chosen, access)
-        place = code.value(f"select i1 {address.holds}, ptr {plain.scalar}, ptr {spare}")
+            place = _copy_unless_contiguous(emitter, address, spare, length, access)
+            chosen = LaneValue(plain.type, place, plain.stride)
+            return (
+                access_row(emitter, place, access)
+                if one
+                else access_interleaved(emitter, chosen, access)
+            )
+        place = ir.emit(f"select i1 {address.condition}, ptr {plain.scalar}, ptr {spare}")
         if one:
-            row(body, place, access)
+            access_row(emitter, place, access)
         else:
-            interleave(body, place, kinds[0], access.values)
-        _or_copied(body, address, spare, length, access)
+            store_interleaved(emitter, place, kinds[0], access.values)
+        _copy_unless_contiguous(emitter, address, spare, length, access)
         return ()
 
 
-def _or_copied(body: Body, address: Lanes, spare: str, length: int, access: Access) -> str:
-    """Where the lanes' elements are: in a row of theirs, or, once copied, in a spare one."""
-    code = body.code
-    start, apart, both = code.fresh("check"), code.fresh("apart"), code.fresh("both")
-    code.jump(start)
-    code.label(start)
-    code.fork(address.holds, both, apart)
-    code.label(apart)
-    with body.arm():
-        copy(body, address, spare, length, access, rarely=True)
-    end = code.fresh("end")
-    code.jump(end)
-    code.label(end)
-    code.jump(both)
-    code.label(both)
+def _copy_unless_contiguous(
+    emitter: Emitter, address: LaneValue, spare: str, length: int, access: MemoryAccess
+) -> str:
+    """Return the address of the lanes' elements: their own row, or a temporary row after a copy."""
+    ir = emitter.ir
+    start, copying, join = ir.make_name("check"), ir.make_name("else"), ir.make_name("join")
+    ir.branch(start)
+    ir.start_block(start)
+    ir.branch_if(address.condition, join, copying)
+    ir.start_block(copying)
+    with emitter.conditional_block():
+        copy_elements(emitter, address, spare, length, access, rarely=True)
+    end = ir.make_name("end")
+    ir.branch(end)
+    ir.start_block(end)
+    ir.branch(join)
+    ir.start_block(join)
     if access.values is not None:
         return spare
-    return code.value(f"phi ptr [ {address.scalar}, %{start} ], [ {spare}, %{end} ]")
+    return ir.emit(f"phi ptr [ {address.scalar}, %{start} ], [ {spare}, %{end} ]")

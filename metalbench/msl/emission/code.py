@@ -1,4 +1,4 @@
-"""The text of a function of LLVM IR as it grows, with fresh names."""
+"""Builder of the text of an LLVM IR function, with fresh names."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from metalbench.msl.ir.types import BOOL, Float, Int, Pointer, Type
 _FLOATS = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
 
 
-class Code:
+class IrBuilder:
     """Lines of a function that works on `width` lanes at a time.
 
-    `place` is the reference to the source's line that new lines are given.
+    `debug_location` is the metadata reference that new lines get.
     """
 
     def __init__(self, width: int, place: str = "") -> None:
         self.width = width
-        self.place = place
+        self.debug_location = place
         self.lines: list[str] = []
         self.entry: list[str] = []
         self.declarations: dict[str, str] = {}
@@ -27,36 +27,38 @@ class Code:
         self._free: dict[tuple[str, int], list[str]] = {}
         self._rows: list[tuple[tuple[str, int], str]] = []
 
-    def fresh(self, stem: str = "v") -> str:
-        """A name that nothing has yet, without its %."""
+    def make_name(self, stem: str = "v") -> str:
+        """Return a new name, without the %."""
         self._names += 1
         return f"{stem}.{self._names}"
 
-    def line(self, text: str) -> None:
-        """An instruction without a result."""
-        self.lines.append(f"  {text}, !dbg {self.place}" if self.place else f"  {text}")
+    def emit_void(self, text: str) -> None:
+        """Emit an instruction without a result."""
+        self.lines.append(
+            f"  {text}, !dbg {self.debug_location}" if self.debug_location else f"  {text}"
+        )
 
-    def value(self, text: str) -> str:
-        """An instruction's result."""
+    def emit(self, text: str) -> str:
+        """Emit an instruction, and return the name of its result."""
         self._names += 1
         name = f"%v.{self._names}"
-        self.line(f"{name} = {text}")
+        self.emit_void(f"{name} = {text}")
         return name
 
-    def label(self, name: str) -> None:
-        """A block begins."""
+    def start_block(self, name: str) -> None:
+        """Start a block."""
         self.lines.append(f"{name}:")
 
-    def jump(self, name: str) -> None:
-        """A block ends, and goes on with that one."""
-        self.line(f"br label %{name}")
+    def branch(self, name: str) -> None:
+        """End a block with an unconditional branch."""
+        self.emit_void(f"br label %{name}")
 
-    def fork(self, condition: str, yes: str, no: str) -> None:
-        """A block ends, and goes on with one of two."""
-        self.line(f"br i1 {condition}, label %{yes}, label %{no}")
+    def branch_if(self, condition: str, yes: str, no: str) -> None:
+        """End a block with a conditional branch."""
+        self.emit_void(f"br i1 {condition}, label %{yes}, label %{no}")
 
-    def variable(self, type_: str, alignment: int = 0, *, zero: bool = False) -> str:
-        """Memory of the function's own, there from its start."""
+    def alloca(self, type_: str, alignment: int = 0, *, zero: bool = False) -> str:
+        """Emit an alloca in the entry block, and return its address."""
         self._names += 1
         name = f"%m.{self._names}"
         aligned = f", align {alignment}" if alignment else ""
@@ -65,16 +67,16 @@ class Code:
             self.entry.append(f"  store {type_} zeroinitializer, ptr {name}")
         return name
 
-    def row(self, type_: str, alignment: int) -> str:
-        """Memory that nobody needs behind the `scratch` that it is taken in."""
+    def take_row(self, type_: str, alignment: int) -> str:
+        """Return memory that is reused after the current `scratch_scope`."""
         free = self._free.setdefault((type_, alignment), [])
-        name = free.pop() if free else self.variable(type_, alignment)
+        name = free.pop() if free else self.alloca(type_, alignment)
         self._rows.append(((type_, alignment), name))
         return name
 
     @contextmanager
-    def scratch(self) -> Iterator[None]:
-        """Rows that are taken in between are others' again behind it."""
+    def scratch_scope(self) -> Iterator[None]:
+        """Free all rows that are taken inside of this context."""
         outer, self._rows = self._rows, []
         yield
         for kind, name in self._rows:
@@ -84,60 +86,61 @@ class Code:
     def call(
         self, name: str, result: str, arguments: Sequence[tuple[str, str]], *, flags: str = ""
     ) -> str:
-        """Call a function that is declared with the types of these arguments; its result."""
+        """Call a function, declare it with the types of these arguments, and return its result."""
         given = ", ".join(f"{type_} {value}" for type_, value in arguments)
         declared = ", ".join(type_ for type_, _ in arguments)
         self.declarations.setdefault(name, f"declare {result} @{name}({declared})")
         text = f"call {flags}{result} @{name}({given})"
         if result == "void":
-            self.line(text)
+            self.emit_void(text)
             return ""
-        return self.value(text)
+        return self.emit(text)
 
-    def number(self, mask: str) -> str:
-        """A mask as a number."""
-        return self.value(f"bitcast {self.mask} {mask} to {self.bits}")
+    def mask_to_bits(self, mask: str) -> str:
+        """Return a mask as an integer."""
+        return self.emit(f"bitcast {self.mask_type} {mask} to {self.bits_type}")
 
-    def first(self, bits: str) -> str:
-        """The first lane of a mask that is given as a number, and not empty."""
-        return self.call(f"llvm.cttz.{self.bits}", self.bits, [(self.bits, bits), ("i1", "true")])
-
-    def among(self, mask: str, condition: str) -> str:
-        """Those lanes of a mask that a condition holds for; the others' may be undefined."""
-        if not mask:
-            return condition
-        return self.value(
-            f"select {self.mask} {mask}, {self.mask} {condition}, {self.mask} zeroinitializer"
+    def first_lane(self, bits: str) -> str:
+        """Return the first lane of a mask that is an integer other than 0."""
+        return self.call(
+            f"llvm.cttz.{self.bits_type}", self.bits_type, [(self.bits_type, bits), ("i1", "true")]
         )
 
-    def lanes(self, type_: Type | str) -> str:
-        """The type of one value of this type for every lane."""
+    def mask_and(self, mask: str, condition: str) -> str:
+        """Return the lanes of a mask for which a condition holds. Other lanes may be poison."""
+        if not mask:
+            return condition
+        kind = self.mask_type
+        return self.emit(f"select {kind} {mask}, {kind} {condition}, {kind} zeroinitializer")
+
+    def vector_type(self, type_: Type | str) -> str:
+        """Return the type of a vector with one element per lane."""
         return f"<{self.width} x {type_}>"
 
     @property
-    def mask(self) -> str:
+    def mask_type(self) -> str:
         """The type of a mask."""
         return f"<{self.width} x i1>"
 
     @property
-    def bits(self) -> str:
-        """The type of a mask as a number."""
+    def bits_type(self) -> str:
+        """The type of a mask as an integer."""
         return f"i{self.width}"
 
 
-def numbers(type_: Type | str, values: Sequence[int]) -> str:
-    """A constant vector of numbers."""
+def format_vector(type_: Type | str, values: Sequence[int]) -> str:
+    """Return a constant vector."""
     return f"<{', '.join(f'{type_} {value}' for value in values)}>"
 
 
-def places(values: Sequence[int]) -> str:
-    """The operand of a shuffle that says which elements to take; -1 is any."""
+def format_shuffle_mask(values: Sequence[int]) -> str:
+    """Return the mask operand of a `shufflevector`; -1 is poison."""
     items = ", ".join("i32 poison" if value < 0 else f"i32 {value}" for value in values)
     return f"<{len(values)} x i32> <{items}>"
 
 
-def literal(type_: Type, value: int) -> str:
-    """An integral constant as IR has it, of unsigned bits or a signed number."""
+def format_integer(type_: Type, value: int) -> str:
+    """Return an integer constant as text of LLVM IR, from unsigned bits or a signed number."""
     if type_ == BOOL:
         return "true" if value & 1 else "false"
     if not isinstance(type_, Int):
@@ -146,8 +149,8 @@ def literal(type_: Type, value: int) -> str:
     return str(value - (1 << type_.bits) if value >> (type_.bits - 1) else value)
 
 
-def suffix(type_: Type) -> str:
-    """What the name of an intrinsic says of an operand's type."""
+def get_overload_suffix(type_: Type) -> str:
+    """Return the suffix for an operand's type in the name of an overloaded intrinsic."""
     if isinstance(type_, Int):
         return f"i{type_.bits}"
     if isinstance(type_, Float) and type_.name in _FLOATS:

@@ -1,30 +1,30 @@
-"""Functions of a SIMD-group, as operations on the vector of its lanes."""
+"""SIMD-group functions as operations on the vector of all lanes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metalbench.msl.emission.access import Access
-from metalbench.msl.emission.body import Body, bits_of
-from metalbench.msl.emission.code import Code, places
-from metalbench.msl.emission.functions import joined
-from metalbench.msl.emission.lanes import Lanes, Near, splat
+from metalbench.msl.emission.access import MemoryAccess
+from metalbench.msl.emission.body import Emitter, emit_mask_bits
+from metalbench.msl.emission.code import IrBuilder, format_shuffle_mask
+from metalbench.msl.emission.functions import combine_vectors
+from metalbench.msl.emission.lanes import IndexedAddresses, LaneValue, splat
 from metalbench.msl.emission.markers import (
-    MEET,
+    BARRIER_FUNCTION,
     PREFIX,
     REDUCTIONS,
     SIMD_WIDTH,
-    group_function,
-    is_place,
+    is_position,
+    parse_simd_function,
 )
-from metalbench.msl.emission.one_by_one import ROW_ALIGNMENT, lying, stored
-from metalbench.msl.emission.scattered import scattered
+from metalbench.msl.emission.one_by_one import ROW_ALIGNMENT, convert_to_storage, get_storage_type
+from metalbench.msl.emission.scattered import access_scattered
 from metalbench.msl.ir.model import Call
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, POINTER, Float, Type
 from metalbench.msl.vector.shapes import Constant
 
-_JOIN = {
+_COMBINE = {
     "sum": "add",
     "product": "mul",
     "and": "and",
@@ -33,61 +33,63 @@ _JOIN = {
     "min": "llvm.umin",
     "max": "llvm.umax",
 }
-_JOIN_FLOATS = {"sum": "fadd", "product": "fmul", "min": "llvm.minnum", "max": "llvm.maxnum"}
+_COMBINE_FLOATS = {"sum": "fadd", "product": "fmul", "min": "llvm.minnum", "max": "llvm.maxnum"}
 _INFINITY = {"half": "0xH7C00", "bfloat": "0xR7F80", "float": "0x7FF0000000000000"}
 _MINUS_INFINITY = {"half": "0xHFC00", "bfloat": "0xRFF80", "float": "0xFFF0000000000000"}
 _ONE = {"half": "0xH3C00", "bfloat": "0xR3F80", "float": "1.0"}
 
 
-def marked(body: Body, call: Call) -> Lanes | None:
-    """What a marker stands for; None where nothing comes out. Raises IrError."""
+def emit_marker(emitter: Emitter, call: Call) -> LaneValue | None:
+    """Emit the function that a marker stands for; return None without a result. Raise IrError."""
     name = call.name.removeprefix(PREFIX)
     if name == "barrier":
-        body.code.call(MEET, "void", [])
+        emitter.ir.call(BARRIER_FUNCTION, "void", [])
         return None
-    if is_place(call.name):
-        return body.position(name, call.type)
-    if body.width != SIMD_WIDTH:
+    if is_position(call.name):
+        return emitter.emit_position(name, call.type)
+    if emitter.width != SIMD_WIDTH:
         raise IrError(f"{call.name}: a SIMD-group has {SIMD_WIDTH} lanes")
-    operands = [body.get(each) for each in call.operands]
+    operands = [emitter.get(each) for each in call.operands]
     if name == "ballot":
-        return Lanes(call.type, _ballot(body, operands[0]))
-    group = group_function(call.name)
+        return LaneValue(call.type, _emit_ballot(emitter, operands[0]))
+    group = parse_simd_function(call.name)
     if group is None:
         raise IrError(f"{call.name} is not known")
-    return _of_group(body, call, group.function, operands)
+    return _emit_simd_function(emitter, call, group.function, operands)
 
 
-def _of_group(body: Body, call: Call, function: str, operands: Sequence[Lanes]) -> Lanes:
+def _emit_simd_function(
+    emitter: Emitter, call: Call, function: str, operands: Sequence[LaneValue]
+) -> LaneValue:
     if function == "first":
-        return Lanes(call.type, _first(body, operands[0]))
+        return LaneValue(call.type, _emit_first(emitter, operands[0]))
     if function == "shuffle":
-        uniformity = body.uniformity(call.operands[1])
+        uniformity = emitter.get_uniformity(call.operands[1])
         known = uniformity.values if isinstance(uniformity, Constant) else None
-        return _shuffle(body, operands[0], operands[1], known)
+        return _emit_shuffle(emitter, operands[0], operands[1], known)
     if function in REDUCTIONS:
-        return Lanes(call.type, _reduce(body, function, operands[0]))
+        return LaneValue(call.type, _emit_reduction(emitter, function, operands[0]))
     order, _, joined_by = function.partition("_")
-    vector = _scan(body, joined_by, operands[0], inclusive=order == "inclusive")
-    return Lanes(call.type, vectors=(vector,))
+    vector = _emit_scan(emitter, joined_by, operands[0], inclusive=order == "inclusive")
+    return LaneValue(call.type, vectors=(vector,))
 
 
-def _ballot(body: Body, vote: Lanes) -> str:
-    return body.code.number(body.code.among(body.mask, body.vector(vote)))
+def _emit_ballot(emitter: Emitter, vote: LaneValue) -> str:
+    return emitter.ir.mask_to_bits(emitter.ir.mask_and(emitter.mask, emitter.get_vector(vote)))
 
 
-def _first(body: Body, lanes: Lanes) -> str:
+def _emit_first(emitter: Emitter, lanes: LaneValue) -> str:
     if lanes.is_uniform:
         return lanes.scalar
-    code, at = body.code, "0"
-    if body.mask:
-        at = code.first(bits_of(body))
-    vector = body.vector(lanes)
-    return code.value(f"extractelement {code.lanes(lanes.type)} {vector}, {code.bits} {at}")
+    ir, at = emitter.ir, "0"
+    if emitter.mask:
+        at = ir.first_lane(emit_mask_bits(emitter))
+    vector = emitter.get_vector(lanes)
+    return ir.emit(f"extractelement {ir.vector_type(lanes.type)} {vector}, {ir.bits_type} {at}")
 
 
-def identity(function: str, type_: Type) -> str:
-    """What changes nothing."""
+def get_identity(function: str, type_: Type) -> str:
+    """Return the identity element of a reduction."""
     if isinstance(type_, Float):
         if function in ("sum", "product"):
             return "zeroinitializer" if function == "sum" else _ONE[type_.name]
@@ -97,136 +99,145 @@ def identity(function: str, type_: Type) -> str:
     return "1" if function == "product" else "zeroinitializer"
 
 
-def _join(body: Body, function: str, type_: Type, one: str, other: str, *, count: int) -> str:
-    name = (_JOIN_FLOATS if isinstance(type_, Float) else _JOIN)[function]
+def _combine(
+    emitter: Emitter, function: str, type_: Type, one: str, other: str, *, count: int
+) -> str:
+    name = (_COMBINE_FLOATS if isinstance(type_, Float) else _COMBINE)[function]
     if isinstance(type_, Float) and type_.name != "float" and name.startswith("llvm."):
         relation = "olt" if function == "min" else "ogt"
-        return _extreme(body.code, relation, (f"<{count} x", type_), one, other)
-    return joined(body.code, name, type_, one, other, count=count)
+        return _emit_minmax(emitter.ir, relation, (f"<{count} x", type_), one, other)
+    return combine_vectors(emitter.ir, name, type_, one, other, count=count)
 
 
-def _extreme(code: Code, relation: str, kind: tuple[str, Type], one: str, other: str) -> str:
-    """The least or greatest of halfs, for which LLVM would call a function; numbers before NaN."""
+def _emit_minmax(ir: IrBuilder, relation: str, kind: tuple[str, Type], one: str, other: str) -> str:
+    """Return the minimum or maximum of halves, for which LLVM would call a function; ignore NaN."""
     many, type_ = kind
     lanes, truth = f"{many} {type_}>", f"{many} i1>"
-    better = code.value(f"fcmp {relation} {lanes} {other}, {one}")
-    none = code.value(f"fcmp uno {lanes} {one}, {one}")
-    either = code.value(f"or {truth} {better}, {none}")
-    return code.value(f"select {truth} {either}, {lanes} {other}, {lanes} {one}")
+    better = ir.emit(f"fcmp {relation} {lanes} {other}, {one}")
+    none = ir.emit(f"fcmp uno {lanes} {one}, {one}")
+    either = ir.emit(f"or {truth} {better}, {none}")
+    return ir.emit(f"select {truth} {either}, {lanes} {other}, {lanes} {one}")
 
 
-def _active(body: Body, lanes: Lanes, otherwise: str) -> str:
-    """The lanes' values, and another for those that are not active."""
-    code, vector, kind = body.code, body.vector(lanes), body.code.lanes(lanes.type)
-    if not body.mask:
+def _select_active(emitter: Emitter, lanes: LaneValue, otherwise: str) -> str:
+    """Return the values of active lanes, and another value in inactive ones."""
+    ir, vector, kind = emitter.ir, emitter.get_vector(lanes), emitter.ir.vector_type(lanes.type)
+    if not emitter.mask:
         return vector
-    other = splat(code, lanes.type, otherwise)
-    return code.value(f"select {code.mask} {body.mask}, {kind} {vector}, {kind} {other}")
+    other = splat(ir, lanes.type, otherwise)
+    return ir.emit(f"select {ir.mask_type} {emitter.mask}, {kind} {vector}, {kind} {other}")
 
 
-def _reduce(body: Body, function: str, lanes: Lanes) -> str:
-    """By halves, as lanes on fibers are: the upper joins the lower."""
-    code, type_ = body.code, lanes.type
-    found, count = _active(body, lanes, identity(function, type_)), body.width
+def _emit_reduction(emitter: Emitter, function: str, lanes: LaneValue) -> str:
+    """Emit a reduction by halves, in the order that fibers use: the upper half joins the lower."""
+    ir, type_ = emitter.ir, lanes.type
+    found, count = _select_active(emitter, lanes, get_identity(function, type_)), emitter.width
     while count > 1:
         half, vector = count // 2, f"<{count} x {type_}>"
         low, high = (
-            code.value(
+            ir.emit(
                 f"shufflevector {vector} {found}, {vector} poison, "
-                f"{places(range(first, first + half))}"
+                f"{format_shuffle_mask(range(first, first + half))}"
             )
             for first in (0, half)
         )
-        found = _join(body, function, type_, low, high, count=half)
+        found = _combine(emitter, function, type_, low, high, count=half)
         count = half
-    return code.value(f"extractelement <1 x {type_}> {found}, i64 0")
+    return ir.emit(f"extractelement <1 x {type_}> {found}, i64 0")
 
 
-def _scan(body: Body, function: str, lanes: Lanes, *, inclusive: bool) -> str:
-    """In five steps, each from twice as far."""
-    code, type_, width = body.code, lanes.type, body.width
-    neutral = identity(function, type_)
-    kind, rest = code.lanes(type_), splat(code, type_, neutral)
+def _emit_scan(emitter: Emitter, function: str, lanes: LaneValue, *, inclusive: bool) -> str:
+    """Emit a scan in log2(width) steps (Hillis and Steele, 1986)."""
+    ir, type_, width = emitter.ir, lanes.type, emitter.width
+    neutral = get_identity(function, type_)
+    kind, rest = ir.vector_type(type_), splat(ir, type_, neutral)
 
     def from_below(vector: str, distance: int) -> str:
         order = [lane - distance if lane >= distance else width for lane in range(width)]
-        return code.value(f"shufflevector {kind} {vector}, {kind} {rest}, {places(order)}")
+        return ir.emit(
+            f"shufflevector {kind} {vector}, {kind} {rest}, {format_shuffle_mask(order)}"
+        )
 
-    found = _brought(body, lanes, neutral)
+    found = _select_active_opaque(emitter, lanes, neutral)
     if not inclusive:
         found = from_below(found, 1)
     distance = 1
     while distance < width:
-        found = _join(body, function, type_, from_below(found, distance), found, count=width)
+        found = _combine(emitter, function, type_, from_below(found, distance), found, count=width)
         distance *= 2
     return found
 
 
-def _shuffle(body: Body, lanes: Lanes, source: Lanes, known: Sequence[int] | None) -> Lanes:
-    """Every lane has another's value; zero where that is not active, or no lane."""
-    code, type_ = body.code, lanes.type
-    kind = code.lanes(type_)
+def _emit_shuffle(
+    emitter: Emitter, lanes: LaneValue, source: LaneValue, known: Sequence[int] | None
+) -> LaneValue:
+    """Emit a shuffle: zero for a source lane that is inactive or out of range."""
+    ir, type_ = emitter.ir, lanes.type
+    kind = ir.vector_type(type_)
     if known is None and source.is_uniform and source.scalar.isdigit():
-        known = (int(source.scalar),) * body.width
+        known = (int(source.scalar),) * emitter.width
     if known is not None and source.is_uniform:
-        if not 0 <= known[0] < body.width:
-            return Lanes(type_, "zeroinitializer")
-        vector = _brought(body, lanes, "zeroinitializer")
-        return Lanes(type_, code.value(f"extractelement {kind} {vector}, i64 {known[0]}"))
-    vector = _brought(body, lanes, "zeroinitializer")
+        if not 0 <= known[0] < emitter.width:
+            return LaneValue(type_, "zeroinitializer")
+        vector = _select_active_opaque(emitter, lanes, "zeroinitializer")
+        return LaneValue(type_, ir.emit(f"extractelement {kind} {vector}, i64 {known[0]}"))
+    vector = _select_active_opaque(emitter, lanes, "zeroinitializer")
     if known is not None:
-        order = [each if each < body.width else body.width for each in known]
-        found = code.value(
-            f"shufflevector {kind} {vector}, {kind} zeroinitializer, {places(order)}"
+        order = [each if each < emitter.width else emitter.width for each in known]
+        found = ir.emit(
+            f"shufflevector {kind} {vector}, {kind} zeroinitializer, {format_shuffle_mask(order)}"
         )
-        return Lanes(type_, vectors=(found,))
+        return LaneValue(type_, vectors=(found,))
     if source.is_uniform:
-        inside = code.value(f"icmp ult {source.type} {source.scalar}, {body.width}")
-        at = code.value(f"and {source.type} {source.scalar}, {body.width - 1}")
-        one = code.value(f"extractelement {kind} {vector}, {source.type} {at}")
+        inside = ir.emit(f"icmp ult {source.type} {source.scalar}, {emitter.width}")
+        at = ir.emit(f"and {source.type} {source.scalar}, {emitter.width - 1}")
+        one = ir.emit(f"extractelement {kind} {vector}, {source.type} {at}")
         none = "false" if type_ == BOOL else "zeroinitializer"
-        return Lanes(type_, code.value(f"select i1 {inside}, {type_} {one}, {type_} {none}"))
-    return Lanes(type_, vectors=(_permute(body, vector, source, type_),))
+        return LaneValue(type_, ir.emit(f"select i1 {inside}, {type_} {one}, {type_} {none}"))
+    return LaneValue(type_, vectors=(_emit_permutation(emitter, vector, source, type_),))
 
 
-def _brought(body: Body, lanes: Lanes, otherwise: str) -> str:
-    """What every lane has for each of the others, and another value for those not active.
+def _select_active_opaque(emitter: Emitter, lanes: LaneValue, otherwise: str) -> str:
+    """Return the values of active lanes, with a mask that LLVM cannot recognise.
 
-    Where processors have masks of their own, LLVM 22 leaves out a choice of constants by one that
-    also decides, behind a shuffle, what another choice takes: of numbers in
-    `choose(m, shuffle(choose(m, numbers, 0)), 0)` it forgets the inner one, though lanes differ. So
-    each has a mask that LLVM does not know to be the same.
+    On targets with mask registers, LLVM 22 drops a select of constants by a mask if another select
+    after a shuffle uses the same mask: in `select(m, shuffle(select(m, numbers, 0)), 0)` it drops
+    the inner one, although the lanes differ. An empty `asm` hides that the masks are equal.
     """
-    code = body.code
-    if not body.mask or not body.kernel.machine.all_sizes:
-        return _active(body, lanes, otherwise)
-    bits, everyone = code.bits, body.mask
-    own = code.value(f'call {bits} asm "# {code.fresh()}", "=r,0"({bits} {code.number(everyone)})')
-    body.mask = code.value(f"bitcast {bits} {own} to {code.mask}")
-    found = _active(body, lanes, otherwise)
-    body.mask = everyone
+    ir = emitter.ir
+    if not emitter.mask or not emitter.kernel.target.masks_all_sizes:
+        return _select_active(emitter, lanes, otherwise)
+    bits, saved_mask = ir.bits_type, emitter.mask
+    own = ir.emit(
+        f'call {bits} asm "# {ir.make_name()}", "=r,0"({bits} {ir.mask_to_bits(saved_mask)})'
+    )
+    emitter.mask = ir.emit(f"bitcast {bits} {own} to {ir.mask_type}")
+    found = _select_active(emitter, lanes, otherwise)
+    emitter.mask = saved_mask
     return found
 
 
-def _permute(body: Body, vector: str, source: Lanes, type_: Type) -> str:
-    """By places that are known when it runs: through memory."""
-    code, kind = body.code, stored(type_)
-    lanes, numbers = code.lanes(kind), code.lanes(source.type)
-    from_ = body.vector(source)
-    inside = code.value(f"icmp ult {numbers} {from_}, splat ({source.type} {body.width})")
-    inside = code.among(body.mask, inside)
-    with code.scratch():
-        row = code.row(lanes, ROW_ALIGNMENT)
-        lies = lying(code, type_, vector)
-        code.line(f"store {lanes} {lies}, ptr {row}, align {ROW_ALIGNMENT}")
-        # Lanes that are not active may have anything.
-        some = code.value(f"freeze {numbers} {from_}") if body.mask else from_
-        within = code.value(f"and {numbers} {some}, splat ({source.type} {body.width - 1})")
-        near = Near(row, within, "zext", body.layout.size(kind))
-        everyone, body.mask = body.mask, ""
-        (found,) = scattered(body, [Lanes(POINTER, near=near)], Access((kind,), (0,)))
-        body.mask = everyone
+def _emit_permutation(emitter: Emitter, vector: str, source: LaneValue, type_: Type) -> str:
+    """Emit a permutation by indices that are not constant, through memory."""
+    ir, kind = emitter.ir, get_storage_type(type_)
+    lanes, numbers = ir.vector_type(kind), ir.vector_type(source.type)
+    from_ = emitter.get_vector(source)
+    inside = ir.emit(f"icmp ult {numbers} {from_}, splat ({source.type} {emitter.width})")
+    inside = ir.mask_and(emitter.mask, inside)
+    with ir.scratch_scope():
+        row = ir.take_row(lanes, ROW_ALIGNMENT)
+        lies = convert_to_storage(ir, type_, vector)
+        ir.emit_void(f"store {lanes} {lies}, ptr {row}, align {ROW_ALIGNMENT}")
+        # Inactive lanes may have poison.
+        some = ir.emit(f"freeze {numbers} {from_}") if emitter.mask else from_
+        within = ir.emit(f"and {numbers} {some}, splat ({source.type} {emitter.width - 1})")
+        indexed = IndexedAddresses(row, within, "zext", emitter.layout.size(kind))
+        saved_mask, emitter.mask = emitter.mask, ""
+        (found,) = access_scattered(
+            emitter, [LaneValue(POINTER, indexed=indexed)], MemoryAccess((kind,), (0,))
+        )
+        emitter.mask = saved_mask
     if type_ == BOOL:
-        found = code.value(f"trunc {lanes} {found} to {code.mask}")
-    whole = code.lanes(type_)
-    return code.value(f"select {code.mask} {inside}, {whole} {found}, {whole} zeroinitializer")
+        found = ir.emit(f"trunc {lanes} {found} to {ir.mask_type}")
+    whole = ir.vector_type(type_)
+    return ir.emit(f"select {ir.mask_type} {inside}, {whole} {found}, {whole} zeroinitializer")

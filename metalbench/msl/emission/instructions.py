@@ -1,4 +1,4 @@
-"""The text of instructions that compute, on operands of any length."""
+"""Text of computing instructions, on scalars or vectors."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ CASTS = frozenset(
         *("fpext", "fptrunc", "ptrtoint", "inttoptr", "addrspacecast"),
     }
 )
-# What is promised of an integer holds for the lanes that are active. Lane 0 may not be.
-_PROMISES = frozenset({"nuw", "nsw", "nneg", "disjoint", "exact", "samesign"})
+# Poison-generating flags of integers. They hold for active lanes, and lane 0 may be inactive.
+_POISON_FLAGS = frozenset({"nuw", "nsw", "nneg", "disjoint", "exact", "samesign"})
 
 
-def computed(
+def format_computation(
     instruction: Instruction, of: str, values: Sequence[str], to: Type | str, *, drop: bool = False
 ) -> str:
-    """A unary, binary, comparing or casting instruction on values of one type."""
-    opcode, flags = instruction.opcode, flags_of(instruction, drop=drop)
+    """Return a unary, binary, comparing or casting instruction on operands of one type."""
+    opcode, flags = instruction.opcode, format_flags(instruction, drop=drop)
     if opcode in CASTS:
         return f"{opcode} {flags}{of} {values[0]} to {to}"
     if isinstance(instruction, Compare):
@@ -40,7 +40,7 @@ def computed(
     raise IrError(f"{opcode} of lanes")
 
 
-def flags_of(instruction: Instruction, *, drop: bool = False) -> str:
-    """The flags of an instruction, each with a space behind it; `drop` those of some lanes only."""
-    kept = (each for each in instruction.flags if not drop or each not in _PROMISES)
+def format_flags(instruction: Instruction, *, drop: bool = False) -> str:
+    """Return an instruction's flags, each with a space after it; `drop` poison-generating ones."""
+    kept = (each for each in instruction.flags if not drop or each not in _POISON_FLAGS)
     return "".join(f"{each} " for each in kept)

@@ -1,4 +1,4 @@
-"""What vectors of a processor can do, as far as it decides how lanes are written."""
+"""Vector capabilities of the target processor that decide how lanes are emitted."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ _WORD = 4  # bytes
 
 
 @dataclass(frozen=True)
-class Machine:
-    """Which accesses with masks are instructions of their own, by the size of elements in bytes.
+class VectorTarget:
+    """Sizes of elements, in bytes, for which the target has masked accesses as instructions.
 
-    Others LLVM would write as a branch for every lane.
+    LLVM lowers other masked accesses to one branch per lane.
     """
 
-    words: bool = False  # of four and eight bytes
-    all_sizes: bool = False
+    masks_words: bool = False  # of four and eight bytes
+    masks_all_sizes: bool = False
 
-    def masks(self, size: int) -> bool:
-        """Whether rows of elements are read and written with a mask."""
-        return self.all_sizes or (self.words and size >= _WORD)
+    def has_masked_access(self, size: int) -> bool:
+        """Return whether contiguous elements of this size are loaded and stored with a mask."""
+        return self.masks_all_sizes or (self.masks_words and size >= _WORD)
 
-    def scatters(self, size: int) -> bool:
-        """Whether elements are read from many places, and written to them."""
-        return self.all_sizes and size >= _WORD
+    def has_gather_scatter(self, size: int) -> bool:
+        """Return whether elements of this size can be gathered and scattered."""
+        return self.masks_all_sizes and size >= _WORD
 
 
-def machine_of(module: str) -> Machine:
-    """The processor that a module is compiled for."""
+def read_target(module: str) -> VectorTarget:
+    """Return the target that a module is compiled for."""
     found = _FEATURES.search(module)
     features = found[1].split(",") if found else []
-    return Machine(words="+avx2" in features, all_sizes="+avx512bw" in features)
+    return VectorTarget(masks_words="+avx2" in features, masks_all_sizes="+avx512bw" in features)

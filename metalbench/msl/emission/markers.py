@@ -1,4 +1,4 @@
-"""The functions that stand in a kernel for what only all lanes together can do (mb/vector.h)."""
+"""Marker functions: calls in a kernel that the vectoriser replaces (mb/cpu/vector_markers.h)."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from metalbench.msl.vector.analysis import TransferFunction
 from metalbench.msl.vector.shapes import UNIFORM, VARYING, Affine, Constant, Uniformity
 
 PREFIX = "mb_vector_"
-MEET = "mb_vector_meet"
+BARRIER_FUNCTION = "mb_vector_meet"
 SIMD_WIDTH = 32
 _TYPES = ("b1", "u8", "u16", "u32", "u64", "f16", "bf16", "f32")
 _GROUP = re.compile(
     r"mb_vector_(?P<function>sum|product|min|max|and|or|xor|inclusive_sum|exclusive_sum"
     r"|inclusive_product|exclusive_product|shuffle|first)_(?P<type>\w+)$"
 )
-_PLACES = ("lane", "index", "x", "y", "z", "simdgroup", "arena")
+_POSITIONS = ("lane", "index", "x", "y", "z", "simdgroup", "arena")
 REDUCTIONS = ("sum", "product", "min", "max", "and", "or", "xor")
 
 
-class GroupFunction(NamedTuple):
-    """A function of a SIMD-group, and the type that it is for."""
+class SimdFunction(NamedTuple):
+    """A SIMD-group function, and its element type."""
 
     function: str
     type: str
 
 
-def group_function(name: str) -> GroupFunction | None:
-    """What a name stands for, if it is that of a SIMD-group's function."""
+def parse_simd_function(name: str) -> SimdFunction | None:
+    """Return the SIMD-group function of a marker's name; None for other names."""
     found = _GROUP.match(name)
     if found is None or found["type"] not in _TYPES:
         return None
-    return GroupFunction(found["function"], found["type"])
+    return SimdFunction(found["function"], found["type"])
 
 
-def is_place(name: str) -> bool:
-    """Whether a marker says where a lane is, which takes no other lanes."""
-    return name.removeprefix(PREFIX) in _PLACES
+def is_position(name: str) -> bool:
+    """Return whether a marker returns a position of a lane, which does not need other lanes."""
+    return name.removeprefix(PREFIX) in _POSITIONS
 
 
-def sources(
-    width: int, *, rows: bool, names: Iterable[str], apart: Iterable[str]
+def make_transfer_functions(
+    width: int, *, rows: bool, names: Iterable[str], serialized: Iterable[str]
 ) -> Mapping[str, TransferFunction]:
-    """The shapes of what the called functions of these names give.
+    """Return how the uniformity of each called function's result follows from its operands.
 
-    Functions `apart` do something of their own for every lane.
+    The results of `serialized` functions vary, because each lane calls them separately.
     """
     positions: dict[str, Uniformity] = {
         "lane": Constant(tuple(range(width))),
@@ -60,27 +60,28 @@ def sources(
         "ballot": UNIFORM,
     }
     found: dict[str, TransferFunction] = {
-        f"{PREFIX}{name}": _always(uniformity) for name, uniformity in positions.items()
+        f"{PREFIX}{name}": _make_constant_transfer(uniformity)
+        for name, uniformity in positions.items()
     }
     for name in names:
-        group = group_function(name)
+        group = parse_simd_function(name)
         if group is not None:
-            found[name] = _of_group(group.function)
-    for name in apart:
-        found[name] = _always(VARYING)
+            found[name] = _make_simd_transfer(group.function)
+    for name in serialized:
+        found[name] = _make_constant_transfer(VARYING)
     return found
 
 
-def _always(uniformity: Uniformity) -> TransferFunction:
+def _make_constant_transfer(uniformity: Uniformity) -> TransferFunction:
     return lambda call, shapes: uniformity
 
 
-def _of_group(function: str) -> TransferFunction:
+def _make_simd_transfer(function: str) -> TransferFunction:
     if function in (*REDUCTIONS, "first"):
-        return _always(UNIFORM)
-    return _shuffled if function == "shuffle" else _always(VARYING)
+        return _make_constant_transfer(UNIFORM)
+    return _transfer_shuffle if function == "shuffle" else _make_constant_transfer(VARYING)
 
 
-def _shuffled(call: Call, shapes: Sequence[Uniformity]) -> Uniformity:
-    """One lane's value, if all ask for the same."""
+def _transfer_shuffle(call: Call, shapes: Sequence[Uniformity]) -> Uniformity:
+    """Return UNIFORM if all lanes read one source lane."""
     return UNIFORM if shapes[1] is UNIFORM else VARYING

@@ -1,88 +1,100 @@
-"""What takes no vectors, run once for every active lane: atomics, calls, scattered accesses."""
+"""Serialization: instructions that run once per active lane, such as atomics and calls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from metalbench.msl.emission.atomics import atomic_operation
-from metalbench.msl.emission.body import Body, bits_of
-from metalbench.msl.emission.code import Code
-from metalbench.msl.emission.lanes import Lanes, Near, put_together, take_apart
+from metalbench.msl.emission.atomics import emit_atomic
+from metalbench.msl.emission.body import Emitter, emit_mask_bits
+from metalbench.msl.emission.code import IrBuilder
+from metalbench.msl.emission.lanes import (
+    IndexedAddresses,
+    LaneValue,
+    build_aggregate,
+    split_components,
+)
 from metalbench.msl.ir.model import Atomic, Call, Instruction, Memory
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import VOID, Int, Type
 
 _INDEX = Int(32)
-ROW_ALIGNMENT = 16  # bytes, of a row of lanes in memory
-OneLane = Callable[[Sequence[str]], Sequence[str]]
+ROW_ALIGNMENT = 16  # bytes, of a vector in memory
+EmitLane = Callable[[Sequence[str]], Sequence[str]]
 
 
-def one_by_one(body: Body, instruction: Instruction) -> Lanes:
-    """The results of all active lanes, if anybody asks; of the others, nothing is known."""
-    operands = [body.get(each) for each in instruction.operands]
-    if body.is_alone:
-        return Lanes(
-            instruction.type, execute(body, instruction, [each.scalar for each in operands])
+def emit_serialized(emitter: Emitter, instruction: Instruction) -> LaneValue:
+    """Emit an instruction for each active lane. Results of inactive lanes are undefined."""
+    operands = [emitter.get(each) for each in instruction.operands]
+    if emitter.is_scalar:
+        return LaneValue(
+            instruction.type, emit_scalar(emitter, instruction, [each.scalar for each in operands])
         )
-    wanted = instruction.type != VOID and instruction.result not in body.kernel.idle
-    kinds = body.components(instruction.type) if wanted else []
+    wanted = instruction.type != VOID and instruction.result not in emitter.kernel.dead
+    kinds = emitter.list_components(instruction.type) if wanted else []
 
     def run(given: Sequence[str]) -> Sequence[str]:
-        found = execute(body, instruction, given)
-        return take_apart(body.code, instruction.type, found, body.layout) if kinds else []
+        found = emit_scalar(emitter, instruction, given)
+        return (
+            split_components(emitter.ir, instruction.type, found, emitter.layout) if kinds else []
+        )
 
-    return Lanes(instruction.type, vectors=each_lane(body, operands, kinds, run))
+    return LaneValue(instruction.type, vectors=map_lanes(emitter, operands, kinds, run))
 
 
-def each_lane(
-    body: Body, operands: Sequence[Lanes], kinds: Sequence[Type], run: OneLane
+def map_lanes(
+    emitter: Emitter, operands: Sequence[LaneValue], kinds: Sequence[Type], run: EmitLane
 ) -> tuple[str, ...]:
-    """A loop over the active lanes: `run` gets a lane's operands, and gives results of these kinds.
+    """Emit a loop over the active lanes: `run` maps a lane's operands to results of types `kinds`.
 
-    Vectors lie in memory meanwhile: no processor takes an element by a number out of a register.
+    Vectors are stored in memory, because no processor extracts an element by a variable index from
+    a register.
     """
-    code = body.code
-    with code.scratch():
-        memory = [laid_out(body, each) for each in operands]
-        results = [code.row(code.lanes(stored(kind)), ROW_ALIGNMENT) for kind in kinds]
+    ir = emitter.ir
+    with ir.scratch_scope():
+        memory = [store_operand(emitter, each) for each in operands]
+        results = [
+            ir.take_row(ir.vector_type(get_storage_type(kind)), ROW_ALIGNMENT) for kind in kinds
+        ]
 
-        def turn(lane: str) -> None:
+        def emit_iteration(lane: str) -> None:
             given = [
-                of_lane(body, operand, slots, lane)
+                extract_lane(emitter, operand, slots, lane)
                 for operand, slots in zip(operands, memory, strict=True)
             ]
             for kind, slot, part in zip(kinds, results, run(given), strict=True):
-                keep(body, kind, slot, lane, part)
+                store_element(emitter, kind, slot, lane, part)
 
-        over_lanes(code, bits_of(body), turn)
-        return tuple(kept(body, kind, slot) for kind, slot in zip(kinds, results, strict=True))
+        for_each_lane(ir, emit_mask_bits(emitter), emit_iteration)
+        return tuple(
+            load_vector(emitter, kind, slot) for kind, slot in zip(kinds, results, strict=True)
+        )
 
 
-def over_lanes(code: Code, lanes: str, run: Callable[[str], None]) -> None:
-    """A loop over the lanes of a mask, a number; `run` writes what is done for one, by its own."""
-    start, turn, done = code.fresh("lanes"), code.fresh("lane"), code.fresh("done")
-    code.jump(start)
-    code.label(start)
-    code.jump(turn)
-    code.label(turn)
-    now, after = f"%{code.fresh('left')}", f"%{code.fresh('rest')}"
-    back = code.fresh("end")
-    code.line(f"{now} = phi {code.bits} [ {lanes}, %{start} ], [ {after}, %{back} ]")
-    first = code.first(now)
-    lane = code.value(f"zext {code.bits} {first} to i64")
+def for_each_lane(ir: IrBuilder, lanes: str, run: Callable[[str], None]) -> None:
+    """Emit a loop over the lanes of a mask as an integer; `run` emits the code of one lane."""
+    start, emit_iteration, done = ir.make_name("lanes"), ir.make_name("lane"), ir.make_name("done")
+    ir.branch(start)
+    ir.start_block(start)
+    ir.branch(emit_iteration)
+    ir.start_block(emit_iteration)
+    now, after = f"%{ir.make_name('left')}", f"%{ir.make_name('rest')}"
+    back = ir.make_name("end")
+    ir.emit_void(f"{now} = phi {ir.bits_type} [ {lanes}, %{start} ], [ {after}, %{back} ]")
+    first = ir.first_lane(now)
+    lane = ir.emit(f"zext {ir.bits_type} {first} to i64")
     run(lane)
-    code.jump(back)
-    code.label(back)
-    fewer = code.value(f"sub {code.bits} {now}, 1")
-    code.line(f"{after} = and {code.bits} {now}, {fewer}")
-    code.fork(code.value(f"icmp eq {code.bits} {after}, 0"), done, turn)
-    code.label(done)
+    ir.branch(back)
+    ir.start_block(back)
+    fewer = ir.emit(f"sub {ir.bits_type} {now}, 1")
+    ir.emit_void(f"{after} = and {ir.bits_type} {now}, {fewer}")
+    ir.branch_if(ir.emit(f"icmp eq {ir.bits_type} {after}, 0"), done, emit_iteration)
+    ir.start_block(done)
 
 
-def stored(kind: Type) -> Type:
-    """How an element lies in memory: integers of other lengths in the next power of two of bytes.
+def get_storage_type(kind: Type) -> Type:
+    """Return an element's type in memory: integers are extended to a power of two of bytes.
 
-    In memory LLVM packs a vector's elements bit by bit, but an array's are so far apart.
+    LLVM packs the elements of a vector by bits, but those of an array by their alloc size.
     """
     if not isinstance(kind, Int):
         return kind
@@ -92,122 +104,128 @@ def stored(kind: Type) -> Type:
     return Int(size)
 
 
-def lying(code: Code, kind: Type, vector: str) -> str:
-    """A vector as it lies in memory."""
-    row = stored(kind)
+def convert_to_storage(ir: IrBuilder, kind: Type, vector: str) -> str:
+    """Return a vector with elements of the storage type."""
+    row = get_storage_type(kind)
     if row == kind:
         return vector
-    return code.value(f"zext {code.lanes(kind)} {vector} to {code.lanes(row)}")
+    return ir.emit(f"zext {ir.vector_type(kind)} {vector} to {ir.vector_type(row)}")
 
 
-def follows(operand: Lanes) -> bool:
-    """Whether any lane's value is computed from what is one for all."""
-    return operand.one is not None or (operand.is_linear and not operand.holds)
+def is_lane_computable(operand: LaneValue) -> bool:
+    """Return whether any lane's value can be computed from uniform values."""
+    return operand.make_lane is not None or (operand.is_affine and not operand.condition)
 
 
-def laid_out(body: Body, operand: Lanes) -> list[str]:
-    """Put the vectors of an operand in memory, unless a lane's value follows from the first's."""
-    if follows(operand):
+def store_operand(emitter: Emitter, operand: LaneValue) -> list[str]:
+    """Store an operand's vectors unless each lane's value can be computed. Return the slots."""
+    if is_lane_computable(operand):
         return []
-    code = body.code
-    if operand.near is not None:
-        return [_laid(code, code.lanes("i32"), operand.near.indices)]
-    kinds, vectors = body.components(operand.type), body.vectors(operand)
+    ir = emitter.ir
+    if operand.indexed is not None:
+        return [_store_row(ir, ir.vector_type("i32"), operand.indexed.indices)]
+    kinds, vectors = emitter.list_components(operand.type), emitter.get_vectors(operand)
     return [
-        _laid(code, code.lanes(stored(kind)), lying(code, kind, vector))
+        _store_row(ir, ir.vector_type(get_storage_type(kind)), convert_to_storage(ir, kind, vector))
         for kind, vector in zip(kinds, vectors, strict=True)
     ]
 
 
-def _laid(code: Code, row: str, vector: str) -> str:
-    slot = code.row(row, ROW_ALIGNMENT)
-    code.line(f"store {row} {vector}, ptr {slot}, align {ROW_ALIGNMENT}")
+def _store_row(ir: IrBuilder, row: str, vector: str) -> str:
+    slot = ir.take_row(row, ROW_ALIGNMENT)
+    ir.emit_void(f"store {row} {vector}, ptr {slot}, align {ROW_ALIGNMENT}")
     return slot
 
 
-def of_lane(body: Body, operand: Lanes, slots: Sequence[str], lane: str) -> str:
-    """One lane's value, of what `laid_out` gave."""
+def extract_lane(emitter: Emitter, operand: LaneValue, slots: Sequence[str], lane: str) -> str:
+    """Return one lane's value of an operand, from the slots of `store_operand`."""
     if operand.is_uniform:
         return operand.scalar
-    if operand.one is not None:
-        return operand.one(lane)
+    if operand.make_lane is not None:
+        return operand.make_lane(lane)
     if not slots:
-        return from_lane(body, operand, lane)
-    if operand.near is not None:
-        return of_index(body, operand.near, slots[0], lane)
-    kinds = body.components(operand.type)
-    parts = [taken(body, *each, lane) for each in zip(kinds, slots, strict=True)]
-    return put_together(body.code, operand.type, parts, body.layout)
+        return extract_affine_lane(emitter, operand, lane)
+    if operand.indexed is not None:
+        return load_indexed_address(emitter, operand.indexed, slots[0], lane)
+    kinds = emitter.list_components(operand.type)
+    parts = [load_element(emitter, *each, lane) for each in zip(kinds, slots, strict=True)]
+    return build_aggregate(emitter.ir, operand.type, parts, emitter.layout)
 
 
-def taken(body: Body, kind: Type, slot: str, lane: str) -> str:
-    """A lane's element of a row in memory."""
-    code = body.code
-    place = code.value(f"getelementptr {stored(kind)}, ptr {slot}, i64 {lane}")
-    part = code.value(f"load {stored(kind)}, ptr {place}")
-    return part if stored(kind) == kind else code.value(f"trunc {stored(kind)} {part} to {kind}")
-
-
-def of_index(body: Body, near: Near, slot: str, lane: str) -> str:
-    """A lane's address, by the index that lies in memory."""
-    code = body.code
-    index = taken(body, _INDEX, slot, lane)
-    wide = code.value(f"{near.widening} i32 {index} to i64")
-    return code.value(f"getelementptr [{near.scale} x i8], ptr {near.base}, i64 {wide}")
-
-
-def from_lane(body: Body, operand: Lanes, lane: str) -> str:
-    """A lane's value, so many strides from that of `operand`."""
-    code, kind = body.code, operand.type
-    if not isinstance(kind, Int):
-        steps = code.value(f"mul i64 {lane}, {operand.stride}")
-        return code.value(f"getelementptr i8, {kind} {operand.scalar}, i64 {steps}")
-    number = lane
-    if kind.bits != 64:
-        number = code.value(f"{'trunc' if kind.bits < 64 else 'zext'} i64 {lane} to {kind}")
-    steps = code.value(f"mul {kind} {number}, {operand.stride % (1 << kind.bits)}")
-    return code.value(f"add {kind} {operand.scalar}, {steps}")
-
-
-def keep(body: Body, kind: Type, slot: str, lane: str, part: str) -> None:
-    """Put one lane's result in its place."""
-    code = body.code
-    if stored(kind) != kind:
-        part = code.value(f"zext {kind} {part} to {stored(kind)}")
-    place = code.value(f"getelementptr {stored(kind)}, ptr {slot}, i64 {lane}")
-    code.line(f"store {stored(kind)} {part}, ptr {place}")
-
-
-def kept(body: Body, kind: Type, slot: str) -> str:
-    """The results of all lanes."""
-    code, row = body.code, body.code.lanes(stored(kind))
-    found = code.value(f"load {row}, ptr {slot}, align {ROW_ALIGNMENT}")
+def load_element(emitter: Emitter, kind: Type, slot: str, lane: str) -> str:
+    """Return a lane's element of a stored vector."""
+    ir = emitter.ir
+    place = ir.emit(f"getelementptr {get_storage_type(kind)}, ptr {slot}, i64 {lane}")
+    part = ir.emit(f"load {get_storage_type(kind)}, ptr {place}")
     return (
-        found if stored(kind) == kind else code.value(f"trunc {row} {found} to {code.lanes(kind)}")
+        part
+        if get_storage_type(kind) == kind
+        else ir.emit(f"trunc {get_storage_type(kind)} {part} to {kind}")
     )
 
 
-def execute(body: Body, instruction: Instruction, operands: Sequence[str]) -> str:
-    """The instruction itself on these operands; its result, empty where there is none."""
+def load_indexed_address(emitter: Emitter, indexed: IndexedAddresses, slot: str, lane: str) -> str:
+    """Return a lane's address, from its stored index."""
+    ir = emitter.ir
+    index = load_element(emitter, _INDEX, slot, lane)
+    wide = ir.emit(f"{indexed.widening} i32 {index} to i64")
+    return ir.emit(f"getelementptr [{indexed.scale} x i8], ptr {indexed.base}, i64 {wide}")
+
+
+def extract_affine_lane(emitter: Emitter, operand: LaneValue, lane: str) -> str:
+    """Return a lane's value of an affine operand: lane 0's plus lane times stride."""
+    ir, kind = emitter.ir, operand.type
+    if not isinstance(kind, Int):
+        steps = ir.emit(f"mul i64 {lane}, {operand.stride}")
+        return ir.emit(f"getelementptr i8, {kind} {operand.scalar}, i64 {steps}")
+    number = lane
+    if kind.bits != 64:
+        number = ir.emit(f"{'trunc' if kind.bits < 64 else 'zext'} i64 {lane} to {kind}")
+    steps = ir.emit(f"mul {kind} {number}, {operand.stride % (1 << kind.bits)}")
+    return ir.emit(f"add {kind} {operand.scalar}, {steps}")
+
+
+def store_element(emitter: Emitter, kind: Type, slot: str, lane: str, part: str) -> None:
+    """Store one lane's result in a stored vector."""
+    ir = emitter.ir
+    if get_storage_type(kind) != kind:
+        part = ir.emit(f"zext {kind} {part} to {get_storage_type(kind)}")
+    place = ir.emit(f"getelementptr {get_storage_type(kind)}, ptr {slot}, i64 {lane}")
+    ir.emit_void(f"store {get_storage_type(kind)} {part}, ptr {place}")
+
+
+def load_vector(emitter: Emitter, kind: Type, slot: str) -> str:
+    """Return the results of all lanes."""
+    ir, row = emitter.ir, emitter.ir.vector_type(get_storage_type(kind))
+    found = ir.emit(f"load {row}, ptr {slot}, align {ROW_ALIGNMENT}")
+    return (
+        found
+        if get_storage_type(kind) == kind
+        else ir.emit(f"trunc {row} {found} to {ir.vector_type(kind)}")
+    )
+
+
+def emit_scalar(emitter: Emitter, instruction: Instruction, operands: Sequence[str]) -> str:
+    """Emit an instruction on scalar operands. Return its result; empty without one."""
     if isinstance(instruction, Atomic):
-        return atomic_operation(body, instruction, operands)
+        return emit_atomic(emitter, instruction, operands)
     typed = [
         f"{each.type} {text}" for each, text in zip(instruction.operands, operands, strict=True)
     ]
     if isinstance(instruction, Memory):
-        text = memory_text(instruction, typed, instruction.alignment)
+        text = format_memory_access(instruction, typed, instruction.alignment)
     elif isinstance(instruction, Call):
-        text = _call(instruction, operands)
+        text = _format_call(instruction, operands)
     else:
         raise IrError(f"{instruction.opcode} for each lane")
     if instruction.type == VOID:
-        body.code.line(text)
+        emitter.ir.emit_void(text)
         return ""
-    return body.code.value(text)
+    return emitter.ir.emit(text)
 
 
-def memory_text(instruction: Memory, operands: Sequence[str], alignment: int) -> str:
-    """A load or store of these operands, written with their types."""
+def format_memory_access(instruction: Memory, operands: Sequence[str], alignment: int) -> str:
+    """Return a load or store of operands with types."""
     atomic = "atomic " if instruction.ordering else ""
     volatile = "volatile " if instruction.volatile else ""
     what = f"{instruction.type}, " if instruction.opcode == "load" else ""
@@ -216,7 +234,7 @@ def memory_text(instruction: Memory, operands: Sequence[str], alignment: int) ->
     return f"{instruction.opcode} {atomic}{volatile}{what}{given}{ordering}, align {alignment}"
 
 
-def _call(call: Call, operands: Sequence[str]) -> str:
+def _format_call(call: Call, operands: Sequence[str]) -> str:
     given = ", ".join(
         f"{' '.join(filter(None, (str(each.type), attributes)))} {text}"
         for each, attributes, text in zip(call.operands, call.parameters, operands, strict=True)

@@ -1,13 +1,19 @@
-"""What lanes bring to a function of theirs: each value in the form that it has, in memory."""
+"""Live-in and live-out buffers: memory that passes values to and from a scalar region."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from metalbench.msl.emission.body import Body
-from metalbench.msl.emission.lanes import Lanes, Near
-from metalbench.msl.emission.one_by_one import from_lane, lying, of_index, stored, taken
+from metalbench.msl.emission.body import Emitter
+from metalbench.msl.emission.lanes import IndexedAddresses, LaneValue
+from metalbench.msl.emission.one_by_one import (
+    convert_to_storage,
+    extract_affine_lane,
+    get_storage_type,
+    load_element,
+    load_indexed_address,
+)
 from metalbench.msl.ir.types import POINTER, Int, Type
 
 _ALIGNMENT = 16  # bytes
@@ -15,84 +21,92 @@ _INDEX = Int(32)
 
 
 @dataclass(frozen=True)
-class Parcel:
-    """Where a value's parts lie: of each component a row of lanes, or what is one for all.
+class LiveIn:
+    """Location of a live-in: the offsets of a vector per component, or of one scalar.
 
-    `scalar` is that one where it is known without looking; `at` is empty then. Of addresses near
-    each other it is their base, and the row has their indices.
+    `scalar` is a scalar that needs no memory; `offset` is None then. For indexed addresses it is
+    the base, and the vector holds the indices.
     """
 
-    lanes: Lanes
-    rows: tuple[int, ...] = ()
-    at: int | None = None
+    lanes: LaneValue
+    row_offsets: tuple[int, ...] = ()
+    offset: int | None = None
     scalar: str = ""
 
-    def open(self, body: Body, memory: str, lane: str) -> str:
-        """A lane's value, read back."""
-        code, lanes = body.code, self.lanes
-        rows = [code.value(f"getelementptr i8, ptr {memory}, i64 {each}") for each in self.rows]
-        one, type_ = self.scalar, POINTER if lanes.near is not None else lanes.type
-        if self.at is not None:
-            place = code.value(f"getelementptr i8, ptr {memory}, i64 {self.at}")
-            one = code.value(f"load {type_}, ptr {place}, align {_ALIGNMENT}")
-        if lanes.near is not None:
-            near = lanes.near
-            return of_index(body, Near(one, "", near.widening, near.scale), rows[0], lane)
+    def load(self, emitter: Emitter, memory: str, lane: str) -> str:
+        """Return the value of one lane."""
+        ir, lanes = emitter.ir, self.lanes
+        rows = [ir.emit(f"getelementptr i8, ptr {memory}, i64 {each}") for each in self.row_offsets]
+        one, type_ = self.scalar, POINTER if lanes.indexed is not None else lanes.type
+        if self.offset is not None:
+            place = ir.emit(f"getelementptr i8, ptr {memory}, i64 {self.offset}")
+            one = ir.emit(f"load {type_}, ptr {place}, align {_ALIGNMENT}")
+        if lanes.indexed is not None:
+            indexed = lanes.indexed
+            return load_indexed_address(
+                emitter, IndexedAddresses(one, "", indexed.widening, indexed.scale), rows[0], lane
+            )
         if rows:
-            kinds = body.components(lanes.type)
-            parts = [taken(body, *each, lane) for each in zip(kinds, rows, strict=True)]
-            return body.put_together(lanes.type, parts)
-        return from_lane(body, Lanes(type_, one, lanes.stride), lane) if lanes.stride else one
+            kinds = emitter.list_components(lanes.type)
+            parts = [load_element(emitter, *each, lane) for each in zip(kinds, rows, strict=True)]
+            return emitter.build_aggregate(lanes.type, parts)
+        return (
+            extract_affine_lane(emitter, LaneValue(type_, one, lanes.stride), lane)
+            if lanes.stride
+            else one
+        )
 
 
-class Parcels:
-    """Puts values side by side in memory; names that are `known` on the other side stay names."""
+class LiveInBuffer:
+    """Allocates and stores values in a buffer. Names in `known` are visible in the region."""
 
-    def __init__(self, body: Body, memory: str, known: Collection[str]) -> None:
-        self._body = body
+    def __init__(self, emitter: Emitter, memory: str, known: Collection[str]) -> None:
+        self._emitter = emitter
         self._memory = memory
         self._known = known
         self.bytes = 0
 
-    def room(self, kind: Type) -> int:
-        """Where a row of elements of all lanes has its place."""
-        return self._take(self._body.width * self._body.layout.size(stored(kind)))
+    def allocate_vector(self, kind: Type) -> int:
+        """Return the offset of a new vector of all lanes."""
+        return self._allocate(
+            self._emitter.width * self._emitter.layout.size(get_storage_type(kind))
+        )
 
-    def send(self, lanes: Lanes) -> Parcel:
-        """Leave a value there."""
-        body, code = self._body, self._body.code
-        if lanes.near is not None:
-            row = self._row(_INDEX, lanes.near.indices)
-            base = self._one(Lanes(POINTER, lanes.near.base))
-            return Parcel(lanes, (row,), base.at, base.scalar)
-        if lanes.is_linear and not lanes.holds:
-            return self._one(lanes)
-        kinds, vectors = body.components(lanes.type), body.vectors(lanes)
+    def store(self, lanes: LaneValue) -> LiveIn:
+        """Store a value, and return its location."""
+        emitter, ir = self._emitter, self._emitter.ir
+        if lanes.indexed is not None:
+            row = self._store_vector(_INDEX, lanes.indexed.indices)
+            base = self._store_scalar(LaneValue(POINTER, lanes.indexed.base))
+            return LiveIn(lanes, (row,), base.offset, base.scalar)
+        if lanes.is_affine and not lanes.condition:
+            return self._store_scalar(lanes)
+        kinds, vectors = emitter.list_components(lanes.type), emitter.get_vectors(lanes)
         rows = [
-            self._row(stored(kind), lying(code, kind, vector))
+            self._store_vector(get_storage_type(kind), convert_to_storage(ir, kind, vector))
             for kind, vector in zip(kinds, vectors, strict=True)
         ]
-        return Parcel(Lanes(lanes.type), tuple(rows))
+        return LiveIn(LaneValue(lanes.type), tuple(rows))
 
-    def _one(self, lanes: Lanes) -> Parcel:
+    def _store_scalar(self, lanes: LaneValue) -> LiveIn:
         scalar = lanes.scalar
         if not scalar.startswith("%") or scalar in self._known:
-            return Parcel(lanes, scalar=scalar)
-        at = self._take(self._body.layout.size(lanes.type))
+            return LiveIn(lanes, scalar=scalar)
+        at = self._allocate(self._emitter.layout.size(lanes.type))
         self._store(str(lanes.type), scalar, at)
-        return Parcel(lanes, at=at)
+        return LiveIn(lanes, offset=at)
 
-    def _row(self, kind: Type, vector: str) -> int:
-        at = self.room(kind)
-        self._store(self._body.code.lanes(kind), vector, at)
+    def _store_vector(self, kind: Type, vector: str) -> int:
+        at = self.allocate_vector(kind)
+        self._store(self._emitter.ir.vector_type(kind), vector, at)
         return at
 
     def _store(self, type_: str, value: str, at: int) -> None:
-        code = self._body.code
-        place = code.value(f"getelementptr i8, ptr {self._memory}, i64 {at}")
-        code.line(f"store {type_} {value}, ptr {place}, align {_ALIGNMENT}")
+        ir = self._emitter.ir
+        place = ir.emit(f"getelementptr i8, ptr {self._memory}, i64 {at}")
+        ir.emit_void(f"store {type_} {value}, ptr {place}, align {_ALIGNMENT}")
 
-    def _take(self, size: int) -> int:
+    def _allocate(self, size: int) -> int:
         at = self.bytes
         self.bytes += -(-size // _ALIGNMENT) * _ALIGNMENT
         return at

@@ -1,145 +1,151 @@
-"""Elements anywhere in memory, one for each lane."""
+"""Gather and scatter: one element per lane at arbitrary addresses."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metalbench.msl.emission.access import Access, Vectors
-from metalbench.msl.emission.body import Body, mask_of
-from metalbench.msl.emission.code import suffix
-from metalbench.msl.emission.functions import gathered
-from metalbench.msl.emission.lanes import Lanes
-from metalbench.msl.emission.one_by_one import ROW_ALIGNMENT, each_lane, stored
-from metalbench.msl.emission.turns import AT_ONCE, in_turn
+from metalbench.msl.emission.access import MemoryAccess, Vectors
+from metalbench.msl.emission.body import Emitter, get_mask
+from metalbench.msl.emission.code import get_overload_suffix
+from metalbench.msl.emission.functions import emit_masked_gather
+from metalbench.msl.emission.lanes import LaneValue
+from metalbench.msl.emission.one_by_one import ROW_ALIGNMENT, get_storage_type, map_lanes
+from metalbench.msl.emission.turns import LANES_AT_ONCE, for_each_lane_group
 from metalbench.msl.ir.types import Int, Type
 
 _WORD = 4  # bytes
 _INT = Int(8 * _WORD)
 
 
-def scattered(
-    body: Body, addresses: Sequence[Lanes], access: Access, *, rarely: bool = False
+def access_scattered(
+    emitter: Emitter, addresses: Sequence[LaneValue], access: MemoryAccess, *, rarely: bool = False
 ) -> Vectors:
-    """Read or write each element at addresses of its own; in little code, if it is run `rarely`.
+    """Load or store each element at a separate address; with little code if it runs `rarely`.
 
-    Written are they in the order of the lanes: of those at one place, the last one stays.
+    Stores are in the order of the lanes: at equal addresses the last lane's value stays.
     """
-    if _is_loop(body, access, rarely=rarely):
-        return _by_lane(body, addresses, access)
+    if _needs_loop(emitter, access, rarely=rarely):
+        return _access_lane_by_lane(emitter, addresses, access)
     found: Vectors = ()
     for address, element in zip(addresses, access.elements, strict=True):
         if element.values is None:
-            found += (_gather(body, address, element.kinds[0]),)
+            found += (_emit_gather(emitter, address, element.kinds[0]),)
         else:
-            _scatter(body, address, element.kinds[0], element.values[0])
+            _emit_scatter(emitter, address, element.kinds[0], element.values[0])
     return found
 
 
-def _by_lane(body: Body, addresses: Sequence[Lanes], access: Access) -> Vectors:
+def _access_lane_by_lane(
+    emitter: Emitter, addresses: Sequence[LaneValue], access: MemoryAccess
+) -> Vectors:
     kinds = access.kinds
 
     def run(given: Sequence[str]) -> Sequence[str]:
-        code, found = body.code, []
+        ir, found = emitter.ir, []
         for at, (kind, place) in enumerate(zip(kinds, given, strict=False)):
-            size = body.layout.size(kind)
+            size = emitter.layout.size(kind)
             if access.values is None:
-                found.append(code.value(f"load {kind}, ptr {place}, align {size}"))
+                found.append(ir.emit(f"load {kind}, ptr {place}, align {size}"))
             else:
-                code.line(f"store {kind} {given[len(kinds) + at]}, ptr {place}, align {size}")
+                ir.emit_void(f"store {kind} {given[len(kinds) + at]}, ptr {place}, align {size}")
         return found
 
     values = [
-        Lanes(kind, vectors=(vector,))
+        LaneValue(kind, vectors=(vector,))
         for kind, vector in zip(kinds, access.values or (), strict=False)
     ]
-    return each_lane(body, [*addresses, *values], access.results, run)
+    return map_lanes(emitter, [*addresses, *values], access.results, run)
 
 
-def _is_loop(body: Body, access: Access, *, rarely: bool) -> bool:
-    if any(stored(each) != each for each in access.kinds):
+def _needs_loop(emitter: Emitter, access: MemoryAccess, *, rarely: bool) -> bool:
+    if any(get_storage_type(each) != each for each in access.kinds):
         return True
-    has_instruction = all(body.machine.scatters(body.layout.size(each)) for each in access.kinds)
-    return not has_instruction and (bool(body.mask) or rarely)
+    has_instruction = all(
+        emitter.target.has_gather_scatter(emitter.layout.size(each)) for each in access.kinds
+    )
+    return not has_instruction and (bool(emitter.mask) or rarely)
 
 
-def _gather(body: Body, address: Lanes, kind: Type) -> str:
-    code, size = body.code, body.layout.size(kind)
-    if not body.machine.scatters(max(size, _WORD)):
-        return _gather_in_turn(body, address, kind)
+def _emit_gather(emitter: Emitter, address: LaneValue, kind: Type) -> str:
+    ir, size = emitter.ir, emitter.layout.size(kind)
+    if not emitter.target.has_gather_scatter(max(size, _WORD)):
+        return _gather_in_loop(emitter, address, kind)
     if size < _WORD:
-        return _gather_of_words(body, address, kind)
-    return gathered(code, kind, body.vector(address), mask_of(body), "poison", size)
+        return _emit_gather_of_words(emitter, address, kind)
+    return emit_masked_gather(
+        ir, kind, emitter.get_vector(address), get_mask(emitter), "poison", size
+    )
 
 
-def _gather_of_words(body: Body, address: Lanes, kind: Type) -> str:
-    """Of smaller elements, by the words that they are parts of.
+def _emit_gather_of_words(emitter: Emitter, address: LaneValue, kind: Type) -> str:
+    """Gather elements smaller than a word as parts of aligned words.
 
-    An aligned word is in one page of memory: where one of its bytes may be read, all may. Nothing
-    in LLVM knows whose they are, as pointers that were numbers lead to them.
+    An aligned word is in one page: if one of its bytes can be read, all can. The addresses are
+    converted from integers, so that LLVM does not derive bounds of an object from them.
     """
-    code, size = body.code, body.layout.size(kind)
-    wide, words = code.lanes("i64"), code.lanes(_INT)
-    number = code.value(f"ptrtoint {code.lanes('ptr')} {body.vector(address)} to {wide}")
-    aligned = code.value(f"and {wide} {number}, splat (i64 {-_WORD})")
-    places = code.value(f"inttoptr {wide} {aligned} to {code.lanes('ptr')}")
-    found = gathered(code, _INT, places, mask_of(body), "poison", _WORD)
-    low = code.value(f"trunc {wide} {number} to {words}")
-    byte = code.value(f"and {words} {low}, splat (i32 {_WORD - size})")
-    bits = code.value(f"shl {words} {byte}, splat (i32 3)")
-    moved = code.value(f"lshr {words} {found}, {bits}")
+    ir, size = emitter.ir, emitter.layout.size(kind)
+    wide, words = ir.vector_type("i64"), ir.vector_type(_INT)
+    number = ir.emit(f"ptrtoint {ir.vector_type('ptr')} {emitter.get_vector(address)} to {wide}")
+    aligned = ir.emit(f"and {wide} {number}, splat (i64 {-_WORD})")
+    places = ir.emit(f"inttoptr {wide} {aligned} to {ir.vector_type('ptr')}")
+    found = emit_masked_gather(ir, _INT, places, get_mask(emitter), "poison", _WORD)
+    low = ir.emit(f"trunc {wide} {number} to {words}")
+    byte = ir.emit(f"and {words} {low}, splat (i32 {_WORD - size})")
+    bits = ir.emit(f"shl {words} {byte}, splat (i32 3)")
+    moved = ir.emit(f"lshr {words} {found}, {bits}")
     part = Int(8 * size)
-    element = code.value(f"trunc {words} {moved} to {code.lanes(part)}")
+    element = ir.emit(f"trunc {words} {moved} to {ir.vector_type(part)}")
     if kind == part:
         return element
-    return code.value(f"bitcast {code.lanes(part)} {element} to {code.lanes(kind)}")
+    return ir.emit(f"bitcast {ir.vector_type(part)} {element} to {ir.vector_type(kind)}")
 
 
-def _scatter(body: Body, address: Lanes, kind: Type, vector: str) -> None:
-    code, lanes, size = body.code, body.code.lanes(kind), body.layout.size(kind)
-    if not body.machine.scatters(size):
-        _scatter_in_turn(body, address, kind, vector)
+def _emit_scatter(emitter: Emitter, address: LaneValue, kind: Type, vector: str) -> None:
+    ir, lanes, size = emitter.ir, emitter.ir.vector_type(kind), emitter.layout.size(kind)
+    if not emitter.target.has_gather_scatter(size):
+        _scatter_in_loop(emitter, address, kind, vector)
         return
     arguments = [
         (lanes, vector),
-        (code.lanes("ptr"), body.vector(address)),
+        (ir.vector_type("ptr"), emitter.get_vector(address)),
         ("i32", str(size)),
-        (code.mask, mask_of(body)),
+        (ir.mask_type, get_mask(emitter)),
     ]
-    name = f"llvm.masked.scatter.v{body.width}{suffix(kind)}.v{body.width}p0"
-    code.call(name, "void", arguments)
+    name = f"llvm.masked.scatter.v{emitter.width}{get_overload_suffix(kind)}.v{emitter.width}p0"
+    ir.call(name, "void", arguments)
 
 
-def _gather_in_turn(body: Body, address: Lanes, kind: Type) -> str:
-    """All lanes are there: some of them at a time."""
-    code, size, some = body.code, body.layout.size(kind), min(AT_ONCE, body.width)
+def _gather_in_loop(emitter: Emitter, address: LaneValue, kind: Type) -> str:
+    """Gather with all lanes active, some lanes per iteration."""
+    ir, size, some = emitter.ir, emitter.layout.size(kind), min(LANES_AT_ONCE, emitter.width)
     part = f"<{some} x {kind}>"
-    with code.scratch():
-        result = code.row(code.lanes(kind), ROW_ALIGNMENT)
+    with ir.scratch_scope():
+        result = ir.take_row(ir.vector_type(kind), ROW_ALIGNMENT)
 
         def run(first: str, places: Sequence[str]) -> None:
             found = "poison"
             for at, place in enumerate(places):
-                one = code.value(f"load {kind}, ptr {place}, align {size}")
-                found = code.value(f"insertelement {part} {found}, {kind} {one}, i64 {at}")
-            target = code.value(f"getelementptr {kind}, ptr {result}, i64 {first}")
-            code.line(f"store {part} {found}, ptr {target}, align {size}")
+                one = ir.emit(f"load {kind}, ptr {place}, align {size}")
+                found = ir.emit(f"insertelement {part} {found}, {kind} {one}, i64 {at}")
+            target = ir.emit(f"getelementptr {kind}, ptr {result}, i64 {first}")
+            ir.emit_void(f"store {part} {found}, ptr {target}, align {size}")
 
-        in_turn(body, address, run)
-        return code.value(f"load {code.lanes(kind)}, ptr {result}, align {ROW_ALIGNMENT}")
+        for_each_lane_group(emitter, address, run)
+        return ir.emit(f"load {ir.vector_type(kind)}, ptr {result}, align {ROW_ALIGNMENT}")
 
 
-def _scatter_in_turn(body: Body, address: Lanes, kind: Type, vector: str) -> None:
-    code, size, some = body.code, body.layout.size(kind), min(AT_ONCE, body.width)
+def _scatter_in_loop(emitter: Emitter, address: LaneValue, kind: Type, vector: str) -> None:
+    ir, size, some = emitter.ir, emitter.layout.size(kind), min(LANES_AT_ONCE, emitter.width)
     part = f"<{some} x {kind}>"
-    with code.scratch():
-        values = code.row(code.lanes(kind), ROW_ALIGNMENT)
-        code.line(f"store {code.lanes(kind)} {vector}, ptr {values}, align {ROW_ALIGNMENT}")
+    with ir.scratch_scope():
+        values = ir.take_row(ir.vector_type(kind), ROW_ALIGNMENT)
+        ir.emit_void(f"store {ir.vector_type(kind)} {vector}, ptr {values}, align {ROW_ALIGNMENT}")
 
         def run(first: str, places: Sequence[str]) -> None:
-            source = code.value(f"getelementptr {kind}, ptr {values}, i64 {first}")
-            whole = code.value(f"load {part}, ptr {source}, align {size}")
+            source = ir.emit(f"getelementptr {kind}, ptr {values}, i64 {first}")
+            whole = ir.emit(f"load {part}, ptr {source}, align {size}")
             for at, place in enumerate(places):
-                one = code.value(f"extractelement {part} {whole}, i64 {at}")
-                code.line(f"store {kind} {one}, ptr {place}, align {size}")
+                one = ir.emit(f"extractelement {part} {whole}, i64 {at}")
+                ir.emit_void(f"store {kind} {one}, ptr {place}, align {size}")
 
-        in_turn(body, address, run)
+        for_each_lane_group(emitter, address, run)

@@ -1,57 +1,61 @@
-"""Which branches share the code of lanes that go alone, what lanes bring there, what they leave."""
+"""Live-ins and live-outs of scalar regions, and the regions that share a function."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from metalbench.msl.emission.body import Body
+from metalbench.msl.emission.body import Emitter
 from metalbench.msl.ir.flow import Flow
 from metalbench.msl.ir.model import Block, Phi, Value
 from metalbench.msl.ir.types import Type
 from metalbench.msl.vector.divergence import DivergentRegion
 
 
-def outermost(
-    flow: Flow, regions: Mapping[Block, DivergentRegion], alone: Collection[Block]
+def find_outermost_regions(
+    flow: Flow, regions: Mapping[Block, DivergentRegion], serialized: Collection[Block]
 ) -> dict[Block, DivergentRegion]:
-    """Of each of the branches `alone`, the largest region of theirs that holds its own."""
+    """Return for each serialized branch the largest serialized region that contains its region."""
     largest = sorted(
-        (regions[branch] for branch in alone),
+        (regions[branch] for branch in serialized),
         key=lambda region: (-len(region.blocks), flow.position[region.branch]),
     )
     return {
-        inner.branch: next(outer for outer in largest if _holds(outer, inner)) for inner in largest
+        inner.branch: next(outer for outer in largest if _contains(outer, inner))
+        for inner in largest
     }
 
 
-def _holds(outer: DivergentRegion, inner: DivergentRegion) -> bool:
+def _contains(outer: DivergentRegion, inner: DivergentRegion) -> bool:
     if outer is inner:
         return True
     return inner.branch in outer.blocks and inner.blocks <= outer.blocks
 
 
 @dataclass(frozen=True)
-class Result:
-    """What lanes leave where they meet: a phi's value, or what they had in their last `turn`."""
+class LiveOut:
+    """A live-out of a region: a phi of the join, or a value of each lane's last iteration."""
 
     kind: str
     name: str
     type: Type
 
 
-def results_of(body: Body, region: DivergentRegion) -> list[Result]:
-    """What lanes leave that go alone through a region, or through a part of it."""
+def find_live_outs(emitter: Emitter, region: DivergentRegion) -> list[LiveOut]:
+    """Return the live-outs of a region or of a part of it."""
     join = region.join
     phis = join.phis if join.instructions else ()
-    return [*(Result("phi", phi.result, phi.type) for phi in phis), *_turns(body, region)]
+    return [
+        *(LiveOut("phi", phi.result, phi.type) for phi in phis),
+        *_find_temporal_live_outs(emitter, region),
+    ]
 
 
-def _turns(body: Body, region: DivergentRegion) -> Iterator[Result]:
-    """What lanes have computed in the last turn of a loop that they leave here."""
+def _find_temporal_live_outs(emitter: Emitter, region: DivergentRegion) -> Iterator[LiveOut]:
+    """Yield the values of the last iteration of a loop that lanes leave in this region."""
     inside = region.blocks | {region.branch}
-    divergence, users = body.analysis.uniformity.divergence, body.kernel.uses
-    for block in body.flow.order:
+    divergence, users = emitter.analysis.uniformity.divergence, emitter.kernel.uses
+    for block in emitter.flow.order:
         if block not in inside:
             continue
         for each in block.instructions:
@@ -59,28 +63,28 @@ def _turns(body: Body, region: DivergentRegion) -> Iterator[Result]:
             if uses and any(
                 use not in inside and divergence.is_temporally_divergent(block, use) for use in uses
             ):
-                yield Result("turn", each.result, each.type)
+                yield LiveOut("iteration", each.result, each.type)
 
 
-def brought(body: Body, region: DivergentRegion) -> list[Value]:
-    """What lanes bring from the branch: values that are used before they are computed again."""
-    definitions = body.analysis.uniformity.definitions
+def find_live_ins(emitter: Emitter, region: DivergentRegion) -> list[Value]:
+    """Return the live-ins: values from before the branch that are used before a redefinition."""
+    definitions = emitter.analysis.uniformity.definitions
     before: dict[Block, set[Block]] = {}
     found: dict[str, Value] = {}
-    for user, value in _used(body, region):
-        for each in _sources(body, value):
+    for user, value in _find_uses(emitter, region):
+        for each in _find_rematerialisation_operands(emitter, value):
             defined = definitions.get(each.text)
-            if defined is None or not body.flow.dominates(defined, region.branch):
+            if defined is None or not emitter.flow.dominates(defined, region.branch):
                 continue
             if defined not in before:
-                before[defined] = _reached(region, defined)
+                before[defined] = _find_reachable(region, defined)
             if user in before[defined]:
                 found[each.text] = each
     return list(found.values())
 
 
-def _reached(region: DivergentRegion, defined: Block) -> set[Block]:
-    """The blocks, with the branch's, whose start lanes come to before they leave this one again."""
+def _find_reachable(region: DivergentRegion, defined: Block) -> set[Block]:
+    """Return the blocks that lanes reach before they leave the block `defined` again."""
     seen = {region.branch}
     work = [region.branch]
     while work:
@@ -91,20 +95,20 @@ def _reached(region: DivergentRegion, defined: Block) -> set[Block]:
     return seen | {region.join}
 
 
-def _sources(body: Body, value: Value) -> Iterator[Value]:
-    """What a value is computed anew from, where it is."""
-    instruction = body.kernel.derived.get(value.text)
+def _find_rematerialisation_operands(emitter: Emitter, value: Value) -> Iterator[Value]:
+    """Yield the values from which a value is rematerialised; else the value itself."""
+    instruction = emitter.kernel.rematerialised.get(value.text)
     if instruction is None:
         yield value
     else:
         for operand in instruction.operands:
-            yield from _sources(body, operand)
+            yield from _find_rematerialisation_operands(emitter, operand)
 
 
-def _used(body: Body, region: DivergentRegion) -> Iterator[tuple[Block, Value]]:
-    """Every use, with the block that it is in; that of a phi is where lanes come from."""
+def _find_uses(emitter: Emitter, region: DivergentRegion) -> Iterator[tuple[Block, Value]]:
+    """Yield every use with its block; a phi uses an operand in the predecessor."""
     inside, branch = region.blocks, region.branch
-    blocks = [block for block in body.flow.order if block in inside]
+    blocks = [block for block in emitter.flow.order if block in inside]
     for block in blocks:
         own = {each.result for each in block.instructions}
         for each in block.instructions:
@@ -115,8 +119,8 @@ def _used(body: Body, region: DivergentRegion) -> Iterator[tuple[Block, Value]]:
     for block in (*blocks, region.join):
         for phi in block.phis if block.instructions else ():
             for value, source in zip(phi.operands, phi.sources, strict=True):
-                where = body.function.blocks.get(source)
+                where = emitter.function.blocks.get(source)
                 if where is not None and (where in inside or where is branch):
                     yield where, value
-    for result in _turns(body, region):
+    for result in _find_temporal_live_outs(emitter, region):
         yield region.join, Value(result.type, result.name)

@@ -1,4 +1,8 @@
-"""A module whose kernel is one lane's, made one whose kernel is a SIMD-group's."""
+"""Whole-function vectorization: turn the kernel of one lane into that of a SIMD-group.
+
+The method follows Karrenberg and Hack ("Whole-Function Vectorization", CGO 2011). Divergent
+regions without cross-lane operations are serialized instead of masked.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +10,18 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from metalbench.msl.emission.addresses import address, variable
-from metalbench.msl.emission.arithmetic import compute
-from metalbench.msl.emission.blocks import write_blocks
-from metalbench.msl.emission.body import Body, Kernel, Launch
-from metalbench.msl.emission.code import Code
-from metalbench.msl.emission.groups import marked
-from metalbench.msl.emission.intrinsics import call
-from metalbench.msl.emission.lanes import Lanes
-from metalbench.msl.emission.machine import machine_of
-from metalbench.msl.emission.markers import MEET, PREFIX, sources
-from metalbench.msl.emission.memory import load, store
-from metalbench.msl.emission.one_by_one import execute, one_by_one
+from metalbench.msl.emission.addresses import emit_alloca, emit_getelementptr
+from metalbench.msl.emission.arithmetic import emit_computation
+from metalbench.msl.emission.blocks import emit_blocks
+from metalbench.msl.emission.body import Emitter, LaunchShape, ScalarKernel
+from metalbench.msl.emission.code import IrBuilder
+from metalbench.msl.emission.groups import emit_marker
+from metalbench.msl.emission.intrinsics import emit_call
+from metalbench.msl.emission.lanes import LaneValue
+from metalbench.msl.emission.machine import read_target
+from metalbench.msl.emission.markers import BARRIER_FUNCTION, PREFIX, make_transfer_functions
+from metalbench.msl.emission.memory import emit_load, emit_store
+from metalbench.msl.emission.one_by_one import emit_scalar, emit_serialized
 from metalbench.msl.ir.flow import flow_of
 from metalbench.msl.ir.model import (
     Alloca,
@@ -54,74 +58,74 @@ _PARAMETERS = {
     "%live": "i32",
 }
 _DEFINITION = re.compile(r'\ndefine [^@]*@("[^"]*"|[\w.$-]+)\(.*')
-_DECLARED = re.compile(r"(?:declare|define) [^@]*@([\w.$]+)\(")
-_CALLED = re.compile(r'call [^@\n]*@("[^"]*"|[\w.$-]+)\(')
+_DECLARATION = re.compile(r"(?:declare|define) [^@]*@([\w.$]+)\(")
+_CALL = re.compile(r'call [^@\n]*@("[^"]*"|[\w.$-]+)\(')
 _ATOMIC = re.compile(r"= (?:atomicrmw|cmpxchg) ")
-_SPIN = "_ZN2mbL4spinEv"  # lets other SIMD-groups run: one call does for all lanes
+_SPIN = "_ZN2mbL4spinEv"  # lets other SIMD-groups run: one call is enough for all lanes
 _SUBPROGRAM = re.compile(r" !dbg (!\d+) \{$")
-_GROUP_OF = re.compile(r" #(\d+)")
+_ATTRIBUTE_GROUP = re.compile(r" #(\d+)")
 
 
-def vectorise(module: str, launch: Launch) -> str:
-    """The module for launches of this shape. Raises IrError for what cannot be done here."""
-    # Of so many objects nearly all are in use.
+def vectorize_module(module: str, launch: LaunchShape) -> str:
+    """Return the module for launches of this shape. Raise IrError for unsupported kernels."""
+    # Nearly all of the many objects are in use.
     with gc_paused():
-        return _vectorise(module, launch)
+        return _vectorize(module, launch)
 
 
-def _vectorise(module: str, launch: Launch) -> str:
+def _vectorize(module: str, launch: LaunchShape) -> str:
     function = read_function(module, SOURCE)
     split_allocas(function)
     combine_vector_halves(function)
-    apart = _apart(module)
+    apart = _find_serialized_functions(module)
     flow = flow_of(function)
     names = {each.name for _, each in function.instructions if isinstance(each, Call)}
-    analysed = analyse_private_memory(
+    analysis = analyse_private_memory(
         function,
         flow,
         launch.width,
-        sources(launch.width, rows=launch.rows, names=names, apart=apart),
+        make_transfer_functions(launch.width, rows=launch.rows, names=names, serialized=apart),
     )
-    _refuse_waiting(function, analysed)
-    analysed = combine_accesses(function, analysed)
+    _refuse_spin_loops(function, analysis)
+    analysis = combine_accesses(function, analysis)
     uses = find_cross_block_uses(function, flow)
-    repeated = select_rematerialised(function, analysed.uniformity, uses)
-    kernel = Kernel(
+    rematerialised = select_rematerialised(function, analysis.uniformity, uses)
+    kernel = ScalarKernel(
         function,
         flow,
-        analysed,
+        analysis,
         launch,
-        machine_of(module),
+        read_target(module),
         apart,
         uses=uses,
-        loaded=find_load_dependent(flow, analysed.uniformity),
-        idle=find_dead_values(function),
-        in_threadgroup=find_threadgroup_addresses(function, f"{PREFIX}arena"),
-        derived=repeated,
+        load_dependent=find_load_dependent(flow, analysis.uniformity),
+        dead=find_dead_values(function),
+        threadgroup_addresses=find_threadgroup_addresses(function, f"{PREFIX}arena"),
+        rematerialised=rematerialised,
     )
     metadata, subprogram = Metadata(function.after), _SUBPROGRAM.search(function.head)
     places = Places(metadata, subprogram[1] if subprogram else "")
-    body = Body(kernel, Code(launch.width, places.nowhere), places, _result)
-    text = _write(body, function)
-    return _module(body, function, [*text, *metadata.added])
+    emitter = Emitter(kernel, IrBuilder(launch.width, places.nowhere), places, _emit_result)
+    text = _emit_function(emitter, function)
+    return _build_module(emitter, function, [*text, *metadata.added])
 
 
-def _apart(module: str) -> frozenset[str]:
-    """The functions that do for each lane what must not be done once for all: atomic updates.
+def _find_serialized_functions(module: str) -> frozenset[str]:
+    """Return the functions that each lane must call separately: those with atomic updates.
 
-    Raises IrError where one that was not inlined has a part of all lanes in it.
+    Raise IrError for a function with a SIMD-group function inside that was not inlined.
     """
     module = f"\n{module}"
     inside: dict[str, str] = {
         found[1]: module[found.end() : module.index("\n}", found.end())]
         for found in _DEFINITION.finditer(module)
     }
-    calls = {name: set(_CALLED.findall(text)) for name, text in inside.items()}
+    calls = {name: set(_CALL.findall(text)) for name, text in inside.items()}
     found: set[str] = set()
     for name, text in inside.items():
-        marks = [each for each in calls[name] if each.startswith(PREFIX) and each != BODY]
-        if name != SOURCE and marks and name != MEET:
-            raise IrError(f"{name} is a function of its own, and calls {marks[0]}")
+        markers = [each for each in sorted(calls[name]) if each.startswith(PREFIX) and each != BODY]
+        if name != SOURCE and markers and name != BARRIER_FUNCTION:
+            raise IrError(f"{name} was not inlined, and calls {markers[0]}")
         outside = [
             each for each in calls[name] if each not in inside and not each.startswith("llvm.")
         ]
@@ -134,12 +138,12 @@ def _apart(module: str) -> frozenset[str]:
     return frozenset(found - {_SPIN})
 
 
-def _refuse_waiting(function: Function, analysed: FunctionAnalysis) -> None:
+def _refuse_spin_loops(function: Function, analysis: FunctionAnalysis) -> None:
     """Raise IrError for a loop in which lanes may wait for each other.
 
-    Lanes that leave it would stand behind it until all have, and never do what others wait for.
+    Lanes that leave the loop wait for the others at the join, and never make their progress.
     """
-    loops = analysed.uniformity.divergence.divergent_loops
+    loops = analysis.uniformity.divergence.divergent_loops
     for block, each in function.instructions:
         reads = isinstance(each, Memory) and each.opcode == "load" and each.ordering
         swaps = isinstance(each, Atomic) and each.operation == "xchg"
@@ -147,81 +151,83 @@ def _refuse_waiting(function: Function, analysed: FunctionAnalysis) -> None:
             raise IrError("threads of a SIMD-group may wait for each other in a loop")
 
 
-def _write(body: Body, function: Function) -> list[str]:
-    """The function's own text."""
-    code, live = body.code, ""
+def _emit_function(emitter: Emitter, function: Function) -> list[str]:
+    """Return the lines of the function and of its scalar regions."""
+    ir, live = emitter.ir, ""
     for parameter, name in zip(function.parameters, ("%launch", "%group"), strict=True):
-        body.give(parameter.text, Lanes(parameter.type, name))
-    if not body.launch.rows:
-        live = code.value(f"bitcast i32 %live to {code.mask}")
-    walks = write_blocks(body, live, _PARAMETERS, _emit)
-    said = "".join(f" #{each}" for each in _GROUP_OF.findall(function.head.rpartition(")")[2]))
-    others = walks.functions(said)
-    return [_head(body, said), "start:", *code.entry, *code.lines, "}", *others]
+        emitter.add_parameter(parameter.text, LaneValue(parameter.type, name))
+    if not emitter.launch.rows:
+        live = ir.emit(f"bitcast i32 %live to {ir.mask_type}")
+    regions = emit_blocks(emitter, live, _PARAMETERS, _emit_instruction)
+    attributes = "".join(
+        f" #{each}" for each in _ATTRIBUTE_GROUP.findall(function.head.rpartition(")")[2])
+    )
+    functions = regions.emit_functions(attributes)
+    return [_format_head(emitter, attributes), "start:", *ir.entry, *ir.lines, "}", *functions]
 
 
-def _head(body: Body, said: str) -> str:
-    """The definition's first line, with what is `said` of the function that it is made of."""
+def _format_head(emitter: Emitter, attributes: str) -> str:
+    """Return the first line of the definition, with the `attributes` of the original function."""
     given = (
         f"{type_} noalias {name}" if name == "%arena" else f"{type_} {name}"
         for name, type_ in _PARAMETERS.items()
     )
-    debug = f" !dbg {body.places.subprogram}" if body.places.subprogram else ""
-    return f"define void @{BODY}({', '.join(given)}) local_unnamed_addr{said}{debug} {{"
+    debug = f" !dbg {emitter.places.subprogram}" if emitter.places.subprogram else ""
+    return f"define void @{BODY}({', '.join(given)}) local_unnamed_addr{attributes}{debug} {{"
 
 
-def _emit(body: Body, instruction: Instruction) -> None:
-    if body.is_known(instruction):
+def _emit_instruction(emitter: Emitter, instruction: Instruction) -> None:
+    if emitter.is_constant(instruction):
         return
-    if instruction.result in body.kernel.idle and not isinstance(instruction, Atomic):
+    if instruction.result in emitter.kernel.dead and not isinstance(instruction, Atomic):
         return
-    found = _result(body, instruction)
+    found = _emit_result(emitter, instruction)
     if found is not None:
-        body.define(instruction, found)
+        emitter.define(instruction, found)
 
 
-def _result(body: Body, instruction: Instruction) -> Lanes | None:
-    return _WRITERS.get(type(instruction), compute)(body, instruction)
+def _emit_result(emitter: Emitter, instruction: Instruction) -> LaneValue | None:
+    return _EMITTERS.get(type(instruction), emit_computation)(emitter, instruction)
 
 
-def _memory(body: Body, memory: Memory) -> Lanes | None:
+def _emit_memory(emitter: Emitter, memory: Memory) -> LaneValue | None:
     if memory.opcode == "load":
-        return load(body, memory)
-    store(body, memory)
+        return emit_load(emitter, memory)
+    emit_store(emitter, memory)
     return None
 
 
-def _call(body: Body, instruction: Call) -> Lanes | None:
-    return (marked if instruction.name.startswith(PREFIX) else call)(body, instruction)
+def _emit_call(emitter: Emitter, instruction: Call) -> LaneValue | None:
+    return (emit_marker if instruction.name.startswith(PREFIX) else emit_call)(emitter, instruction)
 
 
-def _atomic(body: Body, atomic: Atomic) -> Lanes | None:
+def _emit_atomic(emitter: Emitter, atomic: Atomic) -> LaneValue | None:
     if atomic.opcode == "fence":
-        execute(body, atomic, [])
+        emit_scalar(emitter, atomic, [])
         return None
-    found = one_by_one(body, atomic)
-    return None if atomic.result in body.kernel.idle else found
+    found = emit_serialized(emitter, atomic)
+    return None if atomic.result in emitter.kernel.dead else found
 
 
-_WRITERS: Mapping[type[Instruction], Callable[[Body, Any], Lanes | None]] = {
-    Memory: _memory,
-    Call: _call,
-    Atomic: _atomic,
-    Alloca: variable,
-    ElementPointer: address,
+_EMITTERS: Mapping[type[Instruction], Callable[[Emitter, Any], LaneValue | None]] = {
+    Memory: _emit_memory,
+    Call: _emit_call,
+    Atomic: _emit_atomic,
+    Alloca: emit_alloca,
+    ElementPointer: emit_getelementptr,
 }
 
 
-def _module(body: Body, function: Function, text: Iterable[str]) -> str:
-    """The function in the place of the one that it was made of."""
+def _build_module(emitter: Emitter, function: Function, text: Iterable[str]) -> str:
+    """Return the module with the new function in the place of the original one."""
     before, after = (
         [line for line in lines if not _is_replaced(line)]
         for lines in (function.before, function.after)
     )
     whole = "\n".join([*before, *text, *after])
-    declared = {found[1] for line in (*before, *after) if (found := _DECLARED.match(line))}
-    added = [line for name, line in body.code.declarations.items() if name not in declared]
-    rows = f"@{ROWS} = hidden constant i8 {int(body.launch.rows)}"
+    declared = {found[1] for line in (*before, *after) if (found := _DECLARATION.match(line))}
+    added = [line for name, line in emitter.ir.declarations.items() if name not in declared]
+    rows = f"@{ROWS} = hidden constant i8 {int(emitter.launch.rows)}"
     whole = whole.replace(f"@{SOURCE}", f"@{BODY}")
     return "\n".join([whole, rows, *added, ""])
 

@@ -1,35 +1,35 @@
-"""Two ways to do the same, of which one is taken when the code runs."""
+"""Two versions of code, one of which is chosen at run time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from metalbench.msl.emission.body import Body
+from metalbench.msl.emission.body import Emitter
 from metalbench.msl.ir.types import Type
 
 
-def versions(
-    body: Body,
+def emit_versions(
+    emitter: Emitter,
     condition: str,
     yes: Callable[[], tuple[str, ...]],
     no: Callable[[], tuple[str, ...]],
     kinds: Sequence[Type],
 ) -> tuple[str, ...]:
-    """The vectors, of these kinds, that come out of the way that was taken."""
-    code = body.code
-    near, apart, both = code.fresh("near"), code.fresh("apart"), code.fresh("both")
-    code.fork(condition, near, apart)
+    """Emit both versions, and return the vectors of types `kinds` of the one that ran."""
+    ir = emitter.ir
+    then, otherwise, join = ir.make_name("then"), ir.make_name("else"), ir.make_name("join")
+    ir.branch_if(condition, then, otherwise)
     found, ends = [], []
-    for name, way in ((near, yes), (apart, no)):
-        code.label(name)
-        with body.arm():
-            found.append(way())
-        ends.append(code.fresh("end"))
-        code.jump(ends[-1])
-        code.label(ends[-1])
-        code.jump(both)
-    code.label(both)
+    for name, emit in ((then, yes), (otherwise, no)):
+        ir.start_block(name)
+        with emitter.conditional_block():
+            found.append(emit())
+        ends.append(ir.make_name("end"))
+        ir.branch(ends[-1])
+        ir.start_block(ends[-1])
+        ir.branch(join)
+    ir.start_block(join)
     return tuple(
-        code.value(f"phi {code.lanes(kind)} [ {one}, %{ends[0]} ], [ {other}, %{ends[1]} ]")
+        ir.emit(f"phi {ir.vector_type(kind)} [ {one}, %{ends[0]} ], [ {other}, %{ends[1]} ]")
         for kind, one, other in zip(kinds, *found, strict=True)
     )

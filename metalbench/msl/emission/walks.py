@@ -1,8 +1,8 @@
-"""Where lanes part: each goes its way alone, from the branch to where all meet.
+"""Scalar regions: outline divergent regions, and run them lane by lane.
 
-Alone they run code of one lane, which stands in functions of their own: it is run rarely, as at the
-edges of arrays, and keeps out of the way of what runs always. Branches within each other's regions
-share a function, which is entered for any of them and left where the lanes of that one meet.
+A region has no operations that need other lanes. It is a cold function of scalar code, called
+from the divergent branch, because it rarely runs, for example at the edges of arrays. Nested
+regions share a function: it is entered at any of their branches, and left at that one's join.
 """
 
 from __future__ import annotations
@@ -11,267 +11,302 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from metalbench.msl.emission.alike import Alike
-from metalbench.msl.emission.alone import Alone
-from metalbench.msl.emission.body import Body, bits_of
-from metalbench.msl.emission.code import Code
-from metalbench.msl.emission.lanes import Lanes
-from metalbench.msl.emission.one_by_one import from_lane, keep, kept, over_lanes
-from metalbench.msl.emission.parcels import Parcel, Parcels
-from metalbench.msl.emission.trails import Result, brought, outermost, results_of
-from metalbench.msl.emission.ways import choose
+from metalbench.msl.emission.alike import FunctionMerger
+from metalbench.msl.emission.alone import ScalarEmitter
+from metalbench.msl.emission.body import Emitter, emit_mask_bits
+from metalbench.msl.emission.code import IrBuilder
+from metalbench.msl.emission.lanes import LaneValue
+from metalbench.msl.emission.one_by_one import (
+    extract_affine_lane,
+    for_each_lane,
+    load_vector,
+    store_element,
+)
+from metalbench.msl.emission.parcels import LiveIn, LiveInBuffer
+from metalbench.msl.emission.trails import (
+    LiveOut,
+    find_live_ins,
+    find_live_outs,
+    find_outermost_regions,
+)
+from metalbench.msl.emission.ways import emit_branch
 from metalbench.msl.ir.model import Block, Instruction, Phi, Value
 from metalbench.msl.ir.places import Places
 from metalbench.msl.vector.divergence import DivergentRegion
 from metalbench.msl.vector.shapes import VARYING, Affine, Constant
 
-Emit = Callable[[Body, Instruction], None]
-ROWS = "%alone.rows"  # where lanes leave for each other what they bring and what they take along
-_ALIGNMENT = 64
-_FEW = 24  # instructions
-_CALLED = re.compile(r"@mb_alone\.\d+\(")
+Emit = Callable[[Emitter, Instruction], None]
+BUFFER = "%region.buffer"  # the buffer of live-ins and live-outs
+_BUFFER_ALIGNMENT = 64
+_MAX_INLINED = 24  # instructions
+_REGION_CALL = re.compile(r"@mb_scalar_region\.\d+\(")
 
 
 @dataclass
-class _Branch:
-    """A branch of a walk: with what lanes come from it, and what they leave where they meet."""
+class _RegionEntry:
+    """A branch from which a region is entered, with its live-ins and live-outs."""
 
     number: int
     region: DivergentRegion
-    results: list[tuple[Result, list[int]]]  # and where their components lie
-    parcels: list[tuple[Value, Parcel]] = field(default_factory=list)
-    rows: str = ROWS
+    live_outs: list[tuple[LiveOut, list[int]]]  # with the offsets of their components
+    live_ins: list[tuple[Value, LiveIn]] = field(default_factory=list)
+    buffer: str = BUFFER
 
 
-class Walks:
-    """The functions in which lanes go alone; `parameters` are those of the one of all lanes."""
+class ScalarRegions:
+    """The functions of scalar regions; `parameters` are those of the calling function."""
 
     def __init__(
-        self, body: Body, alone: frozenset[Block], parameters: Mapping[str, str], emit: Emit
+        self,
+        emitter: Emitter,
+        serialized: frozenset[Block],
+        parameters: Mapping[str, str],
+        emit: Emit,
     ) -> None:
-        self._body = body
+        self._emitter = emitter
         self._parameters = parameters
         self._emit = emit
-        regions = body.analysis.uniformity.divergence.regions
-        self._outermost = outermost(body.flow, regions, alone)
-        self.branches = alone
-        self._walks: dict[DivergentRegion, list[_Branch]] = {}
+        regions = emitter.analysis.uniformity.divergence.regions
+        self._outermost = find_outermost_regions(emitter.flow, regions, serialized)
+        self.serialized_branches = serialized
+        self._entries: dict[DivergentRegion, list[_RegionEntry]] = {}
         self._bytes: dict[str, int] = {}
 
-    def go(self, region: DivergentRegion, lanes: str) -> None:
-        """Have these lanes go on alone from a region's branch, in whose block this is written."""
-        body, code = self._body, self._body.code
-        walk = self._walks.setdefault(self._outermost[region.branch], [])
-        branch = self._branch(len(walk), region)
-        walk.append(branch)
-        number = list(self._walks).index(self._outermost[region.branch])
+    def call_region(self, region: DivergentRegion, lanes: str) -> None:
+        """Emit a call of a region for these lanes, in the block of the region's branch."""
+        emitter, ir = self._emitter, self._emitter.ir
+        entries_of_region = self._entries.setdefault(self._outermost[region.branch], [])
+        entry = self._make_entry(len(entries_of_region), region)
+        entries_of_region.append(entry)
+        number = list(self._entries).index(self._outermost[region.branch])
         given = [(type_, name) for name, type_ in self._parameters.items()]
-        bits = code.number(lanes) if lanes else "-1"
-        which = [(code.bits, bits), ("i32", str(branch.number)), ("ptr", branch.rows)]
+        bits = ir.mask_to_bits(lanes) if lanes else "-1"
+        which = [(ir.bits_type, bits), ("i32", str(entry.number)), ("ptr", entry.buffer)]
         arguments = ", ".join(f"{type_} {value}" for type_, value in (*given, *which))
-        code.line(f"call void @mb_alone.{number}({arguments})")
-        everyone, body.mask = body.mask, lanes
-        for result, offsets in branch.results:
-            body.keep(result.kind, result.name, self._result(result, offsets, branch.rows))
-        body.mask = everyone
+        ir.emit_void(f"call void @mb_scalar_region.{number}({arguments})")
+        saved_mask, emitter.mask = emitter.mask, lanes
+        for live_out, offsets in entry.live_outs:
+            emitter.store_live_out(
+                live_out.kind, live_out.name, self._load_live_out(live_out, offsets, entry.buffer)
+            )
+        emitter.mask = saved_mask
 
-    def _branch(self, number: int, region: DivergentRegion) -> _Branch:
-        body = self._body
-        rows = f"%{body.code.fresh('alone.rows')}" if self._stays(region) else ROWS
-        parcels = Parcels(body, rows, tuple(self._parameters))
-        results = [
-            (result, [parcels.room(each) for each in body.components(result.type)])
-            for result in results_of(body, region)
+    def _make_entry(self, number: int, region: DivergentRegion) -> _RegionEntry:
+        emitter = self._emitter
+        buffer = f"%{emitter.ir.make_name('region.buffer')}" if self._is_inlined(region) else BUFFER
+        buffer_writer = LiveInBuffer(emitter, buffer, tuple(self._parameters))
+        live_outs = [
+            (
+                live_out,
+                [
+                    buffer_writer.allocate_vector(each)
+                    for each in emitter.list_components(live_out.type)
+                ],
+            )
+            for live_out in find_live_outs(emitter, region)
         ]
-        branch = _Branch(number, region, results, rows=rows)
-        for value in brought(body, region):
-            branch.parcels.append((value, parcels.send(body.get(value))))
-        self._bytes[rows] = max(self._bytes.get(rows, 0), parcels.bytes)
-        return branch
+        entry = _RegionEntry(number, region, live_outs, buffer=buffer)
+        for value in find_live_ins(emitter, region):
+            entry.live_ins.append((value, buffer_writer.store(emitter.get(value))))
+        self._bytes[buffer] = max(self._bytes.get(buffer, 0), buffer_writer.bytes)
+        return entry
 
-    def _stays(self, region: DivergentRegion) -> bool:
-        """Whether the code is put where it is called: it is little, and surely run by some."""
+    def _is_inlined(self, region: DivergentRegion) -> bool:
+        """Return whether to inline the region: it is short, and some lanes always run it."""
         shared = list(self._outermost.values()).count(self._outermost[region.branch])
         (condition,) = region.branch.terminator.operands
-        is_known = isinstance(self._body.analysis.uniformity.get(condition), Constant)
+        is_known = isinstance(self._emitter.analysis.uniformity.get(condition), Constant)
         length = sum(len(block.instructions) for block in region.blocks)
-        return is_known and shared == 1 and length <= _FEW
+        return is_known and shared == 1 and length <= _MAX_INLINED
 
-    def _result(self, result: Result, offsets: list[int], rows: str) -> Lanes:
-        """What all lanes have brought, in the form that its shape says."""
-        body, type_ = self._body, result.type
-        kinds = body.components(type_)
-        code, bits = body.code, body.code.bits
+    def _load_live_out(self, live_out: LiveOut, offsets: list[int], buffer: str) -> LaneValue:
+        """Return a live-out of all lanes in the representation of its uniformity."""
+        emitter, type_ = self._emitter, live_out.type
+        kinds = emitter.list_components(type_)
+        ir, bits = emitter.ir, emitter.ir.bits_type
         vectors = tuple(
-            kept(body, each, code.value(f"getelementptr i8, ptr {rows}, i64 {offset}"))
+            load_vector(emitter, each, ir.emit(f"getelementptr i8, ptr {buffer}, i64 {offset}"))
             for each, offset in zip(kinds, offsets, strict=True)
         )
-        uniformity = body.analysis.uniformity.get(Value(type_, result.name))
-        if result.kind == "turn" or uniformity is VARYING or isinstance(uniformity, Constant):
-            return Lanes(type_, vectors=vectors)
-        first = code.first(bits_of(body))
+        uniformity = emitter.analysis.uniformity.get(Value(type_, live_out.name))
+        if (
+            live_out.kind == "iteration"
+            or uniformity is VARYING
+            or isinstance(uniformity, Constant)
+        ):
+            return LaneValue(type_, vectors=vectors)
+        first = ir.first_lane(emit_mask_bits(emitter))
         firsts = [
-            code.value(f"extractelement {code.lanes(each)} {vector}, {bits} {first}")
+            ir.emit(f"extractelement {ir.vector_type(each)} {vector}, {bits} {first}")
             for each, vector in zip(kinds, vectors, strict=True)
         ]
-        scalar = body.put_together(type_, firsts)
+        scalar = emitter.build_aggregate(type_, firsts)
         if not isinstance(uniformity, Affine):
-            return Lanes(type_, scalar)
-        lane = code.value(f"zext {bits} {first} to i64")
-        zero = from_lane(body, Lanes(type_, scalar, -uniformity.stride), lane)
-        return Lanes(type_, zero, uniformity.stride, "false" if uniformity.checked else "", vectors)
+            return LaneValue(type_, scalar)
+        lane = ir.emit(f"zext {bits} {first} to i64")
+        zero = extract_affine_lane(emitter, LaneValue(type_, scalar, -uniformity.stride), lane)
+        return LaneValue(
+            type_, zero, uniformity.stride, "false" if uniformity.checked else "", vectors
+        )
 
-    def functions(self, attributes: str) -> list[str]:
-        """The text of all functions, once everything else is written; makes room for the rows."""
-        for rows, size in self._bytes.items():
-            room = f"[{size} x i8], align {_ALIGNMENT}"
-            self._body.code.entry.append(f"  {rows} = alloca {room}")
+    def emit_functions(self, attributes: str) -> list[str]:
+        """Return the text of all functions, after all calls are emitted. Allocate the buffers."""
+        for buffer, size in self._bytes.items():
+            room = f"[{size} x i8], align {_BUFFER_ALIGNMENT}"
+            self._emitter.ir.entry.append(f"  {buffer} = alloca {room}")
         found: list[str] = []
-        alike, same = Alike(), dict[str, str]()
-        for number, (region, branches) in enumerate(self._walks.items()):
-            name = f"mb_alone.{number}"
-            places = self._body.places.of_function(name)
-            lines = self._function(name, region, branches, attributes, places)
-            first = alike.first(name, lines, places)
+        merger, merged = FunctionMerger(), dict[str, str]()
+        for number, (region, entries) in enumerate(self._entries.items()):
+            name = f"mb_scalar_region.{number}"
+            places = self._emitter.places.of_function(name)
+            lines = self._emit_function(name, region, entries, attributes, places)
+            first = merger.find_first(name, lines, places)
             if first == name:
                 found += lines
             else:
-                same[f"@{name}("] = f"@{first}("
-        if same:
-            self._call_instead(same)
+                merged[f"@{name}("] = f"@{first}("
+        if merged:
+            self._redirect_calls(merged)
         return found
 
-    def _call_instead(self, same: Mapping[str, str]) -> None:
-        """Call functions by these other names, where all lanes do."""
-        lines = self._body.code.lines
+    def _redirect_calls(self, merged: Mapping[str, str]) -> None:
+        """Redirect calls of merged functions."""
+        lines = self._emitter.ir.lines
         for at, line in enumerate(lines):
-            found = _CALLED.search(line)
-            if found is not None and found[0] in same:
-                lines[at] = line.replace(found[0], same[found[0]], 1)
+            found = _REGION_CALL.search(line)
+            if found is not None and found[0] in merged:
+                lines[at] = line.replace(found[0], merged[found[0]], 1)
 
-    def _function(
+    def _emit_function(
         self,
         name: str,
         region: DivergentRegion,
-        branches: list[_Branch],
+        entries: list[_RegionEntry],
         attributes: str,
         places: Places,
     ) -> list[str]:
-        body, code = self._body, Code(self._body.width)
-        code.declarations, code.place = body.code.declarations, places.nowhere
+        emitter, ir = self._emitter, IrBuilder(self._emitter.width)
+        ir.declarations, ir.debug_location = emitter.ir.declarations, places.nowhere
 
         def run(lane: str) -> None:
-            alone = Alone(body, code, places, lane)
-            _Walk(alone, region, branches, lane, self._emit).write()
+            scalar = ScalarEmitter(emitter, ir, places, lane)
+            _ScalarRegion(scalar, region, entries, lane, self._emit).emit()
 
-        over_lanes(code, "%lanes", run)
-        code.line("ret void")
+        for_each_lane(ir, "%lanes", run)
+        ir.emit_void("ret void")
         given = [f"{type_} {each}" for each, type_ in self._parameters.items()]
-        given += [f"{code.bits} %lanes", "i32 %branch", f"ptr {ROWS}"]
+        given += [f"{ir.bits_type} %lanes", "i32 %branch", f"ptr {BUFFER}"]
         debug = f" !dbg {places.subprogram}" if places.subprogram else ""
-        kind = "cold noinline" if branches[0].rows == ROWS else "alwaysinline"
+        kind = "cold noinline" if entries[0].buffer == BUFFER else "alwaysinline"
         head = f"define internal void @{name}({', '.join(given)}){attributes} {kind}{debug} {{"
-        return [head, "start:", *code.entry, *code.lines, "}"]
+        return [head, "start:", *ir.entry, *ir.lines, "}"]
 
 
-class _Walk:
-    """One lane's way through a function."""
+class _ScalarRegion:
+    """Emits the code of one lane in a region's function."""
 
     def __init__(
-        self, alone: Alone, region: DivergentRegion, branches: list[_Branch], lane: str, emit: Emit
+        self,
+        scalar: ScalarEmitter,
+        region: DivergentRegion,
+        entries: list[_RegionEntry],
+        lane: str,
+        emit: Emit,
     ) -> None:
-        self._alone = alone
-        self._code = alone.code
+        self._scalar = scalar
+        self._ir = scalar.ir
         self._region = region
-        self._branches = branches
+        self._entries = entries
         self._lane = lane
         self._emit = emit
 
-    def write(self) -> None:
-        """From where the lane's branch leads to where lanes meet."""
-        alone, code, rest = self._alone, self._code, self._branches[1:]
+    def emit(self) -> None:
+        """Emit the code from the lane's branch to its join."""
+        scalar, ir, rest = self._scalar, self._ir, self._entries[1:]
         if rest:
-            cases = " ".join(f"i32 {each.number}, label %from.{each.number}" for each in rest)
-            code.line(f"switch i32 %branch, label %from.0 [ {cases} ]")
+            cases = " ".join(f"i32 {each.number}, label %entry.{each.number}" for each in rest)
+            ir.emit_void(f"switch i32 %branch, label %entry.0 [ {cases} ]")
         else:
-            code.jump("from.0")
-        for each in self._branches:
-            code.label(f"from.{each.number}")
-            for value, parcel in each.parcels:
-                alone.enter(value, parcel.open(alone, ROWS, self._lane))
-            alone.start(each.region.branch, "")
-            self._leave(each.region.branch)
-        joins = dict.fromkeys(each.region.join for each in self._branches)
-        for block in alone.flow.order:
+            ir.branch("entry.0")
+        for each in self._entries:
+            ir.start_block(f"entry.{each.number}")
+            for value, live_in in each.live_ins:
+                scalar.define_live_in(value, live_in.load(scalar, BUFFER, self._lane))
+            scalar.start_block(each.region.branch, "")
+            self._emit_terminator(each.region.branch)
+        joins = dict.fromkeys(each.region.join for each in self._entries)
+        for block in scalar.flow.order:
             if block in self._region.blocks:
-                self._block(block, meets=block in joins)
+                self._emit_block(block, meets=block in joins)
         for join in joins:
             if join not in self._region.blocks:
-                code.label(self._label(join))
-                self._meet(join)
-        code.label("met")
+                ir.start_block(self._label(join))
+                self._emit_join(join)
+        ir.start_block("done")
 
     def _label(self, block: Block) -> str:
-        return f"b{self._alone.flow.position.get(block, 'end')}"
+        return f"b{self._scalar.flow.position.get(block, 'end')}"
 
-    def _block(self, block: Block, *, meets: bool) -> None:
-        alone, code = self._alone, self._code
-        code.label(self._label(block))
+    def _emit_block(self, block: Block, *, meets: bool) -> None:
+        scalar, ir = self._scalar, self._ir
+        ir.start_block(self._label(block))
         if meets:
-            self._meet(block)
-        alone.start(block, "")
+            self._emit_join(block)
+        scalar.start_block(block, "")
         for each in block.instructions[:-1]:
-            alone.at(each)
+            scalar.set_location(each)
             if isinstance(each, Phi):
-                alone.phi(each)
+                scalar.load_phi(each)
             else:
-                self._emit(alone, each)
-        self._leave(block)
+                self._emit(scalar, each)
+        self._emit_terminator(block)
 
-    def _meet(self, join: Block) -> None:
-        """Lanes whose branch says so are done here; if it is a block of the walk, others go on."""
-        code = self._code
-        here = [each for each in self._branches if each.region.join is join]
+    def _emit_join(self, join: Block) -> None:
+        """End the lanes whose branch has this join. Other lanes go on if it is in the region."""
+        ir = self._ir
+        here = [each for each in self._entries if each.region.join is join]
         on = f"{self._label(join)}.on" if join in self._region.blocks else ""
         others = here if on else here[1:]
-        cases = " ".join(f"i32 {each.number}, label %to.{each.number}" for each in others)
-        default = on or f"to.{here[0].number}"
-        code.line(f"switch i32 %branch, label %{default} [ {cases} ]")
+        cases = " ".join(f"i32 {each.number}, label %exit.{each.number}" for each in others)
+        default = on or f"exit.{here[0].number}"
+        ir.emit_void(f"switch i32 %branch, label %{default} [ {cases} ]")
         for each in here:
-            code.label(f"to.{each.number}")
-            self._take_along(each)
-            code.jump("met")
+            ir.start_block(f"exit.{each.number}")
+            self._store_live_outs(each)
+            ir.branch("done")
         if on:
-            code.label(on)
+            ir.start_block(on)
 
-    def _take_along(self, branch: _Branch) -> None:
-        """Leave what comes out where the other lanes find it."""
-        alone, code = self._alone, self._code
-        alone.start(branch.region.join, "")
-        for result, offsets in branch.results:
-            value = Value(result.type, result.name)
-            is_phi = result.kind == "phi"
-            lanes = alone.left(result.name, result.type) if is_phi else alone.get(value)
-            kinds = alone.components(result.type)
-            parts = alone.take_apart(result.type, lanes.scalar)
+    def _store_live_outs(self, entry: _RegionEntry) -> None:
+        """Store the live-outs of a lane in the buffer."""
+        scalar, ir = self._scalar, self._ir
+        scalar.start_block(entry.region.join, "")
+        for live_out, offsets in entry.live_outs:
+            value = Value(live_out.type, live_out.name)
+            is_phi = live_out.kind == "phi"
+            lanes = (
+                scalar.load_phi_slot(live_out.name, live_out.type) if is_phi else scalar.get(value)
+            )
+            kinds = scalar.list_components(live_out.type)
+            parts = scalar.split_components(live_out.type, lanes.scalar)
             for kind, offset, part in zip(kinds, offsets, parts, strict=True):
-                row = code.value(f"getelementptr i8, ptr {ROWS}, i64 {offset}")
-                keep(alone, kind, row, self._lane, part)
+                row = ir.emit(f"getelementptr i8, ptr {BUFFER}, i64 {offset}")
+                store_element(scalar, kind, row, self._lane, part)
 
-    def _leave(self, block: Block) -> None:
-        """By a block's own branch."""
-        self._alone.at(block.terminator)
+    def _emit_terminator(self, block: Block) -> None:
+        """Emit the terminator of a block."""
+        self._scalar.set_location(block.terminator)
         if not block.successors:
-            self._go(block, self._alone.flow.exit)
+            self._branch_to(block, self._scalar.flow.exit)
         elif len(block.successors) == 1:
-            self._go(block, block.successors[0])
+            self._branch_to(block, block.successors[0])
         else:
             (condition,) = block.terminator.operands
-            scalar = self._alone.get(condition).scalar
-            choose(self._alone, block, scalar, lambda target: self._go(block, target))
+            scalar = self._scalar.get(condition).scalar
+            emit_branch(self._scalar, block, scalar, lambda target: self._branch_to(block, target))
 
-    def _go(self, source: Block, target: Block) -> None:
+    def _branch_to(self, source: Block, target: Block) -> None:
         phis = target.phis if target.instructions else ()
         found = [(phi, phi.operands[phi.sources.index(source.name)]) for phi in phis]
-        self._alone.assign(found, "")
-        self._code.jump(self._label(target))
+        self._scalar.assign_phis(found, "")
+        self._ir.branch(self._label(target))

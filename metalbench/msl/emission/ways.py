@@ -1,76 +1,78 @@
-"""Where a block's end leads: one way for all lanes, or each lane's own."""
+"""Terminators: scalar branches, and the masks of all edges."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from metalbench.msl.emission.body import Body
+from metalbench.msl.emission.body import Emitter
 from metalbench.msl.emission.lanes import splat
 from metalbench.msl.ir.model import Block, Terminator
 from metalbench.msl.ir.text import IrError
 
 
-def choose(body: Body, block: Block, scalar: str, go: Callable[[Block], None]) -> None:
-    """A branch by one condition; `go` writes what is done on the way to each target."""
-    code, terminator = body.code, block.terminator
-    stem = code.fresh("way")
-    ways = {target: f"{stem}.{at}" for at, target in enumerate(block.successors)}
-    chosen = [ways[body.function.blocks[each]] for each in terminator.targets]
+def emit_branch(
+    emitter: Emitter, block: Block, scalar: str, emit_edge: Callable[[Block], None]
+) -> None:
+    """Emit a branch by a scalar condition; `go` emits the code of the edge to each target."""
+    ir, terminator = emitter.ir, block.terminator
+    stem = ir.make_name("edge")
+    edges = {target: f"{stem}.{at}" for at, target in enumerate(block.successors)}
+    chosen = [edges[emitter.function.blocks[each]] for each in terminator.targets]
     if terminator.opcode == "br":
-        code.fork(scalar, *chosen)
+        ir.branch_if(scalar, *chosen)
     else:
         kind = terminator.operands[0].type
         cases = " ".join(
-            f"{kind} {number}, label %{way}"
-            for number, way in zip(terminator.cases, chosen[1:], strict=True)
+            f"{kind} {number}, label %{label}"
+            for number, label in zip(terminator.cases, chosen[1:], strict=True)
         )
-        code.line(f"switch {kind} {scalar}, label %{chosen[0]} [ {cases} ]")
-    for target, way in ways.items():
-        code.label(way)
-        with body.arm():
-            go(target)
+        ir.emit_void(f"switch {kind} {scalar}, label %{chosen[0]} [ {cases} ]")
+    for target, label in edges.items():
+        ir.start_block(label)
+        with emitter.conditional_block():
+            emit_edge(target)
 
 
-def masks(body: Body, block: Block) -> Mapping[Block, str]:
-    """Every active lane's own way: the mask of each target. Raises IrError."""
+def emit_edge_masks(emitter: Emitter, block: Block) -> Mapping[Block, str]:
+    """Return the mask of the active lanes for each target. Raise IrError."""
     terminator = block.terminator
     if len(block.successors) == 1:
-        return {block.successors[0]: body.mask}
+        return {block.successors[0]: emitter.mask}
     if terminator.opcode == "br":
-        return _of_branch(body, terminator)
+        return _emit_branch_masks(emitter, terminator)
     if terminator.opcode == "switch":
-        return _of_switch(body, terminator)
+        return _emit_switch_masks(emitter, terminator)
     if block.successors:
-        raise IrError(f"{terminator.opcode} of lanes that part")
+        raise IrError(f"a divergent {terminator.opcode}")
     return {}
 
 
-def _of_branch(body: Body, terminator: Terminator) -> dict[Block, str]:
-    code = body.code
+def _emit_branch_masks(emitter: Emitter, terminator: Terminator) -> dict[Block, str]:
+    ir = emitter.ir
     (condition,) = terminator.operands
-    yes = body.vector(body.get(condition))
-    no = code.value(f"xor {code.mask} {yes}, splat (i1 true)")
-    first, second = (body.function.blocks[each] for each in terminator.targets)
-    return {first: code.among(body.mask, yes), second: code.among(body.mask, no)}
+    yes = emitter.get_vector(emitter.get(condition))
+    no = ir.emit(f"xor {ir.mask_type} {yes}, splat (i1 true)")
+    first, second = (emitter.function.blocks[each] for each in terminator.targets)
+    return {first: ir.mask_and(emitter.mask, yes), second: ir.mask_and(emitter.mask, no)}
 
 
-def _of_switch(body: Body, terminator: Terminator) -> dict[Block, str]:
-    code = body.code
+def _emit_switch_masks(emitter: Emitter, terminator: Terminator) -> dict[Block, str]:
+    ir = emitter.ir
     (condition,) = terminator.operands
-    value, lanes = body.vector(body.get(condition)), code.lanes(condition.type)
-    ways: dict[Block, str] = {}
+    value, lanes = emitter.get_vector(emitter.get(condition)), ir.vector_type(condition.type)
+    edges: dict[Block, str] = {}
 
     def add(target: str, mask: str) -> None:
-        block = body.function.blocks[target]
-        before = ways.get(block)
-        ways[block] = mask if before is None else code.value(f"or {code.mask} {before}, {mask}")
+        block = emitter.function.blocks[target]
+        before = edges.get(block)
+        edges[block] = mask if before is None else ir.emit(f"or {ir.mask_type} {before}, {mask}")
 
     default, *targets = terminator.targets
-    rest = body.mask or "splat (i1 true)"
+    rest = emitter.mask or "splat (i1 true)"
     for number, target in zip(terminator.cases, targets, strict=True):
-        case = splat(code, condition.type, str(number))
-        is_it = code.value(f"icmp eq {lanes} {value}, {case}")
-        add(target, code.among(body.mask, is_it))
-        rest = code.among(rest, code.value(f"xor {code.mask} {is_it}, splat (i1 true)"))
+        case = splat(ir, condition.type, str(number))
+        is_it = ir.emit(f"icmp eq {lanes} {value}, {case}")
+        add(target, ir.mask_and(emitter.mask, is_it))
+        rest = ir.mask_and(rest, ir.emit(f"xor {ir.mask_type} {is_it}, splat (i1 true)"))
     add(default, rest)
-    return ways
+    return edges

@@ -1,232 +1,248 @@
-"""Elements that lanes have near each other: read and written as one row, and put in order."""
+"""Interleaved accesses: adjacent elements of several lanes as one row, shuffled into vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metalbench.msl.emission.access import Access, Vectors
-from metalbench.msl.emission.body import Body
-from metalbench.msl.emission.code import places
-from metalbench.msl.emission.lanes import Lanes
-from metalbench.msl.emission.one_by_one import each_lane
-from metalbench.msl.emission.transposed import put_together, taken_apart, turned
-from metalbench.msl.emission.turns import in_turn
+from metalbench.msl.emission.access import MemoryAccess, Vectors
+from metalbench.msl.emission.body import Emitter
+from metalbench.msl.emission.code import format_shuffle_mask
+from metalbench.msl.emission.lanes import LaneValue
+from metalbench.msl.emission.one_by_one import map_lanes
+from metalbench.msl.emission.transposed import load_quads, store_quads, transpose
+from metalbench.msl.emission.turns import for_each_lane_group
 from metalbench.msl.ir.types import Type
 
-_MOST_APART = 4  # elements from a lane to the next
+_MAX_FACTOR = 4  # interleave factor: elements from a lane to the next
 _WORD = 4  # bytes
 _GROUP = 4  # words
-_REGISTER = 32  # bytes: what is put in order at once; LLVM takes long over more
-LINE = 64  # bytes of a cache line
+_REGISTER = 32  # bytes per shuffle; LLVM takes long for wider ones
+CACHE_LINE = 64  # bytes of a cache line
 
 
-def wide(body: Body, address: Lanes, access: Access, *, rarely: bool = False) -> Vectors | None:
-    """Read or write all components as one row; None if there is none."""
+def access_interleaved(
+    emitter: Emitter, address: LaneValue, access: MemoryAccess, *, rarely: bool = False
+) -> Vectors | None:
+    """Load or store all components as one row; return None if they do not form one."""
     kinds, offsets = access.kinds, access.offsets
-    apart = _apart(body, address, kinds, offsets)
-    whole = is_whole(body, kinds, offsets)
-    if access.values is None and apart:
-        size = body.layout.size(kinds[0])
-        return _in_order(body, address.scalar, kinds[0], apart, [each // size for each in offsets])
+    factor = _get_interleave_factor(emitter, address, kinds, offsets)
+    whole = is_contiguous(emitter, kinds, offsets)
+    if access.values is None and factor:
+        size = emitter.layout.size(kinds[0])
+        return _load_deinterleaved(
+            emitter, address.scalar, kinds[0], factor, [each // size for each in offsets]
+        )
     if not whole:
         return None
-    if access.values is not None and apart == len(kinds):
-        interleave(body, address.scalar, kinds[0], access.values)
+    if access.values is not None and factor == len(kinds):
+        store_interleaved(emitter, address.scalar, kinds[0], access.values)
         return ()
-    if _are_quads(body, kinds):
-        return _quads(body, address, access, rarely=rarely)
-    length = body.layout.size(kinds[0]) * len(kinds)
-    with body.code.scratch():
-        row = body.code.row(f"[{length * body.width} x i8]", LINE)
+    if _is_quad(emitter, kinds):
+        return _access_quads(emitter, address, access, rarely=rarely)
+    length = emitter.layout.size(kinds[0]) * len(kinds)
+    with emitter.ir.scratch_scope():
+        row = emitter.ir.take_row(f"[{length * emitter.width} x i8]", CACHE_LINE)
         if access.values is not None:
-            interleave(body, row, kinds[0], access.values)
-        copy(body, address, row, length, access, rarely=rarely)
+            store_interleaved(emitter, row, kinds[0], access.values)
+        copy_elements(emitter, address, row, length, access, rarely=rarely)
         if access.values is not None:
             return ()
-        return _in_order(body, row, kinds[0], len(kinds), range(len(kinds)))
+        return _load_deinterleaved(emitter, row, kinds[0], len(kinds), range(len(kinds)))
 
 
-def _are_quads(body: Body, kinds: Sequence[Type]) -> bool:
-    return len(kinds) == _GROUP and body.layout.size(kinds[0]) == _WORD
+def _is_quad(emitter: Emitter, kinds: Sequence[Type]) -> bool:
+    return len(kinds) == _GROUP and emitter.layout.size(kinds[0]) == _WORD
 
 
-def _quads(body: Body, address: Lanes, access: Access, *, rarely: bool) -> Vectors:
-    """Groups of four words anywhere: some lanes at a time, which are put in order at once."""
-    code, kind = body.code, access.kinds[0]
-    if body.mask or rarely:
-        return _quads_by_lane(body, address, access)
-    group, row = f"<{_GROUP} x {kind}>", code.lanes(kind)
-    with code.scratch():
-        rows = [code.row(row, LINE) for _ in range(_GROUP)]
+def _access_quads(
+    emitter: Emitter, address: LaneValue, access: MemoryAccess, *, rarely: bool
+) -> Vectors:
+    """Access groups of four words at arbitrary addresses, transposing some lanes at a time."""
+    ir, kind = emitter.ir, access.kinds[0]
+    if emitter.mask or rarely:
+        return _access_quads_by_lane(emitter, address, access)
+    group, row = f"<{_GROUP} x {kind}>", ir.vector_type(kind)
+    with ir.scratch_scope():
+        rows = [ir.take_row(row, CACHE_LINE) for _ in range(_GROUP)]
 
         def read(first: str, places: Sequence[str]) -> None:
-            found = [code.value(f"load {group}, ptr {each}, align {_WORD}") for each in places]
-            for each, part in zip(rows, turned(code, kind, found), strict=True):
-                here = code.value(f"getelementptr {kind}, ptr {each}, i64 {first}")
-                code.line(f"store {group} {part}, ptr {here}, align {_WORD}")
+            found = [ir.emit(f"load {group}, ptr {each}, align {_WORD}") for each in places]
+            for each, part in zip(rows, transpose(ir, kind, found), strict=True):
+                here = ir.emit(f"getelementptr {kind}, ptr {each}, i64 {first}")
+                ir.emit_void(f"store {group} {part}, ptr {here}, align {_WORD}")
 
         def write(first: str, places: Sequence[str]) -> None:
-            here = [code.value(f"getelementptr {kind}, ptr {each}, i64 {first}") for each in rows]
-            parts = [code.value(f"load {group}, ptr {each}, align {_WORD}") for each in here]
-            for place, found in zip(places, turned(code, kind, parts), strict=True):
-                code.line(f"store {group} {found}, ptr {place}, align {_WORD}")
+            here = [ir.emit(f"getelementptr {kind}, ptr {each}, i64 {first}") for each in rows]
+            parts = [ir.emit(f"load {group}, ptr {each}, align {_WORD}") for each in here]
+            for place, found in zip(places, transpose(ir, kind, parts), strict=True):
+                ir.emit_void(f"store {group} {found}, ptr {place}, align {_WORD}")
 
         for each, vector in zip(rows, access.values or (), strict=False):
-            code.line(f"store {row} {vector}, ptr {each}, align {LINE}")
-        in_turn(body, address, read if access.values is None else write, at_once=_GROUP)
+            ir.emit_void(f"store {row} {vector}, ptr {each}, align {CACHE_LINE}")
+        for_each_lane_group(
+            emitter, address, read if access.values is None else write, at_once=_GROUP
+        )
         if access.values is not None:
             return ()
-        return tuple(code.value(f"load {row}, ptr {each}, align {LINE}") for each in rows)
+        return tuple(ir.emit(f"load {row}, ptr {each}, align {CACHE_LINE}") for each in rows)
 
 
-def _quads_by_lane(body: Body, address: Lanes, access: Access) -> Vectors:
-    """The same of some lanes, or in little code."""
-    code, kind = body.code, access.kinds[0]
+def _access_quads_by_lane(emitter: Emitter, address: LaneValue, access: MemoryAccess) -> Vectors:
+    """Access groups of four words lane by lane: with a mask, or in little code."""
+    ir, kind = emitter.ir, access.kinds[0]
     group = f"<{_GROUP} x {kind}>"
 
     def run(given: Sequence[str]) -> Sequence[str]:
         place, *parts = given
         if access.values is None:
-            found = code.value(f"load {group}, ptr {place}, align {_WORD}")
-            return [code.value(f"extractelement {group} {found}, i64 {at}") for at in range(_GROUP)]
+            found = ir.emit(f"load {group}, ptr {place}, align {_WORD}")
+            return [ir.emit(f"extractelement {group} {found}, i64 {at}") for at in range(_GROUP)]
         whole = "poison"
         for at, part in enumerate(parts):
-            whole = code.value(f"insertelement {group} {whole}, {kind} {part}, i64 {at}")
-        code.line(f"store {group} {whole}, ptr {place}, align {_WORD}")
+            whole = ir.emit(f"insertelement {group} {whole}, {kind} {part}, i64 {at}")
+        ir.emit_void(f"store {group} {whole}, ptr {place}, align {_WORD}")
         return []
 
-    values = [Lanes(kind, vectors=(each,)) for each in access.values or ()]
-    return each_lane(body, [address, *values], access.results, run)
+    values = [LaneValue(kind, vectors=(each,)) for each in access.values or ()]
+    return map_lanes(emitter, [address, *values], access.results, run)
 
 
-def is_whole(body: Body, kinds: Sequence[Type], offsets: Sequence[int]) -> bool:
-    """Whether several components of one kind lie side by side."""
-    size = body.layout.size(kinds[0])
+def is_contiguous(emitter: Emitter, kinds: Sequence[Type], offsets: Sequence[int]) -> bool:
+    """Return whether several components of one type are adjacent."""
+    size = emitter.layout.size(kinds[0])
     same = len(kinds) > 1 and all(each == kinds[0] for each in kinds)
     return same and all(each == at * size for at, each in enumerate(offsets))
 
 
-def _apart(body: Body, address: Lanes, kinds: Sequence[Type], offsets: Sequence[int]) -> int:
-    """Elements from one lane to the next, if a row of all lanes in memory has them; else 0."""
-    size = body.layout.size(kinds[0])
-    if body.mask or not address.is_linear or address.holds:
+def _get_interleave_factor(
+    emitter: Emitter, address: LaneValue, kinds: Sequence[Type], offsets: Sequence[int]
+) -> int:
+    """Return the elements from one lane to the next, if all lanes form a row of them; else 0."""
+    size = emitter.layout.size(kinds[0])
+    if emitter.mask or not address.is_affine or address.condition:
         return 0
     if any(each != kinds[0] for each in kinds) or any(each % size for each in offsets):
         return 0
-    apart = address.stride // size
-    if address.stride % size or not 1 < apart <= _MOST_APART:
+    factor = address.stride // size
+    if address.stride % size or not 1 < factor <= _MAX_FACTOR:
         return 0
-    return apart if offsets[-1] // size < apart else 0
+    return factor if offsets[-1] // size < factor else 0
 
 
-def copy(
-    body: Body, address: Lanes, row: str, length: int, access: Access, *, rarely: bool
+def copy_elements(
+    emitter: Emitter,
+    address: LaneValue,
+    row: str,
+    length: int,
+    access: MemoryAccess,
+    *,
+    rarely: bool,
 ) -> None:
-    """Into the row what each active lane has, or the other way."""
-    code, alignment = body.code, body.layout.size(access.kinds[0])
+    """Copy the elements of each active lane to the row, or for a store from it."""
+    ir, alignment = emitter.ir, emitter.layout.size(access.kinds[0])
 
     def move(there: str, here: str) -> None:
         source, target = (there, here) if access.values is None else (here, there)
-        whole = code.value(f"load i{8 * length}, ptr {source}, align {alignment}")
-        code.line(f"store i{8 * length} {whole}, ptr {target}, align {alignment}")
+        whole = ir.emit(f"load i{8 * length}, ptr {source}, align {alignment}")
+        ir.emit_void(f"store i{8 * length} {whole}, ptr {target}, align {alignment}")
 
     def one(given: Sequence[str]) -> Sequence[str]:
         move(*given)
         return []
 
     def some(first: str, places: Sequence[str]) -> None:
-        offset = code.value(f"mul i64 {first}, {length}")
-        start = code.value(f"getelementptr i8, ptr {row}, i64 {offset}")
+        offset = ir.emit(f"mul i64 {first}, {length}")
+        start = ir.emit(f"getelementptr i8, ptr {row}, i64 {offset}")
         for at, place in enumerate(places):
-            move(place, code.value(f"getelementptr i8, ptr {start}, i64 {at * length}"))
+            move(place, ir.emit(f"getelementptr i8, ptr {start}, i64 {at * length}"))
 
-    if body.mask or rarely:
-        each_lane(body, [address, Lanes(address.type, row, length)], [], one)
+    if emitter.mask or rarely:
+        map_lanes(emitter, [address, LaneValue(address.type, row, length)], [], one)
     else:
-        in_turn(body, address, some)
+        for_each_lane_group(emitter, address, some)
 
 
-def _in_order(
-    body: Body, first: str, kind: Type, apart: int, wanted: Sequence[int]
+def _load_deinterleaved(
+    emitter: Emitter, first: str, kind: Type, factor: int, wanted: Sequence[int]
 ) -> tuple[str, ...]:
-    """Every wanted element of groups of `apart` elements, by lanes.
+    """Return a vector for each wanted element of groups of `factor` elements.
 
-    What lies between them is read, too. Before the first and behind the last one nothing is.
+    Elements between the wanted ones are read too; none before the first or after the last one.
     """
-    code, size = body.code, body.layout.size(kind)
-    lanes = min(body.width, _REGISTER // size)
-    if apart == _GROUP and size == _WORD and (wanted[-1] == _GROUP - 1 or body.width > lanes):
-        return _of_groups(body, first, kind, wanted)
+    ir, size = emitter.ir, emitter.layout.size(kind)
+    lanes = min(emitter.width, _REGISTER // size)
+    if factor == _GROUP and size == _WORD and (wanted[-1] == _GROUP - 1 or emitter.width > lanes):
+        return _load_quads(emitter, first, kind, wanted)
     parts: list[list[str]] = [[] for _ in wanted]
-    for begin in range(0, body.width, lanes):
-        is_last = begin + lanes == body.width
-        gap = apart - 1 - wanted[-1] if is_last else 0
-        behind = gap if begin else 0
-        row = f"<{lanes * apart - (gap - behind)} x {kind}>"
-        start = (begin * apart - behind) * size
-        place = code.value(f"getelementptr i8, ptr {first}, i64 {start}") if start else first
-        whole = code.value(f"load {row}, ptr {place}, align {size}")
+    for begin in range(0, emitter.width, lanes):
+        is_last = begin + lanes == emitter.width
+        gap = factor - 1 - wanted[-1] if is_last else 0
+        skipped = gap if begin else 0
+        row = f"<{lanes * factor - (gap - skipped)} x {kind}>"
+        start = (begin * factor - skipped) * size
+        place = ir.emit(f"getelementptr i8, ptr {first}, i64 {start}") if start else first
+        whole = ir.emit(f"load {row}, ptr {place}, align {size}")
         for found, each in zip(parts, wanted, strict=True):
-            order = [lane * apart + each + behind for lane in range(lanes)]
-            found.append(code.value(f"shufflevector {row} {whole}, {row} poison, {places(order)}"))
-    return tuple(_joined(body, found, kind, lanes) for found in parts)
+            order = [lane * factor + each + skipped for lane in range(lanes)]
+            found.append(
+                ir.emit(f"shufflevector {row} {whole}, {row} poison, {format_shuffle_mask(order)}")
+            )
+    return tuple(_concatenate(emitter, found, kind, lanes) for found in parts)
 
 
-def _of_groups(body: Body, first: str, kind: Type, wanted: Sequence[int]) -> tuple[str, ...]:
-    """The same of groups of four words. The last ones are read from before them, not beyond."""
-    code, lanes, length = body.code, _REGISTER // _WORD, _GROUP * _WORD
+def _load_quads(emitter: Emitter, first: str, kind: Type, wanted: Sequence[int]) -> tuple[str, ...]:
+    """Return the wanted elements of groups of four words; read no element after the last one."""
+    ir, lanes, length = emitter.ir, _REGISTER // _WORD, _GROUP * _WORD
     parts = []
-    for begin in range(0, body.width, lanes):
-        behind = _GROUP - 1 - wanted[-1] if begin + lanes == body.width else 0
-        start = begin * length - behind * _WORD
-        place = code.value(f"getelementptr i8, ptr {first}, i64 {start}")
-        parts.append(taken_apart(code, kind, place, [each + behind for each in wanted]))
-    return tuple(_joined(body, each, kind, lanes) for each in zip(*parts, strict=True))
+    for begin in range(0, emitter.width, lanes):
+        skipped = _GROUP - 1 - wanted[-1] if begin + lanes == emitter.width else 0
+        start = begin * length - skipped * _WORD
+        place = ir.emit(f"getelementptr i8, ptr {first}, i64 {start}")
+        parts.append(load_quads(ir, kind, place, [each + skipped for each in wanted]))
+    return tuple(_concatenate(emitter, each, kind, lanes) for each in zip(*parts, strict=True))
 
 
-def _joined(body: Body, parts: Sequence[str], kind: Type, size: int) -> str:
-    """One vector of several."""
+def _concatenate(emitter: Emitter, parts: Sequence[str], kind: Type, size: int) -> str:
+    """Concatenate vectors."""
     while len(parts) > 1:
         part = f"<{size} x {kind}>"
+        mask = format_shuffle_mask(range(2 * size))
         parts = [
-            body.code.value(
-                f"shufflevector {part} {one}, {part} {other}, {places(range(2 * size))}"
-            )
+            emitter.ir.emit(f"shufflevector {part} {one}, {part} {other}, {mask}")
             for one, other in zip(parts[::2], parts[1::2], strict=True)
         ]
         size *= 2
     return parts[0]
 
 
-def interleave(body: Body, first: str, kind: Type, vectors: Sequence[str]) -> None:
-    """Write the first elements of all vectors, then the second ones, and so on."""
-    code, size, apart = body.code, body.layout.size(kind), len(vectors)
-    lanes = min(body.width, _REGISTER // size)
-    whole = code.lanes(kind)
-    if apart == _GROUP and size == _WORD:
-        for begin in range(0, body.width, lanes):
-            own = places(range(begin, begin + lanes))
+def store_interleaved(emitter: Emitter, first: str, kind: Type, vectors: Sequence[str]) -> None:
+    """Store the first elements of all vectors, then the second ones, and so on."""
+    ir, size, factor = emitter.ir, emitter.layout.size(kind), len(vectors)
+    lanes = min(emitter.width, _REGISTER // size)
+    whole = ir.vector_type(kind)
+    if factor == _GROUP and size == _WORD:
+        for begin in range(0, emitter.width, lanes):
+            own = format_shuffle_mask(range(begin, begin + lanes))
             rows = [
-                code.value(f"shufflevector {whole} {each}, {whole} poison, {own}")
-                for each in vectors
+                ir.emit(f"shufflevector {whole} {each}, {whole} poison, {own}") for each in vectors
             ]
-            place = code.value(f"getelementptr i8, ptr {first}, i64 {begin * apart * size}")
-            put_together(code, kind, rows, place)
+            place = ir.emit(f"getelementptr i8, ptr {first}, i64 {begin * factor * size}")
+            store_quads(ir, kind, rows, place)
         return
-    padded = apart if apart & (apart - 1) == 0 else 1 << apart.bit_length()
-    for begin in range(0, body.width, lanes):
+    padded = factor if factor & (factor - 1) == 0 else 1 << factor.bit_length()
+    for begin in range(0, emitter.width, lanes):
         parts = [
-            code.value(
+            ir.emit(
                 f"shufflevector {whole} {each}, {whole} poison, "
-                f"{places(range(begin, begin + lanes))}"
+                f"{format_shuffle_mask(range(begin, begin + lanes))}"
             )
             for each in vectors
         ]
-        joined = _joined(body, [*parts, *["poison"] * (padded - apart)], kind, lanes)
+        joined = _concatenate(emitter, [*parts, *["poison"] * (padded - factor)], kind, lanes)
         row = f"<{lanes * padded} x {kind}>"
-        order = [which * lanes + lane for lane in range(lanes) for which in range(apart)]
-        mixed = code.value(f"shufflevector {row} {joined}, {row} poison, {places(order)}")
+        order = [which * lanes + lane for lane in range(lanes) for which in range(factor)]
+        mixed = ir.emit(f"shufflevector {row} {joined}, {row} poison, {format_shuffle_mask(order)}")
         place = first
         if begin:
-            place = code.value(f"getelementptr i8, ptr {first}, i64 {begin * apart * size}")
-        code.line(f"store <{lanes * apart} x {kind}> {mixed}, ptr {place}, align {size}")
+            place = ir.emit(f"getelementptr i8, ptr {first}, i64 {begin * factor * size}")
+        ir.emit_void(f"store <{lanes * factor} x {kind}> {mixed}, ptr {place}, align {size}")
