@@ -18,7 +18,7 @@ static const char double_it[] =
     "  return %0, %1, %a : tensor<2x3xf32>, tensor<2x3xi1>, tensor<2x3xf32>\n}";
 static const char unknown[] =
     "func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
-    "  %0 = stablehlo.custom_call @nobody(%a) : (tensor<4xf32>) -> tensor<4xf32>\n"
+    "  %0 = stablehlo.custom_call @unknown_target(%a) : (tensor<4xf32>) -> tensor<4xf32>\n"
     "  return %0 : tensor<4xf32>\n}";
 
 static void fine(mb_hlo_error* error) {

@@ -1,7 +1,7 @@
-"""PJRT's C API as a careless caller would use it, through ctypes, with no jax in between.
+"""Call PJRT's C API through ctypes as a careless caller would, without JAX.
 
-Each function is one test, run by its name. Whatever is wrong has to come back as an error with a
-message; a crash ends this process, which is not the one that judges.
+Each function is one test; the name is the argument. Every misuse must come back as an error with a
+message. A crash ends this process, not the test process.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from metalbench.hlo.plugin import _pjrt
 NAMES = [name.removeprefix("PJRT_") for name in _pjrt.functions]
 SLOT = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 HEAD, WORD = 16, 8
-# They give no error: there is nobody to be told that an error could not be told.
+# These functions return no error.
 SILENT = ("Error_Destroy", "Error_Message")
 INVALID_ARGUMENT, UNIMPLEMENTED = 3, 12
 F32 = 11
@@ -59,7 +59,7 @@ def message_of(error):
 
 
 def call(name, *words, **sizes):
-    """Call a function; returns its arguments, or raises Refused. Errors are destroyed."""
+    """Call a function; return its arguments, or raise Refused. Errors are destroyed."""
     arguments = Arguments(*words, **sizes)
     error = API[name](arguments.memory)
     if error:
@@ -72,14 +72,14 @@ def call(name, *words, **sizes):
 
 
 def refusal(name, *words, **sizes):
-    """How a call is refused, as code and message; it has to be."""
+    """Return the code and message of the error of a call that must fail."""
     with pytest.raises(Refused) as found:
         call(name, *words, **sizes)
     return found.value.code, str(found.value)
 
 
 def client():
-    """A client of the CPU device."""
+    """Create a client of the CPU device."""
     key, value = ctypes.create_string_buffer(b"device"), ctypes.create_string_buffer(b"cpu")
     option = struct.pack(
         "<QQQQiiQQ", 56, 0, ctypes.addressof(key), 6, 0, 0, ctypes.addressof(value), 3
@@ -89,7 +89,7 @@ def client():
 
 
 def buffer(of, array, *, kind=F32, strides=None, shape=None):
-    """An array on the device."""
+    """Copy an array to the device."""
     shape = array.shape if shape is None else shape
     dims = (ctypes.c_int64 * max(len(shape), 1))(*shape)
     steps = (ctypes.c_int64 * max(len(strides or ()), 1))(*(strides or ()))
@@ -101,14 +101,14 @@ def buffer(of, array, *, kind=F32, strides=None, shape=None):
 
 
 def elements(of, count):
-    """What lies in a buffer of float32."""
+    """Return the elements of a float32 buffer."""
     found = np.zeros(count, np.float32)
     done = call("Buffer_ToHostBuffer", of, 0, found.ctypes.data, found.nbytes, 0)[4]
     call("Event_Destroy", done)
     return found
 
 
-def compiled(of, text, form=b"mlir"):
+def compile_text(of, text, form=b"mlir"):
     code, kept = ctypes.create_string_buffer(text), ctypes.create_string_buffer(form)
     words = (ctypes.addressof(code), len(text), ctypes.addressof(kept), len(form))
     program = Arguments(*words)
@@ -131,7 +131,7 @@ DOUBLE = b"""func.func public @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 DONATING = DOUBLE.replace(b"4xf32>)", b"4xf32> {jax.buffer_donor = true})", 1)
 
 
-def the_table_says_which_version_it_is():
+def the_table_has_its_version():
     size, _, version_size, _, major, minor = struct.unpack("<QQQQii", ctypes.string_at(_table, 40))
     assert (size, version_size, major, minor) == (HEAD + 24 + WORD * len(NAMES), 24, 0, 90)
     assert all(_slots)
@@ -165,7 +165,7 @@ def structures_full_of_nulls_crash_no_function():
             assert not error or f"PJRT_{name}" in message_of(error), name
 
 
-def numbers_at_random_where_no_pointers_are_crash_nothing():
+def random_numbers_in_other_fields_crash_no_function():
     of, drawn = client(), random.Random(0)
     array, odd = np.ones(64, np.float32), (-1, 0, 1, 2, 3, 2**31, 2**62, -(2**62))
     for _ in range(300):
@@ -178,7 +178,7 @@ def numbers_at_random_where_no_pointers_are_crash_nothing():
         assert "device 0" in refusal("Client_LookupDevice", of, identifier, 0)[1]
 
 
-def what_is_lacking_says_its_name():
+def missing_functions_are_named():
     lacking = 0
     for name in NAMES:
         error = (
@@ -195,16 +195,16 @@ def a_program_runs_on_buffers_with_strides():
     array = np.arange(8, dtype=np.float32)
     given = buffer(of, array[::-2], strides=(-8,), shape=(4,))
     np.testing.assert_array_equal(elements(given, 4), [7, 5, 3, 1])
-    (found,) = execute(compiled(of, DOUBLE), [given])
+    (found,) = execute(compile_text(of, DOUBLE), [given])
     np.testing.assert_array_equal(elements(found, 4), [14, 10, 6, 2])
     call("Buffer_Destroy", given)
     call("Buffer_Destroy", found)
     call("Client_Destroy", of)
 
 
-def deleted_buffers_are_refused_and_not_touched():
+def uses_of_deleted_buffers_are_refused():
     of = client()
-    given, program = buffer(of, np.ones(4, np.float32)), compiled(of, DOUBLE)
+    given, program = buffer(of, np.ones(4, np.float32)), compile_text(of, DOUBLE)
     call("Buffer_Delete", given)
     call("Buffer_Delete", given)
     assert call("Buffer_IsDeleted", given, 0)[1] & 0xFF == 1
@@ -217,9 +217,9 @@ def deleted_buffers_are_refused_and_not_touched():
     call("Buffer_Destroy", given)
 
 
-def what_is_donated_is_deleted_only_by_a_run_that_ends_well():
+def only_a_successful_run_deletes_donated_buffers():
     of = client()
-    program = compiled(of, DONATING)
+    program = compile_text(of, DONATING)
     wrong, given = buffer(of, np.ones(3, np.float32)), buffer(of, np.ones(4, np.float32))
     with pytest.raises(Refused, match="argument 0: expected tensor<4xf32>, got tensor<3xf32>"):
         execute(program, [wrong])
@@ -230,16 +230,16 @@ def what_is_donated_is_deleted_only_by_a_run_that_ends_well():
 
 def programs_that_do_not_fit_are_refused():
     of = client()
-    given, program = buffer(of, np.ones(4, np.float32)), compiled(of, DOUBLE)
+    given, program = buffer(of, np.ones(4, np.float32)), compile_text(of, DOUBLE)
     refused = [
         ("expected 1 arguments, got 0", lambda: execute(program, [])),
         ("expected 1 arguments, got 2", lambda: execute(program, [given, given])),
         ("expected a buffer, got null", lambda: execute(program, [None])),
         ("expected one device, got 2", lambda: execute(program, [given], devices=2)),
-        ("not a StableHLO program", lambda: compiled(of, b"nonsense")),
-        ("not a StableHLO program", lambda: compiled(of, b"ML\xefR and nonsense")),
-        ("expected the format mlir, got hlo", lambda: compiled(of, DOUBLE, b"hlo")),
-        ("Metal has no double", lambda: compiled(of, DOUBLE.replace(b"f32", b"f64"))),
+        ("not a StableHLO program", lambda: compile_text(of, b"nonsense")),
+        ("not a StableHLO program", lambda: compile_text(of, b"ML\xefR and nonsense")),
+        ("expected the format mlir, got hlo", lambda: compile_text(of, DOUBLE, b"hlo")),
+        ("Metal has no double", lambda: compile_text(of, DOUBLE.replace(b"f32", b"f64"))),
     ]
     for expected, attempt in refused:
         with pytest.raises(Refused, match=expected):
@@ -262,7 +262,7 @@ def memory_that_is_too_small_is_not_written():
 
 def programs_are_loaded_from_their_own_bytes_alone():
     of = client()
-    executable = call("LoadedExecutable_GetExecutable", compiled(of, DOUBLE), 0)[1]
+    executable = call("LoadedExecutable_GetExecutable", compile_text(of, DOUBLE), 0)[1]
     kept = call("Executable_Serialize", executable, 0, 0, 0, 0)
     bytes_ = ctypes.string_at(kept[1], kept[2])
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(kept[4])(kept[3])

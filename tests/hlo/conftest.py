@@ -1,4 +1,4 @@
-"""jaxlib, which reads StableHLO, has wheels for Python 3.11 and newer."""
+"""Skip these tests without jaxlib, which has wheels for Python 3.11 and newer."""
 
 import sys
 

@@ -1,7 +1,7 @@
-"""Functions of jax in checked builds of their kernels, by name: no access is beyond a buffer.
+"""Run functions of JAX in checked builds of their kernels, by name.
 
-Each is planned at all levels. What it gives is XLA's on the CPU, and its results are written to the
-last byte. Prints a line of JSON for each: its name, and what went wrong or null.
+Each function is planned at all levels. Its results must be those of XLA on the CPU, and every byte
+of them must be written. Print a line of JSON for each function: its name, and the failure or null.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ WITHOUT_LAPACK = ("triangle", "solution")
 
 
 def run(name):
-    """Raise what is wrong with a program."""
+    """Raise AssertionError or KernelFault if a program is wrong."""
     function, *arguments = PROGRAMS[name]
     traced = jax.jit(function, keep_unused=True).trace(*arguments)
     platform = "tpu" if name in WITHOUT_LAPACK else "cpu"
@@ -194,7 +194,7 @@ def run(name):
 
 
 def outcome(name):
-    """Return what went wrong, as text; None if nothing did."""
+    """Return the failure as text, or None."""
     try:
         run(name)
     except BaseException:

@@ -1,4 +1,4 @@
-"""Functions of jax, each run by its name: what kernels give is what XLA gives."""
+"""Run functions of JAX by name, and compare the results with those of XLA."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ X = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
 W = np.random.default_rng(1).standard_normal((8, 3)).astype(np.float32)
 
 
-def a_gradient_is_xlas_in_a_tree_of_its_own():
+def a_gradient_in_a_tree_is_xlas():
     def loss(weights, x):
         return jnp.sum(jnp.tanh(x @ weights["w"]) ** 2)
 
@@ -39,7 +39,7 @@ def random_numbers_and_indices_are_xlas():
     np.testing.assert_allclose(found[2], expected[2], rtol=1e-5)
 
 
-def what_was_lowered_is_a_program_too():
+def a_lowered_function_is_a_program():
     lowered = jax.jit(lambda x: jnp.max(x, axis=1)).lower(X)
     (found,) = hlo.compile(lowered, device="cpu")(X)
     assert isinstance(found, np.ndarray)

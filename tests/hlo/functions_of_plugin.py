@@ -1,6 +1,6 @@
-"""Unmodified programs of jax, run by their names through the plugin: its answers are XLA:CPU's.
+"""Run unmodified programs of JAX by name through the plugin, and compare them with XLA:CPU.
 
-Prints a line of JSON for each: its name, and what went wrong or null.
+Print a line of JSON for each function: its name, and the failure or null.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ W = np.random.default_rng(1).standard_normal((8, 3)).astype(np.float32)
 
 
 def check(function, *arguments, tolerance=1e-5):
-    """What `function` gives on the default device, the plugin's, is what it gives on XLA's."""
+    """Compare the results of `function` on the plugin's device with those on XLA's device."""
     found = jax.jit(function)(*arguments)
     assert {each.platform for leaf in jax.tree.leaves(found) for each in leaf.devices()} == {
         "metalbench"
@@ -110,14 +110,14 @@ def arrays_go_there_and_back_in_any_order_of_memory():
         np.testing.assert_array_equal(np.asarray(jax.device_put(there, CPU)), each)
 
 
-def what_the_host_changes_afterwards_stays_as_it_was():
+def later_changes_on_the_host_have_no_effect():
     here = np.ones(1000, np.float32)
     there = jax.device_put(here)
     here[:] = 2
     np.testing.assert_array_equal(np.asarray(there), np.ones(1000))
 
 
-def what_is_donated_is_gone():
+def a_run_deletes_donated_arrays():
     step = jax.jit(lambda x, y: (x * 2, y), donate_argnums=0)
     given, kept = jnp.ones(3), jnp.zeros(3)
     found, same = step(given, kept)
@@ -129,7 +129,7 @@ def what_is_donated_is_gone():
         np.asarray(given)
 
 
-def results_have_memory_of_their_own():
+def results_share_no_memory():
     given = jax.device_put(X)
     same, twice, one, other = jax.jit(lambda x: (x, x, jnp.ones(64), jnp.ones(64)))(given)
     places = [each.unsafe_buffer_pointer() for each in (given, same, twice, one, other)]
@@ -142,7 +142,7 @@ def results_have_memory_of_their_own():
     np.testing.assert_array_equal(np.asarray(handed_on), X)
 
 
-def results_outlive_what_they_were_made_of():
+def results_outlive_their_arguments():
     given = jnp.arange(4.0)
     same = jax.jit(lambda x: (x, x, x + 0))(given)
     given.delete()
@@ -184,11 +184,11 @@ def factorizations_are_xlas_but_for_signs():
 
 
 def pseudo_inverses_are_xlas():
-    # Through the singular values of jax's own, which are made of eigenvalues.
+    # JAX computes singular values from eigenvalues here.
     check(jnp.linalg.pinv, X, tolerance=1e-4)
 
 
-def threads_get_their_own_answers():
+def threads_get_separate_results():
     step = jax.jit(lambda x, factor: jnp.sin(x) * factor @ x.T)
     found = [None] * 6
 
@@ -205,7 +205,7 @@ def threads_get_their_own_answers():
         np.testing.assert_allclose(each, np.sin(X) @ X.T * number, atol=1e-5)
 
 
-def what_is_asked_of_devices_arrays_and_programs_is_answered():
+def devices_arrays_and_programs_have_their_properties():
     (device,) = jax.devices()
     (memory,) = device.addressable_memories()
     assert device.default_memory() == memory
@@ -262,7 +262,7 @@ def a_perceptron_trains_as_under_xla():
 
 
 def outcome(function):
-    """Return what went wrong in a function, as text; None if nothing did."""
+    """Return the failure of a function as text, or None."""
     try:
         function()
     except BaseException:

@@ -1,7 +1,7 @@
-"""Rematerialised programs of jax, run by their names through the plugin: XLA:CPU's answers.
+"""Run rematerialised programs of JAX by name through the plugin; compare with XLA:CPU.
 
-`jax.checkpoint` puts one optimization barrier around all residuals, whose shapes differ. Prints a
-line of JSON for each function: its name, and what went wrong or null.
+`jax.checkpoint` puts one optimization barrier around all residuals, whose shapes differ. Print a
+line of JSON for each function: its name, and the failure or null.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def with_a_vector_and_a_scalar():
     check(jax.grad(jax.checkpoint(f), (0, 1, 2, 3)), X, W, B, np.float32(0.5))
 
 
-def nested_checkpoints():
+def with_nested_checkpoints():
     inner = jax.checkpoint(layer)
     check(
         jax.grad(jax.checkpoint(lambda x, w: inner(inner(x, w), w).sum()), (0, 1)),
@@ -164,7 +164,7 @@ def barriers_in_a_loop():
 
 
 def a_model_of_layers():
-    """A residual network of normalised layers; each is rematerialised."""
+    """Check a residual network of normalised layers; each layer is rematerialised."""
 
     def block(x, weights):
         normed = (x - x.mean(-1, keepdims=True)) * lax.rsqrt(x.var(-1, keepdims=True) + 1e-5)

@@ -31,7 +31,7 @@ KINDS = {
     "Buffer": "buffer",
     "Event": "event",
 }
-# What a call that went well has made: the word of its structure, and what it is.
+# Results of successful calls: the word of the structure, and the kind of handle.
 MADE = {
     "Client_TopologyDescription": (1, "topology"),
     "Client_LookupDevice": (2, "device"),
@@ -48,7 +48,7 @@ MADE = {
     "Buffer_CopyToDevice": (2, "buffer"),
     "Buffer_CopyToMemory": (2, "buffer"),
 }
-# All that there was is called now and then; these would leave little to call anything with.
+# Destroying calls are rare: they would leave few handles.
 RARE = ("Client_Destroy", "Client_Create")
 PROGRAMS = (
     *[pjrt.DOUBLE, pjrt.DONATING] * 3,
@@ -61,7 +61,7 @@ ROOM = 8192
 
 
 class Caller:
-    """A process's calls: what there is to call with, and what was destroyed."""
+    """The calls of one process: existing handles, and destroyed ones."""
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
@@ -69,19 +69,19 @@ class Caller:
         self.kept: list[object] = []
         self.errors = 0
         self.went_well: Counter[str] = Counter()
-        # Only while the call lasts: it destroys the error that it is given.
-        self.callback = CALLBACK(lambda error, _: self.told(error))
+        # The callback destroys its error.
+        self.callback = CALLBACK(lambda error, _: self.consume_error(error))
         self.handles["client"].append(pjrt.client())
 
-    def told(self, error: int | None) -> None:
-        """Look at an error, and let go of it."""
+    def consume_error(self, error: int | None) -> None:
+        """Read an error, and destroy it."""
         if error:
             self.errors += 1
             assert pjrt.message_of(error)
             pjrt.API["Error_Destroy"](pjrt.Arguments(error).memory)
 
     def handle(self, kind: str) -> int:
-        """Mostly one of that kind that was there; or of another one, null, or nothing at all."""
+        """Return mostly a valid handle of that kind, else another one, null or a random address."""
         drawn = self.random.random()
         if drawn < 0.75 and self.handles[kind]:
             return self.random.choice(self.handles[kind][-6:])
@@ -91,27 +91,27 @@ class Caller:
         return self.random.choice([0, 0, 8, 2**40, -8, self.memory(64)])
 
     def memory(self, size: int, content: bytes = b"") -> int:
-        """Memory that stays, of this content or anything."""
+        """Return memory that stays allocated, with this content or random bytes."""
         made = ctypes.create_string_buffer(content or self.random.randbytes(size), max(size, 1))
         self.kept.append(made)
         return ctypes.addressof(made)
 
     def number(self) -> int:
-        """Small, or absurd."""
+        """Return a small or an absurd number."""
         odd = (-1, 2**31 - 1, -(2**31), 2**62, -(2**63))
         return self.random.choice(odd) if self.random.random() < 0.2 else self.random.randrange(4)
 
     def words(self, name: str) -> list[int]:
-        """What a function is called with."""
+        """Return the arguments of a function."""
         special = getattr(self, name.lower(), None)
         if special is not None:
             return special()
         kind = next((kind for prefix, kind in KINDS.items() if name.startswith(f"{prefix}_")), None)
-        # Functions that are not there look at nothing; the others have room for what they answer.
+        # Missing functions read no arguments; the others have memory for their results.
         return [self.handle(kind)] if kind else []
 
     def call(self, name: str) -> None:
-        """One call, of which something may be wrong."""
+        """Make one call, in which some argument may be wrong."""
         words = self.words(name)
         size = 500
         if self.random.random() < 0.1:
@@ -119,8 +119,8 @@ class Caller:
         arguments = pjrt.Arguments(*words, size=size, room=ROOM)
         error = pjrt.API[name](arguments.memory)
         if error:
-            # An error may be the answer of an event; all have a message.
-            self.told(error)
+            # An event may return an error; every error has a message.
+            self.consume_error(error)
             return
         self.went_well[name] += 1
         if name in MADE:
@@ -157,16 +157,16 @@ class Caller:
         rank = self.random.randrange(4)
         sizes = [self.random.choice([0, 1, 2, 3, 4]) for _ in range(rank)]
         if rank and self.random.random() < 0.2:
-            # No size that a tensor may have: the memory for it is not there.
+            # Not a valid size of a tensor: the host has no memory for it.
             sizes[0] = self.random.choice([-1, 2**31, 2**62, -(2**63)])
         kind = self.random.randrange(-1, 32)
         if self.random.random() < 0.5:
-            # What the programs take.
+            # The shapes of the programs' arguments.
             kind, rank, sizes = pjrt.F32, 1, [4]
         dims = self.memory(64, np.array([*sizes, 0], np.int64).tobytes())
         strides, count = 0, 0
         if self.random.random() < 0.2:
-            # Within what there is: 64 elements of 16 bytes, from the middle on.
+            # Within the memory: 64 elements of 16 bytes, from the middle on.
             steps = [self.random.choice([-16, 0, 4, 8, 16]) for _ in range(rank)]
             strides = self.memory(64, np.array([*steps, 0], np.int64).tobytes())
             count = rank if self.random.random() < 0.8 else self.random.randrange(4)
@@ -177,13 +177,13 @@ class Caller:
         return [*words, strides, count, self.random.randrange(4), *place, self.layout(), 0, 0]
 
     def layout(self) -> int:
-        """A layout of the host, now and then: tiled or strides, of any rank up to four."""
+        """Return sometimes a layout of the host: tiled or with strides, of any rank up to four."""
         if self.random.random() < 0.7:
             return 0
         rank = self.random.randrange(5)
         numbers = [self.random.choice([0, 1, 2, -1, 3]) for _ in range(8)]
         items = self.memory(64, np.array(numbers, np.int64).tobytes())
-        # Head, the larger of the two forms, and which it is.
+        # The head, the larger of the two forms, and the tag of the form.
         union = [56, 0, items, rank, 0, 0, self.random.choice([0, 0, 1])]
         content = np.array([80, 0, *union, self.random.choice([0, 0, 1])], np.int64).tobytes()
         return self.memory(128, content)
@@ -233,7 +233,7 @@ class Caller:
         return words
 
     def run(self, calls: int) -> None:
-        """So many calls; each is named on standard output before it is made."""
+        """Make a number of calls; print the name of each before it is made."""
         names = [name for name in pjrt.NAMES if name not in (*pjrt.SILENT, "Client_Create")]
         makers = [name for name in MADE if name in names] + ["LoadedExecutable_Execute"] * 3
         for _ in range(calls):
@@ -252,8 +252,8 @@ class Caller:
                 self.handles["client"].append(pjrt.client())
 
 
-def ended(seed: int, calls: int) -> str:
-    """What a seed's process was at when it ended as none may; empty if it did not."""
+def find_forbidden_end(seed: int, calls: int) -> str:
+    """Return the last call of a seed's process if it crashed or hung, else an empty text."""
     command = [sys.executable, __file__, "--seed", str(seed), str(calls)]
     done = subprocess.run(
         command, capture_output=True, text=True, check=False, cwd=Path(__file__).parent
@@ -273,6 +273,8 @@ if __name__ == "__main__":
         print(json.dumps(caller.went_well))
     else:
         calls = int(sys.argv[3]) if len(sys.argv) > 3 else 2000
-        wrong = [ended(seed, calls) for seed in range(int(sys.argv[1]), int(sys.argv[2]))]
+        wrong = [
+            find_forbidden_end(seed, calls) for seed in range(int(sys.argv[1]), int(sys.argv[2]))
+        ]
         print(*filter(None, wrong), sep="\n")
         print(f"{len(wrong)} processes, {len([each for each in wrong if each])} ended")

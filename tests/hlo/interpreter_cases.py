@@ -1,4 +1,4 @@
-"""Cases of openxla/stablehlo's interpreter tests, as programs that return what they check.
+"""Load the cases of openxla/stablehlo's interpreter tests as programs that return what they check.
 
 Each `check.expect_*_const %v, dense<...> : T` becomes a constant, and both are returned.
 """
@@ -33,13 +33,13 @@ _CONSTANT = re.compile(
     r"(%\w+) = (\"?)stablehlo\.constant\2[^\n]*?dense<.*?>[^\n]*?: (?:\(\) -> )?(tensor<[^>]*>+)",
     re.DOTALL,
 )
-# Whose operands say what a shape is, and so must stay constants.
+# Operations whose operands are shapes, and must stay constants.
 _SHAPES = re.compile(r"stablehlo\.(dynamic_(?!slice|update)|real_dynamic|set_dimension)|_dynamic")
 
 
 @dataclass(frozen=True)
 class Case:
-    """One function: its program, and how each pair of results is compared."""
+    """One function: its program, and the comparison of each pair of results."""
 
     name: str
     text: str
@@ -48,7 +48,7 @@ class Case:
 
 
 def cases(folder: Path) -> Iterator[Case]:
-    """Every function with a check of `stablehlo/tests/interpret`."""
+    """Yield every function with a check of `stablehlo/tests/interpret`."""
     for path in sorted(folder.rglob("*.mlir")):
         text = re.sub(r"//(?! -----).*", "", path.read_text())
         for number, chunk in enumerate(text.split("// -----")):
@@ -56,7 +56,7 @@ def cases(folder: Path) -> Iterator[Case]:
 
 
 def jax_files(folder: Path) -> Iterator[Case]:
-    """Every file of `stablehlo/testdata`, which jax has generated."""
+    """Return every file of `stablehlo/testdata`, which JAX has generated."""
     for path in sorted(folder.glob("*.mlir")):
         text = path.read_text()
         checks = _CALL.findall(text)
@@ -88,7 +88,7 @@ def _functions(name: str, chunk: str) -> Iterator[Case]:
         if match is None:
             yield Case(f"{name}-{number}", "takes arguments", "", ())
             continue
-        # Other functions with checks are left out: they are cases of their own.
+        # Other functions with checks are left out: they are separate cases.
         others = [each for each in parts if each is not part and "check." not in each]
         body, kinds = _returning(part, match)
         yield Case(
@@ -123,7 +123,10 @@ def _returning(part: str, match: re.Match[str]) -> tuple[str, tuple[str, ...]]:
 
 
 def _hidden(part: str, start: int) -> str:
-    """The function with a barrier behind each constant, which `opened` makes an argument."""
+    """Return the function with a barrier after each constant.
+
+    `make_constants_arguments` makes arguments of these.
+    """
     if _SHAPES.search(part):
         return part
 
@@ -136,8 +139,8 @@ def _hidden(part: str, start: int) -> str:
     return part[:start] + _CONSTANT.sub(behind, part[start:])
 
 
-def opened(block: Block) -> list[np.ndarray]:
-    """Make arguments of the constants behind barriers, so that nothing is known when compiled."""
+def make_constants_arguments(block: Block) -> list[np.ndarray]:
+    """Turn constants behind barriers into arguments, so that the compiler cannot fold them."""
     values = []
     for operation in list(block.operations):
         source = operation.operands[0].operation if operation.operands else None
@@ -151,7 +154,7 @@ def opened(block: Block) -> list[np.ndarray]:
 
 
 def agree(got: np.ndarray, expected: np.ndarray, kind: str) -> bool:
-    """Whether a result is as a check of this kind wants it; complex numbers by their parts."""
+    """Return whether a result passes a check of this kind; complex numbers compare by parts."""
     if got.dtype.kind == "c":
         ours, theirs = (np.stack([each.real, each.imag]) for each in (got, expected))
         return agree(ours, theirs, kind)

@@ -1,9 +1,9 @@
-"""Random programs by the hundred against the reference: the kernels of a batch are built at once.
+"""Compare hundreds of random programs with the reference; the kernels of a batch are built at once.
 
-    python tests/hlo/many_programs.py FIRST LAST [RECORD]
+Usage: python tests/hlo/many_programs.py FIRST LAST [RECORD]
 
-draws twenty programs for each seed of a range, runs them at every level, and prints what is wrong.
-RECORD is a file that gets a line of JSON a seed; seeds that it has are left out.
+It draws twenty programs for each seed of a range, runs them at every level, and prints the
+differences. RECORD is a file that receives a line of JSON for each seed; seeds in it are skipped.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ LEVELS = (0, 2, 3)
 DRAWN = 20
 
 
-def drawn(number: int) -> list[Example]:
-    """The programs of a seed."""
+def draw_examples(number: int) -> list[Example]:
+    """Return the programs of a seed."""
     found: list[Example] = []
 
     @settings(
@@ -50,20 +50,20 @@ def drawn(number: int) -> list[Example]:
 
 
 class FromLibrary(Executable):
-    """A plan whose kernels are in a library with those of others."""
+    """A plan whose kernels are in a library together with those of other plans."""
 
     def __init__(self, made: ExecutionPlan, library: _core.Library) -> None:
         self._library = library
         super().__init__(made, device="cpu")
 
-    def _compiled(self):
+    def _compile(self):
         return {
             each.name: self._library.pipeline(each.name) for each in self.plan.iterate_kernels()
         }
 
 
 def wrong(examples: Sequence[Example]) -> Iterator[tuple[int, str, str]]:
-    """Level, program and what is the matter, of those that are not as the reference has them."""
+    """Return level, program and failure of the programs that differ from the reference."""
     expected = evaluate([(each.text, each.arguments) for each in examples])
     made = [
         [build_plan(import_program(each.text), level, device="cpu") for level in LEVELS]
@@ -85,7 +85,7 @@ def wrong(examples: Sequence[Example]) -> Iterator[tuple[int, str, str]]:
 
 
 def rename(made: ExecutionPlan, prefix: str) -> None:
-    """Kernels' names that no other plan has."""
+    """Give the kernels names that no other plan uses."""
     for step in made.steps:
         step.kernels = [
             replace(
@@ -107,7 +107,7 @@ if __name__ == "__main__":
     for number in range(first, last):
         if number in done:
             continue
-        examples = drawn(number)
+        examples = draw_examples(number)
         faults = list(wrong(examples))
         for each in faults:
             print(number, *each, sep="\n", flush=True)

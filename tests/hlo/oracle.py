@@ -1,4 +1,4 @@
-"""StableHLO's reference interpreter in a process of its own, which it ends on what it lacks."""
+"""Run StableHLO's reference interpreter in a separate process: unsupported operations end it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 
 
 def evaluate(programs: Sequence[tuple[str, Sequence[np.ndarray]]]) -> list[list[np.ndarray]]:
-    """The results of each program's `main` on its arguments."""
+    """Return the results of each program's `main` on its arguments."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     child = context.Process(target=_serve, args=(theirs, list(programs)))

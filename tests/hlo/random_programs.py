@@ -1,6 +1,6 @@
-"""Random programs in StableHLO whose results are the same to the last bit wherever they run.
+"""Draw random StableHLO programs whose results are the same bits on every implementation.
 
-Floats are only added, multiplied and compared: IEEE 754 leaves no choice there.
+Floats are only added, multiplied and compared, for which IEEE 754 determines the result.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SHAPES = [(), (5,), (2, 3), (3, 2), (4, 1, 3)]
 
 @dataclass
 class Builder:
-    """A program that grows; values are (name, shape, element type)."""
+    """A program under construction; values are (name, shape, element type)."""
 
     draw: Callable
     lines: list[str] = field(default_factory=list)
@@ -46,7 +46,7 @@ def binary(b: Builder) -> None:
         operations += ["subtract", "divide", "remainder", "shift_left", "shift_right_logical"]
     operation = b.draw(st.sampled_from(operations))
     if operation in ("divide", "remainder"):
-        # The reference ends on a division by zero.
+        # The reference interpreter does not support a division by zero.
         ones = f"stablehlo.constant dense<1> : {of(shape, kind)}"
         b.add(ones, shape, kind)
         b.add(f"stablehlo.or {other}, {b.values[-1][0]} : {of(shape, kind)}", shape, kind)
@@ -156,19 +156,19 @@ def product(b: Builder) -> None:
 
 
 def several(b: Builder, count: int, wanted: Callable = lambda shape, kind: True):
-    """Values of any shapes and types, the same one perhaps twice."""
+    """Return values of any shapes and types; a value may occur twice."""
     return [b.pick(wanted) for _ in range(count)]
 
 
 def add_results(b: Builder, text: str, types) -> None:
-    """An operation with several results, each of which becomes a value by itself."""
+    """Add an operation with several results; each becomes a value."""
     if len(types) == 1:
         b.add(text, *types[0])
         return
     name = f"%m{len(b.lines)}"
     b.lines.append(f"{name}:{len(types)} = {text}")
     for number, (shape, kind) in enumerate(types):
-        # A name of its own: what is picked later is named by its number.
+        # A separate name: values picked later are named by their number.
         b.add(
             f"stablehlo.reshape {name}#{number} : ({of(shape, kind)}) -> {of(shape, kind)}",
             shape,
@@ -184,7 +184,7 @@ def barrier(b: Builder) -> None:
 
 
 def reduce_several(b: Builder) -> None:
-    """Operands of one shape and of different element types, each with an operation of its own."""
+    """Reduce operands of one shape and different element types, each with its own operation."""
     shape = b.draw(st.sampled_from([(2, 3), (3, 2), (4, 1, 3)]))
     axis = b.draw(st.integers(0, len(shape) - 1))
     found = several(b, b.draw(st.integers(2, 3)), lambda s, k: s == shape and k != "f32")
@@ -213,7 +213,7 @@ def reduce_several(b: Builder) -> None:
 
 
 def sort_several(b: Builder) -> None:
-    """A sort by the first operand, which carries others of other element types along."""
+    """Sort by the first operand; other operands of other element types are carried along."""
     shape = b.draw(st.sampled_from([(5,), (2, 3), (4, 1, 3)]))
     axis = b.draw(st.integers(0, len(shape) - 1))
     found = several(b, b.draw(st.integers(1, 3)), lambda s, k: s == shape)
@@ -231,7 +231,7 @@ def sort_several(b: Builder) -> None:
 
 
 def branch(b: Builder) -> None:
-    """An `if` that gives values of different shapes and types, made in it or captured."""
+    """Add an `if` whose results differ in shape and type, computed in it or captured."""
     condition, *_ = b.pick(lambda s, k: (s, k) == ((), "i1"))
     found = several(b, b.draw(st.integers(1, 3)))
     others = [b.pick(lambda s, k, own=each[1:]: (s, k) == own)[0] for each in found]
@@ -249,7 +249,7 @@ def branch(b: Builder) -> None:
 
 
 def loop(b: Builder) -> None:
-    """A `while` of a few iterations whose state has different shapes and types."""
+    """Add a `while` of a few iterations whose state has different shapes and types."""
     found = several(b, b.draw(st.integers(1, 3)))
     types = ["tensor<i32>", *(of(*each[1:]) for each in found)]
     state = [f"%s{n}" for n in range(len(types))]
@@ -281,13 +281,13 @@ def loop(b: Builder) -> None:
 
 
 STEPS = [binary, binary, unary, choose, convert, move, move, broadcast, reduce, product]
-# What has several operands and results of different shapes or element types.
+# Operations with several operands and results of different shapes or element types.
 SEVERAL = [barrier, barrier, reduce_several, sort_several, branch, loop]
 
 
 @dataclass(repr=False)
 class Example:
-    """A program's text, and what it takes."""
+    """The text of a program, and its arguments."""
 
     text: str
     arguments: list[np.ndarray]
@@ -295,7 +295,7 @@ class Example:
 
 @st.composite
 def programs(draw, length: int = 14, steps: tuple[Callable, ...] = (*STEPS, *SEVERAL)):
-    """Text of a program, and arguments of every shape and type; the last values are its results."""
+    """Return a program and arguments of every shape and type; the last values are its results."""
     builder, arguments = Builder(draw), []
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     for kind, numpy in NUMPY.items():

@@ -1,8 +1,8 @@
-"""A plugin of pytest: a line of JSON before each test and for each outcome, as it comes.
+"""A pytest plugin that appends a line of JSON before each test and for each outcome.
 
-So that what a process that ended was at is known, and what came before it. METALBENCH_SUITE_RECORD
-is the file that is appended to; tests that it begins already are left out. After
-METALBENCH_SUITE_SECONDS no other begins.
+If the process ends, the record names the current test and the tests before it.
+METALBENCH_SUITE_RECORD is the file. Tests that have begun in it already are skipped. After
+METALBENCH_SUITE_SECONDS no further test begins.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import pytest
 
 RECORD = Path(os.environ["METALBENCH_SUITE_RECORD"])
 SECONDS = float(os.environ.get("METALBENCH_SUITE_SECONDS", "inf"))
-# Of a message: its end has the error.
+# Length of a recorded message: the error is at its end.
 MAX_CHARACTERS = 6000
 _STARTED = monotonic()
 
 
-def known():
-    """Each test that is recorded, by its name: how it ended and why; "begun" if it did not."""
+def read_records():
+    """Return each recorded test with its outcome and reason; "begun" if it did not end."""
     lines = RECORD.read_text().splitlines() if RECORD.exists() else []
     return {name: (outcome, why) for name, outcome, why in map(json.loads, lines)}
 
@@ -33,7 +33,7 @@ def note(name, outcome, why=""):
 
 
 def pytest_collection_modifyitems(items):
-    begun = known()
+    begun = read_records()
     items[:] = [each for each in items if each.name not in begun]
 
 

@@ -1,4 +1,4 @@
-"""Random programs of rows: reductions, elementwise operations and what breaks their groups."""
+"""Draw random programs on rows: reductions, elementwise operations, and others between them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ KINDS = ("reduce", "reduce", "spread", "spread", "map", "map", "number", "break"
 
 
 class _Drawn:
-    """Operations that are drawn one after the other, on tensors of all rows or a number a row."""
+    """Operations in order, on tensors of all rows or with one number for each row."""
 
     def __init__(self, draw: random.Random, rows: int, width: int) -> None:
         self._draw = draw
@@ -24,7 +24,7 @@ class _Drawn:
         self.wholes, self.numbers = ["%a", "%b"], []
 
     def add(self, name: str) -> None:
-        """One more operation."""
+        """Add one more operation."""
         draw, kind = self._draw, self._draw.choice(KINDS)
         x = draw.choice(self.wholes[-4:])
         if kind == "reduce":
@@ -63,7 +63,7 @@ class _Drawn:
 
 
 def row_program(seed: int, length: int = 14) -> tuple[str, list[np.ndarray]]:
-    """Text and arguments of a program on 32-bit integers, which every order adds up alike."""
+    """Return a program on 32-bit integers, whose sums are exact in any order, and its arguments."""
     draw = random.Random(seed)
     rows, width = draw.choice([1, 2, 5, 33]), draw.choice([32, 33, 45, 64, 300])
     drawn = _Drawn(draw, rows, width)

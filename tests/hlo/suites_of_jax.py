@@ -1,8 +1,8 @@
-"""JAX's own tests through the plugin: what became of them, by cause.
+"""Run JAX's tests through the plugin, and count failures by cause.
 
-    python tests/hlo/suites_of_jax.py RECORD ...
+Usage: python tests/hlo/suites_of_jax.py RECORD ...
 
-prints what the records of earlier runs say.
+It prints a summary of the records of earlier runs.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-# What no kernel has, by what the refusal says, in the order of asking.
+# Unsupported features, by the text of the refusal, in the order of the tests.
 UNSUPPORTED = {
     "complex numbers": r"complex<f64>|complex128",
     "f64": r"element type f64",
     "floats of eight bits and fewer": r"element type f[4-8]E",
 }
-# What JAX itself has no rule for on a platform that it does not know.
+# Operations without a rule of JAX for an unknown platform.
 NO_RULE = r"translation rule for primitive '(\w+)' not found"
 REFUSED = r"UNIMPLEMENTED: \[?([\w. ]*\w)"
 _NOTHING_LEFT = 5
-# A process ends at most so often before it is given up.
+# Crashes after which a file of tests is abandoned.
 MAX_ENDS = 30
 
 
 @dataclass
 class Judged:
-    """Counts of tests, and of those that failed, by cause."""
+    """Counts of tests, and of failures by cause."""
 
     passed: int = 0
     skipped: int = 0
@@ -54,8 +54,8 @@ class Judged:
         return "\n".join(lines + [f"  {n} failed: {why}" for why, n in self.failed.most_common()])
 
 
-def judged(record: Path) -> Judged:
-    """What a record says."""
+def summarize_record(record: Path) -> Judged:
+    """Return the counts of a record."""
     found = Judged()
     lines = record.read_text().splitlines()
     last = {name: (outcome, why) for name, outcome, why in map(json.loads, lines)}
@@ -72,7 +72,7 @@ def judged(record: Path) -> Judged:
 
 
 def cause(why: str) -> str:
-    """The last error of a message, in short."""
+    """Return the last error of a message, shortened."""
     if rule := re.search(NO_RULE, why):
         return f"JAX has no rule for {rule[1]}"
     errors = re.findall(r"^E? *((?:[\w.]*Error|AssertionError)\b[^\n]*)", why, re.MULTILINE)
@@ -80,7 +80,7 @@ def cause(why: str) -> str:
 
 
 def run(test_file: Path, record: Path, seconds: float) -> None:
-    """Run a file of tests, as far as the time is enough for; again after a process has ended."""
+    """Run a file of tests within a time limit; continue after a process has ended."""
     ini = record.with_suffix(".ini")
     ini.write_text("[pytest]\n")
     variables = {
@@ -100,7 +100,7 @@ def run(test_file: Path, record: Path, seconds: float) -> None:
             env={**os.environ, **variables},
             cwd=test_file.parent,
         )
-        # Ended by itself: all of it, or the time was up.
+        # The process exited: all tests have run, or the time limit was reached.
         if done.returncode in (0, 1, _NOTHING_LEFT):
             return
     raise AssertionError(f"{test_file}: ended {MAX_ENDS} times: {done.stdout[-2000:]!r}")
@@ -108,4 +108,4 @@ def run(test_file: Path, record: Path, seconds: float) -> None:
 
 if __name__ == "__main__":
     for each in sys.argv[1:]:
-        print(each, judged(Path(each)))
+        print(each, summarize_record(Path(each)))

@@ -1,4 +1,4 @@
-"""Attention as it is written in plain operations goes into one kernel."""
+"""Attention that is written in plain operations becomes one kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metalbench.hlo.running import build_plan
 
 @pytest.fixture
 def everywhere(monkeypatch):
-    """The cpu device gets it, too, to prove it there."""
+    """Use attention kernels on the cpu device too."""
     monkeypatch.setattr(pass_, "SLOWER_DEVICES", ())
 
 
@@ -58,7 +58,7 @@ def kernels(text):
     ]
 
 
-def drawn(batch, queries, keys, dims):
+def draw_operands(batch, queries, keys, dims):
     generator = np.random.default_rng(0)
     shapes = [(batch, queries, dims), (batch, keys, dims), (batch, keys, dims)]
     return [generator.normal(size=each).astype("f4") / 2 for each in shapes]
@@ -82,7 +82,7 @@ def test_one_query_is_one_kernel_also_where_several_are_slower():
     text = attention(2, 1, 40, 8)
     program = hlo.compile(text, level=3, device="cpu")
     assert [each.name for each in program.executable.plan.iterate_kernels()] == ["attention_1"]
-    given = drawn(2, 1, 40, 8)
+    given = draw_operands(2, 1, 40, 8)
     (plain,), (made,) = hlo.compile(text, level=0, device="cpu")(*given), program(*given)
     np.testing.assert_allclose(made, plain, 1e-5, 1e-5)
 
@@ -93,7 +93,7 @@ def test_one_query_is_one_kernel_also_where_several_are_slower():
 def test_it_is_one_kernel_and_right(sizes, causal):
     text = attention(*sizes, causal=causal)
     assert kernels(text) == ["attention"]
-    q, k, v = drawn(*sizes)
+    q, k, v = draw_operands(*sizes)
     (found,) = hlo.compile(text, level=3, device="cpu")(q, k, v)
     scores = np.einsum("bqd,bkd->bqk", q.astype("f8"), k)
     seen = np.tri(*scores.shape[1:], dtype=bool) | (not causal)
@@ -105,7 +105,7 @@ def test_it_is_one_kernel_and_right(sizes, causal):
 
 @pytest.mark.parametrize("returns", ["%o, %p", "%o, %s"])
 def test_scores_and_weights_that_are_wanted_are_written(returns):
-    text, arguments = attention(2, 5, 40, 8, returns=returns), drawn(2, 5, 40, 8)
+    text, arguments = attention(2, 5, 40, 8, returns=returns), draw_operands(2, 5, 40, 8)
     assert "attention" not in kernels(text)
     for got, wanted in zip(
         *(hlo.compile(text, level=level, device="cpu")(*arguments) for level in (3, 0)), strict=True
@@ -128,7 +128,7 @@ def test_weights_on_the_right_of_the_product_give_a_transposed_result():
     text = text.replace("-> (tensor<2x5x8xf32>)", "-> (tensor<2x8x5xf32>)")
     text = text.replace("return %o : tensor<2x5x8xf32>", "return %o : tensor<2x8x5xf32>")
     assert kernels(text) == ["attention"]
-    arguments = drawn(2, 5, 40, 8)
+    arguments = draw_operands(2, 5, 40, 8)
     found, expected = (
         hlo.compile(text, level=level, device="cpu")(*arguments)[0] for level in (3, 0)
     )
@@ -155,8 +155,8 @@ def test_a_product_used_often_in_its_place_begins_an_epilogue(level):
 
 
 @pytest.mark.usefixtures("everywhere")
-def test_heads_are_put_beside_each_other_where_they_are_made():
-    """And the values are read where they lie, whatever axes they came with."""
+def test_heads_are_stored_contiguously_by_the_attention_kernel():
+    """The values are read from the operand's buffer with any order of its axes."""
     batch, queries, keys, dims = 3, 5, 40, 8
     of_keys, turned = f"tensor<{batch}x{keys}x{dims}xf32>", f"tensor<{keys}x{batch}x{dims}xf32>"
     out, moved = f"tensor<{batch}x{queries}x{dims}xf32>", f"tensor<{queries}x{batch}x{dims}xf32>"
@@ -176,7 +176,7 @@ def test_heads_are_put_beside_each_other_where_they_are_made():
         return %flat : {flat}""",
     )
     assert kernels(text) == ["attention"]
-    q, k, v = drawn(batch, queries, keys, dims)
+    q, k, v = draw_operands(batch, queries, keys, dims)
     plain, fused = (
         hlo.compile(text, level=level, device="cpu")(q, k.transpose(1, 0, 2).copy(), v)[0]
         for level in (0, 3)

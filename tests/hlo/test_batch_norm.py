@@ -1,4 +1,4 @@
-"""Normalisation over a batch, and its gradient, against the derivative taken numerically."""
+"""Batch normalisation, and its gradient against numerical derivatives."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ func.func @main(%x: tensor<4x3x5xT>, %s: tensor<3xT>, %o: tensor<3xT>, %g: tenso
 }"""
 
 
-def normalized(x, scale, offset):
+def normalize(x, scale, offset):
     mean, variance = x.mean((0, 2)), x.var((0, 2))
     centred = (x - mean[:, None]) / np.sqrt(variance + 0.01)[:, None]
     return centred * scale[:, None] + offset[:, None], mean, variance
 
 
 def derivatives(arguments, output):
-    """Of the sum of the normalised, weighted by `output`, by central differences."""
+    """Return central differences of the sum of normalised values, weighted by `output`."""
     found = []
     for number, array in enumerate(arguments):
         slope = np.zeros_like(array)
@@ -38,7 +38,7 @@ def derivatives(arguments, output):
             for step in (1e-5, -1e-5):
                 moved = [each.copy() for each in arguments]
                 moved[number][place] += step
-                ends.append((normalized(*moved)[0] * output).sum())
+                ends.append((normalize(*moved)[0] * output).sum())
             slope[place] = (ends[0] - ends[1]) / 2e-5
         found.append(slope)
     return found
@@ -49,7 +49,7 @@ def derivatives(arguments, output):
 def test_statistics_and_gradients_are_those_of_the_batch(level, kind, tolerance):
     random = np.random.default_rng(12)
     type_ = np.float32 if kind == "f32" else np.float16
-    # Far from zero, where the square of the mean less the mean of the squares would be nothing.
+    # Far from zero, where the mean of the squares minus the square of the mean cancels.
     centres = np.array([1.0, -3.0, 9.0])[:, None]
     x = (random.normal(size=(4, 3, 5)) + centres).astype(type_)
     scale, offset = (random.random((2, 3)) + 0.5).astype(type_)
@@ -58,7 +58,7 @@ def test_statistics_and_gradients_are_those_of_the_batch(level, kind, tolerance)
         x, scale, offset, output
     )
     exact = [each.astype(np.float64) for each in (x, scale, offset)]
-    expected = [*normalized(*exact), *derivatives(exact, output.astype(np.float64))]
+    expected = [*normalize(*exact), *derivatives(exact, output.astype(np.float64))]
     for got, wanted in zip(found, expected, strict=True):
         np.testing.assert_allclose(
             got.astype(np.float64), wanted, rtol=tolerance, atol=5 * tolerance

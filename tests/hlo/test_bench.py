@@ -1,4 +1,4 @@
-"""`metalbench hlo bench`: what it counts, and what it writes."""
+"""`metalbench hlo bench`: counts, and file formats."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def invoke(*arguments):
     return CliRunner().invoke(main, ["hlo", "bench", *(str(each) for each in arguments)])
 
 
-def test_numbers_of_a_program_are_those_of_its_shapes():
+def test_counts_of_a_program_follow_from_its_shapes():
     unfused, made = (build_plan(import_program(TWO), level) for level in (0, 2))
     found = count_plan(unfused, made)
     a, b, y = 64 * 32 * 4, 32 * 16 * 4, 64 * 16 * 4

@@ -1,4 +1,4 @@
-"""bitcast_convert of integers that lie in a byte each, but have two or four bits."""
+"""bitcast_convert of integers of two and four bits, which are stored in a byte each."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def cast(source, target, shape, result, values):
 
 
 def bits(array, kind):
-    """All bits in order, the lowest of the first element first."""
+    """Return all bits in order, beginning with the lowest bit of the first element."""
     count = BITS.get(kind, 8 * array.dtype.itemsize)
     if kind in BITS:
         numbers = array.astype(np.int8).view(np.uint8)

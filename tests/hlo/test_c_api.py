@@ -1,4 +1,4 @@
-"""metalbench/hlo.h: programs in C, which have no Python of their own."""
+"""metalbench/hlo.h: programs in C, which start Python themselves."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ DOCS = FOLDER.parents[1] / "docs" / "how-to" / "stablehlo.md"
 WARNINGS = ("-Wall", "-Wextra", "-Werror", "-pedantic")
 
 
-def built(source, target, *, language="c", standard="c99"):
-    """A program of C or C++, by the compiler that comes with metalbench."""
-    # With the libraries of the machine: it makes its own first, which takes a minute.
+def build_program(source, target, *, language="c", standard="c99"):
+    """Build a program in C or C++ with metalbench's compiler."""
+    # Use the libraries of the machine: zig would first build its C library, which takes a minute.
     command = with_gcc() or (str(zig()), "cc" if language == "c" else "c++")
     options = ["-x", language, f"-std={standard}", *WARNINGS, str(source), "-o", str(target)]
     done = subprocess.run(
@@ -35,7 +35,7 @@ def built(source, target, *, language="c", standard="c99"):
     return target
 
 
-def ran(program, *arguments, folder, **environment):
+def run_program(program, *arguments, folder, **environment):
     return subprocess.run(
         [program, *arguments],
         capture_output=True,
@@ -48,7 +48,7 @@ def ran(program, *arguments, folder, **environment):
 
 @pytest.mark.xdist_group("c_api")
 def test_a_program_in_c_gets_results_and_errors(tmp_path):
-    done = ran(built(FOLDER / "calls_of_c.c", tmp_path / "calls"), folder=tmp_path)
+    done = run_program(build_program(FOLDER / "calls_of_c.c", tmp_path / "calls"), folder=tmp_path)
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
@@ -61,17 +61,17 @@ def test_the_example_of_the_docs_runs_from_c_and_from_cpp(tmp_path):
         "  %0 = stablehlo.add %a, %a : tensor<3xf32>\n  return %0 : tensor<3xf32>\n}"
     )
     for language, standard in (("c", "c99"), ("c++", "c++17")):
-        program = built(
+        program = build_program(
             tmp_path / "example.c", tmp_path / "example", language=language, standard=standard
         )
-        done = ran(program, "twice.mlir", folder=tmp_path)
+        done = run_program(program, "twice.mlir", folder=tmp_path)
         assert (done.returncode, done.stdout) == (0, "2 4 6\n"), done.stderr
 
 
 @pytest.mark.xdist_group("c_api")
 def test_a_python_that_is_not_there_is_an_error(tmp_path):
-    program = built(FOLDER / "calls_of_c.c", tmp_path / "calls")
-    done = ran(program, folder=tmp_path, METALBENCH_PYTHON=str(tmp_path / "no python"))
+    program = build_program(FOLDER / "calls_of_c.c", tmp_path / "calls")
+    done = run_program(program, folder=tmp_path, METALBENCH_PYTHON=str(tmp_path / "no python"))
     assert done.returncode == 1
     assert "expected a Python with a shared library" in done.stderr
     assert "METALBENCH_PYTHON" in done.stderr

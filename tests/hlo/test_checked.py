@@ -1,4 +1,4 @@
-"""Kernels of programs in checked builds: no access beyond a buffer, no result left unwritten."""
+"""Checked builds of programs: no access out of bounds, and every result is written."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_checked_build_finds_an_access_beyond_a_buffer(written, instead, wrong):
         Executable(made, device="cpu", checked=True)(np.ones(100, np.float32))
 
 
-def test_checked_build_finds_a_read_of_what_no_kernel_has_written():
+def test_checked_build_finds_a_read_of_unwritten_memory():
     text = TEXT.replace(
         "return %0", "%1 = stablehlo.reverse %0, dims = [0] : tensor<100xf32>\nreturn %1"
     )

@@ -48,7 +48,7 @@ def test_random_arguments_are_the_same_for_a_seed(model):
     assert first == second != other
 
 
-def test_inputs_of_other_names_are_told(model, tmp_path):
+def test_inputs_with_other_names_are_refused(model, tmp_path):
     np.savez(tmp_path / "in.npz", x=np.zeros(4))
     answer = invoke("run", model, "--inputs", tmp_path / "in.npz")
     assert answer.exit_code == 2
@@ -63,7 +63,7 @@ def test_compile_shows_kernels_graph_and_plan(model):
     assert plan[0] == "add_1: 4 threads, (tensor<4xf32>) -> (tensor<4xf32>)"
 
 
-def test_what_is_no_program_ends_with_its_line(tmp_path):
+def test_an_invalid_program_is_refused_with_its_line(tmp_path):
     path = tmp_path / "wrong.mlir"
     path.write_text("func.func @main() {\n  nonsense\n}")
     answer = invoke("run", path)

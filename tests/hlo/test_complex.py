@@ -1,4 +1,4 @@
-"""Complex numbers: their arithmetic against numpy's in double precision, and what moves them."""
+"""Complex numbers: arithmetic against NumPy in double precision, and data movement."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ BINARY = {
     "power": np.power,
     "subtract": np.subtract,
 }
-# Of a result; that of atan2 is a logarithm of what is near one, and so has an error of its own.
+# Bounds of a result's error; atan2 is a logarithm of a number near one, with a larger error.
 TOLERANCES = {"atan2": 4e-6, "power": 2e-6}
 LEVELS = pytest.mark.parametrize("level", [0, 2, 3])
 
 
-def drawn(*shape, seed=0):
+def draw_numbers(*shape, seed=0):
     generator = np.random.default_rng(seed)
     pairs = generator.standard_normal((*shape, 2)).astype(np.float32)
     return pairs.view(np.complex64)[..., 0]
@@ -48,10 +48,12 @@ def drawn(*shape, seed=0):
 
 def test_arithmetic_is_numpys_in_double_precision():
     assert {*UNARY, *BINARY} == {name for name, each in OPERATIONS.items() if each.complex_msl}
-    # About the unit circle too, where a logarithm loses its digits; and small and large ones.
+    # Include the unit circle, where a logarithm loses digits, and small and large numbers.
     circle = np.exp(1j * np.linspace(-3, 3, 40)).astype(np.complex64)
-    z = np.concatenate([drawn(40), circle, drawn(20) * np.float32(1e-3), 8 * drawn(20)])
-    w = np.roll(drawn(120, seed=1), 1)
+    z = np.concatenate(
+        [draw_numbers(40), circle, draw_numbers(20) * np.float32(1e-3), 8 * draw_numbers(20)]
+    )
+    w = np.roll(draw_numbers(120, seed=1), 1)
     type_, names = "tensor<120xcomplex<f32>>", [*BINARY, *UNARY]
     operands = [", ".join(["%a", "%b"][: 1 + (name in BINARY)]) for name in names]
     lines = [
@@ -74,7 +76,7 @@ def test_arithmetic_is_numpys_in_double_precision():
         assert error.max() < TOLERANCES.get(name, 6e-7), (name, z[error.argmax()], error.max())
 
 
-def test_what_is_large_small_or_infinite_is_not_lost_on_the_way():
+def test_large_small_and_infinite_numbers_keep_their_precision():
     text = """
     func.func @main(%a: tensor<5xcomplex<f32>>, %b: tensor<5xcomplex<f32>>)
         -> (tensor<5xf32>, tensor<5xcomplex<f32>>, tensor<5xcomplex<f32>>) {
@@ -183,7 +185,7 @@ def test_movements_products_and_reductions_take_pairs(level):
       return %p, %d, %more, %q : tensor<5x4xcomplex<f32>>, tensor<4xcomplex<f32>>,
         tensor<6x4xcomplex<f32>>, tensor<5x4xi1>
     }"""
-    a, b, places = drawn(5, 3), drawn(3, 4, seed=1), np.array([[4], [1]], np.int32)
+    a, b, places = draw_numbers(5, 3), draw_numbers(3, 4, seed=1), np.array([[4], [1]], np.int32)
     product, summed, moved, same = hlo.compile(text, level=level, device="cpu")(a, b, places)
     np.testing.assert_allclose(product, a @ b, rtol=1e-5, atol=1e-6)
     constant = np.array([1 - 2j, complex(0.5, np.inf), 1j, -1], np.complex64)
@@ -205,7 +207,7 @@ def test_matrices_are_factored_and_solved():
       return %l, %u, %x : tensor<4x4xcomplex<f32>>, tensor<4x4xcomplex<f32>>,
         tensor<4x2xcomplex<f32>>
     }"""
-    a, b = drawn(4, 4), drawn(4, 2, seed=1)
+    a, b = draw_numbers(4, 4), draw_numbers(4, 2, seed=1)
     hermitian = a @ a.conj().T + 4 * np.eye(4, dtype=np.complex64)
     lower, upper, solved = hlo.compile(text, device="cpu")(hermitian, b)
     expected = np.linalg.cholesky(hermitian.astype(np.complex128))

@@ -1,4 +1,4 @@
-"""Programs that would recurse, nest, grow or loop without end are refused or ended, by name."""
+"""Programs with excessive recursion, nesting, size or loops are refused or ended by name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ COMPUTED = f"""%e = stablehlo.compare EQ, %v, %v : ({T}, {T}) -> tensor<4xi1>
 
 
 def function(name, *callees, wrapped=False):
-    """A function that calls others in turn, perhaps each inside of an `if`."""
+    """Return a function that calls others in order, optionally each in an `if`."""
     lines, value = [], "%a"
     for number, callee in enumerate(callees):
         call = f"func.call @{callee}({value}) : ({T}) -> {T}"
@@ -109,7 +109,7 @@ def test_check_calls_allows_recursion_that_main_never_reaches():
     assert not made.operations
 
 
-def nested(count):
+def nest_regions(count):
     head = f"func.func @main(%p: tensor<i1>, %x: {T}) -> {T} {{\n"
     opening = "".join(f'%r{n} = "stablehlo.if"(%p) ({{\n' for n in range(count))
     middle = f"%y = stablehlo.add %x, %x : {T}\nstablehlo.return %y : {T}\n"
@@ -122,7 +122,7 @@ def nested(count):
 
 
 def twice(count):
-    """Functions that each call the next one twice: 2^count operations."""
+    """Return functions that each call the next one twice: 2^count operations."""
     functions = [function(f"f{n}", f"f{n + 1}", f"f{n + 1}") for n in range(count)]
     return "\n".join([function("main", "f0"), *functions, function(f"f{count}")])
 
@@ -143,9 +143,9 @@ def large(operation, shape, operand=""):
 HUGE = "tensor<10000000000xf32>"
 WRAPS = "tensor<4294967296x4294967296x4xf32>"
 TOO_LARGE = {
-    "regions": (nested(MAX_REGIONS + 1), r"\[stablehlo.add\] .*at most \d+ nested regions"),
-    "many regions": (nested(MAX_BRACKETS // 2 + 1), "nested brackets"),
-    "regions that end a parser": (nested(20_000), "at most 512 nested brackets, got 40002"),
+    "regions": (nest_regions(MAX_REGIONS + 1), r"\[stablehlo.add\] .*at most \d+ nested regions"),
+    "many regions": (nest_regions(MAX_BRACKETS // 2 + 1), "nested brackets"),
+    "regions that end a parser": (nest_regions(20_000), "at most 512 nested brackets, got 40002"),
     "types that end a parser": ("tuple<" * 100_000, "nested brackets"),
     "attributes": ("module attributes {a = " + "[" * 100_000, "nested brackets"),
     "strings do not count": ('module @"' + "(" * 600 + '" {', r"(?!.*brackets)"),
@@ -174,15 +174,15 @@ TOO_LARGE = {
 
 
 @pytest.mark.parametrize("name", TOO_LARGE)
-def test_graph_refuses_what_is_too_large(name):
+def test_import_refuses_programs_beyond_the_limits(name):
     text, expected = TOO_LARGE[name]
     error = ValueError if name == "strings do not count" else Unsupported
     with pytest.raises(error, match=expected):
         import_program(text)
 
 
-def test_graph_reads_what_is_just_small_enough():
-    assert build_plan(import_program(nested(MAX_REGIONS)), 2).steps
+def test_import_accepts_programs_at_the_limits():
+    assert build_plan(import_program(nest_regions(MAX_REGIONS)), 2).steps
     assert import_program(chain(300, wrapped=False)).returned
 
 
@@ -278,7 +278,7 @@ def test_hlo_run_has_a_time_limit(tmp_path):
 
 
 def broken(name, change):
-    """A graph in which a pass made a mistake."""
+    """Return a graph with a defect that a pass might cause."""
     text = {
         "add": f"%0 = stablehlo.add %x, %x : {T}",
         "slice": f"%0 = stablehlo.slice %x [0:4] : ({T}) -> {T}",
@@ -291,7 +291,7 @@ def broken(name, change):
         f"func.func @main(%x: {T}, %y: tensor<5xf32>) -> {T} {{ {text} return %0 : {T} }}"
     )
     if not made.operations:
-        # MLIR has seen that it does nothing.
+        # MLIR has folded the operation.
         value = made.arguments[0]
         attributes = {
             "slice": {"start_indices": (0,), "strides": (1,)},

@@ -1,4 +1,4 @@
-"""Factorizations that jax asks for by XLA's custom calls, judged by what they are to be."""
+"""Factorizations by XLA's custom calls have the defining properties of their results."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metalbench.errors import Unsupported
 NAMES = {np.float32: "f32", np.complex64: "complex<f32>", np.float16: "f16"}
 
 
-def drawn(type_, *shape):
+def draw_matrix(type_, *shape):
     pairs = np.random.default_rng(sum(shape)).standard_normal((*shape, 2))
     return (pairs @ [1, 1j]).astype(type_) if type_ is np.complex64 else pairs[..., 0].astype(type_)
 
@@ -50,8 +50,8 @@ def qr(matrix):
 
 @pytest.mark.parametrize("type_", [np.float32, np.complex64])
 @pytest.mark.parametrize("shape", [(5, 5), (2, 3, 24, 24)])
-def test_eigenvectors_are_turned_into_each_other_by_nothing(type_, shape):
-    matrix = drawn(type_, *shape)
+def test_eigenvectors_diagonalise_the_matrix(type_, shape):
+    matrix = draw_matrix(type_, *shape)
     matrix += adjoint(matrix)
     vectors, values = eigh(matrix)
     wide = np.linalg.eigvalsh(matrix.astype(np.complex128))
@@ -77,20 +77,20 @@ def test_one_triangle_is_read_and_equal_large_and_missing_numbers_are_as_they_ar
 @pytest.mark.parametrize("type_", [np.float32, np.complex64])
 @pytest.mark.parametrize("shape", [(2, 9, 5), (40, 20), (3, 3)])
 def test_reflectors_make_a_matrix_triangular(type_, shape):
-    matrix = drawn(type_, *shape)
+    matrix = draw_matrix(type_, *shape)
     if shape == (3, 3):
         matrix[:, 1] = 0
     q, r = qr(matrix)
     triangle = np.triu(r[..., : shape[-1], :])
     np.testing.assert_allclose(q @ triangle, matrix, atol=4e-6)
     assert np.abs(adjoint(q) @ q - np.eye(shape[-1])).max() < 2e-6
-    # As LAPACK has them.
+    # The convention of LAPACK.
     assert np.abs(np.diagonal(r, 0, -2, -1).imag).max() == 0
 
 
 def test_halves_and_other_custom_calls_are_refused_by_name():
     with pytest.raises(Unsupported, match=r"\[stablehlo.qr\].*matrices of f32 or complex<f32>"):
-        qr(drawn(np.float16, 3, 3))
+        qr(draw_matrix(np.float16, 3, 3))
     text = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
       %y = stablehlo.custom_call @Other(%x) : (tensor<2xf32>) -> tensor<2xf32>
       return %y : tensor<2xf32>

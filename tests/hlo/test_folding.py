@@ -1,4 +1,4 @@
-"""What is one known number everywhere becomes a constant, of the value that kernels give."""
+"""Operations on splats are folded to the values that kernels compute."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_chain_of_known_numbers_leaves_one_operation():
     assert [each.name for each in build_plan(block, 2).iterate_kernels()] == ["divide_1"]
 
 
-def test_a_broadcast_that_is_returned_stays_one():
+def test_a_returned_broadcast_is_not_folded():
     block = import_program("""
     func.func @main() -> tensor<1000xf32> {
       %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -55,8 +55,8 @@ def test_a_broadcast_that_is_returned_stays_one():
     assert [each.name for each in block.operations] == ["constant", "broadcast_in_dim"]
 
 
-def test_what_two_norms_share_is_no_result_of_the_first():
-    """A width that is broadcast for both would be written by one kernel for the other."""
+def test_a_splat_shared_by_two_norms_is_not_a_result_of_the_first():
+    """A row length that both norms broadcast must not become a result of the first kernel."""
     norm = """
       %s{n} = stablehlo.reduce({x} init: %zero) applies stablehlo.add across dimensions = [1]
         : (tensor<8x64xf32>, tensor<f32>) -> tensor<8xf32>

@@ -1,4 +1,4 @@
-"""Fourier transforms of all kinds and lengths, against numpy's in double precision."""
+"""Fourier transforms of all kinds and lengths, against NumPy in double precision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ KINDS = {"FFT": np.fft.fftn, "IFFT": np.fft.ifftn, "RFFT": np.fft.rfftn, "IRFFT"
 
 
 def shapes(kind, batch, lengths):
-    """What a transform of these lengths takes and gives, and whether each is complex."""
+    """Return the shapes of operand and result of a transform, and whether each is complex."""
     whole, half = (*batch, *lengths), (*batch, *lengths[:-1], lengths[-1] // 2 + 1)
     taken = (half, True) if kind == "IRFFT" else (whole, kind != "RFFT")
     given = (half, True) if kind == "RFFT" else (whole, kind != "IRFFT")
@@ -24,7 +24,7 @@ def tensor(shape, is_complex):
 
 
 def error(kind, lengths, batch=(3,), level=2):
-    """The error of a random line's transform, in proportion to it, in root mean squares."""
+    """Return the relative root-mean-square error of a random line's transform."""
     taken, given = shapes(kind, batch, lengths)
     text = f"""func.func @main(%x: {tensor(*taken)}) -> {tensor(*given)} {{
       %y = stablehlo.fft %x, type = {kind}, length = {list(lengths)}
@@ -41,7 +41,7 @@ def error(kind, lengths, batch=(3,), level=2):
     return np.linalg.norm(found - expected) / np.linalg.norm(expected)
 
 
-# Powers of two, factors of all kinds, a prime in a loop, one by a chirp, and the least of all.
+# Powers of two, all small factors, a looped prime, a prime by a chirp, and the smallest length.
 LENGTHS = {"FFT": [1, 128, 5 * 7 * 9, 13 * 17, 2 * 67], "RFFT": [1, 11], "IRFFT": [1, 2, 15]}
 
 
@@ -77,7 +77,7 @@ def test_nothing_is_transformed_to_nothing():
     assert found.shape == (0, 8)
 
 
-def test_a_transform_takes_and_gives_what_is_computed_beside_it():
+def test_a_transform_of_computed_values_is_numpys():
     text = """func.func @main(%x: tensor<4x16xf32>) -> (tensor<4x16xf32>, tensor<4x16xf32>) {
       %two = stablehlo.add %x, %x : tensor<4x16xf32>
       %y = stablehlo.fft %two, type = RFFT, length = [16]
@@ -98,7 +98,7 @@ def test_a_transform_takes_and_gives_what_is_computed_beside_it():
     ("length", "expected"),
     [(8, [8]), (16, [4, 4]), (1024, [8, 8, 4, 4]), (360, [8, 5, 3, 3]), (122, [2, 61]), (67, None)],
 )
-def test_a_length_is_a_product_of_what_a_thread_can_hold(length, expected):
+def test_radices_of_a_length_fit_into_registers(length, expected):
     assert factorize_length(length) == expected
 
 

@@ -1,6 +1,7 @@
-"""openxla/stablehlo's own tests of its interpreter, at all levels.
+"""Run openxla/stablehlo's interpreter tests at all levels.
 
-`STABLEHLO_CHECKOUT=FOLDER pytest -m slow tests/hlo` where FOLDER is a checkout of that project.
+Usage: `STABLEHLO_CHECKOUT=FOLDER pytest -m slow tests/hlo`, where FOLDER is a checkout of that
+project.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from interpreter_cases import agree, cases, jax_files, opened
+from interpreter_cases import agree, cases, jax_files, make_constants_arguments
 
 from metalbench.errors import DeclarationError, Unsupported
 from metalbench.hlo.passes import remove_dead_code
@@ -28,8 +29,8 @@ LEVELS = pytest.mark.parametrize("level", [0, 2, 3])
 @NEEDS_CHECKOUT
 @LEVELS
 def test_every_case_is_right_or_refused(level):
-    """The others have types or operations that are refused, or do not parse."""
-    counts = judged(cases(checkout() / "tests/interpret"), level)
+    """The other cases have unsupported types or operations, or do not parse."""
+    counts = count_verdicts(cases(checkout() / "tests/interpret"), level)
     assert counts["passed"] >= 339
 
 
@@ -37,10 +38,10 @@ def test_every_case_is_right_or_refused(level):
 @NEEDS_CHECKOUT
 @LEVELS
 def test_every_tenth_file_of_jax_is_right_or_refused(level):
-    """All of them, if STABLEHLO_ONE_IN=1: an hour."""
+    """STABLEHLO_ONE_IN=1 runs all files, which takes an hour."""
     share = int(os.environ.get("STABLEHLO_ONE_IN", "10"))
     drawn = islice(jax_files(checkout() / "testdata"), 1, None, share)
-    counts = judged(drawn, level)
+    counts = count_verdicts(drawn, level)
     assert counts["passed"] > counts["refused"]
 
 
@@ -48,7 +49,7 @@ def checkout():
     return Path(os.environ["STABLEHLO_CHECKOUT"]) / "stablehlo"
 
 
-def judged(drawn, level):
+def count_verdicts(drawn, level):
     counts: Counter[str] = Counter()
     wrong = []
     for case in drawn:
@@ -66,7 +67,7 @@ def verdict_of(case, level):
         return "takes arguments"
     try:
         block = import_program(case.text, case.name, case.entry)
-        arguments = opened(block)
+        arguments = make_constants_arguments(block)
         remove_dead_code(block)
         found = Executable(block, level=level, device="cpu")(*arguments)
     except Unsupported:

@@ -1,4 +1,4 @@
-"""A version of jaxlib that cannot be loaded is told by its name, before it ends the process."""
+"""An unsupported version of jaxlib is refused before it can crash the process."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_context_checks_before_it_loads(monkeypatch: pytest.MonkeyPatch) -> None
         get_context.__wrapped__()
 
 
-def test_versions_are_those_that_are_declared() -> None:
+def test_versions_are_those_of_pyproject() -> None:
     declared = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     for package in ("jaxlib", "jax"):
         assert f'"{package}>={OLDEST[0]}.{OLDEST[1]},<{NEXT[0]}.{NEXT[1]};' in declared

@@ -1,4 +1,4 @@
-"""Plans that were kept run as those just made, and are not found where they do not fit."""
+"""Cached plans run as new ones do, and are found only for the same program and settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metalbench.hlo.program import import_program
 from metalbench.hlo.running import Executable, build_plan, format_source, kept
 from metalbench.msl.building import cache
 
-# Constants of all kinds, control flow within control flow, and an argument that is handed on.
+# Constants of all kinds, nested control flow, and an argument that is returned.
 PROGRAM = """
 func.func @main(%n: tensor<i32>, %x: tensor<3xf32>)
     -> (tensor<3xf32>, tensor<3xf32>, tensor<2xbf16>, tensor<4xi4>) {
@@ -95,7 +95,7 @@ def test_the_key_is_of_the_program_and_of_all_that_it_depends_on(monkeypatch):
     assert len(set(keys)) == len(keys)
 
 
-def test_what_was_damaged_is_compiled_again(tmp_path):
+def test_a_damaged_plan_is_compiled_again(tmp_path):
     given = np.int32(0), np.ones(3, np.float32)
     expected = hlo.compile(PROGRAM, device="cpu")(*given)
     files = [*tmp_path.glob("*/*.bin"), *tmp_path.glob("*/*.json")]

@@ -1,4 +1,4 @@
-"""Products as GPUs have them, by tiles of matrices, on the cpu device and as PTX."""
+"""Matrix products by tiles as on GPUs, on the cpu device and as PTX."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metalbench.hlo.program import import_program
 from metalbench.hlo.running import Executable
 from metalbench.hlo.running.plan import build_plan
 
-# As in test_tiles: the shapes of operands and result, batches, and the axes that are contracted.
+# As in test_tiles: shapes of operands and result, batches, and contracted axes.
 CASES = {
     "whole tiles": ((64, 32), (32, 64), (64, 64), 0, 1, 0),
     "ragged": ((37, 19), (19, 45), (37, 45), 0, 1, 0),
@@ -25,7 +25,7 @@ TYPES = {"f32": (np.float32, 1e-6), "f16": (np.float16, 2e-3), "bf16": (ml_dtype
 
 
 def check(text, given, bound):
-    """What a GPU's plan makes is what single operations do, nearly; returns its kernels."""
+    """Compare a GPU's plan with unfused operations; return its kernels."""
     made = build_plan(import_program(text), 2, device="metal")
     plain = hlo.compile(text, level=0, device="cpu")(*given)
     for pair in zip(plain, Executable(made, device="cpu")(*given), strict=True):
@@ -34,21 +34,21 @@ def check(text, given, bound):
     return list(made.iterate_kernels())
 
 
-def drawn(shapes, dtype):
+def draw_operands(shapes, dtype):
     random = np.random.default_rng(5)
     return [random.normal(size=each).astype(dtype) for each in shapes]
 
 
 @pytest.mark.parametrize("element", TYPES)
-def test_products_are_what_they_are_by_single_operations(element):
+def test_tiled_products_equal_unfused_ones(element):
     dtype, bound = TYPES[element]
     shapes = [shape for each in CASES.values() for shape in each[:3]]
-    kernels = check(program(CASES.values(), element), drawn(shapes, dtype), bound)
+    kernels = check(program(CASES.values(), element), draw_operands(shapes, dtype), bound)
     assert all("metalbench::Product" in each.text for each in kernels)
     assert len(kernels) == len(CASES)
 
 
-def test_operands_are_made_on_the_way():
+def test_operands_are_computed_by_their_source():
     text = """func.func @main(%a: tensor<24x40xf16>, %b: tensor<24x20xf32>) -> tensor<40x20xf32> {
       %h = stablehlo.convert %a : (tensor<24x40xf16>) -> tensor<24x40xf32>
       %t = stablehlo.transpose %h, dims = [1, 0] : (tensor<24x40xf32>) -> tensor<40x24xf32>
@@ -57,15 +57,15 @@ def test_operands_are_made_on_the_way():
         : (tensor<40x24xf32>, tensor<24x20xf32>) -> tensor<40x20xf32>
       return %p : tensor<40x20xf32>
     }"""
-    first, second = drawn([(24, 40)], np.float16) + drawn([(24, 20)], np.float32)
+    first, second = draw_operands([(24, 40)], np.float16) + draw_operands([(24, 20)], np.float32)
     kernels = check(text, [first, second], 1e-5)
     assert "metalbench::Product" in kernels[-1].text
 
 
 @pytest.mark.parametrize("shapes", [((15, 40), (40, 40)), ((40, 15), (15, 40)), ((40, 0), (0, 40))])
-def test_what_fills_no_tile_is_a_product_of_threads(shapes):
+def test_small_products_use_no_matrix_tiles(shapes):
     case = (*shapes, (shapes[0][0], shapes[1][1]), 0, 1, 0)
-    kernels = check(program([case], "f32"), drawn([*case[:3]], np.float32), 1e-5)
+    kernels = check(program([case], "f32"), draw_operands([*case[:3]], np.float32), 1e-5)
     assert not any("metalbench::Product" in each.text for each in kernels)
 
 

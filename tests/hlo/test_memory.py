@@ -1,4 +1,4 @@
-"""Buffers are used again, within a call and by the next one, and nobody sees what was in them."""
+"""Buffers are reused within a call and by the next one, and their old contents have no effect."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ func.func @main(%n: tensor<i32>, %x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tenso
 
 
 def poison(program):
-    """Fill what is free with NaNs, and count it."""
+    """Fill the free buffers with NaNs, and return their number."""
     waiting = [each for some in program.pool.waiting.values() for each in some]
     for each in waiting:
         each.numpy("uint8")[:] = 0xFF
@@ -82,7 +82,7 @@ def arguments(text, seed):
 
 @pytest.mark.parametrize("level", [0, 2])
 @pytest.mark.parametrize("text", [CHAIN, WHOLE, LOOP], ids=["chain", "whole", "loop"])
-def test_what_was_in_a_buffer_is_seen_by_nobody(text, level):
+def test_no_result_depends_on_old_contents_of_a_buffer(text, level):
     program = Executable(import_program(text), level=level)
     expected = [program(*arguments(text, seed)) for seed in range(4)]
     for seed, before in enumerate(expected):
@@ -94,7 +94,7 @@ def test_what_was_in_a_buffer_is_seen_by_nobody(text, level):
 def test_a_chain_of_products_needs_no_more_than_it_is_at_twice():
     program = Executable(import_program(CHAIN))
     first = program(*arguments(CHAIN, 1))
-    # Products are in two places by turns, of which one is returned; and the argument is in another.
+    # Products alternate between two buffers, one of which is returned; the argument has another.
     assert poison(program) == 2
     np.testing.assert_array_equal(program(*arguments(CHAIN, 1))[0], first[0])
     assert poison(program) == 2

@@ -141,7 +141,7 @@ def test_a_bitcast_is_elementwise_if_it_keeps_the_shape(source, target, expected
     assert is_elementwise(made) is expected
 
 
-def test_modules_keep_no_list_of_operation_names_beside_the_registry():
+def test_modules_derive_lists_of_operation_names_from_the_registry():
     """Refuse a list of four or more names that no test above compares with the registry."""
     # The keys of these are functions; the tests above compare them.
     compared = {
@@ -183,7 +183,7 @@ def _collections(text, names):
                 yield ast.unparse(target), found
 
 
-def test_another_number_of_operands_is_refused_with_what_was_expected():
+def test_another_number_of_operands_is_refused_with_the_expected_one():
     x = Value(TensorType((8,), F32))
     with pytest.raises(
         Unsupported, match=r"\[stablehlo\.add\] here: expected 2 operands, got 3; this version"
@@ -209,7 +209,7 @@ def test_arity_is_checked_on_reading(monkeypatch):
         import_program(text)
 
 
-def lowered(function, *arguments):
+def lower_function(function, *arguments):
     """Return the StableHLO of a function as for the plugin: with all rounds of Threefry in it."""
     jax = pytest.importorskip("jax")
     traced = jax.jit(function).trace(*arguments)
@@ -233,8 +233,8 @@ def draw_function(name):
 @pytest.mark.parametrize("device", ["metal", "cuda"])
 @pytest.mark.parametrize("draw", ["bits", "fold_in", "normal", "split", "uniform"])
 def test_threefry_is_at_most_7_kernels_on_a_gpu(draw, device):
-    made = import_program(lowered(draw_function(draw), np.array([1, 2], np.uint32)))
-    # All rounds are there, and no loop.
+    made = import_program(lower_function(draw_function(draw), np.array([1, 2], np.uint32)))
+    # The rounds are unrolled, without a loop.
     assert len([each for each in made.operations if each.name == "xor"]) > 20
     assert len(list(build_plan(made, 2, device=device).iterate_kernels())) <= 7
 
@@ -244,7 +244,7 @@ def test_threefry_is_at_most_7_kernels_on_a_gpu(draw, device):
 def test_fused_threefry_gives_xlas_numbers(draw):
     jax = pytest.importorskip("jax")
     data, function = np.array([123, 456], np.uint32), draw_function(draw)
-    program = hlo.compile(lowered(function, data), device="cpu")
+    program = hlo.compile(lower_function(function, data), device="cpu")
     with jax.default_device(jax.devices("cpu")[0]):
         expected = np.asarray(jax.jit(function)(data))
     np.testing.assert_array_equal(program(data)[0], expected)

@@ -1,4 +1,4 @@
-"""Reductions by parts: how many kernels and threads, and that they are what they were."""
+"""Partial reductions: numbers of kernels and threads, and unchanged results."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ func.func @main(%x: tensor<SHAPExf32>) -> tensor<RESULTf32> {
     : (tensor<SHAPExf32>, tensor<f32>) -> tensor<RESULTf32>
   return %s : tensor<RESULTf32>
 }"""
-# Two numbers that are joined in order: of a chain of them, the first of the first and the last of
-# the last.
+# An ordered reduction of pairs: its result is the first number of the first pair, and the last
+# number of the last pair.
 IN_ORDER = """
 func.func @main(%a: tensor<4096xi32>, %b: tensor<4096xi32>) -> (tensor<i32>, tensor<i32>) {
   %none = stablehlo.constant dense<-1> : tensor<i32>
@@ -49,7 +49,7 @@ def kernels(shape, axes, level=2):
         ((65536,), (0,), [512, 1]),
         ((4, 30000), (1,), [4 * 300, 4]),
         ((128, 64), (0, 1), [128, 1]),
-        ((3, 40, 50), (0, 1, 2), [1]),  # three rows are no parts that are worth it
+        ((3, 40, 50), (0, 1, 2), [1]),  # three rows are too few parts
         ((4099,), (0,), [1]),  # a prime
         ((500,), (0,), [1]),
         ((300, 1024), (1,), [300]),

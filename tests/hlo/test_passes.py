@@ -1,4 +1,4 @@
-"""Passes over graphs: what they leave, drop and inline."""
+"""Compiler passes on graphs: removed, kept and inlined operations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_level_0_gives_each_operation_a_kernel():
     assert kernels(SOFTMAX, 0) == expected.split()
 
 
-def test_level_2_computes_what_is_used_often_once():
+def test_level_2_computes_a_value_with_many_uses_once():
     assert kernels(SOFTMAX, 2) == ["reduce", "exponential", "reduce", "divide"]
 
 
@@ -81,7 +81,7 @@ def test_an_elementwise_epilogue_is_part_of_the_product():
     assert kernels(program, 2) == ["tanh"]
 
 
-def test_what_a_loop_of_the_host_carries_has_a_buffer():
+def test_values_carried_by_a_loop_have_buffers():
     block = import_program("""
     func.func @main(%n: tensor<i32>) -> tensor<i32> {
       %zero = stablehlo.constant dense<0> : tensor<i32>
@@ -113,7 +113,7 @@ def test_more_operands_than_a_kernel_has_buffers_are_joined_in_groups():
     assert max(len(each.inputs) for each in build_plan(block, 2).iterate_kernels()) <= 20
 
 
-def test_what_leads_to_no_result_is_dropped():
+def test_dead_code_is_removed():
     block = import_program(SOFTMAX)
     block.returned = [block.arguments[0]]
     remove_dead_code(block)
@@ -152,7 +152,7 @@ def test_calls_and_composites_are_inlined_and_chlo_legalised():
         ("tensor<?xf32>", "stablehlo.negate %x", "shape that is not known"),
     ],
 )
-def test_what_kernels_cannot_do_is_refused_by_name(type_, operation, message):
+def test_unsupported_operations_are_refused_by_name(type_, operation, message):
     if not message:
         program = """
         func.func @main(%x: tensor<f32>, %n: tensor<1xi64>) -> tensor<4xf32> {
@@ -168,7 +168,7 @@ def test_what_kernels_cannot_do_is_refused_by_name(type_, operation, message):
         build_plan(import_program(program), 2)
 
 
-def test_text_that_is_no_program_is_told_with_its_line():
+def test_invalid_text_is_refused_with_its_line():
     with pytest.raises(DeclarationError, match=r'model.mlir: not a StableHLO(.|\n)*"-":2:3'):
         import_program("func.func @main() {\n  nonsense\n}", "model.mlir")
     with pytest.raises(DeclarationError, match="expected a function @main, got other"):

@@ -1,4 +1,4 @@
-"""The plugin for JAX: programs in processes of their own, since jax breaks tests that fork."""
+"""The plugin for JAX, in separate processes, because JAX breaks tests that fork."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-# One process has all cases of a script: a few would take as long.
+# One process runs all cases of a script: a subset would take as long.
 pytestmark = pytest.mark.whole
 
 FOLDER = Path(__file__).parent
-# Dozens of kernels each, which take long to build.
+# These build dozens of kernels each.
 LONG = (
     "random_draws_of_many_kinds_are_xlas",
     "complex_matrices_have_xlas_inverses",
@@ -26,7 +26,7 @@ LIBRARIES = ("flax", "optax")
 
 
 def python(script, *arguments, **environment):
-    """A script's process, in which jax's platforms are ours and then XLA's."""
+    """Run a script in a process whose JAX platforms are metalbench's and XLA's."""
     variables = {
         "JAX_PLATFORMS": "metalbench,cpu",
         "METALBENCH_JAX_DEVICE": "cpu",
@@ -38,20 +38,20 @@ def python(script, *arguments, **environment):
         text=True,
         check=False,
         env={**os.environ, **variables},
-        # Not where a folder of the project's own name would be taken for the package.
+        # Not in the checkout, whose folder `metalbench` would shadow the installed package.
         cwd=FOLDER,
     )
 
 
 def names_in(script):
-    """Names of a script's tests: what takes nothing, and is no part of another."""
+    """Return the names of a script's tests: functions without parameters at top level."""
     text = (FOLDER / script).read_text()
     return [name for name in re.findall(r"^def (\w+)\(\):", text, re.M) if name != "client"]
 
 
 @cache
 def outcomes(script, names, platforms="metalbench,cpu"):
-    """Return what went wrong in each, run in one process; behind a crash, that it ended."""
+    """Return the failure of each test, run in one process. A crash is reported for its test."""
     done = python([str(FOLDER / script)], *names, JAX_PLATFORMS=platforms)
     found = dict(json.loads(line) for line in done.stdout.splitlines())
     missing = dict.fromkeys(names, f"the process ended ({done.returncode})\n{done.stderr}")
@@ -85,7 +85,7 @@ def test_careless_callers_get_errors(name):
 
 
 def random_calls(seed, calls):
-    """What went well in a process that made so many."""
+    """Return the number of successful calls in a process that made random calls."""
     done = python([str(FOLDER / "fuzz_of_pjrt.py"), "--seed", str(seed), str(calls)])
     assert done.returncode == 0, f"{done.stdout.splitlines()[-1:]} {done.stderr}"
     return json.loads(done.stdout.splitlines()[-1])
@@ -93,7 +93,7 @@ def random_calls(seed, calls):
 
 def test_random_calls_end_no_process():
     found = random_calls(0, 3000)
-    # Much of it has to be right, or nothing is tried behind the first look at the arguments.
+    # Many calls must be valid, or only the checks of arguments would be tested.
     assert found["LoadedExecutable_Execute"] > 5
     assert len(found) > 60
 

@@ -1,4 +1,4 @@
-"""Random bits: the numbers that the generators' authors published, and XLA's order of them."""
+"""Random bits: the published test vectors of the generators, and the order of XLA."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metalbench import hlo
 from metalbench.errors import Unsupported
 
 STATE = (0x123456789ABCDEF0, 0xFFFFFFFEFFFFFFFD, 0xFFFFFFFFFFFFFFFE)
-# The last two counters of a low word: the high one is carried into.
+# The last two counters of a low word: the high word receives a carry.
 LAST = (7, 2**64 - 2, 41)
 
 
@@ -88,7 +88,7 @@ def test_states_and_bits_are_xlas(tmp_path):
     for number, (text, state) in enumerate(programs):
         found = hlo.compile(text, device="cpu")(np.array(state, np.uint64))
         for k, each in enumerate(found):
-            # XLA's generators know no signs.
+            # XLA's generators are unsigned.
             wanted = expected[f"{number}.{k}"].view(each.dtype)
             np.testing.assert_array_equal(each, wanted, err_msg=text)
 

@@ -1,4 +1,4 @@
-"""Random programs give what StableHLO's reference interpreter gives, at all levels."""
+"""Random programs have the results of StableHLO's reference interpreter, at all levels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metalbench.hlo.program import import_program
 
 
 def examples(count):
-    # What is drawn is the same every time: a kernel built before is in the cache.
+    # The programs are the same every time, so that their kernels are in the build cache.
     return settings(
         max_examples=count,
         deadline=None,
@@ -38,12 +38,12 @@ def test_a_few_programs(drawn):
 @examples(25)
 @given(st.lists(programs(length=25), min_size=8, max_size=8))
 def test_many_programs(drawn):
-    """More of them: tests/hlo/many_programs.py."""
+    """tests/hlo/many_programs.py runs more of them."""
     assert list(wrong(drawn)) == []
 
 
 def test_a_wrong_result_is_noticed(monkeypatch):
-    """The program that is run is another than the one that the reference has."""
+    """The program that runs is not the one that the reference evaluates."""
     text = """func.func @main(%x: tensor<3xi32>) -> tensor<3xi32> {
       %0 = stablehlo.OPERATION %x, %x : tensor<3xi32>
       return %0 : tensor<3xi32>

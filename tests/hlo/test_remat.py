@@ -1,4 +1,4 @@
-"""Rematerialisation through the plugin: gradients, barriers and models are XLA's."""
+"""Rematerialisation through the plugin: gradients, barriers and models agree with XLA."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that a product reads are one kernel with it."""
+"""Rows and the product that reads them become one kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metalbench.hlo.running import Executable, build_plan
 
 
 def program(outer, width, columns, *, kind="f32", body="", returns="%p", more=""):
-    """Rows of `x` scaled to mean 0, times a matrix; `body` goes on from the product `%p`."""
+    """Return a program: rows of `x` with mean 0, times a matrix; `body` continues from `%p`."""
     of_outer = "".join(f"{each}x" for each in outer)
     full, one = f"tensor<{of_outer}{width}x{kind}>", f"tensor<{of_outer}{kind}>"
     matrix, made = f"tensor<{width}x{columns}x{kind}>", f"tensor<{of_outer}{columns}x{kind}>"
@@ -44,18 +44,18 @@ GELU = """%t = stablehlo.tanh %p : {made}
       %g = stablehlo.add %h, %r : {made}"""
 
 
-def planned(text, device="metal"):
+def plan_text(text, device="metal"):
     return build_plan(import_program(text), 3, device=device)
 
 
 def kernels(text, device="metal"):
-    return [each.name.rpartition("_")[0] for each in planned(text, device).iterate_kernels()]
+    return [each.name.rpartition("_")[0] for each in plan_text(text, device).iterate_kernels()]
 
 
 def check(text, given, bound=2e-5):
-    """A GPU's plan, on the cpu device, makes what single operations do."""
+    """Compare a GPU's plan, on the cpu device, with unfused operations."""
     plain = hlo.compile(text, level=0, device="cpu")(*given)
-    for one, other in zip(plain, Executable(planned(text), device="cpu")(*given), strict=True):
+    for one, other in zip(plain, Executable(plan_text(text), device="cpu")(*given), strict=True):
         np.testing.assert_allclose(other, one, bound, bound * np.nanmax(np.abs(one)))
 
 
@@ -100,18 +100,18 @@ def test_neither_is_done_where_it_is_slower():
         program((64,), 64, 64, returns="%p, %n"),  # rows that are needed themselves
     ],
 )
-def test_what_does_not_fit_stays_two_kernels(text):
+def test_rows_without_a_precondition_stay_two_kernels(text):
     assert kernels(text) == ["rows", "dot_general"]
 
 
-def test_a_matrix_that_is_made_of_the_rows_comes_after_them():
+def test_a_matrix_computed_from_the_rows_is_not_fused():
     text = program((64,), 64, 64, more="%w2 = stablehlo.tanh %n : {matrix}").replace(
         "%n, %w,", "%n, %w2,"
     )
     assert "row_product" not in kernels(text)
 
 
-def test_what_else_is_read_behind_the_product_may_come_later_than_the_rows():
+def test_other_operands_of_the_epilogue_may_follow_the_rows():
     late = """%e = stablehlo.dot_general %r, %r, contracting_dims = [1] x [1]
         : ({made}, {made}) -> {made}
       %g = stablehlo.add %p, %e : {made}"""

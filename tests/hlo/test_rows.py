@@ -1,4 +1,4 @@
-"""Rows that go into one kernel: which groups are made, and what they compute."""
+"""Fusion of rows: the groups, and their results."""
 
 from __future__ import annotations
 
@@ -14,25 +14,26 @@ from metalbench.hlo.program import import_program
 from metalbench.hlo.running import build_plan
 
 
-def joined(join, axes, full, kind, one):
+def format_reducer(join, axes, full, kind, one):
     return f"stablehlo.{join} across dimensions = [{axes}] : ({full}, tensor<{kind}>) -> {one}"
 
 
 def softmax(shape, kind="f32", axes=1, low="0xFF800000"):
-    """Over the last `axes` axes."""
+    """Return a softmax over the last `axes` axes."""
     rank = len(shape)
     inner = ", ".join(str(each) for each in range(rank - axes, rank))
     outer = ", ".join(str(each) for each in range(rank - axes))
     full = f"tensor<{'x'.join(str(each) for each in shape)}x{kind}>"
     one = f"tensor<{''.join(f'{each}x' for each in shape[: rank - axes])}{kind}>"
+    maximum = format_reducer("maximum", inner, full, kind, one)
     return f"""func.func @main(%x: {full}) -> {full} {{
       %low = stablehlo.constant dense<{low}> : tensor<{kind}>
       %zero = stablehlo.constant dense<0.0> : tensor<{kind}>
-      %m = stablehlo.reduce(%x init: %low) applies {joined("maximum", inner, full, kind, one)}
+      %m = stablehlo.reduce(%x init: %low) applies {maximum}
       %mb = stablehlo.broadcast_in_dim %m, dims = [{outer}] : ({one}) -> {full}
       %d = stablehlo.subtract %x, %mb : {full}
       %e = stablehlo.exponential %d : {full}
-      %s = stablehlo.reduce(%e init: %zero) applies {joined("add", inner, full, kind, one)}
+      %s = stablehlo.reduce(%e init: %zero) applies {format_reducer("add", inner, full, kind, one)}
       %sb = stablehlo.broadcast_in_dim %s, dims = [{outer}] : ({one}) -> {full}
       %r = stablehlo.divide %e, %sb : {full}
       return %r : {full}
@@ -60,7 +61,7 @@ def test_a_softmax_is_one_kernel_without_a_loop(shape, axes):
     np.testing.assert_allclose(program(x)[0], wide / wide.sum(last, keepdims=True), rtol=2e-6)
 
 
-# Of ones a sum in float16 stays at 2048, and one in bfloat16 at 256.
+# A sum of ones in float16 stays at 2048, and in bfloat16 at 256.
 @pytest.mark.parametrize(
     ("kind", "low", "cols"), [("f16", "0xFC00", 4096), ("bf16", "0xFF80", 512)]
 )
@@ -75,13 +76,13 @@ def test_extrema_of_a_row_know_the_sign_of_zero(join, low):
     full, one = "tensor<4x40xf32>", "tensor<4xf32>"
     text = f"""func.func @main(%x: {full}) -> {full} {{
       %low = stablehlo.constant dense<{low}> : tensor<f32>
-      %m = stablehlo.reduce(%x init: %low) applies {joined(join, 1, full, "f32", one)}
+      %m = stablehlo.reduce(%x init: %low) applies {format_reducer(join, 1, full, "f32", one)}
       %mb = stablehlo.broadcast_in_dim %m, dims = [0] : ({one}) -> {full}
       %r = stablehlo.multiply %mb, %x : {full}
       return %r : {full}
     }}"""
     assert kernels(text) == ["rows"]
-    # A one beside what is looked for, so that the product tells its sign.
+    # A one next to the searched number, so that the product has its sign.
     x = np.zeros((4, 40), "f4")
     x[1] = -0.0
     x[2, 7], x[3, 33] = -0.0, -0.0
@@ -108,7 +109,7 @@ def test_a_nan_makes_its_row_and_no_other():
         ("4x64xf32", "4x9000xf32"),  # long
     ],
 )
-def test_what_lacks_a_precondition_is_in_no_group(old, new):
+def test_operations_without_a_precondition_are_in_no_group(old, new):
     text = softmax((4, 64)).replace(old, new)
     block = import_program(text)
     fuse_rows(block)
@@ -129,19 +130,19 @@ def test_a_residual_is_added_once_and_given_too():
       %zero = stablehlo.constant dense<0.0> : tensor<f32>
       %h = stablehlo.add %x, %y : {full}
       %q = stablehlo.multiply %h, %h : {full}
-      %s = stablehlo.reduce(%q init: %zero) applies {joined("add", 1, full, "f32", one)}
+      %s = stablehlo.reduce(%q init: %zero) applies {format_reducer("add", 1, full, "f32", one)}
       %r = stablehlo.rsqrt %s : {one}
       %b = stablehlo.broadcast_in_dim %r, dims = [0] : ({one}) -> {full}
       %n = stablehlo.multiply %h, %b : {full}
       %p = stablehlo.dot_general %n, %w, contracting_dims = [1] x [0]
         : ({full}, tensor<96x96xf32>) -> {full}
       %g = stablehlo.add %h, %p : {full}
-      %t = stablehlo.reduce(%g init: %zero) applies {joined("add", 1, full, "f32", one)}
+      %t = stablehlo.reduce(%g init: %zero) applies {format_reducer("add", 1, full, "f32", one)}
       %c = stablehlo.broadcast_in_dim %t, dims = [0] : ({one}) -> {full}
       %o = stablehlo.subtract %g, %c : {full}
       return %o, %h : {full}, {full}
     }}"""
-    # The product reads the first group, and the second the product: they are not one.
+    # The product reads the first group, and the second group reads the product.
     assert kernels(text) == ["rows", "dot_general", "rows"]
     generator = np.random.default_rng(1)
     x, y, w = (generator.normal(size=each).astype("f4") for each in ((6, 96), (6, 96), (96, 96)))

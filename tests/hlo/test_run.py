@@ -48,7 +48,7 @@ func.func @main(%n: tensor<i32>, %x: tensor<3xf32>) -> (tensor<i32>, tensor<3xf3
 
 
 def operands(kind):
-    """Pairs of numbers that have meant trouble; no divisor is zero, on which the oracle ends."""
+    """Return pairs of difficult numbers. No divisor is zero, which the oracle does not support."""
     if kind == "i1":
         return np.array([0, 0, 1, 1], bool), np.array([0, 1, 0, 1], bool)
     type_ = np.dtype(NUMPY[kind])
@@ -68,7 +68,7 @@ def test_elementwise_operations_are_the_reference_interpreters(kind):
     count, type_ = len(arguments[0]), f"tensor<{len(arguments[0])}x{kind}>"
     operations = [f"{each} %a, %b" for each in BINARY[kind].split()]
     operations += [f"{each} %a" for each in UNARY[kind].split()]
-    # One result of all, since each result is a kernel to compile.
+    # One combined result, since each result needs a kernel.
     whole, names = f"tensor<{len(operations) * count}x{kind}>", range(len(operations))
     results = ", ".join(f"%{n}" for n in names)
     text = "\n".join(
@@ -93,7 +93,7 @@ def test_elementwise_operations_are_the_reference_interpreters(kind):
             np.testing.assert_array_equal(*signs, err_msg=name)
 
 
-def test_every_operation_of_the_tables_is_among_those_above():
+def test_every_elementwise_operation_is_tested():
     tested = {each for words in (*BINARY.values(), *UNARY.values()) for each in words.split()}
     assert tested == {name for name, each in EXPRESSIONS.items() if each is format_arithmetic}
 
@@ -196,7 +196,7 @@ def test_mlx_arrays_give_mlx_arrays():
     assert found.tolist() == [2.0, 5.0, -6.0]
 
 
-def test_arguments_that_do_not_fit_are_told_by_number():
+def test_wrong_arguments_are_refused_with_their_number():
     run = hlo.compile(LOOP, device="cpu")
     x = np.zeros(3, np.float32)
     with pytest.raises(DispatchError, match=r"argument 1: expected float32 \(3,\), got float64"):

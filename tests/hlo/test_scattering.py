@@ -1,4 +1,4 @@
-"""Updates that cannot meet are made side by side, those that can in their order."""
+"""Updates that cannot collide are parallel; updates that can collide keep their order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from metalbench import hlo
 from metalbench.hlo.program import import_program
 from metalbench.hlo.running.plan import build_plan
 
-# Halving what was there shows any other order of the updates.
+# Halving the old value reveals any other order of the updates.
 SCATTER = """
 func.func @main(%o: tensor<OPERANDxf32>, %i: tensor<INDICESxi32>, %u: tensor<UPDATESxf32>)
     -> tensor<OPERANDxf32> {

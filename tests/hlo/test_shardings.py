@@ -1,4 +1,4 @@
-"""Shardings say nothing on one device, wherever a program has them."""
+"""Shardings have no effect on one device."""
 
 import numpy as np
 

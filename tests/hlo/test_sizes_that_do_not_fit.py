@@ -1,4 +1,4 @@
-"""Operands of the same rank but other sizes: refused when read, never broadcast or read beyond."""
+"""Operands of equal rank and different sizes are refused, never broadcast or read out of bounds."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def program(form, operands, results):
 
 @pytest.mark.parametrize(("form", "operands", "results"), BROADCASTS)
 def test_sizes_that_do_not_fit_are_refused(form, operands, results):
-    # Of the operation itself, whose place this is, and not of how it is written.
+    # The error is about the operation at this place, not about its syntax.
     with pytest.raises(DeclarationError, match=r'not a StableHLO program(.|\n)*"-":2:8: ') as found:
         import_program(program(form, operands, results))
     assert "requires attribute" not in str(found.value)
@@ -111,7 +111,7 @@ SHAPED = "%r = stablehlo.dynamic_reshape %a, %s : (tensor<6xf32>, tensor<2xi32>)
 @pytest.mark.parametrize(
     "body",
     [
-        # The types agree as long as one is not known; the constant says another size.
+        # The types agree while one is dynamic; the constant gives another size.
         f"""{CONSTANT.format([3, 2], 2)}
         {SHAPED} -> tensor<?x?xf32>
         %0 = "stablehlo.add"(%r, %b) : (tensor<?x?xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>""",
@@ -132,7 +132,7 @@ SHAPED = "%r = stablehlo.dynamic_reshape %a, %s : (tensor<6xf32>, tensor<2xi32>)
         %0 = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>""",
     ],
 )
-def test_shapes_that_turn_out_otherwise_are_refused(body):
+def test_refined_shapes_that_conflict_are_refused(body):
     text = f"""func.func @main(%a: tensor<6xf32>, %b: tensor<2x3xf32>) -> tensor<2x3xf32> {{
       {body}
       return %0 : tensor<2x3xf32> }}"""
@@ -162,7 +162,7 @@ def test_the_scalars_that_are_allowed_are_the_reference_interpreters(level):
         np.testing.assert_array_equal(got, wanted)
 
 
-# Starts as far out as their type goes, and about the edges.
+# Start indices at the limits of their type, and near the edges.
 FAR = """
 func.func @main(%a: tensor<5x4xf32>, %u: tensor<2x4xf32>, %i: tensor<ROWSx1xKIND>,
                 %v: tensor<ROWSx4xf32>, %s: tensor<KIND>, %z: tensor<KIND>)

@@ -1,4 +1,4 @@
-"""Long lines are sorted by runs that are merged: in order, stable, and in parallel."""
+"""Long lines are sorted by merging runs: correct, stable and parallel."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def program(shape, axis, order="LT"):
     return text.replace("AXIS", str(axis)).replace("ORDER", order)
 
 
-# Ends of lines: of one element behind a run, one short of a pair, a power of two.
+# Lengths: one element after a run, one less than a pair of runs, a power of two.
 @pytest.mark.parametrize(
     ("shape", "axis"), [((1024,), 0), ((3, 1025), 1), ((1535, 2), 0), ((2, 1537, 3), 1)]
 )
 def test_long_lines_are_stable(shape, axis, monkeypatch):
-    # Merged also here, where so few lines are sorted by insertion.
+    # Use merging also on the CPU, where few lines are sorted by insertion.
     monkeypatch.setattr(merging, "CPU_LINE_FACTORS", ())
     random = np.random.default_rng(7)
     # Few keys, so that many are equal; values say which was first.

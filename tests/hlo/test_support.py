@@ -1,4 +1,4 @@
-"""The documentation's table is what the code supports."""
+"""The table of the documentation is that of the code."""
 
 from __future__ import annotations
 

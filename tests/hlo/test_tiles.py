@@ -1,4 +1,4 @@
-"""Products by tiles are what they are element by element, to the last bit."""
+"""Products by register tiles equal single elements to the last bit."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from metalbench import hlo
 from metalbench.hlo.program import import_program
 from metalbench.hlo.running.plan import build_plan
 
-# The shapes of both operands and of the result, how many axes are batches, and the axes that are
-# contracted.
+# The shapes of operands and result, the number of batch axes, and the contracted axes.
 CASES = {
     "whole tiles": ((8, 5), (5, 32), (8, 32), 0, 1, 0),
     "ragged": ((7, 3), (3, 37), (7, 37), 0, 1, 0),
@@ -24,7 +23,7 @@ TYPES = {"f32": np.float32, "f16": np.float16, "ui32": np.uint32}
 
 
 def program(cases, element):
-    """The cases' products, with something done to each, as the results of one function."""
+    """Return one function with the products of the cases, each with an epilogue."""
     parameters, body, types = [], [], []
     for number, (*shapes, batches, first, second) in enumerate(cases):
         left, right, result = (f"tensor<{'x'.join([*map(str, each), element])}>" for each in shapes)
@@ -54,7 +53,7 @@ def test_tiles_change_no_bit(element):
         np.testing.assert_array_equal(one, other, err_msg=name)
 
 
-def test_a_thread_has_many_elements_and_reads_what_they_share_once():
+def test_a_thread_loads_common_operand_elements_once():
     text = program([CASES["whole tiles"]], "f32")
     (kernel,) = build_plan(import_program(text), 2).iterate_kernels()
     assert kernel.threads == 4
@@ -71,12 +70,12 @@ def test_a_product_with_a_vector_has_a_thread_an_element():
 
 
 def test_a_long_epilogue_is_a_loop_over_the_tile_and_changes_no_bit():
-    """Of two tiles' shapes: whole ones, and ragged ones whose last elements are computed twice."""
+    """Test whole tiles, and ragged ones whose last elements are computed twice."""
     for rows, columns in ((8, 32), (7, 37)):
         shape = f"tensor<{rows}x{columns}xf32>"
         lines = [f"%y0 = stablehlo.add %p, %p : {shape}"]
         for number in range(20):
-            # Both are read again and again, always in their place.
+            # Both are read repeatedly, always at the same index.
             lines.append(f"%z{number} = stablehlo.multiply %y{number}, %p : {shape}")
             lines.append(f"%y{number + 1} = stablehlo.subtract %z{number}, %y{number} : {shape}")
         body = "\n".join(lines)
@@ -95,8 +94,8 @@ def test_a_long_epilogue_is_a_loop_over_the_tile_and_changes_no_bit():
         np.testing.assert_array_equal(plain[0], tiled[0])
 
 
-def test_a_product_whose_elements_are_moved_is_still_made_by_tiles():
-    """As those of heads are, which would otherwise be made one by one."""
+def test_a_product_with_transposed_uses_still_uses_tiles():
+    """Heads of attention have such uses; without tiles, each element would be a thread."""
     text = """func.func @main(%a: tensor<8x5xf32>, %b: tensor<5x32xf32>) -> tensor<4x8x8xf32> {
       %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
         : (tensor<8x5xf32>, tensor<5x32xf32>) -> tensor<8x32xf32>

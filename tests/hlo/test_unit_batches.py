@@ -1,4 +1,4 @@
-"""Products without their batch of one, as jax writes attention of one query."""
+"""Products without their batch axis of one element, as JAX writes attention with one query."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ONE = "tensor<1x1xf32>"
 
 
 def attention(behind="stablehlo.broadcast_in_dim %a, dims = [1, 2]", returns="%s"):
-    """`behind` gives the first product its batch back."""
+    """Return attention; `behind` restores the batch axis of the first product."""
     return f"""func.func @main(%q: {Q}, %k: {K}, %v: {K}) -> ({Q}, {ROW}) {{
       %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
       %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -70,7 +70,7 @@ def test_attention_of_one_query_is_one_kernel_and_right(behind, monkeypatch):
 
 
 def test_a_product_that_is_used_elsewhere_stays():
-    """The scores are a result as they are, too: the first product keeps its form."""
+    """The scores are also a result, so the first product keeps its shape."""
     one = "tensor<1x64xf32>"
     program = attention(returns="%a").replace(f"{Q}, {ROW}", f"{Q}, {one}")
     block = import_program(program)

@@ -1,4 +1,4 @@
-"""Models of flax that optax trains through the plugin: the losses of 20 steps are XLA:CPU's."""
+"""Train Flax models with Optax through the plugin; the losses of 20 steps are those of XLA:CPU."""
 
 from __future__ import annotations
 

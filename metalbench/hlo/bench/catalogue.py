@@ -62,7 +62,7 @@ def list_programs() -> list[BenchmarkProgram]:
     found = []
     for family in FAMILIES:
         module = import_module(f"metalbench.hlo.bench.families.{family}")
-        for name, (function, arguments) in module.PROGRAMS.items():
+        for name, (function, arguments) in getattr(module, family.upper()).items():
             typed = tuple(map(_normalize_argument, arguments))
             found.append(BenchmarkProgram(family, name, function, typed))
     return found

@@ -1,12 +1,12 @@
-// What StableHLO's operations mean on complex numbers: the real part is x, the imaginary y.
+// StableHLO's operations on complex numbers: x is the real part, y the imaginary part.
 #pragma once
 #include "stablehlo.h"
 
 namespace shlo {
 
-// A number times i and -i.
-inline float2 turned(float2 a) { return float2(-a.y, a.x); }
-inline float2 turned_back(float2 a) { return float2(a.y, -a.x); }
+// Products with i and -i.
+inline float2 times_i(float2 a) { return float2(-a.y, a.x); }
+inline float2 times_minus_i(float2 a) { return float2(a.y, -a.x); }
 
 inline float2 conjugate(float2 a) { return float2(a.x, -a.y); }
 
@@ -14,7 +14,7 @@ inline float2 times(float2 a, float2 b) {
   return float2(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
 }
 
-// Scaled, so that no square leaves the range.
+// Scaled, so that squares neither overflow nor underflow.
 inline float absolute(float2 a) {
   const float most = fmax(fabs(a.x), fabs(a.y)), least = fmin(fabs(a.x), fabs(a.y));
   if (isinf(a.x) || isinf(a.y)) return INFINITY;
@@ -24,7 +24,7 @@ inline float absolute(float2 a) {
   return most * precise::sqrt(1.0f + ratio * ratio);
 }
 
-// The power of two of a finite number that is not zero; else zero.
+// Returns the binary exponent of a finite number; 0 for zero, infinities and NaNs.
 inline int exponent_of(float a) {
   if (a == 0.0f || !isfinite(a)) return 0;
   int exponent;
@@ -36,7 +36,7 @@ inline float2 scaled(float2 a, int exponent) {
   return float2(ldexp(a.x, exponent), ldexp(a.y, exponent));
 }
 
-// As ISO C's annex G has it: what is infinite or zero stays that. Both are scaled.
+// Follows annex G of ISO C for infinities and zeros. Both operands are scaled.
 inline float2 divide(float2 a, float2 b) {
   const float most = fmax(fabs(b.x), fabs(b.y));
   const int above = exponent_of(fmax(fabs(a.x), fabs(a.y))), below = exponent_of(most);
@@ -64,7 +64,7 @@ inline float2 divide(float2 a, float2 b) {
 inline float2 exponential(float2 a) {
   if (a.y == 0.0f) return float2(precise::exp(a.x), a.y);
   if (a.x == INFINITY && !isfinite(a.y)) return float2(INFINITY, NAN);
-  // In two factors: the whole may be in range where the exponential alone is not.
+  // Two factors: the result may be in range where the exponential alone is not.
   const float half_way = precise::exp(0.5f * a.x);
   const float whole = isfinite(half_way * half_way) ? precise::exp(a.x) : half_way;
   const float rest = isfinite(half_way * half_way) ? 1.0f : half_way;
@@ -106,7 +106,7 @@ inline float2 square_root(float2 a) {
   if (a.x == -INFINITY) {
     return float2(isnan(a.y) ? a.y : 0.0f, copysign(INFINITY, a.y));
   }
-  // By even powers of two into the middle of the range.
+  // Scale by an even power of two into the middle of the range.
   const int scale = exponent_of(fmax(fabs(a.x), fabs(a.y))) / 2;
   const float2 b = scaled(a, -2 * scale);
   const float t = ldexp(precise::sqrt(0.5f * (fabs(b.x) + absolute(b))), scale);
@@ -118,7 +118,7 @@ inline float2 reciprocal_root(float2 a) { return divide(float2(1.0f, 0.0f), squa
 inline float2 polar(float length, float angle) {
   return float2(length * precise::cos(angle), length * precise::sin(angle));
 }
-// The exponent is a multiple of 3, so that its cube root is a power of two as well.
+// Scale by a power of two with a multiple of 3 as exponent, whose cube root is exact.
 inline float2 cbrt(float2 a) {
   const int third = exponent_of(fmax(fabs(a.x), fabs(a.y))) / 3;
   const float length = ldexp(cbrt(absolute(scaled(a, -3 * third))), third);
@@ -149,8 +149,8 @@ inline float hyperbolic_cosine(float x) {
   return isinf(whole) ? 0.5f * root * root
                       : 0.5f * (precise::exp(fabs(x)) + precise::exp(-fabs(x)));
 }
-// A product with the hyperbolic cosine or sine of a large number, in two factors: the product may be
-// in range where the hyperbolic function is not.
+// A product with the hyperbolic cosine or sine of a large number, in two factors: the product may
+// be in range where the hyperbolic function is not.
 inline float times_large_hyperbolic(float factor, float x) {
   const float root = precise::exp(0.5f * fabs(x));
   return 0.5f * factor * root * root;
@@ -171,7 +171,7 @@ inline float2 cosine(float2 a) {
   return float2(precise::cos(a.x) * hyperbolic_cosine(a.y),
                 a.y == 0.0f ? -a.y : -precise::sin(a.x) * hyperbolic_sine(a.y));
 }
-// Of the same paper by Kahan.
+// From the same paper by W. Kahan.
 inline float2 tanh(float2 a) {
   if (isfinite(a.x) && !isfinite(a.y)) return float2(NAN, NAN);
   if (fabs(a.x) > 11.0f) {
@@ -184,10 +184,10 @@ inline float2 tanh(float2 a) {
   const float below = 1.0f + beta * s * s;
   return float2(beta * rho * s / below, t / below);
 }
-inline float2 tangent(float2 a) { return turned_back(tanh(turned(a))); }
+inline float2 tangent(float2 a) { return times_minus_i(tanh(times_i(a))); }
 
 inline float2 exponential_minus_one(float2 a) {
-  // Subtracting 1 changes nothing here, and the exponential is scaled.
+  // Subtracting 1 has no effect here, and `exponential` avoids overflow.
   if (a.x > 80.0f && isfinite(a.x) && a.y != 0.0f) return exponential(a);
   const float half_sine = precise::sin(0.5f * a.y);
   const float less = expm1(a.x);
@@ -200,16 +200,16 @@ inline float2 logistic(float2 a) {
   return divide(float2(1.0f, 0.0f), float2(1.0f + below.x, below.y));
 }
 inline float2 arc_tangent(float2 y, float2 x) {
-  // The quotient below does not depend on the scale of both.
+  // The quotient below does not depend on a common scale.
   const float2 most = fmax(fabs(x), fabs(y));
   const int exponent = exponent_of(fmax(most.x, most.y));
   x = scaled(x, -exponent);
   y = scaled(y, -exponent);
   const float2 root = square_root(times(x, x) + times(y, y));
-  return turned_back(logarithm(divide(x + turned(y), root)));
+  return times_minus_i(logarithm(divide(x + times_i(y), root)));
 }
 
-// By the real part, then by the imaginary.
+// Lexicographic order: real part, then imaginary part.
 inline bool is_less(float2 a, float2 b) { return a.x < b.x || (a.x == b.x && a.y < b.y); }
 inline float2 maximum(float2 a, float2 b) { return is_less(a, b) ? b : a; }
 inline float2 minimum(float2 a, float2 b) { return is_less(b, a) ? b : a; }

@@ -1,5 +1,5 @@
-// Factorizations of matrices in row-major order, of floats or of complex numbers: a threadgroup of
-// Threads a matrix, of which this is the thread number `place`.
+// Factorizations of real or complex matrices in row-major order: one threadgroup of `Threads`
+// threads for each matrix; `place` is the number of this thread.
 #pragma once
 #include "complex.h"
 
@@ -31,9 +31,9 @@ inline void wait_for_all() {
   threadgroup_barrier(mem_flags::mem_device | mem_flags::mem_threadgroup);
 }
 
-// Of the numbers of all threads, the sum and the largest.
+// Returns the sum of x, and the maximum of y, over all threads.
 template <uint Threads>
-float2 joined(float2 sum_and_most, threadgroup float2* partial, uint place) {
+float2 reduce_threads(float2 sum_and_most, threadgroup float2* partial, uint place) {
   const float2 own = float2(simd_sum(sum_and_most.x), simd_max(sum_and_most.y));
   wait_for_all();
   if (place % 32u == 0u) partial[place / 32u] = own;
@@ -45,8 +45,8 @@ float2 joined(float2 sum_and_most, threadgroup float2* partial, uint place) {
   return found;
 }
 
-// In place: R in the upper triangle, and below it vectors v, whose first element is 1, of the
-// reflectors I - tau v v* whose product is Q (as LAPACK's geqrf has them).
+// Factors a matrix in place, in the layout of LAPACK's geqrf: R is the upper triangle. Below it are
+// the vectors v (with first element 1) of the reflectors I - tau v v*, whose product is Q.
 template <uint Rows, uint Columns, uint Threads, typename T>
 void qr(device T* a, device T* taus, threadgroup float2* partial, uint place) {
   for (uint k = 0; k < (Rows < Columns ? Rows : Columns); ++k) {
@@ -54,11 +54,11 @@ void qr(device T* a, device T* taus, threadgroup float2* partial, uint place) {
     for (uint row = k + place; row < Rows; row += Threads) {
       most = fmax(most, absolute(a[row * Columns + k]));
     }
-    most = joined<Threads>(float2(0.0f, most), partial, place).y;
+    most = reduce_threads<Threads>(float2(0.0f, most), partial, place).y;
     for (uint row = k + 1 + place; row < Rows; row += Threads) {
       below += squared(a[row * Columns + k] / most);
     }
-    below = joined<Threads>(float2(below, 0.0f), partial, place).x;
+    below = reduce_threads<Threads>(float2(below, 0.0f), partial, place).x;
     const T alpha = a[k * Columns + k];
     // What is a multiple of the first unit vector already is left as it is.
     const bool turns = below != 0.0f || imaginary_part(alpha) != 0.0f;
@@ -93,7 +93,7 @@ void qr(device T* a, device T* taus, threadgroup float2* partial, uint place) {
   }
 }
 
-// A column of the product of such reflectors, by one thread.
+// Computes one column of the product of the reflectors in one thread.
 template <uint Rows, uint Columns, uint Count, typename T>
 void reflectors_column(device const T* a, device const T* taus, device T* q, uint column) {
   for (uint row = 0; row < Rows; ++row) q[row * Columns + column] = of_real<T>(row == column);
@@ -110,8 +110,8 @@ void reflectors_column(device const T* a, device const T* taus, device T* q, uin
   }
 }
 
-// Of rows and columns p and q: by the conjugate of `phase`, which makes their common element real,
-// and by an angle, which makes it zero: its sine, and the tangent of its half.
+// A Jacobi rotation of rows and columns p and q. The conjugate of `phase` makes their common
+// element real. The angle, given by its sine and the tangent of its half, makes it zero.
 template <typename T>
 struct Rotation {
   uint p, q;
@@ -134,7 +134,7 @@ Rotation<T> rotation(device const T* a, uint p, uint q) {
   return found;
 }
 
-// As differences, whose rounding is small where the angle is: lengths do not drift.
+// Computed as differences, whose rounding error is small for small angles: norms do not drift.
 template <typename T>
 void rotate(device T& p, device T& q, T phase, Rotation<T> turn) {
   const T first = p, second = times(phase, q);
@@ -142,8 +142,8 @@ void rotate(device T& p, device T& q, T phase, Rotation<T> turn) {
   q = second + turn.sine * (first - turn.half_tangent * second);
 }
 
-// Every pair of rows and columns is turned once, by all threads: a number of pairs at a time that
-// have none in common, as players of a tournament. A vector is a row of `v`.
+// One sweep: rotates each pair of rows and columns once. Disjoint pairs are rotated in parallel, in
+// the order of a round-robin tournament. The eigenvectors are the rows of `v`.
 template <uint N, uint Threads, typename T>
 void sweep(device T* a, device T* v, threadgroup Rotation<T>* turns, uint place) {
   constexpr uint players = N + N % 2, pairs = players / 2;
@@ -169,7 +169,7 @@ void sweep(device T* a, device T* v, threadgroup Rotation<T>* turns, uint place)
         const uint p = turn.p * N + column, q = turn.q * N + column;
         rotate(a[p], a[q], turn.phase, turn);
         rotate(v[p], v[q], conjugate(turn.phase), turn);
-        // What is zero or real is so exactly.
+        // Set the exact zeros and real numbers.
         if (column == turn.q) a[p] = of_real<T>(0.0f);
         if (column == turn.p) a[q] = of_real<T>(0.0f);
         if (column == turn.p) a[p] = of_real<T>(real_part(a[p]));
@@ -180,8 +180,8 @@ void sweep(device T* a, device T* v, threadgroup Rotation<T>* turns, uint place)
   }
 }
 
-// C. Jacobi's method (1846): the eigenvalues and, as columns, the eigenvectors of a Hermitian
-// matrix of which one triangle is read. `a` and `v` have room for a matrix.
+// Jacobi's method (C. Jacobi, 1846): eigenvalues and eigenvectors (columns) of a Hermitian matrix,
+// of which one triangle is read. `a` and `v` are workspace of the size of the matrix.
 template <uint N, uint Threads, bool Lower, bool Sorted, typename T>
 void eigh(device const T* given, device T* a, device T* v, device T* vectors, device float* values,
           threadgroup Rotation<T>* turns, threadgroup float2* partial, uint place) {
@@ -191,7 +191,7 @@ void eigh(device const T* given, device T* a, device T* v, device T* vectors, de
     const bool own = Lower ? k % N <= k / N : k % N >= k / N;
     most = own ? fmax(most, absolute(given[k])) : most;
   }
-  const float largest = joined<Threads>(float2(0.0f, most), partial, place).y;
+  const float largest = reduce_threads<Threads>(float2(0.0f, most), partial, place).y;
   const float scale = largest == 0.0f ? 1.0f : largest;
   for (uint k = place; k < N * N; k += Threads) {
     const uint row = k / N, column = k % N;
@@ -208,9 +208,9 @@ void eigh(device const T* given, device T* a, device T* v, device T* vectors, de
       all += squared(a[k]);
       aside += k % (N + 1) ? squared(a[k]) : 0.0f;
     }
-    squares = float2(joined<Threads>(float2(aside, 0.0f), partial, place).x,
-                     joined<Threads>(float2(all, 0.0f), partial, place).x);
-    // Below the rounding of all; a NaN is not to be turned.
+    squares = float2(reduce_threads<Threads>(float2(aside, 0.0f), partial, place).x,
+                     reduce_threads<Threads>(float2(all, 0.0f), partial, place).x);
+    // Stop when the off-diagonal part is below the rounding error, or is NaN.
     if (!(squares.x > 1.0e-16f * squares.y)) break;
     sweep<N, Threads>(a, v, turns, place);
   }

@@ -123,7 +123,7 @@ def _emit_prime_transform(writer: KernelWriter, numbers: Sequence[str], sign: in
             f"{_format_real(sign * sin(a))} * {d}" for a, d in zip(angles, differences, strict=True)
         ]
         middle = writer.declare("float2", " + ".join([first, *even]))
-        aside = writer.declare("float2", f"shlo::turned({' + '.join(odd)})")
+        aside = writer.declare("float2", f"shlo::times_i({' + '.join(odd)})")
         found[number] = writer.declare("float2", f"{middle} + {aside}")
         found[count - number] = writer.declare("float2", f"{middle} - {aside}")
     return found
@@ -136,11 +136,11 @@ def _emit_rotation(writer: KernelWriter, name: str, part: int, count: int) -> st
     if quarters == 0:
         return name
     if quarters == 1:
-        return writer.declare("float2", f"shlo::turned({name})")
+        return writer.declare("float2", f"shlo::times_i({name})")
     if quarters == 2:
         return writer.declare("float2", f"-{name}")
     if quarters == 3:
-        return writer.declare("float2", f"shlo::turned_back({name})")
+        return writer.declare("float2", f"shlo::times_minus_i({name})")
     angle = 2 * pi * part / count
     root = format_literal(complex(cos(angle), sin(angle)), _COMPLEX)
     return writer.declare("float2", f"shlo::times({name}, {root})")

@@ -1,10 +1,11 @@
-// A number that each thread has of a row, joined over the row: by lanes, then by SIMD-groups.
+// Reductions of a row: over the lanes of a SIMD-group, then over SIMD-groups.
 #pragma once
 #include "stablehlo.h"
 
 namespace shlo {
 
-// Of all lanes, whose largest or least number is known: a NaN wins, and the zero with `sign` loses.
+// Corrects the maximum or minimum over lanes for NaNs, which propagate, and for zeros: the zero
+// with the bits `sign` is returned only if no lane has the other zero.
 inline float with_corners(float found, float value, uint sign) {
   if (simd_any(isnan(value))) return as_type<float>(0x7fc00000u);
   const uint other = sign ^ 0x80000000u;
@@ -34,9 +35,9 @@ struct Minimum {
   template <typename T> T lanes(T v) const { return simd_min(v); }
 };
 
-// Of a row that several SIMD-groups have: `partial` has an element for each, and is used once.
+// Reduces over a row of several SIMD-groups; `partial` has one element for each, and is used once.
 template <uint SimdGroups, typename Join, typename T>
-inline T row_joined(Join op, T value, threadgroup T* partial, uint place) {
+inline T reduce_row(Join op, T value, threadgroup T* partial, uint place) {
   value = op.lanes(value);
   if (place % 32u == 0u) partial[place / 32u] = value;
   threadgroup_barrier(mem_flags::mem_threadgroup);

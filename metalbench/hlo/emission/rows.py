@@ -116,7 +116,7 @@ class RowWriter:
         if groups > 1:
             partial = f"partial{number}"
             writer.add_line(f"threadgroup {kind.msl} {partial}[{groups}];")
-            text = f"shlo::row_joined<{groups}>({functor}, {total}, {partial}, place)"
+            text = f"shlo::reduce_row<{groups}>({functor}, {total}, {partial}, place)"
         bind_reduced_value(writer, reduction, self.index, text)
 
     def emit_store(self, value: Value, output: str) -> None:

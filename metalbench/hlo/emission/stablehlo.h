@@ -1,4 +1,4 @@
-// What StableHLO's operations mean where Metal's own functions differ or do not exist.
+// StableHLO's operations where functions of Metal differ or do not exist.
 #pragma once
 #include <metal_stdlib>
 
@@ -6,8 +6,8 @@ namespace shlo {
 
 using namespace metal;
 
-// IEEE 754-2019 maximum: a NaN wins, and +0 is above -0.
-// Without branches, which lanes would take apart from each other.
+// IEEE 754-2019 maximum: NaNs propagate, and +0 is above -0. It has no branches, which would
+// diverge.
 inline float maximum(float a, float b) {
   const float zero = as_type<float>(as_type<uint>(a) & as_type<uint>(b));
   const float found = a == b ? zero : a > b ? a : b;
@@ -19,7 +19,7 @@ inline float minimum(float a, float b) {
   return isnan(a) | isnan(b) ? as_type<float>(0x7fc00000u) : found;
 }
 
-// Division by zero gives all ones, the overflow of the least number by -1 itself.
+// Division by zero returns all ones. The smallest number divided by -1 returns itself.
 template <typename T> T divide(T a, T b) {
   if (b == T(0)) return T(~T(0));
   if (T(~T(0)) < T(0) && b == T(~T(0))) return T(T(0) - a);
@@ -39,7 +39,7 @@ template <typename T> T remainder(T a, T b) {
   return T(a % b);
 }
 
-// By squaring; of a negative exponent what is left of the quotient 1 / a^-b. U wraps.
+// By repeated squaring; for a negative exponent, the truncated quotient 1 / a^-b. U wraps.
 template <typename U, typename T> T integer_power(T a, T b) {
   if (b < T(0)) {
     if (a == T(1)) return a;
@@ -54,7 +54,7 @@ template <typename U, typename T> T integer_power(T a, T b) {
   return T(result);
 }
 
-// W. Kahan's: the error of the rounded exponential is that of the logarithm's argument.
+// W. Kahan's method: the rounding error of the exponential cancels against that of the logarithm.
 inline float expm1(float x) {
   if (x > 88.8f) return precise::exp(x);
   const float u = precise::exp(x);
@@ -70,7 +70,7 @@ inline float log1p(float x) {
 }
 inline float cbrt(float x) {
   if (x == 0.0f || !isfinite(x)) return x;
-  // Denormals have no exponent of their own to take a third of.
+  // Scale subnormal numbers, whose exponent is fixed.
   const float scaled = fabs(x) < 1.2e-38f ? fabs(x) * 16777216.0f : fabs(x);
   float root = precise::pow(scaled, 1.0f / 3.0f);
   root -= (root - scaled / (root * root)) / 3.0f;
@@ -85,7 +85,7 @@ inline float tanh(float x) {
 }
 inline float logistic(float x) { return 1.0f / (1.0f + precise::exp(-x)); }
 
-// Bits in the order of IEEE 754's totalOrder.
+// Returns an integer in the order of IEEE 754's totalOrder.
 inline int total_order(float x) {
   const int bits = as_type<int>(x);
   return bits < 0 ? int(0x80000000u) - bits - 1 : bits;
@@ -99,15 +99,15 @@ inline int total_order(bfloat x) {
   return bits < 0 ? -32769 - bits : bits;
 }
 
-// Truncates, saturates, and makes zero of a NaN. `low` and `high` are the type's; `beyond` is the
-// least float above them.
+// Truncates and saturates; a NaN becomes 0. `low` and `high` are the type's limits, `beyond` is the
+// smallest float above them.
 template <typename T> T to_integer(float x, float least, float beyond, T low, T high) {
   if (isnan(x)) return T(0);
   if (x < least) return low;
   return x >= beyond ? high : T(x);
 }
 
-// To the nearest of a format with fewer bits, ties to even; what is too large is infinite.
+// Rounds to the nearest number of a format with fewer bits, ties to even; overflow is infinite.
 inline float reduce_precision(float x, int exponent_bits, int mantissa_bits) {
   if (isnan(x)) return x;
   uint bits = as_type<uint>(x);
@@ -141,7 +141,7 @@ inline uint2 threefry(ulong key, ulong counter) {
   }
   return x;
 }
-// Of the same: Philox-4x32, 10 rounds.
+// From the same paper: Philox-4x32, 10 rounds.
 inline uint4 philox(ulong key, ulong low, ulong high) {
   uint2 k = uint2(uint(key), uint(key >> 32));
   uint4 x = uint4(uint(low), uint(low >> 32), uint(high), uint(high >> 32));

@@ -7,8 +7,10 @@ from metalbench.hlo.graph.program import (
     Operation,
     TensorType,
     Value,
+    count_uses,
     find_free_values,
     format_block,
+    replace_values,
 )
 from metalbench.hlo.graph.splat import find_splat
 
@@ -19,9 +21,11 @@ __all__ = [
     "Operation",
     "TensorType",
     "Value",
+    "count_uses",
     "find_element_type",
     "find_free_values",
     "find_splat",
     "format_block",
     "format_dot",
+    "replace_values",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import prod
@@ -83,6 +84,23 @@ def find_free_values(block: Block) -> Iterator[Value]:
         yield from (each for each in operation.find_inputs() if each not in own)
         own.update(operation.results)
     yield from (each for each in block.returned if each not in own)
+
+
+def replace_values(operation: Operation, new: dict[Value, Value]) -> None:
+    """Replace the values that an operation and its regions read."""
+    operation.operands = [new.get(each, each) for each in operation.operands]
+    for region in operation.regions:
+        for each in region.operations:
+            replace_values(each, new)
+        region.returned = [new.get(each, each) for each in region.returned]
+
+
+def count_uses(block: Block) -> Counter[Value]:
+    """Return how many operations of a block read each value; a returned value counts as a use."""
+    found = Counter(block.returned)
+    for each in block.operations:
+        found.update(set(each.find_inputs()))
+    return found
 
 
 def format_block(block: Block, indent: str = "") -> str:

@@ -11,9 +11,16 @@ from __future__ import annotations
 from collections import Counter
 from math import prod
 
-from metalbench.hlo.graph import Block, Operation, Value, find_free_values
+from metalbench.hlo.graph import (
+    Block,
+    Operation,
+    Value,
+    count_uses,
+    find_free_values,
+    replace_values,
+)
 from metalbench.hlo.operations import CONTROL_FLOW
-from metalbench.hlo.passes.rows import find_row_shape, replace_values
+from metalbench.hlo.passes.rows import find_row_shape
 
 # A row's weights are in threadgroup memory, its scores in registers of at most 64 threads.
 MAX_KEYS = 2048
@@ -87,14 +94,6 @@ def _fuse_result_moves(block: Block, made: Operation) -> None:
             replace_values(each, new)
         block.returned = [new.get(each, each) for each in block.returned]
     made.attributes["permutation"] = order
-
-
-def count_uses(block: Block) -> Counter[Value]:
-    """Return how many operations of a block read each value; a returned value counts as a use."""
-    found = Counter(block.returned)
-    for each in block.operations:
-        found.update(set(each.find_inputs()))
-    return found
 
 
 def _find_scores(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | None:

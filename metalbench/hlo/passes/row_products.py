@@ -8,11 +8,10 @@ operand is defined before the rows. Elementwise operations on the product are fu
 
 from __future__ import annotations
 
-from metalbench.hlo.graph import Block, Operation, Value, find_splat
+from metalbench.hlo.graph import Block, Operation, Value, count_uses, find_splat, replace_values
 from metalbench.hlo.operations import CONTROL_FLOW, ELEMENTWISE
-from metalbench.hlo.passes.attention import count_uses
 from metalbench.hlo.passes.matrix_shape import can_use_tiles
-from metalbench.hlo.passes.rows import find_row_shape, replace_values
+from metalbench.hlo.passes.rows import find_row_shape
 
 # Elements of a row: each threadgroup of a product tile reads the row again.
 MAX_WIDTH = 4096

@@ -19,7 +19,14 @@ from math import prod
 
 import numpy as np
 
-from metalbench.hlo.graph import Block, ElementType, Operation, Value, find_free_values
+from metalbench.hlo.graph import (
+    Block,
+    ElementType,
+    Operation,
+    Value,
+    find_free_values,
+    replace_values,
+)
 from metalbench.hlo.operations import CONTROL_FLOW, ELEMENTWISE, REDUCERS
 
 # Shorter rows leave lanes of a SIMD-group idle; longer ones do not fit into its registers.
@@ -212,12 +219,3 @@ def _partition_others(
             behind.append(each)
             made.update(each.results)
     return before, behind
-
-
-def replace_values(operation: Operation, new: dict[Value, Value]) -> None:
-    """Replace the values that an operation and its regions read."""
-    operation.operands = [new.get(each, each) for each in operation.operands]
-    for region in operation.regions:
-        for each in region.operations:
-            replace_values(each, new)
-        region.returned = [new.get(each, each) for each in region.returned]

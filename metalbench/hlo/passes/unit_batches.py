@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from metalbench.hlo.graph import Block, Operation, TensorType, Value
+from metalbench.hlo.graph import Block, Operation, TensorType, Value, replace_values
 from metalbench.hlo.operations import CONTROL_FLOW
-from metalbench.hlo.passes.rows import replace_values
 
 
 def restore_unit_batches(block: Block) -> None:

@@ -1,1 +1,5 @@
-"""One file a family; each has PROGRAMS, by name a function and the shapes that it takes."""
+"""Programs of the benchmark, one module for each family.
+
+Each module has a dictionary with the family's name in capitals: functions of JAX by name, with the
+types of their arguments.
+"""

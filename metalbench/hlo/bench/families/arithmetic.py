@@ -1,4 +1,4 @@
-"""Elementwise operations of one or two operands, broadcast or not."""
+"""Benchmark elementwise operations of one or two operands, with and without broadcasts."""
 
 import jax.numpy as jnp
 from jax import lax
@@ -7,7 +7,7 @@ from jax.scipy.special import erf
 from metalbench.hlo.bench.catalogue import Function
 
 LARGE = (1024, 1024)
-PROGRAMS: dict[str, Function] = {
+ARITHMETIC: dict[str, Function] = {
     "add": (jnp.add, [LARGE, LARGE]),
     "divide": (jnp.divide, [LARGE, LARGE]),
     "power": (lambda x, y: jnp.power(jnp.abs(x), y), [LARGE, LARGE]),

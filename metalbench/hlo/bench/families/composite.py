@@ -1,4 +1,4 @@
-"""Programs of several parts, such as models have."""
+"""Benchmark programs of several parts, as in models."""
 
 from typing import Any
 
@@ -11,23 +11,23 @@ from metalbench.hlo.bench.families.normalization import layer_norm, rms_norm
 
 
 def small_network(x: Any, w: Any, v: Any, u: Any) -> Any:
-    """Two convolutions with pools, and a classifier."""
+    """Apply two convolutions with pools, and a classifier."""
     x = max_pool(jnp.maximum(convolution()(x, w), 0))
     x = max_pool(jnp.maximum(convolution()(x, v), 0))
     return jax.nn.log_softmax(x.reshape(x.shape[0], -1) @ u)
 
 
 def three_layers(x: Any, a: Any, b: Any, c: Any) -> Any:
-    """A classifier."""
+    """Apply a classifier of three layers."""
     return jax.nn.softmax(jnp.tanh(jnp.tanh(x @ a) @ b) @ c)
 
 
 def draw(seed: Any) -> Any:
-    """Normal random numbers of Threefry."""
+    """Return normally distributed random numbers of Threefry."""
     return jax.random.normal(jax.random.key(seed), (512, 512))
 
 
-PROGRAMS: dict[str, Function] = {
+COMPOSITE: dict[str, Function] = {
     "three_layers": (three_layers, [(128, 784), (784, 256), (256, 128), (128, 10)]),
     "convolutional": (
         small_network,

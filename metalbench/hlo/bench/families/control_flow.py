@@ -1,4 +1,4 @@
-"""Loops and branches."""
+"""Benchmark loops and branches."""
 
 from typing import Any
 
@@ -10,12 +10,12 @@ from metalbench.hlo.bench.catalogue import Function
 
 
 def newton(x: Any) -> Any:
-    """Square roots by Newton's steps."""
+    """Return square roots by 20 steps of Newton's method."""
     return lax.fori_loop(0, 20, lambda _, y: 0.5 * (y + x / y), x + 1)
 
 
 def until_small(x: Any) -> Any:
-    """Halved until all is small: how often is not known before."""
+    """Halve until all elements are small; the number of iterations is unknown before."""
 
     def is_large(state: Any) -> Any:
         return jnp.max(jnp.abs(state[0])) > 1e-2
@@ -24,16 +24,16 @@ def until_small(x: Any) -> Any:
 
 
 def recurrent(h: Any, w: Any) -> Any:
-    """A recurrent layer."""
+    """Apply a recurrent layer to 16 steps."""
     return lax.scan(lambda state, _: (jnp.tanh(state @ w), state.sum()), h, None, length=16)
 
 
 def select_function(index: Any, x: Any) -> Any:
-    """One of three functions."""
+    """Apply one of three functions."""
     return lax.switch(index, [jnp.sin, jnp.cos, lambda x: x * 2], x)
 
 
-PROGRAMS: dict[str, Function] = {
+CONTROL_FLOW: dict[str, Function] = {
     "fori": (newton, [(512, 512)]),
     "while": (until_small, [(256, 256)]),
     "scan": (recurrent, [(16, 256), (256, 256)]),

@@ -1,4 +1,4 @@
-"""Convolutions and pools, channels last and first."""
+"""Benchmark convolutions and pools, with channels last and first."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,7 +16,7 @@ def convolution(
     dilation: Any = (1, 1),
     layout: Any = "NHWC",
 ) -> Callable[..., Any]:
-    """A convolution of jax.lax with these attributes."""
+    """Return a convolution of jax.lax with these attributes."""
 
     def of(x: Any, w: Any) -> Any:
         return lax.conv_general_dilated(
@@ -33,11 +33,11 @@ def convolution(
 
 
 def max_pool(x: Any) -> Any:
-    """Windows of 2 x 2, channels last."""
+    """Return the maxima of windows of 2 x 2, with channels last."""
     return lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
 
 
-PROGRAMS: dict[str, Function] = {
+CONVOLUTION: dict[str, Function] = {
     "conv_3x3": (convolution(), [(4, 28, 28, 32), (3, 3, 32, 32)]),
     "conv_1x1": (convolution(), [(4, 28, 28, 64), (1, 1, 64, 64)]),
     "conv_7x7_stride": (convolution((2, 2)), [(1, 112, 112, 3), (7, 7, 3, 32)]),

@@ -1,4 +1,4 @@
-"""What becomes few kernels if operations are put together."""
+"""Benchmark programs that fusion turns into few kernels."""
 
 from typing import Any
 
@@ -11,24 +11,24 @@ LARGE = (1024, 1024)
 
 
 def chain(x: Any) -> Any:
-    """Many operations, one after the other."""
+    """Apply many elementwise operations, one after the other."""
     for number in range(16):
         x = x * 0.5 + number
     return x
 
 
 def siblings(x: Any) -> Any:
-    """Several results of one operand."""
+    """Return several results of one operand."""
     return x + 1, x * 2, jnp.abs(x), jnp.maximum(x, 0)
 
 
 def used_twice(x: Any) -> Any:
-    """An elementwise result and its sum."""
+    """Return an elementwise result and its sum."""
     y = jnp.exp(x)
     return y / (1 + y), y.sum()
 
 
-PROGRAMS: dict[str, Function] = {
+FUSION: dict[str, Function] = {
     "chain": (chain, [LARGE]),
     "siblings": (siblings, [LARGE]),
     "used_twice": (used_twice, [LARGE]),

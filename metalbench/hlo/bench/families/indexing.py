@@ -1,4 +1,4 @@
-"""Gather, scatter, slices and sorts."""
+"""Benchmark gather, scatter, slices and sorts."""
 
 import jax.numpy as jnp
 from jax import lax
@@ -6,7 +6,7 @@ from jax import lax
 from metalbench.hlo.bench.catalogue import Function
 
 TABLE = (8192, 256)
-PROGRAMS: dict[str, Function] = {
+INDEXING: dict[str, Function] = {
     "gather_rows": (lambda table, i: table[i], [TABLE, ((1024,), "int32")]),
     "take_along": (
         lambda x, i: jnp.take_along_axis(x, i, axis=1),

@@ -1,10 +1,10 @@
-"""Products of matrices, in batches too, with transposed and with few columns."""
+"""Benchmark matrix products: batched, transposed, and with few columns."""
 
 import jax.numpy as jnp
 
 from metalbench.hlo.bench.catalogue import Function
 
-PROGRAMS: dict[str, Function] = {
+MATRIX: dict[str, Function] = {
     "dot_128": (jnp.matmul, [(128, 128), (128, 128)]),
     "dot_512": (jnp.matmul, [(512, 512), (512, 512)]),
     "dot_1024": (jnp.matmul, [(1024, 1024), (1024, 1024)]),

@@ -1,11 +1,11 @@
-"""Moving elements, and nothing else."""
+"""Benchmark data movement."""
 
 import jax.numpy as jnp
 
 from metalbench.hlo.bench.catalogue import Function
 
 LARGE = (1024, 1024)
-PROGRAMS: dict[str, Function] = {
+MEMORY: dict[str, Function] = {
     "copy": (lambda x: x + 0, [LARGE]),
     "axpy_16m": (lambda x, y: 2 * x + y, [(4096, 4096), (4096, 4096)]),
     "transpose": (lambda x: x.T, [LARGE]),

@@ -1,4 +1,4 @@
-"""Norms and softmax, by their formulas."""
+"""Benchmark norms and softmax, written as formulas."""
 
 from typing import Any
 
@@ -11,32 +11,32 @@ ROWS = (1024, 1024)
 
 
 def layer_norm(x: Any, scale: Any, offset: Any) -> Any:
-    """Rows less their mean, over their deviation, with scale and offset."""
+    """Return rows minus their mean, divided by their deviation, with scale and offset."""
     centred = x - x.mean(axis=-1, keepdims=True)
     variance = (centred**2).mean(axis=-1, keepdims=True)
     return centred / jnp.sqrt(variance + 1e-5) * scale + offset
 
 
 def rms_norm(x: Any, scale: Any) -> Any:
-    """Rows over the root of their mean square."""
+    """Return rows divided by their root mean square."""
     return x / jnp.sqrt((x * x).mean(axis=-1, keepdims=True) + 1e-5) * scale
 
 
 def batch_norm(x: Any, scale: Any, offset: Any) -> Any:
-    """By the batch's own mean and variance."""
+    """Normalise by the mean and variance of the batch."""
     mean, variance = x.mean(axis=(0, 1, 2)), x.var(axis=(0, 1, 2))
     return (x - mean) / jnp.sqrt(variance + 1e-5) * scale + offset
 
 
 def group_norm(x: Any) -> Any:
-    """Eight groups of channels."""
+    """Normalise eight groups of channels."""
     grouped = x.reshape(8, 28 * 28, 8, 8)
     mean = grouped.mean(axis=(1, 3), keepdims=True)
     variance = grouped.var(axis=(1, 3), keepdims=True)
     return ((grouped - mean) / jnp.sqrt(variance + 1e-5)).reshape(x.shape)
 
 
-PROGRAMS: dict[str, Function] = {
+NORMALIZATION: dict[str, Function] = {
     "softmax": (lambda x: jax.nn.softmax(x, axis=-1), [ROWS]),
     "softmax_half": (lambda x: jax.nn.softmax(x, axis=-1), [(ROWS, "float16")]),
     "log_softmax": (lambda x: jax.nn.log_softmax(x, axis=-1), [ROWS]),

@@ -1,11 +1,11 @@
-"""Reductions of rows, of columns and of everything; running sums."""
+"""Benchmark reductions of rows, of columns and of all elements, and running sums."""
 
 import jax.numpy as jnp
 
 from metalbench.hlo.bench.catalogue import Function
 
 LARGE = (1024, 1024)
-PROGRAMS: dict[str, Function] = {
+REDUCTION: dict[str, Function] = {
     "sum_all": (jnp.sum, [LARGE]),
     "sum_rows": (lambda x: x.sum(axis=1), [LARGE]),
     "sum_columns": (lambda x: x.sum(axis=0), [LARGE]),

@@ -1,4 +1,4 @@
-"""Steps of training: values and gradients, and what is done with them."""
+"""Benchmark steps of training: values, gradients and updates."""
 
 from typing import Any
 
@@ -10,20 +10,20 @@ from metalbench.hlo.bench.catalogue import Function
 
 
 def perceptron(w: Any, v: Any, x: Any, labels: Any) -> Any:
-    """The loss of two layers."""
+    """Return the loss of two layers."""
     logits = jnp.tanh(x @ w) @ v
     rows = jnp.arange(labels.shape[0])
     return -jax.nn.log_softmax(logits)[rows, labels].mean()
 
 
 def perceptron_step(w: Any, v: Any, x: Any, labels: Any) -> Any:
-    """A step of gradient descent."""
+    """Return the loss and weights of a step of gradient descent."""
     loss, (dw, dv) = jax.value_and_grad(perceptron, (0, 1))(w, v, x, labels)
     return loss, w - 0.1 * dw, v - 0.1 * dv
 
 
 def convolutional(w: Any, x: Any, y: Any) -> Any:
-    """The loss of a convolution."""
+    """Return the loss of a convolution."""
     image = lax.conv_general_dilated(
         x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
     )
@@ -31,12 +31,12 @@ def convolutional(w: Any, x: Any, y: Any) -> Any:
 
 
 def adam(w: Any, g: Any, m: Any, v: Any) -> Any:
-    """A step of Adam."""
+    """Return weights and moments after a step of Adam."""
     m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
     return w - 1e-3 * (m / 0.9) / (jnp.sqrt(v / 0.999) + 1e-8), m, v
 
 
-PROGRAMS: dict[str, Function] = {
+TRAINING: dict[str, Function] = {
     "perceptron": (perceptron_step, [(784, 512), (512, 10), (128, 784), ((128,), "int32")]),
     "convolution_grad": (
         jax.value_and_grad(convolutional),

@@ -1,4 +1,4 @@
-"""Attention, feed-forward and a whole block, in plain jnp."""
+"""Benchmark attention, feed-forward layers and a transformer block, in plain jax.numpy."""
 
 from typing import Any
 
@@ -9,40 +9,40 @@ from metalbench.hlo.bench.catalogue import Function
 
 
 def attention(q: Any, k: Any, v: Any) -> Any:
-    """softmax(q k' / sqrt(dims)) v, of any batches."""
+    """Return softmax(q k' / sqrt(dims)) v, with any batch axes."""
     scores = q @ k.swapaxes(-1, -2) / jnp.sqrt(float(q.shape[-1]))
     return jax.nn.softmax(scores, axis=-1) @ v
 
 
 def causal(q: Any, k: Any, v: Any) -> Any:
-    """Attention of each token to itself and those before it."""
+    """Return causal attention: tokens attend to themselves and to previous tokens."""
     tokens = q.shape[-2]
     scores = q @ k.swapaxes(-1, -2) / jnp.sqrt(float(q.shape[-1]))
     seen = jnp.tril(jnp.ones((tokens, tokens), bool))
     return jax.nn.softmax(jnp.where(seen, scores, -jnp.inf), axis=-1) @ v
 
 
-def layer_norm(x: Any) -> Any:
-    """Rows less their mean, over their deviation."""
+def plain_layer_norm(x: Any) -> Any:
+    """Return rows minus their mean, divided by their deviation."""
     centred = x - x.mean(axis=-1, keepdims=True)
     return centred / jnp.sqrt((centred**2).mean(axis=-1, keepdims=True) + 1e-5)
 
 
 def multi_head(x: Any, w_qkv: Any, w_out: Any, heads: Any) -> Any:
-    """Self-attention; head i is the i-th block of columns."""
+    """Return self-attention; head i is the i-th block of columns."""
     tokens, dims = x.shape
     qkv = (x @ w_qkv).reshape(tokens, 3, heads, dims // heads).transpose(1, 2, 0, 3)
     return attention(*qkv).transpose(1, 0, 2).reshape(tokens, dims) @ w_out
 
 
 def block(x: Any, w_qkv: Any, w_out: Any, w_up: Any, w_down: Any) -> Any:
-    """A block whose norms are in front, as that of kernels/full."""
-    x = x + multi_head(layer_norm(x), w_qkv, w_out, 4)
-    return x + jax.nn.gelu(layer_norm(x) @ w_up, approximate=False) @ w_down
+    """Return a pre-norm transformer block, as in kernels/full."""
+    x = x + multi_head(plain_layer_norm(x), w_qkv, w_out, 4)
+    return x + jax.nn.gelu(plain_layer_norm(x) @ w_up, approximate=False) @ w_down
 
 
 def rope(x: Any, angles: Any) -> Any:
-    """Halves of a row, rotated."""
+    """Return rows with their halves rotated."""
     a, b = jnp.split(x, 2, axis=-1)
     cos, sin = jnp.cos(angles), jnp.sin(angles)
     return jnp.concatenate([a * cos - b * sin, a * sin + b * cos], axis=-1)
@@ -53,7 +53,7 @@ def list_block_shapes(tokens: Any, dims: Any, hidden: Any) -> list[tuple[int, ..
     return [(tokens, dims), (dims, 3 * dims), (dims, dims), (dims, hidden), (hidden, dims)]
 
 
-PROGRAMS: dict[str, Function] = {
+TRANSFORMER: dict[str, Function] = {
     "attention": (attention, [(256, 64)] * 3),
     "attention_heads": (attention, [(2, 8, 128, 64)] * 3),
     "attention_causal": (causal, [(8, 256, 64)] * 3),
