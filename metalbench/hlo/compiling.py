@@ -37,11 +37,11 @@ def compile_program(
     A run that takes longer than `run_limit` seconds raises TimeLimitExceeded. Raise
     DeclarationError, Unsupported, OutOfMemoryError or CompileError.
     """
-    made, _ = compile_with_facts(
+    executable, _ = compile_with_facts(
         program, dict, which="none", level=level, device=device, filename=filename
     )
-    made.run_limit = run_limit
-    return made
+    executable.run_limit = run_limit
+    return executable
 
 
 def compile_with_facts(
@@ -61,10 +61,11 @@ def compile_with_facts(
     code = program if isinstance(program, (str, bytes)) else program.operation.get_asm()
     kind = open_device(device).kind
     key = kept.compute_key(code, f"-O {level}", kind, which)
-    found = kept.load_plan(key)
-    if found is None:
-        made, facts = build_plan(import_program(program, filename), level, device=kind), facts_of()
-        kept.store_plan(key, made, facts)
-        found = made, facts
-    made, facts = found
-    return Executable(made, device=device), facts
+    cached = kept.load_plan(key)
+    if cached is not None:
+        plan, facts = cached
+    else:
+        block = import_program(program, filename)
+        plan, facts = build_plan(block, level, device=kind), facts_of()
+        kept.store_plan(key, plan, facts)
+    return Executable(plan, device=device), facts

@@ -22,15 +22,15 @@ from metalbench.hlo.graph import Operation
 class Kind(Enum):
     """The way in which kernels compute an operation."""
 
-    ELEMENTWISE = "each element of the result is made of the operands' elements at its index"
-    COMPOUND = "one thread per element, like elementwise operations, but never fused as one"
-    MOVEMENT = "a map of indices, without arithmetic on elements"
-    LOOP = "one element of the result is a loop over many elements"
+    ELEMENTWISE = "each result element depends only on the operand elements at its index"
+    COMPOUND = "one thread for each element, but not fused like elementwise operations"
+    MOVEMENT = "a map of indices without arithmetic on elements"
+    LOOP = "one result element is a loop over many operand elements"
     STAGED = "one or more stages over whole tensors"
-    FACTORIZATION = "one threadgroup per matrix"
+    FACTORIZATION = "one threadgroup for each matrix"
     CONTROL_FLOW = "the host reads the predicate and runs the regions"
-    FUSED = "a pass made it of several operations; one kernel computes it"
-    LEGALIZED = "removed before kernels are made"
+    FUSED = "a pass fuses several operations into it; one kernel computes it"
+    LEGALIZED = "replaced by other operations before code generation"
 
 
 @dataclass(frozen=True)

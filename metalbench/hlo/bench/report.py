@@ -38,16 +38,16 @@ CSV_COLUMNS = (
 
 def format_table(results: Sequence[ProgramResult]) -> Table:
     """Return a table with a row for each program."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
+    table = Table(box=None, pad_edge=False, header_style="bold")
     names = list(dict.fromkeys(each.name for one in results for each in one.against if each.name))
     for name in ("program", "kernels", "bytes", "live", "time", "p95", "p99"):
-        made.add_column(name, no_wrap=True)
-    made.add_column("GFLOP/s", justify="right", no_wrap=True)
+        table.add_column(name, no_wrap=True)
+    table.add_column("GFLOP/s", justify="right", no_wrap=True)
     for name in names:
-        made.add_column(name, no_wrap=True)
+        table.add_column(name, no_wrap=True)
     for each in results:
-        made.add_row(*_format_cells(each, names))
-    return made
+        table.add_row(*_format_cells(each, names))
+    return table
 
 
 def _format_cells(one: ProgramResult, names: Sequence[str]) -> Iterator[str]:
@@ -78,13 +78,13 @@ def _format_rival(rival: RivalResult | None) -> str:
 
 def format_kernel_table(one: ProgramResult) -> Table:
     """Return a table of a program's kernels: time, share of the sum, and moved bytes."""
-    made = Table(box=None, pad_edge=False, header_style="bold", title_justify="left")
+    table = Table(box=None, pad_edge=False, header_style="bold", title_justify="left")
     for name in (one.subject.name, "alone", "share", "bytes"):
-        made.add_column(name, no_wrap=True)
+        table.add_column(name, no_wrap=True)
     for each in one.kernels:
         size = numbers.size(each.moved_bytes)
-        made.add_row(each.name, numbers.short_time(each.time_ns), f"{each.share:.0%}", size)
-    return made
+        table.add_row(each.name, numbers.short_time(each.time_ns), f"{each.share:.0%}", size)
+    return table
 
 
 def list_remarks(results: Sequence[ProgramResult]) -> Iterator[str]:

@@ -126,7 +126,7 @@ def time_program(
     rivals: Sequence[str] = ("xla", "mlx"),
 ) -> ProgramResult:
     """Compile a program, check it against the rivals, and time it; `seconds` is for each rival."""
-    made = ProgramResult(subject, level)
+    result = ProgramResult(subject, level)
     try:
         executable = Executable(
             import_program(subject.text, subject.name),
@@ -134,11 +134,11 @@ def time_program(
             device=device,
             run_limit=RUN_LIMIT,
         )
-        made = replace(made, inputs=tuple(executable.inputs), source=executable.source)
+        result = replace(result, inputs=tuple(executable.inputs), source=executable.source)
         unfused = build_plan(
             import_program(subject.text, subject.name), 0, device=executable.device.kind
         )
-        made = replace(made, use=count_plan(unfused, executable.plan))
+        result = replace(result, use=count_plan(unfused, executable.plan))
         given = draw_arguments(executable.inputs, seed)
         found = executable(*given)
         timer = _ProgramTimer(executable, given, Plan(seconds=seconds, seed=seed))
@@ -149,9 +149,9 @@ def time_program(
         ]
         if all(each.measurement is None for each in against):
             against.append(RivalResult("", measurement=timer.measure_alone()))
-        return replace(made, against=tuple(against), kernels=tuple(timer.measure_kernels()))
+        return replace(result, against=tuple(against), kernels=tuple(timer.measure_kernels()))
     except MetalBenchError as error:
-        return replace(made, why=str(error))
+        return replace(result, why=str(error))
 
 
 def _list_rivals(subject: Subject, given: Sequence[Array]) -> dict[str, Callable[[], Rival]]:

@@ -41,17 +41,17 @@ class Utilisation:
         return self.moved_bytes / max(self.least_bytes, 1)
 
 
-def count_plan(unfused: ExecutionPlan, made: ExecutionPlan) -> Utilisation:
+def count_plan(unfused: ExecutionPlan, plan: ExecutionPlan) -> Utilisation:
     """Return the counts of a plan; `unfused` is the plan of the same program at -O 0."""
-    ends = dict.fromkeys([*made.block.arguments, *made.block.returned])
+    ends = dict.fromkeys([*plan.block.arguments, *plan.block.returned])
     return Utilisation(
         kernels_before=len(list(unfused.iterate_kernels())),
-        kernels=len(list(made.iterate_kernels())),
-        moved_bytes=sum(count_moved_bytes(each) for each in made.iterate_kernels()),
+        kernels=len(list(plan.iterate_kernels())),
+        moved_bytes=sum(count_moved_bytes(each) for each in plan.iterate_kernels()),
         least_bytes=sum(each.type.nbytes for each in ends),
         flops=count_flops(unfused.block),
-        live_bytes=compute_live_bytes(made),
-        has_loops=any(step.plans for step in made.steps),
+        live_bytes=compute_live_bytes(plan),
+        has_loops=any(step.plans for step in plan.steps),
     )
 
 
@@ -90,7 +90,7 @@ def _count_flops_per_element(operation: Operation) -> int:
     return int(found)
 
 
-def list_launches(made: ExecutionPlan) -> Iterator[GeneratedKernel]:
+def list_launches(plan: ExecutionPlan) -> Iterator[GeneratedKernel]:
     """Yield the kernels of a plan without control flow, in their order."""
-    for step in made.steps:
+    for step in plan.steps:
         yield from (each for each in step.kernels if each.threads)

@@ -92,9 +92,9 @@ class MatrixKernelBuilder:
 
     def create_writer(self) -> KernelWriter:
         """Return a writer for another function, which shares the buffers."""
-        made = KernelWriter(EMITTERS, self.inlined)
-        made.buffers = self.buffers
-        return made
+        writer = KernelWriter(EMITTERS, self.inlined)
+        writer.buffers = self.buffers
+        return writer
 
     def locate_element(self, writer: KernelWriter, operand: int) -> Index:
         """Return the index of the operand's element in line `own` at depth `k`."""
@@ -204,7 +204,7 @@ class MatrixKernelBuilder:
         writer = self.create_writer()
         for line in body:
             writer.add_line(line.replace("{values}", ", ".join(values)))
-        made = build_kernel(
+        kernel = build_kernel(
             self.name,
             writer,
             self.outputs,
@@ -215,7 +215,7 @@ class MatrixKernelBuilder:
         structs = (left.text + right.text + store).replace("{members}", self._format_members())
         # With a known bound on the threads, the compiler assigns more registers to each.
         head = f"[[kernel, max_total_threads_per_threadgroup({MATRIX_THREADS})]] void "
-        return replace(made, text=structs + made.text.replace("kernel void ", head, 1))
+        return replace(kernel, text=structs + kernel.text.replace("kernel void ", head, 1))
 
     def _format_members(self) -> str:
         lines = [
@@ -234,9 +234,9 @@ def build_matrix_kernel(
     name: str, roots: Sequence[Value], product: Operation, inlined: set[Value]
 ) -> GeneratedKernel:
     """Return the kernel that computes `roots` from a product."""
-    made = MatrixKernelBuilder(name, product, inlined, roots)
-    left, right = made.build_operand(0), made.build_operand(1)
-    return made.build(left, right, made.build_epilogue(roots))
+    builder = MatrixKernelBuilder(name, product, inlined, roots)
+    left, right = builder.build_operand(0), builder.build_operand(1)
+    return builder.build(left, right, builder.build_epilogue(roots))
 
 
 def _format_body(writer: KernelWriter) -> str:

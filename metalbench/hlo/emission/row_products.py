@@ -39,18 +39,18 @@ def build_row_product_kernel(
     more = {
         f"of{n}": f"threadgroup const {get_msl_type(each.type)}*" for n, each in enumerate(numbers)
     }
-    made = MatrixKernelBuilder(name, product, own, operation.results, {**more, "first": "int"})
-    scalars = _RowScalars(made, rows, reductions, numbers)
+    builder = MatrixKernelBuilder(name, product, own, operation.results, {**more, "first": "int"})
+    scalars = _RowScalars(builder, rows, reductions, numbers)
     between = scalars.format_statements(region.returned[1:])
-    writer = made.create_writer()
+    writer = builder.create_writer()
     index = writer.unravel_index("own", rows.outer)
     for number, value in enumerate(numbers):
         text = writer.declare(get_msl_type(value.type), f"of{number}[own - first]")
         writer.bind_value(value, _expand_row_index(index, value, rows), text)
-    element = writer.emit_value(product.operands[0], made.locate_element(writer, 0))
-    left = made.build_source(0, writer, element)
-    return made.build(
-        left, made.build_operand(1), made.build_epilogue([region.returned[0]]), between
+    element = writer.emit_value(product.operands[0], builder.locate_element(writer, 0))
+    left = builder.build_source(0, writer, element)
+    return builder.build(
+        left, builder.build_operand(1), builder.build_epilogue([region.returned[0]]), between
     )
 
 
@@ -74,15 +74,15 @@ def _expand_row_index(index: Index, value: Value, rows: RowShape) -> Index:
 class _RowScalars:
     """Code that computes the scalars of a threadgroup's rows, one row for each SIMD-group."""
 
-    made: MatrixKernelBuilder
+    builder: MatrixKernelBuilder
     rows: RowShape
     reductions: Sequence[Operation]
     numbers: Sequence[Value]
 
     def format_statements(self, others: Sequence[Value]) -> list[str]:
         """Return the statements before the product; `others` are further results to store."""
-        side, count = self.made.shape.side, self.made.shape.sizes[0]
-        writer = self.made.create_writer()
+        side, count = self.builder.shape.side, self.builder.shape.sizes[0]
+        writer = self.builder.create_writer()
         writer.add_line("const int first = int(corner.y);")
         for number, value in enumerate(self.numbers):
             writer.add_line(f"threadgroup {get_msl_type(value.type)} of{number}[{side}];")

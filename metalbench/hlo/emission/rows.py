@@ -36,17 +36,17 @@ def build_rows_kernel(
     found = find_row_shape(reductions[0])
     if found is None:
         raise AssertionError("a group has a reduction of rows")
-    made = RowWriter(
+    row_writer = RowWriter(
         writer,
         found,
         ELEMENTS_PER_THREAD_BY_DEVICE.get(device, ELEMENTS_PER_THREAD),
         fewest=THREADS,
     )
     for number, reduction in enumerate(reductions):
-        made.emit_reduction(reduction, number)
+        row_writer.emit_reduction(reduction, number)
     for number, value in enumerate(region.returned):
-        made.emit_store(value, f"out{number}")
-    return made.build(name, operation)
+        row_writer.emit_store(value, f"out{number}")
+    return row_writer.build(name, operation)
 
 
 class RowWriter:

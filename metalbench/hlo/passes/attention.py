@@ -55,27 +55,27 @@ def _fuse_rows_operation(block: Block, rows: Operation, device: str) -> None:
         region.returned[0] if each is rows.results[0] else each for each in product.operands
     ]
     inner = Block([], [scores, *region.operations, product], list(product.results))
-    made = Operation("attention", [], [], {}, [inner], product.location)
-    made.results = [Value(product.results[0].type, made)]
+    operation = Operation("attention", [], [], {}, [inner], product.location)
+    operation.results = [Value(product.results[0].type, operation)]
     at = block.operations.index(product)
-    new = {product.results[0]: made.results[0]}
+    new = {product.results[0]: operation.results[0]}
     for each in block.operations[at + 1 :]:
         replace_values(each, new)
     block.returned = [new.get(each, each) for each in block.returned]
-    block.operations[at] = made
+    block.operations[at] = operation
     block.operations = [each for each in block.operations if each not in (scores, rows)]
-    _fuse_result_moves(block, made)
+    _fuse_result_moves(block, operation)
 
 
-def _fuse_result_moves(block: Block, made: Operation) -> None:
+def _fuse_result_moves(block: Block, attention: Operation) -> None:
     """Fuse a transpose of the result, and then reshapes, into the operation.
 
     The attribute `permutation` lists the axes of the product in their order in memory.
     """
-    order = tuple(range(len(made.results[0].type.shape)))
+    order = tuple(range(len(attention.results[0].type.shape)))
     reshaped = False
     while True:
-        result = made.results[0]
+        result = attention.results[0]
         readers = [each for each in block.operations if result in each.find_inputs()]
         if len(readers) != 1 or result in block.returned:
             break
@@ -87,13 +87,13 @@ def _fuse_result_moves(block: Block, made: Operation) -> None:
         else:
             break
         moved = reader.results[0]
-        made.results = [Value(moved.type, made)]
-        new = {moved: made.results[0]}
+        attention.results = [Value(moved.type, attention)]
+        new = {moved: attention.results[0]}
         block.operations.remove(reader)
         for each in block.operations:
             replace_values(each, new)
         block.returned = [new.get(each, each) for each in block.returned]
-    made.attributes["permutation"] = order
+    attention.attributes["permutation"] = order
 
 
 def _find_scores(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | None:

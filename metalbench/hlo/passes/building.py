@@ -73,10 +73,10 @@ class OperationBuilder:
         **attributes: Any,
     ) -> Value:
         """Append an operation; return its result."""
-        made = Operation(name, operands, [], attributes, [], self._location)
-        made.results = [Value(TensorType(shape, element), made)]
-        self.operations.append(made)
-        return made.results[0]
+        operation = Operation(name, operands, [], attributes, [], self._location)
+        operation.results = [Value(TensorType(shape, element), operation)]
+        self.operations.append(operation)
+        return operation.results[0]
 
     def conjugate(self, value: Value) -> Value:
         """Return the complex conjugate of each element."""

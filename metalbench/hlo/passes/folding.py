@@ -48,8 +48,10 @@ def fold_splats(block: Block) -> None:
         )
         if operation.name != "constant" and arithmetic and result not in returned:
             array = np.broadcast_to(found, result.type.shape)
-            made = Operation("constant", [], [result], {"value": array}, [], operation.location)
-            result.operation = block.operations[number] = made
+            new_operation = Operation(
+                "constant", [], [result], {"value": array}, [], operation.location
+            )
+            result.operation = block.operations[number] = new_operation
 
 
 def _fold(operation: Operation, known: dict[Value, Scalar]) -> Scalar | None:

@@ -119,10 +119,10 @@ class _TransformLowering:
             value = self._builder.create("multiply", [value, given], shape, element)
         elif value.operation not in self.operations:
             value = self._builder.create("optimization_barrier", [value], shape, element)
-        made = value.operation
-        assert made is not None
-        made.results = [result]
-        result.operation = made
+        producer = value.operation
+        assert producer is not None
+        producer.results = [result]
+        result.operation = producer
 
     def _transform_axis(self, value: Value, axis: int, *, backwards: bool = False) -> Value:
         """Return the unscaled transform along an axis."""

@@ -51,10 +51,10 @@ def split_large_kernels(block: Block, inlined: set[Value]) -> None:
             inner = (
                 texts.get(value, _KernelBody({value})) if value in inlined else _KernelBody({value})
             )
-            made = value.operation
-            is_part = made is not None and made.name != "constant" and value in inlined
-            if is_part and made is not None and not found.can_merge(inner):
-                inlined.difference_update(made.results)
+            producer = value.operation
+            is_part = producer is not None and producer.name != "constant" and value in inlined
+            if is_part and producer is not None and not found.can_merge(inner):
+                inlined.difference_update(producer.results)
                 inner = _KernelBody({value})
             found.merge(inner)
         if not is_elementwise(operation):

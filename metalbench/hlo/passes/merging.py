@@ -50,19 +50,23 @@ def _lower_sort(sort: Operation, device: str) -> list[Operation]:
     if size < _find_shortest_line(sort.operands[0].type.size // max(size, 1), device):
         return []
     attributes, width = sort.attributes, RUN_LENGTH
-    made = [_create_stage(sort, sort.operands, {**attributes, "run": RUN_LENGTH})]
+    operations = [_create_stage(sort, sort.operands, {**attributes, "run": RUN_LENGTH})]
     while 2 * width < size:
-        made.append(_create_stage(sort, made[-1].results, {**attributes, "merged": width}))
+        operations.append(
+            _create_stage(sort, operations[-1].results, {**attributes, "merged": width})
+        )
         width *= 2
-    sort.operands = list(made[-1].results)
+    sort.operands = list(operations[-1].results)
     sort.attributes = {**attributes, "merged": width}
-    return made
+    return operations
 
 
 def _create_stage(
     like: Operation, operands: list[Value], attributes: dict[str, object]
 ) -> Operation:
     """Return a sort with other operands and attributes."""
-    made = replace(like, operands=list(operands), results=[], attributes=attributes)
-    made.results = [Value(each.type, made, number) for number, each in enumerate(operands)]
-    return made
+    operation = replace(like, operands=list(operands), results=[], attributes=attributes)
+    operation.results = [
+        Value(each.type, operation, number) for number, each in enumerate(operands)
+    ]
+    return operation

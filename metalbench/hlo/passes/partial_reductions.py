@@ -48,8 +48,10 @@ def _split_reduction(reduce: Operation) -> list[Operation]:
     split = (*shape[:first], parts, shape[first] // parts, *shape[first + 1 :])
     inner = [first + 1, *(each + 1 for each in axes[1:])]
     kept = tuple(size for axis, size in enumerate(split) if axis not in inner)
-    made = [_create_like(reduce, "reshape", [each], [split], {}) for each in reduce.operands[:half]]
-    reshaped = [each.results[0] for each in made]
+    operations = [
+        _create_like(reduce, "reshape", [each], [split], {}) for each in reduce.operands[:half]
+    ]
+    reshaped = [each.results[0] for each in operations]
     partial = _create_like(
         reduce,
         "reduce",
@@ -60,7 +62,7 @@ def _split_reduction(reduce: Operation) -> list[Operation]:
     )
     reduce.operands = [*partial.results, *reduce.operands[half:]]
     reduce.attributes = {**reduce.attributes, "dimensions": [first]}
-    return [*made, partial]
+    return [*operations, partial]
 
 
 def _choose_part_count(sizes: list[int], results: int) -> int:
@@ -83,7 +85,7 @@ def _create_like(
     keeps_regions: bool = False,
 ) -> Operation:
     """Return an operation with the location of another one."""
-    made = replace(
+    operation = replace(
         like,
         name=name,
         operands=operands,
@@ -91,8 +93,8 @@ def _create_like(
         attributes=attributes,
         regions=like.regions if keeps_regions else [],
     )
-    made.results = [
-        Value(TensorType(shape, operand.type.element), made, number)
+    operation.results = [
+        Value(TensorType(shape, operand.type.element), operation, number)
         for number, (shape, operand) in enumerate(zip(shapes, operands, strict=False))
     ]
-    return made
+    return operation

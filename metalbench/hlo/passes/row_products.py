@@ -106,12 +106,14 @@ def _replace(block: Block, at: int, value: Value, product: Operation) -> None:
     left = [each for each in rows.results if each is not value]
     returned = [last.results[0], *(region.returned[each.number] for each in left)]
     inner = Block([], [*region.operations, product, *epilogue], returned)
-    made = Operation("row_product", [], [], {}, [inner], product.location)
-    made.results = [Value(each.type, made, number) for number, each in enumerate(returned)]
-    new = dict(zip([last.results[0], *left], made.results, strict=True))
+    operation = Operation("row_product", [], [], {}, [inner], product.location)
+    operation.results = [
+        Value(each.type, operation, number) for number, each in enumerate(returned)
+    ]
+    new = dict(zip([last.results[0], *left], operation.results, strict=True))
     taken = {product, *epilogue}
     block.operations = [each for each in block.operations if each not in taken]
-    block.operations[at] = made
+    block.operations[at] = operation
     for each in block.operations[at + 1 :]:
         replace_values(each, new)
     block.returned = [new.get(each, each) for each in block.returned]

@@ -194,28 +194,28 @@ def _find_inputs(block: Block, group: set[Operation]) -> list[Value]:
 def _replace(block: Block, group: set[Operation]) -> None:
     region = _create_region(block, group)
     last = region.operations[-1]
-    made = Operation("rows", [], [], {}, [region], last.location)
-    made.results = [Value(each.type, made, n) for n, each in enumerate(region.returned)]
+    operation = Operation("rows", [], [], {}, [region], last.location)
+    operation.results = [Value(each.type, operation, n) for n, each in enumerate(region.returned)]
     before, behind = _partition_others(block, group)
-    new = dict(zip(region.returned, made.results, strict=True))
+    new = dict(zip(region.returned, operation.results, strict=True))
     for each in behind:
         replace_values(each, new)
     block.returned = [new.get(each, each) for each in block.returned]
-    block.operations = [*before, made, *behind]
+    block.operations = [*before, operation, *behind]
 
 
 def _partition_others(
     block: Block, group: set[Operation]
 ) -> tuple[list[Operation], list[Operation]]:
     """Return the operations that do not depend on a group, and those that do, in order."""
-    made = {each for one in group for each in one.results}
+    dependent = {each for one in group for each in one.results}
     before, behind = [], []
     for each in block.operations:
         if each in group:
             continue
-        if made.isdisjoint(each.find_inputs()):
+        if dependent.isdisjoint(each.find_inputs()):
             before.append(each)
         else:
             behind.append(each)
-            made.update(each.results)
+            dependent.update(each.results)
     return before, behind

@@ -27,12 +27,12 @@ def lower_barriers(block: Block) -> None:
 
 
 def _lower_barrier(whole: Operation) -> list[Operation]:
-    made = []
+    operations = []
     for operand, result in zip(whole.operands, whole.results, strict=True):
         part = replace(whole, operands=[operand], results=[result])
         result.operation, result.number = part, 0
-        made.append(part)
-    return made
+        operations.append(part)
+    return operations
 
 
 def lower_concatenations(block: Block) -> None:
@@ -58,6 +58,6 @@ def _concatenate_group(whole: Operation, operands: list[Value]) -> Operation:
     axis = whole.attributes["dimension"]
     shape = list(operands[0].type.shape)
     shape[axis] = sum(each.type.shape[axis] for each in operands)
-    made = replace(whole, operands=operands, results=[])
-    made.results = [Value(TensorType(tuple(shape), operands[0].type.element), made)]
-    return made
+    operation = replace(whole, operands=operands, results=[])
+    operation.results = [Value(TensorType(tuple(shape), operands[0].type.element), operation)]
+    return operation

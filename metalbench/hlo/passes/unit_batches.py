@@ -52,19 +52,19 @@ def _restore(block: Block, product: Operation, reader: Operation) -> None:
     count = len(type_.shape) - len(product.results[0].type.shape)
     given = [_prepend_unit_axes(each, count, product) for each in product.operands]
     numbers = product.attributes["dot_dimension_numbers"]
-    made = replace(
+    operation = replace(
         product,
         operands=[each for each, _ in given],
         results=[],
         attributes={**product.attributes, "dot_dimension_numbers": _shift_axes(numbers, count)},
     )
-    made.results = [Value(type_, made)]
+    operation.results = [Value(type_, operation)]
     at = block.operations.index(product)
-    new = {reader.results[0]: made.results[0]}
+    new = {reader.results[0]: operation.results[0]}
     for each in block.operations[at + 1 :]:
         replace_values(each, new)
     block.returned = [new.get(each, each) for each in block.returned]
-    block.operations[at : at + 1] = [*(each for _, one in given for each in one), made]
+    block.operations[at : at + 1] = [*(each for _, one in given for each in one), operation]
     block.operations.remove(reader)
 
 
@@ -79,9 +79,9 @@ def _shift_axes(numbers: dict[str, tuple[int, ...]], count: int) -> dict[str, tu
 def _prepend_unit_axes(value: Value, count: int, like: Operation) -> tuple[Value, list[Operation]]:
     """Return a value with `count` axes of one element in front, and its new operations."""
     type_ = TensorType((1,) * count + value.type.shape, value.type.element)
-    made = value.operation
-    if made is not None and made.name == "reshape" and made.operands[0].type == type_:
-        return made.operands[0], []
+    producer = value.operation
+    if producer is not None and producer.name == "reshape" and producer.operands[0].type == type_:
+        return producer.operands[0], []
     found = Operation("reshape", [value], [], {}, [], like.location)
     found.results = [Value(type_, found)]
     return found.results[0], [found]

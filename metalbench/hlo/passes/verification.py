@@ -33,14 +33,16 @@ def verify(block: Block, outer: Sequence[Value] = ()) -> None:
     """
     known = {*outer, *block.arguments}
     for operation in block.operations:
-        _require(operation, known.issuperset(operation.operands), "operands that are made before")
+        _require(
+            operation, known.issuperset(operation.operands), "operands that are defined before"
+        )
         _require(
             operation,
             all(
                 each.operation is operation and each.number == number
                 for number, each in enumerate(operation.results)
             ),
-            "results that know their operation",
+            "results that refer to their operation",
         )
         for region in operation.regions:
             verify(region, tuple(known))
@@ -50,7 +52,9 @@ def verify(block: Block, outer: Sequence[Value] = ()) -> None:
             _RULES[operation.name](operation)
         known.update(operation.results)
     if not known.issuperset(block.returned):
-        raise GraphError("[hlo] expected a block to return what it makes, got another value")
+        raise GraphError(
+            "[hlo] expected a block to return values that it defines, got another value"
+        )
 
 
 def _require(operation: Operation, condition: bool, expected: str) -> None:
@@ -60,7 +64,7 @@ def _require(operation: Operation, condition: bool, expected: str) -> None:
         results = ", ".join(str(each.type) for each in operation.results)
         raise GraphError(
             f"{operation.where}: expected {expected}, got ({operands}) -> ({results}); "
-            "this is a fault of metalbench: please report it with the program"
+            "this is a defect of metalbench: please report it with the program"
         )
 
 
@@ -108,7 +112,7 @@ def _verify_broadcast_in_dim(operation: Operation) -> None:
         axis < len(shape) and size in (1, shape[axis])
         for axis, size in zip(axes, operand.type.shape, strict=True)
     )
-    _require(operation, fits, "axes of the operand's size or of one element")
+    _require(operation, fits, "axes of the operand's size, or of one element")
 
 
 def _verify_broadcast(operation: Operation) -> None:
@@ -404,7 +408,7 @@ def _verify_while(operation: Operation) -> None:
         and len(condition.returned) == 1
         and not condition.returned[0].type.shape
     )
-    _require(operation, fits, "a state that keeps its types, and a condition of one element")
+    _require(operation, fits, "a state with constant types, and a scalar condition")
 
 
 def _verify_square(operation: Operation) -> None:

@@ -124,9 +124,9 @@ class Client:
         return [DeviceTensor(*each) for each in zip(executable.outputs, results, strict=True)]
 
     def _copy(self, buffer: _core.Buffer) -> _core.Buffer:
-        made = self._device.allocate(buffer.nbytes)
-        made.numpy("uint8")[:] = buffer.numpy("uint8")
-        return made
+        copy = self._device.allocate(buffer.nbytes)
+        copy.numpy("uint8")[:] = buffer.numpy("uint8")
+        return copy
 
     def from_host(
         self, address: int, number: int, shape: tuple[int, ...], strides: tuple[int, ...] | None

@@ -28,14 +28,14 @@ class _FunctionCalls:
         """Collect the operations and calls of a `func.func`."""
         from jaxlib.mlir import ir
 
-        made = cls()
+        result = cls()
         for each, depth in iterate_with_depth(function):
-            made.operations += 1
+            result.operations += 1
             if each.name == "func.call":
                 callee = ir.FlatSymbolRefAttr(each.attributes["callee"]).value
                 # The body of the function itself is the first region.
-                made.calls.append((callee, depth - 1, each))
-        return made
+                result.calls.append((callee, depth - 1, each))
+        return result
 
 
 @dataclass
@@ -95,24 +95,24 @@ def _has_body(function: Any) -> bool:
 
 def _add_inlined_calls(function: _FunctionCalls, sizes: Mapping[str, _InlinedSize]) -> _InlinedSize:
     """Return the size of a function, given the sizes of the functions that it calls."""
-    made = _InlinedSize(function.operations, 0, 0)
+    size = _InlinedSize(function.operations, 0, 0)
     for callee, regions, operation in function.calls:
         inner = sizes[callee]
-        made.operations += inner.operations
-        made.regions = max(made.regions, regions + inner.regions)
-        made.levels = max(made.levels, 1 + inner.levels)
+        size.operations += inner.operations
+        size.regions = max(size.regions, regions + inner.regions)
+        size.levels = max(size.levels, 1 + inner.levels)
         where = f"[func.call] {format_location(operation)}"
-        if made.regions > MAX_REGIONS:
+        if size.regions > MAX_REGIONS:
             raise make_depth_error(where)
-        if made.levels > MAX_CALL_LEVELS:
+        if size.levels > MAX_CALL_LEVELS:
             raise Unsupported(
                 f"{where}: expected at most {MAX_CALL_LEVELS} levels of calls, got more; "
                 "inline some of the functions"
             )
-        if made.operations > MAX_OPERATIONS:
+        if size.operations > MAX_OPERATIONS:
             raise Unsupported(
                 f"{where}: @{callee} and what it calls are {inner.operations} operations; "
                 f"expected at most {MAX_OPERATIONS} in a program when all calls are inlined, got "
                 "more; use stablehlo.while for what is repeated"
             )
-    return made
+    return size

@@ -25,13 +25,13 @@ def import_block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
     registered one.
     """
     values = dict(values or {})
-    made = Block(
+    block = Block(
         [
             Value(import_type(each.type, f"argument {number}"))
             for number, each in enumerate(mlir.arguments)
         ]
     )
-    values.update(zip(mlir.arguments, made.arguments, strict=True))
+    values.update(zip(mlir.arguments, block.arguments, strict=True))
     *inner, terminator = (each.operation for each in mlir.operations)
     if terminator.name not in _TERMINATORS:
         raise Unsupported(
@@ -39,9 +39,9 @@ def import_block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
             f"{' or '.join(_TERMINATORS)}; use stablehlo.if, stablehlo.case or stablehlo.while"
         )
     for each in inner:
-        made.operations.append(_import_operation(each, values))
-    made.returned = [values[each] for each in terminator.operands]
-    return made
+        block.operations.append(_import_operation(each, values))
+    block.returned = [values[each] for each in terminator.operands]
+    return block
 
 
 def _import_operation(mlir: Any, values: dict[Any, Value]) -> Operation:
@@ -51,7 +51,7 @@ def _import_operation(mlir: Any, values: dict[Any, Value]) -> Operation:
     if dialect != "stablehlo":
         raise Unsupported(f"{where}: operations of the dialect {dialect} are not supported")
     types = [import_type(each.type, where) for each in mlir.results]
-    made = Operation(
+    operation = Operation(
         name=name,
         operands=[values[each] for each in mlir.operands],
         results=[],
@@ -61,10 +61,10 @@ def _import_operation(mlir: Any, values: dict[Any, Value]) -> Operation:
         regions=[import_block(each.blocks[0], values) for each in mlir.regions],
         location=format_location(mlir),
     )
-    made.results = [Value(each, made, number) for number, each in enumerate(types)]
-    check_arity(made)
-    values.update(zip(mlir.results, made.results, strict=True))
-    return made
+    operation.results = [Value(each, operation, number) for number, each in enumerate(types)]
+    check_arity(operation)
+    values.update(zip(mlir.results, operation.results, strict=True))
+    return operation
 
 
 def import_type(mlir: Any, where: str) -> TensorType:

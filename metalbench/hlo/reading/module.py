@@ -45,12 +45,12 @@ def get_context() -> Any:
     stablehlo.register_stablehlo_passes()
     registry = ir.DialectRegistry()
     _jax_mlir_ext.register_dialects(registry)
-    made = ir.Context()
-    made.append_dialect_registry(registry)
-    made.load_all_available_dialects()
+    context = ir.Context()
+    context.append_dialect_registry(registry)
+    context.load_all_available_dialects()
     for dialect in (stablehlo, chlo, sdy):
-        dialect.register_dialect(made)
-    return made
+        dialect.register_dialect(context)
+    return context
 
 
 def parse(source: Any, filename: str = "<program>") -> Any:
@@ -58,14 +58,14 @@ def parse(source: Any, filename: str = "<program>") -> Any:
 
     Raise DeclarationError with the message of MLIR.
     """
-    made = get_context()
+    context = get_context()
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
-    with made, ir.Location.unknown():
+    with context, ir.Location.unknown():
         try:
             if isinstance(source, bytes) and source.startswith(_ARTIFACT):
-                return stablehlo.deserialize_portable_artifact(made, source)
+                return stablehlo.deserialize_portable_artifact(context, source)
             if not isinstance(source, (str, bytes)):
                 source = source.operation.get_asm(
                     print_generic_op_form=True, enable_debug_info=True

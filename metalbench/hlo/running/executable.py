@@ -85,18 +85,18 @@ class Executable:
             to_storage(array, type_, f"[hlo] argument {number}")
             for number, (array, type_) in enumerate(zip(arrays, self.inputs, strict=True))
         ]
-        given = [upload_array(self.pool, each) for each in checked]
-        found = self.run(given)
+        buffers = [upload_array(self.pool, each) for each in checked]
+        found = self.run(buffers)
         results = [
             # Copy: the memory belongs to the device, and may be that of an argument.
             np.array(view_buffer(buffer, type_)).astype(type_.element.numpy, copy=False)
             for buffer, type_ in zip(found, self.outputs, strict=True)
         ]
-        for each in given:
+        for each in buffers:
             self.pool.release(each)
         return results
 
-    def run(self, given: Sequence[_core.Buffer]) -> list[_core.Buffer]:
+    def run(self, buffers: Sequence[_core.Buffer]) -> list[_core.Buffer]:
         """Run the program on buffers of its device; return one buffer for each output.
 
         A result may be an argument, a constant, or the same buffer as another result, so callers
@@ -106,7 +106,7 @@ class Executable:
         """
         run = self._create_run()
         try:
-            found = run.run_block(self.plan, given, {})
+            found = run.run_block(self.plan, buffers, {})
             run.flush()
         except OutOfMemoryError as error:
             raise OutOfMemoryError(f"{run.where}: {error}") from error
@@ -119,12 +119,12 @@ class Executable:
         """Device that runs the program."""
         return self._device
 
-    def list_dispatches(self, given: Sequence[_core.Buffer]) -> list[_core.Dispatch] | None:
+    def list_dispatches(self, buffers: Sequence[_core.Buffer]) -> list[_core.Dispatch] | None:
         """Return the dispatches of a run, or None if the program has control flow."""
         if any(step.plans for step in self.plan.steps):
             return None
         run = self._create_run()
-        run.run_block(self.plan, given, {})
+        run.run_block(self.plan, buffers, {})
         return run.pending
 
     def _create_run(self) -> _Run:
@@ -148,8 +148,8 @@ class Executable:
             library.prepare(names)
             # On devices where `prepare` does nothing, the pipelines are compiled here.
             with ThreadPoolExecutor(usable_cores()) as pool:
-                made = pool.map(library.pipeline, names)
-                return dict(zip(names, made, strict=True))
+                pipelines = pool.map(library.pipeline, names)
+                return dict(zip(names, pipelines, strict=True))
         except CompileError as error:
             raise CompileError(f"[hlo] the generated kernels do not compile: {error}") from error
 
@@ -240,15 +240,15 @@ class _Run:
 
     def run_block(
         self,
-        made: ExecutionPlan,
+        plan: ExecutionPlan,
         arguments: Sequence[_core.Buffer],
         outer: Mapping[Value, _core.Buffer],
     ) -> list[_core.Buffer]:
         """Run a block; return its results' buffers. `outer` are the buffers that it may capture."""
-        memory = {**outer, **dict(zip(made.block.arguments, arguments, strict=True))}
-        for each in made.constants:
+        memory = {**outer, **dict(zip(plan.block.arguments, arguments, strict=True))}
+        for each in plan.constants:
             memory[each.results[0]] = self._upload_constant(each)
-        for step in made.steps:
+        for step in plan.steps:
             self.where = step.operation.where
             results = (
                 self._run_control_flow(step, memory) if step.plans else self._launch(step, memory)
@@ -256,9 +256,9 @@ class _Run:
             memory.update(zip(step.operation.results, results, strict=True))
             for value in step.last_uses:
                 buffer = memory.pop(value, None)
-                if buffer is not None and value in made.temporary:
+                if buffer is not None and value in plan.temporary:
                     self._pool.release(buffer)
-        return [memory[each] for each in made.block.returned]
+        return [memory[each] for each in plan.block.returned]
 
     def flush(self) -> None:
         """Submit the pending dispatches and wait for them."""
@@ -293,16 +293,16 @@ class _Run:
 
     def _launch(self, step: PlanStep, memory: Memory) -> list[_core.Buffer]:
         results = step.operation.results
-        made = {each: self._pool.acquire(each.type.nbytes) for each in results}
+        outputs = {each: self._pool.acquire(each.type.nbytes) for each in results}
         for kernel in step.kernels:
             if kernel.threads:
-                self.pending.append(self._dispatch(kernel, memory, made))
-        return list(made.values())
+                self.pending.append(self._dispatch(kernel, memory, outputs))
+        return list(outputs.values())
 
-    def _dispatch(self, kernel: GeneratedKernel, memory: Memory, made: Memory) -> _core.Dispatch:
+    def _dispatch(self, kernel: GeneratedKernel, memory: Memory, outputs: Memory) -> _core.Dispatch:
         arguments: dict[str, object] = {
             **{name: memory[value] for name, value in kernel.inputs.items()},
-            **{name: made[value] for name, value in kernel.outputs.items()},
+            **{name: outputs[value] for name, value in kernel.outputs.items()},
         }
         return _core.Dispatch(
             self._pipelines[kernel.name],

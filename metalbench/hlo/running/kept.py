@@ -36,16 +36,16 @@ def compute_key(code: str | bytes, *parts: str) -> str:
     return cache.digest("hlo plan", own, reader, *parts, code)
 
 
-def store_plan(key: str, made: ExecutionPlan, facts: Mapping[str, Any]) -> None:
+def store_plan(key: str, plan: ExecutionPlan, facts: Mapping[str, Any]) -> None:
     """Store a plan and the facts about its program; do nothing if the cache is not writable."""
     encoder = _PlanEncoder()
-    plan = encoder.encode_plan(made)
+    encoded = encoder.encode_plan(plan)
     constants = b"".join(encoder.arrays)
     if len(constants) > MAX_CONSTANT_BYTES:
         return
     record = {
         "facts": dict(facts),
-        "plan": plan,
+        "plan": encoded,
         "values": [[list(each.type.shape), each.type.element.name] for each in encoder.numbers],
         "texts": encoder.texts,
         "constants": cache.digest(constants),
@@ -86,19 +86,19 @@ class _PlanEncoder:
     def encode_number(self, value: Value) -> int:
         return self.numbers.setdefault(value, len(self.numbers))
 
-    def encode_plan(self, made: ExecutionPlan) -> Record:
+    def encode_plan(self, plan: ExecutionPlan) -> Record:
         return {
-            "arguments": list(map(self.encode_number, made.block.arguments)),
+            "arguments": list(map(self.encode_number, plan.block.arguments)),
             "constants": [
                 {
                     **self.encode_operation(each),
                     "value": self.encode_constant(each.attributes["value"]),
                 }
-                for each in made.constants
+                for each in plan.constants
             ],
-            "steps": list(map(self.encode_step, made.steps)),
-            "returned": list(map(self.encode_number, made.block.returned)),
-            "temporary": sorted(map(self.encode_number, made.temporary)),
+            "steps": list(map(self.encode_step, plan.steps)),
+            "returned": list(map(self.encode_number, plan.block.returned)),
+            "temporary": sorted(map(self.encode_number, plan.temporary)),
         }
 
     def encode_step(self, step: PlanStep) -> Record:
@@ -131,9 +131,9 @@ class _PlanEncoder:
         """Return the offset of a constant's bytes and its number of elements; a splat has one."""
         start = sum(map(len, self.arrays))
         one = find_splat(array)
-        kept = array if one is None else one
-        self.arrays.append(kept.tobytes())
-        return [start, kept.size]
+        stored = array if one is None else one
+        self.arrays.append(stored.tobytes())
+        return [start, stored.size]
 
 
 class _PlanDecoder:
@@ -169,10 +169,10 @@ class _PlanDecoder:
             self.decode_values(record["operands"]),
             self.decode_values(record["results"]),
         )
-        made = Operation(record["name"], operands, results, {}, [], record["location"])
+        operation = Operation(record["name"], operands, results, {}, [], record["location"])
         for number, each in enumerate(results):
-            each.operation, each.number = made, number
-        return made
+            each.operation, each.number = operation, number
+        return operation
 
     def decode_kernel(self, record: Record) -> GeneratedKernel:
         name = record["name"]
@@ -184,9 +184,9 @@ class _PlanDecoder:
         return GeneratedKernel(name, text, threads, inputs, outputs, group)
 
     def decode_constant(self, record: Record) -> Operation:
-        made = self.decode_operation(record)
-        type_, (start, count) = made.results[0].type, record["value"]
+        operation = self.decode_operation(record)
+        type_, (start, count) = operation.results[0].type, record["value"]
         array = np.frombuffer(self._constants, type_.element.storage, count, start)
         shaped = array.reshape(type_.shape) if count == type_.size else array.reshape(())
-        made.attributes["value"] = np.broadcast_to(shaped, type_.shape)
-        return made
+        operation.attributes["value"] = np.broadcast_to(shaped, type_.shape)
+        return operation

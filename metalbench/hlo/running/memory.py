@@ -9,17 +9,17 @@ from metalbench.hlo.graph import Value
 from metalbench.hlo.running.plan import ExecutionPlan
 
 
-def compute_live_bytes(made: ExecutionPlan) -> int:
+def compute_live_bytes(plan: ExecutionPlan) -> int:
     """Return the peak of live buffer bytes while a plan runs."""
-    return _find_peak(made)[0]
+    return _find_peak(plan)[0]
 
 
-def check_memory(made: ExecutionPlan, limit_bytes: int) -> None:
+def check_memory(plan: ExecutionPlan, limit_bytes: int) -> None:
     """Raise OutOfMemoryError with the operation's name if the peak exceeds `limit_bytes`.
 
     Linux overcommits memory, and ends a process that touches pages it cannot back.
     """
-    most, where = _find_peak(made)
+    most, where = _find_peak(plan)
     if most > limit_bytes:
         raise OutOfMemoryError(
             f"{where}: expected at most {limit_bytes} bytes to be held at one time, the memory of "
@@ -27,22 +27,22 @@ def check_memory(made: ExecutionPlan, limit_bytes: int) -> None:
         )
 
 
-def _find_peak(made: ExecutionPlan) -> tuple[int, str]:
+def _find_peak(plan: ExecutionPlan) -> tuple[int, str]:
     """Return the peak of live buffer bytes, and the beginning of an error message about it."""
-    held = dict.fromkeys([*made.block.arguments, *(each.results[0] for each in made.constants)])
-    found = _sum_bytes(held), "[hlo] arguments and constants"
-    if made.constants:
-        largest = max(made.constants, key=lambda each: each.results[0].type.nbytes)
+    live = dict.fromkeys([*plan.block.arguments, *(each.results[0] for each in plan.constants)])
+    found = _sum_bytes(live), "[hlo] arguments and constants"
+    if plan.constants:
+        largest = max(plan.constants, key=lambda each: each.results[0].type.nbytes)
         found = found[0], largest.where
-    for step in made.steps:
-        held.update(dict.fromkeys(step.operation.results))
-        before = _sum_bytes(held)
+    for step in plan.steps:
+        live.update(dict.fromkeys(step.operation.results))
+        before = _sum_bytes(live)
         inside = max(map(_find_peak, step.plans), default=(0, step.operation.where))
         # A captured value counts in the block that defines it.
         found = max(found, (before + inside[0], inside[1]), key=lambda each: each[0])
         for value in step.last_uses:
-            if value in made.temporary:
-                held.pop(value, None)
+            if value in plan.temporary:
+                live.pop(value, None)
     return found
 
 

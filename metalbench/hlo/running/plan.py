@@ -130,16 +130,16 @@ class _Planner:
         """Return the plan of a block."""
         whole = {*STAGED, *CONTROL_FLOW, *factorizations.FACTORIZATIONS}
         inlined = choose_inlined_values(block, self._level, whole)
-        made = ExecutionPlan(block, [], [])
+        plan = ExecutionPlan(block, [], [])
         for operation in block.operations:
             if operation.name == "constant" and operation.results[0] not in inlined:
-                made.constants.append(operation)
+                plan.constants.append(operation)
             elif not inlined.issuperset(operation.results):
-                made.steps.append(self._plan_step(operation, inlined))
+                plan.steps.append(self._plan_step(operation, inlined))
             else:
                 _check_supported(operation)
-        _mark_last_uses(made)
-        return made
+        _mark_last_uses(plan)
+        return plan
 
     def _plan_step(self, operation: Operation, inlined: set[Value]) -> PlanStep:
         _check_supported(operation)
@@ -192,17 +192,17 @@ def _check_supported(operation: Operation) -> None:
             _check_supported(inner)
 
 
-def _mark_last_uses(made: ExecutionPlan) -> None:
+def _mark_last_uses(plan: ExecutionPlan) -> None:
     """Set `last_uses` of each step, and the temporary values of the plan."""
-    own = {each for operation in made.block.operations for each in operation.results}
-    own.update(made.block.arguments)
-    needed = set(made.block.returned)
-    for step in reversed(made.steps):
+    own = {each for operation in plan.block.operations for each in operation.results}
+    own.update(plan.block.arguments)
+    needed = set(plan.block.returned)
+    for step in reversed(plan.steps):
         touched = dict.fromkeys([*step.find_inputs(), *step.operation.results])
         step.last_uses = [each for each in touched if each in own and each not in needed]
         needed.update(touched)
-    held = {each for step in made.steps if step.plans for each in step.find_inputs()}
-    made.temporary = {
-        each for step in made.steps if not step.plans for each in step.operation.results
+    held = {each for step in plan.steps if step.plans for each in step.find_inputs()}
+    plan.temporary = {
+        each for step in plan.steps if not step.plans for each in step.operation.results
     }
-    made.temporary -= held | set(made.block.returned)
+    plan.temporary -= held | set(plan.block.returned)
