@@ -73,7 +73,7 @@ def _find_form(operation: Operation) -> Form:
         or not fits
         or (operation.name == "reduce" and not _is_supported_reduction(operation))
     ):
-        raise Unsupported(f"[mlx] {operation.where}: MLX has no operation of this meaning here")
+        raise Unsupported(f"[mlx] {operation.where}: MLX has no equivalent operation")
     return found
 
 

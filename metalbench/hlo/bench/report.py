@@ -1,15 +1,15 @@
-"""Timed programs as a table, and for other programs.
+"""Report timed programs as a table, as JSON and as CSV.
 
-JSON is as that of `metalbench run --json`, as far as `metalbench compare` reads it, so that two
-files compare; `task` is the program's id, `size` the level (`O2`). Each result has also
+The JSON has the form of `metalbench run --json`, so that `metalbench compare` can compare two
+files. `task` is the program's id, `size` the level (`O2`). Each result also has
 
-    p95_ns, p99_ns   percentiles of the windows' times of one run, or null
+    p95_ns, p99_ns   percentiles of the time of one run over all windows, or null
     rivals           [{name, version, reference_ns, ratio, verdict, why}]
     utilization      {kernels_before, kernels, moved_bytes, least_bytes, flops, live_bytes,
                       has_loops, flops_per_second}, or null
-    kernels          [{name, time_ns, share, moved_bytes}]: each alone
+    kernels          [{name, time_ns, share, moved_bytes}]: each kernel alone
 
-CSV has a line for each program and rival, with the columns of `CSV_COLUMNS`.
+The CSV has a line for each program and rival, with the columns `CSV_COLUMNS`.
 """
 
 from __future__ import annotations

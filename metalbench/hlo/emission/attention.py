@@ -33,7 +33,7 @@ def build_attention_kernel(
     reductions = [each for each in between if each.name == "reduce"]
     rows = find_row_shape(reductions[0])
     if rows is None:
-        raise AssertionError("attention has a reduction of rows")
+        raise AssertionError("expected a reduction of rows in the region of attention")
     row = RowWriter(writer, rows, SCORES_PER_THREAD)
     indices = [index for index, _ in row.slots]
     for index, score in zip(indices, emit_products(writer, scores, indices), strict=True):

@@ -43,7 +43,7 @@ def format_arithmetic(operation: Operation, names: Sequence[str]) -> str:
         return f"shlo::absolute({names[0]})"
     form = OPERATIONS[operation.name].get_msl(element.kind)
     if not form:
-        raise Unsupported(f"{operation.where}: has no meaning for {element.name}")
+        raise Unsupported(f"{operation.where}: not defined for elements of type {element.name}")
     if element.is_float:
         expression = form.format(*(cast_to_float(each, element) for each in names))
         return expression if element.name == "f32" else f"{element.msl}({expression})"

@@ -33,7 +33,7 @@ def build_row_product_kernel(
     reductions = [each for each in operations if each.name == "reduce"]
     rows = find_row_shape(reductions[0])
     if rows is None:
-        raise AssertionError("a product of rows has a reduction of rows")
+        raise AssertionError("expected a reduction of rows in the region of row_product")
     own = inlined | {each for one in operations for each in one.results}
     numbers = _find_row_scalars(operations, rows)
     more = {

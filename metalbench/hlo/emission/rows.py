@@ -35,7 +35,7 @@ def build_rows_kernel(
     reductions = [each for each in region.operations if each.name == "reduce"]
     found = find_row_shape(reductions[0])
     if found is None:
-        raise AssertionError("a group has a reduction of rows")
+        raise AssertionError("expected a reduction of rows in the region of rows")
     row_writer = RowWriter(
         writer,
         found,

@@ -160,7 +160,7 @@ def emit_bitcast_convert(writer: KernelWriter, operation: Operation, index: Inde
     source, target = operand.type.element, type_.element
     for each in (source, target):
         if each.kind == "b":
-            raise Unsupported(f"{operation.where}: bits of {each.name} are not packed here")
+            raise Unsupported(f"{operation.where}: expected integers or floats, got {each.name}")
     if source.bits == target.bits:
         bits = _format_bits(writer.emit_value(operand, index), source)
     elif source.bits > target.bits:

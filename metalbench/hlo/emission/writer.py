@@ -100,7 +100,9 @@ class KernelWriter:
         """Return the name of an element that this kernel computes."""
         operation = value.operation
         if operation is None:
-            raise AssertionError(f"an argument of {value.type} is not computed")
+            raise AssertionError(
+                f"expected a result of an operation, got an argument of {value.type}"
+            )
         key = (value, index)
         if key not in self._known[-1]:
             for result, name in zip(

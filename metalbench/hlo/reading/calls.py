@@ -111,8 +111,8 @@ def _add_inlined_calls(function: _FunctionCalls, sizes: Mapping[str, _InlinedSiz
             )
         if size.operations > MAX_OPERATIONS:
             raise Unsupported(
-                f"{where}: @{callee} and what it calls are {inner.operations} operations; "
-                f"expected at most {MAX_OPERATIONS} in a program when all calls are inlined, got "
-                "more; use stablehlo.while for what is repeated"
+                f"{where}: expected at most {MAX_OPERATIONS} operations after inlining, got more "
+                f"(@{callee} with its callees has {inner.operations}); use stablehlo.while for "
+                "repeated code"
             )
     return size

@@ -81,7 +81,7 @@ def decompose(operation: Any, where: str) -> str | None:
     operand = ir.RankedTensorType(operation.operands[0].type)
     axis = ir.IntegerAttr(operation.attributes["feature_index"]).value
     if not operand.has_static_shape:
-        raise Unsupported(f"{where}: {operand} has a shape that is not known")
+        raise Unsupported(f"{where}: expected a static shape, got {operand}")
     shape, axes = list(operand.shape), [each for each in range(operand.rank) if each != axis]
     names = {
         "all": operand,

@@ -78,8 +78,8 @@ def import_type(mlir: Any, where: str) -> TensorType:
         raise Unsupported(f"{where}: expected tensors, got {mlir}")
     tensor = ir.RankedTensorType(mlir)
     if not tensor.has_static_shape:
-        raise Unsupported(f"{where}: {mlir} has a shape that is not known; refine the shapes first")
+        raise Unsupported(f"{where}: expected a static shape, got {mlir}; refine the shapes first")
     shape = tuple(tensor.shape)
     if prod(shape) > MAX_ELEMENTS:
-        raise Unsupported(f"{where}: {mlir} has more than {MAX_ELEMENTS} elements")
+        raise Unsupported(f"{where}: expected at most {MAX_ELEMENTS} elements, got {mlir}")
     return TensorType(shape, find_element_type(str(tensor.element_type), where))

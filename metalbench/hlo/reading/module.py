@@ -151,9 +151,7 @@ def _refuse_backward_scans(module: Any) -> None:
     for each in iterate_operations(module.operation):
         backward = each.name == "chlo.scan" and "is_reverse" in each.attributes
         if backward and ir.BoolAttr(each.attributes["is_reverse"]).value:
-            raise Unsupported(
-                f"[chlo.scan] {format_location(each)}: is_reverse is not legalised rightly"
-            )
+            raise Unsupported(f"[chlo.scan] {format_location(each)}: is_reverse is not supported")
 
 
 def _decompose(module: Any) -> None:

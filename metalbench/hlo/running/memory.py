@@ -22,8 +22,8 @@ def check_memory(plan: ExecutionPlan, limit_bytes: int) -> None:
     most, where = _find_peak(plan)
     if most > limit_bytes:
         raise OutOfMemoryError(
-            f"{where}: expected at most {limit_bytes} bytes to be held at one time, the memory of "
-            f"this machine, got {most}; take smaller sizes or a device with more memory"
+            f"{where}: expected at most {limit_bytes} bytes of live buffers, the memory of this "
+            f"machine, got {most}; use smaller sizes or a device with more memory"
         )
 
 
