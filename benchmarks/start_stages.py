@@ -30,13 +30,13 @@ STARTED, BEGUN = "METALBENCH_START_OF_STAGES", "METALBENCH_BEGIN_OF_WORKER"
 # What is a line where it takes longer than that: functions of the command's process and of the
 # worker's, by their places. Modules of the command's are those that it imports at once.
 OF_COMMAND = (
-    "metalbench.cli.machine:workers_for",
+    "metalbench.cli.config:MachineConfig.create_workers",
     "metalbench._core:open",
-    "metalbench.cli.run:trials_for",
+    "metalbench.cli.run:list_trials",
     "metalbench.cli.machine:warn",
-    "metalbench.cli.run:consoles",
+    "metalbench.cli.run:open_consoles",
     "metalbench.cli.reporting:progress_on",
-    "metalbench.cli.machine:Here.environment",
+    "metalbench.cli.machine:LocalMachine.environment",
     "metalbench.isolation.attended:Attended.begin",
 )
 OF_WORKER = (
@@ -49,8 +49,8 @@ OF_WORKER = (
 # The same once the worker has imported what it needs.
 OF_ATTEMPT = (
     "metalbench.run.sizes:choose_judge",
-    "metalbench.run.trial:Trial.compile",
-    "metalbench.verify:verify",
+    "metalbench.kernel.prepare:compile_kernel",
+    "metalbench.verify:verify_compiled",
     "metalbench.verify:verify_checked",
     "metalbench.verify.examine:Examiner.run",
     "metalbench.kernel.prepare:Compiled.bind",

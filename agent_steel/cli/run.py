@@ -33,7 +33,8 @@ OF_THIS_CALL = frozenset({"resume", "dry_run", "output", "apply", "record", "db"
 def run(ctx: click.Context, options: dict[str, Any]) -> int:
     """Do what the options ask for; returns the exit code."""
     from agent_steel.history import History
-    from metalbench.cli.machine import machine_for
+    from metalbench.cli.config import MachineConfig
+    from metalbench.cli.machine import open_machine
     from metalbench.store import Store, location
 
     with Store(location(options["db"])) as store:
@@ -41,7 +42,7 @@ def run(ctx: click.Context, options: dict[str, Any]) -> int:
         session = None
         if options["resume"]:
             session, options = _as_it_was(ctx, history, options)
-        with machine_for(options, traces=bool(options["gputrace"])) as machine:
+        with open_machine(MachineConfig.of(options), traces=bool(options["gputrace"])) as machine:
             return _on(machine, session, store, history, options)
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.machine import device_of
+from metalbench.cli.config import MachineConfig
+from metalbench.cli.machine import open_device
 from metalbench.cli.on import on_option
 from metalbench.cli.parameters import complete_names, dtype_option, kernel_options, writable
 from metalbench.report.console import echo, echo_source
@@ -114,7 +115,7 @@ def _found(name: str, options: dict[str, Any]) -> tuple[Subject, Lineage]:
     from metalbench.store import Store, location
 
     asked = {**options, "kernel_names": (name,), "set_name": None, "everything": False}
-    (subject,) = subjects_for(asked, device_of(options))
+    (subject,) = subjects_for(asked, open_device(MachineConfig.of(options)))
     with Store(location(options["db"])) as store:
         target = Target(options.get("target", Target.SPEED))
         return subject, Lineage(History(store).attempts(subject.place), target)

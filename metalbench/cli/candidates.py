@@ -1,4 +1,4 @@
-"""``metalbench run FILE.py``: candidates that are Python."""
+"""``metalbench run FILE.py``: candidates in Python."""
 
 from __future__ import annotations
 
@@ -8,54 +8,52 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.config import TrialConfig
+
 if TYPE_CHECKING:
     from metalbench.kernel import Kernel
     from metalbench.result import Failure
     from metalbench.run.trial import Trial
 
 SUFFIX = ".py"
-# What is of a `.metal` file's launches, or of the process that runs the command.
-REFUSED = ("in_process", "on", "cold", "tuned", "record", "capture", "ab_control")
 
 
-def files_among(names: Sequence[str]) -> tuple[list[str], list[Path]]:
-    """Names of tasks, and files of candidates."""
+def split_names(names: Sequence[str]) -> tuple[list[str], list[Path]]:
+    """Split arguments into names of tasks and files of Python candidates."""
     files = [Path(each) for each in names if each.endswith(SUFFIX)]
     return [each for each in names if not each.endswith(SUFFIX)], files
 
 
-def trials_of_files(
-    files: Sequence[Path], options: Mapping[str, Any], common: Mapping[str, Any]
+def list_trials_of_files(
+    files: Sequence[Path], config: TrialConfig, common: Mapping[str, Any]
 ) -> list[Trial]:
-    """A trial for every file, element type and size; `common` is what all trials have.
+    """Return a trial for every file, element type and size. `common` are settings of all trials.
 
-    The task is the one that --task names, else the one that the file is called after. Raises
-    click.UsageError for options that are not for candidates, DeclarationError without such a task.
+    The task is the one of --task, by default the one with the file's name. Raises click.UsageError
+    for options that candidates cannot have, DeclarationError if there is no such task.
     """
     from metalbench.kernel.library import Library
     from metalbench.run.trial import Trial
 
-    for each in REFUSED:
-        if options.get(each):
-            option = each.replace("_", "-")
-            raise click.UsageError(f"{files[0]}: expected no --{option} for a Python candidate")
-    library = Library(options["kernels"])
-    trials, unconfined = [], bool(options.get("unconfined"))
+    for option in config.launch_options:
+        raise click.UsageError(f"{files[0]}: expected no {option} for a Python candidate")
+    library = Library(config.kernels)
+    trials = []
     for path in files:
-        entry = library.entry(options.get("task") or path.stem)
+        entry = library.entry(config.task or path.stem)
         kernel, broken = _read(path, entry.name)
-        every = "all" in options["dtypes"]
+        every = "all" in config.dtypes
         dtypes = [each for each in kernel.dtypes if each in entry.task.dtypes]
         trials += [
-            Trial(entry, kernel, dtype, size, broken=broken, unconfined=unconfined, **common)
-            for dtype in (dtypes if every else options["dtypes"])
-            for size in options["sizes"] or [None]
+            Trial(entry, kernel, dtype, size, broken=broken, unconfined=config.unconfined, **common)
+            for dtype in (dtypes if every else config.dtypes)
+            for size in config.sizes or [None]
         ]
     return trials
 
 
 def _read(path: Path, task: str) -> tuple[Kernel, Failure | None]:
-    """The candidate in a file, and what is wrong with it; raises where there is no file."""
+    """Read a candidate; return it and its fault. Raises if there is no such file."""
     from metalbench.errors import MetalBenchError
     from metalbench.kernel.candidate_file import read_candidate
     from metalbench.python_candidate.source import leads_to_neighbour, read, unchecked

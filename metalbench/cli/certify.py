@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.config import MachineConfig, TrialConfig
 from metalbench.cli.isolation import isolation_options
-from metalbench.cli.machine import Machine, machine_for
+from metalbench.cli.machine import Machine, open_machine
 from metalbench.cli.on import on_options
 from metalbench.cli.output import write_text
 from metalbench.cli.parameters import (
@@ -18,7 +19,7 @@ from metalbench.cli.parameters import (
     seed_option,
     time_option,
 )
-from metalbench.cli.trials import trials_for
+from metalbench.cli.trials import list_trials
 from metalbench.report.console import echo_document
 
 if TYPE_CHECKING:
@@ -77,14 +78,17 @@ def certify(ctx: click.Context, /, **options: Any) -> None:
     from metalbench.store import Store, location
 
     log = console(to_stderr=True)
-    with machine_for(options) as machine, Store(location(options["db"])) as store:
-        trials = trials_for({**options, "set_name": None, "cold": False}, machine.device)
+    with (
+        open_machine(MachineConfig.of(options)) as machine,
+        Store(location(options["db"])) as store,
+    ):
+        trials = list_trials(TrialConfig.of(options), machine.device)
         machine.warn(log)
         made: list[Certificate] = []
         files: dict[int, str] = {}
         try:
             for trial in trials:
-                made.append(_certificate(log, machine, store, trial, options))
+                made.append(_certificate(log, machine, store, trial, options["seconds"]))
                 if made[-1].right:
                     files[made[-1].entry.id] = _write(made[-1], options["out"])
         finally:
@@ -95,7 +99,7 @@ def certify(ctx: click.Context, /, **options: Any) -> None:
 
 
 def _certificate(
-    log: Console, machine: Machine, store: Store, trial: Trial, options: dict[str, Any]
+    log: Console, machine: Machine, store: Store, trial: Trial, seconds: float
 ) -> Certificate:
     from metalbench.cli.progress import LineProgress
     from metalbench.cli.waiting import waiting
@@ -103,7 +107,7 @@ def _certificate(
     from metalbench.measure import Plan
     from metalbench.report.failures import failures
 
-    heard = LineProgress(log, options["seconds"])
+    heard = LineProgress(log, seconds)
     name = f"{trial.entry.name} against what there is"
     with waiting(log, name) as progress:
         made = certified(
@@ -114,7 +118,7 @@ def _certificate(
             attempts=machine.attempts,
             site=machine.site,
             here=machine.environment,
-            plan=Plan(seconds=options["seconds"]),
+            plan=Plan(seconds=seconds),
             progress=progress,
         )
     log.print(failures(heard.results))

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.isolation import limit_options, processes_for
+from metalbench.cli.config import MachineConfig
+from metalbench.cli.isolation import limit_options
 from metalbench.cli.output import json_option, write_text
 from metalbench.cli.parameters import dtype_option, kernel_options, seed_option, time_option
 from metalbench.cli.result_sets import result_set
@@ -139,7 +140,10 @@ def _measured(device: Device, match: Match, options: dict[str, Any]) -> Measurem
             progress(fraction)
 
     title = " against ".join(match.names)
-    with processes_for(options) as workers, waiting(console(to_stderr=True), title) as progress:
+    with (
+        MachineConfig.of(options).create_workers() as workers,
+        waiting(console(to_stderr=True), title) as progress,
+    ):
         return measurement_of(match, outcome_of(workers, device_facts(device), match, Told()))
 
 

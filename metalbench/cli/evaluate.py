@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.config import MachineConfig, make_plain
 from metalbench.cli.isolation import limit_options, unconfined_option
 from metalbench.cli.parameters import (
     device_option,
@@ -79,7 +80,7 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     Exit codes: 0 all samples have been evaluated, correct or not; 1 some task could not be tried;
     2 wrong usage or environment; 130 interrupted.
     """
-    from metalbench.cli.seats import seats_for
+    from metalbench.cli.seats import open_seats
     from metalbench.generations.collect import collect
     from metalbench.generations.evaluate import Evaluation
     from metalbench.generations.folder import plan_of, samples_in
@@ -90,7 +91,10 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
 
     conditions, library = _conditions(options), Library(options["kernels"])
     log = console(to_stderr=True)
-    with Store(location(options["db"])) as store, seats_for(options, log) as found:
+    with (
+        Store(location(options["db"])) as store,
+        open_seats(MachineConfig.of(options), options["cluster"], options["workers"], log) as found,
+    ):
         facts, environment, seats = found
         if options["collect"]:
             collect(folder, options["collect"], library, facts.chip)
@@ -101,7 +105,7 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
         _tell_plan(log, plan, jobs, left)
         evaluation = Evaluation(facts, conditions, seats)
         if left:
-            run = store.begin_run(_plain(options), facts, environment)
+            run = store.begin_run(make_plain(options), facts, environment)
             untried += _evaluate(log, store, run, evaluation, left)
     for each in untried:
         log.print(f"Not tried: {each}", style="red", soft_wrap=True, markup=False)
@@ -126,12 +130,6 @@ def _tell_plan(log: Console, plan: Plan, jobs: Sequence[Job], left: Sequence[Job
     planned = plan.samples * sum(map(len, plan.problems.values()))
     text = f"{len(jobs)} of {planned} samples are here, {len(jobs) - len(left)} evaluated before"
     log.print(text, highlight=False)
-
-
-def _plain(options: dict[str, Any]) -> dict[str, Any]:
-    """The options as the store keeps them."""
-    plain = {name: str(each) if isinstance(each, Path) else each for name, each in options.items()}
-    return {**plain, "kernels": [str(each) for each in options["kernels"]]}
 
 
 def _evaluate(

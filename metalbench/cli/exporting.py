@@ -1,11 +1,11 @@
-"""Results in files of every form that an option asks for."""
+"""Write the results of a run to files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from metalbench.cli.config import RunConfig
 from metalbench.cli.output import write_text
 
 if TYPE_CHECKING:
@@ -19,12 +19,12 @@ def export(
     outcome: Outcome,
     facts: DeviceFacts,
     here: Environment,
-    options: dict[str, Any],
+    config: RunConfig,
     *,
     slower: Sequence[Regression] = (),
     seconds: float,
 ) -> None:
-    """Write the files that the options ask for; raises Failure as `write_text` does."""
+    """Write the files that options ask for; raise Failure as `write_text`."""
     from metalbench.report.export import to_csv, to_json
     from metalbench.report.junit import to_junit
     from metalbench.report.markdown import to_markdown
@@ -32,23 +32,12 @@ def export(
 
     results = outcome.results
     forms: dict[str, Callable[[], str]] = {
-        "json": lambda: to_json(results, facts, here, plain(options)),
+        "json": lambda: to_json(results, facts, here, dict(config.recorded)),
         "csv": lambda: to_csv(results),
         "markdown": lambda: to_markdown(results, seconds, slower),
         "html": lambda: to_html(page_of_results(results, facts, here, seconds)),
         "junitxml": lambda: to_junit(results, slower),
     }
     for name, text in forms.items():
-        if options[f"{name}_file"]:
-            write_text(options[f"{name}_file"], text())
-
-
-def plain(options: dict[str, Any]) -> dict[str, Any]:
-    """Options as JSON can hold them."""
-
-    def held(value: Any) -> Any:
-        if isinstance(value, (tuple, list)):
-            return [held(each) for each in value]
-        return str(value) if isinstance(value, Path) else value
-
-    return {name: held(value) for name, value in options.items()}
+        if name in config.files:
+            write_text(config.files[name], text())

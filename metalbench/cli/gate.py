@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from metalbench.cli.config import GateConfig
 from metalbench.cli.failure import Failure
 from metalbench.cli.interruption import INTERRUPTED
 from metalbench.cli.result_sets import baseline_name, result_set
@@ -84,21 +85,21 @@ class Gate:
     baseline: ResultSet | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, Any], device: Described) -> Gate:
-        """Read the options, and the baseline before anything is measured.
+    def of(cls, config: GateConfig, db: Path | None, device: Described) -> Gate:
+        """Read the baseline from its file or from the store `db`.
 
         Raises click.UsageError if there is no such baseline, or it is of another device.
         """
-        named, allowed = options["baseline"], options["max_regression"]
+        named, allowed = config.baseline, config.max_regression
         implied = () if allowed is None else ("regression",)
-        baseline = None if named is None else result_set(named, options["db"])
+        baseline = None if named is None else result_set(named, db)
         here = f"{device.kind} ({device.name})"
         if baseline is not None and baseline.device != here:
             raise click.UsageError(
                 f"--baseline {named}: expected results of {here}, got those of "
                 f"{baseline.device}; such times do not compare"
             )
-        return cls((*options["fail_on"], *implied), allowed or 0.0, baseline)
+        return cls((*config.fail_on, *implied), allowed or 0.0, baseline)
 
     @property
     def looks_back(self) -> bool:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
-
-if TYPE_CHECKING:
-    from metalbench.isolation import Limits, Workers
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
@@ -78,23 +74,3 @@ def limit_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
-
-
-def workers_for(options: Mapping[str, Any]) -> AbstractContextManager[Workers | None]:
-    """The processes that `options` ask for; the first begins at once to make itself ready."""
-    return nullcontext() if options["in_process"] else processes_for(options)
-
-
-def processes_for(options: Mapping[str, Any]) -> Workers:
-    """Workers with the limits that `options` set."""
-    from metalbench.isolation import Workers
-
-    return Workers(options["device"], limits_of(options))
-
-
-def limits_of(options: Mapping[str, Any]) -> Limits:
-    """What one kernel may use up on this machine."""
-    from metalbench.isolation import Limits
-
-    given = {"memory_bytes": options["memory_limit"]} if options["memory_limit"] else {}
-    return Limits(options["kernel_timeout"], **given)

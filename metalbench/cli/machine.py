@@ -1,15 +1,13 @@
-"""The machine that a command's kernels run on: this one, or with ``--on`` another."""
+"""Open the machine that a command's kernels run on: this one, or with ``--on`` another."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-import click
-
-from metalbench.cli.isolation import limits_of, workers_for
-from metalbench.cli.on import elsewhere
+from metalbench.cli.config import MachineConfig
+from metalbench.cli.on import connect_machine
 from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
@@ -30,14 +28,11 @@ GPU_TRACES = {"MTL_CAPTURE_ENABLED": "1"}
 
 
 class Machine(Protocol):
-    """A device, the machine that it is of, and where its kernels are tried.
-
-    `site` None is this very process; `attempts` is the same for a run, as a context.
-    """
+    """A machine with one device, on which kernels are tried."""
 
     @property
     def device(self) -> Device | DeviceFacts:
-        """The device, of another machine its facts."""
+        """The device; for another machine, facts about it."""
 
     @property
     def environment(self) -> Environment:
@@ -45,20 +40,20 @@ class Machine(Protocol):
 
     @property
     def site(self) -> Site | None:
-        """Where kernels are tried and run in pairs."""
+        """The workers that try kernels and run them in pairs; None for this process."""
 
     @property
     def attempts(self) -> AbstractContextManager[Attempts] | None:
-        """Where a run's kernels are tried."""
+        """`site` as a context, for one run."""
 
     def warn(self, log: Console) -> None:
-        """Say what speaks against measuring now, and of another machine what it is."""
+        """Print reasons not to measure now; for another machine, also a description of it."""
 
     def capture(self, trial: Trial, path: Path) -> None:
-        """Leave a GPU trace of one pass of a kernel at `path`, on this machine."""
+        """Write a GPU trace of one pass of a kernel to `path`, on this machine."""
 
 
-class Here:
+class LocalMachine:
     """The machine that the command runs on."""
 
     def __init__(self, device: str, workers: Workers | None) -> None:
@@ -76,18 +71,18 @@ class Here:
         return environment()
 
     def warn(self, log: Console) -> None:
-        """Say what speaks against measuring now."""
+        """Print reasons not to measure now."""
         warn(log, self.device)
 
     def capture(self, trial: Trial, path: Path) -> None:
-        """Leave a GPU trace, made in this process."""
+        """Make a GPU trace in this process."""
         from metalbench.run.capture import capture
 
         capture(self.device, trial, path)
 
 
-class There:
-    """Another machine, to which only kernels are sent that `site` has found right here."""
+class RemoteMachine:
+    """Another machine. `site` sends it kernels, after it has verified them on this machine."""
 
     def __init__(self, found: Elsewhere, site: Site, *, verifies: bool) -> None:
         self._found = found
@@ -98,11 +93,11 @@ class There:
 
     @property
     def attempts(self) -> AbstractContextManager[Attempts]:
-        """Where a run's kernels are tried; it stays open after the run."""
+        """`site` as a context, which stays open after a run."""
         return nullcontext(self.site)
 
     def warn(self, log: Console) -> None:
-        """Say where kernels run, and what there speaks against measuring now."""
+        """Print where kernels run, and reasons not to measure there now."""
         device, there = self.device, self.environment
         first = "; each is verified here first, on the cpu device" if self._verifies else ""
         log.print(
@@ -114,49 +109,39 @@ class There:
             log.print(f"Warning: {each}.", style="yellow", soft_wrap=True)
 
     def capture(self, trial: Trial, path: Path) -> None:
-        """Leave a GPU trace that is made there."""
+        """Make a GPU trace on the other machine."""
         self._found.capture(trial, path)
 
 
 @contextmanager
-def machine_for(options: Mapping[str, Any], *, traces: bool = False) -> Iterator[Machine]:
-    """The machine that `options` ask for; at the end all that it runs is ended.
+def open_machine(config: MachineConfig, *, traces: bool = False) -> Iterator[Machine]:
+    """Open the machine that kernels run on; at the end stop everything that runs there.
 
-    `traces`: GPU traces are to be made, which takes a process that is started for them.
+    `traces` says that GPU traces will be made, which needs a process with `GPU_TRACES` set.
     """
-    if not options["on"]:
-        _expect_on(options)
-        with workers_for({"in_process": False, **options}) as workers:
-            yield Here(options["device"], workers)
+    config.check()
+    if config.on is None:
+        with nullcontext() if config.in_process else config.create_workers() as workers:
+            yield LocalMachine(config.device, workers)
         return
-    if options.get("in_process"):
-        raise click.UsageError("--on: expected no --in-process, for kernels run elsewhere")
-    with elsewhere(options, GPU_TRACES if traces else None) as found:
-        if options["no_verify_here"]:
-            yield There(found, found, verifies=False)
+    with connect_machine(config, GPU_TRACES if traces else None) as found:
+        if not config.verify_here:
+            yield RemoteMachine(found, found, verifies=False)
             return
         from metalbench.remote.verified_here import VerifiedHere
 
-        site = VerifiedHere(found, limits_of(options))
+        site = VerifiedHere(found, config.limits)
         try:
-            yield There(found, site, verifies=True)
+            yield RemoteMachine(found, site, verifies=True)
         finally:
             site.close()
 
 
-def device_of(options: Mapping[str, Any]) -> Device | DeviceFacts:
-    """The device that `options` ask for, on which nothing is to be run."""
-    if not options["on"]:
+def open_device(config: MachineConfig) -> Device | DeviceFacts:
+    """Return the device on which kernels would run. No kernel is run on it."""
+    if config.on is None:
         from metalbench import _core
 
-        return _core.open(options["device"])
-    unused = {"kernel_timeout": 1.0, "memory_limit": None, "install": False}
-    with elsewhere({**unused, **options}) as found:
+        return _core.open(config.device)
+    with connect_machine(config) as found:
         return found.facts
-
-
-def _expect_on(options: Mapping[str, Any]) -> None:
-    for name in ("install", "no_verify_here"):
-        if options[name]:
-            option = name.replace("_", "-")
-            raise click.UsageError(f"--{option}: expected --on with it, such as --on ssh://mac")

@@ -1,4 +1,4 @@
-"""``--on``: kernels run on another machine, all else is here."""
+"""``--on``: run kernels on another machine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from metalbench.cli.isolation import limits_of
+from metalbench.cli.config import MachineConfig
 from metalbench.report.console import echo
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ SSH_CONFIG = Path("~/.ssh/config")
 
 
 def _address(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Refuse what is no address before anything is done."""
+    """Parse an address; raise BadParameter for another text."""
     if value is not None:
         from metalbench.errors import DeclarationError
         from metalbench.remote.address import Address
@@ -41,7 +41,7 @@ def _address(ctx: click.Context, parameter: click.Parameter, value: str | None) 
 def complete_hosts(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Hosts that ssh's configuration names, for the shell."""
+    """Return the hosts of ssh's configuration that begin so, for the shell's completion."""
     from click.shell_completion import CompletionItem
 
     try:
@@ -86,44 +86,43 @@ def on_options(command: Command) -> Command:
 
 
 @contextmanager
-def elsewhere(
-    options: Mapping[str, Any], variables: Mapping[str, str] | None = None
+def connect_machine(
+    config: MachineConfig, variables: Mapping[str, str] | None = None
 ) -> Iterator[Elsewhere]:
-    """The machine that --on names, ready; when this ends nothing runs there any more.
+    """Connect to the machine that --on names; at the end stop everything that runs there.
 
-    Raises RemoteError where there is none, or not the same metalbench.
+    `variables` are environment variables of the processes there. Raises RemoteError if the machine
+    cannot be reached, or has another version of metalbench.
     """
     from metalbench.remote.address import Address
 
-    address = Address.parse(options["on"])
-    found = _connected(address, variables, install=options["install"])
+    assert config.on is not None
+    address = Address.parse(config.on)
+    found = _connect(address, variables, install=config.install)
     try:
-        limits = limits_of(options)
-        found.open(options["device"], seconds=limits.seconds, memory_bytes=options["memory_limit"])
+        found.open(config.device, seconds=config.limits.seconds, memory_bytes=config.memory_limit)
         yield found
     finally:
         found.close()
 
 
-def _connected(
-    address: Address, variables: Mapping[str, str] | None, *, install: bool
-) -> Elsewhere:
+def _connect(address: Address, variables: Mapping[str, str] | None, *, install: bool) -> Elsewhere:
     from metalbench.remote.connecting import connect
     from metalbench.remote.failures import VersionError
-    from metalbench.remote.install import install as install_there
+    from metalbench.remote.install import install as install_on
 
     try:
         return connect(address, variables)
     except VersionError as error:
-        if not install and not _agreed(str(error)):
+        if not install and not _confirm_installation(str(error)):
             raise
     echo(f"Installing metalbench on {address}; it takes a few minutes.", err=True)
-    install_there(address)
+    install_on(address)
     return connect(address, variables)
 
 
-def _agreed(why: str) -> bool:
-    """Ask at a terminal; elsewhere nobody would answer."""
+def _confirm_installation(why: str) -> bool:
+    """Ask the user at a terminal; return False if there is no terminal."""
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
     return click.confirm(f"{why}\nInstall it there now?", default=False, err=True)

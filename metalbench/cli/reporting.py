@@ -1,14 +1,14 @@
-"""What ``metalbench run`` tells: of kernels as they are tried, and of their results."""
+"""Print the progress and the results of ``metalbench run``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from metalbench.cli.output import is_taken
-from metalbench.cli.trials import unsolved
+from metalbench.cli.config import RunConfig
+from metalbench.cli.trials import list_unsolved
 from metalbench.cli.untried import tell_remaining, tell_unsolved, tell_untried
 
 if TYPE_CHECKING:
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     from metalbench.run.trial import Trial
 
 
-def consoles(options: Mapping[str, Any]) -> tuple[Console, Console]:
-    """Where the report goes, unless results take its place, and where messages go."""
+def open_consoles(config: RunConfig) -> tuple[Console, Console]:
+    """Return the console of the report and the console of messages."""
     from metalbench.report.console import console
 
-    return console(to_stderr=is_taken(options)), console(to_stderr=True, quiet=options["quiet"])
+    return console(to_stderr=config.takes_stdout), console(to_stderr=True, quiet=config.quiet)
 
 
 def progress_on(out: Console, log: Console, seconds: float) -> LineProgress | LiveProgress:
-    """How kernels are told of as they are tried: on a terminal as a line that changes."""
+    """Return an observer that prints progress: on a terminal as a line that changes."""
     from metalbench.cli.progress import LineProgress, LiveProgress
 
     if log.is_terminal and out.is_terminal and not log.quiet:
@@ -36,8 +36,8 @@ def progress_on(out: Console, log: Console, seconds: float) -> LineProgress | Li
     return LineProgress(log, seconds)
 
 
-def report(out: Console, outcome: Outcome, options: Mapping[str, Any], seconds: float) -> None:
-    """Print what a run of `seconds` came to: one kernel in full, of many a table."""
+def report(out: Console, outcome: Outcome, config: RunConfig, seconds: float) -> None:
+    """Print the results of a run of `seconds`: one kernel in full, many in a table."""
     from metalbench.analysis import Target
     from metalbench.report.single import full_report
     from metalbench.report.suite import brief_report, suite_report
@@ -47,15 +47,15 @@ def report(out: Console, outcome: Outcome, options: Mapping[str, Any], seconds: 
         out.print(f"Interrupted. {_finished(results)}\n", style="yellow")
     elif outcome.ended == "stopped":
         out.print("Stopped at the first failure (--fail-fast).\n", style="yellow")
-    if options["quiet"]:
+    if config.quiet:
         out.print(brief_report(results, seconds))
-    elif len(results) == 1 and len(options["names"]) == 1:
-        out.print(full_report(results[0], Target(options["target"])))
+    elif len(results) == 1 and len(config.trials.names) == 1:
+        out.print(full_report(results[0], Target(config.target)))
         out.print()
     elif results:
-        out.print(suite_report(results, out, seconds, verbose=options["verbose"]))
+        out.print(suite_report(results, out, seconds, verbose=config.verbose))
     tell_untried(out, outcome.untried)
-    tell_unsolved(out, *unsolved(options))
+    tell_unsolved(out, *list_unsolved(config.trials))
 
 
 def _finished(results: Sequence[Result]) -> str:
@@ -66,22 +66,19 @@ def _finished(results: Sequence[Result]) -> str:
 
 
 @contextmanager
-def told_on_failure(
-    trials: Sequence[Trial],
-    options: Mapping[str, Any],
-    told_on: tuple[Console, Console],
-    start: float,
+def report_on_failure(
+    trials: Sequence[Trial], config: RunConfig, consoles: tuple[Console, Console], start: float
 ) -> Iterator[LineProgress | LiveProgress]:
-    """Where kernels are told of as they are tried; where the machine fails, what was found."""
+    """Return the observer of a run; if the machine fails, report the results so far."""
     from metalbench.errors import MachineError
     from metalbench.run.runner import Outcome
 
-    out, log = told_on
-    progress = progress_on(out, log, options["seconds"])
+    out, log = consoles
+    progress = progress_on(out, log, config.trials.seconds)
     try:
         yield progress
     except MachineError:
         shown = Outcome(tuple(progress.results), "failed")
-        report(out, shown, options, perf_counter() - start)
+        report(out, shown, config, perf_counter() - start)
         tell_remaining(log, trials, progress.next)
         raise

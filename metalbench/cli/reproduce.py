@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.config import MachineConfig
 from metalbench.cli.gate import share
-from metalbench.cli.isolation import isolation_options, workers_for
+from metalbench.cli.isolation import isolation_options
 from metalbench.cli.parameters import kernel_options, seed_option, time_option
 from metalbench.cli.warning import warn
 from metalbench.report.console import echo
@@ -85,7 +87,11 @@ def _reproduction(device: Device, found: Exported, options: dict[str, Any]) -> R
     log = console(to_stderr=True)
     warn(log, device)
     trial = trial_of(found, entry, Plan(seconds=options["seconds"]), options["seed"])
-    with Store(location(options["db"])) as store, workers_for(options) as workers:
+    machine = MachineConfig.of(options)
+    with (
+        Store(location(options["db"])) as store,
+        nullcontext() if machine.in_process else machine.create_workers() as workers,
+    ):
         return reproduce(
             device,
             store,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metalbench.cli.capture import capture_after, capture_option, check_capture
+from metalbench.cli.config import RunConfig
 from metalbench.cli.counted import with_counts
-from metalbench.cli.exporting import export, plain
+from metalbench.cli.exporting import export
 from metalbench.cli.gate import (
     Gate,
     annotate,
@@ -19,9 +20,9 @@ from metalbench.cli.gate import (
     tell_regressions,
 )
 from metalbench.cli.isolation import isolation_options, unconfined_option
-from metalbench.cli.machine import Machine, machine_for
+from metalbench.cli.machine import Machine, open_machine
 from metalbench.cli.on import on_options
-from metalbench.cli.output import is_taken, result_options
+from metalbench.cli.output import result_options
 from metalbench.cli.parameters import (
     SET_HELP,
     complete_names,
@@ -32,8 +33,8 @@ from metalbench.cli.parameters import (
     time_option,
 )
 from metalbench.cli.recording import enter_records, recording_option
-from metalbench.cli.reporting import consoles, progress_on, report, told_on_failure
-from metalbench.cli.trials import trials_for, with_tunings
+from metalbench.cli.reporting import open_consoles, progress_on, report, report_on_failure
+from metalbench.cli.trials import apply_tunings, list_trials
 from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
@@ -136,24 +137,14 @@ def run(ctx: click.Context, /, **options: Any) -> None:
     Exit codes: 0 all correct and nothing that --fail-on names; 1 not so; 2 wrong usage or
     environment; 130 interrupted. In a job of GitHub's what is wrong is annotated at its line.
     """
-    if options["ab_control"]:
-        _check_control(options)
-        ctx.exit(_control(options))
-    with machine_for(options, traces=bool(options["capture"])) as machine:
-        ctx.exit(_run(options, machine))
+    config = RunConfig.of(options)
+    if config.ab_control:
+        ctx.exit(_run_control(config))
+    with open_machine(config.machine, traces=config.capture is not None) as machine:
+        ctx.exit(_run_kernels(config, machine))
 
 
-def _check_control(options: Mapping[str, Any]) -> None:
-    names = ("cold", "capture", "save", "record", "baseline", "max_regression", "fail_on", "on")
-    for name in names:
-        if options[name]:
-            option = name.replace("_", "-")
-            raise click.UsageError(
-                f"--ab-control: expected no --{option}, for no kernel is run; leave one out"
-            )
-
-
-def _control(options: dict[str, Any]) -> int:
+def _run_control(config: RunConfig) -> int:
     from metalbench import _core
     from metalbench.cli.control import control, tell_control
     from metalbench.report.judged import judged_together
@@ -161,78 +152,83 @@ def _control(options: dict[str, Any]) -> int:
     from metalbench.run.observed import device_facts
 
     start = perf_counter()
-    # No kernel is run but the probe of the clock, which is ours.
+    # The only kernel that runs is metalbench's probe of the clock.
     _core.run_apart(None)
-    device = _core.open(options["device"])
-    trials = trials_for(options, device)
-    out, log = consoles(options)
+    device = _core.open(config.machine.device)
+    trials = list_trials(config.trials, device)
+    out, log = open_consoles(config)
     warn(log, device)
-    outcome = control(device, trials, progress_on(out, log, options["seconds"]))
+    outcome = control(device, trials, progress_on(out, log, config.trials.seconds))
     outcome = replace(outcome, results=judged_together(outcome.results))
-    report(out, outcome, options, perf_counter() - start)
+    report(out, outcome, config, perf_counter() - start)
     right = tell_control(out, outcome.results)
     facts = device_facts(device)
-    export(outcome, facts, environment(), options, seconds=perf_counter() - start)
+    export(outcome, facts, environment(), config, seconds=perf_counter() - start)
     return Gate().exit_code(outcome) or int(not right)
 
 
-def _run(options: dict[str, Any], machine: Machine) -> int:
+def _run_kernels(config: RunConfig, machine: Machine) -> int:
     from metalbench.run.observed import device_facts
     from metalbench.store import Store, location
 
     start = perf_counter()
     device = machine.device
-    trials = trials_for(options, device)
-    if options["capture"]:
+    # Read everything that can be wrong with the command line before any measurement.
+    trials = list_trials(config.trials, device)
+    if config.capture is not None:
         check_capture(device, trials)
-    gate = Gate.of(options, device)
-    out, log = consoles(options)
+    gate = Gate.of(config.gate, config.db, device)
+    out, log = open_consoles(config)
     machine.warn(log)
-    here = machine.environment
+    environment = machine.environment
 
     def measure_again(keys: set[Key]) -> Outcome:
         again = [
             each for each in trials if (each.entry.name, each.dtype, each.size_on(device)) in keys
         ]
         log.print(f"Measuring {len(again)} again, to be sure of what became slower")
-        progress = progress_on(log, log, options["seconds"])
-        return _tried(machine, again, store, progress, {**options, "save": None})
+        progress = progress_on(log, log, config.trials.seconds)
+        unsaved = replace(config, recorded={**config.recorded, "save": None})
+        return _try_kernels(machine, again, store, progress, unsaved)
 
-    with Store(location(options["db"])) as store:
-        if options["tuned"]:
-            trials = with_tunings(trials, device, store, log)
-        with told_on_failure(trials, options, (out, log), start) as progress:
-            outcome = _tried(machine, trials, store, progress, options)
-        report(out, outcome, options, perf_counter() - start)
-        if not options["quiet"]:
-            seed = options["seed"]
+    with Store(location(config.db)) as store:
+        # Try the kernels and report the results.
+        if config.tuned:
+            trials = apply_tunings(trials, device, store, log)
+        with report_on_failure(trials, config, (out, log), start) as progress:
+            outcome = _try_kernels(machine, trials, store, progress, config)
+        report(out, outcome, config, perf_counter() - start)
+        if not config.quiet:
+            seed = config.trials.seed
             out.print(f"Kept in {store.path}; --seed {seed} draws the same inputs", soft_wrap=True)
-        if options["record"]:
+        # Compare with records and with earlier runs.
+        if config.record:
             enter_records(out, machine, trials, store, outcome, log=log)
         found, fault = _regressions(gate, store, outcome)
         if found.regressed and outcome.ended == "finished":
             found = _confirmed(gate, store, outcome, found, measure_again)
     if fault is None:
-        tell_regressions(out, gate, found, quiet=options["quiet"])
+        tell_regressions(out, gate, found, quiet=config.quiet)
     slower = found.regressed
-    if options["capture"] and outcome.ended != "interrupted":
-        capture_after(out, machine, trials[0], outcome.results, options["capture"])
-    annotate(outcome, trials, slower, to_stderr=is_taken(options))
+    # Write traces and files.
+    if config.capture is not None and outcome.ended != "interrupted":
+        capture_after(out, machine, trials[0], outcome.results, config.capture)
+    annotate(outcome, trials, slower, to_stderr=config.takes_stdout)
     facts, seconds = device_facts(device), perf_counter() - start
-    export(outcome, facts, here, options, slower=slower, seconds=seconds)
+    export(outcome, facts, environment, config, slower=slower, seconds=seconds)
     if fault is not None:
         raise fault
     return gate.exit_code(outcome, found)
 
 
-def _tried(
+def _try_kernels(
     machine: Machine,
     trials: Sequence[Trial],
     store: Store,
     progress: LineProgress | LiveProgress,
-    options: dict[str, Any],
+    config: RunConfig,
 ) -> Outcome:
-    """What became of the trials, judged together. Raises MachineError, with what there is kept."""
+    """Run the trials, and judge the results together. Raises MachineError; results are stored."""
     from metalbench.report.judged import judged_together
     from metalbench.run.runner import run as run_trials
 
@@ -243,12 +239,12 @@ def _tried(
             store,
             machine.environment,
             progress,
-            recorded_options=plain(options),
-            fail_fast=options["fail_fast"],
+            recorded_options=config.recorded,
+            fail_fast=config.fail_fast,
             attempts=machine.attempts,
         )
     outcome = replace(outcome, results=judged_together(outcome.results))
-    return outcome if options["in_process"] else with_counts(outcome, trials)
+    return outcome if config.machine.in_process else with_counts(outcome, trials)
 
 
 def _regressions(

@@ -1,13 +1,12 @@
-"""Where ``metalbench evaluate`` does its work: on this machine, or with ``--cluster`` on others."""
+"""Open the workers of ``metalbench evaluate``: of this machine, or with ``--cluster`` of others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from metalbench.cli.isolation import limits_of
+from metalbench.cli.config import MachineConfig
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,25 +19,25 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def seats_for(options: Mapping[str, Any], log: Console) -> Iterator[Found]:
-    """The device that `options` ask for, its machine, and the seats that there are.
+def open_seats(
+    config: MachineConfig, cluster: str | None, workers: int | None, log: Console
+) -> Iterator[Found]:
+    """Return the device, its machine and its workers; print reasons not to measure now.
 
-    What speaks against measuring now is told.
+    `cluster` is the address of a Ray cluster, or "local" for a cluster of this machine alone.
     """
-    if options["cluster"] is None:
-        yield _here(options, log)
+    if cluster is None:
+        yield _open_here(config, workers or 1, log)
         return
     from metalbench.cluster.on_ray import RaySeats
     from metalbench.cluster.place import Wanted
     from metalbench.cores import usable_cores
     from metalbench.msl.engine import ENGINE_VARIABLE, read_engine
 
-    limits = limits_of(options)
-    # Kernels of the cpu device run everywhere in the same way, so that results are of one kind.
+    # Kernels of the cpu device run in the same way on every node, so that results compare.
     variables = {ENGINE_VARIABLE: read_engine()}
-    wanted = Wanted(limits.seconds, options["memory_limit"], variables)
-    count = options["workers"] or usable_cores()
-    seats = RaySeats(options["cluster"], options["device"], wanted, count)
+    wanted = Wanted(config.limits.seconds, config.memory_limit, variables)
+    seats = RaySeats(cluster, config.device, wanted, workers or usable_cores())
     try:
         opened = seats.opened
         for each in opened.warnings:
@@ -48,15 +47,13 @@ def seats_for(options: Mapping[str, Any], log: Console) -> Iterator[Found]:
         seats.close()
 
 
-def _here(options: Mapping[str, Any], log: Console) -> Found:
+def _open_here(config: MachineConfig, workers: int, log: Console) -> Found:
     from metalbench import _core
     from metalbench.cli.warning import warn
     from metalbench.generations.seats import Here
-    from metalbench.isolation import Workers
     from metalbench.result.environment import environment
     from metalbench.run.observed import device_facts
 
-    device = _core.open(options["device"])
+    device = _core.open(config.device)
     warn(log, device)
-    place = partial(Workers, options["device"], limits_of(options))
-    return device_facts(device), environment(), Here(place, options["workers"] or 1)
+    return device_facts(device), environment(), Here(config.create_workers, workers)

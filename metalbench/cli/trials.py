@@ -1,4 +1,4 @@
-"""What ``metalbench run``'s options ask to be tried."""
+"""Return the trials that ``metalbench run``'s options ask for."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.candidates import files_among, trials_of_files
+from metalbench.cli.candidates import list_trials_of_files, split_names
+from metalbench.cli.config import TrialConfig
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,79 +24,79 @@ if TYPE_CHECKING:
     from metalbench.store import Store
 
 
-def trials_for(options: Mapping[str, Any], device: Described) -> list[Trial]:
-    """Every kernel of every element type that was asked for; raises click.UsageError for none.
+def list_trials(config: TrialConfig, device: Described) -> list[Trial]:
+    """Return a trial for every kernel, element type and size; raise click.UsageError for none.
 
-    Of a suite those problems are left out that have no kernel, unless they are named.
+    Problems of a suite that have no kernel are left out, unless they are named.
     """
     from metalbench.kernel.library import find
 
-    names, files = files_among(options["names"])
-    entries = find(names, options["set_name"], options["kernels"]) if names or not files else []
-    common = _common(options)
-    trials = trials_of_files(files, options, common) if files else []
+    names, files = split_names(config.names)
+    entries = find(names, config.set_name, config.kernels) if names or not files else []
+    common = _common_settings(config)
+    trials = list_trials_of_files(files, config, common) if files else []
     for entry in entries:
-        if options["names"] or not entry.unsolved:
-            trials += _trials_of(entry, device, options, common)
+        if config.names or not entry.unsolved:
+            trials += _list_trials_of(entry, device, config, common)
     if not trials and any(entry.unsolved for entry in entries):
         raise click.UsageError(
-            f"none of the {len(entries)} tasks of {options['set_name']} has a kernel; write "
+            f"none of the {len(entries)} tasks of {config.set_name} has a kernel; write "
             "NAME.metal into a folder given as --kernels"
         )
     if not trials:
-        asked = ", ".join(options["dtypes"])
+        asked = ", ".join(config.dtypes)
         raise click.UsageError(f"no kernel is written for {asked}; see `metalbench list`")
-    for size in options["sizes"]:
+    for size in config.sizes:
         _check_size(size, [trial.entry for trial in trials])
     return trials
 
 
-def _common(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What all trials have; raises click.UsageError where PyTorch is asked for and not there."""
+def _common_settings(config: TrialConfig) -> dict[str, Any]:
+    """Return the settings of all trials; raise click.UsageError if PyTorch is missing."""
     from metalbench.measure import Mode, Plan
 
-    if options.get("against") and find_spec(options["against"]) is None:
+    if config.against and find_spec(config.against) is None:
         raise click.UsageError(
             "--against torch: PyTorch is not installed; `pip install 'metalbench[kernelbench]'`"
         )
     return {
-        "seed": options["seed"],
-        "oracle": options.get("oracle", "all"),
-        "against": options.get("against") or "",
-        "plan": Plan(seconds=options["seconds"], mode=Mode.COLD if options["cold"] else Mode.WARM),
+        "seed": config.seed,
+        "oracle": config.oracle,
+        "against": config.against,
+        "plan": Plan(seconds=config.seconds, mode=Mode.COLD if config.cold else Mode.WARM),
     }
 
 
-def _trials_of(
-    entry: Entry, device: Described, options: Mapping[str, Any], common: Mapping[str, Any]
+def _list_trials_of(
+    entry: Entry, device: Described, config: TrialConfig, common: Mapping[str, Any]
 ) -> list[Trial]:
-    """One for each element type and size; of a kernel that cannot be read one that fails."""
+    """Return a trial for each element type and size; one that fails if the kernel is unreadable."""
     from metalbench.errors import DeclarationError
     from metalbench.run.trial import Trial
 
     try:
-        kernel = replace(entry.kernel(device), include_dirs=options["include"])
+        kernel = replace(entry.kernel(device), include_dirs=config.include)
     except DeclarationError as error:
-        size = next(iter(options["sizes"]), None)
+        size = next(iter(config.sizes), None)
         return [Trial.unreadable(entry, error, size=size, **common)]
-    wanted = product(_dtypes(options, kernel), options["sizes"] or [None])
+    wanted = product(_list_dtypes(config, kernel), config.sizes or [None])
     return [Trial(entry, kernel, dtype, size, **common) for dtype, size in wanted]
 
 
-def unsolved(options: Mapping[str, Any]) -> tuple[list[str], int]:
-    """Names of the set's problems that have no kernel, and how many problems it has."""
+def list_unsolved(config: TrialConfig) -> tuple[list[str], int]:
+    """Return the problems of the set that have no kernel, and the number of its problems."""
     from metalbench.kernel.library import find
 
-    if options["names"]:
+    if config.names:
         return [], 0
-    entries = find((), options["set_name"], options["kernels"])
+    entries = find((), config.set_name, config.kernels)
     return [entry.name for entry in entries if entry.unsolved], len(entries)
 
 
-def with_tunings(
+def apply_tunings(
     trials: Sequence[Trial], device: Described, store: Store, log: Console
 ) -> list[Trial]:
-    """Return the trials with the tunables that were found for them; tell of those without any."""
+    """Return the trials with the tunables that `tune` found; print the kernels without any."""
     from metalbench.errors import TaskError
     from metalbench.result.environment import engine_on
     from metalbench.run.observed import device_facts
@@ -104,7 +105,7 @@ def with_tunings(
     tuned, without = [], []
     for trial in trials:
         found = None
-        # A task that is wrong is told of when it is its turn.
+        # A wrong task fails later, in its trial.
         with contextlib.suppress(TaskError):
             size = trial.size_on(device)
             found = store.tuning(
@@ -124,14 +125,14 @@ def with_tunings(
 
 
 def _check_size(size: str, entries: Sequence[Entry]) -> None:
-    """Refuse a size that no task has; a task that lacks what others have is not tried."""
+    """Raise click.UsageError for a size that no task has."""
     from metalbench.errors import DeclarationError, TaskError
     from metalbench.task.sizes import is_spelled
 
     known: dict[str, None] = {}
     refused = []
     for entry in entries:
-        # A file that is wrong is told of when it is its turn.
+        # A wrong task fails later, in its trial.
         with contextlib.suppress(TaskError):
             try:
                 known |= dict.fromkeys(entry.task.sizes)
@@ -148,17 +149,18 @@ def _check_size(size: str, entries: Sequence[Entry]) -> None:
         raise click.UsageError(f"--size {size}: expected one of {', '.join(known)}")
 
 
-def _dtypes(options: Mapping[str, Any], kernel: Kernel) -> list[str]:
-    """Types to run: of a kernel that was named whatever was asked, else what it is written for.
+def _list_dtypes(config: TrialConfig, kernel: Kernel) -> list[str]:
+    """Return the element types to run.
 
-    Raises DeclarationError for a named kernel that is not written for what was asked.
+    A kernel that is not named runs in those of the wanted types that it is written for. Raises
+    DeclarationError for a named kernel that is not written for a wanted type.
     """
     from metalbench.kernel.prepare import check_written_for
 
-    if "all" in options["dtypes"]:
+    if "all" in config.dtypes:
         return list(kernel.dtypes)
-    if not options["names"]:
-        return [each for each in options["dtypes"] if each in kernel.dtypes]
-    for each in options["dtypes"]:
+    if not config.names:
+        return [each for each in config.dtypes if each in kernel.dtypes]
+    for each in config.dtypes:
         check_written_for(kernel, each)
-    return list(options["dtypes"])
+    return list(config.dtypes)

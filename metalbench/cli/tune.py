@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.config import MachineConfig
 from metalbench.cli.isolation import limit_options
-from metalbench.cli.machine import machine_for
+from metalbench.cli.machine import open_machine
 from metalbench.cli.on import on_options
 from metalbench.cli.output import json_option, write_text
 from metalbench.cli.parameters import (
@@ -79,7 +80,7 @@ def _found(name: str, options: dict[str, Any], log: Console) -> Found:
 
     (entry,) = find([name], None, options["kernels"])
     store_path = location(options["db"])
-    with machine_for(options) as machine, Store(store_path) as store:
+    with open_machine(MachineConfig.of(options)) as machine, Store(store_path) as store:
         facts = device_facts(machine.device)
         search = Search(
             entry,

@@ -81,7 +81,7 @@ def test_while_something_is_compiled(tmp_path: Path, kernels: Path) -> None:
     "place",
     [
         "metalbench.isolation.attended.Attended.__init__",
-        "metalbench.cli.run.trials_for",
+        "metalbench.cli.run.list_trials",
         "metalbench.cli.machine.warn",
         "metalbench.store.Store.begin_run",
         "metalbench.cli.run.report",
