@@ -24,7 +24,7 @@ from metalbench.measure import Plan
 
 PAIRS = 10_000
 MOST = Plan().max_pairs
-LOOK_PAIRS = Plan().look_pairs
+LOOK_PAIRS = Plan().batch_pairs
 RHO = 0.8
 LIMIT_MS = 20.0
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from metalbench.analysis import Occupancy, analyse
-from metalbench.measure import ByWall, Measurement, OwnClock, SampleSet, Stopped
+from metalbench.measure import ByWall, Measurement, OwnClock, SampleSet, StopReason
 from metalbench.result import Case, Check, DeviceFacts, Failure, Result, Status
 from metalbench.stats import assess, median_interval
 
@@ -39,7 +39,7 @@ def measurement(
         candidate_ns=kernel_ns * random.lognormal(0, 0.01, pairs),
         reference_ns=reference * kernel_ns * random.lognormal(0, 0.01, pairs),
         candidate_first=random.random(pairs) < 0.5,
-        look=np.arange(pairs) // 32,
+        batch=np.arange(pairs) // 32,
         floor_ns=np.full(5, 700.0),
         candidate_window=82,
         reference_window=41,
@@ -57,7 +57,7 @@ def measurement(
         outliers=0,
         effective_pairs=float(pairs),
         floor_ns=700.0,
-        stopped=Stopped.TIME,
+        stopped=StopReason.TIME,
     )
 
 

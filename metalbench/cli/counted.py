@@ -25,10 +25,10 @@ def with_counts(outcome: Outcome, trials: Sequence[Trial]) -> Outcome:
     results = outcome.results
     if len(results) != 1 or results[0].measurement is None:
         return outcome
-    from metalbench.run.counted import counted_bytes
+    from metalbench.run.counted import count_bytes
 
     try:
-        counted = counted_bytes(trial, results[0].device)
+        counted = count_bytes(trial, results[0].device)
     except MetalBenchError as error:
         echo(f"The bytes of one pass could not be counted: {error}", err=True)
         return outcome

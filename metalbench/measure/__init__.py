@@ -1,6 +1,6 @@
 """Timing of a kernel against its reference: what to sample, when to stop, what it amounts to."""
 
-from metalbench.measure.measurement import ByWall, FormTime, Measurement, Stopped
+from metalbench.measure.measurement import ByWall, FormTime, Measurement, StopReason
 from metalbench.measure.own_clock import OwnClock
 from metalbench.measure.plan import Mode, Plan
 from metalbench.measure.samples import SampleSet
@@ -20,6 +20,6 @@ __all__ = [
     "Sides",
     "Slope",
     "Steadiness",
-    "Stopped",
+    "StopReason",
     "measure",
 ]

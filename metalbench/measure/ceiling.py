@@ -1,4 +1,4 @@
-"""What no kernel exceeds by far on a device: measured once, and kept beside what is compiled."""
+"""Measure the ceilings of a device, which no kernel exceeds by far, and cache them."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from metalbench._core import Device, Library
 
 SOURCE = Path(__file__).with_name("ceiling.metal")
-# As in the kernels.
+# Constants of ceiling.metal.
 LANES, CHAINS, NEAR_FLOATS = 16, 8, 4096
 THREADS, THREADGROUPS_A_CORE, STEPS = 32, 8, 256
-# So short that other programs leave some of them alone.
+# Short windows, so that other programs do not disturb all of them.
 WINDOWS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Ceiling:
-    """Multiply-adds in registers in GFLOP/s, and loads from the nearest cache in GB/s."""
+    """Rates of multiply-adds in registers in GFLOP/s, and of loads from the L1 cache in GB/s."""
 
     gflops: float
     gbytes_per_s: float
 
 
 def ceiling_of(device: Device, *, again: bool = False) -> Ceiling:
-    """The ceiling of `device`, from the cache if it is known; `again` keeps the higher one.
+    """Return the ceiling of `device`, from the build cache if known; `again` keeps the higher one.
 
     Raises MachineError when the cache cannot be written.
     """
@@ -44,7 +44,7 @@ def ceiling_of(device: Device, *, again: bool = False) -> Ceiling:
     found = Ceiling(_gflops(device, library), _gbytes_per_s(device, library))
     roofs = roofs_of(device)
     if roofs is not None:
-        # Lanes that load from places apart are slow on such a GPU.
+        # Loads that are not coalesced are slow on such a GPU.
         found = replace(found, gbytes_per_s=max(found.gbytes_per_s, roofs.cache_gbytes_per_s))
     if known is not None:
         before = Ceiling(**known)
@@ -67,7 +67,7 @@ def _gbytes_per_s(device: Device, library: Library) -> float:
 
 
 def _most_a_ns(device: Device, library: Library, name: str, values: dict[str, Any]) -> float:
-    """Steps of all threads together in a nanosecond, in the fastest of several windows."""
+    """Return the steps of all threads per nanosecond, in the fastest of several windows."""
     from metalbench import _core
 
     threads = cores_of(device) * THREADGROUPS_A_CORE * THREADS

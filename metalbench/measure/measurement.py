@@ -1,4 +1,4 @@
-"""What came out of sampling."""
+"""The result of a measurement."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from enum import Enum
 from metalbench.measure.plan import Mode
 from metalbench.measure.samples import SampleSet
 from metalbench.measure.slope import Slope
-from metalbench.measure.steadiness import Steadiness, clock_ratio, unequal_clocks
+from metalbench.measure.steadiness import Steadiness, clock_ratio, warn_of_unequal_clocks
 from metalbench.stats import DistributionMode as UsualTime
 from metalbench.stats import Drift, Interval, Judgement, Verdict
 
-# A kernel this close to the time of an empty one measures the launch, not the work.
+# A kernel within this factor of an empty kernel's time measures the launch, not the work.
 LAUNCH_BOUND = 1.3
 
 
-class Stopped(str, Enum):
-    """Why sampling ended."""
+class StopReason(str, Enum):
+    """The reason why sampling ended."""
 
     SETTLED = "verdict settled"
     PRECISE = "precise"
@@ -28,10 +28,10 @@ class Stopped(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class FormTime:
-    """One form of the reference: its name, the time of one pass in ns, and how it was used.
+    """One form of the reference, with the time of one pass in ns.
 
-    `compared` says that the ratio is against this form. `time_ns` is None if it did not run, is
-    wrong or was not timed; `fault` says why, and is empty if it is the only one.
+    `compared` marks the form that the ratio is against. `time_ns` is None if the form did not run,
+    is wrong or was not timed; `fault` says why. It is empty for an only form.
     """
 
     name: str
@@ -42,9 +42,10 @@ class FormTime:
 
 @dataclass(frozen=True, slots=True)
 class ByWall:
-    """The same pairs by wall time, where the verdict is of the GPU's: what a program sees.
+    """The same pairs by wall time, where the verdict is of GPU time.
 
-    That is with the way to the GPU and back and the host's own work. `ratio` is as a measurement's.
+    Wall time includes submission and the host's work, as a program sees it. `ratio` is reference /
+    candidate.
     """
 
     candidate_ns: Interval
@@ -54,21 +55,34 @@ class ByWall:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """Times of one pass of a kernel and of its reference, with what they rest on.
+    """Times of one pass of a kernel and of its reference, with their statistics.
 
-    All times are nanoseconds of a single pass. `ratio` is reference / candidate: above 1 the
-    candidate is faster. Without a reference `reference_ns` and `ratio` are None, and `verdict` too
-    unless it is THROTTLED.
-    `gpu_ns` is the candidate's time on the GPU's own clock and `gpu_floor_ns` that of a pass of
-    empty kernels, None on devices that have none. All other times, and so the ratio and the
-    verdict, are of that clock too where it told every window of both sides, and `by_wall` has
-    them by the wall's beside it; else they are wall times. `judgement` is what `ratio` and
-    `verdict` are taken from, with the reasons of an INCONCLUSIVE or THROTTLED one; None without a
-    reference, or of a measurement that was not kept whole. `drift` and `modes` (of logarithms) are
-    the candidate's own; `effective_pairs` tells how many independent pairs the ratio's would be
-    worth, or the candidate's samples without a reference. `slope` and `reference_slope` are of the
-    two sides' long windows. `forms` are all forms of the reference, timed briefly. `remarks` are
-    doubts that arose around the sampling.
+    All times are nanoseconds of a single pass. They are GPU times if the GPU's clock timed every
+    window of both sides; `by_wall` then has the wall times. Otherwise they are wall times.
+
+    Attributes
+    ----------
+    ratio
+        Reference / candidate: above 1 the candidate is faster. None without a reference.
+    verdict
+        Verdict of the ratio; without a reference None or THROTTLED.
+    effective_pairs
+        Number of independent pairs with the same information; without a reference, of samples.
+    floor_ns
+        A pass of empty kernels.
+    gpu_ns, gpu_floor_ns
+        The candidate and a pass of empty kernels by the GPU's clock; None without such a clock.
+    judgement
+        Source of `ratio` and `verdict`, with the reasons of INCONCLUSIVE and THROTTLED. None
+        without a reference, and for a measurement that was not stored completely.
+    slope, reference_slope
+        Fixed costs of the windows of each side.
+    drift, modes
+        Drift and modes of the logarithms of the candidate's times.
+    forms
+        All forms of the reference, timed briefly.
+    remarks
+        Warnings from before and during sampling.
     """
 
     samples: SampleSet
@@ -80,7 +94,7 @@ class Measurement:
     outliers: int
     effective_pairs: float
     floor_ns: float
-    stopped: Stopped
+    stopped: StopReason
     gpu_ns: Interval | None = None
     gpu_floor_ns: float | None = None
     by_wall: ByWall | None = None
@@ -96,31 +110,31 @@ class Measurement:
 
     @property
     def work_ns(self) -> Interval:
-        """The time that the work itself took, as exactly as the device can tell."""
+        """The time of the work, by the most exact clock of the device."""
         return self.candidate_ns if self.gpu_ns is None else self.gpu_ns
 
     @property
     def clock(self) -> str | None:
-        """What the ratio's times are of, "GPU time" or "wall time"; None where there is but one."""
+        """The clock of the ratio, "GPU time" or "wall time"; None if the device has only one."""
         if self.samples.own is None:
             return None
         return "GPU time" if self.samples.clock == "device" else "wall time"
 
     @property
     def gpu_ratio(self) -> Interval | None:
-        """The ratio of GPU times; None where the GPU's clock did not tell both sides' windows."""
+        """The ratio of GPU times; None if the GPU's clock did not time all windows."""
         return self.ratio if self.clock == "GPU time" else None
 
     @property
     def wall_ratio(self) -> Interval | None:
-        """The ratio of wall times; None where they were not taken, and of one clock alone."""
+        """The ratio of wall times; None if they were not taken, or are the only times."""
         if self.by_wall is not None:
             return self.by_wall.ratio
         return self.ratio if self.clock == "wall time" else None
 
     @property
     def work_floor_ns(self) -> float:
-        """A pass of empty kernels on the clock of `work_ns`; 0 where none was timed."""
+        """A pass of empty kernels on the clock of `work_ns`; 0 if none was timed."""
         return self.floor_ns if self.gpu_floor_ns is None else self.gpu_floor_ns
 
     @property
@@ -131,11 +145,11 @@ class Measurement:
 
     @property
     def doubts(self) -> tuple[str, ...]:
-        """What makes the times doubtful, as sentences."""
+        """Warnings about the times, as sentences."""
         clocks = self.clock_ratio
         found = (
             self.samples.own.doubt if self.samples.own is not None else None,
-            unequal_clocks(clocks) if clocks is not None else None,
+            warn_of_unequal_clocks(clocks) if clocks is not None else None,
             self.slope.doubt("the kernel's") if self.slope is not None else None,
             self.reference_slope.doubt("MLX's") if self.reference_slope is not None else None,
         )
@@ -143,22 +157,22 @@ class Measurement:
 
     @property
     def reference_name(self) -> str | None:
-        """Name of the form of the reference that the ratio is against, where several were timed."""
+        """The name of the form that the ratio is against, if several forms were timed."""
         return next((form.name for form in self.forms if form.compared), None)
 
     @property
     def pairs(self) -> int:
-        """How many windows of the candidate were timed."""
+        """The number of timed windows of the candidate."""
         return int(self.samples.candidate_ns.size)
 
     @property
     def launch_bound(self) -> bool:
-        """Whether a kernel that does nothing takes nearly as long, as the device tells it."""
+        """Whether an empty kernel takes nearly as long."""
         return self.work_ns.value < LAUNCH_BOUND * self.work_floor_ns
 
     @property
     def launch_share(self) -> float | None:
-        """What empty kernels take of the candidate's GPU time; None without such a clock."""
+        """The part of the candidate's GPU time that empty kernels take; None without GPU times."""
         if self.gpu_ns is None or self.gpu_floor_ns is None:
             return None
         return min(1.0, self.gpu_floor_ns / self.gpu_ns.value)

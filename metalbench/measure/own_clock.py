@@ -1,4 +1,4 @@
-"""Times of a device that has a clock of its own, beside those that the ratio rests on."""
+"""Times by the device's own clock and by wall time, for devices that have both."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from metalbench._core import Samples
 
-# Two clocks of one GPU that differ by more measure different things.
+# Clocks of one GPU that differ by more than this fraction measure different things.
 AGREEMENT = 0.05
 
 
@@ -22,15 +22,24 @@ def _none() -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class OwnClock:
-    """Both sides' windows by both clocks, the GPU's and the wall's, in the order of the samples.
+    """The windows of both sides by both clocks, GPU and wall, in the order of the samples.
 
-    All are float64 nanoseconds, shape (pairs,). Of one pass of the candidate: `device_ns` (start
-    and end of command buffers), `counter_ns` (counters at the ends of encoders; NaN where there are
-    none) and `wall_ns`; of its whole window `encode_ns`, the host's own work. Of one pass of the
-    reference, empty without one: `reference_device_ns`, how long the GPU was busy with it, NaN
-    where not all of its command buffers told their times, and `reference_wall_ns`, empty too where
-    windows wait behind each other, so that wall times of neither side are whole. `floor_ns`, shape
-    (any,), are passes of empty kernels by the GPU's clock.
+    All are float64 nanoseconds, shape (pairs,).
+
+    Attributes
+    ----------
+    device_ns, counter_ns, wall_ns
+        One pass of the candidate: by start and end of command buffers, by counters at the ends of
+        encoders (NaN if there are none), and by wall time.
+    encode_ns
+        The host's work for a whole window of the candidate.
+    reference_device_ns
+        GPU time of one pass of the reference; NaN if a command buffer has no times, empty without a
+        reference.
+    reference_wall_ns
+        Wall time of one pass of the reference; empty if windows overlap.
+    floor_ns
+        Passes of empty kernels by the GPU's clock, shape (any,).
     """
 
     device_ns: NDArray[np.float64]
@@ -42,27 +51,27 @@ class OwnClock:
     floor_ns: NDArray[np.float64] = field(default_factory=_none)
 
     @classmethod
-    def join(cls, looks: Sequence[Samples]) -> OwnClock:
-        """Concatenate the times of one look after the other."""
+    def join(cls, calls: Sequence[Samples]) -> OwnClock:
+        """Concatenate the times of several calls of the core's sampling loop."""
 
-        def joined(times: Callable[[Samples], NDArray[np.float64]]) -> NDArray[np.float64]:
-            return np.concatenate([np.asarray(times(look), dtype=np.float64) for look in looks])
+        def concatenate(times: Callable[[Samples], NDArray[np.float64]]) -> NDArray[np.float64]:
+            return np.concatenate([np.asarray(times(call), dtype=np.float64) for call in calls])
 
         return cls(
-            device_ns=joined(lambda look: look.device_ns),
-            counter_ns=joined(lambda look: look.counter_ns),
-            wall_ns=joined(lambda look: look.wall_ns),
-            encode_ns=joined(lambda look: look.encode_ns),
-            reference_device_ns=joined(lambda look: look.reference_device_ns),
-            reference_wall_ns=joined(
-                lambda look: look.reference_wall_ns if look.clock == "wall" else _none()
+            device_ns=concatenate(lambda call: call.device_ns),
+            counter_ns=concatenate(lambda call: call.counter_ns),
+            wall_ns=concatenate(lambda call: call.wall_ns),
+            encode_ns=concatenate(lambda call: call.encode_ns),
+            reference_device_ns=concatenate(lambda call: call.reference_device_ns),
+            reference_wall_ns=concatenate(
+                lambda call: call.reference_wall_ns if call.clock == "wall" else _none()
             ),
-            floor_ns=joined(lambda look: look.floor_device_ns),
+            floor_ns=concatenate(lambda call: call.floor_device_ns),
         )
 
     @property
-    def tells_both(self) -> bool:
-        """Whether the GPU's clock told every window of both sides."""
+    def covers_both(self) -> bool:
+        """Whether the GPU's clock timed every window of both sides."""
         sides = (self.device_ns, self.reference_device_ns)
         return all(times.size > 0 and bool(np.isfinite(times).all()) for times in sides)
 
@@ -76,7 +85,7 @@ class OwnClock:
 
     @property
     def doubt(self) -> str | None:
-        """What is to be said if the two clocks disagree."""
+        """A warning if the two clocks disagree; None if not."""
         deviation = self.counter_deviation
         if deviation is None or abs(deviation) <= AGREEMENT:
             return None

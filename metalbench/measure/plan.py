@@ -1,4 +1,4 @@
-"""What a measurement may cost and what it wants to reach."""
+"""Limits and precision of a measurement."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from enum import Enum
 
 WINDOW_NS = 1_000_000
-# Wall time has the way to the GPU and back in it, up to 0.1 ms: that must be a small part of it.
+# Wall time includes submission to the GPU and back, up to 0.1 ms: a small part of a window.
 GPU_WINDOW_NS = 15_000_000
 
 
 class Mode(str, Enum):
-    """Where the inputs are when a pass begins; times of different modes do not compare.
+    """The state of the caches when a pass begins. Times of different modes do not compare.
 
-    WARM passes use the same buffers over and over, so that what fits stays in the caches; COLD
-    ones go round copies that together are at least three times the last-level cache.
+    WARM passes use the same buffers, so that data that fits stays in the caches. COLD passes rotate
+    over copies that are together at least three times the last-level cache.
     """
 
     WARM = "warm"
@@ -23,61 +23,62 @@ class Mode(str, Enum):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long and how finely to sample.
+    """Limits and precision of a measurement.
 
     Attributes
     ----------
     seconds
-        Limit of the measurement's time, the first warm-up excluded.
+        Time limit, without the first warm-up.
     seed
-        Of the order of candidate and reference within each pair.
+        Seed of the order of candidate and reference within each pair.
     window_ns
-        Least length of a sample: a window of K passes, K as small as reaches it. None takes what
-        suits the device: `WINDOW_NS`, or `GPU_WINDOW_NS` where it has a clock of its own.
+        Least time of a window; its length is the smallest number of passes that takes this time.
+        None for `WINDOW_NS`, or `GPU_WINDOW_NS` on a device with its own clock.
     warmup_ns
-        Least warm-up before the first sample; a twentieth of it after inputs were exchanged.
-    look_pairs
-        Pairs of a look, which are on the same inputs; fewer, but at least four, of a kernel so slow
-        that a look would take more than an eighth of `seconds`. All looks have the same number.
-    first_look
-        Pairs that are judged first, rounded up to whole looks, but no more than four looks have;
-        then half as many more each time. Judging after every pair would stop at lucky moments.
+        Least warm-up before the first sample; after an exchange of inputs a twentieth of it.
+    batch_pairs
+        Pairs of a batch, which have the same inputs. A kernel so slow that a batch would take more
+        than an eighth of `seconds` has fewer, but at least four. All batches have the same number.
+    first_analysis
+        Pairs before the first analysis, rounded up to whole batches, at most four batches. Each
+        later analysis has half as many pairs more. Analysing after every pair would stop at chance
+        results.
     min_pairs
-        Taken even if they exceed `seconds`, for fewer carry no interval; but a kernel for which
-        these would take more than four times as long gets as few as eight, and one whose pairs all
-        tell by far who is faster, when the time is up, as few as five.
+        Least pairs, even if they exceed `seconds`: fewer have no interval. A kernel for which they
+        would take more than four times `seconds` gets as few as eight. If all pairs say by far
+        which side is faster when the time is up, five are enough.
     max_pairs
-        Never more than these.
+        Most pairs.
     settled_half_width
-        Relative half-width of the time's interval that is enough where the verdict is settled;
-        once half of `seconds` is spent, any is.
+        Relative half-width of the time's interval that is enough once the verdict is settled. After
+        half of `seconds` any width is.
     half_width
-        Relative half-width of the intervals that is precise enough whatever the verdict.
+        Relative half-width of the intervals that is enough for every verdict.
     min_effective
-        Independent samples (n / tau) that are enough for that.
+        Independent samples (n / tau, the autocorrelation time) that this needs.
     mode
         Warm or cold.
     probe_drop
-        Of a device with a clock of its own, a probe that is slower than the best one by more shows
-        a lower clock, and is told; elsewhere other programs look the same.
+        Relative slowdown of a probe against the best one that shows a lower clock, on a device with
+        its own clock. On other devices, load of other programs has the same effect.
     obeys_probe
-        Whether pairs of a lower clock are also dropped, until it has recovered, and a clock that
-        does not recover is a verdict of its own. Off: how GPUs' clocks move is to be known first.
+        Whether pairs at a lower clock are dropped until it has recovered, and a clock that does not
+        recover gives THROTTLED. Off, because the clocks of real GPUs have not been studied yet.
     retries
-        After throttling, before giving up.
+        Rests after throttling, before giving up.
     cool_ns
-        Rest after throttling.
+        Length of a rest after throttling.
     long_windows
-        Of four times the passes, of both sides, at the end, for what a window itself costs; 0 takes
-        none.
+        Windows of four times the passes, of both sides, at the end, to estimate the fixed cost of a
+        window; 0 for none.
     """
 
     seconds: float = 2.0
     seed: int = 0
     window_ns: int | None = None
     warmup_ns: int = 200_000_000
-    look_pairs: int = 32
-    first_look: int = 128
+    batch_pairs: int = 32
+    first_analysis: int = 128
     min_pairs: int = 12
     max_pairs: int = 4096
     settled_half_width: float = 0.02
@@ -91,7 +92,7 @@ class Plan:
     long_windows: int = 7
 
     def window_ns_on(self, *, own_clock: bool) -> int:
-        """Least length of a window on a device with or without a clock of its own."""
+        """Return the least time of a window on a device with or without its own clock."""
         if self.window_ns is not None:
             return self.window_ns
         return GPU_WINDOW_NS if own_clock else WINDOW_NS

@@ -1,4 +1,4 @@
-"""Work of a fixed length in registers alone, whose time tells the clock of a device."""
+"""Create the probe: fixed work in registers, whose time tells the clock of a device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 SOURCE = Path(__file__).with_name("probe.metal")
 LENGTH_NS = 100_000
-# One SIMD-group: the clock is the same for all cores, and more would cost power.
+# One SIMD-group: all cores have the same clock, and more would use power.
 LANES = 32
 FIRST_STEPS = 1024
 TRIES = 3
@@ -19,17 +19,17 @@ _steps_of: dict[tuple[str, str], int] = {}
 
 
 def create_probe(device: Device) -> list[Dispatch]:
-    """The probe's dispatches on `device`, about 0.1 ms long; that is found out once per device."""
+    """Return the dispatches of the probe on `device`, about 0.1 ms long, calibrated once."""
     library = device.compile(SOURCE.read_text(encoding="utf-8"), filename=str(SOURCE))
     pipeline = library.pipeline("probe")
     known = device.kind, device.name
     if known not in _steps_of:
-        _steps_of[known] = _calibrated(device, pipeline)
+        _steps_of[known] = _calibrate(device, pipeline)
     return _dispatches(device, pipeline, _steps_of[known])
 
 
-def _calibrated(device: Device, pipeline: Pipeline) -> int:
-    """Steps that take `LENGTH_NS`, from the slope: a launch is no step."""
+def _calibrate(device: Device, pipeline: Pipeline) -> int:
+    """Return the steps that take `LENGTH_NS`, from the slope of two lengths, without the launch."""
 
     def fastest(steps: int) -> float:
         dispatches = _dispatches(device, pipeline, steps)

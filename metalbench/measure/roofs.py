@@ -1,6 +1,6 @@
-"""What a GPU's arithmetic, its cache and its memory give at most.
+"""Measure the peak rates of a GPU's arithmetic, cache and memory; keep them in the build cache.
 
-It is measured by kernels that do one thing alone, once, and kept beside what is compiled.
+Each kernel of roofs.metal uses one resource only.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
     from metalbench._core import Device, Library
 
 SOURCE = Path(__file__).with_name("roofs.metal")
-# As in the kernels.
+# Constants of roofs.metal.
 CHAINS, PARTS = 16, 8
 THREADS, THREADGROUPS_A_CORE, STEPS = 256, 8, 256
-# Of an M1.
+# Cores of an M1.
 FEWEST_CORES = 7
-# Of each, long enough for the clock to rise.
+# Sampling of each kernel, long enough for the clock to rise.
 PLAN: Mapping[str, Any] = {
     "warmup_ns": 2e7,
     "window_ns": 1e6,
@@ -34,10 +34,9 @@ PLAN: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Roofs:
-    """Multiply-adds in GFLOP/s; bytes that memory and the last-level cache move, in GB/s.
+    """Rates of multiply-adds in GFLOP/s, and of memory and the last-level cache in GB/s.
 
-    `float16_gflops` are of pairs in one instruction, as compilers make them; nothing here knows
-    units for matrices.
+    `float16_gflops` is of packed pairs in one instruction. Matrix units are not used.
     """
 
     float32_gflops: float
@@ -47,9 +46,9 @@ class Roofs:
 
 
 def roofs_of(device: Device) -> Roofs | None:
-    """The roofs of `device`, from the cache if they are known; None if it does not tell its cache.
+    """Return the roofs of `device`; None if the size of its cache is unknown.
 
-    Raises MachineError when nothing can be written to the cache of compiled kernels.
+    Raises MachineError if the build cache cannot be written.
     """
     cache_bytes = device.capabilities.get("l2_bytes")
     if not isinstance(cache_bytes, int):
@@ -59,24 +58,24 @@ def roofs_of(device: Device) -> Roofs | None:
     key = cache.digest("roofs", text, device.kind, device.name, str(device.cores), facts)
     known = cache.load(key)
     if known is None:
-        known = asdict(_measured(device, cache_bytes))
+        known = asdict(_measure_roofs(device, cache_bytes))
         cache.store(key, known)
     return Roofs(**known)
 
 
-def _measured(device: Device, cache_bytes: int) -> Roofs:
+def _measure_roofs(device: Device, cache_bytes: int) -> Roofs:
     library = device.compile(SOURCE.read_text(encoding="utf-8"), filename=str(SOURCE))
     return Roofs(
         float32_gflops=_gflops(device, library, "in_float32"),
         float16_gflops=_gflops(device, library, "in_float16"),
         memory_gbytes_per_s=_gbytes_per_s(device, library, OF_CACHE * cache_bytes),
-        # Both ends of a copy, and room for what else is in there.
+        # Source and target of a copy, with space for other data.
         cache_gbytes_per_s=_gbytes_per_s(device, library, cache_bytes // 4),
     )
 
 
 def cores_of(device: Device) -> int:
-    """Return the number of cores, or that of the smallest Mac for virtual GPUs, which tell none."""
+    """Return the number of cores; of virtual GPUs, which report none, that of the smallest Mac."""
     return device.cores or FEWEST_CORES
 
 
@@ -88,7 +87,7 @@ def _gflops(device: Device, library: Library, name: str) -> float:
 
 
 def _gbytes_per_s(device: Device, library: Library, nbytes: int) -> float:
-    """The most of what copies of so many bytes, and a read of them, come to."""
+    """Return the higher rate of copies and of a read of `nbytes`."""
     threads = nbytes // (16 * PARTS * THREADS) * THREADS
     nbytes = threads * PARTS * 16
     source, target = device.allocate(nbytes), device.allocate(nbytes)
@@ -104,7 +103,7 @@ def _gbytes_per_s(device: Device, library: Library, nbytes: int) -> float:
 def _least_ns(
     device: Device, library: Library, name: str, values: Mapping[str, Any], threads: int
 ) -> float:
-    """A pass in the fastest of several windows."""
+    """Return the time in ns of a pass in the fastest of several windows."""
     from metalbench import _core
 
     dispatch = _core.Dispatch(

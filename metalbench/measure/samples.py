@@ -1,4 +1,4 @@
-"""Raw samples as they are kept."""
+"""The raw samples of a measurement."""
 
 from __future__ import annotations
 
@@ -21,24 +21,43 @@ def _none() -> NDArray[np.float64]:
 
 @dataclass(frozen=True, slots=True)
 class SampleSet:
-    """Every raw sample of a measurement, in the order in which it was taken.
+    """The raw samples of a measurement, in the order in which they were taken.
 
-    Times are float64 nanoseconds of one pass, shape (pairs,); `floor_ns` those of a pass of empty
-    kernels of the same grids, `long_ns` and `reference_long_ns` of passes in windows of four times
-    `long_base` and `reference_long_base` passes, `probe_ns` of probes of the clock, and
-    `probe_after_candidate_ns` and `probe_after_reference_ns` of probes directly after the long
-    windows of a side, shape (any,). A window is how many passes one sample averages over. A command
-    buffer of the candidate has at most `passes_per_command_buffer`, one of the reference
-    `reference_passes_per_command_buffer` on average; 0 means that the device chose, or that the
-    number is unknown. `clock` says what these times are of: "device", or "wall" where the device's
-    own clock did not tell every window of both sides; `own` has them by both. `look` is the number
-    of the look that each pair is of, from 0, int64: pairs of one look share their inputs.
+    All times are float64 nanoseconds.
+
+    Attributes
+    ----------
+    candidate_ns, reference_ns
+        Times of one pass, shape (pairs,).
+    candidate_first
+        Whether the candidate was timed first in a pair, shape (pairs,).
+    batch
+        Number of the batch of each pair, from 0, int64. Pairs of a batch share their inputs.
+    floor_ns
+        Times of a pass of empty kernels with the same grids, shape (any,).
+    candidate_window, reference_window
+        Length of a window in passes: one sample is the mean of this number of passes.
+    tick_ns
+        Resolution of the clock.
+    clock
+        "device", or "wall" if the device's clock did not time every window of both sides.
+    own
+        Times of both clocks, on devices that have a clock.
+    probe_ns
+        Times of probes of the clock, shape (any,).
+    long_ns, reference_long_ns
+        Times of a pass in long windows, of four times `long_base` and `reference_long_base` passes.
+    passes_per_command_buffer, reference_passes_per_command_buffer
+        Most passes in a command buffer of the candidate, and the mean of the reference; 0 if the
+        device chose the number or it is unknown.
+    probe_after_candidate_ns, probe_after_reference_ns
+        Times of probes directly after long windows of a side.
     """
 
     candidate_ns: NDArray[np.float64]
     reference_ns: NDArray[np.float64]
     candidate_first: NDArray[np.bool_]
-    look: NDArray[np.int64]
+    batch: NDArray[np.int64]
     floor_ns: NDArray[np.float64]
     candidate_window: int
     reference_window: int
@@ -56,31 +75,33 @@ class SampleSet:
     probe_after_reference_ns: NDArray[np.float64] = field(default_factory=_none)
 
     @classmethod
-    def join(cls, calls: Sequence[Samples], *, looks: Sequence[int], own_clock: bool) -> SampleSet:
-        """Concatenate the samples of calls of the core's loop, by the clock that both sides have.
+    def join(
+        cls, calls: Sequence[Samples], *, batches: Sequence[int], own_clock: bool
+    ) -> SampleSet:
+        """Concatenate the samples of several calls of the core's sampling loop.
 
-        That is the device's own where it told every window, else the one of the core's choice.
-        `looks` are the numbers of the looks that the calls belong to.
+        Times are of the device's clock if it timed every window of both sides, else of the clock
+        that the core chose. `batches` has the batch of each call.
         """
         own = OwnClock.join(calls) if own_clock else None
-        by_own = own is not None and (calls[-1].clock == "device" or own.tells_both)
+        by_own = own is not None and (calls[-1].clock == "device" or own.covers_both)
 
-        def joined(arrays: Iterable[NDArray[Any]], dtype: type) -> NDArray[Any]:
+        def concatenate(arrays: Iterable[NDArray[Any]], dtype: type) -> NDArray[Any]:
             return np.concatenate([np.asarray(array, dtype=dtype) for array in arrays])
 
         return cls(
-            candidate_ns=joined(
+            candidate_ns=concatenate(
                 (call.device_ns if by_own else call.candidate_ns for call in calls), np.float64
             ),
-            reference_ns=joined(
+            reference_ns=concatenate(
                 (call.reference_device_ns if by_own else call.reference_ns for call in calls),
                 np.float64,
             ),
-            candidate_first=joined((call.candidate_first for call in calls), np.bool_),
-            look=np.repeat(
-                np.array(looks, dtype=np.int64), [len(call.candidate_ns) for call in calls]
+            candidate_first=concatenate((call.candidate_first for call in calls), np.bool_),
+            batch=np.repeat(
+                np.array(batches, dtype=np.int64), [len(call.candidate_ns) for call in calls]
             ),
-            floor_ns=joined(
+            floor_ns=concatenate(
                 (call.floor_device_ns if by_own else call.floor_ns for call in calls), np.float64
             ),
             candidate_window=int(calls[-1].candidate_window),
@@ -88,24 +109,24 @@ class SampleSet:
             tick_ns=float(calls[-1].tick_ns),
             clock="device" if by_own else calls[-1].clock,
             own=own,
-            probe_ns=joined((call.probe_ns for call in calls), np.float64),
+            probe_ns=concatenate((call.probe_ns for call in calls), np.float64),
             passes_per_command_buffer=int(calls[-1].passes_per_command_buffer),
             reference_passes_per_command_buffer=float(
                 calls[-1].reference_passes_per_command_buffer
             ),
         )
 
-    def with_long(self, look: Samples) -> SampleSet:
-        """The same with a look's long windows, by the same clock."""
+    def add_long_windows(self, call: Samples) -> SampleSet:
+        """Return these samples with the long windows of a call, by the same clock."""
         by_own = self.own is not None and self.clock == "device"
-        ours = look.long_device_ns if by_own else look.long_ns
-        theirs = look.reference_long_device_ns if by_own else look.reference_long_ns
+        ours = call.long_device_ns if by_own else call.long_ns
+        theirs = call.reference_long_device_ns if by_own else call.reference_long_ns
         return replace(
             self,
             long_ns=np.asarray(ours, dtype=np.float64),
-            long_base=int(look.candidate_window),
+            long_base=int(call.candidate_window),
             reference_long_ns=np.asarray(theirs, dtype=np.float64),
-            reference_long_base=int(look.reference_window),
-            probe_after_candidate_ns=np.asarray(look.probe_after_candidate_ns, dtype=np.float64),
-            probe_after_reference_ns=np.asarray(look.probe_after_reference_ns, dtype=np.float64),
+            reference_long_base=int(call.reference_window),
+            probe_after_candidate_ns=np.asarray(call.probe_after_candidate_ns, dtype=np.float64),
+            probe_after_reference_ns=np.asarray(call.probe_after_reference_ns, dtype=np.float64),
         )

@@ -1,6 +1,7 @@
-"""Looks at samples until they are enough, and sums them up.
+"""Measure a kernel against its reference: sample until the result is known, and summarise.
 
-The core decides when to time what; this module only decides whether to ask for more.
+The core's sampling loop (`csrc/core/sampling.h`) times the windows. This module decides when to
+stop.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from metalbench.measure.measurement import ByWall, Measurement, Stopped
+from metalbench.measure.measurement import ByWall, Measurement, StopReason
 from metalbench.measure.plan import Plan
 from metalbench.measure.samples import SampleSet
 from metalbench.measure.series import Progress, Sampler, Series, Sides
@@ -33,8 +34,8 @@ from metalbench.stats import (
     stability,
 )
 
-# In fewer than so many sets of inputs a level of each does not show.
-FIRST_LOOKS = 4
+# With fewer batches, a different level of each set of inputs cannot be detected.
+FIRST_BATCHES = 4
 
 
 def measure(
@@ -50,60 +51,60 @@ def measure(
     Parameters
     ----------
     device
-        Whose `sample` does the timing.
+        Its `sample` takes the times.
     sides
-        What is timed; without a reference the candidate alone.
+        Candidate and reference. Without a reference the candidate is timed alone.
     plan
-        Limits and wanted precision.
+        Limits and precision.
     progress
-        Told the fraction of the measurement that is done, five times a second at most.
+        Called with the fraction of the measurement that is done, at most five times a second.
     clock
-        Seconds; replaced in tests.
+        Returns seconds. Tests replace it.
 
-    Raises MetalBenchError if the device does: the kernel fails or hangs.
+    Raises MetalBenchError if the kernel fails or hangs.
     """
     series = Series(device, sides, plan, progress, clock)
     stopped = _sample(series, plan)
-    return _summary(series, series.with_long_windows(series.samples), stopped)
+    return _summary(series, series.add_long_windows(series.samples), stopped)
 
 
-def _sample(series: Series, plan: Plan) -> Stopped:
-    series.extend(1)  # says how many pairs looks have
+def _sample(series: Series, plan: Plan) -> StopReason:
+    series.extend(1)  # sets `batch_pairs`
     rule = StoppingRule(
-        min(plan.first_look, FIRST_LOOKS * series.look_pairs),
+        min(plan.first_analysis, FIRST_BATCHES * series.batch_pairs),
         plan.half_width,
         plan.min_effective,
         plan.settled_half_width,
-        step=series.look_pairs,
+        step=series.batch_pairs,
     )
     while True:
         series.extend(rule.next_analysis(series.taken))
         if series.throttled:
-            return Stopped.THROTTLED
-        if _look(rule, series.samples, late=series.is_past(plan.seconds / 2)):
-            return Stopped.SETTLED if rule.settled else Stopped.PRECISE
+            return StopReason.THROTTLED
+        if _is_known(rule, series.samples, late=series.is_past(plan.seconds / 2)):
+            return StopReason.SETTLED if rule.settled else StopReason.PRECISE
         if series.taken >= plan.max_pairs:
-            return Stopped.PAIRS
+            return StopReason.PAIRS
         if series.out_of_time:
-            return Stopped.TIME
+            return StopReason.TIME
 
 
-def _look(rule: StoppingRule, samples: SampleSet, *, late: bool) -> bool:
-    """Whether the candidate's time and the ratio are known well enough."""
+def _is_known(rule: StoppingRule, samples: SampleSet, *, late: bool) -> bool:
+    """Return whether the candidate's time and the ratio are known precisely enough."""
     times = samples.candidate_ns
     if not samples.reference_ns.size:
         return rule.analyse(times)
-    judgement = _assessed(samples, samples.reference_ns, times)
+    judgement = _assess(samples, samples.reference_ns, times)
     ratios = samples.reference_ns / times
     return rule.analyse(times, ratios, judgement=judgement, late=late)
 
 
-def _summary(series: Series, samples: SampleSet, stopped: Stopped) -> Measurement:
+def _summary(series: Series, samples: SampleSet, stopped: StopReason) -> Measurement:
     times = samples.candidate_ns
     has_reference = samples.reference_ns.size > 0
     judgement = _judgement(series, samples) if has_reference else None
     logarithms = np.log(times)
-    last = samples.look == samples.look[-1]
+    last = samples.batch == samples.batch[-1]
     return Measurement(
         samples=samples,
         candidate_ns=median_interval(times),
@@ -154,7 +155,7 @@ def _by_wall(samples: SampleSet) -> ByWall | None:
     own = samples.own
     if own is None or samples.clock == "wall" or not own.reference_wall_ns.size:
         return None
-    judgement = _assessed(samples, own.reference_wall_ns, own.wall_ns)
+    judgement = _assess(samples, own.reference_wall_ns, own.wall_ns)
     return ByWall(
         median_interval(own.wall_ns), median_interval(own.reference_wall_ns), judgement.ratio
     )
@@ -167,19 +168,19 @@ def _verdict(series: Series, judgement: Judgement | None) -> Verdict | None:
 
 
 def _judgement(series: Series, samples: SampleSet) -> Judgement:
-    judgement = _assessed(samples, samples.reference_ns, samples.candidate_ns)
+    judgement = _assess(samples, samples.reference_ns, samples.candidate_ns)
     if not series.throttled:
         return judgement
     reason = explain_throttling(series.drop, series.steadiness.retries)
     return replace(judgement, verdict=Verdict.THROTTLED, reasons=(reason,))
 
 
-def _assessed(
+def _assess(
     samples: SampleSet, reference_ns: NDArray[np.float64], candidate_ns: NDArray[np.float64]
 ) -> Judgement:
     return assess(
         reference_ns,
         candidate_ns,
         candidate_first=samples.candidate_first,
-        batch=samples.look,
+        batch=samples.batch,
     )

@@ -1,4 +1,4 @@
-"""Looks: calls of the core's sampling loop that belong to one measurement."""
+"""Take batches of samples, by calls of the core's sampling loop, for one measurement."""
 
 from __future__ import annotations
 
@@ -12,62 +12,71 @@ import numpy as np
 from metalbench.measure.plan import Plan
 from metalbench.measure.samples import SampleSet
 from metalbench.measure.slope import LONGER
-from metalbench.measure.steadiness import Steadiness, lower_clock, spread_of
+from metalbench.measure.steadiness import Steadiness, probe_spread, warn_of_lower_clock
 from metalbench.stats import LARGE_EFFECT_PAIRS, is_large_effect, log_ratios
 
 if TYPE_CHECKING:
     from metalbench._core import Dispatch, Samples
 
-# Given the time spent on sampling so far, as a fraction of what it may take.
+# Called with the time spent on sampling, as a fraction of the limit.
 Progress = Callable[[float], None]
-# Called between looks with the number of the next: puts other inputs in place.
+# Called before each batch with its number: exchanges the inputs of both sides.
 Refresh = Callable[[int], None]
-# Called between two windows of a look, at a random one: leaves the inputs as they are.
+# Called between two random windows of a batch. The inputs must be the same afterwards.
 Interlude = Callable[[], None]
-# So many looks at least fit into the time, down to so many pairs in each: what is the same within a
-# look, its inputs, should not be so for the whole measurement.
-LOOKS = 8
-FEWEST_IN_LOOK = 4
-# The least pairs may take so many times the time; then these have to do.
+# Least number of batches that fit into the time, as long as a batch has this number of pairs: all
+# pairs of a batch have the same inputs, but a measurement should have several inputs.
+BATCHES = 8
+FEWEST_IN_BATCH = 4
+# `min_pairs` may take this multiple of the time; after that, these are enough.
 OVERRUN = 4
 FEWEST_PAIRS = 8
-# Of the first warm-up, after inputs were exchanged.
+# Part of the first warm-up that follows an exchange of inputs: 1 / REWARM.
 REWARM = 20
-# Windows of four times the passes may take so much of a measurement's time; fewer say nothing.
+# Part of a measurement's time for long windows, and the least number of them.
 LONG_SHARE = 0.125
 FEWEST_LONG = 3
-# Looks 1 and 2 have an interlude, and of later ones each with this probability, as long as
-# interludes have taken no larger part of a measurement's time than this.
-LOOKS_WITH_INTERLUDE = (1, 2)
+# Batches 1 and 2 have an interlude. Each later batch has one with this probability, as long as
+# interludes have taken at most this part of the measurement's time.
+BATCHES_WITH_INTERLUDE = (1, 2)
 INTERLUDE_PROBABILITY = 0.25
 INTERLUDE_SHARE = 0.05
-# Who hears of progress draws it, on the GPU that is timed and with a core that times it.
-SECONDS_BETWEEN_TELLINGS = 0.2
+# Drawing progress uses the GPU and a CPU core, and disturbs the measurement.
+SECONDS_BETWEEN_REPORTS = 0.2
 
 
 class Sampler(Protocol):
-    """A device as measuring sees it."""
+    """The part of a device that measuring uses."""
 
     @property
     def own_clock(self) -> bool:
-        """Whether its times are not the host's."""
+        """Whether times are of the device's own clock."""
 
     @property
     def sample(self) -> Callable[..., Samples]:
-        """Takes one plan of samples, as `_core.Device.sample` does."""
+        """Take samples, as `_core.Device.sample`."""
 
 
 @dataclass(frozen=True)
 class Sides:
-    """What is timed against what.
+    """The candidate and the reference of a measurement.
 
-    `candidate` are the dispatches of one pass, which does the work `repeats` times; `reference`
-    those of a pass of its own, which does it `reference_repeats` times, or None. In the place of
-    either may stand a function that runs k chained repetitions to completion.
-    `probe` is work of a fixed length in registers alone, none if empty. `refresh` puts other inputs
-    in place for both sides. `interlude` runs passes of its own at moments that no kernel can know.
-    `alike` gives both sides windows of equally many passes: a window has a cost of its own, which
-    more passes share.
+    Attributes
+    ----------
+    candidate, repeats
+        Dispatches that do the work of a pass `repeats` times, or a function that runs k chained
+        repetitions to completion.
+    reference, reference_repeats
+        The same for the reference; None without a reference.
+    probe
+        Dispatches of fixed work in registers, whose time tells the clock; empty for no probe.
+    refresh
+        Exchanges the inputs of both sides before a batch.
+    interlude
+        Runs between two random windows of a batch.
+    alike
+        Give both sides windows of the same length, so that both share the fixed cost of a window
+        equally.
     """
 
     candidate: Any
@@ -82,16 +91,16 @@ class Sides:
 
 @dataclass
 class Series:
-    """The looks taken so far, and the time that they took, the first warm-up excluded."""
+    """The batches so far, and the time spent on them in s, without the first warm-up."""
 
     device: Sampler
     sides: Sides
     plan: Plan
     progress: Progress | None
     clock: Callable[[], float]
-    # The calls of the core's loop, and the look that each belongs to: an interlude splits a look.
+    # Calls of the core's sampling loop, and the batch of each: an interlude splits a batch.
     calls: list[Samples] = field(default_factory=list)
-    looks_of_calls: list[int] = field(default_factory=list)
+    batch_of_call: list[int] = field(default_factory=list)
     taken: int = 0
     spent: float = 0.0
     best_probe_ns: float = 0.0
@@ -100,39 +109,39 @@ class Series:
     _begun: int = 0
     _windows: tuple[int, int] = 0, 0
     _passes_per_command_buffer: int = 0
-    _look_pairs: int = 0
-    _told: float = -math.inf
-    _looks: int = 0
+    _batch_pairs: int = 0
+    _reported_at: float = -math.inf
+    _batches: int = 0
     _interludes_s: float = 0.0
 
     def __post_init__(self) -> None:
-        """Draw the moments of interludes from other numbers than the order within pairs."""
+        """Seed the moments of interludes independently of the order within pairs."""
         self._random = np.random.default_rng([self.plan.seed, 1])
 
     @property
     def samples(self) -> SampleSet:
-        """Everything taken so far."""
+        """All samples so far."""
         return SampleSet.join(
-            self.calls, looks=self.looks_of_calls, own_clock=self.device.own_clock
+            self.calls, batches=self.batch_of_call, own_clock=self.device.own_clock
         )
 
     @property
     def throttled(self) -> bool:
-        """Whether the clock stayed low in spite of all rests."""
+        """Whether the clock stayed low after all rests."""
         return self.steadiness.throttled
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is to be said of a clock that was seen to be lower at times, and not obeyed."""
+        """A warning if the clock was lower at times and `obeys_probe` is off."""
         plan, spread = self.plan, self.steadiness.spread
         watched = self.device.own_clock and not plan.obeys_probe
         if not watched or spread is None or spread <= plan.probe_drop:
             return ()
-        return (lower_clock(spread),)
+        return (warn_of_lower_clock(spread),)
 
     @property
     def out_of_time(self) -> bool:
-        """Whether another look would be over the time, and there are pairs enough."""
+        """Whether another batch would exceed the time, and there are enough pairs."""
         plan = self.plan
         if self.taken < plan.min_pairs:
             if self.taken >= FEWEST_PAIRS and self.spent > OVERRUN * plan.seconds:
@@ -141,17 +150,17 @@ class Series:
         return self.is_past(plan.seconds)
 
     @property
-    def look_pairs(self) -> int:
-        """How many pairs a look has: the plan's, or what fits into an equal part of the time."""
-        return self._look_pairs or self.plan.look_pairs
+    def batch_pairs(self) -> int:
+        """The pairs of a batch: the plan's, or as many as fit into an equal part of the time."""
+        return self._batch_pairs or self.plan.batch_pairs
 
     def is_past(self, seconds: float) -> bool:
-        """Whether so much time is spent, to the nearest look."""
-        return self.spent + 0.5 * self.spent / max(self._looks, 1) > seconds
+        """Return whether this time is spent, rounded to a batch."""
+        return self.spent + 0.5 * self.spent / max(self._batches, 1) > seconds
 
     @property
     def _late_and_far_apart(self) -> bool:
-        """Whether the time is up, and the pairs so far leave no doubt who is faster."""
+        """Whether the time is up, and all pairs say by far which side is faster."""
         if not self.taken or self.spent <= self.plan.seconds:
             return False
         samples = self.samples
@@ -160,17 +169,17 @@ class Series:
         return is_large_effect(log_ratios(samples.reference_ns, samples.candidate_ns))
 
     def extend(self, wanted: int) -> None:
-        """Take whole looks until there are `wanted` pairs, or the time or the pairs are used up."""
+        """Take whole batches until there are `wanted` or `max_pairs` pairs, or the time is up."""
         while self.taken < min(wanted, self.plan.max_pairs) and not self.throttled:
             if self.out_of_time:
                 break
-            self._take_look()
+            self._take_batch()
 
-    def _take_look(self) -> None:
+    def _take_batch(self) -> None:
         plan = self.plan
         if self.sides.alike and not self._begun:
             self._find_equal_windows()
-        pairs = min(self.look_pairs, plan.max_pairs - self.taken)
+        pairs = min(self.batch_pairs, plan.max_pairs - self.taken)
         if self.taken < LARGE_EFFECT_PAIRS and self._late_and_far_apart:
             pairs = min(pairs, LARGE_EFFECT_PAIRS - self.taken)
         if self._has_interlude():
@@ -181,12 +190,12 @@ class Series:
                 self._take_pairs(pairs - before, refresh=False)
         else:
             self._take_pairs(pairs)
-        self._looks += 1
+        self._batches += 1
         if self.throttled and not self.taken:
-            # There has to be something to show; the verdict says what it is worth.
+            # Report some samples, even if they were throttled; the verdict says so.
             limit = int(plan.seconds * 1e9)
-            self._keep(
-                self._look(
+            self._append(
+                self._sample(
                     max_pairs=plan.min_pairs, min_pairs=1, time_limit_ns=limit, probe_drop=0.0
                 )
             )
@@ -194,24 +203,24 @@ class Series:
     def _take_pairs(self, pairs: int, *, refresh: bool = True) -> None:
         plan = self.plan
         drop = plan.probe_drop if plan.obeys_probe and self.device.own_clock else 0.0
-        look = self._look(
+        call = self._sample(
             refresh=refresh,
             max_pairs=pairs,
-            min_pairs=min(pairs, FEWEST_IN_LOOK),
-            time_limit_ns=self._look_limit_ns(),
+            min_pairs=min(pairs, FEWEST_IN_BATCH),
+            time_limit_ns=self._batch_limit_ns(),
             probe_drop=drop,
             retries=max(0, plan.retries - self.steadiness.retries),
         )
-        self._look_pairs = self._look_pairs or max(len(look.candidate_ns), FEWEST_IN_LOOK)
-        if drop and self.best_probe_ns > (1 + drop) * look.best_probe_ns > 0:
-            self._forget()  # the clock was low all along
-        self._keep(look)
+        self._batch_pairs = self._batch_pairs or max(len(call.candidate_ns), FEWEST_IN_BATCH)
+        if drop and self.best_probe_ns > (1 + drop) * call.best_probe_ns > 0:
+            self._discard()  # the clock was low in all earlier samples
+        self._append(call)
 
     def _has_interlude(self) -> bool:
-        """Decide whether the look that is about to be taken has an interlude."""
-        if self.sides.interlude is None or not self._look_pairs:
+        """Decide whether the next batch has an interlude."""
+        if self.sides.interlude is None or not self._batch_pairs:
             return False
-        if self._looks in LOOKS_WITH_INTERLUDE:
+        if self._batches in BATCHES_WITH_INTERLUDE:
             return True
         affordable = self._interludes_s < INTERLUDE_SHARE * self.plan.seconds
         return affordable and self._random.random() < INTERLUDE_PROBABILITY
@@ -225,16 +234,17 @@ class Series:
         self.spent += taken
 
     def _find_equal_windows(self) -> None:
-        """Warm both sides up and take the larger window for both; these samples do not count.
+        """Warm up both sides and use the longer window for both; discard these samples.
 
-        Windows are found one side after the other: what still becomes faster has a smaller one.
+        The core finds the window of one side after the other. A side that still becomes faster
+        would have a longer one.
         """
         limit = int(self.plan.seconds * 1e9)
-        self._look(max_pairs=1, min_pairs=1, time_limit_ns=limit, probe_drop=0.0)
+        self._sample(max_pairs=1, min_pairs=1, time_limit_ns=limit, probe_drop=0.0)
         self._windows = (max(self._windows), max(self._windows))
 
-    def with_long_windows(self, samples: SampleSet) -> SampleSet:
-        """The samples with the times of long windows of both sides, if those can be afforded."""
+    def add_long_windows(self, samples: SampleSet) -> SampleSet:
+        """Return the samples with long windows of both sides, if there is time for them."""
         pair_ns = samples.candidate_window * self.sides.repeats * float(samples.candidate_ns[-1])
         if samples.reference_ns.size:
             passes = samples.reference_window * self.sides.reference_repeats
@@ -243,26 +253,26 @@ class Series:
         count = int(min(self.plan.long_windows, affordable))
         if self.throttled or count < FEWEST_LONG:
             return samples
-        look = self._look(
+        call = self._sample(
             max_pairs=0, min_pairs=0, time_limit_ns=0, probe_drop=0.0, long_windows=count
         )
-        return samples.with_long(look)
+        return samples.add_long_windows(call)
 
-    def _look_limit_ns(self) -> int:
-        """An equal part of the time for the first look; later ones have the same pairs."""
-        part = self.plan.seconds / LOOKS
-        if self._look_pairs:
+    def _batch_limit_ns(self) -> int:
+        """Return the time limit of a batch. The first one has an equal part of the time."""
+        part = self.plan.seconds / BATCHES
+        if self._batch_pairs:
             part = max(part, self.plan.seconds - self.spent)
         return int(part * 1e9)
 
     def _rewarm_ns(self) -> int:
-        """None where a pair alone takes as long as the first warm-up."""
+        """Return the warm-up after an exchange of inputs; 0 if a pair is as long as the first."""
         if self.sides.refresh is None:
             return 0
         pair_s = self.spent / max(self.taken, 1)
         return self.plan.warmup_ns // REWARM if pair_s * 1e9 < self.plan.warmup_ns else 0
 
-    def _look(self, *, refresh: bool = True, **options: Any) -> Samples:
+    def _sample(self, *, refresh: bool = True, **options: Any) -> Samples:
         plan, begun = self.plan, self.clock()
         warmup_ns = plan.warmup_ns
         if self._begun:
@@ -270,7 +280,7 @@ class Series:
             if refresh and self.sides.refresh is not None:
                 self.sides.refresh(self._begun)
         start = begun if self._begun else begun + warmup_ns / 1e9
-        look = self.device.sample(
+        call = self.device.sample(
             self.sides.candidate,
             self.sides.reference,
             probe=self.sides.probe,
@@ -284,43 +294,43 @@ class Series:
             seed=plan.seed + self.taken,
             best_probe_ns=self.best_probe_ns,
             cool_ns=plan.cool_ns,
-            progress=lambda done, _: self._tell(start, self.taken + done),
+            progress=lambda done, _: self._report_progress(start, self.taken + done),
             **options,
         )
-        first_warmup_s = 0.0 if self._begun else look.warmup_ns / 1e9
+        first_warmup_s = 0.0 if self._begun else call.warmup_ns / 1e9
         self.spent += self.clock() - begun - first_warmup_s
-        self._windows = int(look.candidate_window), int(look.reference_window)
-        self._passes_per_command_buffer = int(look.passes_per_command_buffer)
+        self._windows = int(call.candidate_window), int(call.reference_window)
+        self._passes_per_command_buffer = int(call.passes_per_command_buffer)
         self._begun += 1
-        return look
+        return call
 
-    def _keep(self, look: Samples) -> None:
-        self.calls.append(look)
-        self.looks_of_calls.append(self._looks)
-        if look.throttled:
-            self.drop = float(look.probe_ns[-1] / look.best_probe_ns) - 1
-        self.taken += len(look.candidate_ns)
-        self.best_probe_ns = float(look.best_probe_ns)
+    def _append(self, call: Samples) -> None:
+        self.calls.append(call)
+        self.batch_of_call.append(self._batches)
+        if call.throttled:
+            self.drop = float(call.probe_ns[-1] / call.best_probe_ns) - 1
+        self.taken += len(call.candidate_ns)
+        self.best_probe_ns = float(call.best_probe_ns)
         before = self.steadiness
         probes = np.concatenate([np.asarray(each.probe_ns) for each in self.calls])
         self.steadiness = Steadiness(
-            before.discarded + int(look.discarded),
-            before.retries + int(look.retries),
-            before.throttled or bool(look.throttled),
-            spread_of(probes),
+            before.discarded + int(call.discarded),
+            before.retries + int(call.retries),
+            before.throttled or bool(call.throttled),
+            probe_spread(probes),
         )
 
-    def _forget(self) -> None:
+    def _discard(self) -> None:
         before = self.steadiness
         self.steadiness = replace(before, discarded=before.discarded + self.taken)
         self.calls.clear()
-        self.looks_of_calls.clear()
+        self.batch_of_call.clear()
         self.taken = 0
 
-    def _tell(self, start: float, pairs: int) -> None:
+    def _report_progress(self, start: float, pairs: int) -> None:
         now = self.clock()
-        if self.progress is not None and now - self._told >= SECONDS_BETWEEN_TELLINGS:
-            self._told = now
+        if self.progress is not None and now - self._reported_at >= SECONDS_BETWEEN_REPORTS:
+            self._reported_at = now
             passed = self.spent + max(0.0, now - start)
-            # A slow kernel goes on beyond its time, until it has its least pairs.
+            # A slow kernel continues after its time, until it has `min_pairs`.
             self.progress(min(1.0, passed / self.plan.seconds, pairs / self.plan.min_pairs))

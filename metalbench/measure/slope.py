@@ -1,4 +1,4 @@
-"""What a window costs beside its passes: windows of K passes against windows of four times K."""
+"""Estimate the fixed cost of a window, from windows of K passes and of four times K passes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from metalbench.stats import median_interval
 
 LONGER = 4
-# Two lengths of window that differ by more tell different times.
+# Largest difference between the times of a pass in short and in long windows.
 AGREEMENT = 0.05
 
 
@@ -18,9 +18,9 @@ AGREEMENT = 0.05
 class Slope:
     """The straight line through the times of short and of long windows.
 
-    `pass_ns` is its slope, the time of one more pass; `share` the part of a short window's time
-    that does not grow with the passes; `deviation` how much longer a pass takes in short windows,
-    and `least` how much longer for sure: by the near ends of both medians' intervals.
+    `pass_ns` is the slope: the time of one more pass. `share` is the fixed part of a short window's
+    time. `deviation` is the relative difference of a pass in short and in long windows, and `least`
+    its lower bound, by the near ends of both medians' intervals.
     """
 
     pass_ns: float
@@ -29,7 +29,7 @@ class Slope:
     least: float
 
     def doubt(self, whose: str) -> str | None:
-        """What is to be said where a window's own cost counts, of the times of `whose`."""
+        """Return a warning about `whose` times if the fixed cost of a window matters; else None."""
         if self.least <= AGREEMENT:
             return None
         return (
@@ -41,14 +41,14 @@ class Slope:
 def slope(
     short_ns: NDArray[np.float64], passes: int, long_ns: NDArray[np.float64], base: int
 ) -> Slope | None:
-    """The slope from windows of `passes` to windows of 4 x `base`; None without long windows.
+    """Return the slope from windows of `passes` to windows of 4 x `base`; None without long ones.
 
     Parameters
     ----------
     short_ns, long_ns
         Times per pass, shapes (n,) and (m,).
     passes, base
-        Passes of a short window, and a quarter of those of a long one.
+        Passes of a short window, and a quarter of the passes of a long one.
     """
     if not short_ns.size or not long_ns.size:
         return None

@@ -1,4 +1,4 @@
-"""What the probe of the clock saw: over time, and after the windows of each side."""
+"""Judge the device's clock by its probe: over time, and after the windows of each side."""
 
 from __future__ import annotations
 
@@ -10,19 +10,18 @@ from numpy.typing import NDArray
 from metalbench.stats import Interval
 from metalbench.stats.median import interval_by_ranks
 
-# Two sides whose clocks differ by more are not compared at one clock.
+# Largest relative difference of the clocks of the two sides.
 EQUAL_CLOCKS = 0.02
-# Of seven probes the second lowest and highest: one that something else disturbed hides nothing.
+# Of seven probes the second lowest and the second highest, so that one outlier has no effect.
 CLOCK_CONFIDENCE = 0.87
 
 
 @dataclass(frozen=True, slots=True)
 class Steadiness:
-    """How steady the device's clock was while it was sampled.
+    """The steadiness of the device's clock during sampling.
 
-    `discarded` pairs were throttled and dropped, after `retries` rests sampling went on; if
-    `throttled` the clock stayed low nevertheless. `spread` is how much longer a probe took at the
-    95th percentile than at its best, as a fraction; None where there were no probes.
+    `discarded` pairs were throttled and dropped. Sampling continued after `retries` rests. If
+    `throttled`, the clock stayed low nevertheless. `spread` is `probe_spread`, None without probes.
     """
 
     discarded: int = 0
@@ -31,15 +30,15 @@ class Steadiness:
     spread: float | None = None
 
 
-def spread_of(probe_ns: NDArray[np.float64]) -> float | None:
-    """The 95th percentile of a probe's times over the least, minus 1; None without any."""
+def probe_spread(probe_ns: NDArray[np.float64]) -> float | None:
+    """Return the 95th percentile of a probe's times over the least, minus 1; None without any."""
     if not probe_ns.size:
         return None
     return float(np.quantile(probe_ns, 0.95) / probe_ns.min()) - 1
 
 
-def lower_clock(spread: float) -> str:
-    """What is said of a device whose probe took longer at times, by the fraction `spread`."""
+def warn_of_lower_clock(spread: float) -> str:
+    """Return a warning that the probe took longer at times, by the fraction `spread`."""
     return (
         "the GPU's clock was lower at times: work of a fixed length took up to "
         f"{spread:.0%} longer than at its best; nothing was left out for it, and ratios are of "
@@ -58,16 +57,16 @@ def clock_ratio(
     after_candidate_ns, after_reference_ns
         Times of one probe directly after a long window of a side, shapes (n,): pairs.
 
-    None without pairs. Work of a fixed length takes the less the higher the clock is.
+    None without pairs. The time of fixed work is inversely proportional to the clock.
     """
     if not after_candidate_ns.size or after_candidate_ns.size != after_reference_ns.size:
         return None
     ratios = after_reference_ns / after_candidate_ns
-    # Long windows of both sides lie between them, so that they count as independent ones.
+    # Long windows of both sides lie between two probes, so they count as independent.
     return interval_by_ranks(ratios, ratios.size, CLOCK_CONFIDENCE)
 
 
-def unequal_clocks(ratio: Interval) -> str | None:
+def warn_of_unequal_clocks(ratio: Interval) -> str | None:
     """Return a warning if the clocks of the two sides certainly differ by more than 2 %."""
     differ = ratio.low > 1 + EQUAL_CLOCKS or ratio.high < 1 - EQUAL_CLOCKS
     if not (ratio.is_bounded and differ):

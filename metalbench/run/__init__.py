@@ -1,1 +1,1 @@
-"""From a trial of one kernel to a run over many: what happens when, and who is told of it."""
+"""Try one kernel (attempt.py) or many (runner.py): compile, verify, measure, recheck, record."""

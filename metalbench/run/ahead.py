@@ -1,4 +1,4 @@
-"""What can be made ready before a kernel's turn: builds, its own and those of MLX."""
+"""Build kernels and MLX's compiled forms before their turn."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
-    """Compile into the cache what `attempt` will need; its errors are `attempt`'s to tell."""
+    """Compile a kernel into the build cache. `attempt` compiles again and reports errors."""
     if not trial.kernel.is_python:
         with contextlib.suppress(Exception):
             builds = trial.builds(device)
@@ -20,8 +20,8 @@ def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
 
 
 def prepare_reference(device: Device, trial: Trial) -> None:
-    """Let MLX build what timing will need of its own; its errors are `attempt`'s to tell."""
-    from metalbench.reference.ahead import build_forms  # and with it MLX
+    """Let MLX compile the reference of a trial. `attempt` reports errors."""
+    from metalbench.reference.ahead import build_forms  # imports MLX
 
     if trial.timed and trial.broken is None:
         with contextlib.suppress(Exception):

@@ -64,7 +64,7 @@ def attempt(
 
 @dataclass(frozen=True)
 class _Subject:
-    """What an attempt verifies and measures: the builds of the kernel, at one size."""
+    """The builds of the kernel of an attempt, the size to time, and the seeds to verify."""
 
     builds: Builds
     compiled: Compiled

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from metalbench.run.observed import Described
     from metalbench.run.trial import Trial
 
-# Metal makes traces only in processes that were started with it.
+# Metal makes traces only in processes that start with this variable.
 VARIABLE = "MTL_CAPTURE_ENABLED=1"
 
 
 def check_captures(device: Described) -> None:
-    """Raise Unsupported, saying what would help, if `device` cannot make traces in this process."""
+    """Raise Unsupported if `device` cannot make GPU traces in this process."""
     able = device.capabilities.get("gpu_trace")
     if able is None:
         raise Unsupported(
@@ -32,9 +32,9 @@ def check_captures(device: Described) -> None:
 
 
 def capture(device: Device, trial: Trial, path: Path) -> None:
-    """Run one pass of the kernel and leave a GPU trace of it at `path` (FILE.gputrace).
+    """Run one pass of the kernel and write a GPU trace of it to `path` (FILE.gputrace).
 
-    Raises what compiling and running it raises, and Unsupported.
+    Raises Unsupported, and the errors of compiling and running the kernel.
     """
     size = trial.size_on(device)
     work = workload(trial.entry.task, size, dtype_name=trial.dtype, seed=trial.seed)

@@ -1,13 +1,13 @@
-"""Which form of the reference is the one to beat: all are checked, and timed until that is clear.
+"""Choose the fastest form of the reference: check all forms, and time them in a contest.
 
-A form that is picked though another one is faster is a gift to the kernel. So forms take turns in
-random order, and those that may still be the fastest go on until the best is known to be no more
-than 2 % slower than any of them, or the time is up.
+A slower form would make the kernel look faster. So forms run alternately in random order. Forms
+that may still be the fastest continue until the best is known to be at most 2 % slower than any of
+them, or the time is up.
 
 References
 ----------
-R. E. Bechhofer, Ann. Math. Statist. 25 (1954): selection of the best up to what does not matter.
-E. Paulson, Ann. Math. Statist. 35 (1964): leaving out on the way what is clearly not the best.
+R. E. Bechhofer, Ann. Math. Statist. 25 (1954): selection of the best with an indifference zone.
+E. Paulson, Ann. Math. Statist. 35 (1964): sequential elimination of inferior ones.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from metalbench.stats.median import rank_interval
 from metalbench.verify.error_rule import compare, derive_tolerance, measure_error_norms
 from metalbench.verify.rounding_model import model_float32_errors
 
-WINDOWS = 7  # of every form: the fewest that carry a 98 % interval
-# Those that may be the fastest are looked at after so many, and after half as many more each time.
-FIRST_LOOK = 10
+WINDOWS = 7  # of every form: the fewest with a 98 % interval
+# Windows before the first analysis; each later analysis has half as many windows more.
+FIRST_ANALYSIS = 10
 GROWTH = 1.5
-CLOSE = 0.02  # nearer forms are as good as each other
+CLOSE = 0.02  # indifference zone
 WINDOW_S = 1e-3
-# Passes grow by what the last window lacked and a little more, but not by more than tenfold.
+# Passes grow by the factor that the last window lacked and a little more, at most tenfold.
 MORE, MOST_MORE = 1.1, 10.0
 MOST_PASSES = 4096
-# Of each form: one to see whether it is right, two to find the window, one to time it.
+# Passes of each form: one to check its results, two to find the window, one to time it.
 FEWEST_PASSES = 4
-# So many times too long is a pass that was too long even if something slowed it down.
+# A pass that exceeds a limit by this factor exceeds it even if other work slowed it down.
 SURELY = 2
-# A repetition of MLX's has work of its own to hide its launch behind, if that takes no larger part:
-# about a fifth of it is on MLX's own thread, where nothing hides it.
+# If a launch takes at most this part of a repetition, it overlaps with the work of the one before.
+# About a fifth of a launch is on MLX's thread and never overlaps.
 LAUNCH_SHARE = 0.1
 LAUNCHES = 256  # in a window
 FAR_FROM_A_LAUNCH_S = 5e-3
-# Beside other things; then it is further than `FAR_FROM_A_LAUNCH_S` alone, too.
+# The same for a pass that was timed while other work ran.
 SURELY_FAR_S = 10 * FAR_FROM_A_LAUNCH_S
 THE_SAME = "not timed, for it is compiled to the operations of {}"
 TOO_SLOW = "not timed, for the reference takes too long to be run in several forms"
@@ -56,11 +56,10 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True, slots=True)
 class FormChoice:
-    """Every form of a reference with its time; `doubts` say what the times are not worth.
+    """Every form of a reference with its time, and the form that was chosen.
 
-    That another form may be the fastest, that the one to beat is launched for longer than it works,
-    or that MLX cannot compile. `decided` says that forms were timed and none of them may be the
-    fastest but one.
+    `doubts` are warnings: another form may be faster, the launch of the chosen form takes longer
+    than its work, or MLX cannot compile. `decided` says that the contest has one winner.
     """
 
     forms: tuple[FormTime, ...]
@@ -77,24 +76,34 @@ def choose_form(
     pass_s: float = 0.0,
     clock: Clock = perf_counter,
 ) -> FormChoice:
-    """Time the forms until the fastest is known, for `seconds` at most; `reference` then runs it.
+    """Time the forms until the fastest is known, for at most `seconds`; `reference` then runs it.
 
-    Forms that differ from the eager one by more than a candidate might, or that do not run, are
-    told with their fault; of a reference that takes too long only the eager form is there. Only
-    those that the task's `against` names can be the one to beat. `seed` is of the order of turns,
-    `window_s` the least length of one. `pass_s` is how long a pass of the eager form has taken
-    before, with other things beside it; of one that is far too long there is no other to find it.
+    A form has a fault if it does not run, or if it differs from the eager form by more than the
+    tolerance of a kernel. If the reference is too slow, only the eager form is timed. Only forms
+    that the task's `against` names can be chosen.
+
+    Parameters
+    ----------
+    seconds
+        Time limit.
+    seed
+        Seed of the order of the forms.
+    window_s
+        Least time of a window.
+    pass_s
+        Time of an earlier pass of the eager form, which other work may have slowed down. A pass
+        that is far too long is not repeated.
     """
-    entrants = _entrants(reference, seconds, pass_s, clock)
+    entrants = _list_entrants(reference, seconds, pass_s, clock)
     sound = [entrant for entrant in entrants if not entrant.fault]
-    turns = _Turns(reference, seconds, seed, clock, window_s)
+    timer = _FormTimer(reference, seconds, seed, clock, window_s)
     best, doubt = sound[0], None
     if len(sound) > 1:
-        best, doubt = _fastest(reference, sound, turns)
+        best, doubt = _find_fastest(reference, sound, timer)
     elif pass_s <= SURELY_FAR_S and _time(reference, best.form, 1, clock) <= FAR_FROM_A_LAUNCH_S:
-        turns.begin(sound)
-        turns.take(sound, WINDOWS)
-    doubts = (doubt, _launch_doubt(reference, best, clock), compiler.fault())
+        timer.start(sound)
+        timer.run_rounds(sound, WINDOWS)
+    doubts = (doubt, _warn_of_launches(reference, best, clock), compiler.fault())
     reference.form = best.form
     return FormChoice(
         tuple(replace(each.result, compared=each is best) for each in entrants),
@@ -103,61 +112,63 @@ def choose_form(
     )
 
 
-def _entrants(reference: Reference, seconds: float, pass_s: float, clock: Clock) -> list[_Entrant]:
-    """Every form, the first one's with no fault, the others' with what keeps them from a turn."""
+def _list_entrants(
+    reference: Reference, seconds: float, pass_s: float, clock: Clock
+) -> list[_Entrant]:
+    """Return every form; each but the first with its fault, if it has one."""
     first, *others = reference.forms
     found = [_Entrant(first, "")]
     eager: list[np.ndarray[Any, Any]] = []
     start, spent = clock(), 0.0
     for form in others:
-        if form.kind == "compiled" and _compiles_to_itself(reference, form):
+        if form.kind == "compiled" and _is_unchanged_by_compiler(reference, form):
             fault = THE_SAME.format(first.name)
         elif pass_s * FEWEST_PASSES > SURELY * seconds:
             fault = TOO_SLOW
         else:
             eager = eager or reference.outputs_of(first)
-            # What the oracle and another library take to begin with is no form's time.
+            # The start-up of the oracle and of another library does not count as a form's time.
             spent = spent or clock() - start
             slow = spent * FEWEST_PASSES > seconds
-            fault = TOO_SLOW if slow else _fault(reference, form, eager)
+            fault = TOO_SLOW if slow else _find_fault(reference, form, eager)
         found.append(_Entrant(form, fault))
     return found
 
 
-def _compiles_to_itself(reference: Reference, compiled: Form) -> bool:
-    """Whether MLX's compiler leaves every operation of the eager form as it is written."""
+def _is_unchanged_by_compiler(reference: Reference, compiled: Form) -> bool:
+    """Return whether MLX's compiler changes no operation of the eager form."""
     try:
         written = reference.operations_of(reference.forms[0])
         return bool(written) and written == reference.operations_of(compiled)
-    except Exception:  # the task's own code; what is wrong with it shows when it runs
+    except Exception:  # the task's code; its faults show when it runs
         return False
 
 
-def _fastest(
-    reference: Reference, sound: list[_Entrant], turns: _Turns
+def _find_fastest(
+    reference: Reference, sound: list[_Entrant], timer: _FormTimer
 ) -> tuple[_Entrant, str | None]:
-    """The fastest of those that the task allows, and what speaks against it."""
-    turns.begin(sound)
-    turns.take(sound, WINDOWS)
+    """Return the fastest of the forms that the task allows, and a warning if it is uncertain."""
+    timer.start(sound)
+    timer.run_rounds(sound, WINDOWS)
     against = reference.workload.task.against
     remaining = [entrant for entrant in sound if entrant.form.kind in against] or sound
-    look = FIRST_LOOK
+    planned = FIRST_ANALYSIS
     while True:
         best = min(remaining, key=lambda entrant: entrant.median)
         behind = {each.form.name: each.against(best) for each in remaining if each is not best}
         close = [name for name, by in behind.items() if by.low <= -math.log1p(CLOSE)]
         if not close:
             return best, None
-        if turns.out_of_time:
-            return best, _doubt(best, {name: behind[name] for name in close})
+        if timer.out_of_time:
+            return best, _warn_of_close_forms(best, {name: behind[name] for name in close})
         slower = [name for name, by in behind.items() if by.low > 0.0]
         remaining = [each for each in remaining if each.form.name not in slower]
-        turns.take(remaining, look - len(best.times))
-        look = math.ceil(GROWTH * look)
+        timer.run_rounds(remaining, planned - len(best.times))
+        planned = math.ceil(GROWTH * planned)
 
 
-def _launch_doubt(reference: Reference, best: _Entrant, clock: Clock) -> str | None:
-    """What is said of a reference that is through before the next one can be handed over."""
+def _warn_of_launches(reference: Reference, best: _Entrant, clock: Clock) -> str | None:
+    """Return a warning if launches of the reference take longer than its work."""
     if not best.times or best.median > FAR_FROM_A_LAUNCH_S:
         return None
     windows = [_time(reference, ON_ONE_ELEMENT, LAUNCHES, clock) for _ in range(WINDOWS)]
@@ -172,7 +183,7 @@ def _launch_doubt(reference: Reference, best: _Entrant, clock: Clock) -> str | N
     )
 
 
-def _doubt(best: _Entrant, close: dict[str, Interval]) -> str:
+def _warn_of_close_forms(best: _Entrant, close: dict[str, Interval]) -> str:
     name, least = min(((name, by.low) for name, by in close.items()), key=lambda each: each[1])
     by = f"by up to {math.expm1(-least):.0%}" if math.isfinite(least) else "by an unknown amount"
     return (
@@ -183,8 +194,8 @@ def _doubt(best: _Entrant, close: dict[str, Interval]) -> str:
 
 
 @dataclass
-class _Turns:
-    """Forms that are timed one after the other, in random order, until time is up."""
+class _FormTimer:
+    """Times forms alternately, in random order, until the time is up."""
 
     reference: Reference
     seconds: float
@@ -194,14 +205,14 @@ class _Turns:
     _deadline: float = 0.0
     _passes: int = 1
 
-    def begin(self, entrants: Sequence[_Entrant]) -> None:
+    def start(self, entrants: Sequence[_Entrant]) -> None:
         """Warm up, find windows that are long enough, and start the clock."""
-        self._passes = self._window(entrants)
+        self._passes = self._find_window(entrants)
         self._random = np.random.default_rng(self.seed)
         self._deadline = self.clock() + self.seconds
 
-    def _window(self, entrants: Sequence[_Entrant]) -> int:
-        """Equal passes for all, of which the fastest form's make a window; warms up on the way."""
+    def _find_window(self, entrants: Sequence[_Entrant]) -> int:
+        """Return the passes with which the fastest form fills a window; this warms up all forms."""
         passes = 1
         while passes < MOST_PASSES:
             times = [_time(self.reference, each.form, passes, self.clock) for each in entrants]
@@ -216,8 +227,8 @@ class _Turns:
     def out_of_time(self) -> bool:
         return self.clock() > self._deadline
 
-    def take(self, entrants: Sequence[_Entrant], rounds: int) -> None:
-        """Up to so many rounds, in each of which everyone has one turn."""
+    def run_rounds(self, entrants: Sequence[_Entrant], rounds: int) -> None:
+        """Time at most `rounds` windows of each form."""
         for _ in range(rounds):
             for place in self._random.permutation(len(entrants)):
                 entrant = entrants[place]
@@ -238,7 +249,7 @@ class _Entrant:
         return float(np.median(self.times))
 
     def against(self, best: _Entrant) -> Interval:
-        """Logarithm of the time as a multiple of the best's; both have had as many turns."""
+        """Return the interval of the logarithm of the time relative to the best form's."""
         return rank_interval(log_ratios(np.array(self.times), np.array(best.times)))
 
     @property
@@ -249,15 +260,15 @@ class _Entrant:
 
 
 def _time(reference: Reference, form: Form, passes: int, clock: Clock) -> float:
-    """Seconds of one pass."""
+    """Return the time in s of one pass."""
     reference.form = form
     start = clock()
     reference(passes)
     return (clock() - start) / passes
 
 
-def _fault(reference: Reference, form: Form, eager: list[np.ndarray[Any, Any]]) -> str:
-    """What is wrong with a form beside what the eager one makes; empty if nothing is."""
+def _find_fault(reference: Reference, form: Form, eager: list[np.ndarray[Any, Any]]) -> str:
+    """Compare a form with the eager one; return its fault, empty if it has none."""
     try:
         got = reference.outputs_of(form)
     except compiler.CompilerError as error:

@@ -1,4 +1,4 @@
-"""Controls: the reference against itself, and one kernel by two ways; nothing but SAME is right."""
+"""Controls: time the reference against itself, and one kernel by two ways. Both must be SAME."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 
 def attempt_control(device: Device, trial: Trial, observer: Observer) -> Result:
-    """Time the reference of a trial's task against itself, as kernels are timed against it.
+    """Time the reference of a trial's task against itself.
 
-    The result's kernel is called after the reference. What goes wrong is in the result; raises as
-    `attempt` does.
+    The kernel of the result has the reference's name. Failures are in the result. Raises as
+    `attempt`.
     """
     trial.check()
     task = trial.entry.task
@@ -36,43 +36,41 @@ def attempt_control(device: Device, trial: Trial, observer: Observer) -> Result:
     nothing = hashlib.sha256(b"").hexdigest()
     case = replace(describe_case(trial, task, device), source="", source_hash=nothing, tunables={})
 
-    def timed() -> tuple[Measurement, Case]:
+    def measure_control() -> tuple[Measurement, Case]:
         work = workload(task, size, dtype_name=trial.dtype, seed=trial.seed)
         plan = replace(trial.plan, seed=trial.seed)
-        measured, name = against_itself(device, work, plan, observer.stage_progress)
+        measured, name = measure_against_itself(device, work, plan, observer.stage_progress)
         return measured, replace(case, kernel=name, reference=name)
 
     done = task.flops(size), task.bytes(size, trial.dtype)
-    return _result(device, case, done, timed, observer)
+    return _result(device, case, done, measure_control, observer)
 
 
 def attempt_path(device: Device, size: str, plan: Plan, observer: Observer) -> Result:
-    """Time one and the same kernel by way of metalbench against MLX's way, on the same GPU.
+    """Time one kernel by metalbench against the same kernel by MLX, on the same GPU.
 
-    `size` is one of `path_control.SIZES`.
-
-    What goes wrong is in the result; raises as `attempt` does.
+    `size` is one of `path_control.SIZES`. Failures are in the result. Raises as `attempt`.
     """
     case = path_control.case(size)
 
-    def timed() -> tuple[Measurement, Case]:
+    def measure_control() -> tuple[Measurement, Case]:
         return path_control.measure_path(device, size, plan, observer.stage_progress), case
 
-    return _result(device, case, path_control.work_of_a_pass(size), timed, observer)
+    return _result(device, case, path_control.work_of_a_pass(size), measure_control, observer)
 
 
 def _result(
     device: Device,
     case: Case,
     work: tuple[float, float],
-    timed: Callable[[], tuple[Measurement, Case]],
+    measure_control: Callable[[], tuple[Measurement, Case]],
     observer: Observer,
 ) -> Result:
-    """The result of what is timed, which does `work` (operations and bytes) in a pass."""
+    """Measure and return the result. `work` is the operations and bytes of a pass."""
     start = perf_counter()
     observer.stage_started(Stage.MEASURE)
     try:
-        measured, case = timed()
+        measured, case = measure_control()
     except MachineError:
         raise
     except MetalBenchError as error:
@@ -92,18 +90,17 @@ def _result(
     )
 
 
-def against_itself(
+def measure_against_itself(
     device: Device, work: Workload, plan: Plan, progress: Progress | None = None
 ) -> tuple[Measurement, str]:
-    """Time the fastest form of a reference against itself; return that, and the form's name.
+    """Time the fastest form of a reference against itself; return times and the form's name.
 
     Both sides are one object: they have the same compiled form, inputs, memory and graphs, and
-    windows of the same length. Two objects, of which one has chosen its form and the other has not
-    run yet, differ by up to 14 %.
+    windows of the same length. Two objects, of which only one has run before, differ by up to 14 %.
 
-    Raises Unsupported where MLX has nothing to be timed on beside `device`.
+    Raises Unsupported if MLX has no device that corresponds to `device`.
     """
-    from metalbench.reference import create_reference  # and with it MLX
+    from metalbench.reference import create_reference  # imports MLX
     from metalbench.run.contest import choose_form
 
     one, missing = create_reference(device.kind, work)

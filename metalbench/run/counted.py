@@ -1,6 +1,7 @@
-"""What a kernel asks of memory in one pass, counted once it has been timed.
+"""Count the bytes that one pass of a timed kernel reads and writes.
 
-At the size that was timed where that is quick, else at a small one; kept in the cache.
+The count is at the timed size if that is fast enough, else at a small size. The build cache keeps
+it.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ from metalbench.task.declaration import TimedDevice
 from metalbench.task.workload import workload
 from metalbench.verify.flow import small_sizes
 
-# A counted run that would take longer is not made at the size that was timed.
+# Longest expected time of a counted run at the timed size.
 LONGEST_S = 2.0
 _SMALL_S = 20.0
 
 
-def counted_bytes(trial: Trial, device: TimedDevice) -> CountedBytes | None:
+def count_bytes(trial: Trial, device: TimedDevice) -> CountedBytes | None:
     """Return the bytes of one pass of a kernel that was timed on `device`.
 
     None for candidates in Python. Raises MetalBenchError where the kernel does not compile for the
@@ -47,33 +48,33 @@ def counted_bytes(trial: Trial, device: TimedDevice) -> CountedBytes | None:
         tunables=trial.tunables,
         counted=True,
     )
-    found = _counted(compiled, trial, timed)
+    found = _count(compiled, trial, timed)
     cache.store(key, asdict(found))
     return found
 
 
-def _counted(compiled: Compiled, trial: Trial, timed: str) -> CountedBytes:
-    """Of the size that was timed, if a small one says that this is quick, else of the small one."""
+def _count(compiled: Compiled, trial: Trial, timed: str) -> CountedBytes:
+    """Count at a small size, and at the timed size if that is expected to be fast enough."""
     small = next(iter(small_sizes(compiled.task)), timed)
-    _bytes(compiled, trial, small, timed, _SMALL_S)  # starts the process, too
+    _count_at(compiled, trial, small, timed, _SMALL_S)  # starts the process, too
     start = perf_counter()
-    found = _bytes(compiled, trial, small, timed, _SMALL_S)
+    found = _count_at(compiled, trial, small, timed, _SMALL_S)
     expected_s = (perf_counter() - start) * _growth(compiled.task, small, timed, trial.dtype)
     if small != timed and expected_s <= LONGEST_S:
         try:
-            return _bytes(compiled, trial, timed, timed, 2 * LONGEST_S)
+            return _count_at(compiled, trial, timed, timed, 2 * LONGEST_S)
         except MetalBenchError:
             return found
     return found
 
 
 def _growth(task: Task, small: str, timed: str, dtype: str) -> float:
-    """How many times as much work there is."""
+    """Return the ratio of the work of two sizes."""
     flops = task.flops(timed) / max(1, task.flops(small))
     return max(1.0, flops, task.bytes(timed, dtype) / max(1, task.bytes(small, dtype)))
 
 
-def _bytes(
+def _count_at(
     compiled: Compiled, trial: Trial, size: str, timed: str, time_limit: float
 ) -> CountedBytes:
     drawn = workload(compiled.task, size, dtype_name=trial.dtype, seed=trial.seed)

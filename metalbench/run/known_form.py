@@ -1,7 +1,7 @@
-"""Which form of a reference was the one to beat, remembered for a week on the same machine.
+"""Store the choice of a reference's form for a week, in the build cache.
 
-To find the fastest form takes about as long as to time a kernel against it, and comes out the same
-as long as MLX, the machine and what MLX is asked for are.
+A contest takes about as long as timing a kernel. Its outcome is the same for the same MLX, machine
+and operations.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ NOT_TIMED_AGAIN = "not timed again: it was {:.2f}x as slow in a contest of {}"
 def load_choice(
     reference: Reference, device: str, mode: str, *, now: Callable[[], float] = time.time
 ) -> FormChoice | None:
-    """What an earlier contest has choice, if that holds; `reference` then runs the form to beat.
+    """Load the choice of an earlier contest, None if there is none; `reference` then runs it.
 
-    `device` is the device's name, `mode` where the inputs are when a pass begins.
+    `device` is the name of the device, `mode` that of the `Mode`.
     """
     key = _key(reference, device, mode)
     record = None if key is None else cache.load(key)
@@ -39,7 +39,12 @@ def load_choice(
     reference.form = best
     return FormChoice(
         tuple(
-            FormTime(name, None, compared=name == best.name, fault=_fault(fault, slower, day))
+            FormTime(
+                name,
+                None,
+                compared=name == best.name,
+                fault=fault if slower is None else NOT_TIMED_AGAIN.format(slower, day),
+            )
             for name, slower, fault in record["forms"]
         ),
         tuple(record["doubts"]),
@@ -55,7 +60,7 @@ def store_choice(
     *,
     now: Callable[[], float] = time.time,
 ) -> None:
-    """Remember a contest that has found the form to beat; of one that has not, nothing."""
+    """Store a choice, if the contest was decided."""
     key = _key(reference, device, mode)
     best = next((form for form in choice.forms if form.compared), None)
     if key is None or not choice.decided or best is None or best.time_ns is None:
@@ -66,25 +71,21 @@ def store_choice(
 
 
 def _slower(form: FormTime, best: Interval) -> float | None:
-    """How many times as slow; None of the form to beat, and of one that was not timed."""
+    """Return how many times slower a form is; None for the chosen one and forms without a time."""
     if form.compared or form.time_ns is None:
         return None
     return form.time_ns.value / best.value
 
 
-def _fault(fault: str, slower: float | None, day: str) -> str:
-    return fault if slower is None else NOT_TIMED_AGAIN.format(slower, day)
-
-
 def _key(reference: Reference, device: str, mode: str) -> str | None:
-    """Of all that decides which form is the fastest; None if that cannot be told.
+    """Return a key of everything that decides which form is the fastest; None if it is unknown.
 
-    What is computed is as MLX draws it: names of operations, in order.
+    The operations of a form are the names in MLX's drawing of its graph, in order.
     """
     work = reference.workload
     try:
         operations = [reference.operations_of(form) for form in reference.forms]
-    except Exception:  # the task's own code; what is wrong with it shows when it runs
+    except Exception:  # the task's code; its faults show when it runs
         return None
     return cache.digest(
         "form",
@@ -102,7 +103,7 @@ def _key(reference: Reference, device: str, mode: str) -> str | None:
 
 
 def _compiler() -> str:
-    """What MLX compiles with on a CPU; where it is another one, another form may be the fastest."""
+    """Return the identity of MLX's compiler on a CPU. Another one may favour another form."""
     program = shutil.which("g++")
     if program is None:
         return ""

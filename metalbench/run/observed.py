@@ -1,4 +1,4 @@
-"""From the flow's own objects to those that results are made of."""
+"""Convert objects of a run to those that results store."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Described(Protocol):
-    """What a device is: one that is open here, or the facts of one elsewhere."""
+    """The description of a device: an open one, or the facts of another machine's."""
 
     @property
     def kind(self) -> str:
@@ -26,19 +26,19 @@ class Described(Protocol):
 
     @property
     def name(self) -> str:
-        """What its maker calls it."""
+        """The name by its vendor."""
 
     @property
     def chip(self) -> str | None:
-        """Such as `m4_max`; None where kernels have no variants for it."""
+        """The chip, such as `m4_max`; None if kernels have no variants for it."""
 
     @property
     def cores(self) -> int:
-        """How many it has."""
+        """The number of cores."""
 
     @property
     def capabilities(self) -> Mapping[str, Any]:
-        """What it tells of itself."""
+        """Further properties by name."""
 
 
 def device_facts(device: Described) -> DeviceFacts:
@@ -47,7 +47,7 @@ def device_facts(device: Described) -> DeviceFacts:
 
 
 def reduce_comparison(comparison: Comparison) -> Check:
-    """Reduce a comparison to what results keep of it."""
+    """Return the part of a comparison that results store."""
     index = ", ".join(map(str, comparison.index))
     exact = not comparison.bound
     return Check(
@@ -78,7 +78,7 @@ def list_occupancy(bound: Bound, compiled: Compiled, device: Device) -> tuple[Oc
 
 
 def locate_error(error: Exception) -> str:
-    """Say what an error of a task's own Python is, and where it was raised."""
+    """Return the message of a foreign error, with the place where it was raised."""
     frame = traceback.extract_tb(error.__traceback__)[-1]
     return f"{error} (in {frame.name}, {Path(frame.filename).name}:{frame.lineno})"
 

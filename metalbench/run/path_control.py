@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from metalbench.reference import Reference
 
 NAME = "path_control"
-# A set of its own, by which reports tell it from kernels of the library.
+# A separate set, by which reports distinguish it from kernels of the library.
 SET = "control"
 SIZES = {"small": dict(n=1 << 16), "large": dict(n=1 << 22), "huge": dict(n=1 << 25)}
 SMALLEST = "small"
@@ -62,7 +62,7 @@ def _of_mlx() -> CustomKernel | MLXKernel:
     return metal_kernel(NAME, ["x"], ["y"], BODY)
 
 
-def _expected(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _run_oracle(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     for _ in range(STEPS):
         x = 0.5 * x + 0.25
     return x
@@ -73,7 +73,7 @@ def _expected(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     headline="large",
     inputs=dict(x=normal("n")),
     outputs=dict(y=output("n")),
-    oracle=_expected,
+    oracle=_run_oracle,
     flops=f"{2 * STEPS} * n",
 )
 def by_mlx(x: Any) -> Any:
@@ -89,7 +89,7 @@ def by_mlx(x: Any) -> Any:
 
 
 def case(size: str) -> Case:
-    """What results of it are called."""
+    """Return the description of the control for results."""
     return Case(
         task=NAME,
         set=SET,
@@ -106,7 +106,7 @@ def case(size: str) -> Case:
 
 
 def work_of_a_pass(size: str) -> tuple[float, float]:
-    """Floating-point operations and bytes."""
+    """Return the floating-point operations and the bytes of a pass."""
     return by_mlx.flops(size), by_mlx.bytes(size, "float32")
 
 
@@ -115,10 +115,10 @@ def measure_path(
 ) -> Measurement:
     """Time the kernel by way of metalbench against MLX's way.
 
-    Raises Unsupported where MLX has nothing to run it on beside `device`, MetalBenchError if the
-    two do not compute the same.
+    Raises Unsupported if MLX has no device that corresponds to `device`, MetalBenchError if the two
+    results differ.
     """
-    from metalbench.reference import create_reference  # and with it MLX
+    from metalbench.reference import create_reference  # imports MLX
 
     work = workload(by_mlx, size, dtype_name="float32", seed=plan.seed)
     reference, missing = create_reference(device.kind, work)
@@ -131,14 +131,14 @@ def measure_path(
     if device.kind != "metal" or size != SMALLEST:
         return measured
     cost = command_buffer_ns(device, bound.dispatches, plan.seed)
-    remark = f"a pass takes {_microseconds(cost)} of GPU time more in a command buffer of its own"
+    remark = f"a pass takes {_microseconds(cost)} of GPU time more in a separate command buffer"
     return replace(measured, remarks=(*measured.remarks, remark))
 
 
 def command_buffer_ns(device: Device, dispatches: Sequence[Dispatch], seed: int = 0) -> Interval:
-    """Time how much longer the GPU is busy with a pass that has a command buffer of its own, in ns.
+    """Return the additional GPU time in ns of a pass in a separate command buffer.
 
-    Against passes in as few command buffers as metalbench uses alone.
+    It is compared with passes in the command buffers that metalbench uses.
     """
     samples = device.sample(
         dispatches,

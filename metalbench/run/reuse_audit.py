@@ -1,4 +1,4 @@
-"""Detect kernels that save work in timed windows, by times that they cannot tell apart.
+"""Detect kernels that save work in timed windows, by times that they cannot distinguish.
 
 Timed windows repeat two sets of inputs many times. A kernel that keeps results between passes (in
 scratch, in an output, anywhere in its process), or that makes fewer passes than it is asked for,
@@ -51,7 +51,7 @@ Values = np.ndarray[Any, Any]
 BLOCK_NS = 2e6
 FEWEST_ROUNDS, MOST_ROUNDS = 4, 8
 SLOW_ROUND_NS = 50e6
-# Every measurement has so many audits; of slow rounds one, which takes longer than many of others.
+# Audits of every measurement; one for slow rounds, which takes longer than many of fast ones.
 LEAST_AUDITS = 2
 # New rounds may take longer than known ones by this factor: branch prediction gains a few percent
 # on repeated inputs.
@@ -64,7 +64,7 @@ ALONE, ALONE_NS = 1.5, 80e3
 # the other. The test never condemns more honest kernels than that (Ville's inequality).
 CONFIRMS_IF_HONEST, CONFIRMS_IF_SAVING = 0.5, 0.9
 CONDEMNS_HONEST, MISSES_SAVING = 1e-4, 0.02
-# Neither decided by so many audits: not confirmed.
+# A suspicion that is undecided after this number of audits is not confirmed.
 MOST_CONFIRMING = 48
 # After its last work OpenBLAS keeps threads spinning for about 0.1 s. They are waited for in steps,
 # so long at most. A step is longer than the 4 ms in which some kernels count processor time.
@@ -97,38 +97,38 @@ class ReuseAudit:
 
     @property
     def _inputs(self) -> list[Bound]:
-        """The first pass on each of the sets of inputs."""
+        """The first pass on each set of inputs."""
         return list({id(each.inputs): each for each in reversed(self.rotation.passes)}.values())[
             ::-1
         ]
 
     def run(self, *, window: int = 0) -> None:
-        """Take one audit, and leave in memory what a round of the timed passes leaves.
+        """Take one audit; afterwards the memory is as after a round of the timed passes.
 
         Windows of `window` rounds are timed, too, unless it is 0.
         """
-        plain_ns, count = [self._timed()], 1
+        plain_ns, count = [self._time_round()], 1
         if plain_ns[0] < SLOW_ROUND_NS:
-            plain_ns.append(self._timed())
+            plain_ns.append(self._time_round())
             count = int(np.clip(BLOCK_NS / min(plain_ns), FEWEST_ROUNDS, MOST_ROUNDS))
-            plain_ns += [self._timed() for _ in range(count - 2)]
-        window_ns = [self._timed(window) for _ in range(count if window else 0)]
-        draws = self._draws(2 * count)
+            plain_ns += [self._time_round() for _ in range(count - 2)]
+        window_ns = [self._time_round(window) for _ in range(count if window else 0)]
+        draws = self._draw_workloads(2 * count)
         pairs = [draws[2 * place : 2 * place + 2] for place in range(count)]
         known = [each.workload for each in self._inputs]
         known_ns, new_ns = [], []
         for pair in pairs:
-            self._write(pair, known)
-            known_ns.append(self._timed())
+            self._write_inputs(pair, known)
+            known_ns.append(self._time_round())
         judged = int(self.random.integers(count))
         for place, pair in enumerate(pairs):
             # A mixture may lack what the task's inputs have, so the judged round has a draw.
             written = [pair[turn % 2] for turn in range(len(known))] if place == judged else None
-            self._write(pair, written)
-            new_ns.append(self._timed())
+            self._write_inputs(pair, written)
+            new_ns.append(self._time_round())
             if written is not None:
-                left = self._left(written)
-        self._judge(*left)
+                left = self._copy_memory(written)
+        self._judge_round(*left)
         for each in self._inputs:
             each.load(each.workload)
         self.rotation.run()
@@ -138,23 +138,23 @@ class ReuseAudit:
     def report(self, pass_ns: Values, window: int) -> Report:
         """Complete the audits; return a finding if the kernel saves work in timed windows.
 
-        `pass_ns` are the times of one pass in timed windows, in ns; `window` is how many rounds a
-        window has. Other work may run by now, which had stopped for the timed windows: so a
-        suspicion is confirmed by audits with windows of their own.
+        `pass_ns` are the times of one pass in timed windows, in ns; `window` is the number of
+        rounds of a window. Other work, which had stopped for the timed windows, may run again, so
+        the audits that confirm a suspicion time new windows.
         """
         timed_ns = len(self.rotation.passes) * float(np.quantile(pass_ns, 0.1))
         while len(self.audits) < (LEAST_AUDITS if timed_ns < SLOW_ROUND_NS else 1):
             self.run()
-        total = _joined(self.audits)
+        total = _join(self.audits)
         suspected = total.reuse > REUSE or self._is_slower_alone(total, timed_ns)
         if suspected and not self.findings:
-            said = self._confirmed(window)
+            said = self._confirm(window)
             if said:
                 examiner = self.rotation.examiner(self.rotation.bound)
                 self.findings.append(examiner.make_finding(Kind.LESS_WORK, said))
         return Report(tuple(self.findings[:1]))
 
-    def _confirmed(self, window: int) -> str:
+    def _confirm(self, window: int) -> str:
         """Put a suspicion to the test; return what the last audit shows, or nothing.
 
         There are two hypotheses, each with its log-likelihood ratio. A wrong result ends the test.
@@ -201,22 +201,24 @@ class ReuseAudit:
     def _is_slower_alone(self, audit: Audit, window_ns: float) -> bool:
         return min(audit.plain_ns) > ALONE * window_ns + ALONE_NS
 
-    def _timed(self, window: int = 1) -> float:
+    def _time_round(self, window: int = 1) -> float:
         """Return the time in ns of one round, of a request of `window` rounds."""
         samples = self.rotation.device.sample(
             self.rotation.dispatches, candidate_window=window, warmup_ns=0, max_pairs=1, min_pairs=1
         )
         return float(samples.candidate_ns[0])
 
-    def _left(self, written: list[Workload]) -> tuple[Bound, list[tuple[GuardedBuffer, Values]]]:
-        """Return the last pass of a round on `written`, and what it has left in its memory."""
+    def _copy_memory(
+        self, written: list[Workload]
+    ) -> tuple[Bound, list[tuple[GuardedBuffer, Values]]]:
+        """Return the last pass of a round on `written`, and a copy of its memory."""
         last = self.rotation.passes[-1]
         place = [id(each.inputs) for each in self._inputs].index(id(last.inputs))
         buffers = (*last.inputs.values(), *last.outputs.values())
         memory = [(each, each.bytes.copy()) for each in buffers]
         return replace(last, workload=written[place]), memory
 
-    def _judge(self, last: Bound, memory: list[tuple[GuardedBuffer, Values]]) -> None:
+    def _judge_round(self, last: Bound, memory: list[tuple[GuardedBuffer, Values]]) -> None:
         """Keep what is wrong with the results that the last pass of a round left of new inputs."""
         for buffer, left in memory:
             np.copyto(buffer.bytes, left)
@@ -224,31 +226,33 @@ class ReuseAudit:
             message = f"a pass on new inputs between timed windows: {each.message}"
             self.findings.append(replace(each, message=message))
 
-    def _draws(self, count: int) -> list[Workload]:
+    def _draw_workloads(self, count: int) -> list[Workload]:
         """Return `count` new workloads, two for each round.
 
         Drawing large inputs takes longer than a pass, so there are two draws only, of which
-        `_renewed` makes others. Inputs that all belong together cannot be mixed.
+        `_mix_inputs` makes others. Inputs that all belong together cannot be mixed.
         """
         works = self.rotation.workloads
         task, size, dtype_name = works[0].task, works[0].size, works[0].dtype.name
         together = all(each.together for each in task.inputs.values())
-        # So many that no exchange of inputs draws the same ones.
+        # A large number, so that no exchange of inputs draws the same ones.
         skipped = int(self.random.integers(1 << 20, 1 << 32))
         further = like_seeds(task, works[0].seed, skipped=skipped)
         seeds = islice(further, count if together else 2)
         drawn = [workload(task, size, dtype_name=dtype_name, seed=seed) for seed in seeds]
         return [drawn[place % len(drawn)] for place in range(count)]
 
-    def _write(self, draws: list[Workload], contents: list[Workload] | None) -> None:
+    def _write_inputs(self, draws: list[Workload], contents: list[Workload] | None) -> None:
         """Write the inputs of a round: `contents`, or new mixtures of two draws."""
         for place, each in enumerate(self._inputs):
             one, other = draws[place % 2].inputs, draws[1 - place % 2].inputs
-            inputs = self._renewed(one, other, None if contents is None else contents[place].inputs)
+            inputs = self._mix_inputs(
+                one, other, None if contents is None else contents[place].inputs
+            )
             for name, buffer in each.inputs.items():
                 buffer.fill(inputs[name])
 
-    def _renewed(self, one: Arrays, other: Arrays, contents: Arrays | None = None) -> Arrays:
+    def _mix_inputs(self, one: Arrays, other: Arrays, contents: Arrays | None = None) -> Arrays:
         """Return inputs of which no element is where any pass had it, or copies of `contents`.
 
         Each element is taken at random from one of two draws, both rotated by a random distance;
@@ -258,7 +262,7 @@ class ReuseAudit:
         """
         inputs = self.rotation.bound.workload.task.inputs
         renewed = {
-            name: array.copy() if inputs[name].together else self._chosen(array, other[name])
+            name: array.copy() if inputs[name].together else self._mix_elements(array, other[name])
             for name, array in one.items()
         }
         if contents is not None:
@@ -266,7 +270,7 @@ class ReuseAudit:
                 np.copyto(array, contents[name])
         return renewed
 
-    def _chosen(self, one: Values, other: Values) -> Values:
+    def _mix_elements(self, one: Values, other: Values) -> Values:
         size = one.size
         words = self.random.integers(0, 256, size=(size + 7) // 8, dtype=np.uint8)
         # Bit operations: a choice by branches takes three times as long.
@@ -290,7 +294,7 @@ def _await_idle_threads() -> None:
             return
 
 
-def _joined(audits: Sequence[Audit]) -> Audit:
+def _join(audits: Sequence[Audit]) -> Audit:
     """Return several audits as one."""
     blocks = zip(
         *((each.plain_ns, each.known_ns, each.new_ns, each.window_ns) for each in audits),

@@ -1,7 +1,7 @@
-"""Whether a trial fits where it is to run: memory and time, estimated before anything is allocated.
+"""Estimate the memory and time of a trial, and check them against the budget before it starts.
 
-Both are of the arrays that a task declares, and of the largest that its reference makes on the way,
-where that is known. They are rough: rates are those of a small machine with two cores.
+Estimates count the arrays that a task declares and the largest intermediate array of its reference,
+if known. They are rough: rates are those of a small machine with two cores.
 """
 
 from __future__ import annotations
@@ -19,37 +19,37 @@ if TYPE_CHECKING:
     from metalbench.run.trial import Trial
 
 GIB = 1 << 30
-# What a process holds before it has an array: Python, NumPy, MLX, the engine.
+# Memory of a process without arrays: Python, NumPy, MLX, the engine.
 BEGIN_BYTES = 300 << 20
-# Of the arrays a judge holds those of two seeds; the oracle's are twice as wide.
+# A judge holds the arrays of two seeds. The oracle's have 8 bytes an element.
 SETS, WIDE = 2, 8
-# Passes of a kernel over its arrays in checks of all seeds, and of the oracle.
+# Passes of the kernel and of the oracle over the arrays, in checks of all seeds.
 RUNS, ORACLES = 30, 6
-# What the cpu device, NumPy in float64, and drawing, copying and comparing reach, a second. Of the
-# first it is what good kernels of products do there: nothing that fits is to be left out.
+# Rates per second of the cpu device, of NumPy in float64, and of drawing, copying and comparing.
+# The first is that of good matrix products, so that no trial that fits is refused.
 SIMULATED_FLOPS, NUMPY_FLOPS, COPIED_BYTES = 50e9, 20e9, 1e9
-# The cpu device ends a launch that takes longer.
+# The cpu device ends a longer launch.
 LAUNCH_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """What there is: `host_bytes` and `seconds` for a trial, `device_bytes` of a GPU's own."""
+class Budget:
+    """The memory and time that a trial may use; `device_bytes` is memory of a discrete GPU."""
 
     host_bytes: int
     seconds: float
     device_bytes: int | None = None
 
     @classmethod
-    def of(cls, device: Described, limits: Limits) -> Room:
-        """What a device tells of its memory, and the limits of a kernel's process."""
-        told = device.capabilities.get("memory_bytes") if device.kind == "cuda" else None
-        return cls(limits.memory_bytes, limits.seconds, told if isinstance(told, int) else None)
+    def of(cls, device: Described, limits: Limits) -> Budget:
+        """Return the budget of a device, with the limits of a kernel's process."""
+        memory = device.capabilities.get("memory_bytes") if device.kind == "cuda" else None
+        return cls(limits.memory_bytes, limits.seconds, memory if isinstance(memory, int) else None)
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
-    """What a trial takes at the least: memory of the host and of the device, and time."""
+class Requirement:
+    """The least memory of host and device, and the least time in s, of a trial."""
 
     host_bytes: int
     device_bytes: int
@@ -58,10 +58,10 @@ class Need:
 
 def estimate_requirement(
     task: Task, size: str, dtype_name: str, kind: str, *, asks: bool = True
-) -> Need:
-    """Estimate what checking and timing `task` takes on a device of that kind.
+) -> Requirement:
+    """Estimate the memory and time of checking and timing `task` on a device of that kind.
 
-    Without what the oracle takes if that is not asked (`asks`) at `size`.
+    `asks` is False if the oracle does not run at `size`.
     """
     values, run = task.values(size), dtype(dtype_name)
     given = _bytes(task, "inputs", values, run.nbytes)
@@ -77,29 +77,33 @@ def estimate_requirement(
     seconds = simulated + (RUNS + ORACLES) * (given + made) / COPIED_BYTES
     if asks:
         seconds += ORACLES * flops / NUMPY_FLOPS
-    return Need(host, on_device if kind != "cpu" else 0, seconds)
+    return Requirement(host, on_device if kind != "cpu" else 0, seconds)
 
 
 def check_budget(trial: Trial, device: Described, limits: Limits) -> None:
-    """Raise DeclarationError, with the figures, for a trial that fits neither memory nor time."""
+    """Raise DeclarationError, with the figures, for a trial that exceeds memory or time."""
     from metalbench.run.trial import ALL
     from metalbench.verify import small_sizes
 
     task, size = trial.entry.task, trial.size_on(device)
     asks = trial.oracle == ALL or size in small_sizes(task)
-    need = estimate_requirement(task, size, trial.dtype, device.kind, asks=asks)
-    room = Room.of(device, limits)
+    required = estimate_requirement(task, size, trial.dtype, device.kind, asks=asks)
+    budget = Budget.of(device, limits)
     lacks = []
-    if need.host_bytes > room.host_bytes:
-        lacks.append(_lack("memory", need.host_bytes / GIB, room.host_bytes / GIB, "GiB"))
-    if room.device_bytes is not None and need.device_bytes > room.device_bytes:
-        told = f"memory of {device.name}"
-        lacks.append(_lack(told, need.device_bytes / GIB, room.device_bytes / GIB, "GiB"))
-    if need.seconds > room.seconds:
-        lacks.append(_lack("time", need.seconds, room.seconds, "s"))
+    if required.host_bytes > budget.host_bytes:
+        lacks.append(
+            _describe_lack("memory", required.host_bytes / GIB, budget.host_bytes / GIB, "GiB")
+        )
+    if budget.device_bytes is not None and required.device_bytes > budget.device_bytes:
+        name = f"memory of {device.name}"
+        lacks.append(
+            _describe_lack(name, required.device_bytes / GIB, budget.device_bytes / GIB, "GiB")
+        )
+    if required.seconds > budget.seconds:
+        lacks.append(_describe_lack("time", required.seconds, budget.seconds, "s"))
     launch_s = task.flops(size) / SIMULATED_FLOPS if device.kind == "cpu" else 0.0
     if launch_s > LAUNCH_S:
-        lacks.append(_lack("time of a launch", launch_s, LAUNCH_S, "s"))
+        lacks.append(_describe_lack("time of a launch", launch_s, LAUNCH_S, "s"))
     if lacks:
         raise DeclarationError(
             f"[{task.name}] size {size} does not fit on the {device.kind} device, as estimated: "
@@ -108,8 +112,8 @@ def check_budget(trial: Trial, device: Described, limits: Limits) -> None:
         )
 
 
-def _lack(what: str, need: float, there: float, unit: str) -> str:
-    return f"{what}: {need:.3g} {unit} at least, and {there:.3g} {unit} may be taken"
+def _describe_lack(what: str, required: float, budget: float, unit: str) -> str:
+    return f"{what}: {required:.3g} {unit} at least, and {budget:.3g} {unit} may be taken"
 
 
 def _bytes(task: Task, kind: str, values: dict[str, int], itemsize: int) -> int:

@@ -1,4 +1,4 @@
-"""The stages that a kernel goes through, and who is told of them."""
+"""The stages of a trial, and the interface of their observers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from metalbench.result import Result
 
 
 class Stage(str, Enum):
-    """In this order, but on a GPU CHECK follows COMPILE; a kernel that fails skips to RECORD."""
+    """The stages in order. On a GPU, CHECK follows COMPILE. A failure skips to RECORD."""
 
     COMPILE = "compile"
     VERIFY = "verify"
@@ -21,7 +21,7 @@ class Stage(str, Enum):
 
 
 class Observer(Protocol):
-    """Is told how a run proceeds."""
+    """Receives the progress of a run."""
 
     def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
         """Kernel `index` (from 0) of `total` begins."""
@@ -30,29 +30,29 @@ class Observer(Protocol):
         """The current kernel enters a stage."""
 
     def stage_detail(self, detail: str) -> None:
-        """Say what the stage is at: a size and seed."""
+        """The stage proceeds to `detail`: a size and seed."""
 
     def stage_progress(self, fraction: float) -> None:
-        """Say how much of the stage is done, 0..1, where that is known."""
+        """The fraction of the stage that is done, 0..1, is known."""
 
     def kernel_finished(self, result: Result) -> None:
-        """The current kernel is done; its result is in the store unless that has failed."""
+        """The current kernel is done, and its result is in the store unless storing has failed."""
 
 
 class Silent:
     """An observer that does nothing."""
 
     def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
-        """Not told."""
+        """Ignore it."""
 
     def stage_started(self, stage: Stage) -> None:
-        """Not told."""
+        """Ignore it."""
 
     def stage_detail(self, detail: str) -> None:
-        """Not told."""
+        """Ignore it."""
 
     def stage_progress(self, fraction: float) -> None:
-        """Not told."""
+        """Ignore it."""
 
     def kernel_finished(self, result: Result) -> None:
-        """Not told."""
+        """Ignore it."""

@@ -25,7 +25,7 @@ def sample_rows(samples: SampleSet) -> list[tuple[str, int, str, sqlite3.Binary]
         ("reference", samples.reference_window, "<f8", samples.reference_ns),
         ("floor", passes, "<f8", samples.floor_ns),
         ("kernel_first", passes, "|u1", samples.candidate_first),
-        ("look", passes, "<u2", samples.look),
+        ("look", passes, "<u2", samples.batch),
     ]
     if samples.probe_ns.size:
         rows.append(("probe", 1, "<f8", samples.probe_ns))

@@ -69,7 +69,7 @@ kernel void doubled(device const float* x, device float* y, uint i [[thread_posi
   y[i] = 2 * x[i];
 }
 """
-PLAN = Plan(seconds=0.05, warmup_ns=1_000_000, first_look=8, min_pairs=2, max_pairs=16)
+PLAN = Plan(seconds=0.05, warmup_ns=1_000_000, first_analysis=8, min_pairs=2, max_pairs=16)
 
 
 def test_neither_kernel_finds_its_answer_in_its_outputs() -> None:

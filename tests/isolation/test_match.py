@@ -21,7 +21,7 @@ from metalbench.run.stages import Silent, Stage
 from metalbench.stats import Verdict
 
 WRONG = KERNEL.replace("2 * x[i]", "3 * x[i]")
-QUICK = Plan(seconds=0.1, warmup_ns=0, min_pairs=12, first_look=32, look_pairs=8)
+QUICK = Plan(seconds=0.1, warmup_ns=0, min_pairs=12, first_analysis=32, batch_pairs=8)
 # What is put in place of what, and what is found.
 CANDIDATES = {
     "y[i] = v": ("y[i + n] = v", "GUARD_ZONE"),

@@ -49,7 +49,7 @@ using namespace metal;
 
 inline float double_of(float x) { return 2 * x; }
 """
-QUICK = Plan(seconds=0.05, warmup_ns=0, min_pairs=12, first_look=32, look_pairs=8)
+QUICK = Plan(seconds=0.05, warmup_ns=0, min_pairs=12, first_analysis=32, batch_pairs=8)
 MakeTrial = Callable[..., Trial]
 
 

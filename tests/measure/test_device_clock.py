@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scripted_device import ScriptedDevice
 
-from metalbench.measure import Measurement, Mode, Plan, Sides, Stopped, measure
-from metalbench.measure.steadiness import EQUAL_CLOCKS, clock_ratio, unequal_clocks
+from metalbench.measure import Measurement, Mode, Plan, Sides, StopReason, measure
+from metalbench.measure.steadiness import EQUAL_CLOCKS, clock_ratio, warn_of_unequal_clocks
 from metalbench.stats import Cause, Interval, Verdict
 
 Lower = Callable[[float], bool]
@@ -35,7 +35,7 @@ def test_a_gpus_lower_clock_is_told_and_takes_nothing_away(lower: Lower) -> None
     device = ScriptedDevice(slowdown=lambda now: 1.25 if lower(now) else 1.0)
     result = run(device)
     assert result.verdict is Verdict.FASTER
-    assert result.stopped is not Stopped.THROTTLED
+    assert result.stopped is not StopReason.THROTTLED
     assert device.rested == []
     assert result.steadiness.discarded == 0
     assert not result.steadiness.throttled
@@ -55,7 +55,7 @@ def test_a_clock_that_falls_for_good_is_a_verdict_of_its_own_where_it_is_obeyed(
     device = ScriptedDevice(slowdown=lambda now: 1.0 if now < 5e7 else 1.25)
     result = run(device, OBEYING)
     assert result.verdict is Verdict.THROTTLED
-    assert result.stopped is Stopped.THROTTLED
+    assert result.stopped is StopReason.THROTTLED
     assert result.judgement is not None
     (reason,) = result.judgement.reasons
     assert reason.cause is Cause.THROTTLED
@@ -176,7 +176,7 @@ def test_the_clocks_of_two_sides_are_compared_by_a_probe_after_each(ratio: float
     found = after(ratio)
     assert found is not None
     assert found.value == pytest.approx(ratio, rel=0.002)
-    said = unequal_clocks(found)
+    said = warn_of_unequal_clocks(found)
     assert (said is not None) == (abs(ratio - 1) > EQUAL_CLOCKS)
     if said is not None:
         assert ("lower in MLX's windows" in said) == (ratio > 1)
@@ -186,6 +186,6 @@ def test_the_clocks_of_two_sides_are_compared_by_a_probe_after_each(ratio: float
 def test_what_few_probes_cannot_tell_is_not_said() -> None:
     few = after(1.5, 3)
     assert few is not None
-    assert unequal_clocks(few) is None
+    assert warn_of_unequal_clocks(few) is None
     assert clock_ratio(np.array([]), np.array([])) is None
     assert clock_ratio(np.ones(3), np.array([])) is None

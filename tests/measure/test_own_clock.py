@@ -84,7 +84,7 @@ def test_every_look_keeps_the_times_of_all_clocks() -> None:
     for times in (*ours, own.reference_device_ns, own.reference_wall_ns):
         assert times.shape == (result.pairs,)
     assert np.array_equal(own.wall_ns, result.samples.candidate_ns)
-    assert result.samples.look[-1] > 1
+    assert result.samples.batch[-1] > 1
 
 
 def test_without_a_reference_everything_is_gpu_time() -> None:

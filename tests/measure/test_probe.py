@@ -9,7 +9,7 @@ import pytest
 
 from metalbench import _core
 from metalbench.measure import probe
-from metalbench.measure.steadiness import spread_of
+from metalbench.measure.steadiness import probe_spread
 
 
 @pytest.fixture(autouse=True)
@@ -65,6 +65,6 @@ def test_it_can_be_sampled_beside_a_kernel() -> None:
 
 
 def test_its_spread_is_how_much_longer_the_slowest_twentieth_took() -> None:
-    assert spread_of(np.array([])) is None
-    assert spread_of(np.full(9, 1e5)) == 0.0
-    assert spread_of(np.array([1e5] * 10 + [1.3e5] * 10)) == pytest.approx(0.3)
+    assert probe_spread(np.array([])) is None
+    assert probe_spread(np.full(9, 1e5)) == 0.0
+    assert probe_spread(np.array([1e5] * 10 + [1.3e5] * 10)) == pytest.approx(0.3)

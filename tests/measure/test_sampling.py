@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scripted_sampler import ScriptedSampler, steady
 
-from metalbench.measure import Measurement, Plan, Sides, Stopped, measure
+from metalbench.measure import Measurement, Plan, Sides, StopReason, measure
 from metalbench.stats import Cause, Verdict
 
 REFERENCE = object()
@@ -25,7 +25,7 @@ def test_a_steady_kernel_stops_when_its_verdict_is_settled() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.001), steady(2e4, 0.001), seconds_per_pair=1e-4)
     result = run(sampler)
     assert {call["max_pairs"] for call in looks_of(sampler)} == {32}
-    assert result.stopped is Stopped.SETTLED
+    assert result.stopped is StopReason.SETTLED
     assert result.pairs <= 192
     assert result.verdict is Verdict.FASTER
     assert result.ratio is not None
@@ -36,7 +36,7 @@ def test_a_steady_kernel_stops_when_its_verdict_is_settled() -> None:
 def test_ten_percent_are_settled_in_a_tenth_of_what_a_precise_ratio_takes() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.02), steady(1.1e4, 0.02), seconds_per_pair=1e-4)
     result = run(sampler)
-    assert (result.stopped, result.verdict) == (Stopped.SETTLED, Verdict.FASTER)
+    assert (result.stopped, result.verdict) == (StopReason.SETTLED, Verdict.FASTER)
     assert result.pairs <= 192
     assert result.candidate_ns.relative_half_width <= 0.02
 
@@ -44,7 +44,7 @@ def test_ten_percent_are_settled_in_a_tenth_of_what_a_precise_ratio_takes() -> N
 def test_a_settled_verdict_of_an_uncertain_time_goes_on() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.15), steady(9e4, 0.15), seconds_per_pair=1e-4)
     result = run(sampler)
-    assert (result.stopped, result.verdict) == (Stopped.SETTLED, Verdict.FASTER)
+    assert (result.stopped, result.verdict) == (StopReason.SETTLED, Verdict.FASTER)
     assert result.pairs >= 256
     assert result.candidate_ns.relative_half_width <= 0.02
 
@@ -52,7 +52,7 @@ def test_a_settled_verdict_of_an_uncertain_time_goes_on() -> None:
 def test_half_of_the_seconds_are_enough_for_an_uncertain_time() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.5), steady(9e4, 0.5), seconds_per_pair=1e-2)
     result = run(sampler, Plan(seconds=10.0))
-    assert (result.stopped, result.verdict) == (Stopped.SETTLED, Verdict.FASTER)
+    assert (result.stopped, result.verdict) == (StopReason.SETTLED, Verdict.FASTER)
     assert result.candidate_ns.relative_half_width > 0.02
     assert 500 < result.pairs < 800
 
@@ -60,13 +60,13 @@ def test_half_of_the_seconds_are_enough_for_an_uncertain_time() -> None:
 def test_a_ratio_at_the_margin_ends_when_it_is_precise() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.01), steady(1.01e4, 0.01), seconds_per_pair=1e-4)
     result = run(sampler, Plan(seconds=10.0))
-    assert (result.stopped, result.verdict) == (Stopped.PRECISE, Verdict.INCONCLUSIVE)
+    assert (result.stopped, result.verdict) == (StopReason.PRECISE, Verdict.INCONCLUSIVE)
 
 
 def test_without_a_reference_the_time_has_to_be_precise() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.01), None, seconds_per_pair=1e-4)
     result = measure(sampler, Sides(["dispatch"]), Plan(), clock=sampler.clock)
-    assert result.stopped is Stopped.PRECISE
+    assert result.stopped is StopReason.PRECISE
     assert result.candidate_ns.relative_half_width <= 0.005
 
 
@@ -96,11 +96,11 @@ def test_looks_are_equal_and_there_are_several_of_a_slow_kernel(
     noisy = steady(1e4, 0.3)
     sampler = ScriptedSampler(noisy, noisy, seconds_per_pair=seconds_per_pair)
     samples = run(sampler, Plan(seconds=2.0)).samples
-    numbers, counts = np.unique(samples.look, return_counts=True)
+    numbers, counts = np.unique(samples.batch, return_counts=True)
     assert numbers.tolist() == list(range(len(looks_of(sampler))))
     assert set(counts) == {look}
     assert numbers.size >= 5
-    assert (np.diff(samples.look) >= 0).all()
+    assert (np.diff(samples.batch) >= 0).all()
 
 
 def test_time_for_new_inputs_is_part_of_the_time() -> None:
@@ -118,7 +118,7 @@ def test_time_for_new_inputs_is_part_of_the_time() -> None:
 def test_a_noisy_kernel_stops_at_the_time_limit() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.3), steady(1e4, 0.3), seconds_per_pair=0.002)
     result = run(sampler, Plan(seconds=1.0))
-    assert result.stopped is Stopped.TIME
+    assert result.stopped is StopReason.TIME
     assert result.pairs == pytest.approx(500, abs=16)  # to the nearest look
     assert result.verdict is Verdict.INCONCLUSIVE
 
@@ -138,8 +138,8 @@ def test_five_pairs_do_for_a_slow_kernel_that_is_far_from_mlx(
 ) -> None:
     sampler = ScriptedSampler(steady(1e9, 0.05), steady(mlx_ns, 0.05), seconds_per_pair=1.1)
     result = run(sampler, Plan(seconds=2.0, seed=1))
-    assert (result.stopped, result.verdict) == (Stopped.SETTLED, verdict)
-    assert np.bincount(result.samples.look).tolist() == [4, 1]
+    assert (result.stopped, result.verdict) == (StopReason.SETTLED, verdict)
+    assert np.bincount(result.samples.batch).tolist() == [4, 1]
     assert result.candidate_ns.is_bounded
     assert result.reference_ns is not None
     assert result.reference_ns.is_bounded
@@ -148,7 +148,7 @@ def test_five_pairs_do_for_a_slow_kernel_that_is_far_from_mlx(
 def test_pairs_that_spread_too_far_to_be_five_go_on_as_ever() -> None:
     sampler = ScriptedSampler(steady(1e8, 0.4), steady(4e8, 0.4), seconds_per_pair=1.1)
     result = run(sampler, Plan(seconds=2.0, seed=1))
-    assert np.bincount(result.samples.look).tolist() == [4, 4]
+    assert np.bincount(result.samples.batch).tolist() == [4, 4]
 
 
 def test_a_pair_that_is_off_among_the_first_five_takes_eight() -> None:
@@ -156,7 +156,7 @@ def test_a_pair_that_is_off_among_the_first_five_takes_eight() -> None:
     taken = lambda _, count: np.array([next(times) for _ in range(count)])  # noqa: E731
     sampler = ScriptedSampler(steady(1e9, 0.01), taken, seconds_per_pair=1.1)
     result = run(sampler, Plan(seconds=2.0, seed=1))
-    assert np.bincount(result.samples.look).tolist() == [4, 1, 4]
+    assert np.bincount(result.samples.batch).tolist() == [4, 1, 4]
 
 
 def test_far_pairs_within_the_time_are_as_many_as_ever() -> None:
@@ -174,9 +174,9 @@ def test_a_slow_kernel_alone_gets_eight() -> None:
 def test_the_pair_limit_ends_a_kernel_that_never_settles() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.3), steady(1e4, 0.3), seconds_per_pair=1e-6)
     result = run(sampler, Plan(max_pairs=200))
-    assert result.stopped is Stopped.PAIRS
+    assert result.stopped is StopReason.PAIRS
     assert result.pairs == 200
-    assert np.unique(result.samples.look, return_counts=True)[1].tolist() == [32] * 6 + [8]
+    assert np.unique(result.samples.batch, return_counts=True)[1].tolist() == [32] * 6 + [8]
 
 
 def test_without_a_reference_there_is_no_ratio_and_no_verdict() -> None:

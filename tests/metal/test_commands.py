@@ -98,7 +98,7 @@ def test_the_path_control_is_part_of_the_control(
         measure(device, Sides(mlx, mlx), plan),
         "mlx",
     )
-    monkeypatch.setattr(control, "against_itself", beside_itself)
+    monkeypatch.setattr(control, "measure_against_itself", beside_itself)
     options = ("--device", "metal", "--size", "small", "--time", "1", "--db", str(db))
     result = CliRunner().invoke(main, ["run", "relu", "--ab-control", *options])
     assert result.exit_code == exit_code, result.output

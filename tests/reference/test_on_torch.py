@@ -11,7 +11,7 @@ from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Library
 from metalbench.reference import Reference
 from metalbench.reference.on_torch import with_torch
-from metalbench.run.contest import _fault
+from metalbench.run.contest import _find_fault
 from metalbench.task.workload import workload
 
 pytest.importorskip("torch")
@@ -34,7 +34,7 @@ def test_it_computes_what_the_reference_does(name: str) -> None:
     eager, *_, torch = reference.forms
     assert torch.kind == "apart"
     assert torch.name.startswith("torch ")
-    assert not _fault(reference, torch, reference.outputs_of(eager))
+    assert not _find_fault(reference, torch, reference.outputs_of(eager))
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ from metalbench.run.trial import Trial
 
 from .conftest import SECONDS
 
-QUICK = Plan(seconds=0.02, warmup_ns=0, min_pairs=12, first_look=32, look_pairs=8)
+QUICK = Plan(seconds=0.02, warmup_ns=0, min_pairs=12, first_analysis=32, batch_pairs=8)
 Start = Callable[[], tuple[Connection, "subprocess.Popen[bytes]"]]
 
 

@@ -60,7 +60,7 @@ def at(n, size, *, timed):
 
 def test_what_is_quick_is_counted_at_the_size_that_was_timed(trial, monkeypatch):
     monkeypatch.setattr(counted, "LONGEST_S", 60.0)
-    found = counted.counted_bytes(trial, CPU)
+    found = counted.count_bytes(trial, CPU)
     assert found == at(1 << 14, "seed", timed=True)
     assert found.ratio == pytest.approx(1.5, rel=1e-4)
 
@@ -68,20 +68,20 @@ def test_what_is_quick_is_counted_at_the_size_that_was_timed(trial, monkeypatch)
         raise AssertionError("it is kept")
 
     monkeypatch.setattr(counted, "compile_kernel", no_more)
-    assert counted.counted_bytes(trial, CPU) == found
+    assert counted.count_bytes(trial, CPU) == found
 
 
 def test_what_would_take_long_is_counted_at_a_small_size(trial, monkeypatch):
     monkeypatch.setattr(counted, "LONGEST_S", 0.0)
-    assert counted.counted_bytes(trial, CPU) == at(100, "small", timed=False)
-    assert counted.counted_bytes(replace(trial, size="n=7"), CPU) == at(100, "small", timed=False)
+    assert counted.count_bytes(trial, CPU) == at(100, "small", timed=False)
+    assert counted.count_bytes(replace(trial, size="n=7"), CPU) == at(100, "small", timed=False)
 
 
 def test_what_does_not_compile_is_not_counted_and_the_reason_is_printed(trial, capsys):
     broken = replace(trial.kernel, source=KERNEL.replace("x[i + 1]", "z[i]"))
     trial = replace(trial, kernel=broken)
     with pytest.raises(MetalBenchError, match="use of undeclared identifier 'z'"):
-        counted.counted_bytes(trial, CPU)
+        counted.count_bytes(trial, CPU)
     outcome = Outcome((correct("sums"),), "finished")
     assert with_counts(outcome, [trial]) is outcome
     printed = capsys.readouterr().err

@@ -223,8 +223,8 @@ def test_run_leaves_the_known_inputs_and_their_results() -> None:
 
 def test_renewed_inputs_have_no_element_that_a_pass_had_there() -> None:
     audit = audited(HONEST["computes"])
-    one, other = audit._draws(2)
-    arrays = [audit._renewed(one.inputs, other.inputs)["x"] for _ in range(8)]
+    one, other = audit._draw_workloads(2)
+    arrays = [audit._mix_inputs(one.inputs, other.inputs)["x"] for _ in range(8)]
     arrays += [each.inputs["x"] for each in audit.rotation.workloads]
     for place, one in enumerate(arrays):
         assert one.shape == (2048,)
@@ -236,7 +236,7 @@ def test_renewed_inputs_have_no_element_that_a_pass_had_there() -> None:
 def test_renewed_inputs_have_the_type_and_range_of_the_drawn_ones(kind: str) -> None:
     audit = audited(HONEST["computes"])
     one, other = (np.arange(1, 101).astype(dtype(kind).numpy).reshape(10, 10) for _ in range(2))
-    renewed = audit._renewed({"x": one}, {"x": other})["x"]
+    renewed = audit._mix_inputs({"x": one}, {"x": other})["x"]
     assert (renewed.dtype, renewed.shape) == (one.dtype, one.shape)
     assert renewed.astype(float).min() > 0
     assert renewed.astype(float).max() <= 100
@@ -245,14 +245,14 @@ def test_renewed_inputs_have_the_type_and_range_of_the_drawn_ones(kind: str) -> 
 def test_draws_are_of_the_distribution_of_the_known_inputs() -> None:
     audit = audited(HONEST["computes"])
     known = {each.variation for each in audit.rotation.workloads}
-    assert {each.variation for each in audit._draws(6)} == known
+    assert {each.variation for each in audit._draw_workloads(6)} == known
 
 
 def test_renewed_known_inputs_are_the_known_ones() -> None:
     audit = audited(HONEST["computes"])
-    one, other = (each.inputs for each in audit._draws(2))
+    one, other = (each.inputs for each in audit._draw_workloads(2))
     known = audit.rotation.bound.workload.inputs
-    assert np.array_equal(audit._renewed(one, other, known)["x"], known["x"])
+    assert np.array_equal(audit._mix_inputs(one, other, known)["x"], known["x"])
 
 
 def test_renewed_inputs_whose_elements_belong_together_are_draws() -> None:
@@ -263,8 +263,8 @@ def test_renewed_inputs_whose_elements_belong_together_are_draws() -> None:
         [replace(each, workload=replace(each.workload, task=ordered)) for each in each_round]
         for each_round in audit.rotation.rounds
     ]
-    draws = [each.inputs for each in audit._draws(4)]
-    renewed = {audit._renewed(each, each)["x"].tobytes() for each in draws}
+    draws = [each.inputs for each in audit._draw_workloads(4)]
+    renewed = {audit._mix_inputs(each, each)["x"].tobytes() for each in draws}
     assert len(renewed) == 4
     assert renewed == {each["x"].tobytes() for each in draws}
 

@@ -25,7 +25,7 @@ from metalbench.verify import Kind
 from metalbench.verify.error_rule import ErrorNorms
 from metalbench.verify.examine import ReferenceErrors
 
-PLAN = Plan(seconds=0.05, warmup_ns=1_000_000, first_look=8, min_pairs=2, max_pairs=16)
+PLAN = Plan(seconds=0.05, warmup_ns=1_000_000, first_analysis=8, min_pairs=2, max_pairs=16)
 HONEST = """
 // Twice x.
 // dispatch: doubled  threads_in_grid=(n)  threads=(64)

@@ -31,10 +31,10 @@ from metalbench.measure import Plan
 from metalbench.run.observed import device_facts
 from metalbench.store import Store
 
-QUICK = Plan(seconds=0.1, warmup_ns=0, min_pairs=12, first_look=32, look_pairs=8)
+QUICK = Plan(seconds=0.1, warmup_ns=0, min_pairs=12, first_analysis=32, batch_pairs=8)
 
 # What is sure even if other programs keep the machine busy.
-LONGER = Plan(seconds=2.0, warmup_ns=0, min_pairs=12, first_look=32, look_pairs=8)
+LONGER = Plan(seconds=2.0, warmup_ns=0, min_pairs=12, first_analysis=32, batch_pairs=8)
 
 Script = Callable[[Brief, int], "Proposal | ProposerError | None"]
 

@@ -54,7 +54,7 @@ def test_every_raw_sample_comes_back_bit_for_bit(path: Path) -> None:
     assert np.array_equal(kept["reference"], samples.reference_ns)
     assert np.array_equal(kept["floor"], samples.floor_ns)
     assert np.array_equal(kept["kernel_first"].astype(bool), samples.candidate_first)
-    assert np.array_equal(kept["look"], samples.look)
+    assert np.array_equal(kept["look"], samples.batch)
 
 
 def test_history_is_of_one_task_and_latest_first(path: Path) -> None:
