@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from metalbench.checking.kinds import Kind, kind_named
-from metalbench.verify.place import Place, place_of
+from metalbench.verify.place import FindingPlace, place_of
 
 _OTHER = re.compile(r"; the other (?:access|barrier) is at (.*):(\d+)$")
 
@@ -61,7 +61,7 @@ class Finding:
         return self.frames[0] if self.frames else None
 
     @property
-    def told(self) -> Place:
+    def told(self) -> FindingPlace:
         """Buffer, byte and threads, as its message has them."""
         return place_of(self.message)
 

@@ -13,7 +13,7 @@ from metalbench.foreign_text import json_text
 from metalbench.report.console import echo
 
 if TYPE_CHECKING:
-    from metalbench.verify.admission import Trial
+    from metalbench.verify.admission import CheckTrial
 
 EXAMPLES = """\b
 Examples:
@@ -57,11 +57,11 @@ def admit(names: tuple[str, ...], **options: Any) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _print_json(trials: dict[str, list[Trial]]) -> None:
+def _print_json(trials: dict[str, list[CheckTrial]]) -> None:
     import math
     from dataclasses import asdict
 
-    def plain(trial: Trial) -> dict[str, Any]:
+    def plain(trial: CheckTrial) -> dict[str, Any]:
         exact = not math.isfinite(trial.factor)
         return {**asdict(trial), "factor": None if exact else trial.factor}
 
@@ -69,7 +69,7 @@ def _print_json(trials: dict[str, list[Trial]]) -> None:
     echo(json_text(told, indent=2))
 
 
-def _print_table(trials: dict[str, list[Trial]]) -> None:
+def _print_table(trials: dict[str, list[CheckTrial]]) -> None:
     from rich.text import Text
 
     from metalbench.report.console import console
@@ -87,7 +87,7 @@ def _print_table(trials: dict[str, list[Trial]]) -> None:
     out.print(f"\n{count} bad results were let through" if count else "\nAll were rejected")
 
 
-def _rows(task: str, trials: Sequence[Trial]) -> list[tuple[str, ...]]:
+def _rows(task: str, trials: Sequence[CheckTrial]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     several = len({trial.output for trial in trials}) > 1
     for key in dict.fromkeys((trial.candidate, trial.output) for trial in trials):

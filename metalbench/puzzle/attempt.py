@@ -22,7 +22,7 @@ from metalbench.puzzle.source_file import read_candidate
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
 from metalbench.verify import error_rule
-from metalbench.verify.mismatch import mismatch
+from metalbench.verify.mismatch import describe_mismatch
 
 Array = np.ndarray[Any, Any]
 SECONDS = 20.0
@@ -195,7 +195,7 @@ class _Judge:
         bad = error_rule.find_wrong(values, expected, tolerance=allowance, scale=expected)
         unwritten = next(iter(tried.counted.unwritten.values())).reshape(-1)
         shown = unwritten.reshape(got.shape) if unwritten.size == got.size else np.zeros_like(bad)
-        _, message = mismatch(
+        _, message = describe_mismatch(
             compared, values, expected, bad=bad, unwritten=shown, inputs=work.inputs
         )
         return Wrong(self._size, message, values, expected, bad, shown)

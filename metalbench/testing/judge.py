@@ -10,7 +10,7 @@ import numpy as np
 from metalbench.testing.expected import Expected, Tolerance
 from metalbench.testing.launch import Bound
 from metalbench.verify import Comparison, Finding, Kind, error_rule
-from metalbench.verify.mismatch import mismatch
+from metalbench.verify.mismatch import describe_mismatch
 
 Array = np.ndarray[Any, Any]
 
@@ -56,5 +56,7 @@ def judge(
     if compared.passed:
         return compared, None
     bad = error_rule.find_wrong(plain, values, tolerance=allowance, scale=values)
-    kind, message = mismatch(compared, plain, values, bad=bad, unwritten=unwritten, inputs=inputs)
+    kind, message = describe_mismatch(
+        compared, plain, values, bad=bad, unwritten=unwritten, inputs=inputs
+    )
     return compared, Finding(kind, f"{kernel} {message}", output=name)

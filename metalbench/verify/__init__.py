@@ -1,4 +1,4 @@
-"""Is a kernel right? Against a float64 oracle, within its buffers, every time, on every size."""
+"""Verify kernels: results against a float64 oracle, memory accesses, repeatability, all sizes."""
 
 from metalbench.kind import Kind
 from metalbench.verify.checked import verify_checked, verify_checked_as_timed
@@ -11,20 +11,20 @@ from metalbench.verify.flow import (
     verify,
     verify_compiled,
 )
-from metalbench.verify.place import Place, place_of
+from metalbench.verify.place import FindingPlace, place_of
 from metalbench.verify.same_work import verify_same_work
-from metalbench.verify.verdict import Comparison, Finding, Report, merged
+from metalbench.verify.verdict import Comparison, Finding, Report, merge_reports
 
 __all__ = [
     "TIME_LIMIT",
     "Comparison",
     "Finding",
+    "FindingPlace",
     "Kind",
-    "Place",
     "Report",
     "VerifyPlan",
     "all_sizes",
-    "merged",
+    "merge_reports",
     "place_of",
     "seeds_for",
     "small_sizes",

@@ -1,4 +1,4 @@
-"""Whether a task's own check is worth its name: it must reject results that cannot be right."""
+"""Test the check of a task: it must reject results that cannot be right."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from metalbench.verify.error_rule import (
 from metalbench.verify.rounding_model import model_float32_errors
 
 Array = np.ndarray[Any, Any]
-# Of the elements, in the tile that is missing.
+# Part of the elements that the missing tile has.
 _TILE = 0.01
 _OTHER = "another seed's output"
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A bad result: `values` in the place of `output`, where everything else is right."""
+    """A bad result: `values` in place of `output`, with all other outputs right."""
 
     name: str
     output: str
@@ -38,11 +38,11 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Trial:
-    """What became of one bad result at one size.
+class CheckTrial:
+    """The outcome of one bad result at one size.
 
-    `factor` is its error as a multiple of what is allowed, at the seed that rejected it or came
-    nearest to it; infinite where results must be exact.
+    `factor` is its error as a multiple of the tolerance, at the seed that rejected it or came
+    nearest to it; infinite if results must be exact.
     """
 
     candidate: str
@@ -52,45 +52,44 @@ class Trial:
     factor: float
 
 
-def admit(task: Task, *, sizes: Sequence[str] | None = None, seed: int = 0) -> list[Trial]:
+def admit(task: Task, *, sizes: Sequence[str] | None = None, seed: int = 0) -> list[CheckTrial]:
     """Try bad results against the check of `task` at `sizes`, by default all but large ones.
 
-    A bad result that passes at one seed gets another chance to fail at the others of its size, as
-    a kernel would. Raises DeclarationError for an unknown size, TaskError if the task's own code
-    fails.
+    A bad result that passes at one seed is tried at the other seeds of its size, as a kernel would
+    be. Raises DeclarationError for an unknown size, TaskError if the task's code fails.
     """
     chosen = sizes if sizes is not None else [*small_sizes(task), task.headline]
-    return [trial for size in dict.fromkeys(chosen) for trial in _at(task, size, seed)]
+    return [trial for size in dict.fromkeys(chosen) for trial in _try_size(task, size, seed)]
 
 
-def _at(task: Task, size: str, seed: int) -> Iterator[Trial]:
-    """One trial for each bad result."""
-    best: dict[tuple[str, str], Trial] = {}
-    # An output that is the same whatever goes in is one that a kernel need not compute.
+def _try_size(task: Task, size: str, seed: int) -> Iterator[CheckTrial]:
+    """Yield a trial for each bad result at one size."""
+    best: dict[tuple[str, str], CheckTrial] = {}
+    # An output that does not depend on the inputs need not be computed.
     same = [(_OTHER, name) for name in task.outputs] if task.inputs else []
     for each in seeds_for(task, size, seed):
         check = Check(workload(task, size, seed=each))
-        for candidate in _candidates(check.work):
+        for candidate in _list_candidates(check.work):
             key = candidate.name, candidate.output
             if key in best and best[key].rejected:
                 continue
             factor = check.factor(candidate)
             if key not in best or factor > best[key].factor:
-                best[key] = Trial(*key, size, factor > 1, factor)
+                best[key] = CheckTrial(*key, size, factor > 1, factor)
         if all(trial.rejected for trial in best.values()) and all(key in best for key in same):
             break
     yield from best.values()
-    yield from (Trial(*key, size, False, 0.0) for key in same if key not in best)
+    yield from (CheckTrial(*key, size, False, 0.0) for key in same if key not in best)
 
 
 @dataclass(frozen=True)
 class Check:
-    """The error rule as verification applies it to one workload."""
+    """The error rule, as verification applies it to one workload."""
 
     work: Workload
 
     @cached_property
-    def _allowances(self) -> dict[str, OutputTolerance]:
+    def _tolerances(self) -> dict[str, OutputTolerance]:
         work = self.work
         measured = {
             name: measure_error_norms(work.expected[name], mlx, self._scale(name))
@@ -108,60 +107,60 @@ class Check:
         return self.work.scale[name] if is_float else self.work.expected[name]
 
     def factor(self, candidate: Candidate) -> float:
-        """The error of `candidate` as a multiple of what is allowed; up to 1 passes."""
+        """Return the error of `candidate` as a multiple of the tolerance; up to 1 passes."""
         name = candidate.output
         compared = compare(
             name,
             candidate.values,
             self.work.expected[name],
-            tolerance=self._allowances[name],
+            tolerance=self._tolerances[name],
             scale=self._scale(name),
         )
         return compared.ratio
 
 
-def _candidates(work: Workload) -> Iterator[Candidate]:
-    """Bad results for every output; what happens to be right is none."""
+def _list_candidates(work: Workload) -> Iterator[Candidate]:
+    """Yield bad results for every output, without those that happen to be right."""
     later = work.seed + 100 * work.task.turn
     other = workload(work.task, work.size, dtype_name=work.dtype.name, seed=later)
-    coarse = _from_bfloat16(work)
+    coarse = _run_oracle_in_bfloat16(work)
     for name, expected in work.expected.items():
         kind = work.task.outputs[name].type_in(work.dtype).numpy
-        right = _rounded(expected, kind)
+        right = _round_to(expected, kind)
         bad = {
             "zeros": np.zeros_like(right),
             "a constant": np.full_like(right, _finite_mean(right)),
-            _OTHER: _rounded(other.expected[name], kind),
-            "the last tile missing": _without_tile(right),
+            _OTHER: _round_to(other.expected[name], kind),
+            "the last tile missing": _zero_last_tile(right),
             "rows permuted": np.roll(right, 1, axis=0),
-            **_copies(work, right),
+            **_copy_inputs(work, right),
         }
         if work.dtype.name != "bfloat16":
-            bad["inputs in bfloat16"] = _rounded(coarse[name], kind)
+            bad["inputs in bfloat16"] = _round_to(coarse[name], kind)
             if right.dtype.kind == "f":
                 stored = coarse[name].astype(dtype("bfloat16").numpy)
-                bad["arithmetic in bfloat16"] = _rounded(stored.astype(np.float64), kind)
+                bad["arithmetic in bfloat16"] = _round_to(stored.astype(np.float64), kind)
         for what, values in bad.items():
             if not np.array_equal(values, right, equal_nan=right.dtype.kind == "f"):
                 yield Candidate(what, name, values)
 
 
-def _copies(work: Workload, right: Array) -> dict[str, Array]:
-    """Copies of inputs, as far as they reach, over and over."""
+def _copy_inputs(work: Workload, right: Array) -> dict[str, Array]:
+    """Return copies of the inputs, repeated or cut to the shape of the output."""
     return {
-        f"a copy of {name}": _rounded(np.resize(each, right.shape), right.dtype)
+        f"a copy of {name}": _round_to(np.resize(each, right.shape), right.dtype)
         for name, each in work.inputs.items()
     }
 
 
-def _without_tile(right: Array) -> Array:
+def _zero_last_tile(right: Array) -> Array:
     result = right.copy()
     result.reshape(-1)[-max(1, int(right.size * _TILE)) :] = 0
     return result
 
 
-def _from_bfloat16(work: Workload) -> Mapping[str, Array]:
-    """What the oracle makes of inputs rounded to bfloat16."""
+def _run_oracle_in_bfloat16(work: Workload) -> Mapping[str, Array]:
+    """Return the oracle's results for inputs that are rounded to bfloat16."""
     coarse = dtype("bfloat16").numpy
     inputs = {}
     for name, each in work.inputs.items():
@@ -170,12 +169,12 @@ def _from_bfloat16(work: Workload) -> Mapping[str, Array]:
     return replace(work, inputs=inputs).expected
 
 
-def _rounded(values: Array, kind: np.dtype[Any]) -> Array:
+def _round_to(values: Array, kind: np.dtype[Any]) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):
         return values.astype(kind)
 
 
 def _finite_mean(values: Array) -> float:
-    """A little less than the mean, which of a single element would be right."""
+    """Return 99 % of the mean of finite values: the mean of a single element would be right."""
     finite = values[np.isfinite(values)].astype(np.float64)
     return 0.99 * float(finite.mean()) if finite.size else 1.0

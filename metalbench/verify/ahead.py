@@ -1,4 +1,4 @@
-"""Workloads of coming checks, worked out while the present one runs."""
+"""Draw workloads and run their oracles in the background, ahead of the checks that need them."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ from metalbench.errors import TaskError
 from metalbench.task import Task
 from metalbench.task.workload import KEPT_BYTES, Workload, workload
 
-# Of inputs that are drawn several at a time: their oracle's results are kept beside them.
+# Most bytes of inputs to draw for several seeds: the results of their oracle are kept too.
 MOST_BYTES = KEPT_BYTES // 4
 
 
 @contextmanager
 def inputs_ahead(task: Task, size: str, seeds: Sequence[int], *, dtype_name: str) -> Iterator[None]:
-    """Draw the inputs of `seeds` beside what is done meanwhile; who asks for them finds them.
+    """Draw the inputs of `seeds` in a thread while the context runs; `workload` then finds them.
 
-    Of large ones only the first, for several would not be kept. At the end no thread draws any
-    more, unless by an exception, which is not to wait.
+    Only the first of large inputs is drawn, because the cache does not hold several. The exit waits
+    for the thread, unless an exception ended the context.
     """
 
     def draw() -> None:
         for seed in seeds:
             drawn = workload(task, size, dtype_name=dtype_name, seed=seed)
-            if left.is_set() or drawn.nbytes > MOST_BYTES:
+            if is_done.is_set() or drawn.nbytes > MOST_BYTES:
                 break
 
-    left = Event()
+    is_done = Event()
     executor = ThreadPoolExecutor(1, thread_name_prefix="inputs")
     drawing = executor.submit(draw)
     executor.shutdown(wait=False)
     try:
         yield
     finally:
-        left.set()
-    with suppress(Exception):  # whoever asks for the inputs is told
+        is_done.set()
+    with suppress(Exception):  # `workload` raises it again where the inputs are used
         drawing.result()
 
 
@@ -49,14 +49,14 @@ def workloads_ahead(
     dtype_name: str,
     change: Callable[[Workload], Workload] | None = None,
 ) -> Iterator[Workload]:
-    """The workloads of `seeds`, in order; what the oracle makes of the next one is there by then.
+    """Yield the workloads of `seeds` in order; a thread runs the oracle of the next one.
 
-    Drawing inputs and asking the oracle take most of the time of checking a large size, and need
-    neither the device nor Python's lock. `change` makes others of them first. Raises as
-    `workload`; what is wrong with the oracle, where its results are used.
+    Drawing inputs and running the oracle take most of the time of checking a large size, and need
+    neither the device nor the GIL. `change` may replace each workload. Raises as `workload`. An
+    error of the oracle is raised where its results are used.
     """
 
-    def worked_out(seed: int) -> Workload:
+    def prepare(seed: int) -> Workload:
         work = workload(task, size, dtype_name=dtype_name, seed=seed)
         with suppress(TaskError):
             work = change(work) if change else work
@@ -64,8 +64,8 @@ def workloads_ahead(
         return work
 
     with ThreadPoolExecutor(1, thread_name_prefix="workload") as executor:
-        coming = [executor.submit(worked_out, seed) for seed in seeds[:1]]
+        coming = [executor.submit(prepare, seed) for seed in seeds[:1]]
         for place in range(len(seeds)):
             work = coming.pop().result()
-            coming += [executor.submit(worked_out, seed) for seed in seeds[place + 1 : place + 2]]
+            coming += [executor.submit(prepare, seed) for seed in seeds[place + 1 : place + 2]]
             yield work

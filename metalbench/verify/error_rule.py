@@ -1,4 +1,4 @@
-"""The error rule: how far a result may be from the float64 oracle.
+"""The error rule: the largest distance of a result from the float64 oracle.
 
 With e_ref the error of a good float32 implementation and e that of the candidate, u the unit
 roundoff of the run's type: rms(e) <= 2 rms(e_ref) + 2u rms(y), and everywhere
@@ -25,23 +25,23 @@ from metalbench.verify.verdict import Comparison
 Array = np.ndarray[Any, Any]
 Made = TypeVar("Made")
 
-# Below this many elements the reference's errors are too few to be a yardstick on average.
+# With fewer elements the root mean square of the reference's errors is too uncertain.
 FEWEST_FOR_RMS = 32
-# The root mean square of n errors is itself known to one part in sqrt(2 n), the ratio of two of
-# them to one in sqrt(n); so many of these deviations are chance.
+# The relative standard deviation of the root mean square of n errors is 1 / sqrt(2 n), and that of
+# the ratio of two is 1 / sqrt(n). This number of deviations counts as chance.
 RMS_DEVIATIONS = 3
-# A reference that errs by more than this many roundoffs of the scale (MLX sums eight million
-# squares one after the other on a CPU: 1 % off) does not widen the bound any further.
+# Errors of the reference above this number of roundoffs of the scale do not widen the bound. On a
+# CPU, MLX sums eight million squares sequentially, which is 1 % off.
 MOST_ROUNDOFFS = 32
-# Elements of a piece: few enough for the cache, enough for NumPy to do most of the work.
+# Elements of a piece: few enough for the cache, enough to amortise NumPy's calls.
 _CHUNK = 1 << 15
-# What one thread compares at a time, of arrays of more.
+# Elements that one thread compares at a time, in larger arrays.
 _PART = 1 << 20
 
 
 @dataclass(frozen=True)
 class ErrorNorms:
-    """The errors of the reference: the largest, and their root mean square."""
+    """Norms of the reference's errors: the largest, and the root mean square."""
 
     largest: float
     rms: float
@@ -49,16 +49,16 @@ class ErrorNorms:
 
 @dataclass(frozen=True)
 class OutputTolerance:
-    """The constants of the rule for one output: bound = `fixed` + `relative` * scale."""
+    """The tolerance of one output: an error may be `fixed` + `relative` * scale, and `rms`."""
 
     fixed: float
     relative: float
     rms: float
 
-    def bound(self, scale: Array) -> Array:
-        """The largest error allowed to each element of `scale`."""
+    def bound_errors(self, scale: Array) -> Array:
+        """Return the largest allowed error of each element of `scale`."""
         bound: Array = self.relative * np.abs(scale)
-        if not np.isfinite(bound.sum()):  # where the oracle is not finite no error is allowed
+        if not np.isfinite(bound.sum()):  # no error is allowed where the oracle is not finite
             bound[~np.isfinite(bound)] = 0
         bound += self.fixed
         return bound
@@ -67,22 +67,24 @@ class OutputTolerance:
 def compare(
     output: str, got: Array, expected: Array, *, tolerance: OutputTolerance, scale: Array
 ) -> Comparison:
-    """Judge `got` against `expected` (of one shape); integers must be equal."""
+    """Compare `got` with `expected`, of the same shape; integers must be equal."""
     if not np.issubdtype(expected.dtype, np.floating):
         return _compare_integers(output, got, expected)
     overflows = _overflows(got)
     squares, worst, where = 0.0, -1.0, 0
     at = (0.0, 0.0)
 
-    def examined(start: int, pieces: list[Array]) -> tuple[float, float, int, tuple[float, float]]:
+    def compare_piece(
+        start: int, pieces: list[Array]
+    ) -> tuple[float, float, int, tuple[float, float]]:
         error = absolute_errors(pieces[0], pieces[1], overflows)
-        bound = tolerance.bound(pieces[2])
+        bound = tolerance.bound_errors(pieces[2])
         ratio = error / bound
         place = int(np.argmax(ratio))
         values = float(error[place]), float(bound[place])
         return _sum_of_squares(error), float(ratio[place]), start + place, values
 
-    for square, ratio, place, values in _of_chunks(examined, got, expected, scale):
+    for square, ratio, place, values in _map_chunks(compare_piece, got, expected, scale):
         squares += square
         if ratio > worst:
             worst, where, at = ratio, place, values
@@ -100,11 +102,11 @@ def compare(
 
 
 def measure_error_norms(expected: Array, reference: Array, scale: Array) -> ErrorNorms:
-    """How far the float32 `reference` is from `expected`, as far as that counts."""
+    """Return the norms of the float32 reference's errors, capped at `MOST_ROUNDOFFS`."""
     of_error = _Moments.of(
         lambda pieces: absolute_errors(pieces[0], pieces[1]), reference, expected
     )
-    of_scale = _Moments.of(_itself, scale)
+    of_scale = _Moments.of(_first, scale)
     cap, count = MOST_ROUNDOFFS * DTYPES["float32"].roundoff, expected.size
     return ErrorNorms(
         largest=min(of_error.largest, cap * of_scale.largest),
@@ -113,17 +115,17 @@ def measure_error_norms(expected: Array, reference: Array, scale: Array) -> Erro
 
 
 def largest_counted_norms(scale: Array) -> ErrorNorms:
-    """The errors of a reference that would widen the bound the furthest; costs no reference."""
-    of_scale = _Moments.of(_itself, scale)
+    """Return the cap of `measure_error_norms`, which needs no run of the reference."""
+    of_scale = _Moments.of(_first, scale)
     cap = MOST_ROUNDOFFS * DTYPES["float32"].roundoff
     return ErrorNorms(cap * of_scale.largest, cap * of_scale.rms(scale.size))
 
 
 def derive_tolerance(expected: Array, reference: ErrorNorms, dtype: DType) -> OutputTolerance:
-    """What the rule allows for `expected` in a run whose element type is `dtype`."""
+    """Return the tolerance of an output, from the reference's errors and the element type."""
     rms = math.inf
     if expected.size >= FEWEST_FOR_RMS:
-        of_value = _Moments.of(_itself, expected).rms(expected.size)
+        of_value = _Moments.of(_first, expected).rms(expected.size)
         rms = 2 * reference.rms + 2 * dtype.roundoff * of_value + dtype.least
         rms *= 1 + RMS_DEVIATIONS / math.sqrt(expected.size)
     return OutputTolerance(4 * reference.largest + dtype.least, 8 * dtype.roundoff, rms)
@@ -138,8 +140,8 @@ class _Moments:
 
     @classmethod
     def of(cls, values: Callable[[list[Array]], Array], *arrays: Array) -> _Moments:
-        """Those of what `values` makes of the arrays, piece by piece."""
-        found = _of_chunks(lambda _, pieces: cls._of_piece(values(pieces)), *arrays)
+        """Compute the moments of a function of arrays, piece by piece."""
+        found = _map_chunks(lambda _, pieces: cls._of_piece(values(pieces)), *arrays)
         several = list(found)
         largest = max((each.largest for each in several), default=0.0)
         return cls(largest, sum(each.squares for each in several))
@@ -159,21 +161,23 @@ class _Moments:
 
 
 def find_wrong(got: Array, expected: Array, *, tolerance: OutputTolerance, scale: Array) -> Array:
-    """Which elements are beyond their bound: a boolean array."""
+    """Return a boolean array of the elements that are beyond their bound."""
     if not np.issubdtype(expected.dtype, np.floating):
         return np.asarray(got != expected)
     overflows = _overflows(got)
     result = np.empty(expected.size, bool)
     for start, (g, y, s) in _chunks((got, expected, scale), 0, expected.size):
-        result[start : start + g.size] = absolute_errors(g, y, overflows) > tolerance.bound(s)
+        result[start : start + g.size] = absolute_errors(g, y, overflows) > tolerance.bound_errors(
+            s
+        )
     return result.reshape(expected.shape)
 
 
 def absolute_errors(got: Array, expected: Array, overflows: float = math.inf) -> Array:
-    """|got - expected|; 0 where both are the same infinity or NaN, infinite where only one is.
+    """Return |got - expected|: 0 for equal infinities or NaNs, infinite if only one is not finite.
 
-    But where `got` alone is an infinity, it is the nearest number that rounds to it: `overflows`,
-    of the type that it was stored as, or one beyond.
+    If only `got` is infinite, it counts as the nearest number that rounds to infinity: at least
+    `overflows`, of the type in which it was stored.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         result: Array = np.subtract(got, expected)
@@ -189,7 +193,7 @@ def absolute_errors(got: Array, expected: Array, overflows: float = math.inf) ->
 
 
 def _overflows(got: Array) -> float:
-    """From where on the type of `got` is infinite."""
+    """Return the least magnitude that rounds to infinity in the type of `got`."""
     kind = DTYPES.get(got.dtype.name)
     return math.inf if kind is None else kind.overflows
 
@@ -212,16 +216,16 @@ def _compare_integers(output: str, got: Array, expected: Array) -> Comparison:
 
 
 def _sum_of_squares(values: Array) -> float:
-    """By this thread alone: BLAS would start others for a dot product of that length."""
+    """Sum squares in this thread; BLAS would start threads for a dot product of that length."""
     return float(np.einsum("i,i->", values, values))
 
 
-def _itself(pieces: list[Array]) -> Array:
+def _first(pieces: list[Array]) -> Array:
     return pieces[0]
 
 
-def _of_chunks(work: Callable[[int, list[Array]], Made], *arrays: Array) -> Iterator[Made]:
-    """What `work` makes of each piece, in order; of large arrays several parts at a time."""
+def _map_chunks(work: Callable[[int, list[Array]], Made], *arrays: Array) -> Iterator[Made]:
+    """Yield `work` of each piece in order; large arrays are divided among threads."""
     size = arrays[0].size
     if size <= _PART:
         yield from (work(*each) for each in _chunks(arrays, 0, size))
@@ -236,7 +240,7 @@ def _of_chunks(work: Callable[[int, list[Array]], Made], *arrays: Array) -> Iter
 
 
 def _chunks(arrays: Sequence[Array], begin: int, end: int) -> Iterator[tuple[int, list[Array]]]:
-    """Equal pieces of the flattened arrays as float64, small enough to stay in the cache."""
+    """Yield equal pieces of the flattened arrays as float64, small enough for the cache."""
     flat = [each.reshape(-1) for each in arrays]
     for start in range(begin, end, _CHUNK):
         stop = min(start + _CHUNK, end)

@@ -1,4 +1,4 @@
-"""One run of a kernel under the microscope: results, guard zones, inputs, repeatability."""
+"""Examine one run of a kernel: results, guard zones and inputs."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from metalbench.task.sizes import is_spelled
 from metalbench.task.workload import Workload
 from metalbench.verify import error_rule
 from metalbench.verify.error_rule import ErrorNorms, OutputTolerance
-from metalbench.verify.explanation import explanation
-from metalbench.verify.mismatch import mismatch
+from metalbench.verify.explanation import find_explanation
+from metalbench.verify.mismatch import describe_mismatch
 from metalbench.verify.rounding_model import model_float32_errors
 from metalbench.verify.verdict import Comparison, Finding, Report
 
 
 @dataclass
 class ReferenceErrors:
-    """What is known of the reference at one size and element type.
+    """The measured errors of the reference at one size and element type.
 
-    `errors` are by variation of the inputs and by output, and `seeds`, by variation, those of the
-    inputs that they were measured with; `pass_s` is the shortest time in seconds that computing the
-    outputs took, infinite if that has not been done. Nobody saw to it that nothing else ran then.
+    `errors` are by variation of the inputs and by output. `seeds` are, by variation, the seeds of
+    the inputs. `pass_s` is the shortest time in s of computing the outputs, infinite if unknown;
+    other work may have run at the same time.
     """
 
     errors: dict[str, dict[str, ErrorNorms]] = field(default_factory=dict)
@@ -38,44 +38,44 @@ class ReferenceErrors:
 
 @dataclass(frozen=True)
 class Examiner:
-    """Runs a bound kernel and judges what it left behind."""
+    """Runs a bound kernel and judges the contents of its buffers."""
 
     bound: Bound
     device: Any
     time_limit: float
-    # Measured at the first seed of each variation: MLX takes longer than all other checks, and its
-    # errors differ little between seeds of most distributions. What fails by those of another seed
-    # is judged by its own.
+    # Measured at the first seed of each variation: MLX takes longer than all other checks, and for
+    # most distributions its errors differ little between seeds. A result that fails by these errors
+    # is judged again by those of its seed.
     reference_errors: ReferenceErrors = field(default_factory=ReferenceErrors)
-    # Where given, repeated runs also take place in other memory.
+    # If given, repeated runs also use other judge_memory.
     compiled: Compiled | None = None
 
     @property
     def workload(self) -> Workload:
-        """What the bound kernel works on."""
+        """The workload of the bound kernel."""
         return self.bound.workload
 
     def run(self, turn: int = 0) -> None:
-        """Poison the outputs, in one way or another by `turn`, and run; raises as the device."""
+        """Poison the outputs with a pattern that depends on `turn`, and run."""
         self.bound.poison(self.workload.seed + turn)
         self.rerun()
 
     def rerun(self) -> None:
-        """Run in memory as it is."""
+        """Run without changing judge_memory first."""
         self.device.run(self.bound.dispatches, time_limit=self.time_limit)
 
     def examine(self) -> Report:
-        """Run once, and compare everything with what it should be."""
+        """Run once and judge outputs, guard zones and inputs."""
         self.run()
         return self.judge_last_run()
 
     def judge_last_run(self) -> Report:
-        """Compare everything with what it should be, as the last run left it."""
-        findings = self.memory()
-        return Report(tuple(findings)) if findings else self._results()
+        """Judge outputs, guard zones and inputs as the last run left them."""
+        findings = self.judge_memory()
+        return Report(tuple(findings)) if findings else self._judge_outputs()
 
     def make_finding(self, kind: Kind, message: str, output: str = "") -> Finding:
-        """A finding whose message says at which task, size and seed."""
+        """Return a finding whose message names task, size and seed."""
         work = self.workload
         size = work.size
         if not is_spelled(size):
@@ -84,8 +84,8 @@ class Examiner:
         text = f"[{work.task.name}] {message} (size {size}; seed {seed})"
         return Finding(kind, text, work.size, work.seed, output)
 
-    def memory(self) -> list[Finding]:
-        """What is wrong with guard zones and inputs after a run."""
+    def judge_memory(self) -> list[Finding]:
+        """Return findings about guard zones and inputs after a run."""
         findings = []
         bound = self.bound
         for name, each in {**bound.inputs, **bound.outputs, **bound.scratches}.items():
@@ -100,42 +100,44 @@ class Examiner:
                 findings.append(self.make_finding(Kind.INPUT_CHANGED, message, name))
         return findings
 
-    def _results(self) -> Report:
-        """Return the comparisons; findings are those of the widest tolerance that applies."""
-        for work, reference_errors in self._allowed_errors():
-            compared = self._compared(work, reference_errors)
+    def _judge_outputs(self) -> Report:
+        """Compare the outputs; findings are by the widest tolerance that applies."""
+        for work, reference_errors in self._list_tolerances():
+            compared = self._compare(work, reference_errors)
             if all(each.passed for each, _ in compared):
                 return Report((), tuple(each for each, _ in compared))
-        # Last, because to explain a finding the kernel may have to run again.
+        # Last, because the explanation of a finding may run the kernel again.
         findings = [
-            self._mismatch(work, each, tolerance) for each, tolerance in compared if not each.passed
+            self._describe_mismatch(work, each, tolerance)
+            for each, tolerance in compared
+            if not each.passed
         ]
         return Report(tuple(findings), tuple(each for each, _ in compared))
 
-    def _allowed_errors(self) -> Iterator[tuple[Workload, dict[str, ErrorNorms]]]:
-        """Yield what to compare with and the reference's errors, from narrow and cheap on."""
+    def _list_tolerances(self) -> Iterator[tuple[Workload, dict[str, ErrorNorms]]]:
+        """Yield workloads to compare with and errors of the reference, narrow ones first."""
         work = self.workload
-        yield work, self._reference_errors()
+        yield work, self._find_reference_errors()
         if self.reference_errors.seeds.get(work.variation, work.seed) != work.seed:
-            yield work, self._measured()
+            yield work, self._measure_reference()
         if work.size not in work.task.judges:
-            # MLX may have been fortunate with these inputs.
-            yield work, model_float32_errors(work, self._reference_errors())
+            # MLX's errors may be small by chance for these inputs.
+            yield work, model_float32_errors(work, self._find_reference_errors())
             return
-        # The reference may be what is off: MLX's variance of two million numbers about 100 is so by
-        # a part in a thousand. Some oracles are not made for all sizes.
+        # The judging reference itself may be wrong: MLX's variance of two million numbers about 100
+        # is off by a thousandth. Some oracles do not support all sizes.
         with suppress(TaskError):
-            errors = self._errors_of_judge()
+            errors = self._measure_judge()
             yield work.by_oracle, errors
 
-    def _compared(
+    def _compare(
         self, work: Workload, reference_errors: dict[str, ErrorNorms]
     ) -> list[tuple[Comparison, OutputTolerance]]:
-        """Compare what was left behind with what `work` expects."""
+        """Compare the outputs of the last run with those that `work` expects."""
         comparisons = []
         for name, expected in work.expected.items():
             kind = work.task.outputs[name].type_in(work.dtype)
-            # A copy: what is compared is to be the same to the end.
+            # A copy, so that the compared values do not change meanwhile.
             got, scale = self.bound.read(name).copy(), self._scale(work, name)
             tolerance = error_rule.derive_tolerance(expected, reference_errors[name], kind)
             compared = error_rule.compare(name, got, expected, tolerance=tolerance, scale=scale)
@@ -148,29 +150,29 @@ class Examiner:
         is_float = work.task.outputs[name].type_in(work.dtype).is_float
         return work.scale[name] if is_float else work.expected[name]
 
-    def _errors_of_judge(self) -> dict[str, ErrorNorms]:
-        """How far what judges here in the oracle's place is from the oracle."""
-        told, exact = self.workload, self.workload.by_oracle
+    def _measure_judge(self) -> dict[str, ErrorNorms]:
+        """Return the errors of the reference that judges in place of the oracle."""
+        judged, exact = self.workload, self.workload.by_oracle
         return {
             name: error_rule.measure_error_norms(exact.expected[name], each, exact.scale[name])
-            for name, each in told.expected.items()
+            for name, each in judged.expected.items()
         }
 
-    def _reference_errors(self) -> dict[str, ErrorNorms]:
+    def _find_reference_errors(self) -> dict[str, ErrorNorms]:
         work, known = self.workload, self.reference_errors
         if work.variation not in known.errors and work.size in work.task.judges:
-            # Who errs there as well, nobody knows how far.
+            # The reference is the judge there, so its error is unknown.
             widest = {
                 name: error_rule.largest_counted_norms(work.scale[name]) for name in work.expected
             }
             known.errors[work.variation] = widest
         if work.variation not in known.errors:
-            self._measured()
+            self._measure_reference()
         return known.errors[work.variation]
 
-    def _measured(self) -> dict[str, ErrorNorms]:
-        """How far the reference is off for these very inputs."""
-        from metalbench import reference  # and with it MLX
+    def _measure_reference(self) -> dict[str, ErrorNorms]:
+        """Measure and return the errors of the reference for these inputs."""
+        from metalbench import reference  # imports MLX
 
         work, known = self.workload, self.reference_errors
         start = perf_counter()
@@ -184,11 +186,11 @@ class Examiner:
         return known.errors[work.variation]
 
     def _find_unwritten_after_another_run(self, name: str) -> Any:
-        """What still holds the poison after another run: sums of a NaN and numbers hold NaN too."""
+        """Run with another poison; return where it remains. NaN, the first one, may be a result."""
         self.run(1)
         return self.bound.outputs[name].unwritten()
 
-    def _mismatch(
+    def _describe_mismatch(
         self, work: Workload, compared: Comparison, tolerance: OutputTolerance
     ) -> Finding:
         name = compared.output
@@ -197,7 +199,7 @@ class Examiner:
         bad = error_rule.find_wrong(got, expected, tolerance=tolerance, scale=scale)
         if bad.any() and unwritten[bad].any():
             unwritten = unwritten & self._find_unwritten_after_another_run(name)
-        kind, message = mismatch(
+        kind, message = describe_mismatch(
             compared,
             got,
             expected,
@@ -206,6 +208,6 @@ class Examiner:
             inputs=self.workload.inputs,
         )
         if bad.any() and not unwritten[bad].any():
-            explained = explanation(self.workload, name, got, bad)
+            explained = find_explanation(self.workload, name, got, bad)
             message += f"; {explained}" if explained else ""
         return self.make_finding(kind, message, name)

@@ -1,7 +1,7 @@
-"""What a kernel may have done instead: changed inputs for which its results would be right.
+"""Explain wrong results by changed inputs for which they would be right.
 
-A hint of this module is tested before it is given. The oracle computes what comes out if, say, an
-index wraps at 65536, and only if that is what the kernel has computed the hint says so.
+Every hint is tested: the oracle computes the result of, say, an index that wraps at 65536. The hint
+is given only if the kernel has computed that result.
 """
 
 from __future__ import annotations
@@ -20,38 +20,38 @@ from metalbench.task.workload import Workload
 Array = np.ndarray[Any, Any]
 Changed = tuple[str, Mapping[str, Array]]
 
-# No oracle is asked about more elements of inputs than these, or for longer (in s).
+# Limits for the oracle: elements of inputs, and seconds.
 MOST_ELEMENTS, MOST_SECONDS = 1 << 22, 2.0
-# Of the root mean square of what comes out: a result that is explained is no further off, nor than
-# this part of its distance from what was expected.
+# An explained result differs from the hypothetical one by at most CLOSE of its root mean square,
+# and by at most CLOSER of its distance from the expected result.
 CLOSE, CLOSER = 1e-3, 1e-2
 SIMD_WIDTH = 32
 THREADS = (64, 128, 256, 512, 1024)
-# By bits of an index: MSL's type.
+# MSL's types by bits of an index.
 INDEX_TYPES = {8: "uchar", 16: "ushort"}
 
 
-def explanation(work: Workload, output: str, got: Array, bad: Array) -> str:
-    """Return what explains the elements `bad` of `got`, or an empty string."""
+def find_explanation(work: Workload, output: str, got: Array, bad: Array) -> str:
+    """Return an explanation of the elements `bad` of `got`, or an empty string."""
     if not bad.any() or not got.size:
         return ""
     values = np.asarray(got, np.float64)
     if not np.isfinite(values[bad]).all():
-        return _of_no_number(work, values, work.expected[output])
+        return _explain_non_finite(work, values, work.expected[output])
     if sum(each.size for each in work.inputs.values()) > MOST_ELEMENTS:
         return ""
     expected = np.asarray(work.expected[output], np.float64)
     end = perf_counter() + MOST_SECONDS
-    for words, changed in _changes(work, work.output_shapes[output]):
+    for words, changed in _list_mistakes(work, work.output_shapes[output]):
         if perf_counter() > end:
             break
-        if _explains(_expected(work, output, changed), values, expected, bad):
+        if _explains(_run_oracle(work, output, changed), values, expected, bad):
             return words
     return ""
 
 
-def _expected(work: Workload, output: str, changed: Mapping[str, Array]) -> Array | None:
-    """Return what the oracle makes of other inputs; None where it refuses them."""
+def _run_oracle(work: Workload, output: str, changed: Mapping[str, Array]) -> Array | None:
+    """Return the oracle's result for changed inputs; None if it refuses them."""
     try:
         with np.errstate(all="ignore"):
             return np.asarray(
@@ -62,7 +62,7 @@ def _expected(work: Workload, output: str, changed: Mapping[str, Array]) -> Arra
 
 
 def _explains(would_be: Array | None, got: Array, expected: Array, bad: Array) -> bool:
-    """Whether a result is what came, and that is far from what was expected."""
+    """Return whether the hypothetical result is the actual one, and far from the expected one."""
     if would_be is None or not np.isfinite(would_be).all():
         return False
     off = float(np.abs(got - would_be).max())
@@ -71,11 +71,11 @@ def _explains(would_be: Array | None, got: Array, expected: Array, bad: Array) -
     return off <= CLOSE * size and off <= CLOSER * error
 
 
-def _changes(work: Workload, output: tuple[int, ...]) -> Iterator[Changed]:
-    """Mistakes that are often made, each with the inputs that come to the same."""
+def _list_mistakes(work: Workload, output: tuple[int, ...]) -> Iterator[Changed]:
+    """Yield frequent mistakes, each with changed inputs that have the same effect."""
     for name, values in work.inputs.items():
-        yield from _wrapped(name, values)
-    yield from _partial(work.inputs, output)
+        yield from _wrap_indices(name, values)
+    yield from _reduce_partly(work.inputs, output)
     floats = {
         name: values
         for name, values in work.inputs.items()
@@ -86,11 +86,11 @@ def _changes(work: Workload, output: tuple[int, ...]) -> Iterator[Changed]:
             yield f"it is as if {name} were 0: is it added?", {name: np.zeros_like(values)}
             yield f"it is as if {name} were 1: is it multiplied by?", {name: np.ones_like(values)}
             yield f"it is as if {name} had the other sign", {name: -values}
-        yield from _misread(name, values)
+        yield from _misread_input(name, values)
 
 
-def _wrapped(name: str, values: Array) -> Iterator[Changed]:
-    """An index in a type of 8 or 16 bits."""
+def _wrap_indices(name: str, values: Array) -> Iterator[Changed]:
+    """Yield indices that wrap in a type of 8 or 16 bits."""
     for bits, kind in INDEX_TYPES.items():
         period = 1 << bits
         words = (
@@ -106,8 +106,8 @@ def _wrapped(name: str, values: Array) -> Iterator[Changed]:
                 yield words.format(f"the index of axis {axis}"), {name: taken}
 
 
-def _partial(inputs: Mapping[str, Array], output: tuple[int, ...]) -> Iterator[Changed]:
-    """Reductions over a part of an axis: what is left out counts as 0 there."""
+def _reduce_partly(inputs: Mapping[str, Array], output: tuple[int, ...]) -> Iterator[Changed]:
+    """Yield reductions over a part of an axis: omitted elements count as 0."""
     extents = {
         (axis - values.ndim, values.shape[axis])
         for values in inputs.values()
@@ -120,7 +120,7 @@ def _partial(inputs: Mapping[str, Array], output: tuple[int, ...]) -> Iterator[C
             if kept.all() or not kept.any():
                 continue
             changed = {
-                name: _masked(values, axis, kept)
+                name: _mask(values, axis, kept)
                 for name, values in inputs.items()
                 if values.dtype.kind not in "iub"
                 and values.ndim >= -axis
@@ -149,7 +149,7 @@ def _parts(index: Array, extent: int) -> Iterator[tuple[str, Array]]:
     for width in (2, 4, 8, 16, 32, *THREADS):
         whole = extent - extent % width
         yield (
-            f"before {whole} counted: the last {extent - whole} are left out, which are no whole "
+            f"before {whole} counted: the last {extent - whole} are left out, which are less than "
             f"{width}",
             index < whole,
         )
@@ -159,14 +159,14 @@ def _parts(index: Array, extent: int) -> Iterator[tuple[str, Array]]:
     yield "after the first counted: the first one is left out", index > 0
 
 
-def _masked(values: Array, axis: int, kept: Array) -> Array:
+def _mask(values: Array, axis: int, kept: Array) -> Array:
     shape = [1] * values.ndim
     shape[axis] = kept.size
     return np.where(kept.reshape(shape), values, np.zeros((), values.dtype))
 
 
-def _misread(name: str, values: Array) -> Iterator[Changed]:
-    """One input that is read at another place, or rounded."""
+def _misread_input(name: str, values: Array) -> Iterator[Changed]:
+    """Yield an input that is read at another index."""
     if values.size > 1:
         first = np.full_like(values, values.reshape(-1)[0])
         yield f"it is as if {name} were {name}[0] everywhere: is its index used?", {name: first}
@@ -192,8 +192,8 @@ def _misread(name: str, values: Array) -> Iterator[Changed]:
         yield words, {name: np.ascontiguousarray(values.reshape(values.shape[::-1]).T)}
 
 
-def _of_no_number(work: Workload, got: Array, expected: Array) -> str:
-    """Return what inputs have in common exactly where a result is not finite, but should be."""
+def _explain_non_finite(work: Workload, got: Array, expected: Array) -> str:
+    """Return a property of the inputs that holds exactly where a result wrongly is not finite."""
     wrong = ~np.isfinite(got) & np.isfinite(expected)
     if not wrong.any():
         return ""

@@ -1,4 +1,4 @@
-"""Errors that a kernel causes, as findings."""
+"""Convert errors that a kernel causes to findings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _KINDS = (
     (DispatchError, Kind.DISPATCH_ERROR),
     (DeclarationError, Kind.DISPATCH_ERROR),
 )
-# The words of the cpu device's checks.
+# Phrases in the messages of the cpu device's checks.
 THREADGROUP = "no thread of the group has written"
 DEVICE = "that nothing has written"
 _FAULTS = (
@@ -42,7 +42,7 @@ _FAULTS = (
 
 
 def make_finding(error: MetalBenchError, size: str = "", seed: int | None = None) -> Finding:
-    """The finding that says what `error` says."""
+    """Return the finding with the kind and message of `error`."""
     message = str(error)
     if isinstance(error, KernelFault):
         kinds = (kind for words, kind in _FAULTS if words in message)
@@ -61,6 +61,6 @@ def make_finding(error: MetalBenchError, size: str = "", seed: int | None = None
 
 
 def kind_named(name: str) -> Kind:
-    """The kind of a failure that is called after its kind, or after the class of its error."""
+    """Return the kind with this name, or of the error class with this name."""
     causes = {cause.__name__: kind for cause, kind in _KINDS}
     return causes.get(name, Kind(name) if name in Kind.__members__ else Kind.FAULT)

@@ -33,7 +33,7 @@ def ignore_progress(_: str) -> None:
 
 @dataclass(frozen=True)
 class VerifyPlan:
-    """Where and how a kernel is compared with the oracle.
+    """The sizes and seeds at which a kernel is compared with the oracle, and how.
 
     Attributes
     ----------

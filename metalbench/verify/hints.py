@@ -1,4 +1,4 @@
-"""From the pattern of wrong elements to a sentence that points at the likely mistake."""
+"""Describe the pattern of wrong elements in a sentence that suggests the likely mistake."""
 
 from __future__ import annotations
 
@@ -15,23 +15,25 @@ _AXES = {1: ("element",), 2: ("row", "column")}
 def describe(
     got: Array, expected: Array, bad: Array, unwritten: Array, inputs: Mapping[str, Array]
 ) -> str:
-    """What the wrong elements (`bad`) have in common, or an empty string.
+    """Return a common property of the wrong elements (`bad`), or an empty string.
 
-    `unwritten` marks elements that still hold the poison of before the run.
+    `unwritten` marks elements that still hold the poison from before the run.
     """
     if unwritten.all():
         return "nothing was written"
     what = "were never written" if bad.any() and unwritten[bad].all() else "are wrong"
-    whole = _whole(got, inputs)
+    whole = _describe_whole(got, inputs)
     if whole or bad.all():
-        return whole or _ratio(got, expected) or _shift(got, expected)
+        return whole or _describe_factor(got, expected) or _describe_shift(got, expected)
     if np.isnan(got[bad]).all() and not unwritten[bad].any():
         what = "are not a number"
-    return _region(bad, what) or _shift(got, expected) or _leftover(what)
+    return (
+        _describe_region(bad, what) or _describe_shift(got, expected) or _describe_remaining(what)
+    )
 
 
-def _whole(got: Array, inputs: Mapping[str, Array]) -> str:
-    """Whether the result is one number, no number, or a copy of an input."""
+def _describe_whole(got: Array, inputs: Mapping[str, Array]) -> str:
+    """Describe a result that is one number, NaN, or a copy of an input."""
     flat = got.reshape(-1)
     if np.isnan(flat).all():
         return "every element is not a number"
@@ -43,12 +45,12 @@ def _whole(got: Array, inputs: Mapping[str, Array]) -> str:
     return ""
 
 
-def _leftover(what: str) -> str:
+def _describe_remaining(what: str) -> str:
     return "" if what == "are wrong" else f"they {what}"
 
 
-def _ratio(got: Array, expected: Array) -> str:
-    """Return that all elements are off by one factor, if they are."""
+def _describe_factor(got: Array, expected: Array) -> str:
+    """Describe elements that all have the same wrong factor."""
     y, g = expected.reshape(-1).astype(np.float64), got.reshape(-1).astype(np.float64)
     if not np.isfinite(y).all() or not np.isfinite(g).all():
         return ""
@@ -64,8 +66,8 @@ def _ratio(got: Array, expected: Array) -> str:
     return f"every element is {factor:.4g} times what it should be"
 
 
-def _shift(got: Array, expected: Array) -> str:
-    """Whether rows are right but moved by one."""
+def _describe_shift(got: Array, expected: Array) -> str:
+    """Describe rows that are right but shifted by one."""
     if got.shape[-1] < 3 or not np.isfinite(expected).all():
         return ""
     scale = np.abs(expected).max()
@@ -79,27 +81,27 @@ def _shift(got: Array, expected: Array) -> str:
     return ""
 
 
-def _region(bad: Array, what: str) -> str:
-    """Whether the wrong elements fill one end, a band or a regular part of an axis or of memory."""
+def _describe_region(bad: Array, what: str) -> str:
+    """Describe wrong elements that fill an end, a band or a regular part of an axis or memory."""
     names = _AXES.get(bad.ndim, tuple(f"index of axis {axis}" for axis in range(bad.ndim)))
     total = int(bad.sum())
     inside = ""
     for axis, name in enumerate(names):
         others = tuple(each for each in range(bad.ndim) if each != axis)
         hit = np.flatnonzero(bad.any(axis=others))
-        words = _words(hit, bad.shape[axis], name)
+        words = _describe_indices(hit, bad.shape[axis], name)
         if words and total == hit.size * (bad.size // bad.shape[axis]):
             return f"{words} {what}"
         inside = inside or words
     flat = np.flatnonzero(bad)
-    words = _words(flat, bad.size, "element")
+    words = _describe_indices(flat, bad.size, "element")
     if words and flat[-1] - flat[0] + 1 == flat.size:
         return f"{words} (in memory order) {what}"
     return f"all of them lie in {inside}" if inside else ""
 
 
-def _words(hit: Array, extent: int, name: str) -> str:
-    """The indices `hit` (ascending) of an axis in words; empty if they are all or irregular."""
+def _describe_indices(hit: Array, extent: int, name: str) -> str:
+    """Describe the ascending indices `hit` of an axis; empty if they are all or irregular."""
     several = f"{name}s" if not name.startswith("index") else name.replace("index", "indices", 1)
     steps = np.diff(hit)
     if hit.size == extent or (hit.size > 1 and (steps != steps[0]).any()):

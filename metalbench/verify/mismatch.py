@@ -1,4 +1,4 @@
-"""What is told of an output that is beyond what the error rule allows."""
+"""Describe an output that exceeds its tolerance."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from metalbench.verify.verdict import Comparison
 Array = np.ndarray[Any, Any]
 
 
-def mismatch(
+def describe_mismatch(
     compared: Comparison,
     got: Array,
     expected: Array,
@@ -23,9 +23,9 @@ def mismatch(
     unwritten: Array,
     inputs: Mapping[str, Array],
 ) -> tuple[Kind, str]:
-    """Its kind and message: what was expected, what came, how much is wrong, a likely cause.
+    """Return kind and message: expected and actual value, extent of the error, a likely cause.
 
-    `bad` marks the elements beyond their bound, `unwritten` those that nobody wrote.
+    `bad` marks the elements beyond their bound, `unwritten` those that were not written.
     """
     name = compared.output
     missing = bool(bad.any()) and bool(unwritten[bad].all())

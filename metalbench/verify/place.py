@@ -1,4 +1,4 @@
-"""Where a finding's message says that it happened, for programs that read results."""
+"""Parse the location out of a finding's message, for programs that read results."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 Position = tuple[int, int, int]
 
-# Clang's form comes first: its message may begin with lines that have no place.
+# Clang's form comes first: its message may begin with lines without a location.
 _ERROR = re.compile(
     r"^(?P<file>[^\n:]+):(?P<line>\d{1,18}):(?P<column>\d{1,18}): (?:fatal )?error: ", re.MULTILINE
 )
 _LINE = re.compile(r"(?:^|\] )(?P<file>[^\n:\]]+):(?P<line>\d{1,18})(?::(?P<column>\d{1,18}))?: ")
-# Messages may quote a candidate: a number of thousands of digits is no place.
+# Messages may quote a candidate, so the number of digits is limited.
 _BUFFER = re.compile(r"\b(?:of|before) `(\w+)(?:\[\d+\])?`|^\[[^\]]*\] (\w+): (?!\d)")
 _BEFORE = re.compile(r"begins (\d{1,18}) bytes before")
 _BYTE = re.compile(r"\bbyte (\d{1,18})")
@@ -25,12 +25,12 @@ _THREADGROUP = re.compile(r"\bthreadgroup \((\d{1,18}), (\d{1,18}), (\d{1,18})\)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where something went wrong, as far as it was told.
+class FindingPlace:
+    """The location of a finding, as far as its message has it.
 
-    `line` and `column` count from 1. `byte` is an offset in `buffer`, or in threadgroup memory
-    where no buffer is named; below 0 it lies before the start. `index` is that of an output's
-    element. `address` is a pointer that leads nowhere.
+    `line` and `column` count from 1. `byte` is an offset in `buffer`, or in threadgroup memory if
+    no buffer is named; negative offsets are before the start. `index` is the index of an output's
+    element. `address` is an invalid pointer.
     """
 
     file: str | None = None
@@ -44,11 +44,11 @@ class Place:
     threadgroup: Position | None = None
 
 
-def place_of(message: str) -> Place:
-    """The place that a compiler's error, a fault or a wrong result tells of."""
+def place_of(message: str) -> FindingPlace:
+    """Parse the location in a compiler's error, a fault or a message about a wrong result."""
     code = _ERROR.search(message) or _LINE.search(message)
     column = code["column"] if code else None
-    return Place(
+    return FindingPlace(
         file=code["file"] if code else None,
         line=int(code["line"]) if code else None,
         column=int(column) if column else None,

@@ -1,4 +1,4 @@
-"""Runs that must agree bit for bit: on the same inputs, and on inputs that changed in between."""
+"""Compare repeated runs bit for bit: on the same inputs, and after runs on other inputs."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from metalbench.verify.examine import Examiner
 from metalbench.verify.verdict import Finding, Report
 
 RUNS = 3
-# Of an output with fewer elements than this all are poisoned.
+# Outputs with fewer elements than this are poisoned completely.
 FEW = 64
 Arrays = dict[str, np.ndarray[Any, Any]]
 
 
 def examine_repeatedly(examiner: Examiner) -> Report:
-    """Examine once, and where that passes run again and again: all runs must agree."""
+    """Examine a kernel; if that passes, run it repeatedly and compare all runs."""
     report = examiner.examine()
     if report.passed:
         findings = (
-            compare_equal_runs(examiner)
+            compare_repeated_runs(examiner)
             or compare_with_changed_inputs(examiner)
             or compare_over_poisoned_results(examiner)
         )
@@ -32,21 +32,18 @@ def examine_repeatedly(examiner: Examiner) -> Report:
     return report
 
 
-def compare_equal_runs(examiner: Examiner) -> list[Finding]:
-    """Run again on the same inputs, with another poison and at other addresses, and compare.
-
-    The outputs must hold what the first run made of the inputs.
-    """
-    first = _outputs(examiner)
+def compare_repeated_runs(examiner: Examiner) -> list[Finding]:
+    """Run again on the same inputs, with another poison and at other addresses; compare outputs."""
+    first = _copy_outputs(examiner)
     for again in range(2, RUNS + 1):
-        here = _elsewhere(examiner) if again == 2 else examiner
+        here = _move_to_other_memory(examiner) if again == 2 else examiner
         here.run(again - 1)
         if here is not examiner:
             examiner.bound.load(examiner.workload)
         for name, before in first.items():
             if here.bound.outputs[name].holds(before):
                 continue
-            count, index, (old, new) = _difference(before, here.bound.read(name))
+            count, index, (old, new) = _find_difference(before, here.bound.read(name))
             wrote_nothing = here.bound.outputs[name].unwritten()[index]
             message = (
                 f"{name}: run {again} on the same inputs differs from run 1 in {count} elements, "
@@ -54,17 +51,17 @@ def compare_equal_runs(examiner: Examiner) -> list[Finding]:
                 "missing, or is memory read that this run has not written?"
             )
             return [here.make_finding(Kind.NONDETERMINISTIC, message, name)]
-        findings = here.memory()
+        findings = here.judge_memory()
         if findings:
             return findings
     return []
 
 
 def compare_with_changed_inputs(examiner: Examiner) -> list[Finding]:
-    """Change part of the inputs and run over what the last run left behind; then in fresh memory.
+    """Change part of the inputs, run in the memory of the last run, then in fresh memory; compare.
 
-    Whatever the kernel keeps from one run to the next, in its outputs or its scratch, shows as a
-    difference. Afterwards the inputs are as they were.
+    Data that the kernel keeps between runs, in outputs or scratch, causes a difference. Afterwards
+    the inputs are restored.
     """
     work = examiner.workload
     other = workload(
@@ -79,14 +76,14 @@ def compare_with_changed_inputs(examiner: Examiner) -> list[Finding]:
 
 
 def compare_with_fresh_memory(examiner: Examiner) -> list[Finding]:
-    """Run over what other inputs have left behind, then in fresh memory, and compare."""
+    """Run over the outputs of other inputs, then in fresh memory; compare outputs."""
     examiner.rerun()
-    over = _outputs(examiner)
+    over = _copy_outputs(examiner)
     examiner.run()
     for name, stale in over.items():
         if examiner.bound.outputs[name].holds(stale):
             continue
-        count, index, (old, new) = _difference(stale, examiner.bound.read(name))
+        count, index, (old, new) = _find_difference(stale, examiner.bound.read(name))
         message = (
             f"{name}: a run over the results of other inputs differs from one in fresh memory "
             f"in {count} elements, first at {index}: {old} instead of {new}; the kernel must "
@@ -97,12 +94,12 @@ def compare_with_fresh_memory(examiner: Examiner) -> list[Finding]:
 
 
 def compare_over_poisoned_results(examiner: Examiner) -> list[Finding]:
-    """Run over the results of the same inputs, some of which are poisoned, and compare.
+    """Run over the results of the same inputs, partly poisoned; compare outputs.
 
-    A kernel that knows inputs again, however well, and takes results from before, takes poison.
+    A kernel that recognises its inputs and reuses earlier results reuses the poison.
     """
     examiner.run()
-    first = _outputs(examiner)
+    first = _copy_outputs(examiner)
     for name, each in examiner.bound.outputs.items():
         count = first[name].size
         each.poison_places(sample_places(count) if count >= FEW else np.ones(count, bool))
@@ -112,7 +109,7 @@ def compare_over_poisoned_results(examiner: Examiner) -> list[Finding]:
     for name, before in first.items():
         if examiner.bound.outputs[name].holds(before):
             continue
-        count, index, (old, new) = _difference(before, examiner.bound.read(name))
+        count, index, (old, new) = _find_difference(before, examiner.bound.read(name))
         message = (
             f"{name}: a run over its own results, some of them poisoned, differs from one in fresh "
             f"memory in {count} elements, first at {index}: {new} instead of {old}; the kernel "
@@ -122,8 +119,8 @@ def compare_over_poisoned_results(examiner: Examiner) -> list[Finding]:
     return []
 
 
-def _elsewhere(examiner: Examiner) -> Examiner:
-    """The same in other memory; where the inputs were is poison, for kernels that remember."""
+def _move_to_other_memory(examiner: Examiner) -> Examiner:
+    """Return an examiner in other memory; poison the old inputs, for kernels that keep pointers."""
     if examiner.compiled is None:
         return examiner
     there = examiner.compiled.bind(examiner.workload)
@@ -132,14 +129,14 @@ def _elsewhere(examiner: Examiner) -> Examiner:
     return replace(examiner, bound=there)
 
 
-def _outputs(examiner: Examiner) -> Arrays:
+def _copy_outputs(examiner: Examiner) -> Arrays:
     return {name: examiner.bound.read(name).copy() for name in examiner.bound.outputs}
 
 
-def _difference(
+def _find_difference(
     before: np.ndarray[Any, Any], after: np.ndarray[Any, Any]
 ) -> tuple[int, tuple[int, ...], tuple[Any, Any]]:
-    """How many elements differ in their bits, the first one's index, and its two values."""
+    """Return the number of elements that differ in bits, the first index, and its two values."""
     unsigned = np.dtype(f"u{before.dtype.itemsize}")
     differs = before.view(unsigned) != after.view(unsigned)
     index = tuple(int(each) for each in np.argwhere(differs)[0])

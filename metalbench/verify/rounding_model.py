@@ -46,10 +46,10 @@ Array = np.ndarray[Any, Any]
 ROUNDOFF = DTYPES["float32"].roundoff
 # The longest sequential sum that counts as a good implementation.
 RUN = 8192
-# Terms are multiplied by so many numbers from 1 on, to see sums of terms with other last bits. The
-# largest of their errors exceeds this many times the amplitude only if roundings are not random.
+# Terms are multiplied by STRETCHES numbers from 1 on, for sums of terms with other last bits. The
+# largest of their errors exceeds BEYOND_CHANCE amplitudes only if roundings are not random.
 STRETCHES, LARGEST_STRETCH, BEYOND_CHANCE = 8, 1e-3, 2.5
-# Of an einsum, to look at every term.
+# Most products of an einsum whose terms are all examined.
 MOST_PRODUCTS = 1 << 23
 # A discontinuous oracle can differ by more than rounding. No error counts for more of the scale
 # (6e-5, where half precision rounds by up to 5e-4).
@@ -76,14 +76,14 @@ def model_errors(work: Workload) -> dict[str, ErrorNorms]:
     """Return the modelled errors of a good float32 implementation by output.
 
     Outputs whose oracle loses the model (it returns integers, or copies values out of the arrays
-    that it was given) have errors of 0. Sampling is deterministic for each workload. What the
-    oracle raises with inexact arithmetic is not its fault: then all errors are 0.
+    that it was given) have errors of 0, and so have all outputs if the oracle raises an error for
+    inexact arithmetic. Sampling is deterministic for each workload.
     """
-    draws, expected = _draws(work), work.expected
+    draws, expected = _count_draws(work), work.expected
     rms, largest = dict.fromkeys(expected, 0.0), dict.fromkeys(expected, 0.0)
     for draw in range(draws):
         for name, inexact in _evaluate(work, draw).items():
-            error = _clipped_error(inexact, expected[name], work.scale[name])
+            error = _clip_error(inexact, expected[name], work.scale[name])
             if not error.size:
                 continue
             rms[name] = max(rms[name], math.sqrt(float(np.square(error).mean())))
@@ -109,7 +109,7 @@ def model_float32_errors(
     }
 
 
-def _draws(work: Workload) -> int:
+def _count_draws(work: Workload) -> int:
     fewest = min((math.prod(each) for each in work.output_shapes.values()), default=1)
     draws = max(FEWEST_DRAWS, min(MOST_DRAWS, -(-LEAST_SAMPLES // max(1, fewest))))
     is_large = sum(each.size for each in work.inputs.values()) > LARGE_INPUT
@@ -141,7 +141,7 @@ def _evaluate(work: Workload, draw: int) -> dict[str, Array]:
     return found
 
 
-def _clipped_error(inexact: Array, expected: Array, scale: Array) -> Array:
+def _clip_error(inexact: Array, expected: Array, scale: Array) -> Array:
     """Return |inexact - expected|, at most `MOST_ROUNDOFFS` of the scale."""
     with np.errstate(invalid="ignore", over="ignore"):
         error = np.abs(inexact - expected)
@@ -185,7 +185,7 @@ class Inexact(np.ndarray[Any, Any]):
             return out[0] if len(out) == 1 else out
         found = getattr(ufunc, method)(*plain, **options)
         several = found if isinstance(found, tuple) else (found,)
-        rounded = tuple(self._rounded(ufunc, method, plain, each, options) for each in several)
+        rounded = tuple(self._round(ufunc, method, plain, each, options) for each in several)
         if out is not None:
             for target, values in zip(out, rounded, strict=True):
                 if target is not None:
@@ -202,14 +202,14 @@ class Inexact(np.ndarray[Any, Any]):
             return special(self, func, args, kwargs)
         found = super().__array_function__(func, types, args, kwargs)
         if isinstance(found, (tuple, list)):
-            return type(found)(map(self._wrapped, found)) if type(found) in (tuple, list) else found
-        return self._wrapped(found)
+            return type(found)(map(self._wrap, found)) if type(found) in (tuple, list) else found
+        return self._wrap(found)
 
-    def _wrapped(self, values: Any) -> Any:
+    def _wrap(self, values: Any) -> Any:
         is_plain = isinstance(values, (np.ndarray, np.floating)) and not isinstance(values, Inexact)
         return Inexact.of(values, self.random) if is_plain else values
 
-    def _perturbed(self, values: Any, amplitude: Any) -> Any:
+    def _perturb(self, values: Any, amplitude: Any) -> Any:
         """Return `values` off by uniform random numbers up to `amplitude` in magnitude."""
         array = np.asarray(values)
         noise = _noise(array, self.random.integers(1 << 63, dtype=np.uint64))
@@ -219,7 +219,7 @@ class Inexact(np.ndarray[Any, Any]):
             moved = np.where(np.isfinite(moved), moved, array)
         return Inexact.of(moved, self.random)
 
-    def _rounded(
+    def _round(
         self,
         ufunc: np.ufunc,
         method: str,
@@ -237,7 +237,7 @@ class Inexact(np.ndarray[Any, Any]):
                 amplitude = _of_operation(ufunc.__name__, inputs, array)
         if amplitude is None:
             return Inexact.of(array, self.random)
-        return self._perturbed(array, amplitude)
+        return self._perturb(array, amplitude)
 
 
 def _noise(values: Array, key: Any) -> Array:
@@ -349,14 +349,14 @@ def _bilinear(array: Inexact, func: Any, args: Any, kwargs: Any) -> Any:
     values = func(*plain, **kwargs)
     squares = func(*(np.square(np.abs(each)) for each in plain[:2]), *plain[2:], **kwargs)
     count = max(1, round(plain[0].size * plain[1].size / max(1, np.size(values))) ** 0.5)
-    return array._perturbed(values, _of_sum(np.asarray(values), squares, int(count)))
+    return array._perturb(values, _of_sum(np.asarray(values), squares, int(count)))
 
 
 def _einsum(array: Inexact, func: Any, args: Any, kwargs: Any) -> Any:
     subscripts, *operands = [_plain(each) for each in args]
     kwargs = {name: each for name, each in kwargs.items() if name != "out"}
     if not isinstance(subscripts, str):
-        return array._wrapped(func(subscripts, *operands, **kwargs))
+        return array._wrap(func(subscripts, *operands, **kwargs))
     values = func(subscripts, *operands, **kwargs)
     squares = func(subscripts, *(np.square(np.abs(each)) for each in operands), **kwargs)
     given, arrow, kept = subscripts.replace(" ", "").partition("->")
@@ -379,13 +379,13 @@ def _einsum(array: Inexact, func: Any, args: Any, kwargs: Any) -> Any:
         terms = func(f"{given}->{kept}{summed}", *operands)
         axes = tuple(range(len(kept), terms.ndim))
         amplitude = _with_systematic_error(amplitude, terms, np.asarray(values), axes)
-    return array._perturbed(values, amplitude)
+    return array._perturb(values, amplitude)
 
 
 def _norm(array: Inexact, func: Any, args: Any, kwargs: Any) -> Any:
     values, order = args[0], kwargs.get("ord", args[1] if len(args) > 1 else None)
     if order not in (None, 2, "fro") or len(args) > 2:
-        return array._wrapped(func(*map(_plain, args), **kwargs))
+        return array._wrap(func(*map(_plain, args), **kwargs))
     axis, keep = kwargs.get("axis"), kwargs.get("keepdims", False)
     return np.sqrt(np.add.reduce(np.square(np.abs(values)), axis=axis, keepdims=keep))
 
@@ -395,7 +395,7 @@ def _fourier(array: Inexact, func: Any, args: Any, kwargs: Any) -> Any:
     values = np.asarray(func(*map(_plain, args), **kwargs))
     root = np.sqrt(np.square(np.abs(values)).mean(axis=-1, keepdims=True))
     steps = math.log2(max(2, np.shape(args[0])[-1]))
-    return array._perturbed(values, 2 * ROUNDOFF * math.sqrt(steps) * root)
+    return array._perturb(values, 2 * ROUNDOFF * math.sqrt(steps) * root)
 
 
 _FUNCTIONS: dict[str, Callable[..., Any]] = {

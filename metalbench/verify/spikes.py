@@ -1,7 +1,7 @@
-"""Single elements of the inputs made very large: the output must move as the oracle's does.
+"""Make single elements of the inputs very large: the output must change as the oracle's does.
 
-An element that a kernel leaves out of a sum of a million is lost in rounding. Made as large as a
-good part of the sum, it is not.
+An element that a kernel omits from a sum of a million is lost in rounding. An element as large as a
+part of the sum is not.
 """
 
 from __future__ import annotations
@@ -20,31 +20,30 @@ from metalbench.task.dtypes import DType
 from metalbench.task.workload import Workload
 from metalbench.verify import error_rule
 from metalbench.verify.examine import Examiner
-from metalbench.verify.explanation import explanation
+from metalbench.verify.explanation import find_explanation
 from metalbench.verify.verdict import Finding, Report
 
 Array = np.ndarray[Any, Any]
 
-# In roots of the mean square of the input: at least this, more for each element of an output, and
-# no more than fits into half precision.
+# Height of a spike in root mean squares of the input: LEAST to MOST, which fits half precision. It
+# grows with the inputs per output.
 LEAST, MOST, ELEMENTS_A_UNIT = 32.0, 2.0**13, 64
-# Where the oracle overflows, spikes shrink so much, a few times; then the inputs have none.
+# If the oracle overflows, spikes shrink by this factor, at most SHRINKS times.
 SHRINK, SHRINKS = 16.0, 3
-# Rounding of numbers this far apart may be a few times what it else is. What a spike is worth is
-# more than this part of a result.
+# Numbers of very different magnitude may round by SLACK times more. A spike contributes more than
+# HIDDEN of a result.
 SLACK, HIDDEN = 4.0, 1e-3
 TILES = (16, 32, 64, 128, 256, 512, 1024)
 OF_EACH_KIND = 6
-# Of these the likely place of a fault is looked for.
+# Spikes that are tried as the cause of a fault.
 EXPLAINED = 24
 
 
 def add_spikes(plain: Workload) -> Workload | None:
-    """The inputs of `plain`, floats with spikes; None where there are none that the oracle bears.
+    """Return the workload with spikes in its float inputs; None if the oracle bears none.
 
-    Elements that belong together, such as those in ascending order, stay as they are.
-
-    The largest is the very last element at even seeds, and anywhere at odd ones.
+    Inputs whose elements depend on each other, such as ascending ones, do not change. The largest
+    spike is the last element at even seeds, and anywhere at odd ones.
     """
     places = find_spike_places(plain)
     outputs = sum(math.prod(shape) for shape in plain.output_shapes.values())
@@ -53,7 +52,7 @@ def add_spikes(plain: Workload) -> Workload | None:
         for name, where in places.items():
             inputs[name] = _place_spikes(inputs[name], where, outputs, SHRINK**shrunk)
         work = replace(plain, inputs=inputs)
-        # An oracle may find spikes too high, and say so.
+        # An oracle may raise TaskError for spikes that are too high.
         with suppress(TaskError), np.errstate(all="ignore"):
             if _stays_finite(work):
                 return work
@@ -61,9 +60,9 @@ def add_spikes(plain: Workload) -> Workload | None:
 
 
 def find_spike_places(work: Workload) -> dict[str, Array]:
-    """Where `add_spikes` puts them: flat, by input, the largest first."""
+    """Return the flat indices of the spikes by input, the largest spike first."""
     return {
-        name: _places(each, _random(work, name), work.seed % 2)
+        name: _choose_places(each, _create_generator(work, name), work.seed % 2)
         for name, each in work.inputs.items()
         if work.task.inputs[name].type_in(work.dtype).is_float
         and not work.task.inputs[name].together
@@ -71,19 +70,19 @@ def find_spike_places(work: Workload) -> dict[str, Array]:
 
 
 def examine_spikes(examiner: Examiner) -> Report:
-    """Run on inputs with spikes, and compare with what the oracle makes of them."""
+    """Run on inputs with spikes and compare the outputs with the oracle's."""
     examiner.run()
-    return Report(tuple(examiner.memory() or _misses(examiner)))
+    return Report(tuple(examiner.judge_memory() or _compare_outputs(examiner)))
 
 
-def _random(work: Workload, name: str) -> np.random.Generator:
+def _create_generator(work: Workload, name: str) -> np.random.Generator:
     key = f"{work.task.name}/{name}/{work.size}/{work.seed}/spikes".encode()
     entropy = int.from_bytes(hashlib.sha256(key).digest(), "little")
     return np.random.Generator(np.random.Philox(np.random.SeedSequence(entropy)))
 
 
-def _places(values: Array, random: np.random.Generator, anywhere_first: int) -> Array:
-    """The last and the first element, ends of rows, edges of tiles, and any; the largest first."""
+def _choose_places(values: Array, random: np.random.Generator, anywhere_first: int) -> Array:
+    """Return flat indices: last and first element, ends of rows, edges of tiles, random ones."""
     last, cols = values.size - 1, values.shape[-1] if values.ndim else 1
     rows = values.size // cols
     ends = random.integers(rows, size=OF_EACH_KIND) * cols
@@ -95,12 +94,12 @@ def _places(values: Array, random: np.random.Generator, anywhere_first: int) -> 
         several.insert(0, random.permutation(np.concatenate([edges, anywhere])))
     found = np.clip(np.concatenate(several), 0, last).astype(np.int64)
     _, first = np.unique(found, return_index=True)
-    # A few elements of a short input, so that others are left for them to be large beside.
+    # Only a few elements of a short input, so that others remain small.
     return np.asarray(found[np.sort(first)][: max(1, values.size // 8)])
 
 
 def _place_spikes(values: Array, places: Array, outputs: int, shrink: float) -> Array:
-    """Keep the signs; the first place gets the largest, the others half of it and less."""
+    """Set spikes with the signs of the elements; the first is the largest, others at most half."""
     flat = values.reshape(-1).astype(np.float64)
     finite = flat[np.isfinite(flat)]
     root = float(np.sqrt(np.square(finite).mean())) if finite.size else 1.0
@@ -115,9 +114,9 @@ def _place_spikes(values: Array, places: Array, outputs: int, shrink: float) -> 
 
 
 def _stays_finite(work: Workload) -> bool:
-    """Whether every output is finite, with room for what a kernel adds up.
+    """Return whether every output is finite, with a margin for intermediate sums of a kernel.
 
-    Where inputs are infinite, outputs may be.
+    Outputs may be infinite if inputs are.
     """
     finite = all(np.isfinite(each.astype(np.float32)).all() for each in work.inputs.values())
     for name, expected in work.expected.items():
@@ -133,19 +132,19 @@ def _stays_finite(work: Workload) -> bool:
 
 
 def _most(kind: np.dtype[Any]) -> float:
-    """The largest number that leaves room for what a kernel adds up."""
+    """Return the largest number with a margin for intermediate sums of a kernel."""
     import ml_dtypes  # listing kernels does without
 
     return float(ml_dtypes.finfo(kind).max) / SHRINK  # type: ignore[no-untyped-call]
 
 
-def _misses(examiner: Examiner) -> list[Finding]:
+def _compare_outputs(examiner: Examiner) -> list[Finding]:
     work = examiner.workload
     for name, expected in work.expected.items():
         kind = work.task.outputs[name].type_in(work.dtype)
         got = examiner.bound.read(name)
         if kind.is_float:
-            bad = _far_off(got, expected, work.scale[name], kind)
+            bad = _find_far_off(got, expected, work.scale[name], kind)
         else:
             bad = np.asarray(got != expected)
         if bad.any():
@@ -153,7 +152,7 @@ def _misses(examiner: Examiner) -> list[Finding]:
     return []
 
 
-def _far_off(got: Array, expected: Array, scale: Array, kind: DType) -> Array:
+def _find_far_off(got: Array, expected: Array, scale: Array, kind: DType) -> Array:
     rule = error_rule.derive_tolerance(expected, error_rule.largest_counted_norms(scale), kind)
     allowed = replace(rule, fixed=SLACK * rule.fixed, relative=SLACK * rule.relative)
     bad = error_rule.find_wrong(got, expected, tolerance=allowed, scale=scale)
@@ -172,23 +171,23 @@ def _finding(examiner: Examiner, name: str, bad: Array) -> Finding:
         f"{name}: expected {float(expected):.9g} at {index[0] if len(index) == 1 else index}, "
         f"got {got:.9g}"
     )
-    explained = explanation(work, name, values, bad)
+    explained = find_explanation(work, name, values, bad)
     if explained or not math.isfinite(got):
-        # Of no interest is then that some elements were larger.
+        # The spikes are then not the cause.
         message = f"{came}; {explained}" if explained else came
         return examiner.make_finding(Kind.WRONG_RESULT, message, name)
     inputs = " and ".join(
         f"{each.size} elements of {other}" for other, each in find_spike_places(work).items()
     )
-    left_out = _left_out(work, name, index, got)
+    left_out = _find_omitted_spike(work, name, index, got)
     message = f"{came}, where {inputs} are far larger than the others" + (
         f"; {left_out}" if left_out else ""
     )
     return examiner.make_finding(Kind.WRONG_RESULT, message, name)
 
 
-def _left_out(work: Workload, output: str, index: tuple[int, ...], got: float) -> str:
-    """Return which spike was not seen, if without it the result is what came; else nothing."""
+def _find_omitted_spike(work: Workload, output: str, index: tuple[int, ...], got: float) -> str:
+    """Return the spike whose omission gives the actual result; an empty string if there is none."""
     off = abs(got - float(work.expected[output][index]))
     spiked = find_spike_places(work)
     for name, places in spiked.items():

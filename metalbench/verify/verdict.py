@@ -1,4 +1,4 @@
-"""What verification found: the kinds of failure, single findings and the whole report."""
+"""Findings, comparisons with the oracle, and the report of a verification."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from metalbench.kind import Kind
-from metalbench.verify.place import Place, place_of
+from metalbench.verify.place import FindingPlace, place_of
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One failure: `message` says what was expected, what came, where, and a likely cause."""
+    """One failure: `message` has the expected and actual value, the place, and a likely cause."""
 
     kind: Kind
     message: str
@@ -24,18 +24,18 @@ class Finding:
         return f"{self.kind}: {self.message}"
 
     @property
-    def place(self) -> Place:
-        """Where it happened: line, buffer, thread, as far as `message` tells."""
+    def place(self) -> FindingPlace:
+        """The location: line, buffer and thread, as far as `message` has them."""
         return place_of(self.message)
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One output against the oracle.
+    """The comparison of one output with the oracle.
 
-    `error` and `bound` are those of the element nearest to (or furthest beyond) its bound, found
-    at `index`; `rms_error` and `rms_bound` are of the whole output (`rms_bound` is infinite where
-    there are too few elements for it). `ratio` is the worse of the two ratios: up to 1 passes.
+    `error` and `bound` are of the element at `index`, which is nearest to its bound or furthest
+    beyond. `rms_error` and `rms_bound` are of the whole output; `rms_bound` is infinite for an
+    output with too few elements. `ratio` is the larger of the two ratios: up to 1 passes.
     """
 
     output: str
@@ -52,20 +52,20 @@ class Comparison:
 
     @property
     def ratio(self) -> float:
-        """Error over bound, the worse of the largest error's and the root mean square's."""
+        """Error / bound: the larger of the ratios of the largest error and the root mean square."""
         if not self.bound:
             return math.inf if self.error else 0.0
         return max(self.error / self.bound, self.rms_error / self.rms_bound)
 
     @property
     def passed(self) -> bool:
-        """Whether the output is right."""
+        """Whether the output is correct."""
         return self.ratio <= 1
 
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that verification of one kernel found; `skipped` says what was not checked."""
+    """The findings and comparisons of one kernel; `skipped` has notes about omitted checks."""
 
     findings: tuple[Finding, ...] = ()
     comparisons: tuple[Comparison, ...] = ()
@@ -73,12 +73,12 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no findings."""
         return not self.findings
 
     @property
     def worst(self) -> Comparison | None:
-        """The comparison that is nearest to, or furthest beyond, its bound."""
+        """The comparison with the largest ratio."""
         return max(self.comparisons, key=lambda each: each.ratio, default=None)
 
     def __add__(self, other: Report) -> Report:
@@ -89,6 +89,6 @@ class Report:
         )
 
 
-def merged(reports: Iterable[Report]) -> Report:
-    """All reports as one."""
+def merge_reports(reports: Iterable[Report]) -> Report:
+    """Merge reports into one."""
     return sum(reports, Report())

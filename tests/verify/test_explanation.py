@@ -13,7 +13,7 @@ from metalbench.kernel.prepare import compile_kernel
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 from metalbench.verify import VerifyPlan, verify_compiled
-from metalbench.verify.explanation import explanation
+from metalbench.verify.explanation import find_explanation
 
 SIZES = dict(seed=dict(rows=24, n=264))
 BIAS = """
@@ -135,7 +135,7 @@ def test_explanation_names_the_input_that_is_used_wrongly(body, words):
         ),
         (
             f"for (uint i = t; i < n / 16 * 16; i += 128) s += SQUARE;\n{COMBINED}",
-            "before 256 counted: the last 8 are left out, which are no whole 16",
+            "before 256 counted: the last 8 are left out, which are less than 16",
         ),
         (
             f"for (uint i = t; i < n - 1; i += 128) s += SQUARE;\n{COMBINED}",
@@ -166,7 +166,7 @@ def test_explanation_says_nothing_that_the_oracle_does_not_confirm(body):
 def test_explanation_of_a_right_result_is_empty():
     work = workload(row_sum(), "seed")
     expected = work.expected["y"]
-    assert explanation(work, "y", expected, np.zeros(expected.shape, bool)) == ""
+    assert find_explanation(work, "y", expected, np.zeros(expected.shape, bool)) == ""
 
 
 def test_explanation_of_rows_that_are_no_number():
@@ -176,8 +176,8 @@ def test_explanation_of_rows_that_are_no_number():
     work = replace(work, inputs={"x": x})
     got = work.expected["y"].copy()
     got[[3, 9]] = np.nan
-    assert "exactly where all of a row of x is 0, such as row 3" in explanation(
+    assert "exactly where all of a row of x is 0, such as row 3" in find_explanation(
         work, "y", got, np.isnan(got)
     )
     got[5] = np.nan
-    assert explanation(work, "y", got, np.isnan(got)) == ""
+    assert find_explanation(work, "y", got, np.isnan(got)) == ""

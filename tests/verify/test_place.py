@@ -7,7 +7,7 @@ import pytest
 
 from metalbench import _core
 from metalbench.errors import MetalBenchError
-from metalbench.verify import Finding, Kind, Place, place_of
+from metalbench.verify import Finding, FindingPlace, Kind, place_of
 
 KERNELS = """#include <metal_stdlib>
 using namespace metal;
@@ -85,17 +85,17 @@ def test_a_compilers_error_has_file_line_and_column():
     [
         (
             "[relu] y: expected 0 at (0, 187), got 3.4; 3004 of 4096 elements are wrong",
-            Place(buffer="y", index=(0, 187)),
+            FindingPlace(buffer="y", index=(0, 187)),
         ),
-        ("[f] y: expected 0.5 at 7, got nothing; 1 of 8", Place(buffer="y", index=(7,))),
-        ("[f] f.metal:2: unknown header line `// dispach:`", Place(file="f.metal", line=2)),
+        ("[f] y: expected 0.5 at 7, got nothing; 1 of 8", FindingPlace(buffer="y", index=(7,))),
+        ("[f] f.metal:2: unknown header line `// dispach:`", FindingPlace(file="f.metal", line=2)),
         (
             "[f] f.metal:3: access to invalid address 0x7f00; an index or pointer is wrong, by "
             "thread (1, 2, 3) of threadgroup (4, 5, 6)",
-            Place("f.metal", 3, address="0x7f00", thread=(1, 2, 3), threadgroup=(4, 5, 6)),
+            FindingPlace("f.metal", 3, address="0x7f00", thread=(1, 2, 3), threadgroup=(4, 5, 6)),
         ),
-        ("access to invalid address (nil)", Place(address="0x0")),
-        ("the process died", Place()),
+        ("access to invalid address (nil)", FindingPlace(address="0x0")),
+        ("the process died", FindingPlace()),
     ],
 )
 def test_a_message_tells_what_it_knows(message, place):
