@@ -26,7 +26,7 @@ from time import perf_counter, thread_time
 import mlx.core as mx
 
 from metalbench.reference import Reference
-from metalbench.reference.compute import stream_of
+from metalbench.reference.compute import select_stream
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 
@@ -82,10 +82,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--device", choices=tuple(SIDES), default="cpu")
     kind = parser.parse_args().device
-    if kind == "metal" and stream_of(kind) == mx.cpu:
+    if kind == "metal" and select_stream(kind) == mx.cpu:
         raise SystemExit("MLX has no GPU here")
     counted = kind == "cpu" and sys.platform == "linux"
-    print(f"mlx {mx.__version__} on {stream_of(kind)}: us, least of {ROUNDS} windows")
+    print(f"mlx {mx.__version__} on {select_stream(kind)}: us, least of {ROUNDS} windows")
     print(f"{'n':>5} {'host':>8} {'repetition':>11} {'operation':>11} {'added':>8}")
     for side in SIDES[kind]:
         chains = (replace(products, constants=dict(times=times)) for times in LENGTHS)

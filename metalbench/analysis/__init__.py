@@ -1,4 +1,4 @@
-"""What a measured time means: throughput, roofline, the five target scores, occupancy."""
+"""Analyse a measured time: throughput, roofline, scores, occupancy, plausibility."""
 
 from metalbench.analysis.analyse import Analysis, analyse
 from metalbench.analysis.occupancy import Occupancy

@@ -1,4 +1,4 @@
-"""From a measurement to everything that is said about it."""
+"""Analyse a measurement: throughput, roofline and scores."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from metalbench.measure import Measurement
 
 UNKNOWN_PEAKS = "the peaks of this device are not known"
-SIMULATED = "no roof: host times of a simulation have no device peak to be held against"
+SIMULATED = "no roof: host times of a simulation do not compare with peaks of a device"
 
 
 @dataclass(frozen=True, slots=True)
 class Analysis:
-    """Throughput, place under the roof, and the five scores of one measurement."""
+    """The throughput, the roofline position and the five scores of one measurement."""
 
     work: Throughput
     roofline: Roofline
@@ -35,8 +35,8 @@ def analyse(
 ) -> Analysis:
     """Analyse a measurement of a task that needs `flops` operations and moves `nbytes` bytes.
 
-    Throughput is that of the GPU's own time where there is one: the launch is no work.
-    `simulated` says that the times are host times of a simulation, to which no peak applies.
+    Throughput is by GPU time on devices with a GPU clock, so that launches do not count.
+    `simulated` marks host times of a simulation, to which peaks do not apply.
     """
     time_ns = measurement.work_ns
     work = throughput(time_ns, flops, nbytes)

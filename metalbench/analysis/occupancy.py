@@ -1,4 +1,4 @@
-"""How a dispatch fills a device's threadgroups."""
+"""The occupancy of a device's threadgroups by a dispatch."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """One dispatch: its geometry against the device's limits (all counts, memory in bytes)."""
+    """The geometry of one dispatch and the limits of the device (counts, memory in bytes)."""
 
     pipeline: str
     threadgroups: tuple[int, int, int]
@@ -20,15 +20,15 @@ class Occupancy:
 
     @property
     def threads_per_threadgroup(self) -> int:
-        """Threads in one full threadgroup."""
+        """The threads of one full threadgroup."""
         return math.prod(self.threads)
 
     @property
     def simdgroups(self) -> int:
-        """SIMD-groups in one full threadgroup."""
+        """The SIMD-groups of one full threadgroup."""
         return -(-self.threads_per_threadgroup // self.simd_width)
 
     @property
     def idle_lanes(self) -> int:
-        """Lanes of the last SIMD-group that no thread uses."""
+        """The unused lanes of the last SIMD-group."""
         return self.simdgroups * self.simd_width - self.threads_per_threadgroup

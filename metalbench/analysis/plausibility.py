@@ -1,4 +1,4 @@
-"""Times that no honest kernel can have had on a machine, whatever its results are."""
+"""Find times that are too short for the work of a task on this machine."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ if TYPE_CHECKING:
     from metalbench.measure.ceiling import Ceiling
     from metalbench.stats import Interval
 
-# A ceiling is measured by a plain kernel. Half precision and units for matrices do several times as
-# much arithmetic, clever algorithms need less of it, and nothing loads much faster than from the
-# nearest cache.
+# A plain kernel measures the ceiling. Half precision and matrix units are several times faster, and
+# some algorithms need less arithmetic. Loads are not much faster than from the L1 cache.
 FASTER_ARITHMETIC = {"cpu": 8.0, "metal": 32.0, "cuda": 32.0}
 FASTER_LOADS = 4.0
 
 
 def implausible(time_ns: Interval, work: Throughput, ceiling: Ceiling, kind: str) -> str:
-    """Why a pass cannot have taken so little time; empty if it can.
+    """Return the reason why a pass cannot have taken this time; empty if it can.
 
-    `work` is what the task needs at least, `kind` that of the device.
+    `work` is the least work of the task, `kind` the kind of the device.
     """
-    # In the slowest time that the samples allow.
+    # By the upper end of the time's interval.
     slowest = time_ns.high if time_ns.is_bounded else time_ns.value
     times = FASTER_ARITHMETIC.get(kind, max(FASTER_ARITHMETIC.values()))
     claims = (

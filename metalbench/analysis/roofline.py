@@ -1,4 +1,4 @@
-"""Which of a device's two limits holds a kernel back, and how far from it the kernel is.
+"""Compare a kernel with the two limits of a device: arithmetic and memory.
 
 S. Williams, A. Waterman, D. Patterson, "Roofline: an insightful visual performance model for
 multicore architectures", CACM 52 (2009).
@@ -15,7 +15,7 @@ from metalbench.stats import Interval
 
 @dataclass(frozen=True, slots=True)
 class Peaks:
-    """A device's limits, in GFLOP/s and GB/s, and where the numbers come from."""
+    """The limits of a device in GFLOP/s and GB/s, and the source of the numbers."""
 
     gflops: float
     gbytes_per_s: float
@@ -24,11 +24,11 @@ class Peaks:
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """A kernel's place under the roof.
+    """The position of a kernel under the roofline.
 
-    ``fraction`` is floor time / measured time; ``valid`` is False when the kernel seems faster than
-    the device can be, which means that the work, the peaks or the time are wrong. ``fraction`` is
-    None then, as it is when the peaks are unknown.
+    ``fraction`` is floor time / measured time. ``valid`` is False if the kernel seems faster than
+    the device, which means that the work, the peaks or the time are wrong. ``fraction`` is then
+    None, as it is if the peaks are unknown.
     """
 
     bound: Literal["compute", "memory", "unknown"]
@@ -38,16 +38,16 @@ class Roofline:
 
 
 def roofline(time_ns: Interval, work: Throughput, peaks: Peaks | None, unknown: str) -> Roofline:
-    """Compare a time with the least that the device needs for the work.
+    """Compare a time with the least time that the device needs for the work.
 
     Parameters
     ----------
     time_ns
         Time of one pass.
     work
-        What one pass does.
+        The work of one pass.
     peaks
-        The device's limits; None where nobody knows them, and then `unknown` says why.
+        The limits of the device; None if they are unknown, for the reason `unknown`.
     """
     if peaks is None:
         return Roofline("unknown", None, True, unknown)
@@ -55,7 +55,7 @@ def roofline(time_ns: Interval, work: Throughput, peaks: Peaks | None, unknown: 
     memory_ns = work.bytes / peaks.gbytes_per_s
     floor_ns = max(compute_ns, memory_ns)
     bound: Literal["compute", "memory"] = "compute" if compute_ns >= memory_ns else "memory"
-    # Invalid only if the whole interval lies below the floor: noise alone is no impossibility.
+    # Invalid only if the whole interval is below the floor, so that noise alone is not enough.
     slowest = time_ns.high if time_ns.is_bounded else time_ns.value
     if slowest < floor_ns:
         reason = f"{time_ns.value:.4g} ns is below the floor of {floor_ns:.4g} ns ({peaks.source})"

@@ -1,4 +1,4 @@
-"""The five things that a kernel can be asked to be good at."""
+"""The five scores of a kernel."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from metalbench.analysis.throughput import Throughput
 
 
 class Target(str, Enum):
-    """Which score is the headline. More is better in each."""
+    """The score of the headline. For each, higher is better."""
 
     SPEED = "speed"
     COMPUTE = "compute"
@@ -34,7 +34,7 @@ class Scores:
 
 
 def scores(speedup: float | None, work: Throughput, stability: float) -> Scores:
-    """Scores of a kernel.
+    """Return the scores of a kernel.
 
     Parameters
     ----------

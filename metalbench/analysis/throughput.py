@@ -1,4 +1,4 @@
-"""Work per second."""
+"""Rates of arithmetic and of memory traffic."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from metalbench.stats import Interval
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """Work of one pass over a task and the rates that follow from its time.
+    """The work of one pass of a task, and its rates.
 
-    ``flops`` and ``bytes`` are what the task needs at least: its declared arithmetic, its inputs
-    read once and its outputs written once, whatever the kernel does.
+    ``flops`` and ``bytes`` are the least work of the task, not the kernel's: its declared
+    arithmetic, its inputs read once and its outputs written once.
     """
 
     flops: float
@@ -27,7 +27,7 @@ class Throughput:
 
 
 def throughput(time_ns: Interval, flops: float, nbytes: float) -> Throughput:
-    """GFLOP/s and GB/s (10^9 each) of a pass that takes ``time_ns``.
+    """Return GFLOP/s and GB/s (10^9 each) of a pass that takes ``time_ns``.
 
     FLOP per nanosecond are GFLOP per second, so no factor appears.
     """

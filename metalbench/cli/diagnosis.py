@@ -162,9 +162,9 @@ def _without_mlx(kind: str) -> str:
     """What it means that MLX does not have the GPU of a device of that kind; empty if it has."""
     mx = importlib.import_module("mlx.core")
     from metalbench.reference.chain import NO_GPU
-    from metalbench.reference.compute import stream_of
+    from metalbench.reference.compute import select_stream
 
-    return "" if stream_of(kind) == mx.gpu else NO_GPU[kind]
+    return "" if select_stream(kind) == mx.gpu else NO_GPU[kind]
 
 
 def _gpu(device: Device) -> Finding:
@@ -192,13 +192,13 @@ def _mlx() -> Finding:
 
     mx = importlib.import_module("mlx.core")
     from metalbench.reference import compiler
-    from metalbench.reference.compute import stream_of
+    from metalbench.reference.compute import select_stream
 
     fused = mx.compile(lambda x: mx.exp(0 * x) + x)
     # Where the reference would run.
-    with mx.stream(stream_of(_core.devices()[0])):
+    with mx.stream(select_stream(_core.devices()[0])):
         total = mx.sum(mx.arange(LANES)).item()
-        compiler.evaluated(lambda: fused(mx.arange(LANES)))
+        compiler.evaluate(lambda: fused(mx.arange(LANES)))
     if total != LANES * (LANES - 1) // 2:
         return Finding(Health.BROKEN, f"mlx sums wrongly: {total}", _mlx_remedy())
     found = f"mlx {mx.__version__}, the reference"

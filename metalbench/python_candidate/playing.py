@@ -113,10 +113,10 @@ class _Playing:
     def load_form(self, form: Form) -> None:
         """The reference in a candidate's place: nobody's but the task's own."""
         from metalbench.kernel.library import Entry
-        from metalbench.reference.forms import forms_of
+        from metalbench.reference.forms import list_forms
 
         task = Entry(self._start.task, form.set, form.path).task
-        (found,) = (each.function for each in forms_of(task) if each.kind == form.kind)
+        (found,) = (each.function for each in list_forms(task) if each.kind == form.kind)
         self._entry_of = lambda *_: lambda arrays: found(**arrays)
 
     def begin(self) -> None:

@@ -1,7 +1,7 @@
-"""The MLX reference: what it computes, and how it is run to be timed."""
+"""The MLX reference of a task: its results and its repetitions for timing."""
 
 from metalbench.reference.chain import Reference, create_reference
 from metalbench.reference.compute import outputs
-from metalbench.reference.forms import Form, forms_of
+from metalbench.reference.forms import Form, list_forms
 
-__all__ = ["Form", "Reference", "create_reference", "forms_of", "outputs"]
+__all__ = ["Form", "Reference", "create_reference", "list_forms", "outputs"]

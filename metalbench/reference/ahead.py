@@ -1,4 +1,4 @@
-"""What MLX builds for a task's reference, built before it is asked for."""
+"""Let MLX compile a task's reference ahead of time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from metalbench.task.workload import workload
 
 
 def build_forms(task: Task, dtype_name: str, *, kind: str) -> None:
-    """Run the compiled form of `task`'s reference beside a device of that kind, where it has one.
+    """Run the compiled form of `task`'s reference, if it has one, for devices of that kind.
 
-    MLX keeps what it builds for it, by the operations and not by the size, and on a processor that
-    is a run of a C++ compiler: a second or more. So the smallest size is enough. Raises what the
-    task's own code does.
+    MLX caches the build by its operations, not by its size, so the smallest size is enough. On a
+    CPU a build runs a C++ compiler, for a second or more. Raises the errors of the task's code.
     """
     smallest = next(iter(task.sizes))
     reference, _ = create_reference(kind, workload(task, smallest, dtype_name=dtype_name))

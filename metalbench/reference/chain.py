@@ -1,4 +1,4 @@
-"""Repetitions of the reference, one after the other, so that timing them times the work."""
+"""Run repetitions of the reference one after the other, so that their time is the work's."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.measure.cache import last_level_cache_bytes
-from metalbench.reference.compiler import evaluated, evaluated_as_compiled
-from metalbench.reference.compute import TF32, stream_of
+from metalbench.reference.compiler import evaluate, evaluate_compiled
+from metalbench.reference.compute import TF32, select_stream
 from metalbench.reference.convert import to_mlx, to_numpy
-from metalbench.reference.forms import Form, forms_of, operations_of
+from metalbench.reference.forms import Form, list_forms, operations_of
 from metalbench.task.declaration import ExternalReference
 from metalbench.task.workload import Workload
 
@@ -34,9 +34,8 @@ ROUNDED = (
     f"MLX multiplies matrices of float32 as TF32, with 10 bits of 23, because {TF32} says so; "
     f"unset it to compare float32 with float32"
 )
-# So many repetitions at most are handed to MLX as one graph: evaluating one has its own cost, which
-# is then shared. And no more than take so much memory, for what lies in memory, not in a cache, is
-# slow to write; two graphs are under way at a time.
+# Most repetitions in one graph, which share the cost of its evaluation, and most bytes of results
+# in flight: results that exceed the cache are slow to write. Two graphs are in flight at a time.
 MOST_IN_GRAPH = 16
 BYTES_UNDER_WAY = 4 << 20
 # On Metal, MLX ends a command buffer with every graph, and after 20 to 50 operations. A boundary
@@ -53,8 +52,8 @@ TIMED_GRAPHS = 3
 def create_reference(
     kind: str, workload: Workload, *, copies: int = 1, keeps: int = 0
 ) -> tuple[Reference | None, tuple[str, ...]]:
-    """The reference to time beside a device of that kind; None, and why, if there is none."""
-    if kind in NO_GPU and stream_of(kind) != mx.gpu:
+    """Return the reference for a device of that kind, or None, and notes, such as the reason."""
+    if kind in NO_GPU and select_stream(kind) != mx.gpu:
         return None, (NO_GPU[kind],)
     reference = Reference(workload, kind=kind, copies=copies, keeps=keeps)
     tf32 = kind == "cuda" and os.environ[TF32] != "0" and workload.dtype.name == "float32"
@@ -64,17 +63,17 @@ def create_reference(
 class Reference:
     """The reference on one workload; `reference(k)` runs it k times, one after the other.
 
-    Inputs are copied to MLX once, in the run's own element type. Each repetition is put behind the
-    one before, which orders them on MLX's CPU; MLX's GPU overlaps repetitions unless one reads what
-    the one before it has written, and so it does, one element (docs/design/mlx-timing.md). MLX gets
-    the next ones while it works on those before them; results are dropped as soon as they are
-    there, so that the allocator reuses their memory.
+    Inputs are copied to MLX once, in the run's element type. Each repetition depends on the one
+    before, which orders them on MLX's CPU. MLX's GPU overlaps repetitions unless one reads a result
+    of the one before, so each reads one element (docs/design/mlx-timing.md). MLX gets the next
+    graph while it computes the one before. Results are released at once, so that the allocator
+    reuses their memory.
 
-    Several `copies` of the inputs take turns, from one call to the next. The last `keeps` outputs
-    are kept, so that MLX's allocator takes turns with their memory. `form` is what is run. Beside a
-    GPU every copy has been passed over by the time that it is loaded.
+    Calls rotate over several `copies` of the inputs. The last `keeps` outputs are not released, so
+    that MLX's allocator rotates their memory. `form` is the form that runs. On a GPU, `load` runs
+    once on every copy.
 
-    MLX's memory cache is emptied first: what earlier work left there is no part of this one's.
+    MLX's memory cache is emptied first, so that earlier work has no effect.
     """
 
     def __init__(
@@ -82,9 +81,9 @@ class Reference:
     ) -> None:
         if workload.task.apart is not None:
             workload.task.apart.beside(kind)
-        self.forms = forms_of(workload.task)
+        self.forms = list_forms(workload.task)
         self.form = self.forms[0]
-        self._stream = stream_of(kind)
+        self._stream = select_stream(kind)
         self._on_gpu = kind != "cpu"
         self._on_metal = kind == "metal"
         self._ends = read_ends if self._on_gpu else plain_ends
@@ -97,10 +96,7 @@ class Reference:
         self.load(workload)
 
     def load(self, workload: Workload, *others: Workload) -> None:
-        """Take the inputs of other seeds, by turns where there are several copies.
-
-        Beside a GPU each is passed over, as `pass_over` says.
-        """
+        """Load the inputs of other seeds, alternately if there are several copies; `pass_over`."""
         self.workload = workload
         self._works = [each.inputs for each in (workload, *others)]
         self._holds = ""
@@ -110,28 +106,28 @@ class Reference:
         self.pass_over()
 
     def pass_over(self) -> None:
-        """Beside a GPU, run once on every copy of the inputs; elsewhere do nothing.
+        """On a GPU, run once on every copy of the inputs; elsewhere do nothing.
 
-        A GPU fetches what it has never touched from the host's memory, and MLX builds kernels when
-        they are first asked for: a pass that waits for either takes up to a hundred times as long,
-        and what is taken for a window's length by such a pass is none.
+        The first access of a GPU fetches data from the host's memory, and MLX builds kernels at
+        first use. Such a pass takes up to a hundred times longer, and would spoil the calibration
+        of a window's length.
         """
         if self._on_gpu:
             self(len(self._inputs))
 
     @property
     def name(self) -> str:
-        """What the candidate is compared with, as reports call it."""
+        """The name of the form that runs, for reports."""
         return self.form.name
 
     def outputs_of(self, form: Form) -> list[np.ndarray[Any, Any]]:
-        """What a form makes of the inputs, in the run's own element type."""
+        """Return the outputs of a form, in the run's element type."""
         if form.apart is not None:
             return form.apart.outputs(self.workload.inputs)
         return [to_numpy(each) for each in self._run_once(form, self._inputs[0])]
 
     def operations_of(self, form: Form) -> list[str]:
-        """What MLX would carry out for a form, by the names of its operations."""
+        """Return the names of the operations that MLX would run for a form."""
         with mx.stream(self._stream):
             return operations_of(form, self._inputs[0])
 
@@ -141,7 +137,7 @@ class Reference:
             self._run_apart(self.form.apart, repetitions)
             return
         if repetitions == 1 and self.form.kind not in self._taken and not self._kept.maxlen:
-            self._run_once(self.form, self._next_inputs())  # which is all that is asked for
+            self._run_once(self.form, self._next_inputs())  # this is the repetition
             return
         with mx.stream(self._stream):
             in_graph = self._most_in_graph
@@ -150,7 +146,7 @@ class Reference:
                 inputs = self._next_inputs()
                 if results is not None:
                     ends = self._ends(results, ends)
-                    inputs = behind(inputs, ends)
+                    inputs = order_after(inputs, ends)
                 results = self.form.function(**inputs)
                 self._kept.append(results)
                 if done % in_graph == 0:
@@ -161,7 +157,7 @@ class Reference:
             mx.eval(results)
 
     def _run_apart(self, apart: ExternalReference, repetitions: int) -> None:
-        """By another library, whose inputs are of the first pass's making."""
+        """Run by another library, which copies its inputs at the first call."""
         if self._holds != apart.name:
             apart.load(*self._works)
             self._holds = apart.name
@@ -174,7 +170,7 @@ class Reference:
 
     @property
     def _most_in_graph(self) -> int:
-        """How many repetitions are handed over at once, by the memory and the time of one."""
+        """The repetitions of one graph, by the memory and the time of one."""
         kind = self.form.kind
         if kind not in self._in_graph:
             if kind not in self._taken:
@@ -205,34 +201,34 @@ class Reference:
             self._in_graph[kind] = min(most, wanted, 4 * in_graph)
 
     def _run_once(self, form: Form, inputs: Mapping[str, mx.array]) -> list[mx.array]:
-        """A form's results; notes on the way how much memory they take at most."""
+        """Return a form's results; record their peak memory."""
         with mx.stream(self._stream):
             before = mx.get_active_memory()
             mx.reset_peak_memory()
-            compute = evaluated_as_compiled if form.kind == "compiled" else evaluated
+            compute = evaluate_compiled if form.kind == "compiled" else evaluate
             results = plain_ends(compute(partial(form.function, **inputs)), None)
             taken = max(1, mx.get_peak_memory() - before)
         self._taken[form.kind] = taken
         return results
 
 
-def behind(inputs: Mapping[str, mx.array], ends: Sequence[mx.array]) -> dict[str, mx.array]:
-    """`inputs`, for operations that MLX is to take up when it has taken up those of `ends`."""
+def order_after(inputs: Mapping[str, mx.array], ends: Sequence[mx.array]) -> dict[str, mx.array]:
+    """Return `inputs` for operations that MLX starts after it has started those of `ends`."""
     return dict(zip(inputs, mx.depends(list(inputs.values()), list(ends)), strict=True))
 
 
 def plain_ends(results: Any, _: Sequence[mx.array] | None) -> list[mx.array]:
-    """The last arrays of a repetition: its results."""
+    """Return the last arrays of a repetition: its results."""
     return list(results) if isinstance(results, (tuple, list)) else [results]
 
 
 def read_ends(results: Any, before: Sequence[mx.array] | None) -> list[mx.array]:
-    """The last arrays of a repetition, on a GPU: one element of each result, read there.
+    """Return the last arrays of a repetition on a GPU: an operation that reads one element of each.
 
-    `before` are those of the repetition before, which are read as well. MLX lets what reads wait
-    for what writes, and what comes after it in one command buffer with it.
+    It also reads `before`, the ends of the repetition before. In MLX, a read waits for the write,
+    and so do later operations of its command buffer.
     """
     elements = [each[(slice(1),) * each.ndim] for each in plain_ends(results, None)]
     pairs = zip(elements if before is None else before, elements, strict=True)
-    # Its value is nobody's; it is one kernel, and none is needed for the element type.
+    # The value is not used. It is one kernel, without a conversion of the element type.
     return [mx.maximum(earlier, later) for earlier, later in pairs]

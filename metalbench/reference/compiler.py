@@ -1,7 +1,7 @@
-"""MLX's compiler on a CPU, which need not work: it is whatever `g++` is, and MLX knows it up to 12.
+"""Evaluate MLX arrays also where MLX's compiler on a CPU fails.
 
-Functions of MLX's own are compiled, such as its activations. Where there is no g++, MLX computes
-them as they are written; where it fails, this does so, and says it.
+MLX compiles some of its functions, such as activations, with the system's `g++`, and supports it up
+to version 12. Without g++, MLX evaluates them uncompiled. If g++ fails, this module does so.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ import mlx.core as mx
 Results = TypeVar("Results")
 
 _FAILED = "[Compile::eval_cpu] Failed to compile"
-# As compilers print the first of them.
+# The first error that a compiler prints.
 _ERROR = re.compile(r"\berror: .*")
-# By which MLX's headers, put together for g++ 12, are known to fail (ml-explore/mlx#2281).
+# MLX's headers, prepared for g++ 12, fail with this error (ml-explore/mlx#2281).
 _NEWER = "redeclaration of C++ built-in type"
 
 
 class CompilerError(Exception):
-    """What was to be compiled cannot be."""
+    """MLX's compiler has failed."""
 
 
-# Of this process; None as long as nothing has failed.
+# The fault in this process; None if the compiler has not failed.
 _fault: str | None = None
 
 
 def fault() -> str | None:
-    """Why MLX does not compile here, once that is known."""
+    """Return the reason why MLX does not compile here; None if no compilation has failed."""
     return _fault
 
 
-def evaluated(make: Callable[[], Results]) -> Results:
-    """What `make` returns of MLX's arrays, computed; not compiled, if that is what fails."""
+def evaluate(make: Callable[[], Results]) -> Results:
+    """Evaluate the arrays that `make` returns; without compilation if it fails."""
     try:
-        return evaluated_as_compiled(make)
+        return evaluate_compiled(make)
     except CompilerError:
         mx.disable_compile()
-        return _evaluated(make)
+        return _evaluate(make)
 
 
-def evaluated_as_compiled(make: Callable[[], Results]) -> Results:
-    """The same of what is to be compiled or nothing; raises CompilerError."""
+def evaluate_compiled(make: Callable[[], Results]) -> Results:
+    """Evaluate the arrays that `make` returns; raise CompilerError if compilation fails."""
     try:
-        return _evaluated(make)
+        return _evaluate(make)
     except RuntimeError as error:
         if not _is_failure(error):
             raise
@@ -54,19 +54,19 @@ def evaluated_as_compiled(make: Callable[[], Results]) -> Results:
 
 
 def check() -> None:
-    """Raise CompilerError if it has failed."""
+    """Raise CompilerError if a compilation has failed in this process."""
     if _fault is not None:
         raise CompilerError(_fault)
 
 
-def _evaluated(make: Callable[[], Results]) -> Results:
+def _evaluate(make: Callable[[], Results]) -> Results:
     results = make()
     mx.eval(results)
     return results
 
 
 def _is_failure(error: RuntimeError) -> bool:
-    """Whether that is what `error` says; notes it."""
+    """Return whether `error` is a failed compilation; record its message."""
     global _fault  # noqa: PLW0603 - MLX's compiler is one for the process, too
     said = str(error)
     if not said.startswith(_FAILED):

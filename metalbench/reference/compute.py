@@ -1,4 +1,4 @@
-"""What MLX makes of a workload."""
+"""Compute the reference's outputs for verification."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.errors import TaskError
-from metalbench.reference.compiler import evaluated
+from metalbench.reference.compiler import evaluate
 from metalbench.reference.convert import to_mlx, to_numpy
 from metalbench.task.workload import Workload
 
@@ -18,13 +18,11 @@ TF32 = "MLX_ENABLE_TF32"
 
 
 def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[Any, Any]]:
-    """The reference's outputs in float32, from the run's own inputs widened to it.
+    """Return the reference's outputs in float32, from the run's inputs widened to float32.
 
-    Beside a GPU they are those of MLX's GPU, where it has one.
-
-    Half precision is judged against it too: its rounding is allowed for by the error rule, and
-    what the reference would lose by computing in half precision must not excuse the candidate.
-    Raises TaskError if the reference's shapes are not the declared ones.
+    For GPU devices, MLX's GPU computes them if MLX has one. They also judge half precision: the
+    error rule allows for its rounding, and errors of a reference in half precision must not excuse
+    the candidate. Raises TaskError if the reference's shapes are not the declared ones.
     """
     task = workload.task
     arguments = {
@@ -32,10 +30,10 @@ def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[An
         for name, each in workload.widen_inputs(np.float32).items()
     }
     try:
-        with mx.stream(stream_of(kind)):
-            results = evaluated(partial(task.reference, **arguments))
+        with mx.stream(select_stream(kind)):
+            results = evaluate(partial(task.reference, **arguments))
             several = results if isinstance(results, (tuple, list)) else (results,)
-    except Exception as error:  # the user's code: whatever it raises is its fault
+    except Exception as error:  # the user's code may raise anything
         cause = f"{type(error).__name__}: {error}"
         raise TaskError(f"[{task.name}] reference at size {workload.size}: {cause}") from error
     named = dict(zip(task.outputs, (to_numpy(each) for each in several), strict=True))
@@ -48,14 +46,14 @@ def outputs(workload: Workload, *, kind: str = "cpu") -> dict[str, np.ndarray[An
     return named
 
 
-def stream_of(kind: str) -> Any:
-    """The MLX device that belongs to ours: its GPU beside a GPU, if it has that one, else its CPU.
+def select_stream(kind: str) -> Any:
+    """Return the MLX device for a device of that kind: the same GPU if MLX has it, else its CPU.
 
-    Beside "cuda" its products in float32 are of float32, unless MLX_ENABLE_TF32 says otherwise.
+    For "cuda", products of float32 are not rounded to TF32, unless MLX_ENABLE_TF32 is set.
     """
     if kind == "cuda":
-        # MLX reads it with its first product there.
+        # MLX reads the variable with its first product on the GPU.
         os.environ.setdefault(TF32, "0")
-    # MLX has either of them, or none.
+    # MLX is built with at most one of these backends.
     backend = {"metal": mx.metal, "cuda": getattr(mx, "cuda", None)}.get(kind)
     return mx.gpu if backend is not None and backend.is_available() else mx.cpu

@@ -1,4 +1,4 @@
-"""Arrays between numpy and MLX, bfloat16 included."""
+"""Convert arrays between NumPy and MLX, bfloat16 included."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 
 def to_mlx(array: np.ndarray[Any, Any]) -> mx.array:
-    """A copy of `array` in MLX's memory, of the same element type."""
+    """Copy `array` to MLX's memory, with the same element type."""
     if array.dtype.name == "bfloat16":
         return mx.array(array.view(np.uint16)).view(mx.bfloat16)
     return mx.array(array)
 
 
 def to_numpy(array: mx.array) -> np.ndarray[Any, Any]:
-    """A copy of `array` in numpy's memory, of the same element type."""
+    """Copy `array` to NumPy's memory, with the same element type."""
     if array.dtype == mx.bfloat16:
         import ml_dtypes
 

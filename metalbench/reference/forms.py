@@ -1,4 +1,4 @@
-"""The forms in which MLX can be asked for the same: as it is written, compiled, and its own."""
+"""The forms of a reference: eager, compiled, MLX's fast function, and another library's."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from metalbench.task.declaration import ExternalReference
 class Form:
     """One way to compute the reference: `function` takes the inputs by name.
 
-    `kind` is "eager", "compiled", "fast" or "apart", as a task's `against` calls them; what is
-    `apart` is no function of MLX's arrays.
+    `kind` is "eager", "compiled", "fast" or "apart", as in a task's `against`. A form of another
+    library has `apart` instead of a function of MLX arrays.
     """
 
     kind: str
@@ -37,27 +37,27 @@ def _on_one_element(**inputs: mx.array) -> mx.array:
     return mx.maximum(element, element)
 
 
-# No form of a task's reference: as little as MLX can be asked for with the same inputs.
+# Not a form of a reference: the least work that MLX can do with the same inputs.
 ON_ONE_ELEMENT = Form("one element", "an operation on one element", _on_one_element)
 
 
-# How MLX's drawings of graphs name an operation.
+# An operation in MLX's drawing of a graph.
 _OPERATION = re.compile(r'label ?="([^"]*)", shape=rectangle')
 
 
 def operations_of(form: Form, inputs: Mapping[str, mx.array]) -> list[str]:
-    """The operations of MLX's graph of `form`, in order; none is carried out."""
+    """Return the operations of MLX's graph of `form` in order, without running them."""
     results = form.function(**inputs)
     drawn = io.StringIO()
     mx.export_to_dot(drawn, *(results if isinstance(results, (tuple, list)) else [results]))
     return _OPERATION.findall(drawn.getvalue())
 
 
-def forms_of(task: Task) -> tuple[Form, ...]:
-    """All forms of a task's reference, the eager one first."""
+def list_forms(task: Task) -> tuple[Form, ...]:
+    """Return all forms of a task's reference, the eager one first."""
     forms = [
         Form("eager", task.baseline, partial(task.reference, **task.constants)),
-        Form("compiled", f"mx.compile: {task.baseline}", _compiled(task)),
+        Form("compiled", f"mx.compile: {task.baseline}", _compile_form(task)),
     ]
     if task.fast is not None:
         forms.append(Form("fast", "mx.fast", partial(task.fast, **task.constants)))
@@ -66,8 +66,8 @@ def forms_of(task: Task) -> tuple[Form, ...]:
     return tuple(forms)
 
 
-def _compiled(task: Task) -> Callable[..., Any]:
-    """Constants are part of the graph, as they are for whoever writes it down."""
+def _compile_form(task: Task) -> Callable[..., Any]:
+    """Compile the reference with its constants in the graph, as a user would."""
     names = list(task.inputs)
 
     def positional(*arrays: mx.array) -> Any:
@@ -77,7 +77,7 @@ def _compiled(task: Task) -> Callable[..., Any]:
 
     def by_name(**arrays: mx.array) -> Any:
         compiler.check()
-        # What is measured is compiled, also in a process that has asked for patch_mlx.
+        # Compile also in a process that uses patch_mlx.
         with compiling():
             return compiled(*(arrays[name] for name in names))
 

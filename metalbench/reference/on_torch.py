@@ -1,4 +1,4 @@
-"""PyTorch's form of a task, beside those of MLX."""
+"""Run PyTorch's form of a task, in addition to the forms of MLX."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from metalbench.task import Task
 Values = np.ndarray[Any, Any]
 
 
-def torch_of(what: str) -> Any:
-    """PyTorch; DeclarationError where it is not installed."""
+def import_torch_for(what: str) -> Any:
+    """Import PyTorch; raise DeclarationError with the name `what` if it is not installed."""
     try:
         import torch
     except ImportError as error:
@@ -28,58 +28,58 @@ def torch_of(what: str) -> Any:
 
 
 def torch_device(torch: Any, kind: str) -> str:
-    """PyTorch's device that is timed beside ours of `kind`; its GPU where no kind is said."""
+    """Return PyTorch's device for our device of `kind`; its GPU for an empty kind."""
     if kind in ("", "metal") and torch.backends.mps.is_available():
         return "mps"
     return "cuda" if kind in ("", "cuda") and torch.cuda.is_available() else "cpu"
 
 
 def finish(torch: Any, device: str) -> None:
-    """Wait until `device` has done what it was asked for."""
+    """Wait until `device` has finished all work."""
     if device == "mps":
         torch.mps.synchronize()
     elif device == "cuda":
         torch.cuda.synchronize()
 
 
-def with_torch(task: Task) -> Task:
-    """`task` with PyTorch's form as one more to be timed against; itself where it has none.
+def add_torch_form(task: Task) -> Task:
+    """Return `task` with PyTorch's form in addition; `task` itself if it has none.
 
-    Raises DeclarationError where PyTorch is not installed.
+    Raises DeclarationError if PyTorch is not installed.
     """
     if task.torch is None or task.apart is not None:
         return task
-    torch_of(task.name)
+    import_torch_for(task.name)
     return replace(task, apart=OnTorch(task), against=(*task.against, "apart"))
 
 
 class OnTorch:
-    """Runs a task's `torch`; `load` gets inputs there, calling it with a number runs it so often.
+    """Runs a task's `torch`. `load` copies inputs; a call with a number runs that many repetitions.
 
-    Products of float32 are of float32, as MLX's are: PyTorch leaves TF32 off unless it is asked.
+    Products of float32 are not rounded to TF32: it is off in PyTorch by default, and in MLX.
     """
 
     def __init__(self, task: Task) -> None:
         self._task = task
-        self._torch = torch_of(task.name)
+        self._torch = import_torch_for(task.name)
         self._device = torch_device(self._torch, "")
         self._loaded: Any = None
 
     @property
     def name(self) -> str:
-        """What reports call it: version and device of PyTorch."""
+        """The name for reports: version and device of PyTorch."""
         return f"torch {self._torch.__version__.partition('+')[0]} ({self._device})"
 
     def beside(self, kind: str) -> None:
-        """Run from here on beside a device of that kind."""
+        """Use PyTorch's device for our devices of `kind`."""
         self._device = torch_device(self._torch, kind)
 
     def load(self, *works: Mapping[str, Values]) -> None:
-        """Take inputs, by turns where there are several."""
+        """Load inputs; calls alternate if there are several."""
         self._loaded = cycle([self._runner(each) for each in works])
 
     def outputs(self, arrays: Mapping[str, Values]) -> list[Values]:
-        """In the types that the task declares; those of the run are those of its inputs."""
+        """Return the outputs, in the types that the task declares."""
         return [
             _array(self._torch, each, None if array.dtype is None else array.dtype.numpy)
             for each, array in zip(
@@ -109,7 +109,7 @@ def _several(found: Any) -> Sequence[Any]:
 def _tensor(torch: Any, values: Values, device: str) -> Any:
     if values.dtype.name == "bfloat16":
         return torch.from_numpy(np.array(values.view(np.int16))).view(torch.bfloat16).to(device)
-    # Indices are of a type that PyTorch takes as such.
+    # PyTorch takes indices of int64 only.
     wide = values.astype(np.int64) if values.dtype.kind in "iu" else np.array(values)
     return torch.from_numpy(wide).to(device)
 

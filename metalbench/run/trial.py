@@ -86,9 +86,9 @@ class Trial:
         """
         if self.against != TORCH:
             return self.entry.task
-        from metalbench.reference.on_torch import with_torch  # and with it MLX
+        from metalbench.reference.on_torch import add_torch_form  # and with it MLX
 
-        return with_torch(self.entry.task)
+        return add_torch_form(self.entry.task)
 
     @classmethod
     def unreadable(cls, entry: Entry, error: MetalBenchError, **options: Any) -> Trial:

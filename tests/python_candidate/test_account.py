@@ -17,7 +17,7 @@ from metalbench.python_candidate.account import LEAST_SHARE, Account, Overhead, 
 from metalbench.python_candidate.calls import Side, Timing
 from metalbench.python_candidate.candidate import Candidate
 from metalbench.python_candidate.source import unchecked
-from metalbench.reference.forms import forms_of
+from metalbench.reference.forms import list_forms
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
 
@@ -195,7 +195,7 @@ def test_copies_of_calls_without_a_launch_are_not_free() -> None:
 def overhead() -> Iterator[Overhead]:
     """What calls and launches cost on this machine."""
     work = workload(ENTRY.task, "seed", dtype_name="float32", seed=1)
-    with Side(_core.open("cpu"), ENTRY, work, forms_of(ENTRY.task)[0].kind) as side:
+    with Side(_core.open("cpu"), ENTRY, work, list_forms(ENTRY.task)[0].kind) as side:
         yield Timing(side, side, work).overhead()
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from metalbench.reference import chain
-from metalbench.reference.chain import Reference, behind, plain_ends, read_ends
+from metalbench.reference.chain import Reference, order_after, plain_ends, read_ends
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 
@@ -61,7 +61,7 @@ def test_an_order_changes_nothing(ends, several):
     x = mx.array(np.random.default_rng(0).standard_normal((37, 41)).astype(np.float32))
     inputs = dict(x=x, index=mx.arange(7), half=x.astype(mx.bfloat16))
     y = mx.exp(x)
-    ordered = behind(inputs, ends((y, mx.argmax(x)) if several else y, None))
+    ordered = order_after(inputs, ends((y, mx.argmax(x)) if several else y, None))
     assert list(ordered) == list(inputs)
     for name, array in ordered.items():
         assert array.dtype == inputs[name].dtype
@@ -71,7 +71,7 @@ def test_an_order_changes_nothing(ends, several):
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1.5, True, 2**31])
 def test_no_result_can_change_an_input(value):
     results = mx.array([value, value])
-    kept = behind({"x": mx.arange(5, dtype=mx.uint32)}, read_ends(results, None))["x"]
+    kept = order_after({"x": mx.arange(5, dtype=mx.uint32)}, read_ends(results, None))["x"]
     assert kept.dtype == mx.uint32
     np.testing.assert_array_equal(np.array(kept), np.arange(5))
 
@@ -95,7 +95,7 @@ def test_on_a_gpu_what_comes_next_reads_all_results_and_copies_none():
     x, y = mx.array([1.0] * 6), mx.array([2.0] * 8)
     first = read_ends((mx.exp(x), mx.sin(y)), None)
     second = read_ends((mx.exp(y), mx.sin(x)), first)
-    found = operations_of(*behind({"x": x, "y": y}, second).values())
+    found = operations_of(*order_after({"x": x, "y": y}, second).values())
     # Slices and dependencies are no kernels.
     assert found == {"Exp": 2, "Sin": 2, "Slice": 4, "Maximum": 4, "Depends": 1}
 
@@ -117,7 +117,9 @@ def test_every_repetition_is_put_behind_the_one_before(make, monkeypatch):
         return made[-1][1]
 
     ordered = []
-    monkeypatch.setattr(chain, "behind", lambda *given: ordered.append(given) or behind(*given))
+    monkeypatch.setattr(
+        chain, "order_after", lambda *given: ordered.append(given) or order_after(*given)
+    )
     reference._ends = recorded
     object.__setattr__(reference.form, "function", watched)
     reference(5)

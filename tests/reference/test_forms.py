@@ -9,7 +9,7 @@ import mlx.core as mx
 import pytest
 
 from metalbench import patched_mlx
-from metalbench.reference import forms_of
+from metalbench.reference import list_forms
 from metalbench.task import normal, output, task
 
 CALLS: Counter[str] = Counter()
@@ -36,7 +36,7 @@ def runs_of_five_calls(function) -> int:
 
 @pytest.mark.parametrize("scope", [nullcontext, patched_mlx])
 def test_the_compiled_form_is_compiled(scope):
-    eager, compiled = forms_of(doubled)
+    eager, compiled = list_forms(doubled)
     with scope():
         assert runs_of_five_calls(eager.function) == 5
         assert runs_of_five_calls(compiled.function) < 5

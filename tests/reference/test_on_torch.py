@@ -10,7 +10,7 @@ import pytest
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Library
 from metalbench.reference import Reference
-from metalbench.reference.on_torch import with_torch
+from metalbench.reference.on_torch import add_torch_form
 from metalbench.run.contest import _find_fault
 from metalbench.task.workload import workload
 
@@ -21,7 +21,7 @@ NAMES = [name for name in LIBRARY.names() if LIBRARY.entry(name).task.torch is n
 
 
 def reference_of(name: str, dtype: str, size: str = "odd1") -> Reference:
-    return Reference(workload(with_torch(LIBRARY.entry(name).task), size, dtype_name=dtype))
+    return Reference(workload(add_torch_form(LIBRARY.entry(name).task), size, dtype_name=dtype))
 
 
 def test_most_of_the_library_has_one() -> None:
@@ -59,7 +59,7 @@ def test_copies_of_inputs_take_turns() -> None:
         seen.append(float(x[0, 0]))
         return torch.relu(x)
 
-    task = with_torch(replace(LIBRARY.entry("relu").task, torch=form))
+    task = add_torch_form(replace(LIBRARY.entry("relu").task, torch=form))
     works = [workload(task, "small", dtype_name="float32", seed=seed) for seed in (1, 2)]
     reference = Reference(works[0], copies=2)
     reference.load(*works)
@@ -74,12 +74,12 @@ def test_it_may_be_the_one_to_beat_and_only_if_asked_for() -> None:
     task = LIBRARY.entry("softmax").task
     assert task.apart is None
     assert "apart" not in task.against
-    assert with_torch(task).against == ("eager", "compiled", "apart")
+    assert add_torch_form(task).against == ("eager", "compiled", "apart")
 
 
 def test_a_task_without_one_stays_as_it_is() -> None:
     task = replace(LIBRARY.entry("softmax").task, torch=None)
-    assert with_torch(task) is task
+    assert add_torch_form(task) is task
 
 
 def test_its_arguments_are_the_module_and_the_tasks() -> None:

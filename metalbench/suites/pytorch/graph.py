@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from metalbench.reference.on_torch import torch_of
+from metalbench.reference.on_torch import import_torch_for
 from metalbench.suites.pytorch.module import META, Module, several
 
 # Steps that change nothing, as what is compared is of one type and in no memory of its own.
@@ -87,7 +87,7 @@ def numbers_of(module: Module, values: Mapping[str, int]) -> Mapping[str, str]:
 def _graph(
     module: Module, values: Mapping[str, int], device: str, numbers: Mapping[str, str]
 ) -> Graph:
-    torch = torch_of("import-torch")
+    torch = import_torch_for("import-torch")
     model, arguments = module.built(values, device)
     source = module.source
     with warnings.catch_warnings():

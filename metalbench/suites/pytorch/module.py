@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from metalbench.errors import DeclarationError
-from metalbench.reference.on_torch import torch_of
+from metalbench.reference.on_torch import import_torch_for
 from metalbench.suites.pytorch.source import Source
 
 Values = np.ndarray[Any, Any]
@@ -52,13 +52,13 @@ class Module:
         except DeclarationError as error:
             if device != META or "meta tensors" not in str(error):
                 raise
-        torch = torch_of("import-torch")
+        torch = import_torch_for("import-torch")
         model, arguments = self._built(values, "cpu", double)
         moved = [each.to(META) if isinstance(each, torch.Tensor) else each for each in arguments]
         return model.to(META), moved
 
     def _built(self, values: Mapping[str, int], device: str, double: bool) -> Any:
-        torch = torch_of("import-torch")
+        torch = import_torch_for("import-torch")
         source, before = self.source, torch.get_default_dtype()
         torch.set_default_dtype(torch.float64 if double else torch.float32)
         try:
@@ -81,7 +81,7 @@ class Module:
 
     def drawn(self, values: Mapping[str, int], seed: int = 0) -> Drawn:
         """Arguments and parameters as the file draws them."""
-        torch = torch_of("import-torch")
+        torch = import_torch_for("import-torch")
         key = (*values.values(), seed)
         if key not in self._drawn:
             model, arguments = self.built(values)
@@ -109,7 +109,7 @@ class Module:
 
         `seed` is of what the module draws, which no task may depend on.
         """
-        torch = torch_of("import-torch")
+        torch = import_torch_for("import-torch")
         key = tuple(values.values())
         if key not in self._exact:
             model, arguments = self.built(values, double=True)

@@ -10,7 +10,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from metalbench.reference.on_torch import finish, torch_device, torch_of
+from metalbench.reference.on_torch import finish, import_torch_for, torch_device
 from metalbench.suites.pytorch.drawing import Part
 from metalbench.suites.pytorch.module import Module, several
 
@@ -35,13 +35,13 @@ class OnPyTorch:
     @property
     def name(self) -> str:
         """What reports call it: version and device of PyTorch."""
-        torch = torch_of(self._name)
+        torch = import_torch_for(self._name)
         return f"pytorch {torch.__version__.partition('+')[0]} ({self.device})"
 
     @property
     def device(self) -> str:
         """The GPU's where it has one, but beside the cpu device."""
-        return torch_device(torch_of(self._name), self._kind)
+        return torch_device(import_torch_for(self._name), self._kind)
 
     def beside(self, kind: str) -> None:
         """Run from here on beside a device of that kind."""
@@ -73,10 +73,10 @@ class OnPyTorch:
         """Run `repetitions` to completion."""
         for _ in range(repetitions):
             next(self._loaded)()
-        finish(torch_of(self._name), self.device)
+        finish(import_torch_for(self._name), self.device)
 
     def _runner(self, arrays: Mapping[str, Values]) -> Callable[[], Any]:
-        torch = torch_of(self._name)
+        torch = import_torch_for(self._name)
         values, device = self._extents_of(arrays), self.device
         key = tuple(values.values())
         if key not in self._built:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import count
 
 from metalbench.errors import DeclarationError
-from metalbench.reference.on_torch import torch_of
+from metalbench.reference.on_torch import import_torch_for
 from metalbench.suites.pytorch.module import Module, several
 
 Extents = dict[str, int]
@@ -56,7 +56,7 @@ class Trials:
 
 def work_of(module: Module, values: Mapping[str, int]) -> Work:
     """What a size comes to, without memory; raises TaskError where the module does not run."""
-    torch = torch_of("import-torch")
+    torch = import_torch_for("import-torch")
     from torch.utils.flop_counter import FlopCounterMode
 
     model, arguments = module.built(values, "meta")

@@ -16,7 +16,7 @@ import numpy as np
 
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Entry
-from metalbench.reference.on_torch import torch_of
+from metalbench.reference.on_torch import import_torch_for
 from metalbench.suites.kernelbench.problems import PROBLEMS
 from metalbench.suites.pytorch.module import Module, several
 from metalbench.task.sizes import spell_size
@@ -92,7 +92,7 @@ def _difference_at(entry: Entry, module: Module, size: str, seed: int) -> float:
 
 
 def _difference(entry: Entry, work: Workload, model: Any, arguments: list[Any]) -> float:
-    torch = torch_of(entry.name)
+    torch = import_torch_for(entry.name)
     state = _state(torch, model, work)
     inputs = [work.inputs[name] for name in PROBLEMS[entry.name].inputs]
     best = np.inf
