@@ -23,7 +23,7 @@ SUFFIX = ".gputrace"
 
 
 def _new_trace(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
-    """Refuse, before anything is measured, what Metal would refuse afterwards."""
+    """Raise BadParameter for a path that Metal would refuse, before anything is measured."""
     if value is not None:
         if value.suffix != SUFFIX:
             message = f"expected a name that ends in {SUFFIX}, got {value}"
@@ -47,7 +47,7 @@ def capture_option(command: Command) -> Command:
 
 
 def check_capture(device: Described, trials: Sequence[Trial]) -> None:
-    """Refuse a capture of several kernels, or on a device that makes none."""
+    """Raise an error for a capture of several kernels, or on a device that makes none."""
     from metalbench.run.capture import check_captures
 
     if len(trials) != 1:
@@ -61,7 +61,7 @@ def check_capture(device: Described, trials: Sequence[Trial]) -> None:
 def capture_after(
     out: Console, machine: Machine, trial: Trial, results: Sequence[Result], path: Path
 ) -> None:
-    """Capture a kernel that ran, be its results right or wrong."""
+    """Capture a kernel that ran, with right or wrong results."""
     from metalbench.result import Status
 
     if not results or results[0].status is Status.FAILED:

@@ -32,7 +32,7 @@ Examples:
 
 \b
 Tools (all of them, unless --tool names some):
-  mem         accesses beside buffers and threadgroup memory, wild pointers, writes to
+  mem         accesses outside buffers and threadgroup memory, wild pointers, writes to
               constants and inputs, misaligned addresses
   race        two threads at the same bytes with no barrier, fence or atomic in between
   init        reads of what nothing has written, elements of outputs that nothing writes
@@ -50,7 +50,7 @@ A FILE.metal says above its code what it takes, and how it is launched:
   // texture: t rgba8unorm (64, 32) uniform             or: output, scratch
 
 \b
-What is meant to be so is allowed beside its line, with the reason:
+A finding that is intended is allowed in a comment at its line, with the reason:
   x[0] = 1;  // check: allow same-value-race every thread writes 1
 
 Exit codes: 0 no errors (there may be warnings), 1 errors, 2 wrong usage, or it does not compile.
@@ -72,7 +72,7 @@ def _tunables(
     return found
 
 
-@click.command(epilog=EXAMPLES, short_help="Find what is wrong with a kernel: races, bounds, ...")
+@click.command(epilog=EXAMPLES, short_help="Find faults of a kernel: races, bounds, ...")
 @click.argument("kernel", metavar="NAME|FILE.metal", shell_complete=complete_names)
 @click.option(
     "--tool",
@@ -80,14 +80,14 @@ def _tunables(
     metavar="TOOL",
     multiple=True,
     default=["all"],
-    help="Which findings count: mem, race, init, sync, arithmetic, with commas; else all.",
+    help="Kinds of findings: mem, race, init, sync, arithmetic, with commas; else all.",
 )
 @click.option(
     "--device",
     type=click.Choice(["cpu", "cuda"]),
     default="cpu",
     show_default=True,
-    help="Whose runs are looked at; cuda, an NVIDIA GPU, needs --tool compute-sanitizer.",
+    help="Device to check on; cuda, an NVIDIA GPU, needs --tool compute-sanitizer.",
 )
 @click.option(
     "--size",
@@ -112,7 +112,7 @@ def _tunables(
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="For one size; what has been found by then is told.",
+    help="Longest time for one size; earlier findings are reported.",
 )
 @seed_option("Of the inputs.", secret=False)
 @json_option
@@ -128,11 +128,11 @@ def _tunables(
 @kernels_option
 @click.pass_context
 def check(ctx: click.Context, /, kernel: str, **options: Any) -> None:
-    """Run a kernel's checked build, and tell all that is wrong with it: where, who, how often.
+    """Run a kernel's checked build and report all faults: line, thread, count.
 
     NAME is a kernel of the library or of --kernels; its task says what goes in. A FILE.metal needs
     no task. The kernel runs on the cpu device, in a process that has nothing else; the run goes on
-    after a finding. On an NVIDIA GPU compute-sanitizer looks at the kernel as it is.
+    after a finding. On an NVIDIA GPU compute-sanitizer checks the kernel itself.
     """
     from metalbench.checking import check as check_kernel
     from metalbench.checking.sanitizer import check_sanitized, sanitizer_tools

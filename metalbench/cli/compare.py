@@ -35,7 +35,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES, short_help="Compare two runs, or a kernel with its own past.")
+@click.command(epilog=EXAMPLES, short_help="Compare two runs, or a kernel with its past.")
 @click.argument("before")
 @click.argument("after", required=False)
 @click.option(
@@ -72,9 +72,9 @@ def compare(ctx: click.Context, /, before: str, after: str | None, **options: An
         )
     measured = None
     if kernels[0]:
-        result, measured = _kernels(before, after, options)
+        result, measured = _compare_kernels(before, after, options)
     else:
-        result = _runs(before, after, options)
+        result = _compare_runs(before, after, options)
     _show(result, measured, options)
     ctx.exit(int(fails(result, options["fail_on"])))
 
@@ -83,14 +83,14 @@ def _is_kernel(name: str) -> bool:
     return "@" in name and not Path(name).exists()
 
 
-def _runs(before: str, after: str | None, options: dict[str, Any]) -> Comparison:
+def _compare_runs(before: str, after: str | None, options: dict[str, Any]) -> Comparison:
     from metalbench.comparison import compare
 
     older, newer = (result_set(each, options["db"]) for each in (before, after or "latest"))
     return compare(older, newer)
 
 
-def _kernels(
+def _compare_kernels(
     before: str, after: str | None, options: dict[str, Any]
 ) -> tuple[Comparison, Measurement]:
     from metalbench import _core
@@ -106,8 +106,8 @@ def _kernels(
             "compare"
         )
     device = _core.open(options["device"])
-    entry = _entry(name, options["kernels"], device.chip)
-    older, newer = (_kernel(entry.kernel(device), each, options) for each in names)
+    entry = _find_entry(name, options["kernels"], device.chip)
+    older, newer = (_read_kernel(entry.kernel(device), each, options) for each in names)
     match = Match(
         entry,
         older,
@@ -121,21 +121,21 @@ def _kernels(
     )
     _warn(device)
     try:
-        measured = _measured(device, match, options)
+        measured = _play_match(device, match, options)
     except WrongKernelError as error:
         raise click.ClickException(str(error)) from error
     return comparison_of(match.contest(), measured, device), measured
 
 
-def _measured(device: Device, match: Match, options: dict[str, Any]) -> Measurement:
-    """Have a match played in a process of its own; raises WrongKernelError."""
+def _play_match(device: Device, match: Match, options: dict[str, Any]) -> Measurement:
+    """Play a match in a worker process; raise WrongKernelError."""
     from metalbench.cli.waiting import waiting
     from metalbench.comparison.match import measurement_of, outcome_of
     from metalbench.report.console import console
     from metalbench.run.observed import device_facts
     from metalbench.run.stages import Silent
 
-    class Told(Silent):
+    class ShowProgress(Silent):
         def stage_progress(self, fraction: float) -> None:
             progress(fraction)
 
@@ -144,11 +144,13 @@ def _measured(device: Device, match: Match, options: dict[str, Any]) -> Measurem
         MachineConfig.of(options).create_workers() as workers,
         waiting(console(to_stderr=True), title) as progress,
     ):
-        return measurement_of(match, outcome_of(workers, device_facts(device), match, Told()))
+        return measurement_of(
+            match, outcome_of(workers, device_facts(device), match, ShowProgress())
+        )
 
 
-def _entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry:
-    """The task, of a library that is installed from the checkout around, if there is one."""
+def _find_entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry:
+    """Return the task; from the checkout that contains the installed library, if there is one."""
     from metalbench.comparison.revision import versioned
     from metalbench.kernel import library
     from metalbench.kernel.installed import library_folder
@@ -163,7 +165,7 @@ def _entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry:
     return entry
 
 
-def _kernel(present: Kernel, name: str, options: dict[str, Any]) -> Kernel:
+def _read_kernel(present: Kernel, name: str, options: dict[str, Any]) -> Kernel:
     from metalbench.comparison.revision import kernel_at
 
     kernel = replace(present, include_dirs=options["include"])
@@ -194,7 +196,7 @@ def _show(comparison: Comparison, measured: Measurement | None, options: dict[st
 
 
 def fails(comparison: Comparison, failing: tuple[str, ...]) -> bool:
-    """Whether some kernel has a verdict that `--fail-on` names."""
+    """Return whether some kernel has a verdict that `--fail-on` names."""
     from metalbench.stats import Verdict
 
     return any(comparison.has(Verdict(each.upper())) for each in failing)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.emitting import EMIT_HELP, EMITTED, emitted
+from metalbench.cli.emitting import EMIT_HELP, EMITTED, emit_text
 from metalbench.cli.parameters import device_option, include_option
 from metalbench.report.console import echo, echo_source
 
@@ -220,7 +220,7 @@ def _emit_text(source: str, filename: str, options: dict[str, Any]) -> None:
         raise click.UsageError(f"--emit {what}: expected --function with one of: {listed}")
     if what == "ptx" and options["checked"]:
         raise click.UsageError("--emit ptx: expected no --checked, for no checked build is a GPU's")
-    text = emitted(
+    text = emit_text(
         what,
         program,
         wanted[0],

@@ -1,4 +1,4 @@
-"""Words about what confines a kernel's process, and what it means where that does not hold."""
+"""Describe the mechanisms that confine a kernel's process, and the risk where one fails."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from metalbench.isolation.confinement.proof import Proof
 
-# What code that got out of its language could do, were it not for a mechanism.
+# Possible actions of code that escapes its language, if a mechanism does not hold.
 _WITHOUT = {
     "files": "such code could open every file that you may, until the process is sealed",
     "system calls": "such code could start programs, open files and sockets, and signal others",
@@ -18,8 +18,8 @@ _WITHOUT = {
 }
 
 
-def told(proof: Proof) -> str:
-    """One line: a mechanism, what was tried, and if it does not hold what that means."""
+def describe_proof(proof: Proof) -> str:
+    """Describe a mechanism, what was tried, and the risk if it does not hold, in one line."""
     if proof.holds:
         return f"{proof.name}: held by {proof.means}; refused: {', '.join(proof.refused)}"
     why = proof.reason or f"{', '.join(proof.done)} went through"

@@ -1,4 +1,4 @@
-"""``metalbench run --ab-control``: MLX against itself, and one kernel by both ways."""
+"""``metalbench run --ab-control``: MLX against itself, and one kernel by MLX and by metalbench."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 def control(
     device: Device, trials: Sequence[Trial], progress: LineProgress | LiveProgress
 ) -> Outcome:
-    """Time each task's reference against itself, and one kernel by way of MLX where it has a GPU.
+    """Time each task's reference against itself; with a GPU, also one kernel by MLX.
 
-    The latter at three sizes.
-
-    Nothing is kept: these are no kernel's results.
+    Results are not stored, because they are not results of kernels.
     """
     from metalbench.errors import DeclarationError
     from metalbench.run.control import attempt_control, attempt_path
@@ -49,8 +47,8 @@ def control(
     return Outcome(tuple(progress.results), ended, untried=tuple(untried))
 
 
-def tell_control(out: Console, results: Sequence[Result]) -> bool:
-    """Say how many verdicts of equals are wrong; whether none is."""
+def print_control(out: Console, results: Sequence[Result]) -> bool:
+    """Print the number of wrong verdicts; return whether there is none."""
     from metalbench.run.path_control import SET
 
     of_path = [each for each in results if each.case.set == SET]
@@ -60,10 +58,10 @@ def tell_control(out: Console, results: Sequence[Result]) -> bool:
             "Path control: not run, for MLX and metalbench have no GPU in common here.",
             soft_wrap=True,
         )
-    return all([_tell_mlx(out, of_mlx), *[_tell_path(out, each) for each in of_path]])
+    return all([_print_mlx(out, of_mlx), *[_print_path(out, each) for each in of_path]])
 
 
-def _tell_path(out: Console, result: Result) -> bool:
+def _print_path(out: Console, result: Result) -> bool:
     from metalbench.report import numbers
     from metalbench.stats import Verdict
 
@@ -83,7 +81,7 @@ def _tell_path(out: Console, result: Result) -> bool:
     return right
 
 
-def _tell_mlx(out: Console, results: Sequence[Result]) -> bool:
+def _print_mlx(out: Console, results: Sequence[Result]) -> bool:
     false = [each.case.task for each in results if _differs(each)]
     timed = sum(each.measurement is not None for each in results)
     named = f" ({', '.join(false)})" if false else ""

@@ -1,4 +1,4 @@
-"""What a kernel that was run alone asks of memory, beside its times."""
+"""Count the bytes of a kernel that was run alone, in addition to its times."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def with_counts(outcome: Outcome, trials: Sequence[Trial]) -> Outcome:
-    """Return the outcome with counted bytes, if it is of one kernel that was timed to the end.
+    """Return the outcome with counted bytes, if it has one kernel that was timed.
 
-    They are an extra: a kernel that cannot be counted gets a note on stderr.
+    A kernel that cannot be counted gets a note on stderr.
     """
     if len(trials) != 1 or outcome.ended != "finished":
         return outcome

@@ -1,4 +1,4 @@
-"""What works on this machine. Each examination tries the thing itself, and none of them raises."""
+"""Examine the parts of the installation. Each examination tries its part; none raises."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SAMPLE = Path(__file__).parent / "sample"
 
 
 class Health(str, Enum):
-    """How well a part is. ABSENT is no fault of the installation."""
+    """The state of a part. ABSENT is not a fault of the installation."""
 
     GOOD = "ok"
     ABSENT = "absent"
@@ -44,7 +44,7 @@ class Health(str, Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """What an examination found, and the command that mends it (empty: none is needed)."""
+    """The result of an examination, and the command that fixes it; empty if none is needed."""
 
     health: Health
     detail: str
@@ -55,26 +55,26 @@ Examination = Callable[[], Finding]
 
 
 def examinations(db: Path | None = None) -> Iterator[tuple[str, Examination]]:
-    """Name and examination of every part, in the order in which they build on each other."""
+    """Yield name and examination of every part, in the order of their dependencies."""
     yield "machine", _machine
-    yield "_core", partial(_guarded, _core, REINSTALL)
-    yield "clang", partial(_guarded, _clang, "pip install ziglang, or set METALBENCH_CLANG")
+    yield "_core", partial(_run_guarded, _core, REINSTALL)
+    yield "clang", partial(_run_guarded, _clang, "pip install ziglang, or set METALBENCH_CLANG")
     yield (
         "cpu device",
-        partial(_guarded, _cpu, f"mend clang first; if that is ok, {REINSTALL}"),
+        partial(_run_guarded, _cpu, f"fix clang first; if that is ok, {REINSTALL}"),
     )
-    yield "metal device", partial(_guarded, _metal, REINSTALL)
-    yield "cuda device", partial(_guarded, _cuda, REINSTALL)
-    yield "mlx", partial(_guarded, _mlx, _mlx_remedy())
-    yield "library", partial(_guarded, _library, REINSTALL)
-    yield "isolation", partial(_guarded, _isolation, WITHOUT_PROCESSES)
-    yield "confinement", partial(_guarded, _confinement, WITHOUT_STRANGERS)
-    yield "store", partial(_guarded, partial(_store, db), "metalbench run --db FILE")
-    yield "cache", partial(_guarded, _cache, "export METALBENCH_CACHE=DIR")
+    yield "metal device", partial(_run_guarded, _metal, REINSTALL)
+    yield "cuda device", partial(_run_guarded, _cuda, REINSTALL)
+    yield "mlx", partial(_run_guarded, _mlx, _mlx_remedy())
+    yield "library", partial(_run_guarded, _library, REINSTALL)
+    yield "isolation", partial(_run_guarded, _isolation, WITHOUT_PROCESSES)
+    yield "confinement", partial(_run_guarded, _confinement, WITHOUT_STRANGERS)
+    yield "store", partial(_run_guarded, partial(_store, db), "metalbench run --db FILE")
+    yield "cache", partial(_run_guarded, _cache, "export METALBENCH_CACHE=DIR")
 
 
-def _guarded(examine: Examination, remedy: str) -> Finding:
-    """Whatever goes wrong is the finding: a doctor that falls ill helps nobody."""
+def _run_guarded(examine: Examination, remedy: str) -> Finding:
+    """Run an examination; an exception of it is a finding."""
     try:
         return examine()
     except Exception as error:
@@ -117,7 +117,7 @@ def _cpu() -> Finding:
 
 
 def _trial(device: Device) -> Finding | None:
-    """Run a kernel; a finding only if that goes wrong."""
+    """Run a kernel; return a finding if it fails."""
     import numpy as np
 
     from metalbench import _core
@@ -159,7 +159,7 @@ def _cuda() -> Finding:
 
 
 def _without_mlx(kind: str) -> str:
-    """What it means that MLX does not have the GPU of a device of that kind; empty if it has."""
+    """Return a warning if MLX does not have the GPU of that kind; empty if it has."""
     mx = importlib.import_module("mlx.core")
     from metalbench.reference.chain import NO_GPU
     from metalbench.reference.compute import select_stream
@@ -176,7 +176,7 @@ def _gpu(device: Device) -> Finding:
         return wrong
     state = device.state()
     chip = f" ({device.chip})" if device.chip else ""
-    cores = f"{device.cores} cores" if device.cores else "it does not tell how many cores"
+    cores = f"{device.cores} cores" if device.cores else "the number of cores is unknown"
     lines = (
         f"{device.name}{chip}, {cores}; a trial kernel ran correctly",
         facts_text(device.capabilities),
@@ -195,7 +195,7 @@ def _mlx() -> Finding:
     from metalbench.reference.compute import select_stream
 
     fused = mx.compile(lambda x: mx.exp(0 * x) + x)
-    # Where the reference would run.
+    # The MLX device on which references run.
     with mx.stream(select_stream(_core.devices()[0])):
         total = mx.sum(mx.arange(LANES)).item()
         compiler.evaluate(lambda: fused(mx.arange(LANES)))
@@ -217,7 +217,7 @@ def _isolation() -> Finding:
     if wrong:
         return Finding(Health.BROKEN, wrong, WITHOUT_PROCESSES)
     detail = (
-        f"each kernel has a process of its own, for {limits.seconds:.0f} s and "
+        f"each kernel has a separate process, for {limits.seconds:.0f} s and "
         f"{limits.memory_bytes / 2**30:.1f} GiB at most; a trial kernel ran correctly in one"
     )
     if means:
@@ -230,20 +230,20 @@ def _isolation() -> Finding:
 
 
 def _confinement() -> Finding:
-    from metalbench.cli.confinement import told
+    from metalbench.cli.confinement import describe_proof
     from metalbench.isolation.confinement.proof import proofs
 
     tried = proofs()
     held = all(each.holds for each in tried if each.name != "network")
     return Finding(
         Health.GOOD if held else Health.ABSENT,
-        "\n".join(map(told, tried)),
+        "\n".join(map(describe_proof, tried)),
         "" if held else WITHOUT_STRANGERS,
     )
 
 
 def _trial_in_a_worker(limits: Limits) -> str:
-    """Take a kernel all the way through a process of its own; returns what goes wrong."""
+    """Run all stages of a kernel in a worker process; return its failures."""
     from metalbench import _core
     from metalbench.isolation import Workers
     from metalbench.kernel.library import Library

@@ -9,11 +9,11 @@ import click
 from metalbench.cli.parameters import store_option
 
 
-@click.command(short_help="Say what works here, and what mends the rest.")
+@click.command(short_help="Report what works here, and how to fix what does not.")
 @store_option
 @click.pass_context
 def doctor(ctx: click.Context, db: Path | None) -> None:
-    """Say what works on this machine, what is missing, and the command that mends it.
+    """Report what works on this machine, what is missing, and the command that fixes it.
 
     Exit code 0 if kernels can be run here, else 2.
     """
@@ -36,7 +36,7 @@ def doctor(ctx: click.Context, db: Path | None) -> None:
         grid.add_row(Text(finding.health.value, style=styles[finding.health]), name, detail)
     out.print(grid)
     out.print(
-        "\nSomething is broken; the arrows say what mends it."
+        "\nSomething is broken; the arrows say how to fix it."
         if broken
         else "\nReady: `metalbench run` checks and times the whole library."
     )

@@ -1,4 +1,4 @@
-"""What is made of a kernel before it runs, as text."""
+"""Print intermediate forms of a kernel as text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EMITTED = ("cpp", "ptx")
 EMIT_HELP = "the C++ that one is compiled from off a GPU, the PTX of it for NVIDIA's"
 
 
-def emitted(
+def emit_text(
     what: str,
     program: Program,
     function: str,
@@ -22,7 +22,7 @@ def emitted(
     checked: bool = False,
     fast_math: bool = True,
 ) -> str:
-    """The lowered C++ of a kernel ("cpp"), or its PTX ("ptx"), of which no build is checked.
+    """Return the lowered C++ of a kernel ("cpp"), or its PTX ("ptx"), which cannot be checked.
 
     Raises CompileError as `engine.build` does.
     """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metalbench.cli.config import MachineConfig, make_plain
-from metalbench.cli.isolation import limit_options, unconfined_option
+from metalbench.cli.isolation import confinement_option, limit_options
 from metalbench.cli.parameters import (
     device_option,
     dtype_option,
@@ -65,13 +65,13 @@ Examples:
 @time_option(2.0, "Longest time to sample each kernel.")
 @oracle_option
 @limit_options
-@unconfined_option
+@confinement_option
 @device_option
 @kernels_option
 @store_option
 @click.pass_context
 def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
-    """Compile, verify and time every sample in RUN, and keep what became of it.
+    """Compile, verify and time every sample in RUN, and store the results.
 
     RUN holds files such as level_1/problem_7/sample_0.metal. Each sample runs confined, within
     --kernel-timeout and --memory-limit. What has been evaluated on this device is not evaluated
@@ -102,7 +102,7 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
         jobs, untried = jobs_of(samples_in(folder), plan, library)
         known = [] if options["again"] else store.evaluations(plan.id)
         left = remaining(jobs, known, facts, conditions)
-        _tell_plan(log, plan, jobs, left)
+        _print_plan(log, plan, jobs, left)
         evaluation = Evaluation(facts, conditions, seats)
         if left:
             run = store.begin_run(make_plain(options), facts, environment)
@@ -126,7 +126,7 @@ def _conditions(options: Mapping[str, Any]) -> Conditions:
     )
 
 
-def _tell_plan(log: Console, plan: Plan, jobs: Sequence[Job], left: Sequence[Job]) -> None:
+def _print_plan(log: Console, plan: Plan, jobs: Sequence[Job], left: Sequence[Job]) -> None:
     planned = plan.samples * sum(map(len, plan.problems.values()))
     text = f"{len(jobs)} of {planned} samples are here, {len(jobs) - len(left)} evaluated before"
     log.print(text, highlight=False)
@@ -139,7 +139,7 @@ def _evaluate(
     evaluation: Evaluation,
     jobs: Sequence[Job],
 ) -> list[str]:
-    """Evaluate the jobs, and return why tasks could not be tried."""
+    """Evaluate the jobs; return the reasons why tasks could not be tried."""
     untried: list[str] = []
     count = 0
 
@@ -150,24 +150,24 @@ def _evaluate(
             untried.append(done.untried)
             return
         store.evaluated(run, done.result, done.job.place, done.judged)
-        log.print(f"[{count}/{len(jobs)}] {_line(done)}", markup=False, highlight=False)
+        log.print(f"[{count}/{len(jobs)}] {_describe_outcome(done)}", markup=False, highlight=False)
 
-    def lost(each: Lost) -> None:
+    def report_lost(each: Lost) -> None:
         where = f" on {each.where}" if each.where else ""
         said = f"{each.job.sample.name}{where}: done again, for {each.reason}"
         log.print(said, style="yellow", markup=False, highlight=False)
 
     ended = "interrupted"
     try:
-        evaluation.run(jobs, record, lost)
+        evaluation.run(jobs, record, report_lost)
         ended = "finished"
     finally:
         store.finish_run(run, ended)
     return untried
 
 
-def _line(done: Done) -> str:
-    """What became of a sample, in one line."""
+def _describe_outcome(done: Done) -> str:
+    """Describe the outcome of a sample in one line."""
     from metalbench.report import numbers
 
     assert done.judged is not None

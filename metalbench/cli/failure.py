@@ -1,4 +1,4 @@
-"""The end of a command that cannot do what was asked."""
+"""The errors that end a command."""
 
 from typing import IO, Any
 
@@ -8,13 +8,13 @@ from metalbench.cli.interruption import INTERRUPTED, MESSAGE
 
 
 class Failure(click.ClickException):
-    """A message and exit code 2: the usage or the environment is at fault, no kernel."""
+    """A message and exit code 2: the usage or the environment is wrong, not a kernel."""
 
     exit_code = 2
 
 
 class Interrupted(click.ClickException):
-    """The end of a command that the user has interrupted."""
+    """A message and exit code 130: the user has interrupted the command."""
 
     exit_code = INTERRUPTED
 
@@ -22,5 +22,5 @@ class Interrupted(click.ClickException):
         super().__init__(MESSAGE)
 
     def show(self, file: IO[Any] | None = None) -> None:
-        """Say so, below what the terminal has made of Ctrl-C."""
+        """Print the message, in the line after the terminal's ^C."""
         click.echo(self.message, file=file, err=file is None)

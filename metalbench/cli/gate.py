@@ -1,4 +1,4 @@
-"""``metalbench run``'s options that decide whether it fails, and what it is compared with."""
+"""Options of ``metalbench run`` that decide whether it fails, and its baseline."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def gate_options(command: Command) -> Command:
 
 @dataclass(frozen=True)
 class Gate:
-    """When a run fails; `allowed` is the share that a kernel may become slower by."""
+    """When a run fails. `allowed` is the fraction that a kernel may become slower by."""
 
     fail_on: tuple[str, ...] = ()
     allowed: float = 0.0
@@ -103,12 +103,14 @@ class Gate:
 
     @property
     def looks_back(self) -> bool:
-        """Whether regressions are looked for."""
+        """Whether the run is compared with earlier ones."""
         asked = {"regression", "inconclusive"} & set(self.fail_on)
         return bool(asked) or self.baseline is not None
 
-    def look(self, store: Store, outcome: Outcome, *, without: Sequence[int] = ()) -> Regressions:
-        """Return what became slower, if that was asked; raise if runs do not compare."""
+    def find_regressions(
+        self, store: Store, outcome: Outcome, *, without: Sequence[int] = ()
+    ) -> Regressions:
+        """Return the regressions, if they were asked for; raise if runs do not compare."""
         from metalbench.comparison.regression import Gate as Regressions
         from metalbench.comparison.regression import look_for_regressions
 
@@ -140,20 +142,20 @@ def _is_slower(result: Any) -> bool:
     return result.measurement is not None and result.measurement.verdict is Verdict.SLOWER
 
 
-def tell_regressions(out: Console, gate: Gate, found: Regressions, *, quiet: bool) -> None:
-    """Print what became slower, what could not be told, and what another measurement cleared."""
+def print_regressions(out: Console, gate: Gate, found: Regressions, *, quiet: bool) -> None:
+    """Print regressions, inconclusive comparisons, and suspicions that were not confirmed."""
     for each in found.regressed:
-        line = f"Regression: {_described(each)}"
+        line = f"Regression: {_describe(each)}"
         if each.suspected is not None:
             line += "; measured twice"
         out.print(line, style="bold red", soft_wrap=True)
     for each in found.inconclusive:
         reason = f": {each.reason}" if each.reason else ""
-        out.print(f"Inconclusive: {_described(each)}{reason}", style="yellow", soft_wrap=True)
+        out.print(f"Inconclusive: {_describe(each)}{reason}", style="yellow", soft_wrap=True)
     if not gate.looks_back or quiet:
         return
     for each in found.cleared:
-        line = f"Not confirmed: {_described(each)}; measured again, it is not slower"
+        line = f"Not confirmed: {_describe(each)}; measured again, it is not slower"
         out.print(line, soft_wrap=True, highlight=False)
     if not found.regressed and found.compared:
         before = gate.baseline.name if gate.baseline is not None else "its own past"
@@ -167,7 +169,7 @@ def tell_regressions(out: Console, gate: Gate, found: Regressions, *, quiet: boo
         out.print(line, soft_wrap=True, highlight=False)
 
 
-def _described(each: Regression) -> str:
+def _describe(each: Regression) -> str:
     from metalbench.report import numbers
     from metalbench.report.labels import label
 
@@ -181,7 +183,7 @@ def _described(each: Regression) -> str:
 def annotate(
     outcome: Outcome, trials: Sequence[Trial], found: Sequence[Regression], *, to_stderr: bool
 ) -> None:
-    """Within a job of GitHub's, say at which lines of the pull request something is wrong."""
+    """In a GitHub Actions job, annotate the lines of the pull request that have faults."""
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return
     from metalbench.report.annotations import annotation_lines

@@ -1,4 +1,4 @@
-"""The group of commands, and how their errors end."""
+"""The group of commands, and the handling of their errors."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from metalbench.cli.interruption import raise_from_now_on
 from metalbench.foreign_text import terminal_text
 from metalbench.report.console import echo
 
-# Where each command is found when it is asked for: its module in this package, and its name there.
-# To import them all takes as long as what the one that was named needs to begin.
+# Module and name of each command. It is imported when it is used: all imports together take as long
+# as the start of a command.
 OWN = {
     "run": "run:run",
     "list": "listing:list_tasks",
@@ -42,7 +42,7 @@ OWN = {
     "analyse": "analyse:analyse",
     "serve": "serve:serve",
 }
-# Where a package's metadata names the commands that it brings along.
+# Entry points with which a package's metadata declares commands.
 COMMANDS = "metalbench.commands"
 EPILOG = """\b
 Start here:
@@ -75,7 +75,7 @@ environment, 130 interrupted.
 class ErrorsAreMessages(click.Group):
     """A group whose commands end with the message of a MetalBenchError, and exit code 2.
 
-    When they are interrupted they say so, and end with 130: click itself would give 1.
+    Interrupted commands print a message and exit with 130; click itself exits with 1.
     """
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
@@ -83,7 +83,7 @@ class ErrorsAreMessages(click.Group):
         try:
             return super().make_context(*arguments, **options)
         except click.ClickException as error:
-            raise _sanitised(error) from error.__cause__
+            raise _sanitise(error) from error.__cause__
         except KeyboardInterrupt:
             raise Interrupted from None
 
@@ -96,8 +96,8 @@ class ErrorsAreMessages(click.Group):
         except click.NoSuchOption:
             raise
         except click.UsageError as error:
-            raise other_names.of_command(error, args[0]) from None
-        # It has been imported: from here on there may be something to put away.
+            raise other_names.suggest_command(error, args[0]) from None
+        # The command is imported. From now on it may have to clean up.
         raise_from_now_on()
         return found
 
@@ -105,15 +105,15 @@ class ErrorsAreMessages(click.Group):
         """Run the command that was asked for; kernels are loaded in executors only."""
         from metalbench.isolation.sandbox import kernels_in_executors
 
-        # A group that does something without a command is not asked to find one.
+        # A group that works without a command does not resolve one.
         raise_from_now_on()
         try:
             with kernels_in_executors():
                 return super().invoke(ctx)
         except click.NoSuchOption as error:
-            raise _sanitised(other_names.of_option(error)) from None
+            raise _sanitise(other_names.suggest_option(error)) from None
         except click.ClickException as error:
-            raise _sanitised(error) from error.__cause__
+            raise _sanitise(error) from error.__cause__
         except (click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
@@ -122,14 +122,14 @@ class ErrorsAreMessages(click.Group):
             from metalbench.errors import MetalBenchError, find_machine_error
 
             own = error if isinstance(error, MetalBenchError) else find_machine_error(error)
-            told = own or _of_the_system(error)
-            if told is None:
+            shown = own or _describe_system_error(error)
+            if shown is None:
                 raise
-            raise _sanitised(Failure(str(told))) from error
+            raise _sanitise(Failure(str(shown))) from error
 
 
-def _of_the_system(error: Exception) -> Failure | None:
-    """Return what a user can do something about: a file, or a package that is missing."""
+def _describe_system_error(error: Exception) -> Failure | None:
+    """Return a failure that the user can fix: a file, or a missing package; else None."""
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "mlx":
         from metalbench.isolation.death import MLX
 
@@ -141,18 +141,18 @@ def _of_the_system(error: Exception) -> Failure | None:
     return None
 
 
-def _sanitised(error: click.ClickException) -> click.ClickException:
-    """Return the error with a message that may quote file names and what kernels say."""
+def _sanitise(error: click.ClickException) -> click.ClickException:
+    """Return the error with control characters removed from quoted file names and messages."""
     message = terminal_text(error.format_message())
     error.format_message = lambda: message  # type: ignore[method-assign]
     return error
 
 
-class _WithOthers(ErrorsAreMessages):
-    """Imports a command when it is asked for; has also those that packages above this one bring."""
+class _CommandGroup(ErrorsAreMessages):
+    """Imports a command when it is used; has also the commands of other installed packages."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """A command of the package's own, else one of another package, such as agent_steel."""
+        """Return a command of this package, or of another one, such as agent_steel."""
         if cmd_name in OWN:
             module, _, name = OWN[cmd_name].partition(":")
             own: click.Command = getattr(import_module(f"metalbench.cli.{module}"), name)
@@ -165,7 +165,7 @@ class _WithOthers(ErrorsAreMessages):
         return found
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The names of all commands."""
+        """Return the names of all commands."""
         from importlib.metadata import entry_points
 
         return sorted({*OWN, *(each.name for each in entry_points(group=COMMANDS))})
@@ -180,7 +180,7 @@ def _version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> No
 
 
 @click.group(
-    cls=_WithOthers,
+    cls=_CommandGroup,
     epilog=EPILOG,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )

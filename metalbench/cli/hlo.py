@@ -42,10 +42,10 @@ _level = click.option(
 )
 
 
-def _known_pass(
+def _check_pass(
     _context: click.Context, _parameter: click.Parameter, name: str | None
 ) -> str | None:
-    """The passes are known only when they are asked for: they import much."""
+    """Check the name of a pass. The passes are imported only here: that is slow."""
     from metalbench.hlo.passes import PASSES
 
     if name is not None and name not in PASSES:
@@ -124,7 +124,7 @@ def run(model: Path, inputs: str, output: Path | None, **options: Any) -> None:
     "--dump-after",
     "until",
     metavar="PASS",
-    callback=_known_pass,
+    callback=_check_pass,
     help="Show the graph as it is after this pass.",
 )
 @device_option

@@ -28,7 +28,7 @@ Examples:
 )
 @click.option("--name", default="", metavar="NAME", help="Of the task; else the file's.")
 def import_torch(file: Path, folder: Path, name: str) -> None:
-    """Write the task of the PyTorch module in FILE: NAME.py, and a copy of FILE beside it.
+    """Write the task of the PyTorch module in FILE: NAME.py, and a copy of FILE in the same folder.
 
     FILE has a class Model, get_inputs and get_init_inputs, as KernelBench's files. It is Python: it
     runs as you, here and whenever the task is used. Needs `pip install 'metalbench[kernelbench]'`.
@@ -40,4 +40,4 @@ def import_torch(file: Path, folder: Path, name: str) -> None:
     echo(f"{written.path}: the module's sizes, parameters and steps")
     if written.why_not_mlx:
         echo(f"PyTorch is the reference; {written.why_not_mlx}", err=True)
-    echo(f"Write {task}.metal beside it, then: metalbench run {task} --kernels {folder}")
+    echo(f"Write {task}.metal in the same folder, then: metalbench run {task} --kernels {folder}")

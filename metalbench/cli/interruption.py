@@ -1,4 +1,4 @@
-"""Ctrl-C before a command has begun, when there is nothing yet to put away."""
+"""Handle Ctrl-C before a command has begun, when there is nothing to clean up."""
 
 import os
 import signal
@@ -11,8 +11,8 @@ MESSAGE = "\nInterrupted."
 def leave_at_once() -> None:
     """Let Ctrl-C end this process with its message, until `raise_from_now_on` is called.
 
-    An exception would not do: it could be caught, or lost, by the import that it came into. Where
-    Ctrl-C is ignored, as by a script's command in the background, it stays so.
+    An exception could be caught, or lost, by the import that it interrupts. If Ctrl-C is ignored,
+    as by background commands of a script, it stays ignored.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, _leave)

@@ -1,4 +1,4 @@
-"""``metalbench run``'s options for the process that each kernel has of its own."""
+"""Options for the worker process of each kernel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _bytes(ctx: click.Context, parameter: click.Parameter, value: str | None) ->
 
 
 def _in_this_process(ctx: click.Context, parameter: click.Parameter, value: bool) -> bool:
-    """Let devices that are opened from here on load kernels in this process, if that is asked."""
+    """Let devices load kernels in this process, if --in-process is given."""
     if value:
         from metalbench import _core
 
@@ -44,7 +44,7 @@ def isolation_options(command: Command) -> Command:
     return limit_options(in_process(command))
 
 
-def unconfined_option(command: Command) -> Command:
+def confinement_option(command: Command) -> Command:
     """``--unconfined``."""
     return click.option(
         "--unconfined",

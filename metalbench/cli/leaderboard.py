@@ -36,7 +36,7 @@ Examples:
 @record_options
 @store_option
 def leaderboard(names: tuple[str, ...], **options: Any) -> None:
-    """Show the records of the store: for each device a table of its own.
+    """Show the records of the store, in a separate table for each device.
 
     A record is a correct kernel that none was shown to be faster than. `metalbench run --record`,
     `certify` and agent_steel bring new ones in: the first of a task at once, another one if it is
@@ -54,7 +54,7 @@ def leaderboard(names: tuple[str, ...], **options: Any) -> None:
         out.print(f"no records in {path}; `metalbench run --record` makes some")
         return
     with Store(path) as store:
-        records = _chosen(store, names, options)
+        records = _select_records(store, names, options)
         if records:
             out.print(leaderboard_report(records, out))
         else:
@@ -62,7 +62,7 @@ def leaderboard(names: tuple[str, ...], **options: Any) -> None:
         _export(records, store, options)
 
 
-def _chosen(store: Store, names: Sequence[str], options: dict[str, Any]) -> list[Record]:
+def _select_records(store: Store, names: Sequence[str], options: dict[str, Any]) -> list[Record]:
     found = store.records()
     known = {record.entry.task for record in found}
     for name in names:

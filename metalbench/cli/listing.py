@@ -52,7 +52,7 @@ def list_tasks(set_name: str | None, kernels: tuple[Path, ...]) -> None:
 
 
 def _types(entry: Entry) -> str:
-    """Types that the kernel is written for; a wrong header is no reason to list nothing."""
+    """Return the element types of the kernel; empty if its header is wrong."""
     from metalbench.errors import DeclarationError
 
     if not entry.kernel_paths:

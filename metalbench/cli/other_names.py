@@ -1,4 +1,4 @@
-"""Names that other programs give to what is here, for those who try them."""
+"""Suggest commands and options for their names in other programs."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ OPTIONS = {
 }
 
 
-def of_command(error: click.UsageError, name: str) -> click.UsageError:
-    """What is told where there is no command `name`."""
+def suggest_command(error: click.UsageError, name: str) -> click.UsageError:
+    """Return an error that suggests the command for `name`, which does not exist."""
     here = COMMANDS.get(name)
     if here is None:
         return error
     return click.UsageError(f"No such command {name!r}: say {here}.", error.ctx)
 
 
-def of_option(error: click.NoSuchOption) -> click.UsageError:
-    """What is told where a command has no such option."""
+def suggest_option(error: click.NoSuchOption) -> click.UsageError:
+    """Return an error that suggests the option for one that does not exist."""
     command = error.ctx.info_name if error.ctx is not None else None
     here = OPTIONS.get((command or "", error.option_name))
     if here is None:

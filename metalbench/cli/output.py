@@ -1,4 +1,4 @@
-"""Files that commands write for other programs."""
+"""Options for files of results, and their writing."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def result_options(command: Command) -> Command:
 
 
 def record_options(command: Command) -> Command:
-    """``--json``, ``--csv``, ``--markdown`` and ``--html``: what is no run, for other programs."""
+    """``--json``, ``--csv``, ``--markdown`` and ``--html``: results that are not of a run."""
     for name, kind in list(FORMS.items())[1:]:
         command = _file_option(name, kind)(command)
     return command
 
 
 def is_taken(options: Mapping[str, Any]) -> bool:
-    """Whether results go to standard output, where else the report goes."""
+    """Return whether results are written to standard output; the report then goes to stderr."""
     return any(str(options.get(f"{name}_file")) == "-" for name in FORMS)
 
 
@@ -72,7 +72,7 @@ def _file_option(name: str, kind: str) -> Callable[[Command], Command]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write all of it or nothing: a reader never sees half a file. ``-`` is standard output.
+    """Write a file atomically. ``-`` is standard output.
 
     A device or pipe, such as /dev/null or a shell's `>(...)`, is written to and not replaced.
     Raise Failure for what cannot be written.

@@ -1,4 +1,4 @@
-"""Arguments and options that several commands share."""
+"""Options that several commands share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FOLDER = click.Path(exists=True, file_okay=False, path_type=Path)
 def complete_names(
     ctx: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Names of tasks, for the shell."""
+    """Return names of tasks for the shell's completion."""
     from click.shell_completion import CompletionItem
 
     from metalbench.errors import MetalBenchError
@@ -107,7 +107,7 @@ def store_option(command: Command) -> Command:
 
 
 def kernel_options(command: Command) -> Command:
-    """Where kernels come from, where they run and where results are kept."""
+    """``--kernels``, ``--include``, ``--device`` and ``--db``."""
     for option in (store_option, include_option, kernels_option, device_option):
         command = option(command)
     return command
@@ -125,16 +125,16 @@ def seed_option(text: str, *, secret: bool = True) -> Callable[[Command], Comman
         "--seed",
         metavar="N",
         type=click.IntRange(min=0),
-        default=_secret_seed if secret else 0,
+        default=_draw_secret_seed if secret else 0,
         show_default="another one in each run" if secret else True,
         help=text,
     )
 
 
-def _secret_seed() -> int:
-    from metalbench.cli.secret_seed import secret_seed
+def _draw_secret_seed() -> int:
+    from metalbench.cli.secret_seed import draw_secret_seed
 
-    return secret_seed()
+    return draw_secret_seed()
 
 
 def time_option(default: float, text: str) -> Callable[[Command], Command]:
@@ -157,13 +157,13 @@ def oracle_option(command: Command) -> Command:
         type=click.Choice(["all", "small"]),
         default="all",
         show_default=True,
-        help="Sizes at which float64 says what is right. With small, MLX in float32 does at the "
-        "size that is timed, once before and after: at sizes for GPUs float64 takes longest.",
+        help="Sizes at which the float64 oracle is the judge. With small, MLX in float32 judges "
+        "the timed size, before and after timing: at sizes for GPUs the oracle takes longest.",
     )(command)
 
 
 def writable(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
-    """Refuse, before hours of measuring, a file that cannot be written afterwards."""
+    """Raise BadParameter for a file that cannot be written, before anything is measured."""
     if value is not None and str(value) != "-":
         folder = value.absolute().parent
         if not folder.is_dir():

@@ -19,7 +19,7 @@ from metalbench.cli.parameters import (
 )
 from metalbench.foreign_text import json_text
 
-# More points are no picture.
+# More points would not be legible.
 TRACED = 20_000
 EXAMPLES = """\b
 Examples:

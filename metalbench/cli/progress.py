@@ -1,4 +1,4 @@
-"""What a person sees while a run goes on."""
+"""Print the progress of a run."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
     from metalbench.result import Result
 
 BAR_WIDTH = 20
-# Redrawing while something is timed costs time: seldom, and never by a thread of its own.
+# Drawing costs time during a measurement, so it is rare and never in a separate thread.
 SECONDS_BETWEEN_DRAWINGS = 0.5
-# Verification of a kernel takes about this long, before any has been seen.
+# Estimated time of a kernel's verification, before the first one is finished.
 FIRST_GUESS_SECONDS = 5.0
 LINES_BELOW = 4
 
 
 class Progress:
-    """Tells which kernel is at what stage, and how long the rest will take."""
+    """Tracks the current kernel and stage, and estimates the remaining time."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
@@ -55,11 +55,11 @@ class Progress:
         self.stage, self.detail = stage, ""
 
     def stage_detail(self, detail: str) -> None:
-        """Note the size and seed that the stage is at."""
+        """Store the size and seed of the stage."""
         self.detail = detail
 
     def stage_progress(self, fraction: float) -> None:
-        """Note how much of the stage is done."""
+        """Store the fraction of the stage that is done."""
         self.detail = f"{100 * fraction:.0f} %"
 
     def kernel_finished(self, result: Result) -> None:
@@ -69,13 +69,13 @@ class Progress:
 
     @property
     def position(self) -> str:
-        """``[ 3/20]``."""
+        """The position in the run, such as ``[ 3/20]``."""
         width = len(str(self._total))
         return f"[{self._index + 1:{width}}/{self._total}]"
 
     @property
     def seconds_left(self) -> float:
-        """Estimate from the kernels that are done: the mean of their times for each of the rest."""
+        """The remaining time, estimated by the mean time of the finished kernels."""
         done = len(self.results)
         each = (self._kernel_start - self._start) / done if done else self._guess
         running = min(self._clock() - self._kernel_start, each)
@@ -83,13 +83,13 @@ class Progress:
 
     @property
     def fraction(self) -> float:
-        """How much of the run is done, by time."""
+        """The fraction of the run that is done, by time."""
         passed = self._clock() - self._start
         return passed / max(passed + self.seconds_left, 1e-9)
 
 
 class LiveProgress(Progress):
-    """A table that grows, with a line below that says what is going on; gone when it ends."""
+    """Prints a growing table, with a status line that disappears at the end."""
 
     def __init__(self, console: Console, seconds: float) -> None:
         super().__init__(seconds)
@@ -116,17 +116,17 @@ class LiveProgress(Progress):
         self._draw()
 
     def stage_detail(self, detail: str) -> None:
-        """Note the detail, and draw it if the last drawing was a while ago."""
+        """Store the detail, and draw it unless the last drawing was recent."""
         super().stage_detail(detail)
         self._draw_seldom()
 
     def stage_progress(self, fraction: float) -> None:
-        """Note the fraction, and draw it if the last drawing was a while ago."""
+        """Store the fraction, and draw it unless the last drawing was recent."""
         super().stage_progress(fraction)
         self._draw_seldom()
 
     def kernel_finished(self, result: Result) -> None:
-        """Add a line to the table; it is laid out now, and not with every drawing."""
+        """Add a line to the table, laid out once."""
         super().kernel_finished(result)
         options = self._console.options
         lines = self._console.render_lines(results_table(self.results, self._console), options)
@@ -148,7 +148,7 @@ class LiveProgress(Progress):
         text = Text(no_wrap=True, overflow="ellipsis")
         line = "━" if self._console.encoding.startswith("utf") else "-"
         text.append(line * full, style="green").append(line * (BAR_WIDTH - full), style=QUIET)
-        text.append(f" {self.position} {_left(self.seconds_left)}  ")
+        text.append(f" {self.position} {_describe_remaining(self.seconds_left)}  ")
         text.append(self.kernel, style=HEADING)
         if self.stage is not None:
             text.append(f"  {self.stage.value}")
@@ -156,7 +156,7 @@ class LiveProgress(Progress):
 
 
 class LineProgress(Progress):
-    """A line for each finished kernel, for logs and pipes."""
+    """Prints a line for each finished kernel, for logs and pipes."""
 
     def __init__(self, console: Console, seconds: float) -> None:
         super().__init__(seconds)
@@ -166,10 +166,10 @@ class LineProgress(Progress):
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing is left to clean up."""
+        """Do nothing."""
 
     def kernel_finished(self, result: Result) -> None:
-        """Print what came out, and how long the rest will take."""
+        """Print the result and the remaining time."""
         super().kernel_finished(result)
         text = Text(f"{self.position} {self.kernel}: ")
         text.append(result.status.value, style=OF_STATUS[result.status])
@@ -177,9 +177,9 @@ class LineProgress(Progress):
             text.append(f", {numbers.time(result.measurement.candidate_ns)}")
         if len(self.results) < self._total:
             self._kernel_start = self._clock()
-            text.append(f"; {_left(self.seconds_left)}")
+            text.append(f"; {_describe_remaining(self.seconds_left)}")
         self._console.print(text)
 
 
-def _left(seconds: float) -> str:
+def _describe_remaining(seconds: float) -> str:
     return f"about {numbers.duration(max(1, round(seconds)))} left".replace(".0 s", " s")

@@ -14,7 +14,7 @@ from metalbench.report.console import echo
 
 FOLDER = Path("my_puzzles")
 TRACED = 20_000
-# Of text in paragraphs, wherever it goes.
+# Width of paragraphs.
 WIDTH = 100
 EXAMPLES = """\b
 Examples:
@@ -57,7 +57,7 @@ def puzzles(ctx: click.Context) -> None:
         out.print(f"\nGo on with: metalbench puzzles show {first.number}")
 
 
-@puzzles.command(short_help="What is to be done, and hints, one at a time.")
+@puzzles.command(short_help="Show the exercise and its hints, one at a time.")
 @click.argument("puzzle", metavar="PUZZLE")
 @click.option("--hint", is_flag=True, help="Give one more hint; those given stay.")
 def show(puzzle: str, hint: bool) -> None:
@@ -99,11 +99,11 @@ def start(puzzle: str, python: bool, folder: Path) -> None:
 
     found = find(puzzle)
     path = write(found, folder, python=python)
-    told = "" if folder == FOLDER else f" {path}"
-    echo(f"{path}: fill in the body, then: metalbench puzzles check {found.number}{told}")
+    more = "" if folder == FOLDER else f" {path}"
+    echo(f"{path}: fill in the body, then: metalbench puzzles check {found.number}{more}")
 
 
-@puzzles.command(short_help="Is it right, clean, and as good as it can be?")
+@puzzles.command(short_help="Check whether a solution is correct, clean and fast.")
 @click.argument("puzzle", metavar="PUZZLE")
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
@@ -137,7 +137,7 @@ def check(ctx: click.Context, /, puzzle: str, file: Path | None, **options: Any)
     found, progress = find(puzzle), Progress()
     attempt = judge(
         found,
-        file or _written(found.stem),
+        file or _find_latest_file(found.stem),
         traced=TRACED if options["picture"] else 0,
         time_limit=options["time_limit"],
     )
@@ -153,7 +153,7 @@ def check(ctx: click.Context, /, puzzle: str, file: Path | None, **options: Any)
     ctx.exit(int(not attempt.solved))
 
 
-def _written(stem: str) -> Path:
-    """The file that was changed last of those that `start` writes."""
+def _find_latest_file(stem: str) -> Path:
+    """Return the file of `start` that was changed last."""
     files = [path for path in (FOLDER / f"{stem}.metal", FOLDER / f"{stem}.py") if path.is_file()]
     return max(files, key=lambda path: path.stat().st_mtime, default=FOLDER / f"{stem}.metal")

@@ -1,4 +1,4 @@
-"""``metalbench run --record``: what a run found becomes the record where nothing is faster."""
+"""``metalbench run --record``: correct kernels become records if no record is faster."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ def enter_records(
     *,
     log: Console,
 ) -> None:
-    """Let every correct result of a run that ended by itself enter, and tell what became of it.
+    """Enter every correct result of a run that was not interrupted; print the rulings.
 
-    What keeps one from it, Ctrl-C too, is told: it must not keep results from reports and files.
+    Errors and Ctrl-C are printed: they must not prevent the writing of reports and files.
     """
     from metalbench.errors import MetalBenchError
     from metalbench.report.rulings import ruling_lines
@@ -55,7 +55,7 @@ def enter_records(
             continue
         trial = by_key[entry.task, entry.dtype, entry.size]
         try:
-            rulings.append(_ruling(log, machine, store, trial, entry.id))
+            rulings.append(_rule_on(log, machine, store, trial, entry.id))
         except MetalBenchError as error:
             out.print(f"{entry.task}: no record: {error}", style="red", soft_wrap=True)
         except KeyboardInterrupt:
@@ -65,7 +65,7 @@ def enter_records(
         out.print(line, soft_wrap=True)
 
 
-def _ruling(log: Console, machine: Machine, store: Store, trial: Trial, result: int) -> Ruling:
+def _rule_on(log: Console, machine: Machine, store: Store, trial: Trial, result: int) -> Ruling:
     from metalbench.cli.waiting import waiting
     from metalbench.leaderboard import enter
 

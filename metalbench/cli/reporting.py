@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from metalbench.cli.config import RunConfig
 from metalbench.cli.trials import list_unsolved
-from metalbench.cli.untried import tell_remaining, tell_unsolved, tell_untried
+from metalbench.cli.untried import print_remaining, print_unsolved, print_untried
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,7 +44,7 @@ def report(out: Console, outcome: Outcome, config: RunConfig, seconds: float) ->
 
     results = outcome.results
     if outcome.ended == "interrupted":
-        out.print(f"Interrupted. {_finished(results)}\n", style="yellow")
+        out.print(f"Interrupted. {_count_finished(results)}\n", style="yellow")
     elif outcome.ended == "stopped":
         out.print("Stopped at the first failure (--fail-fast).\n", style="yellow")
     if config.quiet:
@@ -54,11 +54,11 @@ def report(out: Console, outcome: Outcome, config: RunConfig, seconds: float) ->
         out.print()
     elif results:
         out.print(suite_report(results, out, seconds, verbose=config.verbose))
-    tell_untried(out, outcome.untried)
-    tell_unsolved(out, *list_unsolved(config.trials))
+    print_untried(out, outcome.untried)
+    print_unsolved(out, *list_unsolved(config.trials))
 
 
-def _finished(results: Sequence[Result]) -> str:
+def _count_finished(results: Sequence[Result]) -> str:
     from metalbench.report.numbers import count
 
     kept = "is kept" if len(results) == 1 else "are kept"
@@ -80,5 +80,5 @@ def report_on_failure(
     except MachineError:
         shown = Outcome(tuple(progress.results), "failed")
         report(out, shown, config, perf_counter() - start)
-        tell_remaining(log, trials, progress.next)
+        print_remaining(log, trials, progress.next)
         raise

@@ -1,4 +1,4 @@
-"""Runs as they are named on the command line."""
+"""Resolve names of runs on the command line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BASELINE = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
 def baseline_name(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """Refuse a name that stands for something else already."""
+    """Raise BadParameter for a name that has another meaning."""
     if value is not None and (BASELINE.fullmatch(value) is None or LATEST.fullmatch(value)):
         raise click.BadParameter(
             f"expected a name of letters, digits, - . and _, such as main, got {value}",
@@ -28,9 +28,9 @@ def baseline_name(ctx: click.Context, parameter: click.Parameter, value: str | N
 
 
 def result_set(name: str, db: Path | None) -> ResultSet:
-    """The results that `name` stands for: a file, run:12, latest~1, or what `run --save` named.
+    """Return the results of `name`: a file, run:12, latest~1, or a name of `run --save`.
 
-    Raises click.UsageError for a name that stands for nothing.
+    Raises click.UsageError for an unknown name.
     """
     from metalbench.comparison import ResultSet
     from metalbench.store import Store, location

@@ -17,9 +17,9 @@ from metalbench.cli.gate import (
     Gate,
     annotate,
     gate_options,
-    tell_regressions,
+    print_regressions,
 )
-from metalbench.cli.isolation import isolation_options, unconfined_option
+from metalbench.cli.isolation import confinement_option, isolation_options
 from metalbench.cli.machine import Machine, open_machine
 from metalbench.cli.on import on_options
 from metalbench.cli.output import result_options
@@ -98,16 +98,16 @@ Examples:
 @click.option(
     "--against",
     type=click.Choice(["torch"]),
-    help="One more to be timed against: PyTorch's form of the task, on the same device.",
+    help="Time also against PyTorch's form of the task, on the same device.",
 )
 @result_options
 @gate_options
-@click.option("-q", "--quiet", is_flag=True, help="Print only what is wrong, and the summary.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only faults and the summary.")
 @click.option("-v", "--verbose", is_flag=True, help="Print warnings in full.")
 @click.option(
     "--cold",
     is_flag=True,
-    help="Each pass takes other copies of the inputs, which no cache holds.",
+    help="Use other copies of the inputs in each pass, which are not in a cache.",
 )
 @click.option(
     "--ab-control",
@@ -117,25 +117,25 @@ Examples:
 @click.option(
     "--tuned",
     is_flag=True,
-    help="With the tunables that `metalbench tune` found on this device, where it did.",
+    help="Use the tunables that `metalbench tune` found on this device.",
 )
 @recording_option
 @capture_option
 @isolation_options
-@unconfined_option
+@confinement_option
 @on_options
 @click.option("--fail-fast", is_flag=True, help="Stop at the first kernel that is not correct.")
 @kernel_options
 @click.pass_context
 def run(ctx: click.Context, /, **options: Any) -> None:
-    """Check kernels, time them against MLX, and keep the results.
+    """Check kernels, time them against MLX, and store the results.
 
     Without a NAME the whole library runs; with a single one the full report is printed. A FILE.py
     calls mx.fast.metal_kernel itself: `class ModelNew`, or a function of the task's name. Every
-    finished kernel is kept at once: Ctrl-C loses none.
+    finished kernel is stored at once: Ctrl-C loses none.
 
-    Exit codes: 0 all correct and nothing that --fail-on names; 1 not so; 2 wrong usage or
-    environment; 130 interrupted. In a job of GitHub's what is wrong is annotated at its line.
+    Exit codes: 0 all correct and nothing that --fail-on names; 1 otherwise; 2 wrong usage or
+    environment; 130 interrupted. In GitHub Actions, faults are annotated at their lines.
     """
     config = RunConfig.of(options)
     if config.ab_control:
@@ -146,7 +146,7 @@ def run(ctx: click.Context, /, **options: Any) -> None:
 
 def _run_control(config: RunConfig) -> int:
     from metalbench import _core
-    from metalbench.cli.control import control, tell_control
+    from metalbench.cli.control import control, print_control
     from metalbench.report.judged import judged_together
     from metalbench.result.environment import environment
     from metalbench.run.observed import device_facts
@@ -161,7 +161,7 @@ def _run_control(config: RunConfig) -> int:
     outcome = control(device, trials, progress_on(out, log, config.trials.seconds))
     outcome = replace(outcome, results=judged_together(outcome.results))
     report(out, outcome, config, perf_counter() - start)
-    right = tell_control(out, outcome.results)
+    right = print_control(out, outcome.results)
     facts = device_facts(device)
     export(outcome, facts, environment(), config, seconds=perf_counter() - start)
     return Gate().exit_code(outcome) or int(not right)
@@ -206,9 +206,9 @@ def _run_kernels(config: RunConfig, machine: Machine) -> int:
             enter_records(out, machine, trials, store, outcome, log=log)
         found, fault = _regressions(gate, store, outcome)
         if found.regressed and outcome.ended == "finished":
-            found = _confirmed(gate, store, outcome, found, measure_again)
+            found = _confirm(gate, store, outcome, found, measure_again)
     if fault is None:
-        tell_regressions(out, gate, found, quiet=config.quiet)
+        print_regressions(out, gate, found, quiet=config.quiet)
     slower = found.regressed
     # Write traces and files.
     if config.capture is not None and outcome.ended != "interrupted":
@@ -250,24 +250,24 @@ def _try_kernels(
 def _regressions(
     gate: Gate, store: Store, outcome: Outcome, *, without: Sequence[int] = ()
 ) -> tuple[Regressions, MetalBenchError | None]:
-    """Return what became slower, or why that is unknown, which must not keep results from files."""
+    """Return the regressions, or an error, which must not prevent the writing of files."""
     from metalbench.comparison.regression import Gate as Regressions
     from metalbench.errors import MetalBenchError
 
     try:
-        return gate.look(store, outcome, without=without), None
+        return gate.find_regressions(store, outcome, without=without), None
     except MetalBenchError as error:
         return Regressions(), error
 
 
-def _confirmed(
+def _confirm(
     gate: Gate,
     store: Store,
     outcome: Outcome,
     found: Regressions,
     measure_again: Callable[[set[Key]], Outcome],
 ) -> Regressions:
-    """Measure suspected kernels again, as a run of their own: what else ran may be over by now."""
+    """Measure suspected kernels again, in a separate run: other work may have ended by now."""
     second = measure_again({each.key for each in found.regressed})
     if outcome.number is None or not second.correct:
         return found

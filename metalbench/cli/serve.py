@@ -23,5 +23,5 @@ def serve() -> None:
     try:
         serve_over(line)
     except (EOFError, OSError):
-        # Nobody is there any more to be told.
+        # The other side has gone.
         return

@@ -79,14 +79,14 @@ def show(name: str, **options: Any) -> None:
         if not options["no_source"]:
             out.print(source_text(kernel, terminal=out.is_terminal))
         if kernel.device_defaults:
-            out.print(f"\n{_defaults(kernel, opened, options['dtype'])}", highlight=False)
+            out.print(f"\n{_describe_defaults(kernel, opened, options['dtype'])}", highlight=False)
         _print_reflection(out, opened, entry, kernel, options["dtype"])
     if options["past"]:
         _print_history(out, name, options["past"], options["db"])
 
 
-def _defaults(kernel: Kernel, device: Device, dtype: str | None) -> str:
-    """What tunables are on that device; where it depends on the type, in which."""
+def _describe_defaults(kernel: Kernel, device: Device, dtype: str | None) -> str:
+    """Return the defaults of tunables on that device, by element type if they differ."""
     from metalbench.result.tuning import spelled
 
     name = dtype or kernel.dtypes[0]
@@ -94,10 +94,10 @@ def _defaults(kernel: Kernel, device: Device, dtype: str | None) -> str:
     return f"Defaults on {device.kind}{of}: {spelled(kernel.tuned(dtype=name))}"
 
 
-def _compiled(
+def _compile(
     out: Console, device: Device, entry: Entry, kernel: Kernel, dtype: str | None, *, checked: bool
 ) -> Compiled | None:
-    """The kernel for one type, its first if none is given; without one, what is wrong is told."""
+    """Compile the kernel for `dtype`, by default its first; print the error if that fails."""
     from rich.text import Text
 
     from metalbench.errors import MachineError, MetalBenchError
@@ -121,7 +121,7 @@ def _print_reflection(
     from metalbench.kernel.fast_math import find_folded_tests
     from metalbench.report.reflection import reflection
 
-    compiled = _compiled(out, device, entry, kernel, dtype, checked=False)
+    compiled = _compile(out, device, entry, kernel, dtype, checked=False)
     if compiled is None:
         return
     out.print(reflection(compiled.pipelines.values(), device, terminal=out.is_terminal))
@@ -139,7 +139,7 @@ def _print_engine(out: Console, entry: Entry, kernel: Kernel | None, dtype: str 
     device = _core.open("cpu")
     builds = {}
     for checked in (False, True):
-        compiled = _compiled(out, device, entry, kernel, dtype, checked=checked)
+        compiled = _compile(out, device, entry, kernel, dtype, checked=checked)
         if compiled is None:
             return
         builds[checked] = list(compiled.pipelines.values())
@@ -147,8 +147,8 @@ def _print_engine(out: Console, entry: Entry, kernel: Kernel | None, dtype: str 
 
 
 def _print_emitted(entry: Entry, kernel: Kernel | None, what: str, dtype: str | None) -> None:
-    """Raises CompileError; a kernel's defaults are those of the device that was asked for."""
-    from metalbench.cli.emitting import emitted
+    """Print an intermediate form of each kernel, with the defaults of its device."""
+    from metalbench.cli.emitting import emit_text
     from metalbench.cli.failure import Failure
     from metalbench.kernel.prepare import check_written_for, source_options
     from metalbench.msl import engine
@@ -161,7 +161,7 @@ def _print_emitted(entry: Entry, kernel: Kernel | None, what: str, dtype: str | 
     options = source_options(kernel, DTYPES[name], kernel.tuned(dtype=name))
     program = engine.parse(kernel.source, **options)
     for function in dict.fromkeys(line.function for line in kernel.dispatches):
-        echo_source(emitted(what, program, function, fast_math=kernel.math == "fast"))
+        echo_source(emit_text(what, program, function, fast_math=kernel.math == "fast"))
 
 
 def _print_history(out: Console, name: str, past: int, db: Path | None) -> None:

@@ -33,7 +33,7 @@ Examples:
 @store_option
 @click.pass_context
 def summary(ctx: click.Context, /, before: str | None, after: str, **options: Any) -> None:
-    """Say in a few lines what `metalbench compare BASELINE` says in a table.
+    """Summarise the table of `metalbench compare BASELINE` in a few lines.
 
     BASELINE and AFTER are as in `compare`. Without BASELINE it is the run that was last kept with
     `run --save NAME`; where there is none, the run before the latest.
@@ -57,7 +57,7 @@ def _baseline(db: Path | None) -> str:
     if path.exists():
         with Store(path) as store:
             latest = store.runs(1)
-            # A run is no baseline of itself.
+            # A run is not a baseline of itself.
             for name, run in store.baselines().items():
                 if run not in latest:
                     return name

@@ -49,10 +49,10 @@ JOURNAL = "tuning.journal"
 def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
     """Search the values that a kernel's `// tune:` lines offer, and keep the best of them.
 
-    Each candidate is verified, and timed in pairs with the defaults, in a process of its own. The
+    Each candidate is verified, and timed in pairs with the defaults, in a worker process. The
     best one wins if a longer measurement calls it FASTER; `metalbench run --tuned` uses it from
-    then on, on this device. What was tried is remembered: after Ctrl-C, or with more time, the
-    search goes on where it was.
+    then on, on this device. Tried candidates are stored: after Ctrl-C, or with more time, the
+    search continues.
 
     Exit codes: 0; 1 if the kernel is wrong with some of its values; 2 wrong usage or environment;
     130 interrupted.
@@ -62,15 +62,15 @@ def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
 
     piped = str(options["json_file"]) == "-"
     out = console(to_stderr=piped)
-    found = _found(name, options, console(to_stderr=True))
+    found = _search(name, options, console(to_stderr=True))
     out.print(tuning_report(found, out))
     if options["json_file"]:
         write_text(options["json_file"], to_json(found))
     ctx.exit(int(bool(found.faults)))
 
 
-def _found(name: str, options: dict[str, Any], log: Console) -> Found:
-    """Search, and keep what was found in the store."""
+def _search(name: str, options: dict[str, Any], log: Console) -> Found:
+    """Search, and store the result."""
     from metalbench.comparison.head_to_head import WrongKernelError
     from metalbench.kernel.library import find
     from metalbench.run.observed import device_facts
@@ -108,7 +108,7 @@ class _Progress:
         self._log = log
 
     def candidate(self, number: int, total: int, candidate: Candidate) -> None:
-        """Tell what has become of a candidate."""
+        """Print the outcome of a candidate."""
         from metalbench.report.tuning import outcome
         from metalbench.result.tuning import spelled
 
@@ -121,7 +121,7 @@ class _Progress:
         )
 
     def confirming(self, best: Candidate) -> None:
-        """Tell that the best candidate is measured once more."""
+        """Print that the best candidate is measured once more."""
         from metalbench.result.tuning import spelled
 
         self._log.print(f"Measuring {spelled(best.values)} once more", highlight=False)

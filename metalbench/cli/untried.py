@@ -1,4 +1,4 @@
-"""Kernels that could not be tried for no fault of their own, as of a task file that is wrong."""
+"""Print kernels that could not be tried for faults that are not theirs, such as a wrong task."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
     from metalbench.run.trial import Trial
 
 
-def tell_untried(out: Console, reasons: Sequence[str]) -> None:
-    """Say why, one line or more each; nothing if there are none."""
+def print_untried(out: Console, reasons: Sequence[str]) -> None:
+    """Print the reasons why kernels could not be tried."""
     from rich.text import Text
 
     for reason in reasons:
         out.print(Text("Not tried: ", style="red").append(reason, style=""), soft_wrap=True)
 
 
-def tell_unsolved(out: Console, names: Sequence[str], count: int) -> None:
-    """Say which of a suite's problems have no kernel; nothing if all have."""
+def print_unsolved(out: Console, names: Sequence[str], count: int) -> None:
+    """Print the problems of a suite that have no kernel."""
     if names:
         out.print(
             f"No kernel yet for {len(names)} of {count} tasks: {', '.join(names)}",
@@ -30,8 +30,8 @@ def tell_unsolved(out: Console, names: Sequence[str], count: int) -> None:
         )
 
 
-def tell_remaining(log: Console, trials: Sequence[Trial], done: int) -> None:
-    """Say which kernels a run that broke off has not come to, and how to go on with them."""
+def print_remaining(log: Console, trials: Sequence[Trial], done: int) -> None:
+    """Print the kernels that a failed run has not tried, and how to continue with them."""
     remaining = [each.entry.name for each in trials[done:]]
     if remaining:
         names = " ".join(dict.fromkeys(remaining))

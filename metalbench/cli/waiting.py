@@ -1,4 +1,4 @@
-"""One line at a terminal that says how far a single measurement is."""
+"""Show the progress of one measurement in a line of the terminal."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Drawing costs time while something is timed.
+# Drawing costs time during a measurement.
 SECONDS_BETWEEN_DRAWINGS = 0.5
 
 
 @contextmanager
 def waiting(console: Console, title: str) -> Iterator[Callable[[float], None]]:
-    """Show `title` with the fraction that the result is told, until the block ends."""
+    """Show `title` with a fraction in this context; yield the function that sets the fraction."""
     from rich.live import Live
     from rich.text import Text
 

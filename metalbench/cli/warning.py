@@ -1,4 +1,4 @@
-"""What is said before a run that its conditions will spoil."""
+"""Warn of conditions that spoil measurements, before a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def warn(log: Console, device: Device) -> None:
-    """Print what device and machine say against measuring now, before time is spent on it."""
+    """Print conditions of device and machine that speak against measuring now."""
     from metalbench.cores import usable_cores
     from metalbench.result.conditions import crowded, warnings
 

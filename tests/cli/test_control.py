@@ -10,14 +10,14 @@ import pytest
 from example_results import correct, failed, measurement
 from rich.console import Console
 
-from metalbench.cli.control import tell_control
+from metalbench.cli.control import print_control
 from metalbench.result import Result
 from metalbench.store import Store
 
 
 def told(*results: Result) -> tuple[bool, str]:
     console = Console(file=io.StringIO(), width=200)
-    right = tell_control(console, results)
+    right = print_control(console, results)
     assert isinstance(console.file, io.StringIO)
     return right, console.file.getvalue()
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from metalbench.cli.secret_seed import secret_seed
+from metalbench.cli.secret_seed import draw_secret_seed
 from metalbench.kernel.library import Library
 
 
 def test_they_differ_and_begin_with_the_plain_distributions() -> None:
-    seeds = {secret_seed() for _ in range(100)}
+    seeds = {draw_secret_seed() for _ in range(100)}
     assert len(seeds) == 100
     inputs = [each for entry in Library() for each in entry.task.inputs.values()]
     assert all(each.variation(seed) is None for each in inputs for seed in seeds)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.cli.confinement import told
+from metalbench.cli.confinement import describe_proof
 from metalbench.cli.diagnosis import Health, examinations
 from metalbench.errors import Unsupported
 from metalbench.isolation.confinement import landlock, proof
@@ -32,7 +32,9 @@ def test_what_goes_through_is_told(tmp_path: Path) -> None:
     found = proof._proof("files", "Landlock, version 7", lambda: None, attempts)
     assert not found.holds
     assert found.done == ("read a file", "list a folder")
-    assert "not held by Landlock, version 7 (read a file, list a folder went" in told(found)
+    assert "not held by Landlock, version 7 (read a file, list a folder went" in describe_proof(
+        found
+    )
 
 
 def test_one_that_goes_through_among_others_is_enough() -> None:
@@ -49,7 +51,7 @@ def test_what_is_not_there_is_told_with_its_reason() -> None:
 
     found = proof._proof("system calls", "seccomp", missing, {"start a process": os.fork})
     assert (found.holds, found.reason) == (False, "seccomp: Function not implemented")
-    assert "start programs, open files" in told(found)
+    assert "start programs, open files" in describe_proof(found)
 
 
 def test_a_doctor_is_not_alarmed_by_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

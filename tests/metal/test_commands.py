@@ -104,7 +104,7 @@ def test_the_path_control_is_part_of_the_control(
     assert result.exit_code == exit_code, result.output
     verdict = "SLOWER" if slower < 1 else "FASTER" if slower > 1 else "SAME"
     assert result.output.count(f"which must be SAME: {verdict}, ") == 3
-    assert "of GPU time more in a command buffer of its own" in result.output
+    assert "of GPU time more in a separate command buffer" in result.output
     assert "of GPU time" in result.output
     assert "false: 0 of 1." in result.output
 

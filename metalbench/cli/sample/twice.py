@@ -1,4 +1,4 @@
-"""Twice the input: what `metalbench doctor` tries a process of its own with."""
+"""Twice the input: the task with which `metalbench doctor` tries a worker process."""
 
 import mlx.core as mx
 
