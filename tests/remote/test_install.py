@@ -107,7 +107,7 @@ def test_why_it_could_not_be_installed_is_told(
 
 def test_a_person_at_a_terminal_is_asked(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
-    monkeypatch.setattr(on, "_agreed", lambda why: bool(asked.append(why)))
+    monkeypatch.setattr(on, "_confirm_installation", lambda why: bool(asked.append(why)))
     machine.metalbench.unlink()
     done = CliRunner().invoke(main, ["run", "relu", "--on", "ssh://mac"])
     assert done.exit_code == 2

@@ -110,7 +110,7 @@ def running_sum(x):
 
 @pytest.fixture
 def never_compared(monkeypatch):
-    monkeypatch.setattr(contest, "_fault", lambda *_: "")
+    monkeypatch.setattr(contest, "_find_fault", lambda *_: "")
     seen = []
     monkeypatch.setattr(Reference, "outputs_of", lambda _, form: seen.append(form.kind) or [form])
     return seen
