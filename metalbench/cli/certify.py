@@ -46,10 +46,10 @@ Examples:
     "sizes",
     metavar="NAME",
     multiple=True,
-    help="Size to time; else the device's headline. Repeatable.",
+    help="Size to time; by default the headline size of the device. Repeatable.",
 )
 @dtype_option("dtypes", multiple=True, default=["float32"], show_default=True, help="Element type.")
-@seed_option("Of the inputs and of the order of samples.")
+@seed_option("Seed of the inputs and of the order of samples.")
 @time_option(5.0, "Longest time of each measurement.")
 @click.option(
     "--out",

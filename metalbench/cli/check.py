@@ -96,7 +96,7 @@ def _tunables(
     multiple=True,
     help="Size of the task, such as seed; else its small ones. Repeatable.",
 )
-@dtype_option(help="Element type; else the kernel's first.")
+@dtype_option(help="Element type; by default the kernel's first.")
 @buffers_option
 @click.option(
     "--tune",

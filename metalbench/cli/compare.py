@@ -44,10 +44,14 @@ Examples:
     multiple=True,
     help="Exit code 1 if some kernel has this verdict. Repeatable.",
 )
-@dtype_option(default="float32", show_default=True, help="Of NAME@REVISION: element type.")
-@click.option("--size", metavar="NAME", help="Of NAME@REVISION: size; else the device's headline.")
-@seed_option("Of NAME@REVISION: of the inputs and of the order of samples.")
-@time_option(5.0, "Of NAME@REVISION: longest time to sample.")
+@dtype_option(default="float32", show_default=True, help="Element type, for NAME@REVISION.")
+@click.option(
+    "--size",
+    metavar="NAME",
+    help="Size, for NAME@REVISION; by default the headline size of the device.",
+)
+@seed_option("Seed of the inputs and of the order of samples, for NAME@REVISION.")
+@time_option(5.0, "Longest time to sample, for NAME@REVISION.")
 @json_option
 @limit_options
 @kernel_options

@@ -43,25 +43,27 @@ Examples:
 @click.option(
     "--collect",
     metavar="SET",
-    help="First write the kernels that there are for SET, the library's or of --kernels, to RUN.",
+    help="First write the kernels of SET, from the library or --kernels, to RUN.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(1, 256),
     default=None,
     metavar="N",
-    help="Samples that are compiled and verified at a time; else 1, with --cluster local as many "
-    "as there are processors. Timed is one at a time, alone.",
+    help="Samples to compile and verify at a time; by default 1, with --cluster local the number "
+    "of CPUs. Only one sample is timed at a time, alone.",
 )
 @click.option(
     "--cluster",
     metavar="ADDRESS|local",
-    help="Evaluate on the nodes of a Ray cluster, HOST:PORT, or on one of this machine alone.",
+    help="Evaluate on the nodes of a Ray cluster, HOST:PORT, or on a local one.",
 )
-@click.option("--size", metavar="NAME", help="Size to time; else the device's headline.")
+@click.option(
+    "--size", metavar="NAME", help="Size to time; by default the headline size of the device."
+)
 @dtype_option(default="float32", show_default=True, help="Element type.")
-@click.option("--again", is_flag=True, help="Also what has been evaluated before.")
-@seed_option("Of the inputs and of the order of samples.")
+@click.option("--again", is_flag=True, help="Evaluate again what has been evaluated before.")
+@seed_option("Seed of the inputs and of the order of samples.")
 @time_option(2.0, "Longest time to sample each kernel.")
 @oracle_option
 @limit_options

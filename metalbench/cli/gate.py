@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ import click
 from metalbench.cli.config import GateConfig
 from metalbench.cli.failure import Failure
 from metalbench.cli.interruption import INTERRUPTED
+from metalbench.cli.parameters import parse_share
 from metalbench.cli.result_sets import baseline_name, result_set
 from metalbench.report.console import echo_workflow_command
 
@@ -32,16 +32,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 FAILING = ("incorrect", "slower", "regression", "inconclusive")
 
 
-def share(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    """Read 5% or 5 as 0.05."""
-    if value is None:
-        return None
-    parts = re.fullmatch(r"(\d+(?:\.\d+)?) *%?", value.strip())
-    if parts is None:
-        raise click.BadParameter(f"expected a share such as 5%, got {value}", ctx, parameter)
-    return float(parts[1]) / 100
-
-
 def gate_options(command: Command) -> Command:
     """``--fail-on``, ``--max-regression``, ``--baseline`` and ``--save``."""
     for option in (
@@ -49,7 +39,7 @@ def gate_options(command: Command) -> Command:
             "--save",
             metavar="NAME",
             callback=baseline_name,
-            help="Keep the run under this name, for --baseline and `metalbench compare NAME`.",
+            help="Save the run under this name, for --baseline and `metalbench compare NAME`.",
         ),
         click.option(
             "--baseline",
@@ -60,9 +50,9 @@ def gate_options(command: Command) -> Command:
         click.option(
             "--max-regression",
             metavar="PERCENT",
-            callback=share,
-            help="Fail on kernels that take surely so much longer than before, such as 5%. "
-            "Implies --fail-on regression.",
+            callback=parse_share,
+            help="Fail on kernels that are significantly slower than before by more than this, "
+            "such as 5%. Implies --fail-on regression.",
         ),
         click.option(
             "--fail-on",

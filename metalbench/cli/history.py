@@ -33,7 +33,7 @@ Examples:
     default=50,
     show_default=True,
     metavar="N",
-    help="How many earlier results.",
+    help="Number of earlier results.",
 )
 @click.option(
     "--fail-on",

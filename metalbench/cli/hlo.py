@@ -72,7 +72,7 @@ def hlo() -> None:
     show_default=True,
     help="The arguments: arrays named arg0, arg1, ..., or random numbers.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the random numbers.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random numbers.")
 @click.option(
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
@@ -155,7 +155,7 @@ def compile_program(
 @click.argument("names", nargs=-1, metavar="[MODEL.mlir|FAMILY|NAME|PATTERN]...")
 @_level
 @time_option(2.0, "Longest time to sample each program with each rival.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the random numbers.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random numbers.")
 @click.option(
     "--against",
     "rivals",

@@ -24,7 +24,7 @@ Examples:
     default=Path("my_kernels"),
     show_default=True,
     metavar="DIR",
-    help="Folder to write to; made if there is none.",
+    help="Folder to write to; created if it does not exist.",
 )
 @click.option("--name", default="", metavar="NAME", help="Of the task; else the file's.")
 def import_torch(file: Path, folder: Path, name: str) -> None:

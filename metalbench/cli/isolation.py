@@ -61,7 +61,7 @@ def limit_options(command: Command) -> Command:
             "--memory-limit",
             callback=_bytes,
             metavar="SIZE",
-            help="Most memory for a kernel's process, such as 8G; else half of the machine's.",
+            help="Most memory of a kernel's process, such as 8G; by default half of the RAM.",
         ),
         click.option(
             "--kernel-timeout",
@@ -69,7 +69,7 @@ def limit_options(command: Command) -> Command:
             default=600.0,
             show_default=True,
             metavar="SECONDS",
-            help="Longest time for all that is done with one kernel; then its process is ended.",
+            help="Longest time for all stages of one kernel; then its process is ended.",
         ),
     ):
         command = option(command)

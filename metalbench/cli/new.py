@@ -26,7 +26,7 @@ Examples:
     default=Path("my_kernels"),
     show_default=True,
     metavar="DIR",
-    help="Folder to write to; made if there is none.",
+    help="Folder to write to; created if it does not exist.",
 )
 @click.option("--set", "set_name", metavar="SET", help="Set of the task: a folder within DIR.")
 @click.option(

@@ -62,7 +62,7 @@ def on_option(command: Command) -> Command:
         callback=_address,
         shell_complete=complete_hosts,
         help="Run the kernels on another machine, such as ssh://mac.local: over the system's "
-        "ssh, as ssh://[USER@]HOST[:PORT][/FOLDER]. Results are kept here.",
+        "ssh, as ssh://[USER@]HOST[:PORT][/FOLDER]. Results are stored here.",
     )(command)
 
 
@@ -72,12 +72,12 @@ def on_options(command: Command) -> Command:
         click.option(
             "--no-verify-here",
             is_flag=True,
-            help="With --on: send kernels that were not verified on this machine first.",
+            help="With --on: send kernels without verifying them on this machine first.",
         ),
         click.option(
             "--install",
             is_flag=True,
-            help="With --on: install this very version there, if it is not there yet.",
+            help="With --on: install this version there, if it is missing.",
         ),
         on_option,
     ):

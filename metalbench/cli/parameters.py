@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -59,8 +60,8 @@ def device_option(command: Command) -> Command:
         type=click.Choice(["auto", "cpu", "metal", "cuda"]),
         default="auto",
         show_default=True,
-        help="Where kernels run; auto takes the GPU of a Mac, else the simulation on the CPU. cuda "
-        "is an NVIDIA GPU.",
+        help="Device that kernels run on; auto is the GPU of a Mac, or the simulation on the CPU. "
+        "cuda is an NVIDIA GPU.",
     )(command)
 
 
@@ -71,7 +72,7 @@ def kernels_option(command: Command) -> Command:
         type=FOLDER,
         multiple=True,
         metavar="DIR",
-        help="Folder of your own tasks and kernels, which go before the library's. Repeatable.",
+        help="Folder of your tasks and kernels, which precede the library's. Repeatable.",
     )(command)
 
 
@@ -102,7 +103,7 @@ def store_option(command: Command) -> Command:
         "--db",
         type=click.Path(dir_okay=False, path_type=Path),
         metavar="FILE",
-        help="The store of results; else in $METALBENCH_HOME, else in your data folder.",
+        help="The store of results; by default in $METALBENCH_HOME, or in your data folder.",
     )(command)
 
 
@@ -160,6 +161,16 @@ def oracle_option(command: Command) -> Command:
         help="Sizes at which the float64 oracle is the judge. With small, MLX in float32 judges "
         "the timed size, before and after timing: at sizes for GPUs the oracle takes longest.",
     )(command)
+
+
+def parse_share(ctx: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
+    """Parse 5% or 5 as 0.05."""
+    if value is None:
+        return None
+    parts = re.fullmatch(r"(\d+(?:\.\d+)?) *%?", value.strip())
+    if parts is None:
+        raise click.BadParameter(f"expected a share such as 5%, got {value}", ctx, parameter)
+    return float(parts[1]) / 100
 
 
 def writable(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:

@@ -52,16 +52,16 @@ A FILE.metal says above its code what it takes, and how it is launched:
     epilog=EXAMPLES, short_help="Count what a kernel does: bytes, conflicts, arithmetic."
 )
 @click.argument("kernel", metavar="NAME|FILE.metal", shell_complete=complete_names)
-@click.option("--size", metavar="NAME", help="Size of the task; else small.")
-@dtype_option(help="Element type; else the kernel's first.")
+@click.option("--size", metavar="NAME", help="Size of the task; by default small.")
+@dtype_option(help="Element type; by default the kernel's first.")
 @buffers_option
-@click.option("--lines", is_flag=True, help="The source, with what each line does.")
+@click.option("--lines", is_flag=True, help="Print the source with the counts of each line.")
 @click.option(
     "--picture",
     type=click.Path(dir_okay=False, path_type=Path),
     callback=writable,
     metavar="FILE",
-    help="Draw who touches what when, and which lines do the most: .svg, .png (matplotlib).",
+    help="Draw accesses by thread and time, and the busiest lines: .svg, .png (matplotlib).",
 )
 @click.option("--chip", metavar="NAME", help="Estimate the time on an Apple GPU, such as m4_max.")
 @click.option(
@@ -70,7 +70,7 @@ A FILE.metal says above its code what it takes, and how it is launched:
     default=120.0,
     show_default=True,
     metavar="SECONDS",
-    help="For the run.",
+    help="Longest time of the run.",
 )
 @seed_option("Of the inputs.", secret=False)
 @json_option

@@ -61,7 +61,7 @@ def puzzles(ctx: click.Context) -> None:
 @click.argument("puzzle", metavar="PUZZLE")
 @click.option("--hint", is_flag=True, help="Give one more hint; those given stay.")
 def show(puzzle: str, hint: bool) -> None:
-    """Show what is to be done in a PUZZLE, given by its number or name, and its skeleton."""
+    """Show the exercise of a PUZZLE, given by its number or name, and its skeleton."""
     from dataclasses import replace
 
     from metalbench.puzzle import find
@@ -90,7 +90,7 @@ def show(puzzle: str, hint: bool) -> None:
     default=FOLDER,
     show_default=True,
     metavar="DIR",
-    help="Folder to write to; made if there is none.",
+    help="Folder to write to; created if it does not exist.",
 )
 def start(puzzle: str, python: bool, folder: Path) -> None:
     """Write the skeleton of a PUZZLE, which compiles and does nothing yet."""
@@ -111,7 +111,7 @@ def start(puzzle: str, python: bool, folder: Path) -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     callback=writable,
     metavar="FILE",
-    help="Draw which thread touches what in which step: .svg, .png (matplotlib).",
+    help="Draw the accesses of each thread by step: .svg, .png (matplotlib).",
 )
 @click.option(
     "--time-limit",
@@ -119,7 +119,7 @@ def start(puzzle: str, python: bool, folder: Path) -> None:
     default=20.0,
     show_default=True,
     metavar="SECONDS",
-    help="For each run.",
+    help="Longest time of each run.",
 )
 @json_option
 @click.pass_context

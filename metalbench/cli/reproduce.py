@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from metalbench.cli.config import MachineConfig
-from metalbench.cli.gate import share
 from metalbench.cli.isolation import isolation_options
-from metalbench.cli.parameters import kernel_options, seed_option, time_option
+from metalbench.cli.parameters import kernel_options, parse_share, seed_option, time_option
 from metalbench.cli.warning import warn
 from metalbench.report.console import echo
 
@@ -34,12 +33,12 @@ Examples:
 @click.option(
     "--within",
     default="10%",
-    callback=share,
+    callback=parse_share,
     show_default=True,
     metavar="PERCENT",
     help="By how much it may do worse here; the whole interval has to.",
 )
-@seed_option("Of the inputs and of the order of samples.")
+@seed_option("Seed of the inputs and of the order of samples.")
 @time_option(5.0, "Longest time to sample.")
 @isolation_options
 @kernel_options

@@ -68,7 +68,9 @@ Examples:
 
 @click.command(epilog=EXAMPLES, short_help="Check kernels and time them against MLX.")
 @click.argument("names", nargs=-1, metavar="[NAME|FILE.py]...", shell_complete=complete_names)
-@click.option("--task", metavar="NAME", help="Task of a FILE.py; else the one it is called after.")
+@click.option(
+    "--task", metavar="NAME", help="Task of a FILE.py; by default the task with its name."
+)
 @click.option("--set", "set_name", metavar="SET", help=SET_HELP)
 @click.option("--all", "set_name", flag_value="all", help="The library with all families.")
 @click.option(
@@ -76,7 +78,8 @@ Examples:
     "sizes",
     metavar="NAME",
     multiple=True,
-    help="Size to time, such as seed, large or huge; else the device's headline. Repeatable.",
+    help="Size to time, such as seed, large or huge; by default the headline size of the device. "
+    "Repeatable.",
 )
 @dtype_option(
     "dtypes",
@@ -92,7 +95,7 @@ Examples:
     show_default=True,
     help="The score in the headline of a full report.",
 )
-@seed_option("Of the inputs and of the order of samples.")
+@seed_option("Seed of the inputs and of the order of samples.")
 @time_option(2.0, "Longest time to sample each kernel; the sampling of a steady one ends sooner.")
 @oracle_option
 @click.option(
@@ -112,7 +115,7 @@ Examples:
 @click.option(
     "--ab-control",
     is_flag=True,
-    help="Time MLX against itself instead, which must never be FASTER or SLOWER.",
+    help="Time MLX against itself instead; the verdict must not be FASTER or SLOWER.",
 )
 @click.option(
     "--tuned",

@@ -41,7 +41,7 @@ Examples:
     default=10,
     show_default=True,
     metavar="N",
-    help="How many earlier results.",
+    help="Number of earlier results.",
 )
 @click.option("--no-source", is_flag=True, help="Leave out the kernel's source.")
 @click.option(

@@ -28,7 +28,7 @@ Examples:
 """
 
 
-@click.command(epilog=EXAMPLES, short_help="Compare kernels' bits with those known before.")
+@click.command(epilog=EXAMPLES, short_help="Compare the bits of kernels' results with a snapshot.")
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete_names)
 @click.option("--set", "set_name", metavar="SET", help=f"{SET_HELP} Without, all.")
 @dtype_option(
@@ -38,12 +38,12 @@ Examples:
     show_default=True,
     help="Element type; all takes every type that a kernel is written for. Repeatable.",
 )
-@click.option("--write", is_flag=True, help="Put what was computed into the file.")
+@click.option("--write", is_flag=True, help="Write the results to the file.")
 @click.option(
     "--file",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="Of snapshots; else the library's own, kernels/snapshots.json.",
+    help="File of snapshots; by default the library's, kernels/snapshots.json.",
 )
 @kernels_option
 @click.pass_context

@@ -37,9 +37,11 @@ JOURNAL = "tuning.journal"
 
 @click.command(epilog=EXAMPLES, short_help="Find the fastest values of a kernel's tunables.")
 @click.argument("name", shell_complete=complete_names)
-@click.option("--size", metavar="NAME", help="Size to time; else the device's headline.")
+@click.option(
+    "--size", metavar="NAME", help="Size to time; by default the headline size of the device."
+)
 @dtype_option(default="float32", show_default=True, help="Element type.")
-@seed_option("Of the inputs and of the order of candidates.")
+@seed_option("Seed of the inputs and of the order of candidates.")
 @time_option(60.0, "Longest time to search; the best values are then measured once more.")
 @json_option
 @limit_options

@@ -41,7 +41,7 @@ def test_more_is_needed_of_larger_sizes(kind: str) -> None:
     assert (small.device_bytes > 0) is (kind == "cuda")
 
 
-def test_need_of_counts_each_array() -> None:
+def test_estimate_requirement_counts_each_array() -> None:
     # x, y and what MLX's reference computes have 128 MiB each in float32, 256 MiB in float64.
     task = Library().entry("kb1_019_relu").task
     device_mib = {
@@ -70,7 +70,7 @@ def test_need_of_counts_each_array() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in KiB on Linux")
-def test_need_of_is_near_the_memory_that_a_run_takes(tmp_path: Path) -> None:
+def test_estimate_requirement_is_near_the_memory_that_a_run_takes(tmp_path: Path) -> None:
     command = ("run", "kb1_019_relu", "--size", EXTENTS, "--time", "0.05", "--device", "cpu")
     script = (
         "import resource, subprocess, sys\n"
