@@ -1,4 +1,4 @@
-"""`metalbench run FILE.py`: what is refused, and how a file that is no good is told."""
+"""`metalbench run FILE.py`: refused files, and their messages."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def test_what_commands_share_is_declared_once(option: str) -> None:
         ("inspect softmax", "say `metalbench show NAME`, with --engine or --emit"),
         ("run --diff main", "No such option '--diff': say `--baseline RUN`."),
         ("run --threshold 3%", "say `--max-regression PERCENT`."),
-        # Of others what is near is told, if anything is.
+        # Other names get the nearest suggestion, if there is one.
         ("histroy", "No such command 'histroy'"),
         ("show softmax --threshold 3%", "No such option '--threshold'"),
     ],

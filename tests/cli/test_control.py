@@ -1,4 +1,4 @@
-"""`metalbench run --ab-control`: equals that differ are told as what they are."""
+"""`metalbench run --ab-control`: wrong verdicts of equal sides are reported."""
 
 from __future__ import annotations
 

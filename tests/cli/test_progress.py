@@ -1,4 +1,4 @@
-"""What is told while a run goes on, on a clock that only moves when told to."""
+"""Progress of a run, on a scripted clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Seeds that nobody knows before."""
+"""Seeds that cannot be known before a run."""
 
 from __future__ import annotations
 

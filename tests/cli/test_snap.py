@@ -12,7 +12,7 @@ from metalbench.cli import main
 
 
 class Snap:
-    """Runs the command on the folder's kernels, with a file of its own."""
+    """Runs the command on the folder's kernels, with a separate file."""
 
     def __init__(self, kernels: Path) -> None:
         self.kernels = kernels

@@ -1,4 +1,4 @@
-"""What keeps a kernel from being tried is told, and is kept as no kernel's result."""
+"""Reasons why a kernel cannot be tried are reported, and are not stored as results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cannot be written, or is missing, is told in one line, with exit code 2 and no traceback."""
+"""Unwritable and missing files are reported in one line, with exit code 2 and no traceback."""
 
 from __future__ import annotations
 

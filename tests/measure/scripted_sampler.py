@@ -85,7 +85,7 @@ class ScriptedSampler:
 
 @dataclass
 class ScriptedGpu(ScriptedSampler):
-    """The same with a clock of its own: its times are wall times, of which `busy` is the GPU's.
+    """The same with its own clock: its times are wall times, of which `busy` is the GPU's.
 
     Counters show `counted` of what the command buffers say; NaN where they failed. Of the reference
     the GPU tells `reference_busy` in every window but the first `untold` of each look.

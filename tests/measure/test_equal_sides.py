@@ -15,7 +15,7 @@ PLAN = Plan(seconds=0.5, warmup_ns=5_000_000, max_pairs=256)
 
 
 class Settling:
-    """Work that takes longer at first; a call has a cost of its own, and times scatter."""
+    """Work that takes longer at first; a call has a fixed cost, and times scatter."""
 
     def __init__(self, device, *, seed, first, calls, call_ns):
         self.device, self.random = device, np.random.default_rng(seed)

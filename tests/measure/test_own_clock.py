@@ -1,4 +1,4 @@
-"""A GPU's own clock beside wall time: which of them says what."""
+"""Times by the GPU's clock and by wall time, and the clock of the ratio."""
 
 from __future__ import annotations
 

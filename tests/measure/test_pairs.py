@@ -14,7 +14,7 @@ from metalbench.stats import Verdict, effective_sample_size
 
 
 class OrderedSampler(ScriptedSampler):
-    """Whoever is second in a pair takes 2 % longer."""
+    """The second window of a pair takes 2 % longer."""
 
     def sample(self, candidate: Any, reference: object, **plan: Any) -> ScriptedSamples:
         samples = super().sample(candidate, reference, **plan)

@@ -46,7 +46,7 @@ def extremes(x, y):
 
 
 def beside_a_gpu(work) -> Reference:
-    """As beside a GPU, but on MLX's CPU."""
+    """As for a GPU, but on MLX's CPU."""
     reference = Reference(work)
     reference._ends = read_ends
     return reference
@@ -96,7 +96,7 @@ def test_on_a_gpu_what_comes_next_reads_all_results_and_copies_none():
     first = read_ends((mx.exp(x), mx.sin(y)), None)
     second = read_ends((mx.exp(y), mx.sin(x)), first)
     found = operations_of(*order_after({"x": x, "y": y}, second).values())
-    # Slices and dependencies are no kernels.
+    # Slices and dependencies need no kernels.
     assert found == {"Exp": 2, "Sin": 2, "Slice": 4, "Maximum": 4, "Depends": 1}
 
 

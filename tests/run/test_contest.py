@@ -29,7 +29,7 @@ def broken(x, times):
 
 
 class TimedReference(Reference):
-    """Takes the time that is told, and runs nothing."""
+    """Takes given times, and runs nothing."""
 
     now = 0.0
     calls = 0

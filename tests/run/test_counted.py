@@ -1,4 +1,4 @@
-"""The bytes that are counted beside the declared ones, once a kernel has been timed alone."""
+"""Counted bytes of a kernel that was timed alone, in addition to the declared ones."""
 
 from __future__ import annotations
 

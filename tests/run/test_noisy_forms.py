@@ -12,7 +12,7 @@ from metalbench.task.workload import workload
 
 
 class NoisyReference(Reference):
-    """Takes the time that is told with a noise of 10 %, and runs nothing."""
+    """Takes given times with a noise of 10 %, and runs nothing."""
 
     def begin(self, cost: dict[str, float], seed: int, pass_s: float = 1e-4) -> None:
         self.now, self.turns, self.cost = 0.0, [], cost

@@ -1,4 +1,4 @@
-"""What does not fit is told before anything is drawn or compiled."""
+"""Trials that exceed the budget are refused before inputs are drawn or kernels compiled."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Make trials come out as told; an exception is raised instead of returned."""
+    """Script the results of trials; exceptions are raised."""
 
     def install(*outcomes: Result | BaseException) -> None:
         remaining = iter(outcomes)

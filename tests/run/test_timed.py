@@ -138,7 +138,7 @@ def test_no_output_ever_holds_the_answer_to_the_inputs(device: _core.Device, mod
     for each in idle.rotation.passes:
         each.scratches["idle"].array[:] = 0
     idle.measure(PLAN, None)
-    # Scratch is poisoned when inputs are exchanged: a count shows as a number beside these.
+    # Scratch is poisoned when inputs are exchanged: a count would be another number.
     unused = [0, *(int(poison) * 0x10001 for poison in POISONS)]
     assert all(np.isin(each.scratches["idle"].array, unused).all() for each in idle.rotation.passes)
     idle.bound.scratches["idle"].array[:] = 0

@@ -35,7 +35,7 @@ def test_the_task_rejects_what_cannot_be_right(entry):
     assert [each for each in trials if not each.rejected] == []
     copies = {f"a copy of {name}" for name in task.inputs}
     candidates = {each.candidate for each in trials}
-    # What is right for some task is no candidate for it: one row has no other order.
+    # A bad result that is right for a task is not tried: one row has no other order.
     assert copies | FLOATS - {"rows permuted", "arithmetic in bfloat16"} <= candidates
 
 

@@ -1,4 +1,4 @@
-"""Workloads are worked out ahead, in order, and what is wrong with them is told in its turn."""
+"""Workloads are prepared ahead, in order; their errors are raised at their use."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_the_next_oracle_has_been_asked_by_the_time_it_is_needed():
 
     works = workloads_ahead(declared(oracle), "seed", [0, 1], dtype_name="float32")
     first = next(works)
-    # Nobody has asked for the second one.
+    # The second one was not requested.
     assert asked.wait(timeout=60)
     second = next(works)
     assert all("expected" in work.__dict__ for work in (first, second))
@@ -80,7 +80,7 @@ def test_leaving_early_leaves_no_thread_behind():
 
 
 class Drawing:
-    """Notes which thread draws which seed, and waits where it is told to."""
+    """Records the thread that draws each seed, and waits at given seeds."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.drawn: dict[int, int] = {}

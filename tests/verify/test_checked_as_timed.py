@@ -21,7 +21,7 @@ kernel void same(device const float* x, device float* y, constant uint& n,
 }
 """
 SLOW = "for (uint k = 0; k < 100000000; ++k) y[i] = x[i];"
-# Wrong in the last threadgroup, behind so many slow ones that nobody waits for all of them.
+# Wrong in the last threadgroup, after slow ones that exceed the time limit together.
 LATE = f"if (n > 1000 && group == 99) y[i] = x[n + i]; else if (n > 1000 && group > 0) {{ {SLOW} }}"
 ATOMIC = (
     "if (n > 1000000) atomic_fetch_add_explicit((device atomic_uint*)y, 1, memory_order_relaxed);"

@@ -1,4 +1,4 @@
-// Writes to an address that belongs to nobody.
+// Writes to an address that is not mapped.
 // dispatch: relu threadgroups=(ceil_div(rows * cols, 256)) threads=(256)
 #include <metal_stdlib>
 using namespace metal;

@@ -1,4 +1,4 @@
-// Adds to threadgroup memory that nobody has set to zero.
+// Adds to threadgroup memory that was not set to zero.
 // dispatch: matvec  threads_in_grid=(rows)  threads=(1)
 #include <metal_stdlib>
 using namespace metal;
