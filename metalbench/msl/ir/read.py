@@ -104,7 +104,11 @@ def _read_blocks(function: Function) -> None:
             block = _block(f"%{unnamed}", function, "")
             blocks[block.name] = block
         if head:
-            block.instructions[-1].text += "\n".join(["", *head])
+            lines = "\n".join(["", *head])
+            if block.instructions:
+                block.instructions[-1].text += lines
+            else:
+                block.head += lines
             head.clear()
         block.instructions.append(lazy_instruction(text, layout))
     function.blocks = blocks
