@@ -2,7 +2,7 @@
 
 import re
 
-from metalbench.msl.ir.cut import Module
+from metalbench.msl.ir.cut import PartitionedModule
 
 MODULE = """
 @llvm.compiler.used = appending global [3 x ptr] [ptr @always, ptr @lane_0, ptr @lane_1], section ""
@@ -54,7 +54,7 @@ def definitions(part):
 
 
 def test_a_part_has_what_its_entries_reach_and_what_others_may():
-    first, second = (Module(MODULE, ENTRIES).part([each]) for each in ENTRIES)
+    first, second = (PartitionedModule(MODULE, ENTRIES).part([each]) for each in ENTRIES)
     assert definitions(first) == ["always", "shared", "of_first", "lane_0"]
     assert definitions(second) == ["always", "shared", "lane_1"]
     assert ("@table =" in first, '@"odd name" =' in first) == (True, False)
@@ -66,16 +66,16 @@ def test_a_part_has_what_its_entries_reach_and_what_others_may():
 
 
 def test_lists_of_what_is_used_name_what_is_there():
-    part = Module(MODULE, ENTRIES).part(["lane_1"])
+    part = PartitionedModule(MODULE, ENTRIES).part(["lane_1"])
     assert "global [2 x ptr] [ptr @always, ptr @lane_1], section" in part
 
 
 def test_all_entries_are_the_module_without_what_nobody_reaches():
-    whole = Module(MODULE, ENTRIES).part(ENTRIES)
+    whole = PartitionedModule(MODULE, ENTRIES).part(ENTRIES)
     start = MODULE.index("define internal i32 @of_nobody")
     assert whole == MODULE[:start] + MODULE[MODULE.index("\n\ndefine void @lane_0") :]
 
 
 def test_the_weight_of_an_entry_is_what_it_adds():
-    module = Module(MODULE, ENTRIES)
+    module = PartitionedModule(MODULE, ENTRIES)
     assert module.weight("lane_0") > module.weight("lane_1") > 100

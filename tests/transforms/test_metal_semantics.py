@@ -6,8 +6,9 @@ import re
 
 import pytest
 
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.transforms.metal_semantics import rewrite
+from metalbench.msl.transforms.metal_semantics import give_metal_semantics
 
 FUNCTION = """\
 define void @f(ptr align 16 dereferenceable(16) %r, ptr sret(%S) align 16 %s) !dbg !5 {
@@ -31,11 +32,18 @@ entry:
 
 declare i32 @mb_divisor_i32(i32, i32)
 declare i64 @mb_divisor_i64(i64, i64)
+declare void @mb_check_alignment(ptr, i64, i32)
 """
 DEBUG = """\
 !3 = !DIFile(filename: "FILE", directory: "/")
 !5 = distinct !DISubprogram(name: "f", scope: !3, file: !3, line: 1)
 """
+
+
+def rewrite(text: str, *, checked: bool) -> str:
+    module = Module(text)
+    give_metal_semantics(module, checked=checked)
+    return str(module)
 
 
 def lines(text: str, part: str) -> list[str]:
@@ -56,13 +64,13 @@ def test_plain_builds_count_on_no_alignment_but_of_atomics_and_of_the_stack():
 
 def test_checked_builds_ask_before_the_users_copies():
     text = rewrite(FUNCTION + DEBUG.replace("FILE", "user.metal"), checked=True)
-    assert lines(text, "@mb_check_alignment") == [
+    assert lines(text, "call void @mb_check_alignment") == [
         "call void @mb_check_alignment(ptr %0, i64 16, i32 0), !dbg !7",
         "call void @mb_check_alignment(ptr %0, i64 8, i32 1), !dbg !8",
     ]
     assert lines(text, "memcpy") == lines(FUNCTION, "memcpy")
     own = rewrite(FUNCTION + DEBUG.replace("FILE", "<metalbench>/mb/vec.h"), checked=True)
-    assert not lines(own, "@mb_check_alignment")
+    assert not lines(own, "call void @mb_check_alignment")
 
 
 def test_signed_divisions_get_a_divisor_that_does_not_overflow():

@@ -12,16 +12,6 @@ from metalbench._core import CompileError
 from metalbench.msl.building import in_order
 from metalbench.msl.building.answer import CrashedError, format_crash, has_crashed, run_tool
 from metalbench.msl.building.effort import REDUCED, REDUCED_FOR_GPU, run_with_time_limit
-from metalbench.msl.building.following import (
-    as_checked,
-    followed,
-    following,
-    placed,
-    traced,
-    with_births,
-    with_followed_results,
-    without_target,
-)
 from metalbench.msl.building.frames import StackUsage
 from metalbench.msl.building.host_calls import threadgroup_variables
 from metalbench.msl.building.imports import check_imports
@@ -29,8 +19,11 @@ from metalbench.msl.building.precompiled import PrecompiledPreamble, find_precom
 from metalbench.msl.building.selects import with_selects
 from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.toolchain import Toolchain, list_flags
+from metalbench.msl.ir.module import Module
 from metalbench.msl.rewriting.edits import TranslationUnit
-from metalbench.msl.transforms.metal_semantics import rewrite
+from metalbench.msl.transforms import memory_sanitizer
+from metalbench.msl.transforms.debug_locations import locate_calls
+from metalbench.msl.transforms.metal_semantics import give_metal_semantics
 
 
 @dataclass(frozen=True)
@@ -76,22 +69,31 @@ def compile_shared_object(
     if checked:
         parsing.append(f"-fsanitize-ignorelist={tools.headers / 'unchecked.txt'}")
     if follow:
-        parsing = following(parsing)
+        parsing = memory_sanitizer.front_end_flags(parsing)
     generated = generate_ir(code, tools, parsing, translate)
     # Only findings of checked builds are told with columns.
     located = translate.map_columns(generated) if checked else generated
-    rewritten = rewrite(located, checked=checked)
+    module = Module(located)
+    give_metal_semantics(module, checked=checked)
     if follow:
-        rewritten = with_births(with_followed_results(with_selects(rewritten)))
-        for each in followed(options):
-            module = without_target(rewritten)
-            rewritten = optimise(module, tools, translate, each, reasons)
-        rewritten = as_checked(without_target(rewritten))
-        options = traced(options)
+        module = Module(with_selects(str(module)))
+        memory_sanitizer.instrument_results(module)
+        memory_sanitizer.mark_allocas_uninitialized(module)
+        for each in memory_sanitizer.pass_flags(options):
+            # Clang takes the target of its command line.
+            module.remove_target()
+            module = Module(optimise(str(module), tools, translate, each, reasons))
+        module.remove_target()
+        memory_sanitizer.prepare_for_address_sanitizer(module)
+        options = memory_sanitizer.without_tracing(options)
+    rewritten = str(module)
     if fibers and in_order.may_part(rewritten):
         inlined = in_order.inlined(rewritten)
-        optimised_ir = placed(optimise(inlined, tools, translate, options, reasons))
-        rewritten = placed(in_order.in_order(optimised_ir))
+        module = Module(optimise(inlined, tools, translate, options, reasons))
+        locate_calls(module)
+        module = Module(in_order.in_order(str(module)))
+        locate_calls(module)
+        rewritten = str(module)
         options = [*options, *in_order.FLAGS]
     return assemble(rewritten, target, tools, translate, options, checked=checked, reasons=reasons)
 

@@ -11,8 +11,9 @@ from metalbench.msl.building.compiler import MessageTranslator, assemble, genera
 from metalbench.msl.building.counting import count
 from metalbench.msl.building.frames import check_stack_usage
 from metalbench.msl.building.toolchain import CONVERGENT_FLAGS, find_toolchain, list_flags
+from metalbench.msl.ir.module import Module
 from metalbench.msl.rewriting.edits import TranslationUnit
-from metalbench.msl.transforms.metal_semantics import rewrite
+from metalbench.msl.transforms.metal_semantics import give_metal_semantics
 
 # As written, but for the headers' own functions, which are within the user's: what is counted.
 _AS_WRITTEN = [
@@ -43,7 +44,9 @@ def counted_threads_of(
     )
     target = cache.locate_file(cache.digest("counted", tools.key, repr(written), code.text), ".so")
     with cache.write_atomically(target) as path:
-        text, counted = count(rewrite(generate_ir(code, tools, written, translate), checked=False))
+        module = Module(generate_ir(code, tools, written, translate))
+        give_metal_semantics(module, checked=False)
+        text, counted = count(str(module))
         ordered = in_order.in_order(optimise(in_order.inlined(text), tools, translate, compiled))
         frames = assemble(ordered, path, tools, translate, [*compiled, *in_order.FLAGS])
         check_stack_usage(frames, kernel, tools.headers, together=False)

@@ -14,10 +14,11 @@ from metalbench.msl.building.toolchain import find_toolchain, list_flags
 from metalbench.msl.building.undefined import undefined
 from metalbench.msl.building.vectors import entry_of, lane_flags, widths_of
 from metalbench.msl.emission.body import LaunchShape
-from metalbench.msl.ir.cut import Module
+from metalbench.msl.ir.cut import PartitionedModule
+from metalbench.msl.ir.module import Module
 from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.lower_many import BatchedKernel, LoweredBatch, lower_many
-from metalbench.msl.transforms.metal_semantics import rewrite
+from metalbench.msl.transforms.metal_semantics import give_metal_semantics
 
 # What clang makes of each kernel, whose names end in the kernel's own.
 _LOOPS, _LANES = ("mb_span", "mb_info"), ("mb_vector_source", "mb_info")
@@ -53,9 +54,13 @@ class BatchedTranslationUnit:
             parsing = [*self._options, "-Xclang", "-disable-llvm-passes"]
         text = generate_ir(many.code, self._tools, parsing, self._translate, make_head=make_head)
         if not synchronise:
-            text = rewrite(text, checked=False)
+            whole = Module(text)
+            give_metal_semantics(whole, checked=False)
+            text = str(whole)
         self._kernels = {one.kernel.name: one for one in many.kernels}
-        self._module = Module(text, [each for one in many.kernels for each in self._entries(one)])
+        self._module = PartitionedModule(
+            text, [each for one in many.kernels for each in self._entries(one)]
+        )
 
     def partition(self, count: int) -> list[list[str]]:
         """The names by what is compiled together, the longest first; `count` pieces are enough."""

@@ -19,7 +19,7 @@ _ON_DEMAND = re.compile(r"(?:internal|private|linkonce|linkonce_odr|available_ex
 _USED = re.compile(r"^(@llvm(?:\.compiler)?\.used = [^\[]*)\[\d+ x ptr\] \[([^\]]*)\]", re.M)
 
 
-class Module:
+class PartitionedModule:
     """The text of a module that has all of `entries`, the functions that parts are chosen by."""
 
     def __init__(self, text: str, entries: Collection[str]) -> None:

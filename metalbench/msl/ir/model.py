@@ -22,6 +22,8 @@ _NAME = re.compile(r'(%(?:"[^"]*"|[-\w.$]+))|"[^"]*"')
 _ATTACHMENT = re.compile(r", !([\w.]+) (!\d+|!\{[^}]*\}|!DI\w+\([^)]*\))")
 _ALIGNMENT = re.compile(r", align (\d+)")
 _SUBPROGRAM = re.compile(r" !dbg (!\d+)")
+_UNLOCATED = re.compile(r"^ (?:[^\n]* |)call (?![^\n]*(?:, !dbg |@llvm\.))", re.M)
+_CALLED = re.compile(r'@("[^"]*"|[\w.$-]+)\(')
 _GROUPS = re.compile(r" (#\d+)(?= )")
 
 
@@ -248,6 +250,9 @@ class Call(Instruction):
     @property
     def name(self) -> str:
         """Of the function, without `@`; empty for what has none."""
+        if self.text and not _has(self, "callee") and " asm " not in self.text:
+            found = _CALLED.search(self.text)
+            return found[1] if found else ""
         return self.callee[1:] if self.callee.startswith("@") else ""
 
     def set_arguments(self, operands: Sequence[Value], parameters: Sequence[str]) -> None:
@@ -317,6 +322,7 @@ def field_names(class_: type) -> tuple[str, ...]:
     return _FIELDS[class_]
 
 
+_new = object.__new__
 _BEGIN = re.compile(r'\s*(?:(%(?:"[^"]*"|[-\w.$]+)) = )?(#?\w+)')
 _CALL_MARKERS = frozenset({"tail", "musttail", "notail"})
 
@@ -324,8 +330,11 @@ _CALL_MARKERS = frozenset({"tail", "musttail", "notail"})
 def lazy_instruction(text: str, layout: Layout | None = None) -> Instruction:
     """Return the instruction of a text. Its operands are read at the first access to one."""
     class_, opcode, result = _begin_of(text)
-    made = class_.__new__(class_)
-    made.text, made.result, made.opcode, made.layout = text, result, opcode, layout
+    made: Instruction = _new(class_)
+    made.text = text
+    made.result = result
+    made.opcode = opcode
+    made.layout = layout
     return made
 
 
@@ -335,10 +344,12 @@ def _begin_of(text: str) -> tuple[type[Instruction], str, str]:
     if found is None:
         raise IrError(f"no instruction: {text!r}")
     result, opcode = found.groups("")
+    class_ = _CLASSES.get(opcode)
+    if class_ is not None:
+        return class_, opcode, result
     if opcode in _CALL_MARKERS:
-        opcode = "call"
-    class_ = _CLASSES.get(opcode, Instruction)
-    return (DebugRecord if opcode[0] == "#" else class_), opcode, result
+        return Call, "call", result
+    return (DebugRecord if opcode[0] == "#" else Instruction), opcode, result
 
 
 @dataclass(slots=True, eq=False)
@@ -456,9 +467,19 @@ class Function:
             return word in self.text
         return any(word in each.text for _, each in self.instructions)
 
+    @property
+    def has_unlocated_calls(self) -> bool:
+        """Return whether a call, but one of an intrinsic, may have no debug location."""
+        return _has(self, "blocks") or _UNLOCATED.search(self.text) is not None
+
     def definitions(self) -> Mapping[str, Instruction]:
         """Which instruction gives which value."""
         return {each.result: each for _, each in self.instructions if each.result}
+
+    def set_body(self, body: str) -> None:
+        """Have other blocks, which are read from a text."""
+        self.text = f"{self.head}\n{body}\n}}"
+        _unset(self, ["blocks", "_users"])
 
     def connect(self) -> None:
         """Set the predecessors and successors of all blocks from their terminators."""

@@ -172,11 +172,22 @@ class Module:
         """Add a variable, a declaration or a group of attributes at the end."""
         self._added.append(line)
 
+    def add_string(self, name: str, text: str) -> None:
+        """Add a constant with a text as C has it, by its name, which begins with `@`."""
+        text = text.replace("\\", "/").replace('"', "'")
+        size = len(text.encode()) + 1
+        self.add(f'{name} = private unnamed_addr constant [{size} x i8] c"{text}\\00"')
+
     def add_attribute_group(self, attributes: str) -> str:
         """Add a group of attributes and return its name."""
         name = f"#{max((int(each[1:]) for each in self.attribute_groups), default=-1) + 1}"
         self.add(f"attributes {name} = {{ {attributes} }}")
         return name
+
+    def set_attribute_group(self, name: str, attributes: str) -> None:
+        """Change a group of attributes. Raises IrError without it."""
+        line = f"attributes {name} = {{ {self.attribute_groups.get(name)} }}"
+        self.replace_line(line, f"attributes {name} = {{ {attributes} }}")
 
     def replace_line(self, line: str, by: str) -> None:
         """Replace the line of a variable, a declaration or a group. Raises IrError without it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from metalbench.msl.ir.model import (
     Block,
@@ -83,59 +82,55 @@ def _parameter(text: str) -> Value:
 def _read_blocks(function: Function) -> None:
     """Set the blocks of a function. Raises IrError."""
     blocks: dict[str, Block] = {}
-    block: Block | None = None
+    instructions: list[Instruction] | None = None
     head: list[str] = []  # empty lines and comments, which belong to the label behind them
     layout = function.layout
-    for text in _logical(function.text.split("\n")[1:-1]):
-        if not text or text.isspace() or text[0] == ";":
+    in_table = False  # of a switch
+    for text in function.text.split("\n")[1:-1]:
+        if in_table and instructions is not None:
+            instructions[-1].text += f"\n{text}"
+            in_table = not text.lstrip().startswith("]")
+        elif text[:1] in (" ", "\t") and not text.isspace():
+            if instructions is None:
+                instructions = _add_block(function, _name_entry(function), "", blocks)
+            if head:
+                lines = "\n".join(["", *head])
+                if instructions:
+                    instructions[-1].text += lines
+                else:
+                    [*blocks.values()][-1].head += lines
+                head.clear()
+            made = lazy_instruction(text, layout)
+            instructions.append(made)
+            in_table = made.opcode == "switch" and "]" not in text.rpartition("[")[2]
+        elif not text or text[0] == ";" or text.isspace():
             head.append(text)
-            continue
-        if text[0] not in " \t":
+        else:
             label = _LABEL.match(text)
             if label is None:
                 raise IrError(f"no label: {text!r}")
-            block = _block(f"%{label[1]}", function, "\n".join([*head, text]))
-            blocks[block.name] = block
+            name = f"%{label[1]}"
+            instructions = _add_block(function, name, "\n".join([*head, text]), blocks)
             head.clear()
-            continue
-        if block is None:
-            # Unnamed values are counted, parameters first: the entry has the number behind theirs.
-            unnamed = sum(1 for each in function.parameters if each.text[1:].isdigit())
-            block = _block(f"%{unnamed}", function, "")
-            blocks[block.name] = block
-        if head:
-            lines = "\n".join(["", *head])
-            if block.instructions:
-                block.instructions[-1].text += lines
-            else:
-                block.head += lines
-            head.clear()
-        block.instructions.append(lazy_instruction(text, layout))
     function.blocks = blocks
 
 
-def _block(name: str, function: Function, head: str) -> Block:
+def _name_entry(function: Function) -> str:
+    """Return the name of an entry without a label.
+
+    Unnamed values are counted, parameters first: the entry has the number behind theirs.
+    """
+    return f"%{sum(1 for each in function.parameters if each.text[1:].isdigit())}"
+
+
+def _add_block(
+    function: Function, name: str, head: str, blocks: dict[str, Block]
+) -> list[Instruction]:
+    """Add a block and return its instructions, none yet."""
     block = Block.__new__(Block)
     block.name, block.function, block.head, block.instructions = name, function, head, []
-    return block
-
-
-def _logical(lines: Iterable[str]) -> list[str]:
-    """Lines with the table of a switch on one."""
-    joined: list[str] = []
-    table = False
-    for line in lines:
-        if table:
-            joined[-1] += f"\n{line}"
-            table = not line.lstrip().startswith("]")
-        else:
-            joined.append(line)
-            table = (
-                "switch " in line
-                and line.lstrip().startswith("switch ")
-                and "]" not in line.rpartition("[")[2]
-            )
-    return joined
+    blocks[name] = block
+    return block.instructions
 
 
 Instruction.read = read_fields

@@ -18,9 +18,9 @@ from metalbench.msl.ir.operands import (
 from metalbench.msl.ir.rewriter import Rewriter
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import Int, Vector
-from metalbench.msl.transforms.members import with_members
-from metalbench.msl.transforms.provenance import with_origins
-from metalbench.msl.transforms.subscripts import with_names
+from metalbench.msl.transforms.member_bounds import check_member_bounds
+from metalbench.msl.transforms.provenance import pass_origins
+from metalbench.msl.transforms.source_names import name_subscripts
 
 _COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
 _DIVISIONS = ("sdiv", "srem")
@@ -28,18 +28,16 @@ _SHIFTS = ("shl", "lshr", "ashr")
 _DEFINED_OTHERWISE = tuple(f" = {each} " for each in (*_DIVISIONS, *_SHIFTS))
 
 
-def rewrite(text: str, *, checked: bool) -> str:
-    """Return the module to optimise and compile. Raises IrError."""
-    module = Module(text)
+def give_metal_semantics(module: Module, *, checked: bool) -> None:
+    """Change a module before LLVM's passes; instrument a checked build. Raises IrError."""
     if checked:
         check_copies(module)
-        theirs = {each.subprogram for each in module.users_functions()}
-        lines = with_members(str(module).split("\n"), theirs)
-        module = Module("\n".join(with_names(with_origins(lines, theirs))))
+        check_member_bounds(module)
+        pass_origins(module)
+        name_subscripts(module)
     else:
         forget_alignment(module)
     define_divisions_and_shifts(module)
-    return str(module)
 
 
 def forget_alignment(module: Module) -> None:
@@ -129,4 +127,5 @@ def check_copies(module: Module) -> None:
                         given = f"{pointer}, i64 {alignment}, i32 {1 - which}"
                         call = f"call void @mb_check_alignment({given}){each.located}"
                         rewriter.insert_before(each, call)
-        rewriter.apply()
+        if rewriter.apply() and not module.declares("mb_check_alignment"):
+            raise IrError(f"the module has no mb_check_alignment for {function.name}")

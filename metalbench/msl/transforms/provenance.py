@@ -1,64 +1,66 @@
-"""Which pointer an access's address is computed from, for checked builds.
+"""Pass the pointer that an access's address is computed from to the runtime of checked builds.
 
 A pointer with an index may reach other memory of the kernel's than the pointer itself is of:
-another buffer, another threadgroup variable. Once it is an address nobody can tell. So each address
-that is used at once, and not kept for later, is handed to the runtime with the pointer that it
-comes from.
+another buffer, another threadgroup variable. An address alone does not show that. So each address
+that an access uses at once is passed to the runtime with the pointer that it is computed from.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from itertools import pairwise
+from typing import TypeGuard
 
-_POINTER = r"%[\w.]+"
-_INDEXED = re.compile(
-    rf"  ({_POINTER}) = getelementptr (?:inbounds |nuw |nusw )*"
-    rf"(?:%\"[^\"]*\"|[^,\"]+), ptr ({_POINTER}), i(?:32|64) {_POINTER}(, !dbg !\d+)"
-)
-_MEMBER = re.compile(
-    rf"  ({_POINTER}) = getelementptr .*, ptr ({_POINTER}), i32 0(?:, i(?:32|64) \d+)+"
-)
-_ACCESS = re.compile(rf"  (?:{_POINTER} = load .*|store .*), ptr ({_POINTER}), align ")
-_COPY = re.compile(r"  (?:tail )?call void @llvm\.mem(?:cpy|move|set)\.")
-# Functions and operators of Metal's own use what they are given.
-_METAL = re.compile(r"  (?:%[\w.]+ = )?call .*@_ZN?K?V?K?(?:R|O)?(?:5metal|2mb)")
-_ARGUMENT = re.compile(rf"\bptr (?:[a-z]\w*(?:\(\d+\))? (?:\d+ )?)*({_POINTER})")
-_HEAD = re.compile(r"define .* !dbg (!\d+) ")
+from metalbench.msl.ir.model import Call, ElementPointer, Function, Memory
+from metalbench.msl.ir.module import Module
+from metalbench.msl.ir.rewriter import Rewriter
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.ir.types import POINTER
+from metalbench.msl.transforms.source_names import is_metals
+
+_COPIES = ("llvm.memcpy.", "llvm.memmove.", "llvm.memset.")
+_HELPER = "mb_moved"
 
 
-def with_origins(lines: Sequence[str], theirs: set[str]) -> list[str]:
-    """The module's lines; behind each such address in `theirs`, the user's functions, a call."""
-    changed = list(lines)
-    starts = [index for index, line in enumerate(lines) if line.startswith("define ")]
-    for start, end in pairwise([*starts, len(lines)]):
-        head = _HEAD.match(lines[start])
-        if head is None or head[1] not in theirs:
-            continue
-        indexed = [
-            (index, found) for index in range(start, end) if (found := _INDEXED.match(lines[index]))
-        ]
-        used = _used(lines[start:end]) if indexed else set()
-        for index, found in indexed:
-            if found[1] in used:
-                changed[index] += (
-                    f"\n  call void @mb_moved(ptr {found[2]}, ptr {found[1]}){found[3]}"
-                )
-    return changed
+def pass_origins(module: Module) -> None:
+    """Call the runtime behind each address with an index in the user's functions.
+
+    Raises IrError if the module has such an address and not the function to call.
+    """
+    for function in module.users_functions():
+        indexed = [each for _, each in function.instructions if _is_indexed(each)]
+        accessed = _find_accessed(function) if indexed else set()
+        rewriter = Rewriter(function)
+        for each in indexed:
+            if each.result in accessed:
+                call = f"call void @{_HELPER}({each.operands[0]}, ptr {each.result})"
+                rewriter.insert_after(each, f"{call}{each.located}")
+        if rewriter.apply() and not module.declares(_HELPER):
+            raise IrError(f"the module has no {_HELPER} for the addresses of {function.name}")
 
 
-def _used(body: Sequence[str]) -> set[str]:
-    """The pointers through which a function accesses memory, or a member of what is there."""
-    used, members = set(), []
-    for line in body:
-        if found := _ACCESS.match(line):
-            used.add(found[1])
-        elif found := _MEMBER.match(line):
-            members.append((found[1], found[2]))
-        elif _COPY.match(line) or _METAL.match(line):
-            used.update(_ARGUMENT.findall(line))
+def _is_indexed(each: object) -> TypeGuard[ElementPointer]:
+    """Return whether an instruction moves a pointer by an index that is computed."""
+    if not isinstance(each, ElementPointer) or len(each.operands) != 2 or not each.place:
+        return False
+    base, index = each.operands
+    return base.type == POINTER and base.is_local and index.is_local
+
+
+def _find_accessed(function: Function) -> set[str]:
+    """Return the pointers through which memory, or a member of what is there, is accessed.
+
+    Functions and operators of the MSL headers, and copies, access what their arguments point to.
+    """
+    accessed, members = set[str](), list[tuple[str, str]]()
+    for _, each in function.instructions:
+        if isinstance(each, Memory) and not each.is_atomic:
+            accessed.add(each.address.text)
+        elif isinstance(each, ElementPointer):
+            base, first, *others = each.operands
+            if others and str(first) == "i32 0" and all(o.integer is not None for o in others):
+                members.append((each.result, base.text))
+        elif isinstance(each, Call) and (is_metals(each.name) or each.name.startswith(_COPIES)):
+            accessed.update(given.text for given in each.operands if given.type == POINTER)
     for member, of in reversed(members):
-        if member in used:
-            used.add(of)
-    return used
+        if member in accessed:
+            accessed.add(of)
+    return accessed

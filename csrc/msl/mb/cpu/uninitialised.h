@@ -87,7 +87,7 @@ MB_SHADOWED void __msan_instrument_asm_store(const void* address, mb::u64 bytes)
   __builtin_memset(mb::metadata_of(address, bytes, true).shadow, 0, bytes);
 }
 // A value that nothing has given, of a variable with that name: what a declaration begins as
-// (metalbench/msl/building/following.py). Where it is not used, it is not called.
+// (metalbench/msl/transforms/memory_sanitizer.py). Where it is not used, it is not called.
 #define MB_NOTHING(name, T)                                                        \
   MB_SHADOWED_CALL __attribute__((const)) T mb_nothing_##name(const char* variable) { \
     mb::nothing(variable, __builtin_return_address(0));                            \

@@ -8,9 +8,16 @@ import pytest
 
 from metalbench import _core
 from metalbench.msl.building import compiler
-from metalbench.msl.building.following import placed, with_followed_results
 from metalbench.msl.building.selects import with_selects
 from metalbench.msl.building.tools import TOOLS
+from metalbench.msl.ir.module import Module
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.transforms.debug_locations import locate_calls
+from metalbench.msl.transforms.memory_sanitizer import (
+    instrument_results,
+    mark_allocas_uninitialized,
+    prepare_for_address_sanitizer,
+)
 
 SOURCE = """
 #include <metal_stdlib>
@@ -106,7 +113,7 @@ def test_every_call_of_a_checked_build_has_a_debug_location(modules, monkeypatch
     assert ("__msan_warning" in checked) == ("init" in tools)
 
 
-def test_placed_takes_the_nearest_location_in_the_block():
+def test_locate_calls_takes_the_nearest_location_in_the_block():
     ir = """\
 define void @f() !dbg !1 {
 entry:
@@ -119,22 +126,28 @@ next:
   ret void
 }
 !1 = distinct !DISubprogram(name: "f")
-!2 = !DILocation(line: 3, scope: !1)"""
-    lines = placed(ir).split("\n")
+!2 = !DILocation(line: 3, scope: !1)
+"""
+    module = Module(ir)
+    locate_calls(module)
+    lines = str(module).splitlines()
     assert lines[2] == "  call void @first(), !dbg !2"
     assert lines[4] == "  call void @second(), !dbg !2"
     assert lines[7] == "  call void @third(), !dbg !3"
     assert lines[-1] == "!3 = !DILocation(line: 0, scope: !1)"
 
 
-def test_with_followed_results_makes_checked_arithmetic_plain():
+def test_instrument_results_makes_checked_arithmetic_plain():
     ir = """\
 define void @f() {
   %0 = call { i32, i1 } @llvm.ssub.with.overflow.i32(i32 %a, i32 1), !dbg !2, !nosanitize !3
   %1 = extractvalue { i32, i1 } %0, 0, !dbg !2, !nosanitize !3
   %2 = extractvalue { i32, i1 } %0, 1, !dbg !2, !nosanitize !3
+  ret void
 }"""
-    lines = with_followed_results(ir).split("\n")
+    module = Module(ir)
+    instrument_results(module)
+    lines = str(module).split("\n")
     assert lines[2] == "  %1 = sub i32 %a, 1, !dbg !2"
     assert lines[1].endswith("!nosanitize !3")
     assert lines[3].endswith("!nosanitize !3")
@@ -172,3 +185,50 @@ def test_with_selects_leaves_loads_from_elsewhere_and_functions_that_are_not_fol
     assert with_selects(CHOICE) == CHOICE
     plain = CHOICE.replace("ptr %o", "ptr %v").replace("sanitize_memory ", "")
     assert with_selects(plain) == plain
+
+
+VARIABLE = """\
+%struct.P = type { float, [2 x i32] }
+define void @f() !dbg !5 {
+entry:
+  %own = alloca %struct.P, align 4
+  call void @llvm.lifetime.start.p0(ptr %own), !dbg !7
+  ret void, !dbg !7
+}
+HELPERS
+!3 = !DIFile(filename: "user.metal", directory: "/")
+!5 = distinct !DISubprogram(name: "f", scope: !3, file: !3, line: 1)
+!7 = !DILocation(line: 2, scope: !5)
+"""
+
+
+def test_mark_allocas_uninitialized_stores_a_value_of_each_scalar():
+    helpers = "declare float @mb_nothing_float(ptr)\ndeclare i32 @mb_nothing_i32(ptr)"
+    module = Module(VARIABLE.replace("HELPERS", helpers))
+    mark_allocas_uninitialized(module)
+    lines = [line.strip() for line in str(module).splitlines()]
+    at = lines.index("call void @llvm.lifetime.start.p0(ptr %own), !dbg !7") + 1
+    assert lines[at : at + 3] == [
+        "%mb.value.own.0 = call float @mb_nothing_float(ptr @mb.birth.0), !dbg !7",
+        "%mb.at.own.0 = getelementptr %struct.P, ptr %own, i32 0, i32 0, !dbg !7",
+        "store float %mb.value.own.0, ptr %mb.at.own.0, align 1, !dbg !7",
+    ]
+    assert "ptr %own, i32 0, i32 1, i32 1, !dbg !7" in str(module)
+
+
+def test_mark_allocas_uninitialized_without_its_helper_is_an_error():
+    with pytest.raises(IrError, match="the module has no mb_nothing_float"):
+        mark_allocas_uninitialized(Module(VARIABLE.replace("HELPERS", "")))
+
+
+def test_what_runs_at_loading_becomes_empty():
+    module = Module(
+        "define internal void @sancov.module_ctor_trace_pc_guard() #0 {\n"
+        "  call void @__sanitizer_cov_trace_pc_guard_init(ptr @a, ptr @b)\n  ret void\n}\n"
+        "attributes #0 = { nounwind sanitize_memory }\n"
+    )
+    prepare_for_address_sanitizer(module)
+    assert str(module) == (
+        "define internal void @sancov.module_ctor_trace_pc_guard() #0 {\n  ret void\n}\n"
+        "attributes #0 = { nounwind sanitize_address }\n"
+    )
