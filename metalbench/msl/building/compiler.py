@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metalbench._core import CompileError
-from metalbench.msl.building import in_order
 from metalbench.msl.building.answer import CrashedError, format_crash, has_crashed, run_tool
 from metalbench.msl.building.effort import REDUCED, REDUCED_FOR_GPU, run_with_time_limit
 from metalbench.msl.building.frames import StackUsage
@@ -21,7 +20,7 @@ from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.toolchain import Toolchain, list_flags
 from metalbench.msl.ir.module import Module
 from metalbench.msl.rewriting.edits import TranslationUnit
-from metalbench.msl.transforms import memory_sanitizer
+from metalbench.msl.transforms import block_layout, memory_sanitizer
 from metalbench.msl.transforms.debug_locations import locate_calls
 from metalbench.msl.transforms.metal_semantics import give_metal_semantics
 
@@ -86,16 +85,16 @@ def compile_shared_object(
         module.remove_target()
         memory_sanitizer.prepare_for_address_sanitizer(module)
         options = memory_sanitizer.without_tracing(options)
-    rewritten = str(module)
-    if fibers and in_order.may_part(rewritten):
-        inlined = in_order.inlined(rewritten)
-        module = Module(optimise(inlined, tools, translate, options, reasons))
+    if fibers and block_layout.may_diverge(module):
+        block_layout.inline_meeting_functions(module)
+        module = Module(optimise(str(module), tools, translate, options, reasons))
         locate_calls(module)
-        module = Module(in_order.in_order(str(module)))
+        block_layout.lay_out_blocks(module)
         locate_calls(module)
-        rewritten = str(module)
-        options = [*options, *in_order.FLAGS]
-    return assemble(rewritten, target, tools, translate, options, checked=checked, reasons=reasons)
+        options = [*options, *block_layout.FLAGS]
+    return assemble(
+        str(module), target, tools, translate, options, checked=checked, reasons=reasons
+    )
 
 
 def generate_ir(

@@ -24,6 +24,9 @@ _ALIGNMENT = re.compile(r", align (\d+)")
 _SUBPROGRAM = re.compile(r" !dbg (!\d+)")
 _UNLOCATED = re.compile(r"^ (?:[^\n]* |)call (?![^\n]*(?:, !dbg |@llvm\.))", re.M)
 _CALLED = re.compile(r'@("[^"]*"|[\w.$-]+)\(')
+_CALL_IN_TEXT = re.compile(r'\bcall [^\n@]*@("[^"\n]*"|[\w.$-]+)\(')
+_UNNAMED = re.compile(r"%(\d+)\b")
+_UNNAMED_LABEL = re.compile(r"(^|\n)(\d+:)")
 _GROUPS = re.compile(r" (#\d+)(?= )")
 
 
@@ -460,6 +463,37 @@ class Function:
     def attribute_groups(self) -> list[str]:
         """Return the names of its groups of attributes, such as `#3`."""
         return _GROUPS.findall(self.head, self.head.rfind(")"))
+
+    def set_attribute_group(self, name: str, by: str) -> None:
+        """Replace one of its groups of attributes by another one."""
+        end = self.head.rfind(")")
+        self.head = self.head[:end] + self.head[end:].replace(f" {name} ", f" {by} ", 1)
+
+    @property
+    def callees(self) -> set[str]:
+        """Return the names of the functions that it calls, but through pointers."""
+        if not _has(self, "blocks"):
+            return set(_CALL_IN_TEXT.findall(self.text))
+        return {each.name for _, each in self.instructions if isinstance(each, Call) and each.name}
+
+    def name_unnamed(self, prefix: str) -> None:
+        """Name the values and blocks that have numbers: instructions may then change places."""
+
+        def named(found: re.Match[str]) -> str:
+            return f"%{prefix}{found[1]}"
+
+        self.head = _UNNAMED.sub(named, self.head)
+        blocks: dict[str, Block] = {}
+        for block in self.blocks.values():
+            block.name = _UNNAMED.sub(named, block.name)
+            block.head = _UNNAMED_LABEL.sub(rf"\1{prefix}\2", block.head) or f"{block.name[1:]}:"
+            blocks[block.name] = block
+            for each in block.instructions:
+                if _UNNAMED.search(each.text):
+                    each.set_text(_UNNAMED.sub(named, each.text))
+        self.blocks = blocks
+        _unset(self, ["parameters"])
+        self.changed()
 
     def mentions(self, word: str) -> bool:
         """Return whether a text is in an instruction. It is quick, and nothing is read for it."""

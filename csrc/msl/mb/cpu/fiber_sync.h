@@ -17,7 +17,7 @@ MB_FUNC MB_UNTRACED bool are_same(const u32* turns, const u32* others) {
   return *turns == *others;
 }
 
-// Behind the optimiser, calls of this one are put in front of calls of meet(): building/turns.py.
+// Behind the optimiser, calls of this one are put in front of calls of meet(): transforms/block_layout.py.
 [[gnu::noinline]] MB_UNTRACED static void in_turns(const u32* turns) {
   current()->turns = turns;
 }

@@ -5,8 +5,13 @@ from __future__ import annotations
 import re
 
 from metalbench.msl.building.compiler import MessageTranslator, optimise
-from metalbench.msl.building.in_order import in_order, inlined, may_part
 from metalbench.msl.engine import find_toolchain
+from metalbench.msl.ir.module import Module
+from metalbench.msl.transforms.block_layout import (
+    inline_meeting_functions,
+    lay_out_blocks,
+    may_diverge,
+)
 
 MEET = "_ZN2mbL4meetEPvPFvPKS0_jE"
 # LLVM may leave the block behind a loop in front of the loop's own.
@@ -41,6 +46,18 @@ declare i32 @next(i32)
 """
 
 
+def in_order(ir):
+    module = Module(ir)
+    lay_out_blocks(module)
+    return str(module)
+
+
+def inlined(ir):
+    module = Module(ir)
+    inline_meeting_functions(module)
+    return str(module)
+
+
 def labels(ir):
     body = ir.partition("@kernel(")[2].partition("\n}")[0]
     return re.findall(r"^([\w.]+):", body, re.MULTILINE)
@@ -66,9 +83,9 @@ def test_what_is_in_order_stays_as_it_is():
 
 def test_functions_in_which_lanes_cannot_miss_each_other_stay_as_they_are():
     alone = BEHIND_FIRST.replace(f"call void @{MEET}(ptr %1, ptr null)\n  store", "store")
-    assert may_part(alone)
+    assert may_diverge(Module(alone))
     assert in_order(alone) == alone
-    assert not may_part(BEHIND_FIRST.replace(f"call void @{MEET}", "call void @other"))
+    assert not may_diverge(Module(BEHIND_FIRST.replace(f"call void @{MEET}", "call void @other")))
 
 
 def test_loops_with_several_entries_stay_as_they_are():

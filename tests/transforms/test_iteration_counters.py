@@ -7,8 +7,9 @@ import re
 import pytest
 
 from metalbench.msl.building.compiler import MessageTranslator, optimise
-from metalbench.msl.building.in_order import in_order
 from metalbench.msl.engine import find_toolchain
+from metalbench.msl.ir.module import Module
+from metalbench.msl.transforms.block_layout import lay_out_blocks
 
 MEET = "_ZN2mbL4meetEPvPFvPKS0_jE"
 TELL = "_ZN2mbL8in_turnsEPKj"
@@ -83,6 +84,12 @@ some:                                             ; preds = %3
 all:                                              ; preds = %3, %some
 """,
 ).replace("%5, %3 ]", "%5, %all ]")
+
+
+def in_order(ir):
+    module = Module(ir)
+    lay_out_blocks(module)
+    return str(module)
 
 
 def blocks(ir):
