@@ -1,4 +1,4 @@
-"""One attempt at a kernel, from the proposal to what became of it."""
+"""One attempt at a kernel, from the proposal to its final status."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from agent_steel.usage import Usage
 from metalbench.stats import Interval
 
 
-class Fate(str, Enum):
-    """What became of an attempt. Only what is confirmed to be better by the target is kept."""
+class Status(str, Enum):
+    """The status of an attempt. Only attempts that are confirmed to be better are kept."""
 
-    BASELINE = "baseline"  # the kernel that the lineage began with
+    BASELINE = "baseline"  # the first kernel of the lineage
     KEPT = "kept"  # better than its rival, and confirmed with new seeds
     REVERTED = "reverted"  # correct, but not (or not confirmed to be) better
     WRONG = "wrong"  # not correct
@@ -25,15 +25,14 @@ class Fate(str, Enum):
 
 @dataclass(frozen=True)
 class Attempt:
-    """A version of a kernel. `parent` is the number of the attempt that it was made from.
+    """A version of a kernel. `parent` is the number of the attempt that it was derived from.
 
-    `source_key` is a hash of the source without comments and spacing, and of the tunables: attempts
-    with the same one are the same. `ratio` is the rival's time over this one's, in pairs, and
-    `steadiness` how many times as far the rival's times scatter; `rival` is the attempt that was
-    the best when this one was judged, None where that was its parent.
-    `measured_from` and `measured_to` are instants of the same clock in every process, in seconds,
-    between which the device was its own. Times are ISO 8601 in UTC. `wording` is the diagnosis in
-    the proposer's own words.
+    `source_key` is a hash of the source without comments and spacing, and of the tunables. Equal
+    keys mean equal attempts. `ratio` is the rival's time divided by this attempt's, in pairs.
+    `steadiness` is the scatter of the rival's times divided by this attempt's. `rival` is the best
+    attempt at the time of the judgement; None means the parent. The device was reserved between
+    `measured_from` and `measured_to`, in seconds of a clock shared by all processes. Times are ISO
+    8601 in UTC. `wording` is the diagnosis as the proposer phrased it.
     """
 
     number: int
@@ -46,7 +45,7 @@ class Attempt:
     source: str
     source_key: str
     tunables: Mapping[str, int] = field(default_factory=dict)
-    fate: Fate = Fate.PENDING
+    status: Status = Status.PENDING
     diagnosis: str = ""
     summary: str = ""
     technique: str = ""

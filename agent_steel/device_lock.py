@@ -1,4 +1,4 @@
-"""One measurement at a time on a device, whoever asks for it."""
+"""Allow one measurement at a time on a device, across processes."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from metalbench.errors import MachineError
 if TYPE_CHECKING:
     from metalbench.result import DeviceFacts
 
-# Whoever waits for another process's measurement looks so often whether it is over.
+# The interval of attempts to lock a device that another process holds.
 SECONDS_BETWEEN_TRIES = 0.05
 
 
 class DeviceLock:
-    """A file beside the store that one process at a time holds while a device is its own.
+    """A lock file next to the store. Its holder has exclusive use of a device.
 
-    The system lets go of it when its holder ends, however that happens.
+    The operating system releases the lock when the process ends.
     """
 
     def __init__(self, folder: Path, device: str) -> None:
@@ -31,11 +31,11 @@ class DeviceLock:
 
     @classmethod
     def of(cls, device: DeviceFacts, folder: Path) -> DeviceLock:
-        """Return the lock of a device, beside the store in `folder`."""
+        """Return the lock of a device, next to the store in `folder`."""
         return cls(folder, f"{device.kind}-{device.name}")
 
     @contextmanager
-    def held(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
+    def hold(self, waiting: Callable[[], None] = lambda: None) -> Iterator[None]:
         """Hold the device; `waiting` is called once if another process holds it.
 
         Raise MachineError if the file cannot be written.
@@ -49,16 +49,16 @@ class DeviceLock:
                 "written with --db"
             ) from error
         with file:
-            told = False
-            while not _taken(file.fileno()):
-                if not told:
+            has_reported = False
+            while not _try_lock(file.fileno()):
+                if not has_reported:
                     waiting()
-                    told = True
+                    has_reported = True
                 sleep(SECONDS_BETWEEN_TRIES)
             yield
 
 
-def _taken(descriptor: int) -> bool:
+def _try_lock(descriptor: int) -> bool:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

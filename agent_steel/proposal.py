@@ -1,4 +1,4 @@
-"""What proposers are told and what they answer: the one interface between loop and proposers."""
+"""The interface between loop and proposers: briefs and proposals."""
 
 from __future__ import annotations
 
@@ -30,25 +30,24 @@ if TYPE_CHECKING:
 
 
 class ProposerError(MetalBenchError):
-    """A proposer could not be asked, or has given no answer that can be read.
+    """A request to a proposer failed, or its answer could not be read.
 
     The message says what to do next: which key to set, which extra to install, which limit to
-    raise. It never holds a key. `usage` is what the question had cost until then, where the
-    proposer tells it.
+    raise. It never holds a key. `usage` is the cost of the request so far, if it is known.
     """
 
     usage: Usage | None = None
 
 
 class SpentError(ProposerError):
-    """What may be spent on a proposer is spent; the loop ends by its cost."""
+    """The cost limit of a proposer is reached; the loop ends."""
 
 
 @dataclass(frozen=True)
 class Fact:
-    """One thing that the profiler has found, in plain words and as a number.
+    """One result of the profiler.
 
-    `name` is a term of the field such as 'bytes moved'; `value` is told as it stands.
+    `name` is a technical term such as 'bytes moved'. `value` goes into prompts verbatim.
     """
 
     name: str
@@ -57,9 +56,10 @@ class Fact:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What bounds the best kernel so far, from measurements alone: no model has a say in it.
+    """The bottleneck of the best kernel so far, from measurements only.
 
-    `bound` is 'memory', 'compute', 'launch' or 'unknown'; `text` says it in a sentence or two.
+    `bound` is 'memory', 'compute', 'launch' or 'unknown'; `text` explains it in one or two
+    sentences.
     """
 
     bound: str
@@ -69,13 +69,12 @@ class Diagnosis:
 
 @dataclass(frozen=True)
 class Brief:
-    """All that a proposer is told: what is to be solved, the best so far, and what was tried.
+    """The input of a proposer: the task, the best version so far, and the history.
 
-    `parent` is the attempt whose source is to be improved and `kernel` that source with its header
-    read; `others` are attempts of other lineages whose ideas may be crossed with it. `attempts` is
-    the whole history of the task, oldest first, from this session and from those before. `dtype`
-    and `size` are what is measured, `extents` that size's names, and `reference` the text of the
-    MLX reference.
+    `parent` is the attempt to improve, `kernel` its parsed source. `others` are attempts of other
+    lineages, to combine their ideas with it. `attempts` is the whole history of the task, oldest
+    first, including earlier sessions. `dtype` and `size` are measured, `extents` are the extents of
+    `size` by name. `reference` is the text of the MLX reference.
     """
 
     task: Task
@@ -97,9 +96,9 @@ class Brief:
 class Proposal:
     """The next version of a kernel: a full `.metal` text, or other values of its tunables.
 
-    `summary` says in two sentences what is different and why that should be faster, `technique`
-    names it in a few words. `tunables` are values that differ from the source's defaults.
-    `wording` is the diagnosis in the proposer's own words, if it has any.
+    `summary` describes the change and its expected benefit in two sentences. `technique` is a short
+    name for it. `tunables` are values that differ from the defaults. `wording` is the diagnosis as
+    the proposer phrased it, or empty.
     """
 
     source: str
@@ -111,15 +110,15 @@ class Proposal:
 
 
 class Proposer(Protocol):
-    """Thinks of the next version of a kernel. Several may be asked at the same time."""
+    """A source of proposals. `propose` may be called by several threads at a time."""
 
     @property
     def name(self) -> str:
-        """What it is called in the history, such as 'tuner' or 'openai'."""
+        """The name in the history, such as 'tuner' or 'openai'."""
 
     @property
     def model(self) -> str:
-        """The model behind it; '' where there is none."""
+        """The language model; empty for a proposer without one."""
 
     @property
     def usage(self) -> Usage:
@@ -138,7 +137,7 @@ class Proposer(Protocol):
 
 
 class Progress(Protocol):
-    """Hears of what a proposer does while it goes on."""
+    """A callback for progress messages of a proposer."""
 
     def __call__(self, text: str) -> None:
-        """Hear one line of it, such as 'asked MODEL, 1.2 k tokens so far'."""
+        """Receive one line, such as 'asked MODEL, 1.2 k tokens so far'."""

@@ -26,7 +26,7 @@ OWN: dict[str, Callable[..., Proposer]] = {TUNER: _tuner}
 def create(name: str, **options: Any) -> Proposer:
     """Return a new proposer; `options` (model, base_url, max_cost) are for those with a model.
 
-    Raise DeclarationError for a name that nobody has, ProposerError if a key or a package lacks.
+    Raise DeclarationError for an unknown name, ProposerError for a missing key or package.
     """
     from agent_steel.models import providers
 

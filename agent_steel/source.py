@@ -41,8 +41,8 @@ def source_key(kernel: Kernel, tunables: Mapping[str, int], *, dtype: str | None
     parts = "\0".join(_significant(text))
     declared = json.dumps(
         {
-            "dispatches": [_unspaced(each) for each in kernel.dispatches],
-            "scratches": [_unspaced(each) for each in kernel.scratches],
+            "dispatches": [_remove_spaces(each) for each in kernel.dispatches],
+            "scratches": [_remove_spaces(each) for each in kernel.scratches],
             "tunables": {**kernel.tuned(dtype=dtype), **tunables},
             "dtypes": sorted(kernel.dtypes),
             "math": kernel.math,
@@ -52,16 +52,16 @@ def source_key(kernel: Kernel, tunables: Mapping[str, int], *, dtype: str | None
     return hashlib.sha256(f"{parts}\0\0{declared}".encode()).hexdigest()
 
 
-def _unspaced(line: Dispatch | Scratch) -> dict[str, str]:
+def _remove_spaces(line: Dispatch | Scratch) -> dict[str, str]:
     """Return the parts of a header's line, wherever it stands and however it is spaced."""
     return {
-        each.name: re.sub(r"\s", "", _written(getattr(line, each.name)))
+        each.name: re.sub(r"\s", "", _write(getattr(line, each.name)))
         for each in fields(line)
         if each.name != "line"
     }
 
 
-def _written(part: object) -> str:
+def _write(part: object) -> str:
     if isinstance(part, tuple):
         return f"({','.join(map(str, part))})"
     if isinstance(part, Mapping):
@@ -79,10 +79,10 @@ def _significant(text: str) -> Iterator[str]:
     for part in split_source(text):
         if part.isspace() or part.startswith(("//", "/*")):
             continue
-        yield f"#{' '.join(_uncommented(part[1:]).split())}" if part[0] == "#" else part
+        yield f"#{' '.join(_remove_comments(part[1:]).split())}" if part[0] == "#" else part
 
 
-def _uncommented(directive: str) -> str:
+def _remove_comments(directive: str) -> str:
     joined = directive.replace("\\\n", " ")
     return "".join(" " if part.startswith(("//", "/*")) else part for part in split_source(joined))
 

@@ -1,4 +1,4 @@
-"""What a kernel is to become better at: what proposers are told, and when a candidate is better.
+"""Targets of the optimisation: their descriptions, and the rule for a better candidate.
 
 A task's operations and bytes are the same whatever kernel does them, so that more GFLOP/s or GB/s
 is less time and nothing else. COMPUTE and MEMORY therefore choose what is worked on, kernels for
@@ -10,9 +10,9 @@ from __future__ import annotations
 from metalbench.analysis.targets import Target
 from metalbench.stats import MARGIN, Interval, Verdict, spread_ratio
 
-# A scatter that differs by less is of no use to anybody.
+# Smaller differences of the scatter are irrelevant in practice.
 STEADIER = 0.1
-TOLD = {
+TARGET_DESCRIPTIONS = {
     Target.SPEED: "time",
     Target.COMPUTE: "time, of a kernel that arithmetic bounds: GFLOP/s",
     Target.MEMORY: "time, of a kernel that memory bounds: GB/s",
@@ -21,20 +21,28 @@ TOLD = {
 }
 # Those for which the scatter counts, so that it has to be known as well as the time.
 OF_SCATTER = frozenset({Target.STABLE, Target.BALANCED})
-__all__ = ["OF_SCATTER", "TOLD", "Target", "merit", "misses", "shortfall", "spread_ratio"]
+__all__ = [
+    "OF_SCATTER",
+    "TARGET_DESCRIPTIONS",
+    "Target",
+    "merit",
+    "misses",
+    "shortfall",
+    "spread_ratio",
+]
 
 
 def shortfall(
     target: Target, verdict: Verdict | None, ratio: Interval | None, steadiness: Interval | None
 ) -> str:
-    """Why a candidate is not better than its rival by what was measured; '' if it is.
+    """Return why a candidate is not better than its rival; '' if it is better.
 
     `ratio` is the rival's time over the candidate's, with its verdict, and `steadiness` how many
     times as far the rival's times scatter.
     """
     faster = verdict is Verdict.FASTER
     if target in OF_SCATTER:
-        steadier, less_steady = _proven(steadiness)
+        steadier, less_steady = _compare_steadiness(steadiness)
         if target is Target.BALANCED and faster:
             return "FASTER, but less steady" if less_steady else ""
         if not steadier:
@@ -55,22 +63,24 @@ def merit(target: Target, ratio: Interval | None, steadiness: Interval | None) -
     time = 1.0 if ratio is None else ratio.value
     if target not in OF_SCATTER:
         return time
-    steady = steadiness.value if steadiness is not None and any(_proven(steadiness)) else 1.0
+    steady = (
+        steadiness.value if steadiness is not None and any(_compare_steadiness(steadiness)) else 1.0
+    )
     if target is Target.STABLE:
         return steady
     return steady * (1.0 if ratio is None or ratio.low <= 1.0 <= ratio.high else time)
 
 
 def misses(target: Target, bound: str) -> str:
-    """Why a kernel that `bound` holds back is nothing for a target; '' if it is."""
+    """Return why a kernel with this bottleneck does not suit a target; '' if it does."""
     if target not in (Target.COMPUTE, Target.MEMORY) or bound in (target.value, "unknown"):
         return ""
     of = {"compute": "arithmetic", "memory": "memory", "launch": "the launch"}
     return f"{of[bound]} bounds it, and --target {target.value} is for others"
 
 
-def _proven(steadiness: Interval | None) -> tuple[bool, bool]:
-    """Whether a candidate is steadier, and whether it is less steady, beyond chance."""
+def _compare_steadiness(steadiness: Interval | None) -> tuple[bool, bool]:
+    """Return whether a candidate is significantly steadier, and whether less steady."""
     if steadiness is None or not steadiness.is_bounded:
         return False, False
     return steadiness.low > 1.0 + STEADIER, steadiness.high < 1.0 / (1.0 + STEADIER)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Usage:
-    """What one answer has cost. `cost` is in US dollars, None where no price is known."""
+    """The cost of requests. `cost` is in US dollars, None without a known price."""
 
     tokens_in: int = 0
     tokens_out: int = 0

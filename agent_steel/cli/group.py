@@ -110,7 +110,7 @@ class _Options(ErrorsAreMessages):
     default=2,
     show_default=True,
     metavar="N",
-    help="A kernel is done after so many rounds that kept nothing.",
+    help="Stop a kernel after this number of rounds without improvement.",
 )
 @click.option(
     "--candidates",

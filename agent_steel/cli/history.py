@@ -84,18 +84,18 @@ def _tree(lineage: Lineage, root: Attempt) -> Tree:
 
 
 def _line(lineage: Lineage, attempt: Attempt) -> str:
-    from agent_steel.cli.progress import outcome, spelled_out
+    from agent_steel.cli.progress import format_tunables, outcome
     from agent_steel.history.lineage import STANDING
 
-    gain = f" = {lineage.gain(attempt):.3g}x in all" if attempt.fate in STANDING else ""
+    gain = f" = {lineage.gain(attempt):.3g}x in all" if attempt.status in STANDING else ""
     rival = f" against {attempt.rival}" if attempt.rival is not None else ""
-    return f"{attempt.number} {spelled_out(attempt)}: {outcome(attempt)}{rival}{gain}"
+    return f"{attempt.number} {format_tunables(attempt)}: {outcome(attempt)}{rival}{gain}"
 
 
 def _best(lineage: Lineage, most: int) -> list[str]:
-    from agent_steel.attempt import Fate
+    from agent_steel.attempt import Status
 
-    starts = [each for each in lineage.attempts.values() if each.fate is Fate.BASELINE]
+    starts = [each for each in lineage.attempts.values() if each.status is Status.BASELINE]
     return [_line(lineage, each) for root in starts for each in lineage.top(root, most)]
 
 

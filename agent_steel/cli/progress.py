@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.history.lineage import why
 from agent_steel.target import Target, merit
 
@@ -14,24 +14,29 @@ if TYPE_CHECKING:
     from agent_steel.proposal import Diagnosis
     from agent_steel.subject import Subject
 
-STYLES = {Fate.KEPT: "green", Fate.WRONG: "red", Fate.BROKEN: "red", Fate.UNUSABLE: "yellow"}
+STYLES = {
+    Status.KEPT: "green",
+    Status.WRONG: "red",
+    Status.BROKEN: "red",
+    Status.UNUSABLE: "yellow",
+}
 
-# What an attempt is called of which nothing could be read.
+# The name of an attempt without a readable answer.
 NO_ANSWER = "no answer"
 
 
 def outcome(attempt: Attempt) -> str:
-    """What became of an attempt, in a line."""
+    """Describe the status of an attempt in one line."""
     from metalbench.report import numbers
 
     ratio = "" if attempt.ratio is None else f" {numbers.ratio(attempt.ratio)}"
     if (steady := merit(Target.STABLE, attempt.ratio, attempt.steadiness)) != 1.0:
         ratio += f", {steady:.2g}x as steady"
-    reason = "" if attempt.fate in (Fate.KEPT, Fate.BASELINE) else f": {why(attempt)}"
-    return f"{attempt.fate.value}{ratio}{reason}"
+    reason = "" if attempt.status in (Status.KEPT, Status.BASELINE) else f": {why(attempt)}"
+    return f"{attempt.status.value}{ratio}{reason}"
 
 
-def spelled_out(attempt: Attempt) -> str:
+def format_tunables(attempt: Attempt) -> str:
     """Return the technique of an attempt, with the values of its tunables."""
     from metalbench.result.tuning import spelled
 
@@ -39,33 +44,33 @@ def spelled_out(attempt: Attempt) -> str:
     return f"{attempt.technique or attempt.summary or NO_ANSWER}{values}"
 
 
-class Progress:
-    """Prints what a listener hears."""
+class ProgressPrinter:
+    """A listener that prints progress."""
 
     def __init__(self, log: Console) -> None:
         self._log = log
 
-    def started(self, subject: Subject, best: Attempt, diagnosis: Diagnosis) -> None:
-        """Tell what bounds the best version."""
+    def on_start(self, subject: Subject, best: Attempt, diagnosis: Diagnosis) -> None:
+        """Print the bottleneck of the best version."""
         times = [each.value for each in diagnosis.facts if each.name == "time of one pass"]
         took = f"{times[0]}. " if times else ""
         self._say(subject, f"attempt {best.number} is the best so far: {took}{diagnosis.text}")
 
-    def round_started(self, subject: Subject, number: int, most: int) -> None:
-        """Tell which round it is."""
+    def on_round_start(self, subject: Subject, number: int, most: int) -> None:
+        """Print the number of the round."""
         self._say(subject, f"round {number} of {most}")
 
-    def told(self, subject: Subject, text: str) -> None:
-        """Pass it on."""
+    def on_message(self, subject: Subject, text: str) -> None:
+        """Print a message."""
         self._say(subject, text, style="bright_black")
 
-    def judged(self, subject: Subject, attempt: Attempt) -> None:
-        """Tell what became of an attempt."""
-        text = f"attempt {attempt.number}, {spelled_out(attempt)}: {outcome(attempt)}"
-        self._say(subject, text, style=STYLES.get(attempt.fate))
+    def on_judgement(self, subject: Subject, attempt: Attempt) -> None:
+        """Print the status of an attempt."""
+        text = f"attempt {attempt.number}, {format_tunables(attempt)}: {outcome(attempt)}"
+        self._say(subject, text, style=STYLES.get(attempt.status))
 
-    def ended(self, subject: Subject, reason: str) -> None:
-        """Tell why no more is tried."""
+    def on_end(self, subject: Subject, reason: str) -> None:
+        """Print why the search ended."""
         self._say(subject, f"done: {reason}")
 
     def _say(self, subject: Subject, text: str, style: str | None = None) -> None:

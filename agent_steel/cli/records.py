@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from agent_steel.device_lock import DeviceLock
-    from agent_steel.loop import Climbed, Ended
+    from agent_steel.loop import LoopResult, SearchResult
     from metalbench.cli.machine import Machine
     from metalbench.leaderboard import Ruling
     from metalbench.store import Store
@@ -17,21 +17,23 @@ ORIGIN = "agent_steel"
 SECONDS = 2.0
 
 
-def entered(
-    machine: Machine, store: Store, ended: Ended, lock: DeviceLock, options: Mapping[str, Any]
+def enter_records(
+    machine: Machine, store: Store, ended: LoopResult, lock: DeviceLock, options: Mapping[str, Any]
 ) -> Iterator[Ruling]:
     """Let the best version of every kernel that was made faster enter the leaderboard.
 
-    Each is run once more as `metalbench run` does, in a process of its own, and where there is a
-    record in pairs with that.
+    Each is run once more as by `metalbench run`, in a separate process, and in pairs with an
+    existing record.
     """
-    for each in ended.climbed:
+    for each in ended.searches:
         if each.improved:
-            with lock.held():
+            with lock.hold():
                 yield _ruling(machine, store, each, options)
 
 
-def _ruling(machine: Machine, store: Store, winner: Climbed, options: Mapping[str, Any]) -> Ruling:
+def _ruling(
+    machine: Machine, store: Store, winner: SearchResult, options: Mapping[str, Any]
+) -> Ruling:
     from metalbench.leaderboard import submit
     from metalbench.measure import Plan
     from metalbench.run.trial import Trial

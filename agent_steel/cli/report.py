@@ -4,26 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from metalbench.foreign_text import json_text
 
 if TYPE_CHECKING:
     from rich.console import Console, Group
 
     from agent_steel.history import History
-    from agent_steel.loop import Climbed, Ended
+    from agent_steel.loop import LoopResult, SearchResult
     from agent_steel.proposal import Proposer, Usage
     from metalbench.stats import Interval
 
 NUMBERS = ("tried", "kept", "gain", "steadier")
 
 
-def report(ended: Ended, history: History, proposer: Proposer, console: Console) -> Group:
+def report(ended: LoopResult, history: History, proposer: Proposer, console: Console) -> Group:
     """Return a row for every kernel, and what to do next."""
     from rich.console import Group
     from rich.text import Text
 
-    from agent_steel.cli.progress import spelled_out
+    from agent_steel.cli.progress import format_tunables
     from metalbench.report.plain import plain_table
     from metalbench.report.styles import QUIET, WARNING
 
@@ -31,32 +31,32 @@ def report(ended: Ended, history: History, proposer: Proposer, console: Console)
     for name in ("kernel", "dtype", "size", "tried", "kept", "gain", "steadier", "best", "ended"):
         table.add_column(name, justify="right" if name in NUMBERS else "left")
     own = history.of_session(ended.session)
-    for each in ended.climbed:
+    for each in ended.searches:
         attempts = _of(each, own)
-        best = spelled_out(each.best) if each.improved else "as it is"
+        best = format_tunables(each.best) if each.improved else "as it is"
         table.add_row(
             each.subject.entry.name,
             each.subject.dtype,
             each.subject.size,
             str(len(attempts)),
-            str(sum(attempt.fate is Fate.KEPT for attempt in attempts)),
+            str(sum(attempt.status is Status.KEPT for attempt in attempts)),
             f"{each.gain:.3g}x" if each.improved else "-",
             f"{each.steadiness:.2g}x" if each.improved and each.steadiness != 1.0 else "-",
             f"{each.best.number}: {best}",
             each.reason,
         )
     wrong = [Text(f"Not tried: {each}", style=WARNING) for each in ended.untried]
-    cost = [Text(line, style=QUIET) for line in _spent(proposer.usage)]
-    rows = [table, Text()] if ended.climbed else [Text("No kernel was measured."), Text()]
+    cost = [Text(line, style=QUIET) for line in _format_cost(proposer.usage)]
+    rows = [table, Text()] if ended.searches else [Text("No kernel was measured."), Text()]
     return Group(*rows, *wrong, *cost, *_next_steps(ended, history))
 
 
-def _next_steps(ended: Ended, history: History) -> list[Any]:
+def _next_steps(ended: LoopResult, history: History) -> list[Any]:
     from rich.text import Text
 
     from metalbench.report.styles import QUIET
 
-    improved = [each.subject for each in ended.climbed if each.improved]
+    improved = [each.subject for each in ended.searches if each.improved]
     lines = [f"Session {ended.session}, {ended.reason}. Kept in {history.path}"]
     if improved:
         name = improved[0].entry.name
@@ -70,7 +70,7 @@ def _next_steps(ended: Ended, history: History) -> list[Any]:
     return [Text(line, style=QUIET) for line in lines]
 
 
-def _spent(usage: Usage) -> list[str]:
+def _format_cost(usage: Usage) -> list[str]:
     if not usage.requests:
         return []
     cost = "no price is known" if usage.cost is None else f"${usage.cost:.4f}"
@@ -79,17 +79,17 @@ def _spent(usage: Usage) -> list[str]:
     ]
 
 
-def _of(climbed: Climbed, attempts: tuple[Attempt, ...]) -> list[Attempt]:
-    subject = climbed.subject
+def _of(result: SearchResult, attempts: tuple[Attempt, ...]) -> list[Attempt]:
+    subject = result.subject
     same = (subject.entry.name, subject.dtype, subject.size)
     return [
         each
         for each in attempts
-        if (each.task, each.dtype, each.size) == same and each.fate is not Fate.BASELINE
+        if (each.task, each.dtype, each.size) == same and each.status is not Status.BASELINE
     ]
 
 
-def to_json(ended: Ended, history: History, proposer: Proposer) -> str:
+def to_json(ended: LoopResult, history: History, proposer: Proposer) -> str:
     """JSON of a session.
 
     session, ended              its number, and why it ended
@@ -125,7 +125,7 @@ def to_json(ended: Ended, history: History, proposer: Proposer) -> str:
                 "steadiness": each.steadiness,
                 "attempts": [as_json(attempt) for attempt in _of(each, own)],
             }
-            for each in ended.climbed
+            for each in ended.searches
         ],
     }
     return json_text(described, indent=2, allow_nan=False) + "\n"
@@ -142,7 +142,7 @@ def as_json(attempt: Attempt) -> dict[str, Any]:
         "parent": attempt.parent,
         "rival": attempt.rival,
         "round": attempt.round,
-        "fate": attempt.fate.value,
+        "fate": attempt.status.value,
         "technique": attempt.technique,
         "summary": attempt.summary,
         "tunables": dict(attempt.tunables),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from agent_steel.history import History
-    from agent_steel.loop import Ended
+    from agent_steel.loop import LoopResult
     from agent_steel.loop.settings import Settings
     from agent_steel.proposal import Proposer
     from agent_steel.subject import Subject
@@ -92,7 +92,7 @@ def _on(
     return _exit_code(ended, log)
 
 
-def _exit_code(ended: Ended, log: Console) -> int:
+def _exit_code(ended: LoopResult, log: Console) -> int:
     """Return 1 where some kernel could not be tried; raise Interrupted where Ctrl-C ended it.
 
     Raise Failure where the proposer never gave an answer, but only errors.
@@ -117,8 +117,8 @@ def _loop(
     options: dict[str, Any],
     history: History,
     log: Console,
-) -> Ended:
-    from agent_steel.cli.progress import Progress
+) -> LoopResult:
+    from agent_steel.cli.progress import ProgressPrinter
     from agent_steel.device_lock import DeviceLock
     from agent_steel.loop import Loop
     from agent_steel.loop.climb import Tools
@@ -143,7 +143,7 @@ def _loop(
         lock,
         proposer,
         settings,
-        Progress(log),
+        ProgressPrinter(log),
     )
     return Loop(session, subjects, tools).run()
 
@@ -177,7 +177,7 @@ def _as_it_was(
 
 
 def subjects_for(options: Mapping[str, Any], device: Described) -> list[Subject]:
-    """What the options ask to be made faster; raises click.UsageError for nothing."""
+    """Return the kernels selected by the options; raise click.UsageError for none."""
     from agent_steel.subject import Subject
     from metalbench.kernel.library import find
     from metalbench.kernel.prepare import check_written_for
@@ -205,10 +205,10 @@ def subjects_for(options: Mapping[str, Any], device: Described) -> list[Subject]
 
 
 def _proposer(options: Mapping[str, Any]) -> Proposer:
-    from agent_steel.models.providers.options import given
+    from agent_steel.models.providers.options import collect_options
     from agent_steel.proposers import create
 
-    return create(options["provider"], **given(options))
+    return create(options["provider"], **collect_options(options))
 
 
 def _settings(options: Mapping[str, Any], proposer: Proposer) -> Settings:
@@ -230,7 +230,7 @@ def _settings(options: Mapping[str, Any], proposer: Proposer) -> Settings:
 
 
 def _tell(
-    ended: Ended, history: History, out: Console, *, as_json: bool, proposer: Proposer
+    ended: LoopResult, history: History, out: Console, *, as_json: bool, proposer: Proposer
 ) -> None:
     from agent_steel.cli.report import report, to_json
 
@@ -241,9 +241,9 @@ def _tell(
 
 
 def _use(
-    ended: Ended, machine: Machine, store: Store, options: dict[str, Any], log: Console
+    ended: LoopResult, machine: Machine, store: Store, options: dict[str, Any], log: Console
 ) -> None:
-    """What is to be done with the winners."""
+    """Explain how to use the winners."""
     if options["record"] and not ended.interrupted:
         _record(log, machine, store, ended, options)
     if options["gputrace"] and not ended.interrupted:
@@ -253,32 +253,34 @@ def _use(
 
 
 def _record(
-    log: Console, machine: Machine, store: Store, ended: Ended, options: dict[str, Any]
+    log: Console, machine: Machine, store: Store, ended: LoopResult, options: dict[str, Any]
 ) -> None:
-    from agent_steel.cli.records import entered
+    from agent_steel.cli.records import enter_records
     from agent_steel.device_lock import DeviceLock
     from metalbench.report.rulings import ruling_lines
     from metalbench.run.observed import device_facts
 
     lock = DeviceLock.of(device_facts(machine.device), store.path.parent)
-    for line in ruling_lines(list(entered(machine, store, ended, lock, options))):
+    for line in ruling_lines(list(enter_records(machine, store, ended, lock, options))):
         log.print(line, soft_wrap=True)
 
 
-def _trace(log: Console, machine: Machine, ended: Ended, options: dict[str, Any]) -> None:
+def _trace(log: Console, machine: Machine, ended: LoopResult, options: dict[str, Any]) -> None:
     from agent_steel.cli.traces import trace
 
-    for each in ended.climbed:
+    for each in ended.searches:
         for path in trace(machine, each, options["gputrace"]):
             log.print(f"Captured in {path}; `open {path}` shows it in Xcode.", soft_wrap=True)
 
 
-def _apply(log: Console, ended: Ended, options: dict[str, Any]) -> None:
-    from agent_steel.history.export import applied
+def _apply(log: Console, ended: LoopResult, options: dict[str, Any]) -> None:
+    from agent_steel.history.export import apply_attempt
 
-    for each in ended.climbed:
+    for each in ended.searches:
         if each.improved:
-            path = applied(each.subject.entry, each.best, each.subject.device, options["kernels"])
+            path = apply_attempt(
+                each.subject.entry, each.best, each.subject.device, options["kernels"]
+            )
             log.print(f"Wrote {path}", soft_wrap=True)
 
 

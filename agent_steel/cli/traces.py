@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 from metalbench.cli.capture import SUFFIX
 
 if TYPE_CHECKING:
-    from agent_steel.loop import Climbed
+    from agent_steel.loop import SearchResult
     from metalbench.cli.machine import Machine
 
 
-def trace(machine: Machine, climbed: Climbed, folder: Path) -> Iterator[Path]:
+def trace(machine: Machine, result: SearchResult, folder: Path) -> Iterator[Path]:
     """Capture both versions into `folder`, and return the files; there they are not made again."""
     from metalbench.run.trial import Trial
 
-    subject = climbed.subject
+    subject = result.subject
     folder.mkdir(parents=True, exist_ok=True)
-    for attempt in dict.fromkeys((climbed.start.number, climbed.best.number)):
-        version = climbed.best if attempt == climbed.best.number else climbed.start
+    for attempt in dict.fromkeys((result.start.number, result.best.number)):
+        version = result.best if attempt == result.best.number else result.start
         path = folder / f"{subject.entry.name}-{attempt}{SUFFIX}"
         if path.exists():
             continue

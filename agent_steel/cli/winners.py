@@ -21,7 +21,7 @@ TARGETS = ("speed", "compute", "memory", "stable", "balanced")
 FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 
 
-def _chosen(command: Any) -> Any:
+def _select(command: Any) -> Any:
     """NAME, and which of its histories is meant."""
     for option in (
         kernel_options,
@@ -35,7 +35,7 @@ def _chosen(command: Any) -> Any:
 
 
 @click.command(short_help="Write the best version as a .metal file.")
-@_chosen
+@_select
 @click.option(
     "--out", type=FILE, callback=writable, metavar="FILE", help="Where to; - is standard output."
 )
@@ -51,11 +51,11 @@ def export(name: str, out: Path | None, force: bool, **options: Any) -> None:
     """Write the best version of a kernel, its values of tunables as the defaults.
 
     Without --out it is written in place of the kernel's own file, which needs --force, or as the
-    variant for this device's chip beside it.
+    variant for this device's chip next to it.
     """
-    from agent_steel.history.export import applied, file_name, text_of, written
+    from agent_steel.history.export import apply_attempt, file_name, text_of, write_attempt
 
-    subject, lineage = _found(name, options)
+    subject, lineage = _find(name, options)
     start = lineage.start(subject.key)
     if start is None:
         raise click.ClickException(
@@ -73,14 +73,14 @@ def export(name: str, out: Path | None, force: bool, **options: Any) -> None:
             f"{path} exists already; --force replaces it, --out names another"
         )
     if out is None:
-        path = applied(subject.entry, best, subject.device, options["kernels"])
+        path = apply_attempt(subject.entry, best, subject.device, options["kernels"])
     else:
-        path = written(out, best)
+        path = write_attempt(out, best)
     echo(f"Wrote attempt {best.number} to {path}")
 
 
 @click.command(short_help="A picture of the best so far over rounds.")
-@_chosen
+@_select
 @click.option(
     "--out",
     type=FILE,
@@ -96,7 +96,7 @@ def plot(name: str, out: Path, **options: Any) -> None:
     """
     from agent_steel.history.plot import draw
 
-    subject, lineage = _found(name, options)
+    subject, lineage = _find(name, options)
     if not lineage.attempts:
         raise click.ClickException(
             f"the store has no attempts at {name} ({subject.dtype}, {subject.size}); "
@@ -106,7 +106,7 @@ def plot(name: str, out: Path, **options: Any) -> None:
     echo(f"Wrote {out}")
 
 
-def _found(name: str, options: dict[str, Any]) -> tuple[Subject, Lineage]:
+def _find(name: str, options: dict[str, Any]) -> tuple[Subject, Lineage]:
     """Return the kernel as its file is, and all attempts at it on the device."""
     from agent_steel.cli.run import subjects_for
     from agent_steel.history import History

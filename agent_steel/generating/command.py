@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent_steel.models.providers.options import free_model_options, given, provider_option
+from agent_steel.models.providers.options import (
+    collect_options,
+    free_model_options,
+    provider_option,
+)
 from metalbench.cli.parameters import kernels_option
 from metalbench.report.console import echo
 
@@ -63,7 +67,7 @@ class _Numbers(click.ParamType[Any]):
     show_default=True,
     help="A Metal file, or a Python file that launches its kernels itself.",
 )
-@click.option("--hardware", default="", metavar="CHIP", help="What the model is told it is for.")
+@click.option("--hardware", default="", metavar="CHIP", help="The hardware that the prompt names.")
 @click.option("--temperature", type=click.FloatRange(0, 2), help="Else the provider's own.")
 @click.option(
     "--parallel",
@@ -94,14 +98,14 @@ def generate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     Exit codes: 0 all samples are there; 1 some got no answer; 2 wrong usage or environment, or what
     may be spent is spent; 130 interrupted.
     """
-    from agent_steel.generating.generate import begun, remaining
+    from agent_steel.generating.generate import begin_folder, remaining
     from agent_steel.generating.generate import generate as ask
-    from agent_steel.generating.requests import Asking, requests_of
+    from agent_steel.generating.requests import SampleRequest, requests_of
     from agent_steel.models.providers import create_model
     from metalbench.generations.folder import level_of
 
-    model = create_model(options["provider"], **given(options))
-    asking = Asking(
+    model = create_model(options["provider"], **collect_options(options))
+    asking = SampleRequest(
         model.provider,
         model.name,
         options["prompt"],
@@ -114,7 +118,7 @@ def generate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     level = level_of(_set_name(options["suite"], options["level"]))
     tasks = _tasks(level, options)
     requests = requests_of(level, tasks, options["samples"], asking, model.prompts)
-    begun(folder, {level: [number for number, _ in tasks]}, options["samples"], asking)
+    begin_folder(folder, {level: [number for number, _ in tasks]}, options["samples"], asking)
     left = remaining(folder, requests)
     _tell_cost(model, len(requests), left)
     progress = _Progress(model, len(left))

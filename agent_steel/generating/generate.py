@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from agent_steel.generating.requests import SUFFIXES, Asking, Request
+from agent_steel.generating.requests import SUFFIXES, Request, SampleRequest
 from agent_steel.models.providers.api import Ending
 from agent_steel.models.providers.model import Model
 from agent_steel.proposal import ProposerError, SpentError, Usage
@@ -23,7 +23,7 @@ _ENDINGS = {Ending.WHOLE: "whole", Ending.CUT: "cut", Ending.REFUSED: "refused"}
 
 @dataclass(frozen=True)
 class Written:
-    """A sample that is there now; `cached` if nobody had to be asked. `error`: there is none."""
+    """A finished sample. `cached`: no request was needed. `error`: the request failed."""
 
     request: Request
     usage: Usage
@@ -31,10 +31,12 @@ class Written:
     error: str = ""
 
 
-def begun(root: Path, problems: dict[str, list[int]], samples: int, asking: Asking) -> Plan:
-    """Note in the folder what it is to hold, with what it was to hold before.
+def begin_folder(
+    root: Path, problems: dict[str, list[int]], samples: int, asking: SampleRequest
+) -> Plan:
+    """Write the plan of the folder, merged with its existing plan.
 
-    Raise DeclarationError for a folder whose samples were asked for in another way.
+    Raise DeclarationError for a folder whose samples were requested with other options.
     """
     asked = asdict(asking)
     plan = Plan(problems, samples, asked=asked)
@@ -44,8 +46,8 @@ def begun(root: Path, problems: dict[str, list[int]], samples: int, asking: Aski
         if before != asked:
             was = ", ".join(f"{k} {v}" for k, v in before.items() if asked.get(k) != v)
             raise DeclarationError(
-                f"--out {root}: its samples were asked for otherwise ({was or 'by nobody'}); name "
-                "another folder"
+                f"--out {root}: its samples were requested with other options ({was or 'none'}); "
+                "name another folder"
             )
         levels = dict.fromkeys([*known.problems, *problems])
         merged = {
@@ -66,16 +68,16 @@ def generate(
     root: Path,
     requests: Sequence[Request],
     model: Model,
-    asking: Asking,
+    asking: SampleRequest,
     said: Callable[[Written], None],
     *,
     parallel: int = 1,
 ) -> None:
     """Ask for all samples that are requested, `parallel` at a time.
 
-    `said` is told of each as it comes, also of one that got no answer, which ends nothing. What was
-    answered is written even if the run is broken off meanwhile. Raise SpentError when what may be
-    spent is spent, MachineError if a file cannot be written.
+    `said` is called for each result as it arrives, also for a failed request, which does not end
+    the run. Answers are written even if the run is interrupted. Raise SpentError at the cost limit,
+    MachineError if a file cannot be written.
     """
 
     def one(request: Request) -> None:
@@ -91,7 +93,7 @@ def generate(
         pool.shutdown(cancel_futures=True)
 
 
-def _sample(root: Path, request: Request, model: Model, asking: Asking) -> Written:
+def _sample(root: Path, request: Request, model: Model, asking: SampleRequest) -> Written:
     key = request.key(asking)
     record = cache.load(key)
     usage, cached = Usage(), record is not None
@@ -111,7 +113,7 @@ def _sample(root: Path, request: Request, model: Model, asking: Asking) -> Writt
 
 
 def _write(
-    root: Path, request: Request, asking: Asking, record: dict[str, Any], *, cached: bool
+    root: Path, request: Request, asking: SampleRequest, record: dict[str, Any], *, cached: bool
 ) -> None:
     """Write the sample first: by its provenance it is known to be whole."""
     write(_path(root, request, SUFFIXES[asking.language]), code_of(record["answer"]), root)

@@ -24,10 +24,10 @@ _IN_PYTHON = Path(__file__).parent / "in_python"
 
 
 @dataclass(frozen=True)
-class Asking:
-    """How all samples are asked for; `hardware` is a chip's name, empty if none is told.
+class SampleRequest:
+    """Options of all requests. `hardware` is the name of a chip in the prompt, or empty.
 
-    `language` is of what the answers are, one of SUFFIXES.
+    `language` is the language of the answers, one of SUFFIXES.
     """
 
     provider: str
@@ -56,7 +56,7 @@ class Request:
         """No fewer tokens than the question has."""
         return len((self.system + self.text).encode()) // 2 + 32
 
-    def key(self, asking: Asking) -> str:
+    def key(self, asking: SampleRequest) -> str:
         """The answer's key in the cache: of the words, the model, the parameters, the sample."""
         how = {
             "provider": asking.provider,
@@ -70,7 +70,11 @@ class Request:
 
 
 def requests_of(
-    level: str, tasks: Sequence[tuple[int, Entry]], samples: int, asking: Asking, prompts: Prompts
+    level: str,
+    tasks: Sequence[tuple[int, Entry]],
+    samples: int,
+    asking: SampleRequest,
+    prompts: Prompts,
 ) -> list[Request]:
     """Return the requests for some problems of a level, sample by sample.
 
@@ -92,7 +96,7 @@ def requests_of(
     return found
 
 
-def _examples(asking: Asking, task: str) -> str:
+def _examples(asking: SampleRequest, task: str) -> str:
     """Return tasks of the library with a kernel for each; never the one that is asked for."""
     library = Library()
     shown = [library.entry(name) for name in EXAMPLES[asking.prompt] if name != task]

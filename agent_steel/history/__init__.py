@@ -1,4 +1,4 @@
-"""What was tried and what came of it: kept in the store, told as a lineage, written as a file."""
+"""The history of attempts: stored, shown as a lineage, exported as files."""
 
 from agent_steel.history.history import History, Session
 from agent_steel.history.rows import Place

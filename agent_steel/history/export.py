@@ -27,11 +27,13 @@ def file_name(task: str, chip: str | None) -> str:
     return f"{task}.{chip}.metal" if chip else f"{task}.metal"
 
 
-def applied(entry: Entry, attempt: Attempt, device: DeviceFacts, folders: Sequence[Path]) -> Path:
-    """Write an attempt beside the kernel that it was made from, and return the file.
+def apply_attempt(
+    entry: Entry, attempt: Attempt, device: DeviceFacts, folders: Sequence[Path]
+) -> Path:
+    """Write an attempt next to the kernel that it was derived from, and return the file.
 
-    Where the device's chip is known it is that chip's variant. Raise DeclarationError for a
-    library that is installed, which is nobody's to edit, MachineError if it cannot be written.
+    For a known chip it is the variant of this chip. Raise DeclarationError for an installed
+    library, which must not be edited, MachineError if the file cannot be written.
     """
     folder = entry.kernel_path(device.chip).parent
     library = library_folder()
@@ -42,10 +44,10 @@ def applied(entry: Entry, attempt: Attempt, device: DeviceFacts, folders: Sequen
             f"`agent_steel export {entry.name} --out FILE` writes the winner elsewhere, and "
             "--kernels names a folder of your own"
         )
-    return written(folder / file_name(entry.name, device.chip), attempt)
+    return write_attempt(folder / file_name(entry.name, device.chip), attempt)
 
 
-def written(path: Path, attempt: Attempt) -> Path:
+def write_attempt(path: Path, attempt: Attempt) -> Path:
     """Write an attempt to `path`, all of it or nothing; raises MachineError if that cannot be."""
     try:
         replace_file(path, text_of(attempt))

@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.history.rows import SELECTED, Place, attempt_of, columns_of
 from metalbench.store.samples import read_samples, sample_rows
 
@@ -96,7 +96,7 @@ class History:
     def add(self, place: Place, attempt: Attempt) -> Attempt:
         """Keep a new attempt, and return it with its number and the instant."""
         attempt = replace(attempt, proposed_at=_now())
-        if attempt.fate is not Fate.PENDING:
+        if attempt.status is not Status.PENDING:
             attempt = replace(attempt, judged_at=attempt.proposed_at)
         source = hashlib.sha256(attempt.source.encode()).hexdigest()
         columns = {**place.columns, **columns_of(attempt), "source": source}
@@ -111,7 +111,7 @@ class History:
             )
             return replace(attempt, number=_number(cursor))
 
-    def judged(self, attempt: Attempt, samples: Sequence[SampleSet] = ()) -> Attempt:
+    def record_judgement(self, attempt: Attempt, samples: Sequence[SampleSet] = ()) -> Attempt:
         """Keep what has become of an attempt, with the samples of its measurements."""
         attempt = replace(attempt, judged_at=_now())
         columns = columns_of(attempt)
@@ -133,19 +133,19 @@ class History:
 
     def attempts(self, place: Place) -> tuple[Attempt, ...]:
         """Return all of one history, oldest first."""
-        return self._found(f"WHERE {_SAME} ORDER BY attempts.id", place.row)
+        return self._find(f"WHERE {_SAME} ORDER BY attempts.id", place.row)
 
     def of_session(self, session: int) -> tuple[Attempt, ...]:
         """Return all of one session, oldest first."""
-        return self._found("WHERE session = ? ORDER BY attempts.id", (session,))
+        return self._find("WHERE session = ? ORDER BY attempts.id", (session,))
 
     def of_task(self, task: str) -> tuple[Attempt, ...]:
         """Return all of one task, oldest first, on whatever device."""
-        return self._found("WHERE task = ? ORDER BY attempts.id", (task,))
+        return self._find("WHERE task = ? ORDER BY attempts.id", (task,))
 
     def attempt(self, number: int) -> Attempt | None:
         """Attempt `number`, None if there is none."""
-        return next(iter(self._found("WHERE attempts.id = ?", (number,))), None)
+        return next(iter(self._find("WHERE attempts.id = ?", (number,))), None)
 
     def place(self, number: int) -> Place | None:
         """Return the history that attempt `number` is of."""
@@ -167,7 +167,7 @@ class History:
             ).fetchall()
         return read_samples(rows)
 
-    def _found(self, clause: str, values: tuple[object, ...]) -> tuple[Attempt, ...]:
+    def _find(self, clause: str, values: tuple[object, ...]) -> tuple[Attempt, ...]:
         with self._store.reading() as connection:
             rows = connection.execute(f"{_ALL} {clause}", values).fetchall()
         return tuple(map(attempt_of, rows))

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.target import Target, merit
 
 # What stands on its own: the kernel that a lineage began with, and what was better than its rival.
-STANDING = (Fate.BASELINE, Fate.KEPT)
-FAILED = (Fate.REVERTED, Fate.WRONG, Fate.BROKEN)
+STANDING = (Status.BASELINE, Status.KEPT)
+FAILED = (Status.REVERTED, Status.WRONG, Status.BROKEN)
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Technique:
     @property
     def kept(self) -> int:
         """How many of its attempts were kept."""
-        return sum(each.fate is Fate.KEPT for each in self.attempts)
+        return sum(each.status is Status.KEPT for each in self.attempts)
 
 
 class Lineage:
@@ -40,7 +40,7 @@ class Lineage:
         return None if number is None else self.attempts.get(number)
 
     def root(self, attempt: Attempt) -> Attempt:
-        """What the chain of those that it was measured against begins with."""
+        """Return the first attempt of the chain of rivals."""
         while (rival := self.rival(attempt)) is not None:
             attempt = rival
         return attempt
@@ -65,69 +65,69 @@ class Lineage:
         )
 
     def _chain(self, attempt: Attempt) -> Iterator[Attempt]:
-        """An attempt and its rivals, but for the root, which was measured against nothing."""
+        """Yield an attempt and its rivals, without the root, which has no rival."""
         while (rival := self.rival(attempt)) is not None:
             yield attempt
             attempt = rival
 
     def standing(self, root: Attempt) -> list[Attempt]:
-        """Return the root and all that was kept of what came of it, the best first."""
+        """Return the root and all kept attempts of its lineage, the best first."""
         members = [
             each
             for each in self.attempts.values()
-            if each.fate in STANDING and self.root(each).number == root.number
+            if each.status in STANDING and self.root(each).number == root.number
         ]
         return sorted(members, key=self.merit, reverse=True)
 
     def start(self, source_key: str) -> Attempt | None:
-        """The latest attempt that stands and is the kernel with this key, None if there is none."""
+        """Return the latest attempt with this key that was kept or is a baseline; else None."""
         found = (
             each
             for each in reversed(list(self.attempts.values()))
-            if each.fate in STANDING and each.source_key == source_key
+            if each.status in STANDING and each.source_key == source_key
         )
         return next(found, None)
 
     def best(self, root: Attempt) -> Attempt:
-        """Return the best of those that stand."""
+        """Return the best attempt of the lineage of `root`."""
         return self.standing(root)[0]
 
     def top(self, root: Attempt, most: int) -> list[Attempt]:
-        """Up to `most` of those that stand, the best first."""
+        """Return up to `most` attempts of the lineage of `root`, the best first."""
         return self.standing(root)[:most]
 
     def techniques(self) -> list[Technique]:
         """Return every technique that was tried, in the order of the first attempts at them."""
         found: dict[str, list[Attempt]] = {}
         for each in self.attempts.values():
-            if each.technique and each.fate not in (Fate.REPEATED, Fate.PENDING):
+            if each.technique and each.status not in (Status.REPEATED, Status.PENDING):
                 found.setdefault(each.technique, []).append(each)
         return [Technique(name, tuple(several)) for name, several in found.items()]
 
     def failures(self) -> list[tuple[Technique, str]]:
-        """Techniques that were never kept, each with why the latest attempt at it failed."""
+        """Return techniques that were never kept, each with the reason of its latest failure."""
         return [(each, why(each.attempts[-1])) for each in self.techniques() if not each.kept]
 
     def children(self, attempt: Attempt) -> list[Attempt]:
-        """What was made from an attempt."""
+        """Return the attempts derived from an attempt."""
         return [each for each in self.attempts.values() if each.parent == attempt.number]
 
     def roots(self) -> list[Attempt]:
-        """What was made from nothing that is known here."""
+        """Return the attempts without a known parent."""
         return [each for each in self.attempts.values() if each.parent not in self.attempts]
 
 
 def why(attempt: Attempt) -> str:
-    """Why an attempt was not kept, in a line."""
+    """Return why an attempt was not kept, in one line."""
     if attempt.error:
         return attempt.error.partition("\n")[0]
     if attempt.ratio is not None:
         return f"{attempt.ratio.value:.3g} times as fast as the best then"
-    return attempt.fate.value
+    return attempt.status.value
 
 
 def rounds_without(attempts: Sequence[Attempt]) -> int:
     """Return how many rounds at the end have kept nothing."""
     rounds = sorted({each.round for each in attempts if each.round > 0})
-    kept = max((each.round for each in attempts if each.fate is Fate.KEPT), default=0)
+    kept = max((each.round for each in attempts if each.status is Status.KEPT), default=0)
     return sum(each > kept for each in rounds)

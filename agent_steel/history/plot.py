@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_steel.attempt import Fate
+from agent_steel.attempt import Status
 from agent_steel.history.lineage import STANDING
 from metalbench.errors import DeclarationError, MachineError
 from metalbench.foreign_text import xml_text
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from agent_steel.history.lineage import Lineage
 
 FORMATS = (".svg", ".png")
-COLOURS = {Fate.KEPT: "#1a7f37", Fate.REVERTED: "#6e7781", Fate.BASELINE: "#0969da"}
+COLOURS = {Status.KEPT: "#1a7f37", Status.REVERTED: "#6e7781", Status.BASELINE: "#0969da"}
 
 
 def draw(lineage: Lineage, title: str, path: Path) -> None:
@@ -29,16 +29,16 @@ def draw(lineage: Lineage, title: str, path: Path) -> None:
     axes = figure.add_subplot()
     axes.title.set_parse_math(False)
     numbers, gains = best_so_far(lineage)
-    axes.step(numbers, gains, where="post", color=COLOURS[Fate.KEPT], label="best so far")
-    for fate, colour in COLOURS.items():
+    axes.step(numbers, gains, where="post", color=COLOURS[Status.KEPT], label="best so far")
+    for status, colour in COLOURS.items():
         points = [
             (each.number, _gain(lineage, each))
             for each in lineage.attempts.values()
-            if each.fate is fate
+            if each.status is status
         ]
         shown = [(number, gain) for number, gain in points if gain is not None]
         if shown:
-            axes.scatter(*zip(*shown, strict=True), s=18, color=colour, label=fate.value)
+            axes.scatter(*zip(*shown, strict=True), s=18, color=colour, label=status.value)
     axes.set(
         title=xml_text(title), xlabel="attempt", ylabel="time at the start / time", ylim=(0, None)
     )
@@ -53,16 +53,16 @@ def best_so_far(lineage: Lineage) -> tuple[list[int], list[float]]:
     """Return numbers of attempts that were judged, and the greatest gain up to each of them."""
     numbers, gains, best = [], [], 0.0
     for each in lineage.attempts.values():
-        if each.fate in STANDING:
+        if each.status in STANDING:
             best = max(best, lineage.gain(each))
-        if best and each.fate is not Fate.PENDING:
+        if best and each.status is not Status.PENDING:
             numbers.append(each.number)
             gains.append(best)
     return numbers, gains
 
 
 def _gain(lineage: Lineage, attempt: Any) -> float | None:
-    if attempt.fate is not Fate.BASELINE and attempt.ratio is None:
+    if attempt.status is not Status.BASELINE and attempt.ratio is None:
         return None
     return lineage.gain(attempt)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.usage import Usage
 from metalbench.stats import Interval
 
@@ -31,9 +31,9 @@ SELECTED = ", ".join(_NAMES)
 
 @dataclass(frozen=True)
 class Place:
-    """What attempts have to share to be of one history: device, task, element type and size.
+    """The key of a history: device, task, element type and size.
 
-    `engine` is as what the cpu device runs kernels, empty of a GPU.
+    `engine` is the execution mode of the cpu device, empty for a GPU.
     """
 
     device_kind: str
@@ -66,7 +66,7 @@ def columns_of(attempt: Attempt) -> dict[str, object]:
         **_ends("steadiness", attempt.steadiness),
         **{name: getattr(usage, name) for name in _USAGE},
         "tunables": json.dumps(dict(attempt.tunables)),
-        "fate": attempt.fate.value,
+        "fate": attempt.status.value,
     }
 
 
@@ -86,7 +86,7 @@ def attempt_of(row: Sequence[Any]) -> Attempt:
         number=found["attempts.id"],
         source=found["sources.text"],
         tunables=json.loads(found["tunables"]),
-        fate=Fate(found["fate"]),
+        status=Status(found["fate"]),
         usage=Usage(**{name: found[name] for name in _USAGE}),
         ratio=_interval(found, "ratio"),
         steadiness=_interval(found, "steadiness"),

@@ -1,11 +1,11 @@
-"""Answers of a proposer as attempts, of which none is judged twice."""
+"""Convert answers of a proposer into attempts. Repeated attempts are not judged again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.proposal import Brief, Proposal, Proposer, ProposerError, Usage
 from agent_steel.source import source_key, text_key
 from agent_steel.subject import Subject
@@ -14,11 +14,11 @@ from metalbench.errors import DeclarationError
 if TYPE_CHECKING:
     from agent_steel.history import History
 
-NOT_JUDGED = (Fate.PENDING, Fate.UNUSABLE, Fate.REPEATED)
+NOT_JUDGED = (Status.PENDING, Status.UNUSABLE, Status.REPEATED)
 
 
 def baseline(subject: Subject, session: int) -> Attempt:
-    """Return the kernel as its file is."""
+    """Return the attempt for the initial kernel."""
     return Attempt(
         number=0,
         session=session,
@@ -29,37 +29,37 @@ def baseline(subject: Subject, session: int) -> Attempt:
         round=0,
         source=subject.kernel.source,
         source_key=subject.key,
-        fate=Fate.BASELINE,
+        status=Status.BASELINE,
         summary=f"{subject.kernel.path.name} as it is.",
     )
 
 
 @dataclass(frozen=True)
-class Answered:
-    """What is answered in a session about a kernel."""
+class AnswerRecorder:
+    """Convert the answers of one session for one kernel."""
 
     subject: Subject
     session: int
     proposer: Proposer
 
     def attempt(self, history: History, brief: Brief, answer: Proposal | ProposerError) -> Attempt:
-        """Return the attempt that an answer is, pending where it is new and can be tried."""
+        """Return the attempt of an answer; it is pending if it is new and can be tried."""
         if isinstance(answer, Proposal):
-            return self._proposed(history, brief, answer)
+            return self._from_proposal(history, brief, answer)
         usage = getattr(answer, "usage", None)
         known = usage if isinstance(usage, Usage) else Usage()
-        return self._made(brief, fate=Fate.UNUSABLE, error=str(answer), usage=known)
+        return self._make(brief, status=Status.UNUSABLE, error=str(answer), usage=known)
 
-    def _proposed(self, history: History, brief: Brief, proposal: Proposal) -> Attempt:
+    def _from_proposal(self, history: History, brief: Brief, proposal: Proposal) -> Attempt:
         try:
             kernel = self.subject.kernel_of(replace(brief.parent, source=proposal.source))
             key = source_key(kernel, proposal.tunables, dtype=brief.dtype)
         except DeclarationError:
             key = text_key(proposal.source)  # judging says what is wrong with it
-        known = self._known(history, key)
-        return self._made(
+        known = self._find_known(history, key)
+        return self._make(
             brief,
-            fate=Fate.PENDING if known is None else Fate.REPEATED,
+            status=Status.PENDING if known is None else Status.REPEATED,
             error="" if known is None else f"the same as attempt {known.number}",
             usage=proposal.usage,
             source=proposal.source,
@@ -70,15 +70,15 @@ class Answered:
             technique=proposal.technique,
         )
 
-    def _known(self, history: History, key: str) -> Attempt | None:
-        """Return an attempt that is the same and was judged, or is to be in this session."""
+    def _find_known(self, history: History, key: str) -> Attempt | None:
+        """Return an equal attempt that was judged, or is pending in this session."""
         for each in history.attempts(self.subject.place):
-            own = each.fate is Fate.PENDING and each.session == self.session
-            if each.source_key == key and (own or each.fate not in NOT_JUDGED):
+            own = each.status is Status.PENDING and each.session == self.session
+            if each.source_key == key and (own or each.status not in NOT_JUDGED):
                 return each
         return None
 
-    def _made(self, brief: Brief, **known: Any) -> Attempt:
+    def _make(self, brief: Brief, **known: Any) -> Attempt:
         return Attempt(
             number=0,
             session=self.session,

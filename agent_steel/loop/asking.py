@@ -1,4 +1,4 @@
-"""Proposers asked in threads of their own, so that answers come while something is measured."""
+"""Run requests to proposers in threads, while attempts are measured."""
 
 from __future__ import annotations
 
@@ -15,20 +15,19 @@ Ticket = TypeVar("Ticket")
 
 
 @dataclass(frozen=True)
-class Answer(Generic[Ticket]):
-    """What came of one question: whether there was a proposal, or what was raised instead."""
+class ProposerAnswer(Generic[Ticket]):
+    """The outcome of one request: whether there was a proposal, or the exception."""
 
     ticket: Ticket
     proposed: bool
     error: Exception | None = None
 
 
-class Asking(Generic[Ticket]):
-    """Asks a proposer up to `parallel` questions at a time; a ticket goes with each to its answer.
+class ProposerPool(Generic[Ticket]):
+    """Send up to `parallel` requests to a proposer at a time. A ticket identifies each request.
 
-    `keep` is called in the thread of the question, one at a time, as soon as there is an answer: it
-    is safe before anybody has time for it. The threads end with the process, whatever a proposer
-    waits for.
+    `keep` stores an answer as soon as it arrives. It is called in the thread of the request, but
+    never by two threads at a time. The threads are daemons, so that they end with the process.
     """
 
     def __init__(
@@ -44,7 +43,7 @@ class Asking(Generic[Ticket]):
         self._keep = keep
         self._say = say
         self._waiting: deque[tuple[Ticket, Brief]] = deque()
-        self._answers: Queue[Answer[Ticket]] = Queue()
+        self._answers: Queue[ProposerAnswer[Ticket]] = Queue()
         self._lock = Lock()
         self._keeping = Lock()
         self._running = 0
@@ -52,11 +51,11 @@ class Asking(Generic[Ticket]):
 
     @property
     def open(self) -> int:
-        """Questions whose answers have not been taken yet."""
+        """The number of requests whose answers were not returned by `next`."""
         return self._open
 
     def submit(self, ticket: Ticket, brief: Brief) -> None:
-        """Ask as soon as fewer than `parallel` questions are under way."""
+        """Queue a request. It starts when fewer than `parallel` requests are running."""
         with self._lock:
             self._open += 1
             self._waiting.append((ticket, brief))
@@ -64,14 +63,14 @@ class Asking(Generic[Ticket]):
                 self._running += 1
                 Thread(target=self._work, daemon=True, name="asking").start()
 
-    def next(self) -> Answer[Ticket]:
-        """Wait for an answer; there is a question open."""
+    def next(self) -> ProposerAnswer[Ticket]:
+        """Wait for an answer and return it. At least one request must be open."""
         answer = self._answers.get()
         self._open -= 1
         return answer
 
     def withdraw(self) -> None:
-        """Ask nothing that has not been asked yet; what is under way is still to be answered."""
+        """Drop queued requests. Running requests continue."""
         with self._lock:
             self._open -= len(self._waiting)
             self._waiting.clear()
@@ -83,21 +82,21 @@ class Asking(Generic[Ticket]):
                     self._running -= 1
                     return
                 ticket, brief = self._waiting.popleft()
-            self._answers.put(self._asked(ticket, brief))
+            self._answers.put(self._ask(ticket, brief))
 
-    def _asked(self, ticket: Ticket, brief: Brief) -> Answer[Ticket]:
+    def _ask(self, ticket: Ticket, brief: Brief) -> ProposerAnswer[Ticket]:
         try:
-            found = self._proposed(brief)
+            found = self._propose(brief)
             if isinstance(found, SpentError):
-                return Answer(ticket, False, found)
+                return ProposerAnswer(ticket, False, found)
             if found is not None:
                 with self._keeping:
                     self._keep(ticket, brief, found)
-        except Exception as error:  # whatever it is, it is told where answers are taken
-            return Answer(ticket, False, error)
-        return Answer(ticket, found is not None)
+        except Exception as error:  # reported by `next`
+            return ProposerAnswer(ticket, False, error)
+        return ProposerAnswer(ticket, found is not None)
 
-    def _proposed(self, brief: Brief) -> Proposal | ProposerError | None:
+    def _propose(self, brief: Brief) -> Proposal | ProposerError | None:
         try:
             return self._proposer.propose(brief, lambda text: self._say(brief, text))
         except ProposerError as error:

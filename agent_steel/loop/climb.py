@@ -1,4 +1,4 @@
-"""One kernel's way up, round by round. All that it knows is in the history."""
+"""The search for a faster version of one kernel, round by round. Its state is the history."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.history.lineage import Lineage, rounds_without
-from agent_steel.loop.answers import Answered, baseline
+from agent_steel.loop.answers import AnswerRecorder, baseline
 from agent_steel.loop.profiler import Profiler, WrongStartError
 from agent_steel.loop.settings import Listener, Settings
 from agent_steel.loop.verifier import Verifier, Version, WrongRivalError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tools:
-    """What every climb of a loop shares."""
+    """Objects shared by all searches of a loop."""
 
     history: History
     verifier: Verifier
@@ -36,8 +36,8 @@ class Tools:
     listener: Listener
 
 
-class Climb:
-    """The attempts at one kernel within a session, from the best that is known of it."""
+class Search:
+    """The attempts at one kernel in a session. They start from the best known version."""
 
     def __init__(self, subject: Subject, session: int, tools: Tools) -> None:
         self.subject = subject
@@ -56,17 +56,17 @@ class Climb:
         return self._lineage().best(self._root)
 
     def gain(self, attempt: Attempt) -> float:
-        """Return the time of the kernel as its file is over an attempt's."""
+        """Return the time of the initial kernel divided by that of an attempt."""
         return self._lineage().gain(attempt) / self._lineage().gain(self._start)
 
     def steadiness(self, attempt: Attempt) -> float:
-        """The scatter of the kernel as its file is over an attempt's, as far as that is known."""
+        """Return the scatter of the initial kernel divided by that of an attempt, if known."""
         lineage = self._lineage()
         return lineage.steadiness(attempt) / lineage.steadiness(self._start)
 
     @property
     def start(self) -> Attempt:
-        """The kernel as its file is."""
+        """The initial kernel, as its file is."""
         return self._start
 
     @property
@@ -75,19 +75,19 @@ class Climb:
         return max((each.round for each in self._own()), default=0)
 
     def pending(self) -> list[Attempt]:
-        """What this session has proposed, and nobody has judged."""
-        return [each for each in self._own() if each.fate is Fate.PENDING]
+        """Return the attempts of this session that are not judged yet."""
+        return [each for each in self._own() if each.status is Status.PENDING]
 
     def prepare(self) -> None:
-        """Measure the best version, and find what bounds it; raises as `Profiler.measure`."""
+        """Measure and diagnose the best version; raise the errors of `Profiler.measure`."""
         self._first = self._members(1)[0]
 
     def announce(self) -> None:
-        """Tell what `prepare` has found."""
-        self._tools.listener.started(self.subject, *self._first)
+        """Report the result of `prepare` to the listener."""
+        self._tools.listener.on_start(self.subject, *self._first)
 
     def begin_round(self) -> list[Brief]:
-        """Return what is to be asked in the next round; nothing if there is to be none."""
+        """Return the briefs of the next round; none if the search ends."""
         settings = self._tools.settings
         idle = rounds_without(self._own())
         if idle >= settings.max_idle_rounds:
@@ -103,18 +103,18 @@ class Climb:
         self._answered = 0
         briefs = list(self._briefs(number, members))
         self._open = len(briefs)
-        self._tools.listener.round_started(self.subject, number, settings.max_rounds)
+        self._tools.listener.on_round_start(self.subject, number, settings.max_rounds)
         return briefs
 
     def end(self, reason: str) -> list[Brief]:
-        """Try no more; returns that there is nothing to ask."""
+        """End the search and return no briefs."""
         if self.ended is None:
             self.ended = reason
-            self._tools.listener.ended(self.subject, reason)
+            self._tools.listener.on_end(self.subject, reason)
         return []
 
     def take(self, *, proposed: bool, spent: bool) -> bool:
-        """Count an answer; whether it was the last one of its round."""
+        """Count an answer and return whether it was the last one of its round."""
         self._open -= 1
         self._answered += proposed or spent
         if self._open == 0 and self._answered == 0:
@@ -122,26 +122,25 @@ class Climb:
         return self._open == 0
 
     def keep(self, history: History, brief: Brief, answer: Proposal | ProposerError) -> None:
-        """Keep an answer in `history` before it is judged, so that nothing paid for is lost."""
-        answered = Answered(self.subject, self._session, self._tools.proposer)
+        """Store an answer in `history` before it is judged, so that no paid answer is lost."""
+        answered = AnswerRecorder(self.subject, self._session, self._tools.proposer)
         attempt = answered.attempt(history, brief, answer)
         kept = history.add(self.subject.place, attempt)
-        if kept.fate is not Fate.PENDING:
-            self._tools.listener.judged(self.subject, kept)
+        if kept.status is not Status.PENDING:
+            self._tools.listener.on_judgement(self.subject, kept)
 
     def judge(self, attempt: Attempt) -> Attempt:
-        """Find out what becomes of a pending attempt, and keep it with its samples.
+        """Judge a pending attempt and store its status and samples.
 
-        Raise MachineError if the machine is at fault, DeclarationError if the task is, and
-        WrongStartError if the kernel as its file is turns out to be wrong; the attempt is pending
-        then as before.
+        Raise MachineError for a fault of the machine, DeclarationError for one of the task, and
+        WrongStartError if the initial kernel is wrong. The attempt stays pending then.
         """
         tools, subject = self._tools, self.subject
         try:
             candidate = self._version(attempt, f"attempt {attempt.number}")
             candidate.kernel.tuned(attempt.tunables)
         except DeclarationError as error:
-            return self._judged(replace(attempt, fate=Fate.BROKEN, error=str(error)))
+            return self._record(replace(attempt, status=Status.BROKEN, error=str(error)))
         rival = self._rival(attempt)
         best = self._version(rival, f"attempt {rival.number}")
         try:
@@ -152,7 +151,7 @@ class Climb:
             return self.judge(attempt)
         judged = replace(
             attempt,
-            fate=found.fate,
+            status=found.status,
             ratio=found.ratio,
             steadiness=found.steadiness,
             error=found.error,
@@ -160,11 +159,11 @@ class Climb:
             measured_from=found.measured_from,
             measured_to=found.measured_to,
         )
-        return self._judged(judged, found.samples)
+        return self._record(judged, found.samples)
 
-    def _judged(self, attempt: Attempt, samples: Sequence[object] = ()) -> Attempt:
-        kept = self._tools.history.judged(attempt, samples)  # type: ignore[arg-type]
-        self._tools.listener.judged(self.subject, kept)
+    def _record(self, attempt: Attempt, samples: Sequence[object] = ()) -> Attempt:
+        kept = self._tools.history.record_judgement(attempt, samples)  # type: ignore[arg-type]
+        self._tools.listener.on_judgement(self.subject, kept)
         return kept
 
     def _rival(self, attempt: Attempt) -> Attempt:
@@ -178,7 +177,7 @@ class Climb:
         return Version(self.subject.kernel_of(attempt), attempt.tunables, name)
 
     def _baseline(self) -> Attempt:
-        """The attempt that is the kernel as its file is; a new one if it is not known yet."""
+        """Return the attempt for the initial kernel; add it to the history if it is new."""
         known = self._lineage().start(self.subject.key)
         if known is not None:
             return known
@@ -207,10 +206,9 @@ class Climb:
             )
 
     def _members(self, most: int) -> list[tuple[Attempt, Diagnosis]]:
-        """Return the best versions, each with what bounds it.
+        """Return the best versions with their diagnoses.
 
-        One that was kept and turns out to be wrong after all, on inputs that it had not seen, is
-        kept no longer.
+        A kept version that fails on new inputs gets the status WRONG.
         """
         while True:
             members = self._lineage().top(self._root, most)
@@ -230,15 +228,15 @@ class Climb:
             return self._tools.profiler.diagnose(self.subject, attempt, attempts)
 
     def _is_wrong(self, attempt: Attempt, error: MetalBenchError) -> None:
-        """Keep no longer what is wrong on inputs that it had not seen before."""
-        if attempt.fate is not Fate.KEPT:
+        """Set the status WRONG of a kept attempt that failed on new inputs."""
+        if attempt.status is not Status.KEPT:
             raise WrongStartError(str(error)) from error
-        self._judged(replace(attempt, fate=Fate.WRONG, error=str(error)))
+        self._record(replace(attempt, status=Status.WRONG, error=str(error)))
 
     def _alone(self) -> AbstractContextManager[None]:
-        """Where nobody else measures on the device."""
+        """Return a context in which no other process measures on the device."""
         waiting = "another process measures on this device; waiting for it"
-        return self._tools.lock.held(lambda: self._tools.listener.told(self.subject, waiting))
+        return self._tools.lock.hold(lambda: self._tools.listener.on_message(self.subject, waiting))
 
     def _lineage(self) -> Lineage:
         attempts = self._tools.history.attempts(self.subject.place)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from time import monotonic
 
 from agent_steel.attempt import Attempt
-from agent_steel.loop.asking import Answer, Asking
-from agent_steel.loop.climb import Climb, Tools
+from agent_steel.loop.asking import ProposerAnswer, ProposerPool
+from agent_steel.loop.climb import Search, Tools
 from agent_steel.loop.profiler import WrongStartError
 from agent_steel.loop.settings import Clock
 from agent_steel.proposal import Brief, Proposal, ProposerError, SpentError
@@ -19,10 +19,11 @@ FINISHED = "finished"
 
 
 @dataclass(frozen=True)
-class Climbed:
-    """What became of one kernel: where it began, the best version, and why no more was tried.
+class SearchResult:
+    """The result of one kernel: the first version, the best version, and why the search ended.
 
-    `gain` is the time of the start over that of the best, `steadiness` likewise of their scatter.
+    `gain` is the time of the first version divided by that of the best one; `steadiness` is the
+    same ratio of their scatters.
     """
 
     subject: Subject
@@ -39,14 +40,14 @@ class Climbed:
 
 
 @dataclass(frozen=True)
-class Ended:
-    """What a loop came to. `interrupted`: it can go on where it was. `untried` are errors.
+class LoopResult:
+    """The result of a loop. `interrupted`: it can be resumed. `untried`: errors of kernels.
 
-    `unanswered` is the last error of a proposer that gave nothing else, empty where it gave more.
+    `unanswered` is the last error of a proposer that gave no proposal at all, else empty.
     """
 
     session: int
-    climbed: tuple[Climbed, ...]
+    searches: tuple[SearchResult, ...]
     reason: str
     interrupted: bool = False
     untried: tuple[str, ...] = ()
@@ -67,18 +68,18 @@ class Loop:
         self._subjects = subjects
         self._tools = tools
         self._clock = clock
-        self._climbs: list[Climb] = []
+        self._searches: list[Search] = []
         self._untried: list[str] = []
         self._answers = 0
         self._error = ""
         self._stopped = ""
         budget = tools.settings.budget_s
         self._deadline = None if budget is None else clock() + budget
-        self._asking: Asking[Climb] = Asking(
+        self._asking: ProposerPool[Search] = ProposerPool(
             tools.proposer, tools.settings.parallel, keep=self._keep, say=self._say
         )
 
-    def run(self) -> Ended:
+    def run(self) -> LoopResult:
         """Go on until every kernel is done, or a limit is reached, or Ctrl-C is pressed.
 
         Raise MachineError if the machine is at fault, StoreError if the history cannot be kept;
@@ -94,10 +95,10 @@ class Loop:
         reason = self._stopped or FINISHED
         if not interrupted:
             self._tools.history.finish(self._session, reason)
-        climbed = tuple(map(self._climbed, self._climbs))
+        searches = tuple(map(self._result_of, self._searches))
         unanswered = "" if self._answers else self._error
         untried = tuple(self._untried)
-        return Ended(self._session, climbed, reason, interrupted, untried, unanswered)
+        return LoopResult(self._session, searches, reason, interrupted, untried, unanswered)
 
     def _go(self) -> None:
         for subject in self._subjects:
@@ -109,58 +110,58 @@ class Loop:
             self._take(answer)
             if self._over():
                 self._asking.withdraw()
-        for climb in self._climbs:
-            climb.end(self._stopped or FINISHED)
+        for search in self._searches:
+            search.end(self._stopped or FINISHED)
 
     def _start(self, subject: Subject) -> None:
         try:
-            climb = Climb(subject, self._session, self._tools)
-            climb.prepare()
-            # Before anybody is told: what Ctrl-C ends from then on is in the report.
-            self._climbs.append(climb)
-            climb.announce()
-            self._judge_pending(climb)
-            self._ask(climb)
+            search = Search(subject, self._session, self._tools)
+            search.prepare()
+            # Before the first message: from now on an interrupted search is in the report.
+            self._searches.append(search)
+            search.announce()
+            self._judge_pending(search)
+            self._ask(search)
         except (DeclarationError, WrongStartError) as error:
             self._untried.append(str(error))
 
-    def _take(self, answer: Answer[Climb]) -> None:
+    def _take(self, answer: ProposerAnswer[Search]) -> None:
         """Judge what was proposed, and ask on when all of its round were judged."""
-        climb, error = answer.ticket, answer.error
+        search, error = answer.ticket, answer.error
         spent = isinstance(error, SpentError)
         if spent:
             self._stopped = self._stopped or f"cost: {error}"
         elif error is not None:
             raise error
-        over = climb.take(proposed=answer.proposed, spent=spent)
-        if climb.ended is not None:
+        over = search.take(proposed=answer.proposed, spent=spent)
+        if search.ended is not None:
             return
         try:
-            self._judge_pending(climb)
+            self._judge_pending(search)
             if over and not self._over():
-                self._ask(climb)
+                self._ask(search)
         except (DeclarationError, WrongStartError) as fault:
-            climb.end(str(fault))
+            search.end(str(fault))
             self._untried.append(str(fault))
 
-    def _keep(self, climb: Climb, brief: Brief, answer: Proposal | ProposerError) -> None:
-        # In a thread of its own, so with a connection of its own.
+    def _keep(self, search: Search, brief: Brief, answer: Proposal | ProposerError) -> None:
+        # This runs in another thread, which needs a separate connection.
         with self._tools.history.beside() as history:
-            climb.keep(history, brief, answer)
+            search.keep(history, brief, answer)
         if isinstance(answer, ProposerError):
             self._error = str(answer)
         else:
             self._answers += 1
 
-    def _ask(self, climb: Climb) -> None:
-        if self._over() or climb.ended is not None:
+    def _ask(self, search: Search) -> None:
+        if self._over() or search.ended is not None:
             return
-        for brief in climb.begin_round():
-            self._asking.submit(climb, brief)
+        for brief in search.begin_round():
+            self._asking.submit(search, brief)
 
-    def _judge_pending(self, climb: Climb) -> None:
-        for attempt in climb.pending():
-            climb.judge(attempt)
+    def _judge_pending(self, search: Search) -> None:
+        for attempt in search.pending():
+            search.judge(attempt)
 
     def _over(self) -> bool:
         """Return whether a limit of the whole loop is reached."""
@@ -174,8 +175,8 @@ class Loop:
         try:
             if self._asking.open:
                 said = "waiting for answers that are under way; Ctrl-C leaves them"
-                for climb in self._climbs[:1]:
-                    self._tools.listener.told(climb.subject, said)
+                for search in self._searches[:1]:
+                    self._tools.listener.on_message(search.subject, said)
             while self._asking.open:
                 self._asking.next()
         except KeyboardInterrupt:
@@ -184,16 +185,16 @@ class Loop:
     def _say(self, brief: Brief, text: str) -> None:
         for subject in self._subjects:
             if subject.entry.name == brief.task.name:
-                self._tools.listener.told(subject, text)
+                self._tools.listener.on_message(subject, text)
                 return
 
-    def _climbed(self, climb: Climb) -> Climbed:
-        best = climb.best
-        return Climbed(
-            climb.subject,
-            climb.start,
+    def _result_of(self, search: Search) -> SearchResult:
+        best = search.best
+        return SearchResult(
+            search.subject,
+            search.start,
             best,
-            climb.gain(best),
-            climb.steadiness(best),
-            climb.ended or self._stopped,
+            search.gain(best),
+            search.steadiness(best),
+            search.ended or self._stopped,
         )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from agent_steel.counted import count_facts
 from agent_steel.history.lineage import Lineage
 from agent_steel.proposal import Diagnosis, Fact
-from agent_steel.roofs import Triers, measured_roofs
+from agent_steel.roofs import Triers, measure_roofline
 from metalbench.analysis import Peaks, Roofline, roofline
 from metalbench.errors import MetalBenchError
 from metalbench.measure import Plan
@@ -66,27 +66,27 @@ class Profiler:
         self._counted: dict[tuple[object, ...], tuple[Fact, ...]] = {}
 
     def measure(self, subject: Subject, attempt: Attempt) -> Result:
-        """Verify and time an attempt that stands, beside MLX; each is measured once.
+        """Verify an attempt and time it together with MLX; each is measured once.
 
         Raise WrongStartError if it is not correct, MachineError if the machine is at fault,
         DeclarationError if the task is.
         """
         key = (subject.place, attempt.source_key)
         if key not in self._results:
-            self._results[key] = self._measured(subject, attempt)
+            self._results[key] = self._measure(subject, attempt)
         return self._results[key]
 
     def diagnose(self, subject: Subject, attempt: Attempt, history: Sequence[Attempt]) -> Diagnosis:
-        """Say what bounds an attempt; raises as `measure`."""
+        """Diagnose an attempt; raise the errors of `measure`."""
         result = self.measure(subject, attempt)
         if self._wants_roofs:
             self._wants_roofs = False
-            self._roofs = measured_roofs(self._triers, subject.device)
+            self._roofs = measure_roofline(self._triers, subject.device)
         found = diagnosis(result, subject.kernel_of(attempt), self._roofs, history)
         return replace(found, facts=(*found.facts, *self._counts(subject, attempt)))
 
     def _counts(self, subject: Subject, attempt: Attempt) -> tuple[Fact, ...]:
-        """What an attempt does at the task's smallest size, counted; nothing where it cannot be."""
+        """Return counts of an attempt at the smallest size; none if it cannot be counted."""
         key = (subject.place, attempt.source_key)
         if key not in self._counted:
             task, kernel = subject.task, subject.kernel_of(attempt)
@@ -100,7 +100,7 @@ class Profiler:
                 self._counted[key] = ()
         return self._counted[key]
 
-    def _measured(self, subject: Subject, attempt: Attempt) -> Result:
+    def _measure(self, subject: Subject, attempt: Attempt) -> Result:
         trial = Trial(
             subject.entry,
             subject.kernel_of(attempt),

@@ -43,39 +43,39 @@ class Settings:
 class Listener(Protocol):
     """Hears how a loop goes on."""
 
-    def started(self, subject: Subject, best: Attempt, diagnosis: Diagnosis) -> None:
+    def on_start(self, subject: Subject, best: Attempt, diagnosis: Diagnosis) -> None:
         """Report that a kernel was measured, and what bounds it."""
 
-    def round_started(self, subject: Subject, number: int, most: int) -> None:
+    def on_round_start(self, subject: Subject, number: int, most: int) -> None:
         """Proposals of a round are asked for."""
 
-    def told(self, subject: Subject, text: str) -> None:
+    def on_message(self, subject: Subject, text: str) -> None:
         """Report the progress of a proposer or of the verifier."""
 
-    def judged(self, subject: Subject, attempt: Attempt) -> None:
-        """What became of an attempt is known and kept."""
+    def on_judgement(self, subject: Subject, attempt: Attempt) -> None:
+        """Report that the status of an attempt is known and stored."""
 
-    def ended(self, subject: Subject, reason: str) -> None:
+    def on_end(self, subject: Subject, reason: str) -> None:
         """No more is tried with a kernel."""
 
 
 class Unheard:
-    """A listener that tells nobody."""
+    """A listener that ignores all events."""
 
-    def started(self, subject: Subject, best: Attempt, diagnosis: Diagnosis) -> None:
-        """Not told."""
+    def on_start(self, subject: Subject, best: Attempt, diagnosis: Diagnosis) -> None:
+        """Ignore the event."""
 
-    def round_started(self, subject: Subject, number: int, most: int) -> None:
-        """Not told."""
+    def on_round_start(self, subject: Subject, number: int, most: int) -> None:
+        """Ignore the event."""
 
-    def told(self, subject: Subject, text: str) -> None:
-        """Not told."""
+    def on_message(self, subject: Subject, text: str) -> None:
+        """Ignore the event."""
 
-    def judged(self, subject: Subject, attempt: Attempt) -> None:
-        """Not told."""
+    def on_judgement(self, subject: Subject, attempt: Attempt) -> None:
+        """Ignore the event."""
 
-    def ended(self, subject: Subject, reason: str) -> None:
-        """Not told."""
+    def on_end(self, subject: Subject, reason: str) -> None:
+        """Ignore the event."""
 
 
 Clock = Callable[[], float]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from agent_steel.attempt import Fate
+from agent_steel.attempt import Status
 from agent_steel.target import OF_SCATTER, Target, shortfall
 from metalbench.comparison.match import Match, Players, outcome_of
 from metalbench.errors import MetalBenchError
@@ -28,7 +28,7 @@ SECONDS, CONFIRMATION_SECONDS = 1.0, 3.0
 
 
 class WrongRivalError(MetalBenchError):
-    """What a candidate was measured against turns out to be wrong, so that nothing is known."""
+    """The rival of a candidate is wrong, so that the candidate cannot be judged."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Version:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """What has become of a candidate, and on what that rests."""
+class Judgement:
+    """The status of a candidate and the measurements behind it."""
 
-    fate: Fate
+    status: Status
     error: str = ""
     ratio: Interval | None = None
     steadiness: Interval | None = None
@@ -55,10 +55,10 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verifier:
-    """Plays candidates against the best so far, each in a process of its own.
+    """Compare candidates with the best version so far, each in a separate process.
 
-    What is better by `target` is confirmed by a longer measurement on other inputs, for the best of
-    many short ones is also the luckiest.
+    A candidate that is better by `target` is confirmed by a longer measurement on other inputs:
+    the best of many short measurements is biased (winner's curse).
     """
 
     players: Players
@@ -75,7 +75,7 @@ class Verifier:
         *,
         number: int,
         observer: Observer | None = None,
-    ) -> Finding:
+    ) -> Judgement:
         """Compile a candidate, verify it throughout, and time it in pairs with the best so far.
 
         `number` is the attempt's, from which the seeds follow. Raise MachineError if the machine
@@ -94,12 +94,12 @@ class Verifier:
             plan=self._plan(self.plan, next(seeds)),
             tunables=(best.tunables, candidate.tunables),
         )
-        found = self._found(subject, match, observer)
-        if found.fate is not Fate.KEPT:
+        found = self._read_match(subject, match, observer)
+        if found.status is not Status.KEPT:
             return found
         plan = self._plan(self.confirmation, next(seeds))
         again = replace(match, plan=plan, thorough=False)
-        return _confirmed(found, self._found(subject, again, observer))
+        return _confirm(found, self._read_match(subject, again, observer))
 
     def _plan(self, plan: Plan, seed: int) -> Plan:
         """A plan with a seed; where the scatter counts no early end, for it takes more pairs."""
@@ -107,18 +107,18 @@ class Verifier:
             plan = replace(plan, settled_half_width=0.0, half_width=0.0)
         return replace(plan, seed=seed)
 
-    def _found(self, subject: Subject, match: Match, observer: Observer) -> Finding:
-        """What one match says; KEPT is yet to be confirmed."""
+    def _read_match(self, subject: Subject, match: Match, observer: Observer) -> Judgement:
+        """Return the judgement of one match; KEPT is not confirmed yet."""
         outcome = outcome_of(self.players, subject.device, match, observer)
         if outcome.failure is not None:
-            return _failed(match, outcome.failure, outcome.wrong)
+            return _fail(match, outcome.failure, outcome.wrong)
         measured = outcome.measurement
         assert measured is not None
         samples = measured.samples
         steadiness = spread_ratio(samples.reference_ns, samples.candidate_ns)
         short = shortfall(self.target, measured.verdict, measured.ratio, steadiness)
-        return Finding(
-            Fate.REVERTED if short else Fate.KEPT,
+        return Judgement(
+            Status.REVERTED if short else Status.KEPT,
             short,
             measured.ratio,
             steadiness,
@@ -128,16 +128,16 @@ class Verifier:
         )
 
 
-def _failed(match: Match, failure: Failure, wrong: str | None) -> Finding:
+def _fail(match: Match, failure: Failure, wrong: str | None) -> Judgement:
     where = f"at {failure.stage}: {failure.kind}: {failure.message}"
     if wrong == match.names[0]:
         raise WrongRivalError(f"{wrong} is not correct after all, {where}")
-    return Finding(Fate.BROKEN if Kind(failure.kind).ends_verification else Fate.WRONG, where)
+    return Judgement(Status.BROKEN if Kind(failure.kind).ends_verification else Status.WRONG, where)
 
 
-def _confirmed(first: Finding, second: Finding) -> Finding:
+def _confirm(first: Judgement, second: Judgement) -> Judgement:
     error = second.error
-    if second.fate is Fate.REVERTED:
+    if second.status is Status.REVERTED:
         assert first.ratio is not None
         error = f"not confirmed: better at first ({first.ratio.value:.3g}x), then {second.error}"
     return replace(

@@ -1,1 +1,1 @@
-"""Language models: what they are told and asked, how their answers are read, what they cost."""
+"""Language models: prompts, requests, replies and costs."""

@@ -13,10 +13,10 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 
 
 def check_source(source: str, parent: Kernel | None = None, name: str = "") -> str:
-    """What is wrong with `source` before it is compiled; '' if nothing is.
+    """Return what is wrong with `source` before it is compiled; '' for nothing.
 
-    `parent` is what it is a version of: its task's name, its element types, and what it includes,
-    stay allowed. Without one the kernel is called `name`.
+    `source` is a version of `parent`, whose task name, element types and includes are allowed.
+    Without a parent the kernel is called `name`.
     """
     if "```" in source:
         count = source.count("```")

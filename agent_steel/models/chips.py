@@ -1,4 +1,4 @@
-"""What a model is told of the device that a kernel runs on."""
+"""Describe the device of a kernel in prompts."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def facts_of(device: DeviceFacts) -> str:
 
 def _lines(chip: Chip, cores: int) -> list[str]:
     # Where the system does not tell the cores, all that is known is the most they can be.
-    told = "" if cores in chip.bandwidths else "up to "
-    if told:
+    most = "" if cores in chip.bandwidths else "up to "
+    if most:
         cores = chip.cores
     known = chip.bandwidths[cores]
     rate = "a float32 rate that is not published"
     if chip.tflops is not None:
-        rate = f"{told}{chip.tflops * cores / chip.cores:.3g} TFLOP/s in float32"
+        rate = f"{most}{chip.tflops * cores / chip.cores:.3g} TFLOP/s in float32"
     return [
-        f"The kernel runs on {chip.name}: {told}{cores} GPU cores, {told}{known:g} GB/s of memory "
+        f"The kernel runs on {chip.name}: {most}{cores} GPU cores, {most}{known:g} GB/s of memory "
         f"bandwidth, {rate} ({chip.source}).",
         f"SIMD-groups have {SIMD_WIDTH} threads; a threadgroup has at most {MOST_THREADS} threads "
         f"and {THREADGROUP_BYTES >> 10} KiB of threadgroup memory.",

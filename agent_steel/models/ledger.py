@@ -26,8 +26,8 @@ class Charge:
 class Ledger:
     """Adds up what all requests have cost; several threads may ask at the same time.
 
-    `max_cost` is in US dollars, for all requests together; None is no limit. A model without a
-    price cannot be held to a limit.
+    `max_cost` is in US dollars, for all requests together; None means unlimited. A limit needs a
+    model with a known price.
     """
 
     def __init__(self, prices: Prices, max_cost: float | None = None) -> None:
@@ -46,7 +46,7 @@ class Ledger:
             return self._usage
 
     def worst(self, model: str, tokens_in: int, tokens_out: int) -> float | None:
-        """What so many tokens of `model` cost, in US dollars; None if its price is not known."""
+        """Return the cost of these tokens of `model`, in US dollars; None without a known price."""
         price = self._prices.of(model)
         return None if price is None else price.of(tokens_in, tokens_out)
 

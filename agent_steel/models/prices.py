@@ -28,7 +28,7 @@ class Price:
     output: float
 
     def of(self, tokens_in: int, tokens_out: int) -> float:
-        """What so many tokens cost, in US dollars."""
+        """Return the cost of these tokens, in US dollars."""
         return (self.input * tokens_in + self.output * tokens_out) / 1e6
 
 

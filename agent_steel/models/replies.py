@@ -1,4 +1,4 @@
-"""Replies of a model, read strictly: what is not of the form is told, and nothing is guessed."""
+"""Parse replies of a model strictly. Deviations from the form are errors."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def _object(text: str) -> dict[str, Any]:
     except ReplyError:
         raise
     except (ValueError, RecursionError) as error:
-        raise ReplyError(f"it is no JSON: {error}") from None
+        raise ReplyError(f"it is not JSON: {error}") from None
     if stripped[end:].strip():
         after = stripped[end:].strip()[:60]
         raise ReplyError(f"expected one JSON object, got text behind it: {after!r}")
@@ -121,7 +121,7 @@ def _check_text(name: str, value: str, longest: int) -> None:
     try:
         size = len(value.encode())
     except UnicodeEncodeError:
-        raise ReplyError(f"`{name}` is no text that can be written: a lone surrogate") from None
+        raise ReplyError(f"`{name}` is not valid text: it has a lone surrogate") from None
     if size > longest:
         raise ReplyError(f"`{name}`: expected at most {longest} bytes, got {size}")
     # Such as would show a reader other text than what is there.

@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.models.chips import facts_of
 from agent_steel.proposal import Brief
-from agent_steel.target import OF_SCATTER, TOLD
+from agent_steel.target import OF_SCATTER, TARGET_DESCRIPTIONS
 from metalbench.kernel.includes import find_included_headers
 from metalbench.kernel.installed import library_folder
 from metalbench.stats import Interval
@@ -21,7 +21,7 @@ LONGEST_ERROR = 400
 LONGEST_SENTENCE = 200
 
 
-def values_of(brief: Brief) -> dict[str, str]:
+def prompt_values(brief: Brief) -> dict[str, str]:
     """Return the values of the optimizer's prompt by name."""
     return {
         "chip": facts_of(brief.device),
@@ -30,7 +30,7 @@ def values_of(brief: Brief) -> dict[str, str]:
         "dtype": brief.dtype,
         "size": brief.size,
         "extents": ", ".join(f"{name} = {each}" for name, each in brief.extents.items()),
-        "target": TOLD[brief.target],
+        "target": TARGET_DESCRIPTIONS[brief.target],
         "reference": brief.reference.strip(),
         "bound": brief.diagnosis.bound,
         "diagnosis": brief.diagnosis.text,
@@ -38,14 +38,14 @@ def values_of(brief: Brief) -> dict[str, str]:
         "history": history(brief.attempts, scatter=brief.target in OF_SCATTER),
         "tunables": _tunables(brief.parent.tunables),
         "source": brief.kernel.source.strip(),
-        "included": _included(brief.kernel.source),
+        "included": _format_headers(brief.kernel.source),
         "others": _others(brief.others),
     }
 
 
 def history(attempts: Sequence[Attempt], *, scatter: bool = False) -> str:
     """Return the last attempts, oldest first: technique, what became of it, and why."""
-    told = [each for each in attempts if each.fate is not Fate.PENDING]
+    told = [each for each in attempts if each.status is not Status.PENDING]
     if not told:
         return "Nothing yet."
     lines = [_line(each, scatter=scatter) for each in told[-MOST_ATTEMPTS:]]
@@ -57,7 +57,7 @@ def history(attempts: Sequence[Attempt], *, scatter: bool = False) -> str:
 
 def _line(each: Attempt, *, scatter: bool) -> str:
     of = "" if each.parent is None else f" of number {each.parent}"
-    said = f"* number {each.number}{of}, {each.fate.value}"
+    said = f"* number {each.number}{of}, {each.status.value}"
     if each.technique:
         said += f": {each.technique}"
     if each.ratio is not None:
@@ -65,7 +65,7 @@ def _line(each: Attempt, *, scatter: bool) -> str:
     if scatter and each.steadiness is not None:
         said += f"; {_ratio(each.steadiness)} times as steady"
     if each.tunables:
-        said += f"; {_spelled(each.tunables)}"
+        said += f"; {_format_names(each.tunables)}"
     if each.summary:
         said += f". {_one_line(each.summary, LONGEST_ERROR)}"
     if each.error:
@@ -82,14 +82,14 @@ def _ratio(ratio: Interval) -> str:
 def _tunables(values: Mapping[str, int]) -> str:
     if not values:
         return "It runs with the defaults of its `// tune:` lines."
-    return f"It runs with {_spelled(values)}; make these the defaults if you keep them."
+    return f"It runs with {_format_names(values)}; make these the defaults if you keep them."
 
 
-def _spelled(values: Mapping[str, int]) -> str:
+def _format_names(values: Mapping[str, int]) -> str:
     return ", ".join(f"{name} = {each}" for name, each in values.items())
 
 
-def _included(source: str) -> str:
+def _format_headers(source: str) -> str:
     """Return the texts of the library's headers that `source` uses, as far as there is room."""
     told, left = [], LONGEST_HEADERS
     for path in find_included_headers(source):

@@ -1,4 +1,4 @@
-"""The roofs of a device, measured by two plain kernels: no data sheet has a say."""
+"""Measure the roofline of a device with two plain kernels (Williams et al., 2009)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SOURCE = "a copy and multiply-adds, measured here"
 
 
 class Triers(Protocol):
-    """Where trials are made: `metalbench.isolation.Workers`."""
+    """The pool that runs trials: `metalbench.isolation.Workers`."""
 
     def attempt(
         self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
@@ -30,10 +30,10 @@ class Triers(Protocol):
         """Take one kernel through all stages but the recording."""
 
 
-def measured_roofs(
+def measure_roofline(
     triers: Triers, device: DeviceFacts, *, seconds: float = SECONDS
 ) -> Peaks | None:
-    """What plain kernels reach on a device; None where one of them did not run.
+    """Return the rates of plain kernels on a device; None if one of them failed.
 
     Raise MachineError if the machine is at fault.
     """

@@ -7,7 +7,7 @@ from metalbench.task import normal, output, task
 STEPS = 256
 
 
-def expected(x: Any) -> Any:  # noqa: D103
+def compute_expected(x: Any) -> Any:  # noqa: D103
     for _ in range(STEPS):
         x = 0.5 * x + 0.25
     return x
@@ -19,7 +19,7 @@ def expected(x: Any) -> Any:  # noqa: D103
     gpu_headlines=("gpu",),
     inputs=dict(x=normal("n")),
     outputs=dict(y=output("n")),
-    oracle=expected,
+    oracle=compute_expected,
     flops=f"{2 * STEPS} * n",
 )
 def arithmetic_roof(x: Any) -> Any:  # noqa: D103

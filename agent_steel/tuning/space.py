@@ -15,8 +15,8 @@ FEWEST_THREADS = 32
 MOST_ELEMENTS = 64
 
 
-def declared(kernel: Kernel) -> dict[str, tuple[int, ...]]:
-    """What the header's `// tune:` lines offer."""
+def read_declared(kernel: Kernel) -> dict[str, tuple[int, ...]]:
+    """Return the candidate values of the `// tune:` lines."""
     return {name: tuple(dict.fromkeys(values)) for name, values in kernel.tunables.items()}
 
 
@@ -26,7 +26,7 @@ def beyond(kernel: Kernel) -> dict[str, tuple[int, ...]]:
     That is a number of threads where `threads=` is the macro alone, and a number of elements where
     it divides a grid. Others keep their values: what is safe for them is not known.
     """
-    return {name: _wider(kernel, name, values) for name, values in declared(kernel).items()}
+    return {name: _wider(kernel, name, values) for name, values in read_declared(kernel).items()}
 
 
 def _wider(kernel: Kernel, name: str, values: tuple[int, ...]) -> tuple[int, ...]:
@@ -48,7 +48,7 @@ def is_thread_count(kernel: Kernel, name: str) -> bool:
 
 
 def is_element_count(kernel: Kernel, name: str) -> bool:
-    """Whether the grid grows smaller as the macro grows, and threadgroups stay as they are."""
+    """Return whether a larger macro makes the grid smaller, with equal threadgroups."""
     in_threads = any(name in e.names for each in kernel.dispatches for e in each.threads)
     grids = [
         e for each in kernel.dispatches for e in each.threadgroups or each.threads_in_grid or ()
@@ -56,7 +56,7 @@ def is_element_count(kernel: Kernel, name: str) -> bool:
     return not in_threads and any(name in each.names for each in grids)
 
 
-def untried(
+def find_untried(
     space: Mapping[str, Sequence[int]], tried: Mapping[tuple[tuple[str, int], ...], float | None]
 ) -> Values | None:
     """Return values that have not been tried, None if there are none.
@@ -70,7 +70,7 @@ def untried(
         return None
     if total > MOST_IN_TURN:
         try:
-            return _sampled(space, tried)
+            return _sample(space, tried)
         except MachineError:
             pass  # Optuna is an extra
     return _next_in_turn(space, tried)
@@ -81,7 +81,7 @@ def key_of(values: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(values.items()))
 
 
-def _sampled(
+def _sample(
     space: Mapping[str, Sequence[int]], tried: Mapping[tuple[tuple[str, int], ...], float | None]
 ) -> Values | None:
     allowed: Space = {name: tuple(values) for name, values in space.items()}
@@ -95,7 +95,7 @@ def _sampled(
 def _next_in_turn(
     space: Mapping[str, Sequence[int]], tried: Mapping[tuple[tuple[str, int], ...], float | None]
 ) -> Values | None:
-    """Those that differ most from what was tried come first, so that a few cover the space."""
+    """Order choices by distance from tried ones, so that a few cover the space."""
     names = list(space)
     left = [
         values

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Lock
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.history.lineage import Lineage
 from agent_steel.proposal import Brief, Progress, Proposal, Usage
 from agent_steel.source import source_key, with_source
-from agent_steel.tuning.space import beyond, declared, key_of, untried
+from agent_steel.tuning.space import beyond, find_untried, key_of, read_declared
 from agent_steel.tuning.transformations import TRANSFORMATIONS
 from metalbench.errors import DeclarationError
 from metalbench.kernel import Kernel
@@ -55,15 +55,15 @@ class Tuner:
         return None
 
     def _ideas(self, brief: Brief) -> Iterator[_Idea]:
-        yield from self._tunings(brief, "tunables", declared(brief.kernel))
-        yield from self._transformed(brief)
+        yield from self._tunings(brief, "tunables", read_declared(brief.kernel))
+        yield from self._transform(brief)
         yield from self._tunings(brief, "tunables beyond the header's", beyond(brief.kernel))
 
     def _tunings(
         self, brief: Brief, technique: str, space: dict[str, tuple[int, ...]]
     ) -> Iterator[_Idea]:
-        tried = self._tried(brief, space)
-        while (values := untried(space, tried)) is not None:
+        tried = self._collect_tried(brief, space)
+        while (values := find_untried(space, tried)) is not None:
             yield _Idea(
                 brief.parent.source,
                 values,
@@ -73,18 +73,20 @@ class Tuner:
             )
             tried[key_of(values)] = None
 
-    def _transformed(self, brief: Brief) -> Iterator[_Idea]:
+    def _transform(self, brief: Brief) -> Iterator[_Idea]:
         kept = brief.kernel.tuned(brief.parent.tunables, dtype=brief.dtype)
         for each in TRANSFORMATIONS:
             for source in each.versions(brief.kernel):
                 yield _Idea(source, _of_both(brief, source, kept), each.technique, each.summary)
 
-    def _tried(self, brief: Brief, space: dict[str, tuple[int, ...]]) -> dict[Key, float | None]:
+    def _collect_tried(
+        self, brief: Brief, space: dict[str, tuple[int, ...]]
+    ) -> dict[Key, float | None]:
         """Return the gains of the values that the parent's text was tried with."""
         lineage = Lineage(brief.attempts, brief.target)
         found: dict[Key, float | None] = {}
         for each in lineage.attempts.values():
-            if each.source == brief.parent.source and each.fate is not Fate.PENDING:
+            if each.source == brief.parent.source and each.status is not Status.PENDING:
                 values = brief.kernel.tuned(each.tunables, dtype=brief.dtype)
                 if all(values[name] in several for name, several in space.items()):
                     found[key_of(values)] = _gain(lineage, each)
@@ -98,7 +100,7 @@ class Tuner:
             return False
         # What is pending is of a session that was broken off, or was given out here.
         known = any(
-            each.source_key == key and each.fate is not Fate.PENDING for each in brief.attempts
+            each.source_key == key and each.status is not Status.PENDING for each in brief.attempts
         )
         given = (brief.task.name, brief.dtype, brief.size, key)
         if known or given in self._given:
@@ -108,7 +110,7 @@ class Tuner:
 
 
 def _of_both(brief: Brief, source: str, kept: dict[str, int]) -> dict[str, int]:
-    """Of the parent's values those that a transformed text still has, where they differ."""
+    """Return the values of the parent that are valid and not default in a transformed text."""
     other: Kernel = with_source(brief.kernel, source)
     defaults = other.tuned(dtype=brief.dtype)
     return {
@@ -117,6 +119,6 @@ def _of_both(brief: Brief, source: str, kept: dict[str, int]) -> dict[str, int]:
 
 
 def _gain(lineage: Lineage, attempt: Attempt) -> float | None:
-    if attempt.fate is Fate.BASELINE:
+    if attempt.status is Status.BASELINE:
         return 1.0
     return lineage.merit(attempt) if attempt.ratio is not None else None

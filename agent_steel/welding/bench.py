@@ -11,7 +11,7 @@ from agent_steel.models import told
 from agent_steel.models.chips import facts_of
 from agent_steel.models.providers.model import Form, Model
 from agent_steel.proposal import Progress, ProposerError, Usage
-from agent_steel.welding.confined import checked
+from agent_steel.welding.confined import check_draft
 from agent_steel.welding.draft import DRAFT_SCHEMA, Draft, read_draft, read_polished
 from agent_steel.welding.figures import figures
 from agent_steel.welding.messages import Checked, Job
@@ -48,8 +48,8 @@ class Bench:
         found, draft = Checked(), None
         for number in range(1, self.order.rounds + 1):
             self.say(f"draft {number} of at most {self.order.rounds}")
-            draft = self._asked(text, self._form())
-            found = self._checked(draft)
+            draft = self._ask(text, self._form())
+            found = self._check(draft)
             if not found.faults:
                 return draft, found, number
             self.say(f"draft {number}: {found.faults[0]}")
@@ -66,7 +66,7 @@ class Bench:
             draft,
         )
 
-    def polished(self, draft: Draft) -> tuple[Draft | None, Checked | None]:
+    def polish(self, draft: Draft) -> tuple[Draft | None, Checked | None]:
         """Return the polished draft if it passes; else none, for the draft is right as it is."""
         self.say("polishing")
         text = self.model.prompts.fill(
@@ -75,12 +75,12 @@ class Bench:
         form: Form[Draft] = Form("draft", DRAFT_SCHEMA, lambda answer: read_polished(answer, draft))
         # Comments are no other Python.
         try:
-            polished = self._asked(text, form)
+            polished = self._ask(text, form)
         except ProposerError as error:
             self.say(f"left as it was: {error}")
             return None, None
         self._agreed.add(polished.task)
-        found = self._checked(polished)
+        found = self._check(polished)
         if found.faults:
             self.say(f"left as it was; polished, {found.faults[0]}")
             return None, None
@@ -99,7 +99,7 @@ class Bench:
                 limits=self.limits,
             )
 
-    def _asked(self, text: str, form: Form[Draft]) -> Draft:
+    def _ask(self, text: str, form: Form[Draft]) -> Draft:
         system = self.model.prompts.fill("welder_system", headers=told.headers())
         try:
             draft, usage = self.model.ask(system, text, form, self.say)
@@ -114,7 +114,7 @@ class Bench:
         taken = {*Library().names(), *order.destination.names()}
         return Form("draft", DRAFT_SCHEMA, lambda answer: read_draft(answer, order.name, taken))
 
-    def _checked(self, draft: Draft) -> Checked:
+    def _check(self, draft: Draft) -> Checked:
         self.order.destination.check(draft.name)
         if draft.task not in self._agreed:
             if not self.agree(f"{draft.name}.py", draft.task):
@@ -125,7 +125,7 @@ class Bench:
             draft.write(Path(folder))
             reference = order.reference.resolve() if order.reference else None
             job = Job(draft.name, Path(folder), reference, order.function, order.seed)
-            return checked(job, self.device_name, self.limits, self.say)
+            return check_draft(job, self.device_name, self.limits, self.say)
 
     def _common(self) -> dict[str, str]:
         order = self.order

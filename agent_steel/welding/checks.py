@@ -41,8 +41,8 @@ def check(device: _core.Device, job: Job, say: Say) -> Checked:
     """
     checks: list[str] = []
     try:
-        for stage, told in _stages(device, job, say):
-            checks.append(f"{stage}: {told}")
+        for stage, report in _stages(device, job, say):
+            checks.append(f"{stage}: {report}")
     except _Found as found:
         return Checked(found.faults, tuple(checks))
     return Checked((), tuple(checks))
@@ -50,7 +50,7 @@ def check(device: _core.Device, job: Job, say: Say) -> Checked:
 
 def _stages(device: _core.Device, job: Job, say: Say) -> Iterator[tuple[str, str]]:
     say("the task and the header of its kernel are read")
-    task, kernel = _loaded(job)
+    task, kernel = _load(job)
     yield "task", f"{len(task.sizes)} sizes, {', '.join(task.dtypes)}"
     if job.reference is not None:
         say("the oracle is compared with the reference")
@@ -58,14 +58,14 @@ def _stages(device: _core.Device, job: Job, say: Say) -> Iterator[tuple[str, str
     say("MLX is compared with the oracle")
     yield "MLX", _in("MLX", _mlx, task, job.seed)
     say("bad results are tried against the task")
-    yield "admit", _in("admit", _admitted, task, job.seed)
+    yield "admit", _in("admit", _admit, task, job.seed)
     for dtype in kernel.dtypes:
         say(f"the kernel is verified, {dtype}")
-        yield f"kernel in {dtype}", _verified(device, kernel, task, dtype, job.seed)
+        yield f"kernel in {dtype}", _verify(device, kernel, task, dtype, job.seed)
 
 
 def _in(stage: str, function: Callable[..., str], *arguments: Any) -> str:
-    """What `function` says; what the code of the task raises there is the stage's fault."""
+    """Return the result of `function`; errors of the task's code become faults of the stage."""
     try:
         return function(*arguments)
     except MachineError:
@@ -74,7 +74,7 @@ def _in(stage: str, function: Callable[..., str], *arguments: Any) -> str:
         raise _Found(stage, str(error)) from None
 
 
-def _loaded(job: Job) -> tuple[Task, Kernel]:
+def _load(job: Job) -> tuple[Task, Kernel]:
     path = job.folder / f"{job.name}.py"
     entry = Entry(job.name, "user", path, [path.with_suffix(".metal")])
     try:
@@ -162,7 +162,7 @@ def _mlx(task: Task, seed: int) -> str:
     return f"agrees with the oracle; its largest error is {worst:.2g} of what is allowed ({at})"
 
 
-def _admitted(task: Task, seed: int) -> str:
+def _admit(task: Task, seed: int) -> str:
     trials = admit(task, seed=seed)
     through = [each for each in trials if not each.rejected]
     if through:
@@ -184,7 +184,7 @@ def _let_through(trial: Any) -> str:
     )
 
 
-def _verified(device: _core.Device, kernel: Kernel, task: Task, dtype: str, seed: int) -> str:
+def _verify(device: _core.Device, kernel: Kernel, task: Task, dtype: str, seed: int) -> str:
     stage = f"kernel in {dtype}"
     report = _report(
         stage, lambda: verify(Builds(device, kernel, task, dtype_name=dtype), VerifyPlan(seed=seed))
@@ -194,10 +194,10 @@ def _verified(device: _core.Device, kernel: Kernel, task: Task, dtype: str, seed
     )
     worst = report.worst
     sizes = dict.fromkeys(each.size for each in report.comparisons)
-    told = f"right at {len(sizes)} sizes"
+    report = f"right at {len(sizes)} sizes"
     if worst is not None:
-        told += f"; its largest error is {worst.ratio:.2g} of what is allowed"
-    return "; ".join((told, *checked.skipped)) if checked.skipped else f"{told}; no faults"
+        report += f"; its largest error is {worst.ratio:.2g} of what is allowed"
+    return "; ".join((report, *checked.skipped)) if checked.skipped else f"{report}; no faults"
 
 
 def _report(stage: str, run: Callable[[], Report]) -> Report:

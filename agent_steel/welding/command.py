@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent_steel.models.providers.options import given, model_options, provider_option
+from agent_steel.models.providers.options import collect_options, model_options, provider_option
 from metalbench.cli.parameters import device_option
 from metalbench.foreign_text import json_text
 from metalbench.report.console import echo
@@ -16,7 +16,7 @@ from metalbench.report.console import echo
 if TYPE_CHECKING:
     from agent_steel.proposal import Usage
     from agent_steel.welding.order import Agree
-    from agent_steel.welding.weld import Welded
+    from agent_steel.welding.weld import WeldResult
 
 EXAMPLES = """\b
 Examples:
@@ -47,7 +47,9 @@ Examples:
 @provider_option(required=True)
 @model_options
 @click.option("--rounds", type=int, default=4, show_default=True, help="Most drafts to check.")
-@click.option("--polish/--no-polish", default=True, show_default=True, help="Mend comments, names.")
+@click.option(
+    "--polish/--no-polish", default=True, show_default=True, help="Improve comments and names."
+)
 @click.option("--measure/--no-measure", default=True, show_default=True, help="Time it at the end.")
 @click.option(
     "--check-seconds",
@@ -79,7 +81,7 @@ def welder_command(**options: Any) -> None:
     if options["reference"] and not path:
         path, function = function, ""
     device = device_facts(_core.open(options["device"]))
-    model = create_model(options["provider"], **given(options))
+    model = create_model(options["provider"], **collect_options(options))
     welded = weld(
         model,
         Order(
@@ -96,7 +98,7 @@ def welder_command(**options: Any) -> None:
         device=options["device"],
         limits=Limits(options["check_seconds"]),
         measure=options["measure"],
-        alone=DeviceLock.of(device, location(None).parent).held(),
+        alone=DeviceLock.of(device, location(None).parent).hold(),
     )
     echo(_as_json(welded) if options["output"] == "json" else _as_text(welded))
 
@@ -106,7 +108,7 @@ def _agree(*, yes: bool) -> Agree:
         if yes:
             return True
         if not sys.stdin.isatty():
-            echo("Nobody is here to agree to a model's Python; --yes agrees.", err=True)
+            echo("no terminal to confirm the model's Python; --yes confirms it", err=True)
             return False
         echo(f"\n--- {name} ---\n{text.rstrip()}\n---\n", err=True)
         return click.confirm(
@@ -117,26 +119,26 @@ def _agree(*, yes: bool) -> Agree:
     return agree
 
 
-def _as_text(welded: Welded) -> str:
+def _as_text(welded: WeldResult) -> str:
     written = "\n".join(f"{path}" for path in welded.paths)
-    polished = ", polished" if welded.polished else ""
+    polished = ", polished" if welded.is_polished else ""
     rounds = f"{welded.rounds} draft{'s' if welded.rounds > 1 else ''}"
-    return f"{welded.contribution}\n{written}\n{rounds}{polished}; {_spent(welded.usage)}"
+    return f"{welded.contribution}\n{written}\n{rounds}{polished}; {_format_cost(welded.usage)}"
 
 
-def _spent(usage: Usage) -> str:
+def _format_cost(usage: Usage) -> str:
     cost = "at a price that is not known" if usage.cost is None else f"{usage.cost:.4f} US dollars"
     return f"{usage.requests} requests, {usage.tokens_in} + {usage.tokens_out} tokens, {cost}"
 
 
-def _as_json(welded: Welded) -> str:
+def _as_json(welded: WeldResult) -> str:
     usage = welded.usage
     return json_text(
         {
             "name": welded.name,
             "files": [str(path) for path in welded.paths],
             "rounds": welded.rounds,
-            "polished": welded.polished,
+            "polished": welded.is_polished,
             "checks": list(welded.checks),
             "usage": {
                 "requests": usage.requests,

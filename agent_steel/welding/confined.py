@@ -1,4 +1,4 @@
-"""Checking a draft in a process of its own: without network, and ended when it takes too much."""
+"""Check a draft in a separate process without network and with limits."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ SECONDS_BETWEEN_LOOKS = 0.1
 LONGEST = 4000
 
 
-def checked(job: Job, device: str, limits: Limits, say: Progress) -> Checked:
-    """Check a draft. That its process dies, hangs or hoards memory is a fault of the draft.
+def check_draft(job: Job, device: str, limits: Limits, say: Progress) -> Checked:
+    """Check a draft. Crashes, hangs and excessive memory of its process are faults of the draft.
 
-    One that the system has killed is checked once more: it does that when memory runs out, which
-    others may have used up. Raise MachineError if no process can be made ready, or its network
-    cannot be cut off.
+    A process killed by the system is repeated once: the system kills when memory runs out, perhaps
+    because of other processes. Raise MachineError if no process can be prepared, or its network
+    cannot be disabled.
     """
-    found, killed = _checked(job, device, limits, say)
+    found, killed = _check(job, device, limits, say)
     if killed:
         say("the system has killed the process, as it does when memory runs out: checked again")
-        found, _ = _checked(job, device, limits, say)
+        found, _ = _check(job, device, limits, say)
     return found
 
 
-def _checked(job: Job, device: str, limits: Limits, say: Progress) -> tuple[Checked, bool]:
-    """What was found, and whether its process was killed from outside."""
+def _check(job: Job, device: str, limits: Limits, say: Progress) -> tuple[Checked, bool]:
+    """Return the result, and whether the process was killed from outside."""
     process = Process(
         device,
         worker="agent_steel.welding.worker",
@@ -52,7 +52,7 @@ def _checked(job: Job, device: str, limits: Limits, say: Progress) -> tuple[Chec
 
 
 class _Watched:
-    """A process and how far it has come."""
+    """A process and its current stage."""
 
     def __init__(self, process: Process[Channel], limits: Limits, say: Progress) -> None:
         self._process = process
@@ -64,7 +64,7 @@ class _Watched:
 
     def check(self, job: Job) -> Checked:
         """Tell of the draft, and wait for what was found."""
-        means = self._received("open")
+        means = self._receive("open")
         if not means:
             raise MachineError(
                 "[weld] the network of the process that runs a model's Python cannot be cut off "
@@ -73,10 +73,10 @@ class _Watched:
         self._open = True
         start = monotonic()
         self._process.channel.send("check", job)
-        found: Checked = self._received("checked", self._within(start))
+        found: Checked = self._receive("checked", self._within(start))
         return found
 
-    def _received(self, wanted: str, look: Callable[[], None] = lambda: None) -> Any:
+    def _receive(self, wanted: str, look: Callable[[], None] = lambda: None) -> Any:
         try:
             while True:
                 look()
@@ -93,7 +93,7 @@ class _Watched:
         except EncodingError as error:
             raise death.garbled(str(error)) from None
         except (EOFError, OSError):
-            raise self._ended() from None
+            raise self._end() from None
 
     def _within(self, start: float) -> Callable[[], None]:
         def look() -> None:
@@ -105,7 +105,7 @@ class _Watched:
 
         return look
 
-    def _ended(self) -> MetalBenchError | death.Ended:
+    def _end(self) -> MetalBenchError | death.Ended:
         code, words = self._process.code(), self._process.last_words()
         self.killed = code == -signal.SIGKILL
         return death.by_itself(code, words) if self._open else death.not_started(code, words)

@@ -23,11 +23,11 @@ class Destination:
 
     @property
     def path(self) -> Path:
-        """Where the files go."""
+        """The folder of the files."""
         return self.folder / self.set_name
 
     def names(self) -> set[str]:
-        """What tasks cannot be called, for a file is in the way."""
+        """Return the names that are taken by existing files."""
         if self.force or not self.path.is_dir():
             return set()
         return {each.name.partition(".")[0] for each in self.path.iterdir()}

@@ -25,7 +25,7 @@ LONGEST = {"name": 60, "summary": 1500, "task": 50_000, "kernel": MOST_BYTES}
 
 @dataclass(frozen=True)
 class Draft:
-    """A task and a kernel that nobody has checked yet."""
+    """A task and a kernel before checking."""
 
     name: str
     summary: str

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def figures(
     device: Device, name: str, folder: Path, *, set_name: str, device_name: str, limits: Limits
 ) -> Result:
-    """Try NAME.py and NAME.metal of `folder`, in a process of their own.
+    """Try NAME.py and NAME.metal of `folder`, in a separate process.
 
     Raise MachineError if the machine is at fault.
     """

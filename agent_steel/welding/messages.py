@@ -24,7 +24,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Fault:
-    """What is wrong with a draft, and at which stage that was found."""
+    """A defect of a draft, and the stage that found it."""
 
     stage: str
     message: str
@@ -35,7 +35,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Checked:
-    """What checking found; `checks` says what was checked, and how near to its limit it came."""
+    """The result of checking. `checks` describe each check and its distance to the limit."""
 
     faults: tuple[Fault, ...] = ()
     checks: tuple[str, ...] = field(default=())
@@ -43,11 +43,11 @@ class Checked:
 
 @cache
 def of_workers() -> dict[str, Any]:
-    """What the process sends; "machine" is what the machine lacks, and no draft is to blame."""
+    """Return the types of messages from the process; "machine" is an error of the machine."""
     return {"open": str, "stage": str, "checked": Checked, "machine": str}
 
 
 @cache
 def of_welders() -> dict[str, Any]:
-    """What it is sent."""
+    """Return the types of messages to the process."""
     return {"check": Job, "end": type(None)}

@@ -25,7 +25,7 @@ class WelderError(MetalBenchError):
 
 @dataclass(frozen=True)
 class Order:
-    """What is wanted. `name` is the task's; '' leaves it to the model.
+    """The request of the user. `name` is the task's; with '' the model selects it.
 
     `reference` is a Python file of the user's that says what is right, by `function` ('' if it has
     but one). Up to `rounds` drafts are checked, and with `polish` one more.

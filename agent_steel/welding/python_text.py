@@ -1,7 +1,7 @@
 """What a task file by a model may contain, judged by its text before anything of it is run.
 
-This catches what has no place in a task. It is no wall: Python has ways around every such list, so
-that the user agrees to the file, and a confined process runs it.
+This catches code that does not belong in a task. It is not a sandbox: Python has ways around every
+such list. The user confirms the file, and a confined process runs it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ALLOWED_WITHIN = {
 
 
 def fault_of(text: str, name: str) -> str:
-    """What `text` has that a file with the task `name` may not have; '' if nothing is wrong."""
+    """Return forbidden code in `text`, a file with the task `name`; '' if there is none."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -62,9 +62,9 @@ def fault_of(text: str, name: str) -> str:
     functions = [each for each in tree.body if isinstance(each, ast.FunctionDef)]
     if not any(each.name == name and each.decorator_list for each in functions):
         return f"expected a function {name!r} under @task(...)"
-    allowed = {id(inner) for node in ast.walk(tree) if (inner := _allowed_within(node))}
+    allowed = {id(inner) for node in ast.walk(tree) if (inner := _find_allowed_base(node))}
     for node in ast.walk(tree):
-        fault = "" if id(node) in allowed else _refused(node)
+        fault = "" if id(node) in allowed else _refuse(node)
         if fault:
             return f"line {getattr(node, 'lineno', '?')}: {fault}"
     return ""
@@ -92,7 +92,7 @@ def _is_docstring(node: ast.stmt) -> bool:
     )
 
 
-def _refused(node: ast.AST) -> str:
+def _refuse(node: ast.AST) -> str:
     if isinstance(node, ast.Import):
         return next((fault for each in node.names if (fault := _module(each.name))), "")
     if isinstance(node, ast.ImportFrom):
@@ -116,7 +116,7 @@ def _module(name: str) -> str:
 def _import_from(node: ast.ImportFrom) -> str:
     module = node.module or "."
     if node.level:
-        return "a task imports nothing of its own folder"
+        return "a task imports nothing from its folder"
     if module != "__future__":
         modules = [f"mlx.{each.name}" for each in node.names] if module == "mlx" else [module]
         fault = next((found for each in modules if (found := _module(each))), "")
@@ -139,8 +139,8 @@ def _attribute(name: str) -> str:
     return ""
 
 
-def _allowed_within(node: ast.AST) -> ast.Attribute | None:
-    """What `node` is taken from, if it may be taken from there though the rest may not."""
+def _find_allowed_base(node: ast.AST) -> ast.Attribute | None:
+    """Return the base of `node` if this attribute is an allowed exception."""
     if not isinstance(node, ast.Attribute) or not isinstance(node.value, ast.Attribute):
         return None
     return node.value if node.attr in ALLOWED_WITHIN.get(node.value.attr, ()) else None

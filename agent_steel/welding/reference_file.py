@@ -20,22 +20,22 @@ Array = np.ndarray[Any, Any]
 
 
 def results_of(path: Path, function: str) -> Callable[[Workload], dict[str, Array]]:
-    """What computes a workload's outputs by the file `path`, in float64, by name.
+    """Return a function that computes outputs of a workload by the file `path`, in float64.
 
     Raise TaskError if the file cannot be imported or has no such function.
     """
-    module = _imported(path)
-    chosen = _chosen(module, path, function)
+    module = _import(path)
+    chosen = _choose(module, path, function)
     if isinstance(chosen, Task):
         return _Caller(path, chosen.oracle, mlx=False)
     return _Caller(path, chosen, mlx=_uses_mlx(module))
 
 
-def _imported(path: Path) -> ModuleType:
+def _import(path: Path) -> ModuleType:
     name = f"metalbench_reference.{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise TaskError(f"reference {path} is no Python file")
+        raise TaskError(f"reference {path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:
@@ -45,7 +45,7 @@ def _imported(path: Path) -> ModuleType:
     return module
 
 
-def _chosen(module: ModuleType, path: Path, name: str) -> Any:
+def _choose(module: ModuleType, path: Path, name: str) -> Any:
     known = {
         each: value
         for each, value in vars(module).items()
@@ -82,7 +82,7 @@ class _Caller:
     def __call__(self, work: Workload) -> dict[str, Array]:
         arguments = work.widen_inputs(np.float64)
         try:
-            results = self._by_mlx(arguments) if self._mlx else self._called(arguments)
+            results = self._by_mlx(arguments) if self._mlx else self._call(arguments)
         except Exception as error:  # the user's code: whatever it raises is its fault
             where = f"reference {self._path} at size {work.size}"
             raise TaskError(f"{where}: {type(error).__name__}: {error}") from error
@@ -96,7 +96,7 @@ class _Caller:
             name: np.asarray(each) for name, each in zip(work.task.outputs, several, strict=True)
         }
 
-    def _called(self, arguments: Mapping[str, Any]) -> Any:
+    def _call(self, arguments: Mapping[str, Any]) -> Any:
         """By name where the names are those of the task, else in order."""
         names = inspect.signature(self._function).parameters
         if set(names) >= set(arguments):
@@ -114,7 +114,7 @@ class _Caller:
                 else each
                 for name, each in arguments.items()
             }
-            results = self._called(given)
+            results = self._call(given)
             several = results if isinstance(results, (tuple, list)) else (results,)
             mx.eval(several)
             return tuple(np.array(each) for each in several)

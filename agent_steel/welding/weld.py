@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Welded:
-    """What came of it. `rounds` drafts were checked until one was right; `checks` it passed."""
+class WeldResult:
+    """The accepted draft. `rounds` drafts were checked; `checks` were passed."""
 
     name: str
     paths: tuple[Path, ...]
     contribution: str
     rounds: int
-    polished: bool
+    is_polished: bool
     checks: tuple[str, ...]
     usage: Usage
     result: Result | None = None
@@ -48,13 +48,13 @@ def weld(
     limits: Limits | None = None,
     measure: bool = True,
     alone: AbstractContextManager[object] | None = None,
-) -> Welded:
+) -> WeldResult:
     """Have `model` write a task and its kernel, check them, and write them where they belong.
 
-    `agree` is asked before Python that a model wrote is run, whenever it is other Python than
-    before, and `say` hears of every step. `device` is as for `_core.open`; `limits` are for
-    checking one draft. With `measure` the kernel is timed at the end, within `alone`, where nobody
-    else measures.
+    `agree` confirms Python code of the model before it is run, each time the code changes. `say`
+    receives progress messages. `device` is as for `_core.open`; `limits` are for checking one
+    draft. With `measure` the kernel is timed at the end, within `alone`, where no other process
+    measures.
 
     Raises
     ------
@@ -70,13 +70,13 @@ def weld(
     order.check()
     opened = _core.open(device)
     bench = Bench(model, order, agree, say, opened, device, limits or Limits(SECONDS))
-    passed = _passed(bench)
+    passed = _pass_checks(bench)
     result = None
     if measure:
         say("timing it")
         with alone or nullcontext():
             result = bench.figures(passed.draft)
-    return _written(bench, passed, result)
+    return _write(bench, passed, result)
 
 
 @dataclass(frozen=True)
@@ -86,23 +86,23 @@ class _Passed:
     draft: Draft
     checks: tuple[str, ...]
     rounds: int
-    polished: bool = False
+    is_polished: bool = False
 
 
-def _passed(bench: Bench) -> _Passed:
+def _pass_checks(bench: Bench) -> _Passed:
     try:
         draft, found, rounds = bench.draft()
         if bench.order.polish:
-            polished, found_polished = bench.polished(draft)
+            polished, found_polished = bench.polish(draft)
             if polished is not None and found_polished is not None:
-                return _Passed(polished, found_polished.checks, rounds, polished=True)
+                return _Passed(polished, found_polished.checks, rounds, is_polished=True)
     except (WelderError, ProposerError) as error:
         error.usage = bench.usage
         raise
     return _Passed(draft, found.checks, rounds)
 
 
-def _written(bench: Bench, passed: _Passed, result: Result | None) -> Welded:
+def _write(bench: Bench, passed: _Passed, result: Result | None) -> WeldResult:
     order, draft = bench.order, passed.draft
     text = contribution(
         draft,
@@ -115,12 +115,12 @@ def _written(bench: Bench, passed: _Passed, result: Result | None) -> Welded:
     paths = order.destination.write(
         draft.name, {".py": draft.task, ".metal": draft.kernel, ".md": text}
     )
-    return Welded(
+    return WeldResult(
         name=draft.name,
         paths=paths,
         contribution=text,
         rounds=passed.rounds,
-        polished=passed.polished,
+        is_polished=passed.is_polished,
         checks=passed.checks,
         usage=bench.usage,
         result=result,

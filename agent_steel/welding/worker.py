@@ -15,7 +15,7 @@ def work(channel: int, lifeline: int, parent: int, device: str) -> None:
     try:
         _serve(Channel(Connection(channel), of_workers, of_welders), device, means)
     except (EOFError, OSError):
-        # Nobody is there any more to be told.
+        # The parent process has closed the channel.
         return
 
 
@@ -33,5 +33,5 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
         channel.send("machine", str(error))
     else:
         channel.send("checked", found)
-    # The other side ends this process when it has been told.
+    # The parent process ends this one after the message.
     channel.receive()

@@ -16,7 +16,7 @@ from work_in_vain import Simulated, folder_with
 from agent_steel.attempt import Attempt
 from agent_steel.device_lock import DeviceLock
 from agent_steel.history import History
-from agent_steel.loop import Ended, Loop
+from agent_steel.loop import Loop, LoopResult
 from agent_steel.loop.climb import Tools
 from agent_steel.loop.profiler import Profiler
 from agent_steel.loop.settings import Settings, Unheard
@@ -81,13 +81,13 @@ class Heard(Unheard):
         self.reasons: list[str] = []
         self.texts: list[str] = []
 
-    def judged(self, subject: Subject, attempt: Attempt) -> None:
+    def on_judgement(self, subject: Subject, attempt: Attempt) -> None:
         self.judged_attempts.append(attempt)
 
-    def ended(self, subject: Subject, reason: str) -> None:
+    def on_end(self, subject: Subject, reason: str) -> None:
         self.reasons.append(reason)
 
-    def told(self, subject: Subject, text: str) -> None:
+    def on_message(self, subject: Subject, text: str) -> None:
         self.texts.append(text)
 
 
@@ -129,7 +129,7 @@ class Session:
         plan: Plan = QUICK,
         clock: Callable[[], float] = monotonic,
         **settings: Any,
-    ) -> Ended:
+    ) -> LoopResult:
         number = self.history.begin({}) if session is None else session
         with Workers("cpu", real) if real else nullcontext(self.workers) as workers:
             tools = Tools(
@@ -149,7 +149,7 @@ class Session:
             return Loop(number, subjects, tools, clock).run()
 
     def fates(self, subject: Subject) -> list[str]:
-        return [each.fate.value for each in self.history.attempts(subject.place)]
+        return [each.status.value for each in self.history.attempts(subject.place)]
 
 
 @pytest.fixture

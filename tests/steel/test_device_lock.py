@@ -39,7 +39,7 @@ def test_others_wait_until_its_holder_ends(tmp_path: Path, killed: bool) -> None
     events: list[str] = []
 
     def measure() -> None:
-        with DeviceLock(tmp_path, "cpu").held(lambda: events.append("waiting")):
+        with DeviceLock(tmp_path, "cpu").hold(lambda: events.append("waiting")):
             events.append("measured")
 
     with holder(tmp_path) as child:
@@ -57,7 +57,7 @@ def test_others_wait_until_its_holder_ends(tmp_path: Path, killed: bool) -> None
 
 
 def test_another_device_is_free(tmp_path: Path) -> None:
-    with DeviceLock(tmp_path, "cpu").held(), DeviceLock(tmp_path, "metal: M4").held(pytest.fail):
+    with DeviceLock(tmp_path, "cpu").hold(), DeviceLock(tmp_path, "metal: M4").hold(pytest.fail):
         assert sorted(each.name for each in tmp_path.iterdir()) == [
             "device-cpu.lock",
             "device-metal-M4.lock",
@@ -66,5 +66,5 @@ def test_another_device_is_free(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_says_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(MachineError, match="--db"), DeviceLock(tmp_path / "file", "cpu").held():
+    with pytest.raises(MachineError, match="--db"), DeviceLock(tmp_path / "file", "cpu").hold():
         pass

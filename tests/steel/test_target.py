@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_steel.target import TOLD, Target, merit, misses, shortfall
+from agent_steel.target import TARGET_DESCRIPTIONS, Target, merit, misses, shortfall
 from metalbench.stats import Interval, Verdict
 
 FASTER = Verdict.FASTER, Interval(1.5, 1.4, 1.6)
@@ -65,4 +65,4 @@ def test_what_is_worked_on(target, worked_on):
 
 
 def test_models_are_told_something_else_for_each():
-    assert len(set(TOLD.values())) == len(Target) == len(TOLD)
+    assert len(set(TARGET_DESCRIPTIONS.values())) == len(Target) == len(TARGET_DESCRIPTIONS)

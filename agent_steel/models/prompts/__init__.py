@@ -1,4 +1,4 @@
-"""What models are told: Markdown files with `$names`, which users can replace one by one."""
+"""Prompts: Markdown files with `$names`. Users can replace each file."""
 
 from __future__ import annotations
 

@@ -30,14 +30,14 @@ MAX_TOKENS = 32_000
 
 
 class Options(TypedDict, total=False):
-    """What a model is asked with.
+    """Options of requests to a model.
 
     model
         Its name at the provider; None takes the provider's default, where it has one.
     base_url
         Where the API is, if not where the provider's usually is.
     max_cost
-        The most US dollars that all requests together may cost; None is no limit.
+        The most US dollars that all requests together may cost; None means unlimited.
     prices, prompts
         A table of prices and a folder of prompts to take instead of the packaged ones.
     max_tokens
@@ -89,7 +89,7 @@ def create_model(provider: str, **options: Unpack[Options]) -> Model:
         _prices(preset, options.get("prices")), options.get("max_cost")
     )
     ledger.check(name)
-    url = _checked(options.get("base_url") or preset.base_url)
+    url = _check(options.get("base_url") or preset.base_url)
     structured = options.get("structured") or preset.structured
     return Model(
         provider=provider,
@@ -110,7 +110,7 @@ def _prices(preset: Preset, path: Path | None) -> Prices:
     return price_table.read(path)
 
 
-def _checked(base_url: str) -> str:
+def _check(base_url: str) -> str:
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ProposerError(f"--base-url: expected http(s)://HOST/..., got {base_url!r}")

@@ -6,16 +6,16 @@ from abc import ABC, abstractmethod
 from contextlib import closing
 from typing import Any, ClassVar
 
-from agent_steel.models.providers.api import Answer, Ending, Heard, Question
+from agent_steel.models.providers.api import Ending, Heard, ModelAnswer, Question
 from agent_steel.models.providers.keys import key_of, without_key
 from agent_steel.models.providers.library import library_of
 from agent_steel.models.providers.limits import Limits
 from agent_steel.models.providers.presets import Preset, Structured
-from agent_steel.models.providers.stream import Received, guarded
+from agent_steel.models.providers.stream import Received, translate_errors
 
 
 class Adapter(ABC):
-    """Asks by one protocol, streamed; retries are left to whoever asks.
+    """Send streamed requests by one protocol. The caller retries.
 
     `library` is the client library's module, and `client` its class.
     """
@@ -39,14 +39,14 @@ class Adapter(ABC):
             http_client=_without_idle_connections(self._library),
         )
 
-    def ask(self, question: Question, heard: Heard) -> Answer:
+    def ask(self, question: Question, heard: Heard) -> ModelAnswer:
         """Ask once; raises Failed."""
         received = Received(question, heard)
-        return guarded(
+        return translate_errors(
             self._library,
             received,
             lambda text: without_key(text, self._preset),
-            lambda: self._streamed(received),
+            lambda: self._stream(received),
         )
 
     def check(self) -> None:
@@ -56,21 +56,23 @@ class Adapter(ABC):
         """
         received = Received(Question("", (), "", {}, 1), lambda _: None)
 
-        def listed() -> Answer:
+        def list_models() -> ModelAnswer:
             self._client.models.list()
-            return Answer("", Ending.WHOLE, 0, 0)
+            return ModelAnswer("", Ending.WHOLE, 0, 0)
 
-        guarded(self._library, received, lambda text: without_key(text, self._preset), listed)
+        translate_errors(
+            self._library, received, lambda text: without_key(text, self._preset), list_models
+        )
 
-    def _streamed(self, received: Received) -> Answer:
-        with closing(self._opened(received.question)) as stream:
+    def _stream(self, received: Received) -> ModelAnswer:
+        with closing(self._open(received.question)) as stream:
             for event in self._limits.within(stream):
                 received.begun = True
                 self._take(event, received)
         return received.answer()
 
     @abstractmethod
-    def _opened(self, question: Question) -> Any:
+    def _open(self, question: Question) -> Any:
         """Return the stream of the answer to a question."""
 
     @abstractmethod

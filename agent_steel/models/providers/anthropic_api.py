@@ -21,7 +21,7 @@ class AnthropicApi(Adapter):
     library = "anthropic"
     client = "Anthropic"
 
-    def _opened(self, question: Question) -> Any:
+    def _open(self, question: Question) -> Any:
         return self._client.messages.create(**self._request(question))
 
     def _request(self, question: Question) -> dict[str, Any]:
@@ -56,6 +56,6 @@ class AnthropicApi(Adapter):
 
 
 def _tokens_in(usage: Any) -> int:
-    """Return all tokens of the question; those of a cache are told apart from the others."""
+    """Return all input tokens. The API counts cached tokens separately."""
     of_cache = (usage.cache_creation_input_tokens or 0) + (usage.cache_read_input_tokens or 0)
     return int((usage.input_tokens or 0) + of_cache)

@@ -38,7 +38,7 @@ class Question:
 
 
 class Ending(Enum):
-    """Why a model stopped."""
+    """The reason why a model stopped."""
 
     WHOLE = "whole"
     CUT = "cut"  # at the most tokens that it may use
@@ -46,8 +46,8 @@ class Ending(Enum):
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a model said. Of a refusal `text` is its explanation, if it gave one."""
+class ModelAnswer:
+    """The answer of a model. The `text` of a refusal is its explanation, if any."""
 
     text: str
     ending: Ending
@@ -58,8 +58,8 @@ class Answer:
 class Failed(Exception):  # noqa: N818 - of one request, of which there may be others
     """A request failed. `passing` is true where another try may do.
 
-    `retry_after_s` is what the server asked to wait. Tokens are those that the server has told of,
-    or an estimate of what had been received.
+    `retry_after_s` is the wait that the server requested. Tokens are as reported by the server, or
+    estimated from the received text.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ Heard = Callable[[str], None]
 class Api(Protocol):
     """A protocol that models are asked by."""
 
-    def ask(self, question: Question, heard: Heard) -> Answer:
+    def ask(self, question: Question, heard: Heard) -> ModelAnswer:
         """Ask once. `heard` is called with every piece of the answer.
 
         Raise Failed; nothing else comes from a server or the way to it.

@@ -1,4 +1,4 @@
-"""Keys: read from the environment where they are needed, and taken out of all that is told."""
+"""API keys: read from the environment when needed, and removed from all messages."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class Limits:
     clock: Callable[[], float] = time.monotonic
 
     def timeout(self, library: Any) -> Any:
-        """What the client `library` is told; that nobody is there shows sooner."""
+        """Return the timeout of the client `library`; connecting has a shorter one."""
         silence_s = min(self.silence_s, self.answer_s)
         return library.Timeout(silence_s, connect=min(silence_s, CONNECT_S))
 

@@ -8,13 +8,13 @@ from typing import Any, Generic, TypeVar
 
 from agent_steel.models.ledger import Charge, Ledger
 from agent_steel.models.prompts import Prompts
-from agent_steel.models.providers.api import Answer, Api, Ending, Failed, Message, Question
+from agent_steel.models.providers.api import Api, Ending, Failed, Message, ModelAnswer, Question
 from agent_steel.models.providers.retries import Retries
 from agent_steel.models.replies import ReplyError
 from agent_steel.proposal import Progress, ProposerError, Usage
 
 Reply = TypeVar("Reply")
-# Of a reply that was no good, when the model is shown it once more.
+# The part of an invalid reply that is sent back to the model.
 LONGEST_SHOWN = 100_000
 # How many tokens come between two lines of progress.
 TOKENS_A_LINE = 500
@@ -23,7 +23,7 @@ BYTES_A_TOKEN = 4
 
 @dataclass(frozen=True)
 class Form(Generic[Reply]):
-    """What an answer must be: `read` makes it of the text, or raises ReplyError with the reason."""
+    """The form of an answer. `read` parses the text, or raises ReplyError with the reason."""
 
     name: str
     schema: Mapping[str, Any]
@@ -82,7 +82,7 @@ class Model:
 
     def answer(
         self, system: str, text: str, say: Progress, *, temperature: float | None = None
-    ) -> tuple[Answer, Usage]:
+    ) -> tuple[ModelAnswer, Usage]:
         """Ask for one answer in whatever form it comes, and return it with what it has cost.
 
         One that was refused or cut off is an answer too. Raise as `ask`.
@@ -136,7 +136,7 @@ class _Conversation(Generic[Reply]):
             f"one: {reason}"
         )
 
-    def _read(self, answer: Answer) -> Reply:
+    def _read(self, answer: ModelAnswer) -> Reply:
         if answer.ending is Ending.REFUSED:
             why = self._model.without_key(answer.text.strip())[:500]
             raise self._error(f"refused to answer{f': {why}' if why else ''}")
@@ -147,30 +147,30 @@ class _Conversation(Generic[Reply]):
             )
         return self._form.read(answer.text)
 
-    def _correct(self, answer: Answer, reason: str) -> None:
+    def _correct(self, answer: ModelAnswer, reason: str) -> None:
         shown = answer.text[:LONGEST_SHOWN]
         # No API takes an empty turn.
         self.messages.append(Message("assistant", self._model.without_key(shown) or "(nothing)"))
         text = self._model.prompts.fill("correction", reason=reason)
         self.messages.append(Message("user", text))
 
-    def answer(self) -> Answer:
+    def answer(self) -> ModelAnswer:
         """Ask until there is an answer."""
         so_far = 0
         while True:
             failed = None
             try:
-                return self._asked()
+                return self._ask()
             except Failed as error:
                 failed = error
             wait_s = self._model.retries.wait_s(failed, so_far)
             if wait_s is None:
-                raise self._error(_given_up(failed, so_far))
+                raise self._error(_give_up(failed, so_far))
             so_far += 1
             self._say(f"{self._model.name}: {failed}; asking again in {wait_s:.1f} s")
             self._model.retries.sleep(wait_s)
 
-    def _asked(self) -> Answer:
+    def _ask(self) -> ModelAnswer:
         model = self._model
         question = Question(
             self._system,
@@ -216,7 +216,7 @@ class _Heard:
             self._say(f"asked {self._name}, about {self._tokens / 1000:.1f} k tokens so far")
 
 
-def _given_up(failed: Failed, retries: int) -> str:
+def _give_up(failed: Failed, retries: int) -> str:
     if failed.passing and failed.retry_after_s is not None and not retries:
         return f"did not answer: {failed}; it asks to come back in {failed.retry_after_s:.0f} s"
     if failed.passing:

@@ -31,7 +31,7 @@ class OpenAIApi(Adapter):
             # The library takes these from variables that are meant for OpenAI alone.
             self._client.organization = self._client.project = None
 
-    def _opened(self, question: Question) -> Any:
+    def _open(self, question: Question) -> Any:
         return self._client.chat.completions.create(**self._request(question))
 
     def _request(self, question: Question) -> dict[str, Any]:

@@ -64,8 +64,8 @@ def free_model_options(command: Command) -> Command:
     return command
 
 
-def given(options: Mapping[str, Any]) -> dict[str, Any]:
-    """What `create` and `create_model` take of a command's options."""
+def collect_options(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments of `create` and `create_model` from the options of a command."""
     from agent_steel.models.providers.limits import Limits
 
     limits = Limits(answer_s=options["answer_seconds"])

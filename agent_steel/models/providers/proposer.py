@@ -41,7 +41,7 @@ class ModelProposer:
         """
         prompts = self._asked.prompts
         system = prompts.fill("optimizer_system", headers=told.headers())
-        text = prompts.fill("optimizer", **told.values_of(brief))
+        text = prompts.fill("optimizer", **told.prompt_values(brief))
         form: Form[KernelReply] = Form(
             "kernel", KERNEL_SCHEMA, lambda answer: kernel_reply(answer, brief.kernel)
         )

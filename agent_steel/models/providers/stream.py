@@ -9,18 +9,18 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from agent_steel.models.providers.api import Answer, Ending, Failed, Heard, Question
+from agent_steel.models.providers.api import Ending, Failed, Heard, ModelAnswer, Question
 
-# What the APIs call errors that another try may do away with, when told within a stream.
+# Names of errors within a stream that a retry may fix.
 PASSING = ("overloaded_error", "rate_limit_error", "api_error", "timeout_error", "server_error")
-# A quota that is used up is told as a rate limit, and no wait helps.
+# An exhausted quota is reported as a rate limit, but waiting does not help.
 LASTING = ("insufficient_quota",)
 PASSING_STATUS = (408, 409, 429)
 
 
 @dataclass
 class Received:
-    """What has come of an answer so far."""
+    """The received part of an answer."""
 
     question: Question
     heard: Heard
@@ -36,51 +36,51 @@ class Received:
         self.pieces.append(text)
         self.heard(text)
 
-    def answer(self) -> Answer:
+    def answer(self) -> ModelAnswer:
         """Return the whole answer; raises Failed if its end never came."""
         if self.ending is None:
             raise Failed("the connection was cut in mid-answer", passing=True)
         said = self.refusal if self.ending is Ending.REFUSED and self.refusal else self.pieces
-        return Answer("".join(said), self.ending, **self.tokens())
+        return ModelAnswer("".join(said), self.ending, **self.tokens())
 
     def tokens(self) -> dict[str, int]:
-        """Tokens as the server has told them, else by estimate; none if no answer has begun."""
+        """Return tokens as reported by the server, else estimates; 0 before an answer begins."""
         if not self.begun:
             return {"tokens_in": 0, "tokens_out": 0}
         text = "".join(self.pieces + self.refusal)
         tokens_in, tokens_out = self.tokens_in, self.tokens_out
         return {
             "tokens_in": self.question.tokens_at_most if tokens_in is None else tokens_in,
-            "tokens_out": estimated_tokens(text) if tokens_out is None else tokens_out,
+            "tokens_out": estimate_tokens(text) if tokens_out is None else tokens_out,
         }
 
 
-def estimated_tokens(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """About how many tokens `text` has, rather more than fewer."""
     return -(-len(text.encode()) // 2)
 
 
-def guarded(
-    library: Any, received: Received, tell: Callable[[str], str], ask: Callable[[], Answer]
-) -> Answer:
-    """What `ask` returns. What a client library raises becomes Failed, in which nothing of it is.
+def translate_errors(
+    library: Any, received: Received, tell: Callable[[str], str], ask: Callable[[], ModelAnswer]
+) -> ModelAnswer:
+    """Return `ask()`. Errors of the client library become Failed without references to them.
 
-    `library` is the module `openai` or `anthropic`; `tell` takes keys out of a message.
+    `library` is the module `openai` or `anthropic`; `tell` removes keys from a message.
     """
     try:
         return ask()
     except Failed as error:
-        told = replaced(error, received)
+        raised = to_failed(error, received)
     except Exception as error:
-        failed = _failed(library, error, received, tell)
+        failed = _describe_failure(library, error, received, tell)
         if failed is None:
             raise
-        told = failed
+        raised = failed
     # Not in the handler: requests, which errors hold, have the key in their headers.
-    raise told
+    raise raised
 
 
-def replaced(failed: Failed, received: Received) -> Failed:
+def to_failed(failed: Failed, received: Received) -> Failed:
     """Return the same failure, with the tokens that it took."""
     return Failed(
         str(failed),
@@ -90,7 +90,7 @@ def replaced(failed: Failed, received: Received) -> Failed:
     )
 
 
-def _failed(
+def _describe_failure(
     library: Any, error: Exception, received: Received, tell: Callable[[str], str]
 ) -> Failed | None:
     import httpx2
@@ -104,8 +104,8 @@ def _failed(
         message = "the connection was cut in mid-answer" if received.begun else "no connection"
         return Failed(message, passing=True, **tokens)
     if isinstance(error, library.APIError):
-        told = _kind(error) in PASSING or not _kind(error)
-        return Failed(tell(f"the server broke off: {error.message}"), passing=told, **tokens)
+        may_pass = _kind(error) in PASSING or not _kind(error)
+        return Failed(tell(f"the server broke off: {error.message}"), passing=may_pass, **tokens)
     if isinstance(
         error, (json.JSONDecodeError, UnicodeDecodeError, library.APIResponseValidationError)
     ):

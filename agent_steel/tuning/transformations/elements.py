@@ -11,7 +11,7 @@ COUNTS = (4, 2, 8)
 
 
 class ElementsPerThread:
-    """Each thread computes several elements, as far apart as there are threads."""
+    """Let each thread compute several elements, with a stride of the number of threads."""
 
     technique = "elements per thread"
     summary = (
@@ -36,4 +36,4 @@ class ElementsPerThread:
             "  }\n"
         )
         function = f"{found.function('one')}\n{found.entry(thread, body)}"
-        yield with_tune_line(found.replaced(function, each), each, COUNTS)
+        yield with_tune_line(found.replace_function(function, each), each, COUNTS)

@@ -80,7 +80,7 @@ class Independent:
         taken = [*(each.text for each in self.taken), *sizes, f"uint {thread} [[{POSITION}]]"]
         return f"kernel void {self.name}({', '.join(taken)}) {{\n{body}}}"
 
-    def replaced(self, function: str, per_thread: str) -> str:
+    def replace_function(self, function: str, per_thread: str) -> str:
         """The source with another function, and one thread for every `per_thread` elements."""
         text = self.source[: self.begin] + function + self.source[self.end :]
         pattern = re.compile(r"(//\s*dispatch:[^\n]*?threads_in_grid=)\((?:[^()]*)\)")

@@ -27,12 +27,12 @@ class Unrolling:
 
     def versions(self, kernel: Kernel) -> Iterator[str]:
         """Yield the kernel with all such loops unrolled."""
-        found = LOOP.sub(lambda match: _unrolled(kernel, match), kernel.source)
+        found = LOOP.sub(lambda match: _unroll(kernel, match), kernel.source)
         if found != kernel.source:
             yield found
 
 
-def _unrolled(kernel: Kernel, match: re.Match[str]) -> str:
+def _unroll(kernel: Kernel, match: re.Match[str]) -> str:
     bound = match["bound"].removesuffix("u")
     before = kernel.source[: match.start()].rstrip().rpartition("\n")[2]
     counted = bound in kernel.tunables or (bound.isdecimal() and int(bound) <= MOST_TURNS)

@@ -56,7 +56,7 @@ class VectorLoads:
             f"{found.function('one')}\n"
             f"inline void {found.name}_four({four}) {_of_four(found.body)}\n\n"
         )
-        yield found.replaced(functions + found.entry(thread, body), "4")
+        yield found.replace_function(functions + found.entry(thread, body), "4")
 
 
 def _is_elementwise(found: Independent) -> bool:

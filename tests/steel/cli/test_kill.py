@@ -17,13 +17,13 @@ from steel.model_answers import Step
 from steel.model_server import KEY, Asked, ModelServer, kernel
 from work_in_vain import KERNEL
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.history import History
 from metalbench.store import Store
 
 # Values that are as fast as each other, and one that is slow to begin with.
 VALUES = (2000, 10, 11, 12, 13)
-JUDGED = {Fate.KEPT, Fate.REVERTED}
+JUDGED = {Status.KEPT, Status.REVERTED}
 
 
 def command(folder: Path, db: Path, *arguments: str) -> list[str]:
@@ -81,7 +81,7 @@ def kill_after(moments: Sequence[float], folder: Path, db: Path, log: Path) -> S
             left = moments[used + 1 :]
         now = {each.number: each for each in attempts(db)}
         for number, attempt in before.items():
-            if attempt.fate is not Fate.PENDING:
+            if attempt.status is not Status.PENDING:
                 assert now[number] == attempt
             assert now[number].source == attempt.source
         before = now
@@ -97,10 +97,10 @@ def kill_after(moments: Sequence[float], folder: Path, db: Path, log: Path) -> S
 def expect_whole(after: Sequence[Attempt], before: set[int], log: Path) -> None:
     """Nothing is lost, and nothing is there twice."""
     assert {each.number for each in after} >= before
-    tried = [each for each in after if each.fate is not Fate.BASELINE]
-    assert {each.fate for each in tried} <= JUDGED, log.read_text()
+    tried = [each for each in after if each.status is not Status.BASELINE]
+    assert {each.status for each in tried} <= JUDGED, log.read_text()
     assert len({each.source_key for each in tried}) == len(tried)
-    assert sum(each.fate is Fate.BASELINE for each in after) == 1
+    assert sum(each.status is Status.BASELINE for each in after) == 1
     assert len({each.session for each in after}) == 1
 
 
@@ -163,9 +163,9 @@ def test_what_was_paid_for_is_neither_lost_nor_paid_for_twice(
                 os.killpg(run.pid, signal.SIGKILL)
                 run.wait()
         assert start(folder, db, log, options).wait() == 0, log.read_text()
-    tried = [each for each in attempts(db) if each.fate is not Fate.BASELINE]
+    tried = [each for each in attempts(db) if each.status is not Status.BASELINE]
     assert len(tried) >= rounds
-    assert {each.fate for each in tried} <= JUDGED, log.read_text()
+    assert {each.status for each in tried} <= JUDGED, log.read_text()
     sources = [each.source for each in tried]
     # Each answer once, and of those that are not there one at most was under way at each kill.
     assert len(set(sources)) == len(sources)

@@ -11,7 +11,7 @@ from steel.model_server import KEY, ModelServer, fails, kernel, refuses, says
 from steel.welding.drafts import GOOD, NAME, POLISHED
 from work_in_vain import KERNEL
 
-from agent_steel.attempt import Fate
+from agent_steel.attempt import Status
 from agent_steel.cli import main
 from agent_steel.history import History
 from metalbench.store import Store
@@ -33,12 +33,12 @@ STORY = [
     kernel(FASTER, technique="less work"),
 ]
 FATES = [
-    ("wrong", Fate.WRONG),
-    ("", Fate.UNUSABLE),
-    ("a cheat", Fate.WRONG),
-    ("slower", Fate.REVERTED),
-    ("a comment", Fate.REPEATED),
-    ("less work", Fate.KEPT),
+    ("wrong", Status.WRONG),
+    ("", Status.UNUSABLE),
+    ("a cheat", Status.WRONG),
+    ("slower", Status.REVERTED),
+    ("a comment", Status.REPEATED),
+    ("less work", Status.KEPT),
 ]
 
 
@@ -65,8 +65,8 @@ def test_each_answer_ends_as_it_should_and_the_history_tells_it(
     with Store(tmp_path / "results.db") as store:
         attempts = History(store).of_task("twice")
         records = store.records()
-    assert attempts[0].fate is Fate.BASELINE
-    assert [(each.technique, each.fate) for each in attempts[1:]] == FATES
+    assert attempts[0].status is Status.BASELINE
+    assert [(each.technique, each.status) for each in attempts[1:]] == FATES
     if records:
         assert [(each.origin, each.source) for each in records] == [("agent_steel", FASTER)]
     else:  # on a machine so busy that nothing can be said

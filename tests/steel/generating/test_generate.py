@@ -77,7 +77,7 @@ def test_a_folder_keeps_to_one_way_of_asking(tmp_path: Path) -> None:
         assert session.run(session.generating(url, 1, "--problems", 1)).exit_code == 0
         told = session.run(session.generating(url, 1, "--prompt", "zero-shot"))
         assert told.exit_code == 2
-        assert "its samples were asked for otherwise (prompt one-shot)" in told.output
+        assert "its samples were requested with other options (prompt one-shot)" in told.output
         # More problems and samples are added.
         assert session.run(session.generating(url, 2)).exit_code == 0
         assert len(server.asked) == 4
@@ -114,7 +114,7 @@ def test_answers_in_python_are_asked_for_with_examples_in_python(tmp_path: Path)
         assert text.count("```python") == text.count("mx.fast.metal_kernel(") == 3
         assert "// dispatch:" not in text + asked.system
         told = session.run(session.generating(url, 1, "--prompt", "few-shot"))
-        assert "its samples were asked for otherwise (language python)" in told.output
+        assert "its samples were requested with other options (language python)" in told.output
     sample = session.root / samples.SET / "problem_1" / "sample_0.py"
     assert sample.read_text() == samples.PYTHON
     assert json.loads(sample.with_suffix(".json").read_text())["asked"]["language"] == "python"

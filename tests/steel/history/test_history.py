@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from example_results import measurement
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.history import History, Place
 from agent_steel.history.lineage import Lineage, rounds_without
 from agent_steel.proposal import Usage
@@ -44,13 +44,13 @@ def test_an_attempt_comes_back_as_it_was_with_its_samples(path: Path) -> None:
     with Store(path) as store:
         history = History(store)
         session = history.begin({"loop": True, "kernel_names": ["softmax"]})
-        parent = history.add(PLACE, replace(EMPTY, session=session, fate=Fate.BASELINE))
+        parent = history.add(PLACE, replace(EMPTY, session=session, status=Status.BASELINE))
         added = history.add(PLACE, replace(whole, session=session, parent=parent.number))
-        assert added.fate is Fate.PENDING
+        assert added.status is Status.PENDING
         assert history.attempt(added.number) == added
         done = replace(
             added,
-            fate=Fate.KEPT,
+            status=Status.KEPT,
             ratio=Interval(1.5, 1.4, 1.6),
             steadiness=Interval(2.0, 1.2, 3.5),
             rival=parent.number,
@@ -58,7 +58,7 @@ def test_an_attempt_comes_back_as_it_was_with_its_samples(path: Path) -> None:
             measured_to=13.25,
         )
         measured = measurement()
-        done = history.judged(done, [measured.samples, measurement(1).samples])
+        done = history.record_judgement(done, [measured.samples, measurement(1).samples])
     with Store(path) as store:
         history = History(store)
         assert history.attempts(PLACE) == (parent, done)
@@ -126,13 +126,13 @@ def test_attempts_of_a_store_before_scatter_counted_are_there(path: Path) -> Non
     with Store(path) as store:
         history = History(store)
         assert history.attempts(PLACE) == (before,)
-        steadier = history.judged(replace(before, steadiness=Interval(2.0, 1.2, 3.5)))
+        steadier = history.record_judgement(replace(before, steadiness=Interval(2.0, 1.2, 3.5)))
         assert history.attempts(PLACE) == (steadier,)
 
 
 def test_which_is_the_best_depends_on_the_target() -> None:
-    start = replace(EMPTY, number=1, fate=Fate.BASELINE)
-    kept = replace(EMPTY, parent=1, fate=Fate.KEPT)
+    start = replace(EMPTY, number=1, status=Status.BASELINE)
+    kept = replace(EMPTY, parent=1, status=Status.KEPT)
     faster = replace(
         kept, number=2, ratio=Interval(1.5, 1.4, 1.6), steadiness=Interval(0.3, 0.2, 0.4)
     )
@@ -158,22 +158,22 @@ def attempts() -> Lineage:
     """A tree: 1 -> 2 -> 3, and 4 made from 1 but measured against 3."""
 
     def one(
-        number: int, parent: int | None, fate: Fate, ratio: float | None, **parts: object
+        number: int, parent: int | None, fate: Status, ratio: float | None, **parts: object
     ) -> Attempt:
         known = None if ratio is None else Interval(ratio, ratio - 0.1, ratio + 0.1)
-        made = replace(EMPTY, number=number, parent=parent, fate=fate, ratio=known)
+        made = replace(EMPTY, number=number, parent=parent, status=fate, ratio=known)
         return replace(made, source_key=f"k{number}", **parts)  # type: ignore[arg-type]
 
     return Lineage(
         [
-            one(1, None, Fate.BASELINE, None),
-            one(2, 1, Fate.KEPT, 2.0, technique="vectors", round=1),
-            one(3, 2, Fate.KEPT, 1.5, technique="unrolling", round=2),
-            one(4, 1, Fate.KEPT, 1.1, technique="vectors", round=2, rival=3),
-            one(5, 4, Fate.REVERTED, 0.9, technique="tiling", round=3),
-            one(6, 4, Fate.WRONG, None, technique="half", round=4, error="y is wrong\nthere"),
-            one(7, 4, Fate.REPEATED, None, technique="half", round=5),
-            one(8, 4, Fate.PENDING, None, technique="asynchronous", round=5),
+            one(1, None, Status.BASELINE, None),
+            one(2, 1, Status.KEPT, 2.0, technique="vectors", round=1),
+            one(3, 2, Status.KEPT, 1.5, technique="unrolling", round=2),
+            one(4, 1, Status.KEPT, 1.1, technique="vectors", round=2, rival=3),
+            one(5, 4, Status.REVERTED, 0.9, technique="tiling", round=3),
+            one(6, 4, Status.WRONG, None, technique="half", round=4, error="y is wrong\nthere"),
+            one(7, 4, Status.REPEATED, None, technique="half", round=5),
+            one(8, 4, Status.PENDING, None, technique="asynchronous", round=5),
         ]
     )
 

@@ -9,7 +9,7 @@ from example_results import incorrect
 from steel_session import LONGER, Scripted, proposal, subject_of
 from work_in_vain import KERNEL
 
-from agent_steel.attempt import Fate
+from agent_steel.attempt import Status
 from agent_steel.proposal import ProposerError, SpentError, Usage
 from agent_steel.subject import Subject
 from metalbench.comparison.match import Outcome
@@ -20,45 +20,53 @@ FASTER = KERNEL.replace("WORK = 400, 0, 100", "WORK = 10, 0")
 TAIL = "y[i] = v == 12345.0f ? 0.0f : 2 * x[i];"
 # What a candidate does, and how that ends.
 ENDS = {
-    "is faster": (FASTER, Fate.KEPT, ""),
-    "is slower": (KERNEL.replace("WORK = 400", "WORK = 4000"), Fate.REVERTED, "SLOWER, not FASTER"),
-    "is wrong": (FASTER.replace("2 * x[i]", "3 * x[i]"), Fate.WRONG, "WRONG_RESULT"),
+    "is faster": (FASTER, Status.KEPT, ""),
+    "is slower": (
+        KERNEL.replace("WORK = 400", "WORK = 4000"),
+        Status.REVERTED,
+        "SLOWER, not FASTER",
+    ),
+    "is wrong": (FASTER.replace("2 * x[i]", "3 * x[i]"), Status.WRONG, "WRONG_RESULT"),
     "is wrong at an odd size": (
         FASTER.replace(TAIL, f"{TAIL} if (n == 77 && i == 3) y[i] = 0;").replace(
             "uint i", "constant uint& n, uint i"
         ),
-        Fate.WRONG,
+        Status.WRONG,
         "size odd1",
     ),
     "writes elsewhere": (
         FASTER.replace(TAIL, f"{TAIL} if (i == 0) y[n] = 1;").replace(
             "uint i", "constant uint& n, uint i"
         ),
-        Fate.WRONG,
+        Status.WRONG,
         "",
     ),
     "races": (
         FASTER.replace(
             TAIL, "threadgroup float t; t = 2 * x[i]; y[i] = v == 12345.0f ? t : 2 * x[i];"
         ),
-        Fate.WRONG,
+        Status.WRONG,
         "race",
     ),
-    "does not compile": (FASTER.replace("float v", "flaot v"), Fate.BROKEN, "flaot"),
-    "has no header": ("kernel void twice() {}", Fate.BROKEN, "no dispatch line"),
-    "has no such tunable": (KERNEL, Fate.BROKEN, "unknown tunable"),
+    "does not compile": (FASTER.replace("float v", "flaot v"), Status.BROKEN, "flaot"),
+    "has no header": ("kernel void twice() {}", Status.BROKEN, "no dispatch line"),
+    "has no such tunable": (KERNEL, Status.BROKEN, "unknown tunable"),
     "does not bind": (
         FASTER.replace("x[i]", "z[i]").replace("* x", "* z"),
-        Fate.BROKEN,
+        Status.BROKEN,
         "DISPATCH_ERROR",
     ),
-    "hangs": (FASTER.replace(TAIL, f"while (v < 1e30f) v += 0; {TAIL}"), Fate.BROKEN, "TIME_LIMIT"),
+    "hangs": (
+        FASTER.replace(TAIL, f"while (v < 1e30f) v += 0; {TAIL}"),
+        Status.BROKEN,
+        "TIME_LIMIT",
+    ),
     "crashes": (
         FASTER.replace(TAIL, f"{TAIL} *(device float*)(ulong(y) + (1ul << 46)) = v;"),
-        Fate.BROKEN,
+        Status.BROKEN,
         "",
     ),
-    "is no kernel": ("\0\n", Fate.BROKEN, "no dispatch line"),
+    "is no kernel": ("\0\n", Status.BROKEN, "no dispatch line"),
 }
 
 
@@ -69,23 +77,23 @@ def test_a_candidate_that(what: str, subject: Subject, session: Any) -> None:
     proposer = Scripted([proposal(source, what, **tunables)])
     session([subject], proposer, real=Limits(60), plan=LONGER)
     baseline, attempt = session.history.attempts(subject.place)
-    assert baseline.fate is Fate.BASELINE
-    assert attempt.fate is fate, attempt.error
+    assert baseline.status is Status.BASELINE
+    assert attempt.status is fate, attempt.error
     assert said in attempt.error
     assert (attempt.parent, attempt.technique, attempt.source) == (baseline.number, what, source)
     assert attempt.usage == Usage(100, 10, 0.01, 1)
-    measured = fate in (Fate.KEPT, Fate.REVERTED)
+    measured = fate in (Status.KEPT, Status.REVERTED)
     assert (attempt.measured_from is not None) == measured
     series = session.history.samples(attempt.number)
     assert (len(series.get("kernel", ())) > 8) == measured
-    assert bool(session.history.samples(attempt.number, 1)) == (fate is Fate.KEPT)
+    assert bool(session.history.samples(attempt.number, 1)) == (fate is Status.KEPT)
 
 
 def test_a_candidate_that_takes_its_process_along(subject: Subject, session: Any) -> None:
     hangs = FASTER.replace(TAIL, f"while (v < 1e30f) v += 0; {TAIL}")
     session([subject], Scripted([proposal(hangs)]), real=Limits(4.0))
     *_, attempt = session.history.attempts(subject.place)
-    assert attempt.fate is Fate.BROKEN
+    assert attempt.status is Status.BROKEN
     assert "--kernel-timeout" in attempt.error
 
 
@@ -95,9 +103,9 @@ def test_an_answer_that_cannot_be_read_costs_an_attempt_and_not_the_loop(
     answers = [ProposerError("the reply is no JSON; asked three times"), proposal(FASTER)]
     ended = session([subject], Scripted(answers), max_rounds=2)
     assert session.fates(subject) == ["baseline", "unusable", "kept"]
-    (climbed,) = ended.climbed
-    assert climbed.improved
-    assert climbed.gain == pytest.approx(1400 / 1010, rel=0.01)
+    (searches,) = ended.searches
+    assert searches.improved
+    assert searches.gain == pytest.approx(1400 / 1010, rel=0.01)
 
 
 def test_what_was_tried_is_never_measured_again(subject: Subject, session: Any) -> None:
@@ -114,22 +122,22 @@ def test_what_was_tried_is_never_measured_again(subject: Subject, session: Any) 
 def test_the_next_round_begins_with_what_was_kept(subject: Subject, session: Any) -> None:
     half = KERNEL.replace("WORK = 400, 0, 100", "WORK = 100")
     proposer = Scripted([proposal(half, "half"), proposal(FASTER, "less")])
-    (climbed,) = session([subject], proposer, max_rounds=2).climbed
+    (searches,) = session([subject], proposer, max_rounds=2).searches
     first, second = proposer.briefs
-    assert first.parent.fate is Fate.BASELINE
+    assert first.parent.status is Status.BASELINE
     assert (second.parent.technique, second.round) == ("half", 2)
-    assert [each.fate for each in second.attempts] == [Fate.BASELINE, Fate.KEPT]
-    assert climbed.best.technique == "less"
+    assert [each.status for each in second.attempts] == [Status.BASELINE, Status.KEPT]
+    assert searches.best.technique == "less"
     ratios = [each.ratio.value for each in session.history.attempts(subject.place)[1:]]
-    assert climbed.gain == pytest.approx(ratios[0] * ratios[1])
+    assert searches.gain == pytest.approx(ratios[0] * ratios[1])
 
 
 def test_a_later_session_begins_with_the_best_that_is_known(subject: Subject, session: Any) -> None:
     session([subject], Scripted([proposal(FASTER, "less")]))
     proposer = Scripted([proposal(FASTER)])
-    (climbed,) = session([subject], proposer).climbed
+    (searches,) = session([subject], proposer).searches
     assert proposer.briefs[0].parent.technique == "less"
-    assert climbed.best.technique == "less"
+    assert searches.best.technique == "less"
     assert session.fates(subject) == ["baseline", "kept", "repeated"]
 
 
@@ -177,15 +185,15 @@ def test_what_turns_out_to_be_wrong_is_kept_no_longer(subject: Subject, session:
 
     session.workers = Doubting()
     proposer = Scripted([proposal(FASTER)])
-    (climbed,) = session([subject], proposer, max_rounds=2).climbed
+    (searches,) = session([subject], proposer, max_rounds=2).searches
     assert session.fates(subject) == ["baseline", "wrong"]
-    assert not climbed.improved
-    assert proposer.briefs[1].parent.fate is Fate.BASELINE
+    assert not searches.improved
+    assert proposer.briefs[1].parent.status is Status.BASELINE
 
 
-@pytest.mark.parametrize(("times", "fate"), [(1, Fate.KEPT), (2, Fate.BROKEN)])
+@pytest.mark.parametrize(("times", "fate"), [(1, Status.KEPT), (2, Status.BROKEN)])
 def test_memory_that_runs_out_once_may_have_been_used_up_by_others(
-    times: int, fate: Fate, subject: Subject, session: Any
+    times: int, fate: Status, subject: Subject, session: Any
 ) -> None:
     class Killed(type(session.workers)):  # type: ignore[misc]
         def play(self, device: Any, match: Any, observer: Any) -> Any:
@@ -213,10 +221,10 @@ def test_a_rival_that_turns_out_to_be_wrong_is_kept_no_longer(
     session.workers = Doubting()
     fastest = KERNEL.replace("WORK = 400, 0, 100", "WORK = 1")
     answers = [proposal(FASTER, "less"), proposal(fastest, "least")]
-    (climbed,) = session([subject], Scripted(answers), max_rounds=2).climbed
+    (searches,) = session([subject], Scripted(answers), max_rounds=2).searches
     baseline, wrong, kept = session.history.attempts(subject.place)
-    assert (wrong.fate, kept.fate) == (Fate.WRONG, Fate.KEPT)
+    assert (wrong.status, kept.status) == (Status.WRONG, Status.KEPT)
     assert "once in a while" in wrong.error
     assert (kept.parent, kept.rival) == (wrong.number, baseline.number)
-    assert climbed.best.technique == "least"
-    assert climbed.gain == pytest.approx(1400 / 1001, rel=0.01)
+    assert searches.best.technique == "least"
+    assert searches.gain == pytest.approx(1400 / 1001, rel=0.01)

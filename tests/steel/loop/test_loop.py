@@ -11,7 +11,7 @@ import pytest
 from steel_session import QUICK, Heard, Scripted, proposal, subject_of
 from work_in_vain import KERNEL, TASK
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.proposal import Brief, Proposal
 from agent_steel.subject import Subject
 from metalbench.errors import MachineError, TaskError
@@ -43,14 +43,14 @@ def no_change(subject: Subject, session: Any, rounds: int) -> list[Attempt]:
     )
     attempts: list[Attempt] = list(session.history.attempts(subject.place)[1:])
     assert proposer.asked == len(attempts) == rounds
-    assert [each.fate for each in attempts[::2]] == [Fate.REPEATED] * (rounds - rounds // 2)
-    assert all(each.fate in (Fate.KEPT, Fate.REVERTED) for each in attempts[1::2])
+    assert [each.status for each in attempts[::2]] == [Status.REPEATED] * (rounds - rounds // 2)
+    assert all(each.status in (Status.KEPT, Status.REVERTED) for each in attempts[1::2])
     return attempts
 
 
 @pytest.mark.slow
 def test_proposals_that_change_nothing_are_not_kept(subject: Subject, session: Any) -> None:
-    kept = [each for each in no_change(subject, session, 6) if each.fate is Fate.KEPT]
+    kept = [each for each in no_change(subject, session, 6) if each.status is Status.KEPT]
     assert len(kept) <= 1
 
 
@@ -58,7 +58,7 @@ def test_proposals_that_change_nothing_are_not_kept(subject: Subject, session: A
 def test_of_a_hundred_rounds_that_change_nothing_two_are_kept_at_most(
     subject: Subject, session: Any
 ) -> None:
-    kept = [each for each in no_change(subject, session, 100) if each.fate is Fate.KEPT]
+    kept = [each for each in no_change(subject, session, 100) if each.status is Status.KEPT]
     assert len(kept) <= 2
 
 
@@ -128,16 +128,16 @@ def test_a_beam_keeps_lineages_and_tells_each_of_the_others(subject: Subject, se
         return proposal(answers[brief.round, next(turn) if brief.round == 1 else parent])
 
     proposer = Scripted(script)
-    (climbed,) = session(
+    (searches,) = session(
         [subject], proposer, max_rounds=2, strategy="beam", lineages=2, parallel=1
-    ).climbed
+    ).searches
     assert seen[:2] == [(1, 400, ()), (1, 400, ())]
     assert sorted(seen[2:]) == [(2, 200, (300,)), (2, 300, (200,))]
     attempts = session.history.attempts(subject.place)
-    assert [each.fate for each in attempts] == [Fate.BASELINE, *[Fate.KEPT] * 4]
+    assert [each.status for each in attempts] == [Status.BASELINE, *[Status.KEPT] * 4]
     # Each against what it was made from, not against the best.
     assert [each.rival for each in attempts] == [None] * 5
-    assert climbed.gain == pytest.approx(1400 / 1100, rel=0.02)
+    assert searches.gain == pytest.approx(1400 / 1100, rel=0.02)
 
 
 def test_the_greedy_one_measures_each_against_the_best_of_then(
@@ -147,10 +147,10 @@ def test_the_greedy_one_measures_each_against_the_best_of_then(
     session([subject], Scripted(answers), max_rounds=1, candidates=3)
     baseline, first, second, third = session.history.attempts(subject.place)
     assert {each.parent for each in (first, second, third)} == {baseline.number}
-    assert [each.fate for each in (first, second, third)] == [
-        Fate.KEPT,
-        Fate.REVERTED,
-        Fate.KEPT,
+    assert [each.status for each in (first, second, third)] == [
+        Status.KEPT,
+        Status.REVERTED,
+        Status.KEPT,
     ]
     assert (first.rival, second.rival, third.rival) == (None, first.number, first.number)
 
@@ -183,7 +183,7 @@ def test_ctrl_c_at_the_first_word_about_a_kernel_leaves_it_in_the_report(
     monkeypatch.setattr(Heard, "started", pressed)
     ended = session([subject], Scripted([]))
     assert ended.interrupted
-    assert [each.subject for each in ended.climbed] == [subject]
+    assert [each.subject for each in ended.searches] == [subject]
 
 
 def test_a_task_at_fault_ends_its_own_climb_alone(folder: Path, session: Any) -> None:

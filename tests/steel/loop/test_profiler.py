@@ -8,10 +8,10 @@ import pytest
 from example_results import CPU, correct, measurement, on_gpu
 from work_in_vain import KERNEL
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.loop.profiler import diagnosis
 from agent_steel.proposal import Diagnosis
-from agent_steel.roofs import measured_roofs
+from agent_steel.roofs import measure_roofline
 from metalbench import _core
 from metalbench.analysis import Peaks, analyse
 from metalbench.isolation import Limits, Workers
@@ -81,10 +81,10 @@ def test_a_gpus_time_is_its_own() -> None:
 
 def test_what_failed_before_is_told() -> None:
     past = [
-        Attempt(1, 1, "twice", "float32", "seed", None, 0, "", "a", fate=Fate.BASELINE),
+        Attempt(1, 1, "twice", "float32", "seed", None, 0, "", "a", status=Status.BASELINE),
         Attempt(
             *(2, 1, "twice", "float32", "seed", 1, 1, "", "b"),
-            fate=Fate.WRONG,
+            status=Status.WRONG,
             technique="half precision",
             error="y is wrong",
         ),
@@ -98,7 +98,7 @@ def test_what_failed_before_is_told() -> None:
 def test_the_roofs_of_this_machine_are_measured_in_confined_processes() -> None:
     device = device_facts(_core.open("cpu"))
     with Workers("cpu", Limits(120)) as workers:
-        roofs = measured_roofs(workers, device, seconds=0.05)
+        roofs = measure_roofline(workers, device, seconds=0.05)
     assert roofs is not None
     assert roofs.gflops > 0.1
     assert roofs.gbytes_per_s > 0.1
@@ -109,4 +109,4 @@ def test_without_a_roof_there_is_none() -> None:
         def attempt(self, *_: object) -> Result:
             return replace(correct(), analysis=None)
 
-    assert measured_roofs(Failing(), CPU) is None
+    assert measure_roofline(Failing(), CPU) is None

@@ -11,7 +11,7 @@ from example_results import measurement
 from steel_session import Scripted, proposal
 from work_in_vain import Simulated, kernel_with
 
-from agent_steel.attempt import Fate
+from agent_steel.attempt import Status
 from agent_steel.loop.profiler import Profiler
 from agent_steel.proposal import Diagnosis
 from agent_steel.subject import Subject
@@ -51,27 +51,27 @@ class Scattering(Simulated):
 @pytest.mark.parametrize(
     ("target", "fates", "best"),
     [
-        (Target.SPEED, [Fate.KEPT, Fate.REVERTED], "faster"),
-        (Target.STABLE, [Fate.REVERTED, Fate.KEPT], "steadier"),
-        (Target.BALANCED, [Fate.REVERTED, Fate.KEPT], "steadier"),
-        (Target.MEMORY, [Fate.KEPT, Fate.REVERTED], "faster"),
+        (Target.SPEED, [Status.KEPT, Status.REVERTED], "faster"),
+        (Target.STABLE, [Status.REVERTED, Status.KEPT], "steadier"),
+        (Target.BALANCED, [Status.REVERTED, Status.KEPT], "steadier"),
+        (Target.MEMORY, [Status.KEPT, Status.REVERTED], "faster"),
     ],
 )
 def test_two_targets_keep_another_one_of_the_same_two(
-    target: Target, fates: list[Fate], best: str, subject: Subject, session: Any
+    target: Target, fates: list[Status], best: str, subject: Subject, session: Any
 ) -> None:
     session.workers = Scattering()
     answers = [proposal(FASTER, "faster"), proposal(STEADIER, "steadier")]
-    (climbed,) = session([subject], Scripted(answers), candidates=2, target=target).climbed
+    (searches,) = session([subject], Scripted(answers), candidates=2, target=target).searches
     _, *attempts = session.history.attempts(subject.place)
-    assert [each.fate for each in attempts] == fates, [each.error for each in attempts]
-    assert climbed.best.technique == best
-    assert climbed.improved
+    assert [each.status for each in attempts] == fates, [each.error for each in attempts]
+    assert searches.best.technique == best
+    assert searches.improved
     steadiness = attempts[1].steadiness
     assert steadiness is not None
     if best == "steadier":
-        assert climbed.gain == pytest.approx(1.0, rel=0.01)
-        assert climbed.steadiness == pytest.approx(steadiness.value)
+        assert searches.gain == pytest.approx(1.0, rel=0.01)
+        assert searches.steadiness == pytest.approx(steadiness.value)
         assert steadiness.low > 2.0
 
 
@@ -92,7 +92,7 @@ def test_kernels_of_the_other_side_of_the_roofline_are_left_alone(
     bound = Diagnosis("memory", "Memory is the nearer roof.")
     monkeypatch.setattr(Profiler, "diagnose", lambda *_: bound)
     proposer = Scripted([proposal(kernel_with(100))])
-    (climbed,) = session([subject], proposer, target=target).climbed
+    (searches,) = session([subject], proposer, target=target).searches
     assert proposer.asked == asked
     if not asked:
-        assert climbed.reason == "memory bounds it, and --target compute is for others"
+        assert searches.reason == "memory bounds it, and --target compute is for others"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.models import told
 from metalbench.stats import Interval
 
-FIRST = Attempt(1, 1, "relu", "float32", "seed", None, 0, "// text", "k", fate=Fate.BASELINE)
+FIRST = Attempt(1, 1, "relu", "float32", "seed", None, 0, "// text", "k", status=Status.BASELINE)
 
 
 def test_an_attempt_is_told_with_what_became_of_it():
@@ -16,13 +16,15 @@ def test_an_attempt_is_told_with_what_became_of_it():
         FIRST,
         number=2,
         parent=1,
-        fate=Fate.WRONG,
+        status=Status.WRONG,
         technique="vector loads",
         summary="It loads four.\nThat is faster.",
         error="WRONG_RESULT: expected 1\n  got 2",
         tunables={"TG": 64},
     )
-    slower = replace(FIRST, number=3, parent=1, fate=Fate.REVERTED, ratio=Interval(0.9, 0.8, 1.0))
+    slower = replace(
+        FIRST, number=3, parent=1, status=Status.REVERTED, ratio=Interval(0.9, 0.8, 1.0)
+    )
     lines = told.history([FIRST, wrong, slower]).splitlines()
     assert lines[0] == "* number 1, baseline"
     assert lines[1] == (
@@ -33,7 +35,7 @@ def test_an_attempt_is_told_with_what_became_of_it():
 
 
 def test_a_long_history_is_cut_at_its_beginning():
-    attempts = [replace(FIRST, number=i, fate=Fate.REVERTED) for i in range(100)]
+    attempts = [replace(FIRST, number=i, status=Status.REVERTED) for i in range(100)]
     lines = told.history(attempts).splitlines()
     assert lines[0] == "* 60 earlier attempts are left out"
     assert lines[-1].startswith("* number 99,")
@@ -41,7 +43,7 @@ def test_a_long_history_is_cut_at_its_beginning():
 
 
 def test_what_is_pending_is_not_told():
-    assert told.history([replace(FIRST, fate=Fate.PENDING)]) == "Nothing yet."
+    assert told.history([replace(FIRST, status=Status.PENDING)]) == "Nothing yet."
 
 
 def test_every_header_has_a_line():
@@ -55,7 +57,7 @@ def test_where_scatter_counts_it_is_told():
         FIRST,
         number=2,
         parent=1,
-        fate=Fate.KEPT,
+        status=Status.KEPT,
         ratio=Interval(1.0, 0.995, 1.005),
         steadiness=Interval(3.0, 2.0, 4.0),
     )

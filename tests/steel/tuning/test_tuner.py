@@ -10,10 +10,10 @@ from bad_tunables import write_bad
 from steel_session import LONGER, subject_of
 from work_in_vain import KERNEL
 
-from agent_steel.attempt import Fate
+from agent_steel.attempt import Status
 from agent_steel.source import source_key, with_source
 from agent_steel.subject import Subject
-from agent_steel.tuning.space import beyond, untried
+from agent_steel.tuning.space import beyond, find_untried
 from agent_steel.tuning.transformations import TRANSFORMATIONS
 from agent_steel.tuning.tuner import Tuner
 from metalbench import _core, verify
@@ -72,7 +72,7 @@ def test_all_values_are_proposed_before_anything_else(subject: Subject, session:
     assert later[0] == "unrolled loops"
     assert set(later[1:]) == {"tunables beyond the header's"}
     assert len({each.source_key for each in attempts}) == len(attempts)
-    assert {each.fate for each in attempts} == {Fate.REVERTED}
+    assert {each.status for each in attempts} == {Status.REVERTED}
     assert session.heard.reasons == ["the proposer has nothing left to try"]
 
 
@@ -86,7 +86,7 @@ def test_few_values_cover_a_space() -> None:
     space = {"A": (1, 2, 3), "B": (1, 2, 3)}
     tried: dict[tuple[tuple[str, int], ...], float | None] = {(("A", 1), ("B", 1)): 1.0}
     for _ in range(2):
-        values = untried(space, tried)
+        values = find_untried(space, tried)
         assert values is not None
         tried[tuple(values.items())] = None
     assert {dict(each)["A"] for each in tried} == {dict(each)["B"] for each in tried} == {1, 2, 3}
@@ -97,10 +97,10 @@ def test_large_spaces_are_sampled_and_without_optuna_gone_through(
 ) -> None:
     space = {"A": tuple(range(20)), "B": tuple(range(20))}
     tried = {(("A", 0), ("B", 0)): 1.0, (("A", 1), ("B", 1)): None}
-    first = untried(space, tried)
+    first = find_untried(space, tried)
     assert first is not None
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)
-    second = untried(space, tried)
+    second = find_untried(space, tried)
     assert second is not None
     for values in (first, second):
         assert tuple(values.items()) not in tried
@@ -186,13 +186,13 @@ def test_only_elementwise_kernels_become_vectors(part: str, other: str) -> None:
 
 
 def test_bad_tunables_are_found_out(subject: Subject, session: Any) -> None:
-    (climbed,) = session(
+    (searches,) = session(
         [subject], Tuner(), real=Limits(60), plan=LONGER, max_rounds=1, candidates=2
-    ).climbed
-    assert climbed.improved
-    assert climbed.best.tunables["WORK"] in (0, 100)
-    assert isinstance(climbed.best.ratio, Interval)
-    assert climbed.best.ratio.low > 1.2
+    ).searches
+    assert searches.improved
+    assert searches.best.tunables["WORK"] in (0, 100)
+    assert isinstance(searches.best.ratio, Interval)
+    assert searches.best.ratio.low > 1.2
 
 
 @pytest.mark.slow
@@ -204,8 +204,8 @@ def test_of_bad_tunables_a_fifth_is_gained(name: str, tmp_path: Any, session: An
     write_bad(tmp_path, name)
     subject = subject_of(tmp_path, name)
     plan = Plan(seconds=1.0)
-    (climbed,) = session(
+    (searches,) = session(
         [subject], Tuner(), real=Limits(600), plan=plan, max_rounds=5, candidates=4
-    ).climbed
-    assert climbed.gain >= 1.2
-    assert climbed.reason
+    ).searches
+    assert searches.gain >= 1.2
+    assert searches.reason

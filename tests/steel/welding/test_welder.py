@@ -111,7 +111,7 @@ def test_a_good_draft_is_checked_polished_timed_and_written(welding, order, tmp_
     assert welded.paths[0].read_text() == drafts.POLISHED_TASK
     assert welded.paths[1].read_text() == drafts.POLISHED_KERNEL
     assert welded.paths[2].read_text() == welded.contribution
-    assert (welded.rounds, welded.polished) == (1, True)
+    assert (welded.rounds, welded.is_polished) == (1, True)
     assert welded.usage == Usage(200, 100, pytest.approx(0.0014), 2)
     assert alone == ["began", "ended"]
     stages = [each.partition(":")[0] for each in welded.checks]
@@ -246,7 +246,7 @@ def test_python_that_has_no_place_in_a_task_is_sent_back_before_anybody_is_asked
 def test_a_polished_kernel_that_is_wrong_is_not_taken(welding, order):
     bad = draft(drafts.TASK, drafts.WRONG_KERNEL)
     welded = welding([GOOD, bad], replace(order, polish=True))
-    assert not welded.polished
+    assert not welded.is_polished
     assert welded.paths[1].read_text() == drafts.KERNEL
     assert any("left as it was; polished, kernel in float32" in each for each in welding.said)
 
@@ -254,7 +254,7 @@ def test_a_polished_kernel_that_is_wrong_is_not_taken(welding, order):
 def test_polishing_may_not_change_the_task(welding, order):
     lenient = draft(drafts.TASK.replace('flops="2 * n"', 'flops="9 * n"'))
     welded = welding([GOOD, *[lenient] * 3], replace(order, polish=True))
-    assert not welded.polished
+    assert not welded.is_polished
     assert "only comments and docstrings may be different" in "\n".join(welding.said)
 
 
@@ -274,7 +274,7 @@ def test_the_limit_of_costs_holds(welding, order):
 def test_a_limit_that_is_reached_at_polishing_loses_nothing(welding, order):
     dear = replace(GOOD, tokens_out=20_000)
     welded = welding([dear, POLISHED], replace(order, polish=True), max_cost=0.21)
-    assert not welded.polished
+    assert not welded.is_polished
     assert "left as it was: --max-cost 0.21" in "\n".join(welding.said)
     assert len(files(order)) == 3
 

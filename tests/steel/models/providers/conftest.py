@@ -8,7 +8,7 @@ import pytest
 from steel.model_server import KEY, ModelServer
 from steel.models.providers.sources import SOURCE, VARIABLES
 
-from agent_steel.attempt import Attempt, Fate
+from agent_steel.attempt import Attempt, Status
 from agent_steel.models.providers import Limits, Retries, create
 from agent_steel.proposal import Brief, Diagnosis, Fact
 from metalbench.analysis.targets import Target
@@ -76,7 +76,9 @@ def asking(api, prices):
 def brief():
     (entry,) = find(["relu"])
     kernel = parse(SOURCE, name="relu")
-    parent = Attempt(1, 1, "relu", "float32", "seed", None, 0, SOURCE, "key", fate=Fate.BASELINE)
+    parent = Attempt(
+        1, 1, "relu", "float32", "seed", None, 0, SOURCE, "key", status=Status.BASELINE
+    )
     return Brief(
         task=entry.task,
         kernel=kernel,

@@ -68,7 +68,7 @@ def test_what_is_asked(asking, brief):
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
-        (says('{"summary": "cut'), "it is no JSON"),
+        (says('{"summary": "cut'), "it is not JSON"),
         (says(f"Here it is: {GOOD.text}"), "got text before it: 'Here it is:"),
         (says(f"{GOOD.text} I hope"), "got text behind it: 'I hope'"),
         (says(""), "it is empty"),
