@@ -194,10 +194,10 @@ def _verify(device: _core.Device, kernel: Kernel, task: Task, dtype: str, seed: 
     )
     worst = report.worst
     sizes = dict.fromkeys(each.size for each in report.comparisons)
-    report = f"right at {len(sizes)} sizes"
+    summary = f"right at {len(sizes)} sizes"
     if worst is not None:
-        report += f"; its largest error is {worst.ratio:.2g} of what is allowed"
-    return "; ".join((report, *checked.skipped)) if checked.skipped else f"{report}; no faults"
+        summary += f"; its largest error is {worst.ratio:.2g} of what is allowed"
+    return "; ".join((summary, *checked.skipped)) if checked.skipped else f"{summary}; no faults"
 
 
 def _report(stage: str, run: Callable[[], Report]) -> Report:

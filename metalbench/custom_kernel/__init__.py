@@ -1,4 +1,4 @@
-"""Kernels from the text of their body: `mx.fast.metal_kernel` on any machine.
+"""A drop-in replacement of `mx.fast.metal_kernel` on any machine.
 
 The arguments, the generated kernel and the names that a source finds are those of MLX 0.32.
 """

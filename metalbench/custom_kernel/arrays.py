@@ -1,4 +1,4 @@
-"""Arrays of numpy and mlx as a kernel gets and gives them."""
+"""Convert arrays of NumPy and MLX to kernel arguments, and outputs to arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metalbench.custom_kernel.element_types import (
     element_type,
     is_mlx_dtype,
     mlx_dtype,
-    narrowed,
+    narrow,
 )
 from metalbench.custom_kernel.signature import Passing
 from metalbench.errors import DispatchError, Unsupported
@@ -41,7 +41,7 @@ class Input:
     memory: Array
 
     def extent(self, what: str) -> bytes:
-        """What a kernel finds in NAME_shape, NAME_strides or NAME_ndim."""
+        """Return the bytes of NAME_shape, NAME_strides or NAME_ndim."""
         if what == "shape":
             return np.array(self.shape, np.int32).tobytes()
         if what == "strides":
@@ -56,7 +56,7 @@ def is_mlx(value: object) -> bool:
 
 
 def returns_mlx(inputs: Iterable[object], output_dtypes: Iterable[object]) -> bool:
-    """Whether the answer is mlx arrays: if an input is one, or, without any array, a dtype is."""
+    """Return whether outputs are MLX arrays: an input is one, or, without arrays, a dtype is."""
     if any(is_mlx(each) for each in inputs):
         return True
     arrays = any(isinstance(each, (np.ndarray, np.generic)) for each in inputs)
@@ -85,7 +85,7 @@ def as_numpy(value: object, where: str) -> Array:
         return _view(value, where)
     if isinstance(value, (np.ndarray, np.generic)):
         # Python's own numbers are among numpy's scalars: float64 is a float.
-        return narrowed(np.asarray(value))
+        return narrow(np.asarray(value))
     if isinstance(value, bool):
         return np.array(value)
     if isinstance(value, int):
@@ -93,7 +93,7 @@ def as_numpy(value: object, where: str) -> Array:
             raise DispatchError(f"{where}: {value} does not fit 64 bits")
         return np.array(value, np.int32 if -(2**31) <= value < 2**31 else np.int64)
     if isinstance(value, (float, complex)):
-        return narrowed(np.array(value))
+        return narrow(np.array(value))
     raise DispatchError(f"{where}: expected an array or a number, got {type(value).__name__}")
 
 
@@ -129,17 +129,17 @@ class Output:
         poison: bool,
     ) -> None:
         nbytes = int(np.prod(shape, dtype=np.int64)) * type_.numpy.itemsize
-        # Never empty: a kernel has to get some address.
+        # Never empty: a kernel needs an address.
         self.buffer = device.allocate(max(nbytes, 1)).slice(0, nbytes)
         memory = self.buffer.numpy("uint8")
         if poison:
             memory.fill(_UNWRITTEN)
         self.array: Array = memory.view(type_.numpy).reshape(shape)
         if init_value is not None:
-            self.array[...] = _converted(init_value, type_)
+            self.array[...] = _convert(init_value, type_)
 
 
-def _converted(value: float, type_: ElementType) -> Any:
+def _convert(value: float, type_: ElementType) -> Any:
     """`value` by way of float32, as MLX passes it; out of an integer's range its nearest end."""
     with np.errstate(over="ignore"):
         single = np.float32(value)
@@ -157,11 +157,11 @@ def _view(value: Any, where: str) -> Array:
     _evaluate(value, where)
     is_bfloat = value.dtype == mx.bfloat16
     array: Array = np.asarray(memoryview(value.view(mx.uint16) if is_bfloat else value))
-    return array.view(TYPES["bfloat16"].numpy) if is_bfloat else narrowed(array)
+    return array.view(TYPES["bfloat16"].numpy) if is_bfloat else narrow(array)
 
 
 def _evaluate(value: Any, where: str) -> None:
-    """So that no error is left to `memoryview`: MLX before 0.32 does not survive it there."""
+    """Evaluate first: in `memoryview` an error crashes MLX before 0.32."""
     import mlx.core as mx
 
     try:

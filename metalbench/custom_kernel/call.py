@@ -19,7 +19,7 @@ Size = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Call:
-    """What a kernel is run with; `shapes` and `types` are those of its outputs.
+    """The arguments of a run; `shapes` and `types` are those of the outputs.
 
     As MLX does, a threadgroup is cut to the size of the grid.
     """
@@ -34,7 +34,7 @@ class Call:
 
     @property
     def variant(self) -> Variant:
-        """What the generated kernel depends on."""
+        """The properties that the generated kernel depends on."""
         return Variant(self.template, tuple(each.passing for each in self.inputs), self.types)
 
 
@@ -73,7 +73,7 @@ def call(
 def shapes_and_types(
     definition: Definition, shapes: Sequence[Sequence[int]], dtypes: Sequence[Any]
 ) -> tuple[tuple[tuple[int, ...], ...], tuple[ElementType, ...]]:
-    """Those of the outputs; raises DispatchError that names the one that is wrong."""
+    """Return shapes and types of outputs; raise DispatchError that names a wrong one."""
     name, outputs = f"[{definition.name}]", definition.output_names
     _check_count(f"{name} output_shapes", shapes, outputs)
     _check_count(f"{name} output_dtypes", dtypes, outputs)

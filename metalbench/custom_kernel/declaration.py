@@ -1,4 +1,4 @@
-"""`metal_kernel`: where a kernel runs, and whether its accesses are checked."""
+"""`metal_kernel`: select the device of a kernel and its checks."""
 
 from __future__ import annotations
 
@@ -37,13 +37,12 @@ def metal_kernel(  # noqa: PLR0917 - MLX's order
     """Return a kernel from the `source` of its body, called as that of `mx.fast.metal_kernel` is.
 
     `device` is "cpu" (this project's engine), "cuda" (an NVIDIA GPU), "mlx" (MLX's own, on a Mac)
-    or "auto": "mlx" where there is Metal, else "cpu". `checked` builds catch accesses out of
-    bounds, races and reads of threadgroup memory that nobody wrote, at the line of the source;
-    elements of outputs that the kernel leaves alone are NaN in them. None is what
-    METALBENCH_CHECKED says: 1 or 0, which it is where it is not set. `time_limit` in s ends a hang
-    on the cpu; on a GPU it is told, and the GPU is lost to this process. In a `sandbox` the kernel
-    runs on the cpu in a process of its own, which can do nothing but compute, and which is kept
-    from call to call. Raise DeclarationError.
+    or "auto": "mlx" where Metal is available, else "cpu". `checked` builds catch accesses out of
+    bounds, races and reads of unwritten threadgroup memory, at the line of the source; unwritten
+    elements of outputs are NaN. None uses METALBENCH_CHECKED: 1 or 0, by default 0. `time_limit`
+    in seconds ends a hang on the cpu; on a GPU a hang is reported, and this process cannot use the
+    GPU any more. In a `sandbox` the kernel runs on the cpu in a separate, confined process, which
+    serves all calls. Raise DeclarationError.
     """
     defined = definition(
         name,

@@ -1,4 +1,4 @@
-"""What `metal_kernel` is told about a kernel, before it is called with any array."""
+"""The definition of a kernel: the arguments of `metal_kernel`."""
 
 from __future__ import annotations
 

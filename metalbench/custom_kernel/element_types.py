@@ -75,7 +75,7 @@ def element_type(value: object, where: str) -> ElementType:
     raise DispatchError(f"{where}: expected one of {', '.join(TYPES)}, got {got}")
 
 
-def narrowed(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def narrow(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Return the array in a type that Metal has and in native byte order, as MLX converts one."""
     wanted = np.dtype(_NARROWER.get(array.dtype.name, array.dtype)).newbyteorder("=")
     return array if array.dtype == wanted else array.astype(wanted)

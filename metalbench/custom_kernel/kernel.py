@@ -38,7 +38,7 @@ class CustomKernel:
         self.checked = checked
         self.time_limit = time_limit
         self.sandbox = sandbox
-        self._own_device = _apart() if sandbox else None
+        self._own_device = _open_sandbox() if sandbox else None
         self._pipelines: dict[Variant, _core.Pipeline] = {}
 
     def __repr__(self) -> str:
@@ -98,7 +98,7 @@ class CustomKernel:
         ]
         self._run(generated, made, outputs)
         if self.sandbox:
-            # What the other process can still write to is no result.
+            # The other process can still write to this memory: copy the result.
             return [each.array.copy() for each in outputs]
         return [each.array for each in outputs]
 
@@ -114,14 +114,14 @@ class CustomKernel:
             )
             self._device.run([dispatch], time_limit=self.time_limit)
         except MetalBenchError as error:
-            raise self._named(error, generated.name) from None
+            raise self._rename_error(error, generated.name) from None
 
-    def _named(self, error: MetalBenchError, generated: str) -> MetalBenchError:
+    def _rename_error(self, error: MetalBenchError, generated: str) -> MetalBenchError:
         """The error with the name that the user knows the kernel by, not the generated one."""
         name = f"[{self.definition.name}]"
         message = str(error).replace(f"[{generated}]", name)
         if isinstance(error, (KernelDied, TimeLimitExceeded)) and not message.startswith("["):
-            message = f"{name} {message}"  # as what is told of a process
+            message = f"{name} {message}"  # an error about a process has no name
         if isinstance(error, KernelDied):
             return KernelDied(error.kind, message)
         if isinstance(error, (KernelFault, TimeLimitExceeded)) and not self.checked:
@@ -158,16 +158,16 @@ class CustomKernel:
 
     @property
     def _device(self) -> _core.Device:
-        return _opened(self.device) if self._own_device is None else self._own_device
+        return _open_device(self.device) if self._own_device is None else self._own_device
 
 
-def _apart() -> _core.Device:
-    # What processes need is not imported for a kernel that has none.
+def _open_sandbox() -> _core.Device:
+    # Not imported for kernels without a sandbox.
     from metalbench.isolation.sandbox import sandboxed_device
 
     return sandboxed_device()
 
 
 @cache
-def _opened(kind: str) -> _core.Device:
+def _open_device(kind: str) -> _core.Device:
     return _core.open(kind)

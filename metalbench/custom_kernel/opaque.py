@@ -1,4 +1,4 @@
-"""What MLX's transformations find where a kernel ran outside of MLX's graph."""
+"""Make kernels opaque to MLX's transformations: vmap maps them, gradients are errors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def opaque(name: str, run: Run, blank: Callable[[], list[Any]], inputs: Sequence
 
     def refuse(*_: Any) -> Any:
         raise Unsupported(
-            f"[{name}] a kernel has no gradient of its own; put it into an @mx.custom_function "
+            f"[{name}] a kernel has no gradient; put it into an @mx.custom_function "
             "that defines vjp (or jvp)"
         )
 

@@ -1,4 +1,4 @@
-"""MLX as it is on a Mac, for code that asks MLX: `patch_mlx()`."""
+"""`patch_mlx()`: make MLX behave as on a Mac for code that uses Metal kernels."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from metalbench.custom_kernel.declaration import metal_kernel, runs_on_mlx
 from metalbench.custom_kernel.kernel import CustomKernel
 from metalbench.custom_kernel.mlx_kernel import MLXKernel, metal_is_available
-from metalbench.custom_kernel.replacement import replaced
+from metalbench.custom_kernel.replacement import replace_attributes
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,16 +79,16 @@ _open: dict[Callable[[], AbstractContextManager[None]], ExitStack] = {}
 
 
 def _settle(patches: Sequence[Patch]) -> None:
-    """Put in place what these patches need, and take back what they do not."""
+    """Apply the replacements that these patches need, and undo the others."""
     # They import MLX, which `import metalbench` does not.
-    from metalbench.custom_kernel.simulated_gpu import simulated_gpu
+    from metalbench.custom_kernel.simulated_gpu import simulate_gpu
     from metalbench.custom_kernel.transformations import transformations
 
     is_simulated = any(each.is_simulated for each in patches)
     wanted = {
         _kernels: bool(patches),
         transformations: is_simulated,
-        simulated_gpu: is_simulated and not metal_is_available(),
+        simulate_gpu: is_simulated and not metal_is_available(),
     }
     for enter, is_wanted in wanted.items():
         if is_wanted and enter not in _open:
@@ -103,7 +103,7 @@ def _settle(patches: Sequence[Patch]) -> None:
 def _kernels() -> Iterator[None]:
     import mlx.core as mx
 
-    with replaced(mx.fast, metal_kernel=_metal_kernel):
+    with replace_attributes(mx.fast, metal_kernel=_metal_kernel):
         yield
 
 

@@ -1,4 +1,4 @@
-"""Attributes of a module that are others for a while."""
+"""Replace attributes of a module temporarily."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def replaced(module: object, **attributes: object) -> Iterator[None]:
-    """Set those attributes that `module` has; afterwards they are what they were.
+def replace_attributes(module: object, **attributes: object) -> Iterator[None]:
+    """Set existing attributes of `module` in this context; restore them afterwards.
 
     Versions of MLX differ in what they have, and code must not find what its MLX lacks.
     """

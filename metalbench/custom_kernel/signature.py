@@ -1,4 +1,4 @@
-"""The kernel that stands around a source: the signature that MLX generates for it.
+"""Generate the kernel around a source, with the signature that MLX generates.
 
 Follows MLX 0.32 (mlx/backend/common/metal_kernel.cpp): inputs of fewer than eight elements are in
 the constant address space, those without dimensions are references.
@@ -20,7 +20,7 @@ _EXTENTS = {"shape": "int*", "strides": "int64_t*", "ndim": "int&"}
 
 @dataclass(frozen=True)
 class Passing:
-    """How one input is passed; two calls that agree in it share a compiled kernel."""
+    """The parameter form of one input. Calls with equal forms share a compiled kernel."""
 
     type: ElementType
     is_scalar: bool
@@ -28,7 +28,7 @@ class Passing:
 
     @classmethod
     def of(cls, type_: ElementType, shape: tuple[int, ...], size: int) -> Passing:
-        """That of an array of this type, shape and number of elements."""
+        """Return the form for an array of this type, shape and number of elements."""
         return cls(type_, not shape, size < _CONSTANT_BELOW)
 
     @property
@@ -61,11 +61,11 @@ class Generated:
     @property
     def text(self) -> str:
         """The kernel as `verbose` shows it, without the prelude."""
-        return "".join([_ended(self.definition.header), self._opening(), *self._body()])
+        return "".join([_end_line(self.definition.header), self._opening(), *self._body()])
 
     @property
     def unit(self) -> str:
-        """What is compiled: lines are those of the user's header and source."""
+        """The compiled source. Line numbers are those of the user's header and source."""
         name = self.definition.name
         source, closing = self._body()
         return "\n".join(
@@ -80,7 +80,7 @@ class Generated:
         )
 
     def file(self, part: str) -> str:
-        """What messages call the user's "source" or "header"."""
+        """Return the name of the user's "source" or "header" in messages."""
         return f"<{self.definition.name} {part}>"
 
     def _opening(self) -> str:
@@ -103,7 +103,7 @@ class Generated:
         return found
 
     def extents(self, name: str, passing: Passing) -> list[str]:
-        """What the kernel is told of an input besides its elements: "shape", ..."""
+        """Return the additional arguments of an input that the source uses: "shape", ..."""
         wanted = [what for what in _EXTENTS if self.definition.mentions(name, what)]
         return [] if passing.is_scalar else wanted
 
@@ -123,5 +123,5 @@ class Generated:
         return self.definition.source, closing
 
 
-def _ended(text: str) -> str:
+def _end_line(text: str) -> str:
     return text if not text or text.endswith("\n") else f"{text}\n"

@@ -1,4 +1,4 @@
-"""A GPU for those who ask MLX for one where there is none.
+"""Simulate a GPU for code that asks MLX for one on a machine without GPU.
 
 `mx.gpu` is then a device that says it is a GPU and is MLX's cpu to MLX itself. So it may be given
 to every function that takes a device or a stream.
@@ -14,7 +14,7 @@ from typing import Any
 
 import mlx.core as mx
 
-from metalbench.custom_kernel.replacement import replaced
+from metalbench.custom_kernel.replacement import replace_attributes
 
 _GPU, _Device = mx.gpu, mx.Device
 _STREAMS = ("default_stream", "new_stream", "new_thread_local_stream", "new_thread_unsafe_stream")
@@ -71,31 +71,31 @@ def _equal(self: mx.DeviceType, other: object) -> bool:
 
 
 @contextmanager
-def simulated_gpu() -> Iterator[None]:
+def simulate_gpu() -> Iterator[None]:
     """MLX answers that it has Metal, and that its default device is the GPU."""
     has_gpu = hasattr(mx, "is_available") and mx.is_available(_GPU)
     with ExitStack() as stack:
-        stack.enter_context(replaced(mx.metal, is_available=lambda: True))
+        stack.enter_context(replace_attributes(mx.metal, is_available=lambda: True))
         # A GPU of another maker than Apple is one already.
         if not has_gpu:
             answers = _Devices().answers()
-            stack.enter_context(replaced(mx.DeviceType, __eq__=_equal))
-            stack.enter_context(replaced(mx, **answers))
+            stack.enter_context(replace_attributes(mx.DeviceType, __eq__=_equal))
+            stack.enter_context(replace_attributes(mx, **answers))
             stack.enter_context(
-                replaced(mx.metal, device_info=partial(answers["device_info"], GPU))
+                replace_attributes(mx.metal, device_info=partial(answers["device_info"], GPU))
             )
         yield
 
 
 class _Devices:
-    """What MLX says of devices. As with MLX itself, one is the default of all threads."""
+    """MLX's functions on devices. As in MLX, all threads share the default device."""
 
     def __init__(self) -> None:
         self._default: mx.Device = GPU
         self._mlx = {name: getattr(mx, name) for name in dir(mx)}
 
     def answers(self) -> dict[str, Any]:
-        """What stands for which of MLX's attributes."""
+        """Return the replacements of MLX's attributes by name."""
         streams = {name: partial(self._on_cpu, name) for name in _STREAMS}
         return streams | {
             "gpu": GPU,

@@ -17,11 +17,11 @@ from typing import Any
 
 import mlx.core as mx
 
-from metalbench.custom_kernel.replacement import replaced
+from metalbench.custom_kernel.replacement import replace_attributes
 
 
 class _Depth(local):
-    """How many calls of `mx.vmap` the thread is within."""
+    """The nesting depth of `mx.vmap` calls in this thread."""
 
     value = 0
 
@@ -49,8 +49,8 @@ def transformations() -> Iterator[None]:
     """Let functions with kernels be compiled and mapped."""
     global _compiles  # noqa: PLW0603 - it is MLX's switch, of which there is one
     _compiles = _is_compiling()
-    switches = {"enable_compile": _enabled_later, "disable_compile": _disabled_later}
-    with replaced(mx, vmap=_counted_vmap, **switches):
+    switches = {"enable_compile": _enable_later, "disable_compile": _disable_later}
+    with replace_attributes(mx, vmap=_counting_vmap, **switches):
         _disable()
         try:
             yield
@@ -89,19 +89,19 @@ def _is_compiling() -> bool:
 
 
 @wraps(_enable)
-def _enabled_later() -> None:
+def _enable_later() -> None:
     global _compiles  # noqa: PLW0603
     _compiles = True
 
 
 @wraps(_disable)
-def _disabled_later() -> None:
+def _disable_later() -> None:
     global _compiles  # noqa: PLW0603
     _compiles = False
 
 
 @wraps(_vmap)
-def _counted_vmap(function: Callable[..., Any], *args: Any, **options: Any) -> Callable[..., Any]:
+def _counting_vmap(function: Callable[..., Any], *args: Any, **options: Any) -> Callable[..., Any]:
     mapped = _vmap(function, *args, **options)
 
     @wraps(function)

@@ -1,7 +1,6 @@
 """Puzzles: exercises that teach Metal, from a map to a tiled matrix product, and their judge.
 
-The statements, skeletons and references lie in the folder `puzzles`, as the kernels of the library
-lie in `kernels`.
+Statements, skeletons and references are in the folder `puzzles`.
 """
 
 from metalbench.puzzle.attempt import Attempt, Score, check

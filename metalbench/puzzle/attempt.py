@@ -1,4 +1,4 @@
-"""One attempt at a puzzle: whether it compiles, is right and clean, and what it costs."""
+"""Judge an attempt at a puzzle: compilation, results, findings and memory accesses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _FAULTS = (KernelDied, KernelFault, TimeLimitExceeded)
 
 @dataclass(frozen=True)
 class Score:
-    """Accesses of the thread that has most of them at a size, and the puzzle's target."""
+    """Accesses of the busiest thread at a size, and the target of the puzzle."""
 
     size: str
     counts: Mapping[str, int]
@@ -45,10 +45,10 @@ class Score:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A result that is not right: at which size, what is to be said of it, and its elements.
+    """A wrong result: its size, a message, and its elements.
 
-    `bad` marks those that are wrong and `unwritten` those that nobody wrote; the arrays are empty
-    of a kernel that did not end.
+    `bad` marks wrong elements, `unwritten` marks unwritten ones. The arrays are empty for a kernel
+    that did not end.
     """
 
     size: str
@@ -61,11 +61,11 @@ class Wrong:
 
 @dataclass(frozen=True)
 class Attempt:
-    """What came of a candidate.
+    """The result of judging a candidate.
 
-    `error` is the compiler's message if it does not compile, `wrong` the first wrong result, and
-    `findings` are of each size that a checked build has run at. `scores` are empty unless all
-    results are right. `profile` is of the first size.
+    `error` is the compiler's message, if any. `wrong` is the first wrong result. `findings` has one
+    entry for each size of the checked build. `scores` are empty unless all results are correct.
+    `profile` is that of the first size.
     """
 
     puzzle: Puzzle
@@ -120,8 +120,8 @@ def check(
     time_limit
         Seconds for one run of one size.
 
-    Raise DeclarationError for what is no candidate, or is launched otherwise than the puzzle
-    says. What is wrong with a kernel is in the result.
+    Raise DeclarationError for an invalid candidate, and for a launch that differs from the puzzle.
+    Defects of a kernel are in the result.
     """
     puzzle = which if isinstance(which, Puzzle) else find(which)
     read = read_candidate(puzzle, candidate)
@@ -147,7 +147,7 @@ class _Judge:
         wrong = None
         for self._size in puzzle.task.sizes:
             try:
-                tried.append(self._candidate.tried(self._size, self._run))
+                tried.append(self._candidate.run_at(self._size, self._run))
             except CompileError as error:
                 return Attempt(puzzle, file, error=str(error))
             except _FAULTS as error:
@@ -169,10 +169,10 @@ class _Judge:
 
     def _run(self, case: Case) -> Counted:
         check_launch(case, Case(self._puzzle.skeleton, self._puzzle.task, self._size).launch())
-        return case.counted(self._device, traced=self._traced, time_limit=self._time_limit)
+        return case.run_counted(self._device, traced=self._traced, time_limit=self._time_limit)
 
     def _findings(self) -> Sequence[Findings]:
-        """Of each size that was launched, up to the first one with an error."""
+        """Return the findings of each launched size, up to the first one with an error."""
         found: list[Findings] = []
         for size in self._puzzle.task.sizes:
             case = self._candidate.case(size)
@@ -186,7 +186,7 @@ class _Judge:
         ((name, expected),) = work.expected.items()
         got = tried.answer
         values = got.astype(np.float64) if got.dtype.kind == "f" else got.astype(expected.dtype)
-        # A learner's sum may be in any order: as far off as any reference that counts.
+        # The order of a sum is free: the tolerance is the widest one.
         most = error_rule.largest_counted_norms(expected)
         allowance = error_rule.derive_tolerance(expected, most, dtype("float32"))
         compared = error_rule.compare(name, values, expected, tolerance=allowance, scale=expected)

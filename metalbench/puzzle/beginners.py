@@ -1,4 +1,4 @@
-"""What beginners are told beside a message of the compiler or of a check."""
+"""Advice for beginners in addition to messages of the compiler or of a check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a learner has written, as it is tried: the kernel of a `.metal` file, or its text."""
+"""Candidates of a learner: the kernel of a `.metal` file, or its text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Run = Callable[[Case], Counted]
 
 @dataclass(frozen=True)
 class Tried:
-    """A candidate at one size: what was launched, what that did, and the answer to be judged."""
+    """A candidate at one size: the launched case, its counts, and the answer to judge."""
 
     case: Case
     counted: Counted
@@ -27,15 +27,15 @@ class Tried:
 
 
 class Candidate(Protocol):
-    """What a learner has written."""
+    """The solution of a learner."""
 
     path: Path
 
-    def tried(self, size: str, run: Run) -> Tried:
-        """Run it at a size of the puzzle; raises what `run` does, and DeclarationError."""
+    def run_at(self, size: str, run: Run) -> Tried:
+        """Run it at a size of the puzzle; raise the errors of `run`, and DeclarationError."""
 
     def case(self, size: str) -> Case | None:
-        """What it launches at a size; None where that is not known, as it has not run so far."""
+        """Return the launch at a size; None if it is unknown because nothing has run yet."""
 
 
 class MetalFile:
@@ -50,7 +50,7 @@ class MetalFile:
         """Return the kernel with the puzzle's own task."""
         return Case(self._kernel, self._puzzle.task, size)
 
-    def tried(self, size: str, run: Run) -> Tried:
+    def run_at(self, size: str, run: Run) -> Tried:
         """Run it at a size of the puzzle."""
         case = self.case(size)
         counted = run(case)

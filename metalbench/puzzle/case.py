@@ -1,4 +1,4 @@
-"""A candidate at one size, counted and checked in a process that has nothing else."""
+"""Run a candidate at one size, counted and checked, in a separate process."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Launch = tuple[tuple[int, ...], tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Text:
-    """A part of a source that the compiler knows as `name`: `lines` of the file are above it."""
+    """A part of a source with the name `name` for the compiler, after `lines` of the file."""
 
     name: str
     file: Path
@@ -40,9 +40,9 @@ class Text:
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel, the task that says what it takes, and the size to run it at.
+    """A kernel, the task of its arguments, and the size to run.
 
-    `texts` say where the source stands that was taken out of other files.
+    `texts` map parts of the source to the files that they come from.
     """
 
     kernel: Kernel
@@ -51,7 +51,7 @@ class Case:
     texts: tuple[Text, ...] = ()
 
     def launch(self) -> Launch:
-        """Return how many threads there are in all, and in a threadgroup, in three dimensions.
+        """Return the threads of the grid and of a threadgroup, in three dimensions.
 
         Raise DeclarationError unless the kernel is dispatched once.
         """
@@ -71,7 +71,7 @@ class Case:
         # As MLX has it, a threadgroup is no larger than the grid.
         return grid, tuple(map(min, threads, grid))
 
-    def counted(self, device: _core.Device, *, traced: int, time_limit: float) -> Counted:
+    def run_counted(self, device: _core.Device, *, traced: int, time_limit: float) -> Counted:
         """Run a counted build once; raises CompileError and the device's errors."""
         compiled = compile_kernel(device, self.kernel, self.task, counted=True, traced=traced)
         bound = compiled.bind(workload(self.task, self.size))
@@ -86,9 +86,9 @@ class Case:
     def findings(self, device: _core.Device, *, time_limit: float) -> Findings:
         """Return all that a checked build finds."""
         subject = Subject(self.kernel, self.task, (self.size,))
-        return check_subject(subject, device, TOOLS, time_limit=time_limit, placed=self._placed)
+        return check_subject(subject, device, TOOLS, time_limit=time_limit, placed=self._map_lines)
 
-    def _placed(self, finding: Finding) -> Finding:
+    def _map_lines(self, finding: Finding) -> Finding:
         """Return a finding with the lines of the files that the source was taken from."""
         if not self.texts:
             return finding
@@ -98,14 +98,14 @@ class Case:
         for text in self.texts:
             if frame.file == text.name:
                 return replace(frame, file=str(text.file), line=frame.line + text.lines)
-        # Of the generated signature: the nearest that stands in the file is the source.
+        # A line of the generated signature is not in the file; the source is nearest.
         text = self.texts[-1]
         return replace(frame, file=str(text.file), line=text.lines + 1, column=0)
 
 
 @dataclass(frozen=True)
 class Counted:
-    """What a counted run came to: its profile, its outputs, and which elements nobody wrote."""
+    """The result of a counted run: profile, outputs, and masks of unwritten elements."""
 
     profile: Profile
     outputs: Mapping[str, Array]
@@ -117,12 +117,12 @@ def check_launch(case: Case, expected: Launch) -> None:
     got = case.launch()
     if got != expected:
         raise DeclarationError(
-            f"[{case.kernel.name}] launch at size {case.size}: expected {_told(expected)}, got "
-            f"{_told(got)}; how many threads there are is part of the puzzle"
+            f"[{case.kernel.name}] launch at size {case.size}: "
+            f"expected {_format_launch(expected)}, got {_format_launch(got)}; the number of threads is part of the puzzle"
         )
 
 
-def _told(launch: Launch) -> str:
+def _format_launch(launch: Launch) -> str:
     grid, threads = launch
     shape = " x ".join(map(str, threads))
     return f"{prod(grid):,} threads ({' x '.join(map(str, grid))}) in threadgroups of {shape}"

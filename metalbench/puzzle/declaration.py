@@ -1,4 +1,4 @@
-"""What a puzzle is: a problem with a reference in NumPy, and how few accesses solve it."""
+"""Declare puzzles: a problem with a reference in NumPy, and a target for its accesses."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from metalbench.task import Array, Input, Task
 from metalbench.task.expression import Expression, parse
 from metalbench.task.sizes import spell_size
 
-# What the score counts, of the thread that has most of each.
+# The counts of the score: each of the thread with the most accesses.
 SCORED = ("device_reads", "device_writes", "threadgroup_reads", "threadgroup_writes")
 
 
 @dataclass(frozen=True)
 class Declared:
-    """What a puzzle's Python file says: a task without a name, and the target of its score."""
+    """The content of a puzzle's Python file: a task without a name, and the score target."""
 
     sizes: Sequence[Mapping[str, int]]
     inputs: Mapping[str, Input]
@@ -27,7 +27,7 @@ class Declared:
     reference: Callable[..., Any]
 
     def task(self, name: str, description: str) -> Task:
-        """The task that kernels of this puzzle are bound and judged by; its sizes are spelled."""
+        """Return the task for the kernels of this puzzle; the names of its sizes are spelled."""
 
         def no_mlx(**_: Any) -> NoReturn:
             raise TaskError(f"[{name}] a puzzle is not timed against MLX")
@@ -59,8 +59,8 @@ class Declared:
 class Puzzle:
     """One exercise.
 
-    `statement`, `following` and each of `hints` are Markdown; `skeleton` is the kernel to begin
-    with, whose dispatch line every solution keeps. `target` are expressions of the sizes, by the
+    `statement`, `following` and each of `hints` are Markdown. `skeleton` is the initial kernel;
+    every solution keeps its dispatch line. `target` are expressions of the sizes, by the
     names of `SCORED`.
     """
 

@@ -1,4 +1,4 @@
-"""A launch of a kernel that MLX would generate, as a kernel with a task of its own."""
+"""Convert a launch of an `mx.fast.metal_kernel` kernel into a kernel with a task."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _EXTENTS = {"shape": np.int32, "strides": np.int64, "ndim": np.int32}
 def case_of(generated: Generated, made: Call, name: str, path: Path, size: str) -> Case:
     """Return the generated kernel, and a task that draws what this call gave it.
 
-    What is found in it is told with the lines of the Python file at `path`.
+    Findings refer to lines of the Python file at `path`.
     Raise DeclarationError for an empty grid, and for outputs that begin with a value.
     """
     defined = generated.definition
@@ -56,12 +56,12 @@ def case_of(generated: Generated, made: Call, name: str, path: Path, size: str) 
         math="safe" if defined.math_mode == "safe" else "fast",
         include_dirs=(PRELUDE,),
     )
-    task = _task(name, size, dict(_given(generated, made)), defined, made)
+    task = _task(name, size, dict(_iterate_inputs(generated, made)), defined, made)
     return Case(kernel, task, size, tuple(_texts(generated, path)))
 
 
 def _texts(generated: Generated, path: Path) -> Iterator[Text]:
-    """Where header and source stand in the file, as far as they stand there as they are."""
+    """Yield the places of header and source in the file, if they occur there verbatim."""
     whole = path.read_text(encoding="utf-8")
     parts = {"header": generated.definition.header, "source": generated.definition.source}
     for part, text in parts.items():
@@ -70,7 +70,7 @@ def _texts(generated: Generated, path: Path) -> Iterator[Text]:
             yield Text(generated.file(part), path, whole.count("\n", 0, start))
 
 
-def _given(generated: Generated, made: Call) -> Iterator[tuple[str, Array]]:
+def _iterate_inputs(generated: Generated, made: Call) -> Iterator[tuple[str, Array]]:
     for name, each in zip(generated.definition.input_names, made.inputs, strict=True):
         yield name, each.memory.reshape(-1)
         for what in generated.extents(name, each.passing):

@@ -1,4 +1,4 @@
-"""How far a learner has come: kept in a file beside the store of results."""
+"""The progress of a learner, in a file next to the store of results."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FILE_NAME = "puzzles.json"
 
 @dataclass(frozen=True)
 class Step:
-    """What is known of one puzzle: attempts, the hints given, and whether it was ever solved.
+    """The state of one puzzle: attempts, hints given, and whether it was solved.
 
     `score` is that of the best solution so far.
     """
@@ -53,11 +53,11 @@ class Progress:
         self._steps = _read(self.path)
 
     def of(self, name: str) -> Step:
-        """What is known of a puzzle."""
+        """Return the state of a puzzle."""
         return self._steps.get(name, Step())
 
     def keep(self, name: str, step: Step) -> None:
-        """Replace what is known of a puzzle, in the file, too."""
+        """Replace the state of a puzzle, also in the file."""
         self._steps[name] = step
         text = json.dumps({key: asdict(each) for key, each in self._steps.items()}, indent=2)
         replace_file(self.path, text + "\n")

@@ -1,6 +1,6 @@
-"""A learner's Python file: `solve` calls one kernel of `mx.fast.metal_kernel`.
+"""Run a learner's Python file: `solve` calls one kernel of `mx.fast.metal_kernel`.
 
-The file runs in this process, as any program of one's own does; its kernel runs apart from it.
+The file runs in this process; its kernel runs in a separate process.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from metalbench import custom_kernel
 from metalbench.custom_kernel import arrays, patched_mlx
 from metalbench.custom_kernel.call import Call, call
 from metalbench.custom_kernel.definition import Definition, definition
-from metalbench.custom_kernel.replacement import replaced
+from metalbench.custom_kernel.replacement import replace_attributes
 from metalbench.custom_kernel.signature import Generated
 from metalbench.errors import DeclarationError, MetalBenchError
 from metalbench.puzzle.candidate import Run, Tried
@@ -43,11 +43,11 @@ class PythonFile:
         self._cases: dict[str, Case] = {}
 
     def case(self, size: str) -> Case | None:
-        """What was launched when it ran at that size."""
+        """Return the launch of the run at this size."""
         return self._cases.get(size)
 
-    def tried(self, size: str, run: Run) -> Tried:
-        """Load the file, call `solve`, and see what it launches and what it returns."""
+    def run_at(self, size: str, run: Run) -> Tried:
+        """Load the file, call `solve`, and record its launch and its result."""
         done: list[Counted] = []
 
         def launched(defined: Definition, made: Call) -> list[Array]:
@@ -60,21 +60,21 @@ class PythonFile:
             return [done[0].outputs[name] for name in defined.output_names]
 
         with _kernels_are(launched):
-            answer = self._solved(size)
+            answer = self._call_solve(size)
         if not done:
             raise self._error("expected it to call a kernel of mx.fast.metal_kernel, got no launch")
         return Tried(self._cases[size], done[0], answer)
 
-    def _solved(self, size: str) -> Array:
+    def _call_solve(self, size: str) -> Array:
         import mlx.core as mx
 
-        solve = self._loaded().get(FUNCTION)
+        solve = self._load().get(FUNCTION)
         if not callable(solve):
             raise self._error(f"expected a function {FUNCTION}(), got none")
         work = workload(self._puzzle.task, size)
         offered: dict[str, Any] = {name: mx.array(each) for name, each in work.inputs.items()}
         offered |= work.values
-        result = self._own(partial(solve, **self._wanted(solve, offered)))
+        result = self._own(partial(solve, **self._select_arguments(solve, offered)))
         if isinstance(result, (list, tuple)) and len(result) == 1:
             (result,) = result
         (shape,) = work.output_shapes.values()
@@ -83,7 +83,9 @@ class PythonFile:
             raise self._error(f"expected {FUNCTION} to return shape {shape}, got {answer.shape}")
         return answer
 
-    def _wanted(self, solve: Callable[..., Any], offered: Mapping[str, Any]) -> dict[str, Any]:
+    def _select_arguments(
+        self, solve: Callable[..., Any], offered: Mapping[str, Any]
+    ) -> dict[str, Any]:
         parameters = inspect.signature(solve).parameters.values()
         unknown = [each.name for each in parameters if each.name not in offered]
         if unknown:
@@ -91,7 +93,7 @@ class PythonFile:
             raise self._error(f"{FUNCTION}: expected some of ({known}), got {unknown[0]!r}")
         return {each.name: offered[each.name] for each in parameters}
 
-    def _loaded(self) -> dict[str, Any]:
+    def _load(self) -> dict[str, Any]:
         names: dict[str, Any] = {"__name__": self.path.stem, "__file__": str(self.path)}
 
         def load() -> None:
@@ -101,7 +103,7 @@ class PythonFile:
         return names
 
     def _own(self, code: Callable[[], Any]) -> Any:
-        """Return the result of the learner's code; what it raises is told with its line."""
+        """Return the result of the learner's code; add the line to its errors."""
         try:
             return code()
         except MetalBenchError:
@@ -119,7 +121,7 @@ class PythonFile:
 
 
 class _Kernel:
-    """Stands for a kernel of MLX's: who calls it has it launched elsewhere."""
+    """A replacement of an MLX kernel: calls go to `launched`."""
 
     def __init__(self, defined: Definition, launched: Launched) -> None:
         self._definition = defined
@@ -172,8 +174,8 @@ def _kernels_are(launched: Launched) -> Iterator[None]:
 
     with (
         patched_mlx(device="cpu"),
-        replaced(mx.fast, metal_kernel=metal_kernel),
-        replaced(sys.modules["metalbench"], metal_kernel=metal_kernel),
-        replaced(custom_kernel, metal_kernel=metal_kernel),
+        replace_attributes(mx.fast, metal_kernel=metal_kernel),
+        replace_attributes(sys.modules["metalbench"], metal_kernel=metal_kernel),
+        replace_attributes(custom_kernel, metal_kernel=metal_kernel),
     ):
         yield

@@ -43,8 +43,8 @@ def _read(path: Path) -> Puzzle:
     if named is None:
         raise DeclarationError(f"{path}: expected a name such as 03_guard.py")
     number, name = int(named[1]), named[2]
-    declared = _declared(path)
-    title, statement, hints, following = _told(path.with_suffix(".md"))
+    declared = _load_declaration(path)
+    title, statement, hints, following = _read_statement(path.with_suffix(".md"))
     return Puzzle(
         number=number,
         name=name,
@@ -58,10 +58,10 @@ def _read(path: Path) -> Puzzle:
     )
 
 
-def _declared(path: Path) -> Declared:
+def _load_declaration(path: Path) -> Declared:
     spec = spec_from_file_location(f"metalbench_puzzles.{path.stem}", path)
     if spec is None or spec.loader is None:
-        raise DeclarationError(f"{path} is no Python file")
+        raise DeclarationError(f"{path} is not a Python file")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
     found = getattr(module, "reference", None)
@@ -70,7 +70,7 @@ def _declared(path: Path) -> Declared:
     return found
 
 
-def _told(path: Path) -> tuple[str, str, tuple[str, ...], str]:
+def _read_statement(path: Path) -> tuple[str, str, tuple[str, ...], str]:
     """Title, statement, hints and what comes next."""
     first, *sections = _SECTION.split(path.read_text(encoding="utf-8"))
     title, _, task = first.removeprefix("# ").partition("\n")

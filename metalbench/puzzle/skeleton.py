@@ -86,7 +86,9 @@ def python_form(puzzle: Puzzle, source: str) -> str:
     ((output, made),) = puzzle.task.outputs.items()
     (dispatch,) = puzzle.skeleton.dispatches
     attributes = _ATTRIBUTE.findall(parts["parameters"])
-    variables = [f"  {kind} {name} = {_spelled(kind, what)};\n" for kind, name, what in attributes]
+    variables = [
+        f"  {kind} {name} = {_component(kind, what)};\n" for kind, name, what in attributes
+    ]
     names = [*puzzle.task.inputs, *puzzle.task.values(puzzle.task.headline)]
     return _PYTHON.format(
         describe=puzzle.skeleton.source.partition("\n")[0].lstrip("/ "),
@@ -103,7 +105,7 @@ def python_form(puzzle: Puzzle, source: str) -> str:
     )
 
 
-def _spelled(kind: str, attribute: str) -> str:
+def _component(kind: str, attribute: str) -> str:
     return attribute if attribute in _NUMBERS else attribute + _COMPONENTS[kind]
 
 

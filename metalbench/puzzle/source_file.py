@@ -12,9 +12,9 @@ from metalbench.puzzle.python_file import PythonFile
 
 
 def read_candidate(puzzle: Puzzle, file: Path | str) -> Candidate:
-    """What is in a file, or is the text of a kernel, which has more than one line.
+    """Read a candidate from a file, or from the text of a kernel, which has several lines.
 
-    Raise DeclarationError if there is no such file, or its name is no kernel's.
+    Raise DeclarationError for a missing file or an unknown file extension.
     """
     if isinstance(file, str) and "\n" in file:
         return MetalFile(puzzle, header.parse(file, name=puzzle.name))

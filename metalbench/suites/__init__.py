@@ -1,1 +1,1 @@
-"""Sets of problems from elsewhere, and their metrics."""
+"""Benchmark suites of other projects, and their metrics."""

@@ -1,4 +1,4 @@
-"""Tests of your own kernels, on any machine: whether they are right, and how fast they are.
+"""Test and time kernels on any machine.
 
 `check` and `assert_kernel` take MSL, or Python code over `mx.fast.metal_kernel`; `time` takes MSL.
 The same functions are fixtures of pytest (`metalbench.pytest_plugin`).

@@ -1,4 +1,4 @@
-"""A kernel's arguments, as it declares them and as they are given."""
+"""Convert inputs to the types of a kernel's arguments."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ Array = np.ndarray[Any, Any]
 _WIDE = ("float64", "int64", "uint64")
 
 
-def declared_dtype(argument: _core.Argument) -> np.dtype[Any] | None:
-    """The dtype of a buffer's numbers as the kernel declares them; None of its own structs."""
+def dtype_of(argument: _core.Argument) -> np.dtype[Any] | None:
+    """Return the declared dtype of a buffer; None for structs of the kernel."""
     if argument.element == "bfloat16":
         import ml_dtypes
 
@@ -58,13 +58,13 @@ def _read(where: str, value: object, argument: _core.Argument) -> Any:
         value = as_numpy(value, where)
     if not isinstance(value, np.ndarray):
         return value
-    wanted = declared_dtype(argument)
+    wanted = dtype_of(argument)
     if wanted is None or value.dtype == wanted:
         return np.ascontiguousarray(value)
-    return np.ascontiguousarray(_converted(where, value, wanted, argument.type))
+    return np.ascontiguousarray(_convert(where, value, wanted, argument.type))
 
 
-def _converted(where: str, array: Array, wanted: np.dtype[Any], written: str) -> Array:
+def _convert(where: str, array: Array, wanted: np.dtype[Any], written: str) -> Array:
     numbers = array.dtype.name in _WIDE
     floats = array.dtype.kind == "f" and _is_float(wanted)
     integers = array.dtype.kind in "iu" and wanted.kind in "iu"

@@ -1,4 +1,4 @@
-"""Is a kernel right? The one call for a test."""
+"""Check a kernel in a test: `check` and `assert_kernel`."""
 
 from __future__ import annotations
 
@@ -36,12 +36,11 @@ def check(
     expected: Any = None,
     **options: Any,
 ) -> Checked | Findings:
-    """Say what is wrong with a kernel; nothing is raised for a wrong kernel.
+    """Return the findings about a kernel; a wrong kernel does not raise.
 
     With `inputs` and `expected` it is run once, and its outputs are compared: `check_outputs` has
-    the options. Without both, `kernel` is the NAME of a task or a FILE.metal whose lines say what
-    it takes, and all that a checked build finds in it is told: `metalbench.checking.check` has the
-    options.
+    the options. Without both, `kernel` is the NAME of a task or a standalone FILE.metal, and the
+    result has all findings of a checked build: `metalbench.checking.check` has the options.
     """
     if inputs is None and expected is None and not callable(kernel):
         return checking.check(kernel, **options)
@@ -70,7 +69,7 @@ def check_outputs(
     device: str = "auto",
     time_limit: float = 10.0,
 ) -> Checked:
-    """Run a kernel once and say what is wrong with it; nothing is raised for a wrong kernel.
+    """Run a kernel once and return its findings; a wrong kernel does not raise.
 
     Parameters
     ----------
@@ -93,8 +92,8 @@ def check_outputs(
         As in `numpy.testing.assert_allclose`. Without both the error rule judges: at most 4 times
         the largest error of a float32 reference, and 8 roundoffs.
     checked
-        Whether a build runs that catches out-of-bounds accesses, races and reads of what nobody
-        wrote. It is the `cpu` device's; on a Mac's GPU the kernel runs there as well.
+        Whether to run a build that catches out-of-bounds accesses, races and reads of unwritten
+        memory. It runs on the `cpu` device; with a Mac's GPU the kernel runs there as well.
     device, time_limit
         "auto", "cpu", "metal" or "cuda"; seconds for one run.
 
@@ -122,7 +121,7 @@ def assert_kernel(
     expected: Any,
     **options: Any,
 ) -> Checked:
-    """`check_outputs` with the same arguments; raises AssertionError that says what is wrong."""
+    """Call `check_outputs` and raise AssertionError for its findings."""
     __tracebackhide__ = True
     found = check_outputs(kernel, inputs, expected, **options)
     if not found.passed:
@@ -133,5 +132,5 @@ def assert_kernel(
 def _refuse(names: Sequence[str]) -> None:
     if names:
         raise DeclarationError(
-            f"{names[0]}: expected none beside a Python function, which launches its own kernels"
+            f"{names[0]}: expected none with a Python function, which launches its kernels itself"
         )

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from metalbench import _core
-from metalbench.custom_kernel.element_types import narrowed
+from metalbench.custom_kernel.element_types import narrow
 from metalbench.errors import (
     CompileError,
     DeclarationError,
@@ -19,15 +19,15 @@ from metalbench.errors import (
     Unsupported,
     suggestion,
 )
-from metalbench.testing.arguments import buffers_of, declared_dtype, read_inputs
+from metalbench.testing.arguments import buffers_of, dtype_of, read_inputs
 from metalbench.testing.checked import Checked
-from metalbench.testing.expected import Expected, Tolerance, expected_outputs
+from metalbench.testing.expected import Expected, Tolerance, compute_expected
 from metalbench.testing.judge import judge, memory_findings
 from metalbench.testing.launch import Bound, Build, Grid, bind
 from metalbench.verify import Kind
 from metalbench.verify.faults import make_finding
 
-# What is the kernel's own fault; everything else is that of the test, and is raised.
+# Errors of the kernel, which become findings; other errors are raised.
 FAULTS = (CompileError, KernelFault, TimeLimitExceeded)
 
 
@@ -43,7 +43,7 @@ class Case:
     time_limit: float
 
     def check(self, device: _core.Device, *, checked: bool) -> Checked:
-        """Run the checked build first, for it says most; where that is the device's it is all."""
+        """Run the checked build, then the kernel on a device without checked builds."""
         if not checked:
             return self._run(device)
         safe = device if device.checked_builds else _core.open("cpu")
@@ -67,9 +67,9 @@ class Case:
             device.run([bound.dispatch], time_limit=self.time_limit)
         except (*FAULTS, Unsupported) as error:
             return replace(found, findings=(make_finding(error),))
-        return self._judged(found, bound, expected)
+        return self._judge(found, bound, expected)
 
-    def _judged(self, found: Checked, bound: Bound, expected: Mapping[str, Expected]) -> Checked:
+    def _judge(self, found: Checked, bound: Bound, expected: Mapping[str, Expected]) -> Checked:
         outputs = {name: bound.memories[name].array for name in expected}
         strays = tuple(memory_findings(found.kernel, bound, expected))
         if strays:
@@ -91,7 +91,7 @@ class Case:
         buffers = buffers_of(pipeline)
         writable = [name for name, each in buffers.items() if each.access != "read"]
         names = [name for name in writable if name not in inputs] or writable
-        found = expected_outputs(self.expected, inputs, names)
+        found = compute_expected(self.expected, inputs, names)
         for name in found:
             if name not in writable:
                 raise DeclarationError(
@@ -106,6 +106,6 @@ def _memory_of(
 ) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
     buffers = buffers_of(pipeline)
     return {
-        name: (each.values.shape, declared_dtype(buffers[name]) or narrowed(each.values[:0]).dtype)
+        name: (each.values.shape, dtype_of(buffers[name]) or narrow(each.values[:0]).dtype)
         for name, each in expected.items()
     }

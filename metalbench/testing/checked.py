@@ -1,4 +1,4 @@
-"""What came out of checking one kernel."""
+"""The result of checking one kernel."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Array = np.ndarray[Any, Any]
 class Checked:
     """A kernel's findings and outputs; `str` of it is what a failed assertion shows.
 
-    `findings` say what is wrong, each with its `place` (file, line, buffer, thread).
-    `outputs` are what the last run left, empty if none ended; `comparisons` are of each with what
-    was expected; `skipped` says what could not be checked here.
+    `findings` are defects, each with its `place` (file, line, buffer, thread). `outputs` are those
+    of the last run, empty if none ended. `comparisons` compare each output with the expected one.
+    `skipped` lists checks that are not possible here.
     """
 
     kernel: str

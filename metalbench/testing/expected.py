@@ -1,4 +1,4 @@
-"""What a kernel should compute, and how far off it may be."""
+"""Expected outputs of a kernel and their tolerances."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Expected:
     values: Array
     single: Array | None = None
 
-    def stored_as(self, dtype: np.dtype[Any]) -> Expected:
-        """Return the same as a kernel can store it in `dtype`: what is too large is infinite."""
+    def round_to(self, dtype: np.dtype[Any]) -> Expected:
+        """Return the values that fit `dtype`: values beyond its range are infinite."""
         if not _is_float(dtype):
             return replace(self, values=_integers(self.values, dtype))
         wide = self.values.astype(np.float64)
@@ -49,7 +49,7 @@ class Expected:
         return replace(self, values=np.where(np.isinf(stored), stored, wide))
 
     def allowance(self, dtype: np.dtype[Any], tolerance: Tolerance) -> OutputTolerance:
-        """What is allowed to a kernel whose output has this dtype."""
+        """Return the allowed error of an output of this dtype."""
         if tolerance.rtol is not None or tolerance.atol is not None:
             fixed = max(tolerance.atol or 0.0, _EXACT)
             return OutputTolerance(fixed, tolerance.rtol or 0.0, math.inf)
@@ -68,10 +68,10 @@ class Expected:
         return ErrorNorms(max(seen.largest, least * finite.max()), max(seen.rms, least * rms))
 
 
-def expected_outputs(
+def compute_expected(
     expected: object, inputs: Mapping[str, Any], names: Sequence[str]
 ) -> dict[str, Expected]:
-    """What is expected of each output by name.
+    """Return the expected outputs by name.
 
     `expected` is {name: array}, an array or a tuple of them in the order of `names`, or a function
     that returns one of these. A function gets the inputs that its parameters name; if it names
@@ -80,13 +80,13 @@ def expected_outputs(
     Raise DeclarationError if there are not as many results as outputs.
     """
     if not callable(expected):
-        return {name: Expected(each) for name, each in _named(expected, names).items()}
-    exact = _named(_call(expected, inputs, np.float64), names)
-    single = _named(_call(expected, inputs, np.float32), names)
+        return {name: Expected(each) for name, each in _name_outputs(expected, names).items()}
+    exact = _name_outputs(_call(expected, inputs, np.float64), names)
+    single = _name_outputs(_call(expected, inputs, np.float32), names)
     return {name: Expected(each, single[name]) for name, each in exact.items()}
 
 
-def _named(results: object, names: Sequence[str]) -> dict[str, Array]:
+def _name_outputs(results: object, names: Sequence[str]) -> dict[str, Array]:
     if isinstance(results, Mapping):
         return {name: _array(each, name) for name, each in results.items()}
     several = results if isinstance(results, (tuple, list)) else (results,)
@@ -115,16 +115,16 @@ def _array(value: object, name: str) -> Array:
 def _call(
     function: Callable[..., Any], inputs: Mapping[str, Any], kind: type[np.floating[Any]]
 ) -> Any:
-    wide = {name: _widened(value, kind) for name, value in inputs.items()}
-    wanted = _wanted(function, wide)
+    wide = {name: _widen(value, kind) for name, value in inputs.items()}
+    wanted = _select_named(function, wide)
     if wanted:
         return function(**wanted)
     return function(*(each for each in wide.values() if isinstance(each, np.ndarray)))
 
 
-def _wanted(function: Callable[..., Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
+def _select_named(function: Callable[..., Any], inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Return the inputs that the function's parameters name."""
-    if isinstance(function, np.ufunc):  # which has parameters of its own, such as `out`
+    if isinstance(function, np.ufunc):  # its parameters, such as `out`, are not inputs
         return {}
     try:
         parameters = inspect.signature(function).parameters.values()
@@ -137,7 +137,7 @@ def _wanted(function: Callable[..., Any], inputs: Mapping[str, Any]) -> dict[str
     return {name: value for name, value in inputs.items() if name in names}
 
 
-def _widened(value: Any, kind: type[np.floating[Any]]) -> Any:
+def _widen(value: Any, kind: type[np.floating[Any]]) -> Any:
     if is_mlx(value):
         value = as_numpy(value, "inputs")
     if isinstance(value, np.ndarray) and _is_float(value.dtype):

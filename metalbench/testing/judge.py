@@ -1,4 +1,4 @@
-"""Whether what a kernel left behind is what was expected."""
+"""Judge the outputs and the memory that a kernel wrote."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def judge(
         return None, Finding(Kind.WRONG_RESULT, message, output=name)
     if not got.size:
         return None, None
-    stored = expected.stored_as(got.dtype)
+    stored = expected.round_to(got.dtype)
     values = stored.values
     plain = got.astype(np.float64) if values.dtype.kind == "f" else got
     allowance = stored.allowance(got.dtype, tolerance)

@@ -21,7 +21,7 @@ Size = int | tuple[int, ...]
 
 @dataclass(frozen=True)
 class Build:
-    """How a source is compiled; `function` may be None where it has but one kernel."""
+    """Options of compiling a source. `function` may be None for a source with one kernel."""
 
     source: Source
     function: str | None = None
@@ -47,7 +47,7 @@ class Build:
 
 @dataclass(frozen=True)
 class Grid:
-    """How many threads are launched: `threads` in all, or `threadgroups`, by `threadgroup`.
+    """Threads of a launch: `threads` of the grid, or `threadgroups`, with `threadgroup` threads.
 
     As MLX does, a threadgroup is cut to the size of a grid of threads.
     """

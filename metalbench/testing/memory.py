@@ -26,7 +26,7 @@ class Memory:
 
     @property
     def buffer(self) -> _core.Buffer:
-        """What a kernel is given."""
+        """The buffer for the kernel."""
         return self._guarded.buffer
 
     @property
@@ -44,10 +44,10 @@ class Memory:
         return self._guarded.holds(array)
 
     def unwritten(self) -> Array:
-        """Return a boolean array: which elements nobody wrote."""
+        """Return a boolean array that marks unwritten elements."""
         marks = self._guarded.unwritten()
         return np.asarray(marks.reshape(*self.shape, self.dtype.itemsize).all(axis=-1))
 
     def broken_guard(self) -> str:
-        """Where something was written outside, as a phrase; empty if nothing was."""
+        """Return the place of a write outside of the array, as a phrase; empty for none."""
         return self._guarded.broken_guard()

@@ -1,4 +1,4 @@
-"""Code that calls `mx.fast.metal_kernel`, on the engine."""
+"""Check Python code that calls `mx.fast.metal_kernel`, on the engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from metalbench.custom_kernel.arrays import as_numpy
 from metalbench.errors import DeclarationError
 from metalbench.testing.case import FAULTS
 from metalbench.testing.checked import Checked
-from metalbench.testing.expected import Tolerance, expected_outputs
+from metalbench.testing.expected import Tolerance, compute_expected
 from metalbench.testing.judge import judge
 from metalbench.verify.faults import make_finding
 
@@ -39,7 +39,7 @@ def check_python(
         name: as_numpy(each, f"[{found.kernel}] {name}")
         for name, each in zip(names, results, strict=True)
     }
-    wanted = expected_outputs(expected, inputs, names)
+    wanted = compute_expected(expected, inputs, names)
     if set(wanted) != set(names):
         raise DeclarationError(
             f"[{found.kernel}] expected: expected {', '.join(names)}, got {', '.join(wanted)}"

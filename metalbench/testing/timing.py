@@ -1,4 +1,4 @@
-"""How long a kernel takes: the one call for a script."""
+"""Time a kernel in a script: `time`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metalbench.measure.probe import create_probe
 from metalbench.report import numbers
 from metalbench.report.warnings import warnings
 from metalbench.stats import Interval, Verdict
-from metalbench.testing.arguments import buffers_of, declared_dtype, read_inputs
+from metalbench.testing.arguments import buffers_of, dtype_of, read_inputs
 from metalbench.testing.launch import Build, Grid, Size, bind
 from metalbench.testing.source import read_source
 
@@ -105,12 +105,12 @@ def time(
     memory = _memory_of(pipeline, outputs)
     bound = bind(opened, pipeline, read_inputs(pipeline, inputs), memory, launch)
     opened.run([bound.dispatch])
-    sides = Sides([bound.dispatch], _repeated(reference), probe=create_probe(opened))
+    sides = Sides([bound.dispatch], _repeat(reference), probe=create_probe(opened))
     measured = measure(opened, sides, Plan(seconds=seconds, seed=seed))
     return Timing(pipeline.name, opened.kind, measured)
 
 
-def _repeated(reference: Callable[[], object] | None) -> Callable[[int], None] | None:
+def _repeat(reference: Callable[[], object] | None) -> Callable[[int], None] | None:
     if reference is None:
         return None
 
@@ -130,7 +130,7 @@ def _memory_of(
         where = f"[{pipeline.name}] outputs: {name}"
         if name not in buffers:
             raise DispatchError(f"{where}: no such argument; {suggestion(name, buffers)}")
-        declared = declared_dtype(buffers[name])
+        declared = dtype_of(buffers[name])
         array = as_numpy(given, where) if is_mlx(given) else given
         if isinstance(array, np.ndarray):
             found[name] = array.shape, declared or array.dtype

@@ -211,7 +211,7 @@ def test_arrays_without_a_value(transform):
 
 def test_a_gradient_is_not_silently_zero():
     x = mx.array(X)
-    with pytest.raises(Unsupported, match=r"\[f\] a kernel has no gradient of its own"):
+    with pytest.raises(Unsupported, match=r"\[f\] a kernel has no gradient"):
         mx.grad(lambda x: call(x)[0].sum())(x)
-    with pytest.raises(Unsupported, match=r"\[f\] a kernel has no gradient of its own"):
+    with pytest.raises(Unsupported, match=r"\[f\] a kernel has no gradient"):
         mx.jvp(lambda x: call(x)[0], [x], [x])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metalbench.testing.expected import Expected, Tolerance, expected_outputs
+from metalbench.testing.expected import Expected, Tolerance, compute_expected
 from metalbench.testing.judge import judge
 
 RANDOM = np.random.default_rng(0)
@@ -45,7 +45,7 @@ def test_a_function_that_errs_in_float32_widens_the_bound():
         return (x + 100) - 100
 
     inputs = {"x": EXACT.astype(np.float32)}
-    found = expected_outputs(cancelling, inputs, ["y"])["y"]
+    found = compute_expected(cancelling, inputs, ["y"])["y"]
     single = cancelling(inputs["x"])
     assert passes(single, found)
     assert not passes(single, Expected(EXACT))
@@ -78,6 +78,6 @@ def test_a_shape_that_differs_is_told():
 
 def test_a_function_gets_what_it_names_else_all_arrays():
     inputs = {"x": EXACT, "n": 4, "z": EXACT}
-    assert expected_outputs(lambda z, n: z * n, inputs, ["y"])["y"].values[0] == 4 * EXACT[0]
-    assert expected_outputs(np.add, inputs, ["y"])["y"].values[0] == 2 * EXACT[0]
-    assert expected_outputs(lambda **all_: all_["x"], inputs, ["y"])["y"].single is not None
+    assert compute_expected(lambda z, n: z * n, inputs, ["y"])["y"].values[0] == 4 * EXACT[0]
+    assert compute_expected(np.add, inputs, ["y"])["y"].values[0] == 2 * EXACT[0]
+    assert compute_expected(lambda **all_: all_["x"], inputs, ["y"])["y"].single is not None

@@ -1,7 +1,7 @@
 """LeNet-5."""
 
 from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import flat, pooled
+from metalbench.suites.kernelbench.problems.vision import flat, max_pool_square
 
 
 @problem(
@@ -12,8 +12,8 @@ from metalbench.suites.kernelbench.problems.vision import flat, pooled
     paper=dict(batch=4096, classes=20),
 )
 def kb3_004_lenet5(nn, x):
-    x = pooled(nn, nn.relu(nn.conv(x, "conv1", 6, 5)), 2, 2)
-    x = pooled(nn, nn.relu(nn.conv(x, "conv2", 16, 5)), 2, 2)
+    x = max_pool_square(nn, nn.relu(nn.conv(x, "conv1", 6, 5)), 2, 2)
+    x = max_pool_square(nn, nn.relu(nn.conv(x, "conv2", 16, 5)), 2, 2)
     x = nn.relu(nn.linear(flat(nn, x), "fc1", 120))
     x = nn.relu(nn.linear(x, "fc2", 84))
     return nn.linear(x, "fc3", nn.classes)

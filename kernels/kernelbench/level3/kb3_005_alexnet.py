@@ -1,7 +1,7 @@
 """AlexNet; channels are multiples of `unit`."""
 
 from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import flat, pooled
+from metalbench.suites.kernelbench.problems.vision import flat, max_pool_square
 
 
 @problem(
@@ -14,11 +14,11 @@ from metalbench.suites.kernelbench.problems.vision import flat, pooled
 def kb3_005_alexnet(nn, x):
     u = nn.unit
     x = nn.relu(nn.conv(x, "conv1", 3 * u, 11, stride=4, padding=2))
-    x = nn.relu(nn.conv(pooled(nn, x, 3, 2), "conv2", 8 * u, 5, padding=2))
-    x = pooled(nn, x, 3, 2)
+    x = nn.relu(nn.conv(max_pool_square(nn, x, 3, 2), "conv2", 8 * u, 5, padding=2))
+    x = max_pool_square(nn, x, 3, 2)
     for i, filters in enumerate((12, 12, 8), 3):
         x = nn.relu(nn.conv(x, f"conv{i}", filters * u, 3, padding=1))
-    x = flat(nn, pooled(nn, x, 3, 2))
+    x = flat(nn, max_pool_square(nn, x, 3, 2))
     for name in ("fc1", "fc2"):
         x = nn.relu(nn.linear(x, name, nn.hidden))
     return nn.linear(x, "fc3", nn.classes)

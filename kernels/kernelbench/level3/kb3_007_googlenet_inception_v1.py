@@ -1,7 +1,7 @@
 """GoogLeNet; channels are multiples of `unit`."""
 
 from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import inception, mean_of_pixels, pooled
+from metalbench.suites.kernelbench.problems.vision import inception, max_pool_square, mean_of_pixels
 
 MODULES = (
     ("3a", 8, 12, 16, 2, 4, 4),
@@ -25,11 +25,11 @@ MODULES = (
 )
 def kb3_007_googlenet_inception_v1(nn, x):
     u = nn.unit
-    x = pooled(nn, nn.relu(nn.conv(x, "conv1", 8 * u, 7, stride=2, padding=3)), 3, 2, 1)
+    x = max_pool_square(nn, nn.relu(nn.conv(x, "conv1", 8 * u, 7, stride=2, padding=3)), 3, 2, 1)
     x = nn.relu(nn.conv(x, "conv2", 8 * u, 1))
-    x = pooled(nn, nn.relu(nn.conv(x, "conv3", 24 * u, 3, padding=1)), 3, 2, 1)
+    x = max_pool_square(nn, nn.relu(nn.conv(x, "conv3", 24 * u, 3, padding=1)), 3, 2, 1)
     for name, *filters in MODULES:
         x = inception(nn, x, f"inception{name}.", [u * each for each in filters])
         if name in ("3b", "4e"):
-            x = pooled(nn, x, 3, 2, 1)
+            x = max_pool_square(nn, x, 3, 2, 1)
     return nn.linear(mean_of_pixels(nn, x), "fc", nn.classes)

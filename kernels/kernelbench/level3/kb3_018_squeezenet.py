@@ -1,7 +1,7 @@
 """SqueezeNet; channels are multiples of `unit`."""
 
 from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import fire, mean_of_pixels, pooled
+from metalbench.suites.kernelbench.problems.vision import fire, max_pool_square, mean_of_pixels
 
 MODULES = (
     (3, 1, 4),
@@ -24,9 +24,9 @@ MODULES = (
 )
 def kb3_018_squeezenet(nn, x):
     u = nn.unit
-    x = pooled(nn, nn.relu(nn.conv(x, "features.0", 6 * u, 7, stride=2)), 3, 2, ceil=True)
+    x = max_pool_square(nn, nn.relu(nn.conv(x, "features.0", 6 * u, 7, stride=2)), 3, 2, ceil=True)
     for layer, squeezed, expanded in MODULES:
         x = fire(nn, x, f"features.{layer}.", squeezed * u, expanded * u)
         if layer in (5, 10):
-            x = pooled(nn, x, 3, 2, ceil=True)
+            x = max_pool_square(nn, x, 3, 2, ceil=True)
     return mean_of_pixels(nn, nn.relu(nn.conv(x, "classifier.1", nn.classes, 1)))

@@ -3,8 +3,8 @@
 from metalbench.suites.kernelbench.problems import problem, rand
 from metalbench.suites.kernelbench.problems.vision import (
     conv_bn,
+    max_pool_square,
     mean_of_pixels,
-    pooled,
     shuffle_unit,
 )
 
@@ -19,7 +19,7 @@ from metalbench.suites.kernelbench.problems.vision import (
 )
 def kb3_026_shufflenet(nn, x):
     x = nn.relu(conv_bn(nn, x, "conv1", "bn1", 24, 3, stride=2, padding=1))
-    x = pooled(nn, x, 3, 2, 1)
+    x = max_pool_square(nn, x, 3, 2, 1)
     for stage, count in ((2, 3), (3, 7), (4, 3)):
         filters = 12 * nn.unit << (stage - 2)
         for i in range(count):

@@ -1,7 +1,7 @@
 """Three stages of two convolutions with batch norms, and maxima."""
 
 from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import mean_of_pixels, pooled
+from metalbench.suites.kernelbench.problems.vision import max_pool_square, mean_of_pixels
 
 
 @problem(
@@ -17,5 +17,5 @@ def kb3_027_regnet(nn, x):
         for at in (0, 3):
             x = nn.conv(x, f"{name}{at}", nn.unit << stage, 3, padding=1)
             x = nn.relu(nn.batch_norm(x, f"{name}{at + 1}"))
-        x = pooled(nn, x, 2, 2)
+        x = max_pool_square(nn, x, 2, 2)
     return nn.linear(mean_of_pixels(nn, x), "fc", nn.classes)

@@ -1,7 +1,7 @@
 """A U-Net with softmax along the width."""
 
 from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import pooled
+from metalbench.suites.kernelbench.problems.vision import max_pool_square
 
 
 def double_conv(nn, x, name, filters):
@@ -26,7 +26,7 @@ def kb3_045_unet_softmax(nn, x):
     for i in range(4):
         x = double_conv(nn, x, f"encoder{i + 1}", nn.filters << i)
         skips.append(x)
-        x = pooled(nn, x, 2, 2)
+        x = max_pool_square(nn, x, 2, 2)
     x = double_conv(nn, x, "bottleneck", nn.filters << 4)
     for i in reversed(range(4)):
         x = nn.conv_transpose(x, f"upconv{i + 1}", nn.filters << i, 2, stride=2)

@@ -1,7 +1,7 @@
 """Mamba-2's scan in chunks: all outputs."""
 
 from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.state_space import chunked, step_by_step
+from metalbench.suites.kernelbench.problems.state_space import scan_chunks, step_by_step
 
 
 def parameters(nn):
@@ -26,4 +26,4 @@ def exact(nn, x):
     oracle=exact,
 )
 def kb3_048_mamba2_return_y(nn, x):
-    return chunked(nn, x, *parameters(nn), chunk=nn.chunk)[0]
+    return scan_chunks(nn, x, *parameters(nn), chunk=nn.chunk)[0]

@@ -1,7 +1,7 @@
 """Mamba-2's scan in chunks: the last state."""
 
 from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.state_space import chunked, step_by_step
+from metalbench.suites.kernelbench.problems.state_space import scan_chunks, step_by_step
 
 
 def parameters(nn):
@@ -26,4 +26,4 @@ def exact(nn, x):
     oracle=exact,
 )
 def kb3_049_mamba2_return_final_state(nn, x):
-    return chunked(nn, x, *parameters(nn), None, chunk=nn.chunk)[1]
+    return scan_chunks(nn, x, *parameters(nn), None, chunk=nn.chunk)[1]

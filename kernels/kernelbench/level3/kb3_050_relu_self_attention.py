@@ -1,7 +1,7 @@
 """Causal attention of twelve heads with ReLU for softmax."""
 
 from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.transformers import causal_scores, heads_of, merged
+from metalbench.suites.kernelbench.problems.transformers import causal_scores, heads_of, merge_heads
 
 
 @problem(
@@ -15,4 +15,4 @@ from metalbench.suites.kernelbench.problems.transformers import causal_scores, h
 def kb3_050_relu_self_attention(nn, x):
     qkv = nn.linear(x, "c_attn", 3 * nn.dims)
     q, k, v = (heads_of(nn, qkv[..., i * nn.dims : (i + 1) * nn.dims], 12) for i in range(3))
-    return merged(nn, nn.matmul(nn.relu(causal_scores(nn, q, k)), v))
+    return merge_heads(nn, nn.matmul(nn.relu(causal_scores(nn, q, k)), v))

@@ -94,7 +94,7 @@ class Arrays:
         return x[self._index(x, dim, slice(start, end, step))]
 
     def narrow(self, x: Any, dim: int, start: int, length: int) -> Any:
-        """So many places along an axis."""
+        """Return `length` elements along an axis."""
         return self.slice(x, dim, start, start + length)
 
     def split(self, x: Any, size: int | Sequence[int], dim: int = 0) -> list[Any]:
@@ -109,7 +109,7 @@ class Arrays:
     split_with_sizes = split
 
     def chunk(self, x: Any, count: int, dim: int = 0) -> list[Any]:
-        """So many parts along an axis."""
+        """Return `count` parts along an axis."""
         return self.split(x, math.ceil(x.shape[dim] / count), dim)
 
     def unbind(self, x: Any, dim: int = 0) -> list[Any]:

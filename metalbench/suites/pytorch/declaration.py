@@ -163,7 +163,7 @@ def imported(
     depth: int = DEPTH,
     magnitude: float = 0.0,
 ) -> Imported:
-    """Return the task `name` of the `Model` in `file`, which lies beside the task's own file.
+    """Return the task `name` of the `Model` in `file`, in the folder of the task file.
 
     Arrays are laid out as PyTorch has them, and called as in the module, with `_` for `.`. A number
     of a shape is an expression of the sizes, or a tuple with one for each size; the outputs' begin
@@ -196,7 +196,7 @@ def _expression(dim: Dim, sizes: Sizes) -> Expression:
 
 
 def _place(sizes: Sizes, values: Mapping[str, int]) -> int:
-    """Which size has these numbers; raises DeclarationError for another one."""
+    """Return the index of the size with these extents; raise DeclarationError if unknown."""
     names = next(iter(sizes.values()))
     own = {name: values[name] for name in names}
     for place, each in enumerate(sizes.values()):

@@ -53,7 +53,7 @@ class DrawnInput(Input):
         return cls(shape, kind, text, draw, varied, part=part, module=module, name=name)
 
     def drawn(self, random: np.random.Generator, values: Mapping[str, int], seed: int) -> Values:
-        """What the file draws; for a seed with a variation parameters and inputs spread wider."""
+        """Return the numbers of the file; seeds with a variation have a wider spread."""
         shape = self.shape_at(values)
         variation = seed % (len(self.variations) + 1)
         if not variation or self.part.kind == "buffer":
@@ -68,7 +68,7 @@ class DrawnInput(Input):
 
 
 def _own(module: Module, part: Part, name: str, at: Mapping[str, int], seed: int) -> Values:
-    """What is drawn by the file with `seed`; an argument is found by its place."""
+    """Return the numbers of the file for `seed`; arguments are identified by position."""
     drawn = module.drawn(at, seed)
     if part.kind == "argument":
         arrays = [each for each in drawn.arguments if isinstance(each, np.ndarray)]

@@ -12,7 +12,7 @@ from typing import Any
 from metalbench.reference.on_torch import import_torch_for
 from metalbench.suites.pytorch.module import META, Module, several
 
-# Steps that change nothing, as what is compared is of one type and in no memory of its own.
+# Steps without effect on the values.
 NOTHING = ("contiguous", "clone", "detach", "detach_", "lift_fresh_copy", "alias", "to", "type_as")
 # Statistics that a norm keeps for later, and of which nothing is computed in training.
 KEPT = ("running_mean", "running_var", "num_batches_tracked")
@@ -57,7 +57,7 @@ class Graph:
     numbers: dict[str, str] = field(default_factory=dict)
 
     def shapes(self) -> Iterator[tuple[int, ...]]:
-        """Of all arrays that the task has."""
+        """Yield the shapes of all arrays of the task."""
         yield from (*self.inputs.values(), *self.parameters.values(), *self.buffers.values())
         yield from (shape for shape, _ in self.outputs)
 
@@ -68,7 +68,7 @@ def argument(name: str) -> str:
     return f"{plain}_" if keyword.iskeyword(plain) or plain in ("nn", "y") else plain
 
 
-def traced(
+def trace_graph(
     module: Module, values: Mapping[str, int], numbers: Mapping[str, str] | None = None
 ) -> Graph:
     """Return the graph at a size; raises TaskError where the flow depends on values.
@@ -80,7 +80,7 @@ def traced(
 
 
 def numbers_of(module: Module, values: Mapping[str, int]) -> Mapping[str, str]:
-    """What forward makes of numbers at a size, for which there has to be memory."""
+    """Return the tensors that forward makes of numbers; this needs memory."""
     return _graph(module, values, "cpu", {}).numbers
 
 
@@ -92,9 +92,9 @@ def _graph(
     source = module.source
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        # What it tells beside the error that it raises.
+        # Log messages in addition to the exception.
         logging.getLogger("torch._subclasses").setLevel(logging.CRITICAL + 1)
-        exported = source.told(
+        exported = source.call_user_code(
             "forward cannot be traced (does its flow depend on values?)",
             lambda: torch.export.export(model, tuple(arguments), strict=False),
         )
@@ -108,7 +108,7 @@ class _Reader:
         self._exported = exported
         self._found = Graph()
         self._named: dict[str, Name] = {}
-        # Arrays of which nobody knows where they come from, and what is to be said of them.
+        # Arrays of unknown origin, with the error message for each.
         self._strange: dict[Name, str] = {}
 
     def graph(self) -> Graph:
@@ -121,7 +121,7 @@ class _Reader:
                 self._step(node)
             elif node.op == "output":
                 self._output(node, signature)
-        self._found.steps = _needed(self._found.steps, self._found.results)
+        self._found.steps = _keep_needed(self._found.steps, self._found.results)
         used = {*_names(tuple(each.arguments for each in self._found.steps)), *self._found.results}
         for name, what in self._strange.items():
             if name in used:
@@ -149,7 +149,7 @@ class _Reader:
         self._named[node.name] = Name(name)
 
     def _constant(self, node: Any, spec: Any) -> str:
-        """What stands for a tensor that forward makes of numbers: one number itself."""
+        """Return the text of a tensor that forward makes of numbers."""
         value: Any = self._exported.constants.get(spec.target) if spec is not None else None
         if isinstance(value, self._torch.Tensor) and not value.is_meta and value.numel() == 1:
             text = self._found.numbers[node.name] = f"nn.number({value.item()!r})"
@@ -177,8 +177,8 @@ class _Reader:
         taken = {argument(each) for each in (*self._found.parameters, *self._found.buffers)}
         if result in taken or result in self._found.inputs:
             result = f"{result}_of"
-        arguments = tuple(map(self._written, node.args))
-        options = {name: self._written(each) for name, each in node.kwargs.items()}
+        arguments = tuple(map(self._convert_argument, node.args))
+        options = {name: self._convert_argument(each) for name, each in node.kwargs.items()}
         value = node.meta.get("val")
         self._found.elements += value.numel() if isinstance(value, self._torch.Tensor) else 0
         operation = operation.rstrip("_") if in_place else operation
@@ -194,18 +194,18 @@ class _Reader:
         ends = several(list(node.args[0]))
         for end, _ in zip(ends[len(ends) - len(wanted) :], wanted, strict=True):
             if not isinstance(end, self._torch.fx.Node):
-                self._unknown("an output that is no tensor")
+                self._unknown("an output that is not a tensor")
                 continue
             value = end.meta["val"]
             self._found.results.append(self._named[end.name])
             self._found.outputs.append((tuple(value.shape) or (1,), _type(value)))
 
-    def _written(self, value: Any) -> Any:
-        """What stands in the body for an argument of a step."""
+    def _convert_argument(self, value: Any) -> Any:
+        """Convert an argument of a step for the body."""
         if isinstance(value, self._torch.fx.Node):
             return self._named.get(value.name, Name(value.name))
         if isinstance(value, (list, tuple)):
-            return tuple(map(self._written, value))
+            return tuple(map(self._convert_argument, value))
         if isinstance(value, (self._torch.dtype, self._torch.device, self._torch.layout)):
             return str(value).removeprefix("torch.")
         return value
@@ -214,7 +214,7 @@ class _Reader:
         self._found.unknown = self._found.unknown or what
 
 
-def _needed(steps: list[Step], results: list[Name]) -> list[Step]:
+def _keep_needed(steps: list[Step], results: list[Name]) -> list[Step]:
     """Without those of which nothing is used, as the count of batches that a norm has seen."""
     wanted, kept = set(results), []
     for each in reversed(steps):

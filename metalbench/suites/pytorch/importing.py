@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from metalbench.errors import DeclarationError, MetalBenchError, TaskError
-from metalbench.suites.pytorch.graph import Graph, argument, numbers_of, traced
-from metalbench.suites.pytorch.matching import form_of, matched
+from metalbench.suites.pytorch.graph import Graph, argument, numbers_of, trace_graph
+from metalbench.suites.pytorch.matching import form_of, match_graphs
 from metalbench.suites.pytorch.module import Module
 from metalbench.suites.pytorch.operations import Operations
 from metalbench.suites.pytorch.sizes import same_graph, sizes_of, work_of
@@ -44,8 +44,8 @@ class Written:
 def import_module(path: Path, folder: Path, name: str = "") -> Written:
     """Write the task of the module in `path` to `folder`: NAME.py, and _NAME_module.py, a copy.
 
-    Raise TaskError, with file and place, for a file that is no module in KernelBench's format,
-    that does not run, or whose results or flow are no function of the inputs.
+    Raise TaskError, with file and place, for a file that is not in KernelBench's format, that does
+    not run, or whose results or control flow depend on more than the inputs.
     """
     name = name or _name_of(path)
     if not name.isidentifier():
@@ -54,7 +54,7 @@ def import_module(path: Path, folder: Path, name: str = "") -> Written:
     wrong: TaskError | None = None
     for least in LEAST:
         try:
-            return Written(target, _written(Module.of(path), target, least))
+            return Written(target, _write(Module.of(path), target, least))
         except _NotRight as error:
             wrong = wrong or error
     raise wrong or AssertionError
@@ -64,38 +64,38 @@ class _NotRight(TaskError):  # noqa: N818 - what happened, as Disturbed
     """PyTorch's own results in float32 are not right at these sizes."""
 
 
-def _written(module: Module, target: Path, least: int) -> str:
+def _write(module: Module, target: Path, least: int) -> str:
     """Write the task with no number below `least`; why PyTorch is the reference, if it is."""
-    at = lru_cache(lambda key: traced(module, dict(key)))
+    at = lru_cache(lambda key: trace_graph(module, dict(key)))
 
     def form(values: Mapping[str, int]) -> object:
         with suppress(TaskError):
             return form_of(at(tuple(values.items())))
         return None
 
-    at(tuple(module.source.extents.items()))  # of its own size the reason is told
+    at(tuple(module.source.extents.items()))  # raises the error of the original size
     sizes = same_graph(sizes_of(module, least), form)
     graphs = [at(tuple(values.items())) for values in sizes.values()]
     if any(each.unknown for each in graphs):
         numbers = numbers_of(module, sizes["small"])
-        graphs = [traced(module, values, numbers) for values in sizes.values()]
+        graphs = [trace_graph(module, values, numbers) for values in sizes.values()]
     _check(module, graphs[0], sizes["small"])
-    graph, why = _matched(module, graphs, sizes)
+    graph, why = _match(module, graphs, sizes)
     works = [work_of(module, values) for values in sizes.values()]
     path, copied = module.source.path, f"_{target.stem}_module.py"
     parts: dict[str, Any] = {
         "sizes": sizes,
         "flops": [w.products + g.elements for w, g in zip(works, graphs, strict=True)],
         "title": f"The module of {path.name}, imported from PyTorch.",
-        "varied": _varied(module, graphs[0], sizes["small"]),
+        "varied": _find_varied(module, graphs[0], sizes["small"]),
     }
     target.parent.mkdir(parents=True, exist_ok=True)
     if path.resolve() != (target.parent / copied).resolve():
         shutil.copyfile(path, target.parent / copied)
-    return _settled(target, lambda **how: text_of(target.stem, copied, graph, **parts, **how), why)
+    return _settle(target, lambda **how: text_of(target.stem, copied, graph, **parts, **how), why)
 
 
-def _settled(target: Path, text: Callable[..., str], why: str) -> str:
+def _settle(target: Path, text: Callable[..., str], why: str) -> str:
     """Write the first text whose results are right, and say why it is PyTorch's, if it is.
 
     Errors of deep networks grow, also PyTorch's own, and those of sums that cancel out have nothing
@@ -108,8 +108,8 @@ def _settled(target: Path, text: Callable[..., str], why: str) -> str:
         if how is not None:
             target.write_text(text(**how), encoding="utf-8")
             return ""
-    told = f"no MLX: {fault}"
-    how, wrong = _enough(target, text(why_not_mlx=told), MAGNITUDES)
+    reason = f"no MLX: {fault}"
+    how, wrong = _enough(target, text(why_not_mlx=reason), MAGNITUDES)
     if how is None:
         target.unlink()
         raise _NotRight(f"[import-torch] {target}: PyTorch's own results are not right: {wrong}")
@@ -119,8 +119,8 @@ def _settled(target: Path, text: Callable[..., str], why: str) -> str:
         if by_mlx is not None:
             target.write_text(text(**by_mlx), encoding="utf-8")
             return ""
-    target.write_text(text(**how, why_not_mlx=told), encoding="utf-8")
-    return told
+    target.write_text(text(**how, why_not_mlx=reason), encoding="utf-8")
+    return reason
 
 
 def _name_of(path: Path) -> str:
@@ -128,11 +128,11 @@ def _name_of(path: Path) -> str:
     return plain if plain[:1].isalpha() else f"m{plain}"
 
 
-def _matched(
+def _match(
     module: Module, graphs: list[Graph], sizes: Mapping[str, Mapping[str, int]]
 ) -> tuple[Graph, str]:
     try:
-        graph = matched(graphs, sizes)
+        graph = match_graphs(graphs, sizes)
     except ValueError as error:
         raise module.source.fault(f"forward: {error}") from error
     strange = sorted({s.operation for s in graph.steps if not Operations.knows(s.operation)})
@@ -161,8 +161,8 @@ def _check(module: Module, graph: Graph, small: Mapping[str, int]) -> None:
         raise module.source.fault("forward: expected finite results of get_inputs, got others")
 
 
-def _varied(module: Module, graph: Graph, small: Mapping[str, int]) -> dict[str, bool]:
-    """Which arguments may be any numbers: with normal ones the results are finite."""
+def _find_varied(module: Module, graph: Graph, small: Mapping[str, int]) -> dict[str, bool]:
+    """Return for each argument whether normal numbers give finite results."""
     drawn = module.drawn(small)
     inputs = [each for each in drawn.arguments if isinstance(each, np.ndarray)]
     random = np.random.default_rng(0)
@@ -190,7 +190,7 @@ def _enough(
     ways = [(depth, each) for each in magnitudes for depth in DEPTHS]
     first = ""
     try:
-        for work, outputs in _tried(load_task(target)):
+        for work, outputs in _run_references(load_task(target)):
             while ways and (wrong := _wrong(work, outputs, *ways[0])):
                 first = first or wrong
                 ways.pop(0)
@@ -201,7 +201,7 @@ def _enough(
     return {"depth": ways[0][0], "magnitude": ways[0][1]}, ""
 
 
-def _tried(task: Task) -> Iterator[tuple[Workload, Mapping[str, np.ndarray[Any, Any]]]]:
+def _run_references(task: Task) -> Iterator[tuple[Workload, Mapping[str, np.ndarray[Any, Any]]]]:
     """Yield the reference's outputs at small sizes, with inputs of all kinds."""
     from metalbench import reference
     from metalbench.task.workload import workload
@@ -215,7 +215,7 @@ def _tried(task: Task) -> Iterator[tuple[Workload, Mapping[str, np.ndarray[Any, 
 def _wrong(
     work: Workload, outputs: Mapping[str, np.ndarray[Any, Any]], depth: int, magnitude: float
 ) -> str:
-    """Which output differs from the oracle's by more than the error rule allows; empty if none."""
+    """Return an output with more than the allowed error; empty for none."""
     from metalbench.verify.error_rule import compare, derive_tolerance, measure_error_norms
 
     for name, got in outputs.items():

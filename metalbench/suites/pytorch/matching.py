@@ -30,7 +30,7 @@ class Formula:
 
 @dataclass
 class Matching:
-    """Of sizes by name, in order."""
+    """Find expressions of size names for numbers that differ between sizes."""
 
     sizes: Mapping[str, Mapping[str, int]]
     found: dict[Numbers, Any] = field(default_factory=dict)
@@ -97,7 +97,7 @@ class Matching:
             yield squares, f"{name} * {name}"
 
 
-def matched(graphs: Sequence[Graph], sizes: Mapping[str, Mapping[str, int]]) -> Graph:
+def match_graphs(graphs: Sequence[Graph], sizes: Mapping[str, Mapping[str, int]]) -> Graph:
     """One graph, with expressions for its numbers; raises ValueError where they are not alike."""
     matching, first = Matching(sizes), graphs[0]
     if any(form_of(each) != form_of(first) for each in graphs):
@@ -138,7 +138,7 @@ def matched(graphs: Sequence[Graph], sizes: Mapping[str, Mapping[str, int]]) -> 
 
 
 def form_of(graph: Graph) -> tuple[Any, ...]:
-    """What two graphs have in common that differ by numbers alone."""
+    """Return the structure of a graph without its numbers."""
     return (
         tuple(graph.inputs.items() and [(n, len(s)) for n, s in graph.inputs.items()]),
         tuple((name, len(shape)) for name, shape in graph.parameters.items()),

@@ -22,7 +22,7 @@ META = "meta"
 
 @dataclass
 class Drawn:
-    """What a file draws at one size, by the module's names: NumPy arrays, and the constants."""
+    """The numbers of a file at one size, by the module's names: NumPy arrays and constants."""
 
     arguments: list[Any]
     parameters: dict[str, Values]
@@ -31,7 +31,7 @@ class Drawn:
 
 @dataclass
 class Module:
-    """The `Model` of a file; what it is asked for at a size is kept."""
+    """The `Model` of a file, with a cache for the last size."""
 
     source: Source
     _drawn: dict[tuple[Any, ...], Drawn] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Module:
         """Return the file at `path`; nothing is executed yet."""
         return cls(Source(path))
 
-    def built(self, values: Mapping[str, int], device: str = "cpu", double: bool = False) -> Any:
+    def build(self, values: Mapping[str, int], device: str = "cpu", double: bool = False) -> Any:
         """(module, arguments) with `values`, on "meta" without any memory; seed 0.
 
         A constructor that asks for values has memory meanwhile.
@@ -66,11 +66,11 @@ class Module:
                 warnings.simplefilter("ignore")
                 torch.manual_seed(0)
                 file = source.module_at(values)
-                initial = source.told("get_init_inputs", file.get_init_inputs)
-                model = source.told("Model", lambda: _made(file.Model, initial))
+                initial = source.call_user_code("get_init_inputs", file.get_init_inputs)
+                model = source.call_user_code("Model", lambda: _make_model(file.Model, initial))
                 if not isinstance(model, torch.nn.Module):
                     raise source.fault(f"Model: expected a torch.nn.Module, got {type(model)}")
-                arguments = source.told("get_inputs", file.get_inputs)
+                arguments = source.call_user_code("get_inputs", file.get_inputs)
         finally:
             torch.set_default_dtype(before)
         if not isinstance(arguments, (list, tuple)) or not arguments:
@@ -84,11 +84,11 @@ class Module:
         torch = import_torch_for("import-torch")
         key = (*values.values(), seed)
         if key not in self._drawn:
-            model, arguments = self.built(values)
+            model, arguments = self.build(values)
             if seed:
                 torch.manual_seed(seed)
                 file = self.source.module_at(values)
-                arguments = self.source.told("get_inputs", file.get_inputs)
+                arguments = self.source.call_user_code("get_inputs", file.get_inputs)
             self._drawn.clear()
             self._drawn[key] = Drawn(
                 [_array(each) if isinstance(each, torch.Tensor) else each for each in arguments],
@@ -112,7 +112,7 @@ class Module:
         torch = import_torch_for("import-torch")
         key = tuple(values.values())
         if key not in self._exact:
-            model, arguments = self.built(values, double=True)
+            model, arguments = self.build(values, double=True)
             self._exact.clear()
             self._exact[key] = model.double(), arguments
         model, arguments = self._exact[key]
@@ -126,7 +126,7 @@ class Module:
             held = {name: each.clone() for name, each in own.items()}
             held |= {name: _like(torch, each, own[name]) for name, each in state.items()}
             torch.manual_seed(seed)
-            got = self.source.told(
+            got = self.source.call_user_code(
                 "forward", lambda: torch.func.functional_call(model, held, tuple(asked))
             )
         return tuple(_array(each, wide=True) for each in several(got))
@@ -139,7 +139,7 @@ def several(result: Any) -> tuple[Any, ...]:
     return (result,)
 
 
-def _made(model: Any, initial: Any) -> Any:
+def _make_model(model: Any, initial: Any) -> Any:
     if isinstance(initial, dict):
         return model(**initial)
     if len(initial) == 2 and isinstance(initial[0], list) and isinstance(initial[1], dict):

@@ -143,7 +143,7 @@ class Operations(Arrays, Norms, Recurrent, Windowed):
         return x == y
 
     def dropout(self, x: Any, share: float, training: bool) -> Any:
-        """Nothing: what drops something at random is no task."""
+        """Return x: random dropout is not supported."""
         return x
 
     def matmul(self, a: Any, b: Any) -> Any:
@@ -243,12 +243,12 @@ class Operations(Arrays, Norms, Recurrent, Windowed):
         return self._on.min(x, dim, keepdim), self.argmin(x, dim, keepdim)
 
     def argmax(self, x: Any, dim: int, keepdim: bool = False) -> Any:
-        """Where the largest is, the first of several."""
+        """Return the index of the first largest element."""
         y = self._on.argmax(x, dim)
         return self.unsqueeze(y, dim) if keepdim else y
 
     def argmin(self, x: Any, dim: int, keepdim: bool = False) -> Any:
-        """Where the smallest is, the first of several."""
+        """Return the index of the first smallest element."""
         y = self._on.argmin(x, dim)
         return self.unsqueeze(y, dim) if keepdim else y
 

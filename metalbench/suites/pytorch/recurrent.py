@@ -29,7 +29,7 @@ class Recurrent:
     ) -> tuple[Any, Any, Any]:
         """Return the outputs, and the hidden and the cell states at the end."""
         cells = self._cells(self._lstm_cell, weights, biases)
-        y, ends = self._stacked(x, state, cells, both_ways, batch_first)
+        y, ends = self._stack_layers(x, state, cells, both_ways, batch_first)
         return y, ends[0], ends[1]
 
     def gru(  # noqa: PLR0917 - PyTorch's arguments
@@ -46,10 +46,10 @@ class Recurrent:
     ) -> tuple[Any, Any]:
         """Return the outputs, and the hidden states at the end."""
         cells = self._cells(self._gru_cell, weights, biases)
-        y, ends = self._stacked(x, (state,), cells, both_ways, batch_first)
+        y, ends = self._stack_layers(x, (state,), cells, both_ways, batch_first)
         return y, ends[0]
 
-    def _stacked(
+    def _stack_layers(
         self,
         x: Any,
         state: Sequence[Any],

@@ -44,7 +44,7 @@ class OnPyTorch:
         return torch_device(import_torch_for(self._name), self._kind)
 
     def beside(self, kind: str) -> None:
-        """Run from here on beside a device of that kind."""
+        """Run on the processor that suits a comparison with a device of this kind."""
         self._kind = kind
 
     def exact(self, arrays: Mapping[str, Values]) -> Any:
@@ -54,7 +54,7 @@ class OnPyTorch:
         return found if len(found) > 1 else found[0]
 
     def to_mlx(self, arrays: Mapping[str, mx.array]) -> Any:
-        """What PyTorch makes of MLX's arrays, as MLX's: copies there and back."""
+        """Run PyTorch on copies of MLX arrays and return MLX arrays."""
         outputs = self.outputs({name: np.array(each) for name, each in arrays.items()})
         found = tuple(map(mx.array, outputs))
         return found if len(found) > 1 else found[0]
@@ -66,7 +66,7 @@ class OnPyTorch:
         return found
 
     def load(self, *works: Mapping[str, Values]) -> None:
-        """Take inputs, by turns where there are several."""
+        """Load inputs. Runs alternate between several of them."""
         self._loaded = cycle([self._runner(each) for each in works])
 
     def __call__(self, repetitions: int) -> None:
@@ -80,7 +80,7 @@ class OnPyTorch:
         values, device = self._extents_of(arrays), self.device
         key = tuple(values.values())
         if key not in self._built:
-            self._built = {key: self._module.built(values)}
+            self._built = {key: self._module.build(values)}
         model, arguments = self._built[key]
         tensors, state = self._split(arrays)
         left = iter(tensors)

@@ -1,4 +1,4 @@
-"""Sizes of a module beside its own: small and odd ones for checks, one that suits a processor.
+"""Additional sizes of a module: small and odd ones for checks, and one for the cpu.
 
 The numbers that a file calls constants are made smaller as long as the module still runs and is the
 same graph; shapes are tried without memory, on PyTorch's "meta" device.
@@ -45,7 +45,7 @@ class Trials:
     known: dict[tuple[int, ...], Work | None] = field(default_factory=dict)
 
     def work(self, values: Mapping[str, int]) -> Work | None:
-        """What a size comes to; None where the module does not run there."""
+        """Return the work of a size; None if the module does not run."""
         key = tuple(values.values())
         if key not in self.known:
             self.known[key] = None
@@ -59,10 +59,10 @@ def work_of(module: Module, values: Mapping[str, int]) -> Work:
     torch = import_torch_for("import-torch")
     from torch.utils.flop_counter import FlopCounterMode
 
-    model, arguments = module.built(values, "meta")
+    model, arguments = module.build(values, "meta")
     with warnings.catch_warnings(), torch.no_grad(), FlopCounterMode(display=False) as counter:
         warnings.simplefilter("ignore")
-        got = several(module.source.told("forward", lambda: model(*arguments)))
+        got = several(module.source.call_user_code("forward", lambda: model(*arguments)))
     arrays = [*arguments, *model.parameters(), *got]
     elements = [each.numel() for each in arrays if isinstance(each, torch.Tensor)]
     if not all(elements):
@@ -82,7 +82,7 @@ def sizes_of(module: Module, least: int) -> dict[str, Extents]:
     return {
         "small": small,
         "odd": _odd(small, own, trials),
-        "cpu": _grown(small, own, trials),
+        "cpu": _grow(small, own, trials),
         "paper": own,
     }
 
@@ -132,7 +132,7 @@ def _odd(small: Extents, own: Extents, trials: Trials) -> Extents:
     return found
 
 
-def _grown(small: Extents, own: Extents, trials: Trials) -> Extents:
+def _grow(small: Extents, own: Extents, trials: Trials) -> Extents:
     """Numbers doubled, one after the other and over again, up to what a processor does at once."""
     found = dict(small)
     for _ in count():

@@ -30,7 +30,7 @@ class Source:
 
     @cached_property
     def tree(self) -> ast.Module:
-        """The parsed file; raises TaskError where it cannot be read or is no Python."""
+        """The parsed file; raise TaskError if it cannot be read or parsed."""
         try:
             tree = ast.parse(self.path.read_text(encoding="utf-8"), str(self.path))
         except SyntaxError as error:
@@ -59,7 +59,7 @@ class Source:
 
     @cached_property
     def arrays(self) -> frozenset[str]:
-        """What the arguments of every `forward` are called, also as a trace calls them."""
+        """The names of the arguments of every `forward`, also in lower case as in a trace."""
         parts = (
             each
             for each in ast.walk(self.tree)
@@ -89,7 +89,9 @@ class Source:
         module = ModuleType(f"metalbench_modules.{self.path.stem}")
         module.__file__ = str(self.path)
         sys.modules[module.__name__] = module
-        self.told("the file", lambda: exec(compile(tree, str(self.path), "exec"), module.__dict__))
+        self.call_user_code(
+            "the file", lambda: exec(compile(tree, str(self.path), "exec"), module.__dict__)
+        )
         for part in PARTS:
             if not callable(getattr(module, part, None)):
                 kind = "class" if part == "Model" else "function"
@@ -98,8 +100,8 @@ class Source:
                 )
         return module
 
-    def told(self, what: str, act: Callable[[], Any]) -> Any:
-        """What `act` gives; what it raises becomes a TaskError that names `what` and the line."""
+    def call_user_code(self, what: str, act: Callable[[], Any]) -> Any:
+        """Return `act()`; its errors become a TaskError with `what` and the line."""
         try:
             return act()
         except DeclarationError:

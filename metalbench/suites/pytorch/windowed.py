@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from metalbench.suites.kernelbench.problems.steps import Steps
+from metalbench.suites.kernelbench.problems.steps import WindowGeometry
 
 Numbers = Sequence[int]
 
@@ -28,7 +28,7 @@ class Windowed:
     ) -> Any:
         """Return a convolution; weights are (filters, channels of a group, taps...)."""
         n = x.ndim - 2
-        steps = Steps(_each(stride, n), _each(padding, n), _each(dilation, n), groups)
+        steps = WindowGeometry(_each(stride, n), _each(padding, n), _each(dilation, n), groups)
         y = self._first(self._on.convolution(self._last(x), self._last(weight), steps))
         return self._with(y, bias)
 
@@ -47,7 +47,7 @@ class Windowed:
     ) -> Any:
         """Return a transposed convolution; weights are (channels, filters of a group, taps...)."""
         n, channels = x.ndim - 2, weight.shape[0]
-        steps = Steps(
+        steps = WindowGeometry(
             _each(stride, n),
             _each(padding, n),
             _each(dilation, n),

@@ -37,7 +37,7 @@ def text_of(
     lines += [head, f'    "{name}",', f'    "{file}",', "    sizes=dict("]
     for size, values in sizes.items():
         extents = ", ".join(f"{each}={number}" for each, number in values.items())
-        lines += _filled(f"        {size}=dict(", extents, "),")
+        lines += _fill_line(f"        {size}=dict(", extents, "),")
     lines += ["    ),", "    inputs=dict(", *_inputs(graph, varied), "    ),", "    outputs=dict("]
     several = len(graph.outputs) > 1
     for place, (shape, kind) in enumerate(graph.outputs):
@@ -75,16 +75,16 @@ def _dim(each: Any) -> str:
 
 def _body(name: str, graph: Graph) -> Iterator[str]:
     names = [*graph.inputs, *map(argument, (*graph.parameters, *graph.buffers))]
-    yield from _filled(f"def {name}(", ", ".join(["nn", *names]), "):")
+    yield from _fill_line(f"def {name}(", ", ".join(["nn", *names]), "):")
     for step in graph.steps:
-        written = [_written(each) for each in step.arguments]
-        written += [f"{option}={_written(each)}" for option, each in step.options.items()]
-        yield from _filled(f"    {step.result} = nn.{step.operation}(", ", ".join(written), ")")
+        written = [_write_value(each) for each in step.arguments]
+        written += [f"{option}={_write_value(each)}" for option, each in step.options.items()]
+        yield from _fill_line(f"    {step.result} = nn.{step.operation}(", ", ".join(written), ")")
     results = ", ".join(each.text for each in graph.results)
     yield f"    return {results}"
 
 
-def _written(value: Any) -> str:
+def _write_value(value: Any) -> str:
     if isinstance(value, Name):
         return value.text
     if isinstance(value, Formula):
@@ -93,14 +93,14 @@ def _written(value: Any) -> str:
     if isinstance(value, Different):
         return f"nn.at({', '.join(map(repr, value.values))})"
     if isinstance(value, tuple):
-        inner = ", ".join(map(_written, value))
+        inner = ", ".join(map(_write_value, value))
         return f"({inner},)" if len(value) == 1 else f"({inner})"
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         return f'float("{value}")'
     return f'"{value}"' if isinstance(value, str) else repr(value)
 
 
-def _filled(head: str, inner: str, tail: str) -> list[str]:
+def _fill_line(head: str, inner: str, tail: str) -> list[str]:
     """Return one line, or where that is too long the inner part below, as wide as may be."""
     if len(head) + len(inner) + len(tail) <= WIDTH:
         return [f"{head}{inner}{tail}"]

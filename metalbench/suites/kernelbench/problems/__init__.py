@@ -1,4 +1,4 @@
-"""What KernelBench's problems are declared with."""
+"""Declare the problems of KernelBench."""
 
 from metalbench.suites.kernelbench.problems.declaration import PROBLEMS, problem
 from metalbench.suites.kernelbench.problems.layers import Layers

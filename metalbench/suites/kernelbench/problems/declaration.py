@@ -37,17 +37,15 @@ class _TracedCost(Expression):
 class problem:  # noqa: N801 - a decorator
     """Declare the task whose body is the decorated function `body(nn, inputs...)`.
 
-    `paper` has the problem's own extents; of the size of that name, `cut` is less where all arrays
-    together would hold more than `MOST_BYTES`. `oracle` is another body for NumPy, where the same
-    steps are not what one would write there; `check` raises ValueError for inputs that the problem
-    excludes. An output that cancels out is judged as if it were `magnitude` large, and that of a
-    network in which rounding errors go through `depth` layers, each of which makes more of them, as
-    if it were so many times as large; where that is not the same everywhere, `depth` makes it of
-    the inputs. `indices`: the output is whole numbers. `avoidable`: the
-    products are, by algebra, and count for no speed.
-    `divides` says of which size another is a divisor: dict(features="groups"). `lifted` parameters
-    are so much larger in the seeds after the first. `constants` are what a kernel of another task
-    takes beside; the body has them in its text.
+    `paper` has the extents of the original problem. In the size of that name, the extent `cut` is
+    reduced where all arrays together would exceed `MOST_BYTES`. `oracle` is a separate body for
+    NumPy. `check` raises ValueError for inputs that the problem excludes. Errors are relative to
+    the larger of the output and `magnitude` (for cancellation), times `depth`: the number of layers
+    that amplify rounding errors, or a function of the inputs that computes it. `indices`: the
+    output is integers. `avoidable`: algebra avoids the products, so that they do not count as
+    operations. `divides` gives the divisor of a size: dict(features="groups"). `lifted` parameters
+    are larger by these values in the seeds after the first. `constants` are additional arguments
+    of a kernel that another task shares; the body has them in its text.
     """
 
     inputs: Mapping[str, Input]
@@ -76,14 +74,14 @@ class problem:  # noqa: N801 - a decorator
         sizes = {**own, "paper": cut_to_fit(whole, self.paper, self.cut)}
         known = replace(whole, sizes=sizes)
         parameters = _inputs_of(known, known.trace(self.small).parameters, self.lifted or {})
-        declared = self._declared(known, {**self.inputs, **parameters})
+        declared = self._declare(known, {**self.inputs, **parameters})
         cost = _TracedCost("0", parse("0").root, cost=_cost_of(known, avoidable=self.avoidable))
         largest = lambda values: known.trace(values).costs.largest  # noqa: E731
         declared = replace(declared, flops_expression=cost, largest=largest)
         PROBLEMS[declared.name] = whole
         return declared
 
-    def _declared(self, known: Problem, asked: Mapping[str, Input]) -> Task:
+    def _declare(self, known: Problem, asked: Mapping[str, Input]) -> Task:
         """Return the task, but for what it costs."""
         reference, exact, scale = self._functions(known, asked)
         sizes = known.sizes
@@ -109,10 +107,10 @@ class problem:  # noqa: N801 - a decorator
         plain = known if self.oracle is None else replace(known, body=self.oracle)
 
         def reference(*arrays: Any, **by_name: Any) -> Any:
-            return known.run(on_mlx, _bound(asked, arrays, by_name))
+            return known.run(on_mlx, _bind(asked, arrays, by_name))
 
         def exact(*arrays: Any, **by_name: Any) -> Any:
-            given = _bound(asked, arrays, by_name)
+            given = _bind(asked, arrays, by_name)
             if self.check is not None:
                 self.check(**{name: given[name] for name in self.inputs})
             return plain.run(on_numpy, given)
@@ -120,7 +118,7 @@ class problem:  # noqa: N801 - a decorator
         def scale(*arrays: Any, **by_name: Any) -> Any:
             depth = self.depth
             if callable(depth):
-                given = _bound(asked, arrays, by_name)
+                given = _bind(asked, arrays, by_name)
                 depth = depth(**{name: given[name] for name in self.inputs})
             return depth * np.maximum(np.abs(exact(*arrays, **by_name)), self.magnitude)
 
@@ -188,7 +186,7 @@ def _signature(names: Sequence[str]) -> inspect.Signature:
     return inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
 
-def _bound(
+def _bind(
     names: Iterable[str], arrays: Sequence[Any], by_name: Mapping[str, Any]
 ) -> dict[str, Any]:
     given = {**dict(zip(names, arrays, strict=False)), **by_name}

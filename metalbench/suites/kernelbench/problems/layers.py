@@ -1,4 +1,4 @@
-"""What the bodies of problems are written with: layers of networks over operations on arrays.
+"""Layers of neural networks for the bodies of problems, over operations on arrays.
 
 A body is written once, as PyTorch's module is, and runs on MLX (the reference), on NumPy in float64
 (the oracle) and on MLX's lazy arrays without values (a trace: shapes, parameters and costs). Images
@@ -21,7 +21,7 @@ from metalbench.suites.kernelbench.problems.parameters import (
     randn,
     within,
 )
-from metalbench.suites.kernelbench.problems.steps import Steps
+from metalbench.suites.kernelbench.problems.steps import WindowGeometry
 
 Extents = int | Sequence[int]
 # Operations that move nothing.
@@ -30,7 +30,7 @@ VIEWS = ("reshape", "swapped", "transpose", "part", "given", "triangle", "zeros"
 
 @dataclass
 class Costs:
-    """What a body asks for.
+    """The cost of a body.
 
     `products` counts 2 for each multiplication and addition of products of matrices and of
     convolutions; `elements` what all other steps read or write, whichever is more; `largest` is the
@@ -70,7 +70,7 @@ class Layers:
         operation = getattr(self.__dict__["_on"], name, None)
         if operation is None:
             raise AttributeError(f"no layer, no operation and no size {name!r}")
-        return operation if name in VIEWS else partial(self._counted, operation)
+        return operation if name in VIEWS else partial(self._count, operation)
 
     def parameter(self, name: str, shape: Sequence[int], initial: Initial) -> Any:
         """Return the learned parameter `name`, as the task calls it."""
@@ -117,7 +117,7 @@ class Layers:
         bound = 1 / math.sqrt(inner * math.prod(taps))
         w = self.parameter(f"{name}.weight", (filters, *taps, inner), initial or within(bound))
         along = self._each
-        steps = Steps(along(stride, x), along(padding, x), along(dilation, x), groups)
+        steps = WindowGeometry(along(stride, x), along(padding, x), along(dilation, x), groups)
         y = self._on.convolution(x, w, steps)
         self.costs.products += 2 * math.prod(y.shape) * inner * math.prod(taps)
         self._note(y)
@@ -146,7 +146,9 @@ class Layers:
         w = self.parameter(f"{name}.weight", (filters, *taps, inner), within(bound))
         along = self._each
         more = along(output_padding, x)
-        steps = Steps(along(stride, x), along(padding, x), along(dilation, x), groups, more)
+        steps = WindowGeometry(
+            along(stride, x), along(padding, x), along(dilation, x), groups, more
+        )
         y = self._on.transposed_convolution(x, w, steps)
         self.costs.products += 2 * math.prod(x.shape) * of_group * math.prod(taps)
         self._note(y)
@@ -162,7 +164,7 @@ class Layers:
         return y
 
     def affine(self, x: Any, name: str, *shape: int) -> Any:
-        """What follows a norm: a weight, at first one, and a bias, at first zero."""
+        """Return x times a weight (initially one) plus a bias (initially zero)."""
         weight = self.parameter(f"{name}.weight", shape, constant(1))
         return x * weight + self.parameter(f"{name}.bias", shape, constant(0))
 
@@ -192,7 +194,7 @@ class Layers:
         bias = self.parameter(f"{name}.bias", shape[:1], constant(0))
         return y * self._on.reshape(weight, shape) + self._on.reshape(bias, shape)
 
-    def _counted(self, operation: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+    def _count(self, operation: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
         """Carry out a step: it costs as many elements as it reads of one array, or writes."""
         y = operation(*arguments, **options)
         arrays = [each for each in (y, *arguments) if hasattr(each, "shape")]

@@ -63,7 +63,7 @@ def cube(x: mx.array) -> mx.array:
 
 
 def dropout(x: mx.array, keep: mx.array, share: float) -> mx.array:
-    """What is kept, over the share that is."""
+    """Return x times the mask `keep`, divided by the kept share."""
     return x * keep / (1 - share)
 
 
@@ -125,12 +125,12 @@ def min(x: mx.array, axis: int, keep: bool = False) -> mx.array:
 
 
 def argmax(x: mx.array, axis: int) -> mx.array:
-    """Where the largest is, the first of several."""
+    """Return the index of the first largest element along an axis."""
     return mx.argmax(x, axis=axis)
 
 
 def argmin(x: mx.array, axis: int) -> mx.array:
-    """Where the smallest is, the first of several."""
+    """Return the index of the first smallest element along an axis."""
     return mx.argmin(x, axis=axis)
 
 

@@ -61,7 +61,7 @@ def cube(x: Array) -> Array:
 
 
 def dropout(x: Array, keep: Array, share: float) -> Array:
-    """What is kept, over the share that is."""
+    """Return x times the mask `keep`, divided by the kept share."""
     return np.asanyarray(x * keep / (1 - share))
 
 
@@ -136,12 +136,12 @@ def min(x: Array, axis: int, keep: bool = False) -> Array:
 
 
 def argmax(x: Array, axis: int) -> Array:
-    """Where the largest is, the first of several."""
+    """Return the index of the first largest element along an axis."""
     return np.asanyarray(x.argmax(axis=axis), np.uint32)
 
 
 def argmin(x: Array, axis: int) -> Array:
-    """Where the smallest is, the first of several."""
+    """Return the index of the first smallest element along an axis."""
     return np.asanyarray(x.argmin(axis=axis), np.uint32)
 
 

@@ -1,8 +1,8 @@
 """Learned parameters as inputs: drawn as PyTorch initialises them, and then so that they matter.
 
-Seed 0 brings the problem's own inputs. Many problems hardly depend on them (a network that
-contracts gives its biases, a norm's weights are all one), so the other seeds bring inputs of both
-signs and parameters of a wider spread: nothing but the computation itself comes out right then.
+Seed 0 gives the original inputs of the problem. Many problems hardly depend on them (a contracting
+network returns its biases, the weights of a norm are all one). Other seeds give inputs of both
+signs and parameters with a wider spread, so that only the full computation is correct.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ WIDE = "of wider spread"
 
 @dataclass(frozen=True)
 class Initial:
-    """How a parameter begins: `draw` as PyTorch does it, `wide` for the other seeds."""
+    """The initialisation of a parameter: `draw` as in PyTorch, `wide` for other seeds."""
 
     text: str
     draw: Callable[[np.random.Generator, tuple[int, ...]], Values]
@@ -76,7 +76,7 @@ def within(bound: float) -> Initial:
 
 
 def even(fan_in: int) -> Initial:
-    """Return how PyTorch begins a layer of so many inputs."""
+    """Return PyTorch's initialisation of a layer with `fan_in` inputs."""
     return within(1 / float(np.sqrt(fan_in)))
 
 
@@ -116,7 +116,7 @@ def input_of(known: KnownAt, lift: float = 0.0) -> ParameterInput:
 
 
 def rand(*dims: str | int, like: Callable[[Values], Values] | None = None) -> Input:
-    """What PyTorch's rand draws, over [0, 1); then normal numbers, and few values with ties.
+    """Return numbers of PyTorch's rand, over [0, 1); then normal ones, and few values with ties.
 
     `like` gives what is drawn a form that the problem promises: symmetric, triangular.
     """
@@ -150,7 +150,7 @@ def drawn(
     draw: Callable[[np.random.Generator, tuple[int, ...]], Values],
     wide: Callable[[np.random.Generator, tuple[int, ...]], Values] | None = None,
 ) -> Input:
-    """Return an input of a distribution of its own; `wide` for the seeds after the first."""
+    """Return an input of the distribution `draw`; `wide` is for seeds after the first."""
     from metalbench.task.inputs import uniform
 
     def plain(random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]) -> Values:

@@ -19,17 +19,17 @@ def lstm(
     nn: Layers, x: Any, state: tuple[Any, Any], *, layers: int, both_ways: bool = False
 ) -> tuple[Any, Any, Any]:
     """Return the last layer's outputs, and the final hidden and cell states of every layer."""
-    y, (h, c) = _stacked(nn, x, state, "lstm", _lstm_cell, 4, layers, both_ways)
+    y, (h, c) = _stack_layers(nn, x, state, "lstm", _lstm_cell, 4, layers, both_ways)
     return y, h, c
 
 
 def gru(nn: Layers, x: Any, h0: Any, *, layers: int, both_ways: bool = False) -> tuple[Any, Any]:
     """Return the last layer's outputs, and the final hidden state of every layer."""
-    y, (h,) = _stacked(nn, x, (h0,), "gru", _gru_cell, 3, layers, both_ways)
+    y, (h,) = _stack_layers(nn, x, (h0,), "gru", _gru_cell, 3, layers, both_ways)
     return y, h
 
 
-def _stacked(  # noqa: PLR0917
+def _stack_layers(  # noqa: PLR0917
     nn: Layers,
     x: Any,
     state: tuple[Any, ...],

@@ -12,20 +12,20 @@ from typing import Any
 from metalbench.suites.kernelbench.problems.layers import Layers
 
 
-def chunked(nn: Layers, x: Any, a: Any, b: Any, c: Any, *, chunk: int) -> tuple[Any, Any]:
+def scan_chunks(nn: Layers, x: Any, a: Any, b: Any, c: Any, *, chunk: int) -> tuple[Any, Any]:
     """Return all outputs, None without `c`, and the last state (batch, heads, dims, state)."""
     x, b, a = (_split(nn, each, chunk) for each in (x, b, a[..., None]))
     sums = nn.cumsum(a[..., 0], -1)
     end = sums[..., -1:]
     states = nn.matmul(nn.swapped(x), b * nn.exp(end - sums)[..., None])
-    states = _carried(nn, states, end[..., 0])
+    states = _carry(nn, states, end[..., 0])
     if c is None:
         return None, states[:, :, -1]
     c = _split(nn, c, chunk)
-    decay = nn.exp(_apart(nn, sums))
+    decay = nn.exp(_segment_sums(nn, sums))
     within = nn.matmul(nn.matmul(c, nn.swapped(b)) * decay, x)
     before = nn.matmul(c, nn.swapped(states[:, :, :-1])) * nn.exp(sums)[..., None]
-    return _joined(nn, within + before), states[:, :, -1]
+    return _join(nn, within + before), states[:, :, -1]
 
 
 def step_by_step(nn: Layers, x: Any, a: Any, b: Any, c: Any) -> tuple[Any, Any]:
@@ -47,23 +47,23 @@ def _split(nn: Layers, x: Any, chunk: int) -> Any:
     return nn.transpose(split, (0, 3, 1, 2, 4))
 
 
-def _joined(nn: Layers, x: Any) -> Any:
+def _join(nn: Layers, x: Any) -> Any:
     batch, heads, chunks, chunk, more = x.shape
     return nn.reshape(nn.transpose(x, (0, 2, 3, 1, 4)), (batch, chunks * chunk, heads, more))
 
 
-def _apart(nn: Layers, sums: Any) -> Any:
+def _segment_sums(nn: Layers, sums: Any) -> Any:
     """Sums of what lies between two steps; minus infinity where the second one is not behind."""
     apart = sums[..., :, None] - sums[..., None, :]
     return nn.where(nn.triangle(sums.shape[-1]) > 0, apart, -math.inf)
 
 
-def _carried(nn: Layers, states: Any, totals: Any) -> Any:
+def _carry(nn: Layers, states: Any, totals: Any) -> Any:
     """States before every chunk, and behind the last one: (batch, heads, chunks + 1, ...)."""
     batch, heads, chunks, dims, more = states.shape
     zero = nn.zeros((batch, heads, 1, dims, more))
     states = nn.concat([zero, states], 2)
     padded = nn.concat([nn.zeros((batch, heads, 1)), nn.cumsum(totals, -1)], -1)
-    decay = nn.exp(_apart(nn, padded))
+    decay = nn.exp(_segment_sums(nn, padded))
     flat = nn.reshape(states, (batch, heads, chunks + 1, dims * more))
     return nn.reshape(nn.matmul(decay, flat), states.shape)

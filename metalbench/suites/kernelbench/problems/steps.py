@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Steps:
+class WindowGeometry:
     """One number for each axis of pixels; `output_padding` is that of transposed convolutions."""
 
     stride: tuple[int, ...]

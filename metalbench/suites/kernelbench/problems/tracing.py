@@ -1,4 +1,4 @@
-"""Bodies without values: what they ask for, and what they make of arrays."""
+"""Trace bodies of problems without values, and run them on arrays."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_BYTES = 2 << 30
 
 @dataclass(frozen=True)
 class Trace:
-    """What one size comes to: parameters with their beginnings, shapes, costs."""
+    """The result of tracing one size: parameters with initialisation, shapes, costs."""
 
     parameters: Mapping[str, tuple[tuple[int, ...], Initial]]
     outputs: tuple[tuple[int, ...], ...]
@@ -48,7 +48,7 @@ class Problem:
         key = tuple(sizes.values())
         if key not in self.traces:
             try:
-                self.traces[key] = self._traced(sizes)
+                self.traces[key] = self._trace(sizes)
             except (ValueError, IndexError, ZeroDivisionError, OverflowError) as error:
                 raise DeclarationError(f"[{self.name}] {sizes}: no shapes fit: {error}") from error
             shapes = (*self._shapes(values), *(s for s, _ in self.traces[key].parameters.values()))
@@ -58,7 +58,7 @@ class Problem:
     def _shapes(self, values: Mapping[str, int]) -> list[tuple[int, ...]]:
         return [each.shape_at(values) for each in self.inputs.values()]
 
-    def _traced(self, sizes: Mapping[str, int]) -> Trace:
+    def _trace(self, sizes: Mapping[str, int]) -> Trace:
         found: dict[str, tuple[tuple[int, ...], Initial]] = {}
 
         def make(name: str, shape: tuple[int, ...], initial: Initial) -> mx.array:
@@ -73,7 +73,7 @@ class Problem:
         return Trace(found, tuple(tuple(each.shape) for each in several), nn.costs)
 
     def run(self, on: ModuleType, arrays: Mapping[str, Any]) -> Any:
-        """What the body makes of inputs and parameters on MLX or NumPy."""
+        """Run the body on inputs and parameters of MLX or NumPy."""
         shapes = tuple(tuple(each.shape) for each in arrays.values())
         if shapes not in self.known:
             for extents in self.sizes.values():
@@ -84,7 +84,7 @@ class Problem:
         return self.body(Layers(on, self.known[shapes], arrays), **inputs)
 
     def bytes(self, values: Mapping[str, int]) -> int:
-        """Of inputs, parameters and outputs in float32."""
+        """Return the bytes of inputs, parameters and outputs in float32."""
         trace = self.trace(values)
         shapes = [*self._shapes(values), *(s for s, _ in trace.parameters.values())]
         return sum(4 * int(np.prod(each, dtype=np.int64)) for each in (*shapes, *trace.outputs))

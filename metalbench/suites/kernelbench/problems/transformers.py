@@ -1,4 +1,4 @@
-"""What transformers are made of: attention of several heads, encoder layers, minGPT's block."""
+"""Parts of transformers: multi-head attention, encoder layers, minGPT's block."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ def heads_of(nn: Layers, x: Any, heads: int) -> Any:
     return nn.transpose(split, (0, 2, 1, 3))
 
 
-def merged(nn: Layers, x: Any) -> Any:
-    """What `heads_of` has split, together again."""
+def merge_heads(nn: Layers, x: Any) -> Any:
+    """Undo `heads_of`."""
     batch, heads, tokens, dims = x.shape
     return nn.reshape(nn.transpose(x, (0, 2, 1, 3)), (batch, tokens, heads * dims))
 
@@ -31,7 +31,7 @@ def multi_head_attention(nn: Layers, x: Any, name: str, heads: int) -> Any:
     qkv = nn.matmul(x, nn.swapped(w)) + b
     q, k, v = (heads_of(nn, qkv[..., i * dims : (i + 1) * dims], heads) for i in range(3))
     scores = nn.matmul(q * (1 / math.sqrt(dims // heads)), nn.swapped(k))
-    mixed = merged(nn, nn.matmul(nn.softmax(scores, -1), v))
+    mixed = merge_heads(nn, nn.matmul(nn.softmax(scores, -1), v))
     out = nn.parameter(f"{name}.out_proj.weight", (dims, dims), within(1 / math.sqrt(dims)))
     bias = nn.parameter(f"{name}.out_proj.bias", (dims,), constant(0))
     return nn.matmul(mixed, nn.swapped(out)) + bias
@@ -57,4 +57,4 @@ def causal_attention(nn: Layers, x: Any, name: str, heads: int) -> Any:
     qkv = nn.linear(x, f"{name}c_attn", 3 * dims)
     q, k, v = (heads_of(nn, qkv[..., i * dims : (i + 1) * dims], heads) for i in range(3))
     shares = nn.softmax(causal_scores(nn, q, k), -1)
-    return nn.linear(merged(nn, nn.matmul(shares, v)), f"{name}c_proj", dims)
+    return nn.linear(merge_heads(nn, nn.matmul(shares, v)), f"{name}c_proj", dims)

@@ -17,7 +17,9 @@ def conv_bn(  # noqa: PLR0917
     return nn.batch_norm(nn.conv(x, conv, filters, kernel, bias=False, **how), norm)
 
 
-def pooled(nn: Layers, x: Any, kernel: int, stride: int, padding: int = 0, **how: Any) -> Any:
+def max_pool_square(
+    nn: Layers, x: Any, kernel: int, stride: int, padding: int = 0, **how: Any
+) -> Any:
     """Maxima of square windows."""
     return nn.max_pool(x, (kernel,) * 2, (stride,) * 2, (padding,) * 2, **how)
 
@@ -43,7 +45,7 @@ def inception(nn: Layers, x: Any, name: str, filters: Sequence[int]) -> Any:
         nn.conv(
             nn.conv(x, f"{name}branch5x5.0", five_in, 1), f"{name}branch5x5.1", five, 5, padding=2
         ),
-        nn.conv(pooled(nn, x, 3, 1, 1), f"{name}branch_pool.1", pool, 1),
+        nn.conv(max_pool_square(nn, x, 3, 1, 1), f"{name}branch_pool.1", pool, 1),
     ]
     return nn.concat(branches, -1)
 
@@ -75,7 +77,7 @@ def _shortcut(  # noqa: PLR0917
 def resnet(nn: Layers, x: Any, block: Any, blocks: Sequence[int], width: int, classes: int) -> Any:  # noqa: PLR0917
     """Return a whole ResNet: `blocks` of each of four stages."""
     x = nn.relu(conv_bn(nn, x, "conv1", "bn1", width, 7, stride=2, padding=3))
-    x = pooled(nn, x, 3, 2, 1)
+    x = max_pool_square(nn, x, 3, 2, 1)
     for stage, count in enumerate(blocks):
         for i in range(count):
             stride = 2 if i == 0 and stage else 1
@@ -104,7 +106,7 @@ def transition(nn: Layers, x: Any, name: str, filters: int) -> Any:
 def densenet(nn: Layers, x: Any, blocks: Sequence[int], growth: int, classes: int) -> Any:
     """Return a whole DenseNet, without the narrow convolutions of the paper's."""
     x = nn.conv(x, "features.0", 2 * growth, 7, stride=2, padding=3, bias=False)
-    x = pooled(nn, nn.relu(nn.batch_norm(x, "features.1")), 3, 2, 1)
+    x = max_pool_square(nn, nn.relu(nn.batch_norm(x, "features.1")), 3, 2, 1)
     for b, layers in enumerate(blocks):
         x = dense_block(nn, x, f"dense_blocks.{b}.", layers, growth)
         if b < len(blocks) - 1:
@@ -156,12 +158,12 @@ def inverted(  # noqa: PLR0917
     at = 0
     if ratio:
         width = ratio * x.shape[-1]
-        x = _numbered(nn, x, name, at, width, 1, kaiming=kaiming)
+        x = _number_layers(nn, x, name, at, width, 1, kaiming=kaiming)
         x, at = relu6(nn, x), 3
-    x = _numbered(
+    x = _number_layers(
         nn, x, name, at, x.shape[-1], 3, kaiming=kaiming, stride=stride, groups=x.shape[-1]
     )
-    return _numbered(nn, relu6(nn, x), name, at + 3, filters, 1, kaiming=kaiming)
+    return _number_layers(nn, relu6(nn, x), name, at + 3, filters, 1, kaiming=kaiming)
 
 
 def he(kernel: int, filters: int, groups: int = 1) -> Initial:
@@ -175,7 +177,7 @@ def linear_near_zero(nn: Layers, x: Any, name: str, features: int) -> Any:
     return nn.matmul(x, nn.swapped(w)) + nn.constant(f"{name}.bias", 0, features)
 
 
-def _numbered(  # noqa: PLR0917
+def _number_layers(  # noqa: PLR0917
     nn: Layers, x: Any, name: str, at: int, filters: int, kernel: int, *, kaiming: bool, **how: Any
 ) -> Any:
     initial = he(kernel, filters, how.get("groups", 1)) if kaiming else None
@@ -196,14 +198,14 @@ def shuffle_unit(nn: Layers, x: Any, name: str, filters: int, *, shortcut: bool)
 
 
 def vgg(nn: Layers, x: Any, stages: Sequence[int]) -> Any:
-    """VGG of so many convolutions in each stage: maxima between them, three dense layers behind."""
+    """Return VGG with these numbers of convolutions per stage and three dense layers."""
     layer = 0
     for stage, count in enumerate(stages):
         filters = nn.filters << min(stage, 3)
         for _ in range(count):
             x = nn.relu(nn.conv(x, f"features.{layer}", filters, 3, padding=1))
             layer += 2
-        x = pooled(nn, x, 2, 2)
+        x = max_pool_square(nn, x, 2, 2)
         layer += 1
     x = flat(nn, x)
     for layer in (0, 3):

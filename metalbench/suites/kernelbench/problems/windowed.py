@@ -26,7 +26,7 @@ def windows_of(nn: Layers, x: Any) -> Any:
 
 
 def image_of(nn: Layers, x: Any, height: int, width: int) -> Any:
-    """What `windows_of` has split, together again."""
+    """Undo `windows_of`."""
     down, across, channels = height // WINDOW, width // WINDOW, x.shape[-1]
     batch = x.shape[0] // (down * across)
     split = nn.reshape(x, (batch, down, across, WINDOW, WINDOW, channels))
@@ -47,7 +47,7 @@ def mlp(nn: Layers, x: Any, name: str) -> Any:
 
 
 def spatial_mlp_block(nn: Layers, x: Any, name: str, heads: int, *, shifted: bool) -> Any:
-    """SwinMLP's block: a product over the tokens of a window, of its own for each head."""
+    """Return SwinMLP's block: one product per head over the tokens of a window."""
     channels = x.shape[-1]
     y = nn.layer_norm(x, f"{name}norm1")
     if shifted:
@@ -126,7 +126,7 @@ def _coordinates() -> np.ndarray[Any, Any]:
 
 
 def _index() -> np.ndarray[Any, Any]:
-    """Which distance two tokens have, as a row of the table."""
+    """Return the row of the table for the distance of two tokens."""
     places = np.stack(np.meshgrid(*[np.arange(WINDOW)] * 2, indexing="ij")).reshape(2, -1)
     apart = places[:, :, None] - places[:, None] + WINDOW - 1
     return np.asarray(apart[0] * (2 * WINDOW - 1) + apart[1])

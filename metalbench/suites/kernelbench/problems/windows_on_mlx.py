@@ -10,22 +10,22 @@ from typing import Any
 
 import mlx.core as mx
 
-from metalbench.suites.kernelbench.problems.steps import Steps
+from metalbench.suites.kernelbench.problems.steps import WindowGeometry
 
 Numbers = Sequence[int]
 
-# Elements of windows of which MLX makes an array of its own, 16 GiB of floats: of images of half a
+# The most elements of windows that MLX copies, 16 GiB of floats: of images of half a
 # thousand pixels' side, each pixel in 16 windows, they would be more than a GPU has.
 MOST_COPIED = 1 << 32
 
 
-def convolution(x: mx.array, w: mx.array, steps: Steps) -> mx.array:
+def convolution(x: mx.array, w: mx.array, steps: WindowGeometry) -> mx.array:
     """Return a convolution in as many dimensions as there are."""
     how: Any = {"stride": steps.stride, "padding": steps.padding, "groups": steps.groups}
     return mx.conv_general(x, w, kernel_dilation=steps.dilation, **how)
 
 
-def transposed_convolution(x: mx.array, w: mx.array, steps: Steps) -> mx.array:
+def transposed_convolution(x: mx.array, w: mx.array, steps: WindowGeometry) -> mx.array:
     """A transposed convolution; in three dimensions MLX has no groups, which are then split."""
     how: Any = (steps.stride, steps.padding, steps.dilation, steps.output_padding)
     one: Any = {3: mx.conv_transpose1d, 4: mx.conv_transpose2d, 5: mx.conv_transpose3d}[x.ndim]
@@ -78,7 +78,7 @@ def avg_pool(x: mx.array, kernel: Numbers, stride: Numbers, padding: Numbers) ->
 
 
 def _fits(x: mx.array, kernel: Numbers, stride: Numbers) -> bool:
-    """Whether MLX can see windows of `x`: their places are 32-bit numbers, and GPUs copy them."""
+    """Return whether windows fit 32-bit indices and the memory of copies on GPUs."""
     copied = x.size * math.prod(kernel) // math.prod(stride)
     return x.size < 1 << 31 and copied < MOST_COPIED
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.suites.kernelbench.problems.steps import Steps
+from metalbench.suites.kernelbench.problems.steps import WindowGeometry
 
 Array = np.ndarray[Any, Any]
 Numbers = Sequence[int]
 
 
-def convolution(x: Array, w: Array, steps: Steps) -> Array:
+def convolution(x: Array, w: Array, steps: WindowGeometry) -> Array:
     """For each tap a product of matrices."""
     stride, dilation, groups = steps.stride, steps.dilation, steps.groups
     x = np.pad(x, [(0, 0), *((p, p) for p in steps.padding), (0, 0)])
@@ -27,8 +27,8 @@ def convolution(x: Array, w: Array, steps: Steps) -> Array:
     return y
 
 
-def transposed_convolution(x: Array, w: Array, steps: Steps) -> Array:
-    """For each tap a product of matrices, added `stride` apart."""
+def transposed_convolution(x: Array, w: Array, steps: WindowGeometry) -> Array:
+    """Add a matrix product for each tap, with a step of `stride`."""
     stride, dilation, more = steps.stride, steps.dilation, steps.output_padding
     taps, extents = w.shape[1:-1], x.shape[1:-1]
     spans = [
