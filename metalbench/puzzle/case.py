@@ -118,7 +118,8 @@ def check_launch(case: Case, expected: Launch) -> None:
     if got != expected:
         raise DeclarationError(
             f"[{case.kernel.name}] launch at size {case.size}: "
-            f"expected {_format_launch(expected)}, got {_format_launch(got)}; the number of threads is part of the puzzle"
+            f"expected {_format_launch(expected)}, got {_format_launch(got)}; "
+            "the number of threads is part of the puzzle"
         )
 
 

@@ -16,7 +16,7 @@ HOLD = """
 import sys
 from pathlib import Path
 from agent_steel.device_lock import DeviceLock
-with DeviceLock(Path(sys.argv[1]), "cpu").held():
+with DeviceLock(Path(sys.argv[1]), "cpu").hold():
     print("held", flush=True)
     sys.stdin.readline()
 """
