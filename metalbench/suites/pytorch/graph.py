@@ -88,7 +88,7 @@ def _graph(
     module: Module, values: Mapping[str, int], device: str, numbers: Mapping[str, str]
 ) -> Graph:
     torch = import_torch_for("import-torch")
-    model, arguments = module.built(values, device)
+    model, arguments = module.build(values, device)
     source = module.source
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
