@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
 from metalbench.errors import DeclarationError, Unsupported, suggestion
@@ -59,10 +60,14 @@ class BenchmarkProgram:
 def list_programs() -> list[BenchmarkProgram]:
     """Return all programs, family by family. Raise Unsupported if JAX is missing."""
     _import_jax()
+    from metalbench.hlo.bench import families
+
+    tables: dict[str, Any] = {}
+    for module in iter_modules(families.__path__):
+        tables.update(vars(import_module(f"{families.__name__}.{module.name}")))
     found = []
     for family in FAMILIES:
-        module = import_module(f"metalbench.hlo.bench.families.{family}")
-        for name, (function, arguments) in getattr(module, family.upper()).items():
+        for name, (function, arguments) in tables[family.upper()].items():
             typed = tuple(map(_normalize_argument, arguments))
             found.append(BenchmarkProgram(family, name, function, typed))
     return found

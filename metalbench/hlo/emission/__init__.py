@@ -2,8 +2,13 @@
 
 from pathlib import Path
 
-from metalbench.hlo.emission import complex, factorizations, matrices
 from metalbench.hlo.emission.attention import build_attention_kernel
+from metalbench.hlo.emission.complex import COMPLEX_HEADER, COMPLEX_TYPE
+from metalbench.hlo.emission.factorizations import (
+    FACTORIZATION_CALLS,
+    FACTORIZATION_HEADER,
+    FACTORIZATIONS,
+)
 from metalbench.hlo.emission.kernel import (
     EMITTERS,
     HEADER,
@@ -12,7 +17,7 @@ from metalbench.hlo.emission.kernel import (
     build_map_kernel,
     build_stage_kernel,
 )
-from metalbench.hlo.emission.matrices import build_matrix_kernel
+from metalbench.hlo.emission.matrices import MATRIX_CALL, MATRIX_HEADER, build_matrix_kernel
 from metalbench.hlo.emission.row_products import build_row_product_kernel
 from metalbench.hlo.emission.rows import build_rows_kernel
 from metalbench.hlo.emission.tiles import find_register_tile
@@ -22,9 +27,16 @@ from metalbench.hlo.emission.whole import STAGED
 INCLUDE = Path(__file__).parent
 
 __all__ = [
+    "COMPLEX_HEADER",
+    "COMPLEX_TYPE",
     "EMITTERS",
+    "FACTORIZATIONS",
+    "FACTORIZATION_CALLS",
+    "FACTORIZATION_HEADER",
     "HEADER",
     "INCLUDE",
+    "MATRIX_CALL",
+    "MATRIX_HEADER",
     "STAGED",
     "THREADS",
     "GeneratedKernel",
@@ -34,8 +46,5 @@ __all__ = [
     "build_row_product_kernel",
     "build_rows_kernel",
     "build_stage_kernel",
-    "complex",
-    "factorizations",
     "find_register_tile",
-    "matrices",
 ]

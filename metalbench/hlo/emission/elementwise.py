@@ -8,7 +8,12 @@ from dataclasses import replace
 import numpy as np
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.emission import complex as complex_numbers
+from metalbench.hlo.emission.complex import (
+    format_complex,
+    format_complex_compare,
+    format_imag,
+    format_real,
+)
 from metalbench.hlo.emission.literal import format_literal, format_lowest
 from metalbench.hlo.emission.writer import Emitter, Index, KernelWriter, get_msl_type
 from metalbench.hlo.graph import ELEMENT_TYPES, ElementType, Operation
@@ -76,7 +81,7 @@ def format_compare(operation: Operation, names: Sequence[str]) -> str:
     """Return a comparison. TOTALORDER compares the bits."""
     element = operation.operands[0].type.element
     if element.is_complex:
-        return complex_numbers.format_complex_compare(operation, names)
+        return format_complex_compare(operation, names)
     direction = _DIRECTIONS[operation.attributes["comparison_direction"]]
     if element.is_float and operation.attributes.get("compare_type") == "TOTALORDER":
         names = [f"shlo::total_order({each})" for each in names]
@@ -184,9 +189,9 @@ def emit_map(writer: KernelWriter, operation: Operation, index: Index) -> Sequen
 # Operations whose expressions depend on their attributes or on operand types.
 _WITH_TYPES: dict[str, Expression] = {
     "compare": format_compare,
-    "complex": complex_numbers.format_complex,
-    "imag": complex_numbers.format_imag,
-    "real": complex_numbers.format_real,
+    "complex": format_complex,
+    "imag": format_imag,
+    "real": format_real,
     "is_finite": format_is_finite,
     "convert": format_convert,
     "select": format_select,

@@ -7,27 +7,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.emission import (
-    convolution,
-    elementwise,
-    indexing,
-    normalization,
-    reductions,
-    shapes,
-    tiles,
-    windows,
-)
+from metalbench.hlo.emission.convolution import CONVOLUTION_EMITTERS
+from metalbench.hlo.emission.elementwise import ELEMENTWISE_EMITTERS
+from metalbench.hlo.emission.indexing import DYNAMIC_MOVEMENT_EMITTERS
+from metalbench.hlo.emission.normalization import NORMALIZATION_EMITTERS
+from metalbench.hlo.emission.reductions import REDUCTION_EMITTERS
+from metalbench.hlo.emission.shapes import STATIC_MOVEMENT_EMITTERS
+from metalbench.hlo.emission.tiles import RegisterTile
+from metalbench.hlo.emission.windows import WINDOW_EMITTERS
 from metalbench.hlo.emission.writer import Emitter, KernelWriter
 from metalbench.hlo.graph import Operation, Value
 
 EMITTERS: dict[str, Emitter] = {
-    **elementwise.ELEMENTWISE_EMITTERS,
-    **shapes.STATIC_MOVEMENT_EMITTERS,
-    **reductions.REDUCTION_EMITTERS,
-    **windows.WINDOW_EMITTERS,
-    **convolution.CONVOLUTION_EMITTERS,
-    **indexing.DYNAMIC_MOVEMENT_EMITTERS,
-    **normalization.NORMALIZATION_EMITTERS,
+    **ELEMENTWISE_EMITTERS,
+    **STATIC_MOVEMENT_EMITTERS,
+    **REDUCTION_EMITTERS,
+    **WINDOW_EMITTERS,
+    **CONVOLUTION_EMITTERS,
+    **DYNAMIC_MOVEMENT_EMITTERS,
+    **NORMALIZATION_EMITTERS,
 }
 HEADER = '#include "rows.h"\nusing namespace metal;\n'
 # Buffers that Metal can bind to a kernel.
@@ -68,7 +66,7 @@ def build_map_kernel(
     roots: Sequence[Value],
     inlined: set[Value],
     *,
-    tile: tiles.RegisterTile | None = None,
+    tile: RegisterTile | None = None,
 ) -> GeneratedKernel:
     """Return a kernel with one thread for each element of `roots`: results of one operation.
 
@@ -94,7 +92,7 @@ def build_map_kernel(
 
 
 def _build_tiled_kernel(
-    name: str, root: Value, writer: KernelWriter, tile: tiles.RegisterTile
+    name: str, root: Value, writer: KernelWriter, tile: RegisterTile
 ) -> GeneratedKernel:
     """Return a kernel with one thread for each tile."""
     at = writer.unravel_index("int(i)", tile.shape)

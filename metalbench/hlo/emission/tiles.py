@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from metalbench.hlo.emission import elementwise
+from metalbench.hlo.emission.elementwise import ELEMENTWISE_EMITTERS
 from metalbench.hlo.emission.reductions import emit_products
 from metalbench.hlo.emission.writer import Index, KernelWriter, format_loop, get_msl_type
 from metalbench.hlo.graph import Operation, Value
@@ -126,7 +126,7 @@ def _find_product(root: Value, inlined: set[Value]) -> tuple[Operation | None, i
             continue
         if operation.name == "dot_general":
             product = product or operation
-        elif operation.name in elementwise.ELEMENTWISE_EMITTERS:
+        elif operation.name in ELEMENTWISE_EMITTERS:
             count += 1
             new = [each for each in operation.operands if each not in seen]
             waiting += new

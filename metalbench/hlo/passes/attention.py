@@ -39,10 +39,10 @@ def fuse_attention(block: Block, device: str = "") -> None:
             for region in operation.regions:
                 fuse_attention(region, device)
         if operation.name == "rows":
-            _fuse_rows_operation(block, operation, device)
+            _fuse_attention_around(block, operation, device)
 
 
-def _fuse_rows_operation(block: Block, rows: Operation, device: str) -> None:
+def _fuse_attention_around(block: Block, rows: Operation, device: str) -> None:
     uses = count_uses(block)
     scores, product = _find_scores(block, rows, uses), _find_product(block, rows, uses)
     if scores is None or product is None:

@@ -27,10 +27,10 @@ def fuse_row_products(block: Block, device: str = "") -> None:
             for region in operation.regions:
                 fuse_row_products(region, device)
         if operation.name == "rows":
-            _fuse_rows_operation(block, operation, device)
+            _fuse_product_of(block, operation, device)
 
 
-def _fuse_rows_operation(block: Block, rows: Operation, device: str) -> None:
+def _fuse_product_of(block: Block, rows: Operation, device: str) -> None:
     at = block.operations.index(rows)
     behind = set(block.operations[at:])
     uses = count_uses(block)
@@ -38,12 +38,14 @@ def _fuse_rows_operation(block: Block, rows: Operation, device: str) -> None:
         readers = [each for each in block.operations if value in each.find_inputs()]
         if uses[value] != 1 or len(readers) != 1 or readers[0].name != "dot_general":
             continue
-        if can_use_tiles(readers[0], device) and _can_fuse(rows, value, readers[0], behind):
-            _replace(block, at, value, readers[0])
+        if can_use_tiles(readers[0], device) and _can_fuse_product(rows, value, readers[0], behind):
+            _replace_by_row_product(block, at, value, readers[0])
             return
 
 
-def _can_fuse(rows: Operation, value: Value, product: Operation, behind: set[Operation]) -> bool:
+def _can_fuse_product(
+    rows: Operation, value: Value, product: Operation, behind: set[Operation]
+) -> bool:
     if product.operands[0] is not value:
         return False
     reduction = next(each for each in rows.regions[0].operations if each.name == "reduce")
@@ -93,7 +95,7 @@ def _is_splat(value: Value) -> bool:
     return find_splat(operation.attributes["value"]) is not None
 
 
-def _replace(block: Block, at: int, value: Value, product: Operation) -> None:
+def _replace_by_row_product(block: Block, at: int, value: Value, product: Operation) -> None:
     """Replace rows, product and epilogue by one operation.
 
     Its first result is that of the epilogue; the other results of the rows follow.

@@ -81,7 +81,7 @@ def fuse_rows(block: Block) -> None:
         for root in reversed(list(block.operations)):
             group = _collect_group(block, root, rows) if root in block.operations else set()
             if group:
-                _replace(block, group)
+                _replace_by_rows(block, group)
 
 
 def _is_supported_reduction(reduce: Operation) -> bool:
@@ -191,7 +191,7 @@ def _find_inputs(block: Block, group: set[Operation]) -> list[Value]:
     return list(dict.fromkeys(find_free_values(_create_region(block, group))))
 
 
-def _replace(block: Block, group: set[Operation]) -> None:
+def _replace_by_rows(block: Block, group: set[Operation]) -> None:
     region = _create_region(block, group)
     last = region.operations[-1]
     operation = Operation("rows", [], [], {}, [region], last.location)

@@ -7,8 +7,15 @@ from dataclasses import dataclass, field, replace
 
 from metalbench.errors import Unsupported
 from metalbench.hlo.emission import (
+    COMPLEX_HEADER,
+    COMPLEX_TYPE,
     EMITTERS,
+    FACTORIZATION_CALLS,
+    FACTORIZATION_HEADER,
+    FACTORIZATIONS,
     HEADER,
+    MATRIX_CALL,
+    MATRIX_HEADER,
     STAGED,
     GeneratedKernel,
     build_attention_kernel,
@@ -17,10 +24,7 @@ from metalbench.hlo.emission import (
     build_row_product_kernel,
     build_rows_kernel,
     build_stage_kernel,
-    complex,
-    factorizations,
     find_register_tile,
-    matrices,
 )
 from metalbench.hlo.graph import Block, Operation, Value
 from metalbench.hlo.operations import CONTROL_FLOW
@@ -33,7 +37,7 @@ _FUSED_KERNELS = {
     "row_product": build_row_product_kernel,
     "rows": build_rows_kernel,
 }
-_KERNELS = {**_FUSED_KERNELS, **factorizations.FACTORIZATIONS}
+_KERNELS = {**_FUSED_KERNELS, **FACTORIZATIONS}
 LEVELS = (0, 2, 3)
 
 
@@ -109,12 +113,12 @@ def format_source(whole: ExecutionPlan) -> str:
     texts = {kernel.name: kernel.text for kernel in whole.iterate_kernels()}
     kernels = "\n".join(texts.values())
     heads = [HEADER]
-    if complex.COMPLEX_TYPE in kernels:
-        heads.insert(0, complex.COMPLEX_HEADER)
-    if any(each in kernels for each in factorizations.FACTORIZATION_CALLS):
-        heads.insert(0, factorizations.FACTORIZATION_HEADER)
-    if matrices.MATRIX_CALL in kernels:
-        heads.insert(0, matrices.MATRIX_HEADER)
+    if COMPLEX_TYPE in kernels:
+        heads.insert(0, COMPLEX_HEADER)
+    if any(each in kernels for each in FACTORIZATION_CALLS):
+        heads.insert(0, FACTORIZATION_HEADER)
+    if MATRIX_CALL in kernels:
+        heads.insert(0, MATRIX_HEADER)
     return "\n".join(["".join(heads), kernels])
 
 
@@ -128,7 +132,7 @@ class _Planner:
 
     def plan_block(self, block: Block) -> ExecutionPlan:
         """Return the plan of a block."""
-        whole = {*STAGED, *CONTROL_FLOW, *factorizations.FACTORIZATIONS}
+        whole = {*STAGED, *CONTROL_FLOW, *FACTORIZATIONS}
         inlined = choose_inlined_values(block, self._level, whole)
         plan = ExecutionPlan(block, [], [])
         for operation in block.operations:
