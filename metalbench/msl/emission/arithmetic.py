@@ -9,7 +9,7 @@ from metalbench.msl.emission.body import Emitter
 from metalbench.msl.emission.division import DIVISIONS, emit_safe_divisor
 from metalbench.msl.emission.instructions import format_computation, format_flags
 from metalbench.msl.emission.lanes import LaneValue
-from metalbench.msl.emission.lanewise import emit_vectors as vectors_of
+from metalbench.msl.emission.lanewise import emit_vectors
 from metalbench.msl.emission.linear import emit_affine, emit_end_comparisons
 from metalbench.msl.emission.shifts import SHIFTS, mask_shift_amount
 from metalbench.msl.ir.model import Compare, Instruction, Part, Shuffle, Value
@@ -35,9 +35,9 @@ def emit_computation(emitter: Emitter, instruction: Instruction) -> LaneValue:
         return LaneValue(
             instruction.type,
             ends=known,
-            make_vectors=partial(vectors_of, emitter, instruction, operands),
+            make_vectors=partial(emit_vectors, emitter, instruction, operands),
         )
-    return LaneValue(instruction.type, vectors=vectors_of(emitter, instruction, operands))
+    return LaneValue(instruction.type, vectors=emit_vectors(emitter, instruction, operands))
 
 
 def _emit_uniform(emitter: Emitter, instruction: Instruction, operands: Sequence[LaneValue]) -> str:

@@ -237,14 +237,12 @@ class Emitter:
         if name in self.kernel.rematerialised:
             return
         uses = self.kernel.uses.get(name, ())
-        behind = [each for each in uses if self._leaves_loop(each)]
-        if len(behind) < len(uses):
+        divergence = self.analysis.uniformity.divergence
+        temporal = [each for each in uses if divergence.is_temporally_divergent(self.block, each)]
+        if len(temporal) < len(uses):
             self._store_slots("value", name, lanes, uniformity)
-        if behind:
+        if temporal:
             self._store_slots("iteration", name, lanes, VARYING, only=self.mask)
-
-    def _leaves_loop(self, use: Block) -> bool:
-        return self.analysis.uniformity.divergence.is_temporally_divergent(self.block, use)
 
     def convert(self, lanes: LaneValue, uniformity: Uniformity) -> LaneValue:
         """Return a value in the representation of its uniformity. Raise IrError."""
@@ -255,7 +253,7 @@ class Emitter:
         if uniformity is VARYING and lanes.scalar:
             return LaneValue(lanes.type, vectors=self.get_vectors(lanes))
         if isinstance(uniformity, Affine) and not lanes.scalar:
-            raise IrError(f"{self.function.name}: a value of {self.block.name} is not linear")
+            raise IrError(f"{self.function.name}: a value of {self.block.name} is not affine")
         return lanes
 
     def store_live_out(self, kind: str, name: str, lanes: LaneValue) -> None:

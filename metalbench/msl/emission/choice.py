@@ -15,7 +15,9 @@ from metalbench.msl.vector.windows import BoundsGuards
 def find_serialized_branches(divergence: Divergence) -> frozenset[Block]:
     """Return the divergent branches whose regions do not need other lanes."""
     return frozenset(
-        branch for branch, region in divergence.regions.items() if not _is_cross_lane_region(region)
+        branch
+        for branch, region in divergence.regions.items()
+        if not any(_is_cross_lane(each) for block in region.blocks for each in block.instructions)
     )
 
 
@@ -86,10 +88,6 @@ def find_unmasked_blocks(
         found |= new
         work += new
     return found
-
-
-def _is_cross_lane_region(region: DivergentRegion) -> bool:
-    return any(_is_cross_lane(each) for block in region.blocks for each in block.instructions)
 
 
 def _is_cross_lane(instruction: Instruction) -> bool:

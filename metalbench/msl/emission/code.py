@@ -144,7 +144,7 @@ def format_integer(type_: Type, value: int) -> str:
     if type_ == BOOL:
         return "true" if value & 1 else "false"
     if not isinstance(type_, Int):
-        raise IrError(f"{type_} {value}")
+        raise IrError(f"{value} is not a constant of type {type_}")
     value &= (1 << type_.bits) - 1
     return str(value - (1 << type_.bits) if value >> (type_.bits - 1) else value)
 

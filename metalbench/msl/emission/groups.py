@@ -51,10 +51,11 @@ def emit_marker(emitter: Emitter, call: Call) -> LaneValue | None:
         raise IrError(f"{call.name}: a SIMD-group has {SIMD_WIDTH} lanes")
     operands = [emitter.get(each) for each in call.operands]
     if name == "ballot":
-        return LaneValue(call.type, _emit_ballot(emitter, operands[0]))
+        votes = emitter.ir.mask_and(emitter.mask, emitter.get_vector(operands[0]))
+        return LaneValue(call.type, emitter.ir.mask_to_bits(votes))
     group = parse_simd_function(call.name)
     if group is None:
-        raise IrError(f"{call.name} is not known")
+        raise IrError(f"unknown marker {call.name}")
     return _emit_simd_function(emitter, call, group.function, operands)
 
 
@@ -72,10 +73,6 @@ def _emit_simd_function(
     order, _, joined_by = function.partition("_")
     vector = _emit_scan(emitter, joined_by, operands[0], inclusive=order == "inclusive")
     return LaneValue(call.type, vectors=(vector,))
-
-
-def _emit_ballot(emitter: Emitter, vote: LaneValue) -> str:
-    return emitter.ir.mask_to_bits(emitter.ir.mask_and(emitter.mask, emitter.get_vector(vote)))
 
 
 def _emit_first(emitter: Emitter, lanes: LaneValue) -> str:

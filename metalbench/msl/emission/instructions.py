@@ -37,7 +37,7 @@ def format_computation(
         return f"{opcode} {flags}{of} {values[0]}, {values[1]}"
     if opcode in ("fneg", "freeze"):
         return f"{opcode} {flags}{of} {values[0]}"
-    raise IrError(f"{opcode} of lanes")
+    raise IrError(f"cannot vectorize the instruction {opcode}")
 
 
 def format_flags(instruction: Instruction, *, drop: bool = False) -> str:

@@ -45,7 +45,7 @@ def emit_call(emitter: Emitter, instruction: Call) -> LaneValue | None:
     if name.startswith(ASSUME_LIKE):
         return None
     if not name:
-        raise IrError(f"a call of {instruction.callee[:40]}")
+        raise IrError(f"cannot vectorize a call of {instruction.callee[:40]}")
     if (
         name.startswith(MEMSET)
         and instruction.operands[0].text in emitter.analysis.layout.interleaved
@@ -74,7 +74,7 @@ def _emit_intrinsic(emitter: Emitter, call: Call, operands: Sequence[LaneValue])
         return _emit_with_overflow(emitter, call, stem, operands)
     if stem == "powi":
         return emit_serialized(emitter, call).vectors
-    raise IrError(f"the intrinsic {call.name}")
+    raise IrError(f"cannot vectorize the intrinsic {call.name}")
 
 
 def _get_stem(name: str) -> str:
@@ -131,7 +131,7 @@ def _emit_reduction(emitter: Emitter, call: Call, kind: str, operands: Sequence[
     join = _REDUCTIONS.get(kind)
     vector = operands[-1].type
     if join is None or not isinstance(vector, Vector):
-        raise IrError(f"the intrinsic {call.name}")
+        raise IrError(f"cannot vectorize the intrinsic {call.name}")
     parts = list(emitter.get_vectors(operands[-1]))
     if len(operands) > 1:
         parts.insert(0, emitter.get_vector(operands[0]))

@@ -61,7 +61,7 @@ def list_components(type_: Type, layout: Layout) -> list[Type]:
         return list_components(type_.element, layout) * type_.count
     if isinstance(type_, Struct):
         return [each for member in type_.members for each in list_components(member, layout)]
-    raise IrError(f"a value of type {type_}")
+    raise IrError(f"cannot vectorize a value of type {type_}")
 
 
 def list_paths(type_: Type, layout: Layout) -> list[tuple[int, ...]]:
@@ -98,7 +98,7 @@ def _count_members(resolved: Type) -> int:
         return len(resolved.members)
     if isinstance(resolved, Vector | Array):
         return resolved.count
-    raise IrError(f"a value of type {resolved}")
+    raise IrError(f"cannot vectorize a value of type {resolved}")
 
 
 def split_components(ir: IrBuilder, type_: Type, value: str, layout: Layout) -> list[str]:

@@ -73,7 +73,7 @@ def make_transfer_functions(
 
 
 def _make_constant_transfer(uniformity: Uniformity) -> TransferFunction:
-    return lambda call, shapes: uniformity
+    return lambda call, operands: uniformity
 
 
 def _make_simd_transfer(function: str) -> TransferFunction:
@@ -82,6 +82,6 @@ def _make_simd_transfer(function: str) -> TransferFunction:
     return _transfer_shuffle if function == "shuffle" else _make_constant_transfer(VARYING)
 
 
-def _transfer_shuffle(call: Call, shapes: Sequence[Uniformity]) -> Uniformity:
+def _transfer_shuffle(call: Call, operands: Sequence[Uniformity]) -> Uniformity:
     """Return UNIFORM if all lanes read one source lane."""
-    return UNIFORM if shapes[1] is UNIFORM else VARYING
+    return UNIFORM if operands[1] is UNIFORM else VARYING

@@ -79,9 +79,8 @@ def _access_varying(
     emitter: Emitter, address: LaneValue, access: MemoryAccess, *, speculate: bool
 ) -> Vectors:
     """Emit an access at addresses that differ by lane."""
-    if any(
-        get_storage_type(kind) != kind for kind in access.kinds
-    ):  # their vectors are packed by bits
+    # LLVM packs vectors of such elements by bits.
+    if any(get_storage_type(kind) != kind for kind in access.kinds):
         return access_scattered(
             emitter, [offset_address(emitter, address, each) for each in access.offsets], access
         )

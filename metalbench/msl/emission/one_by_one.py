@@ -217,7 +217,7 @@ def emit_scalar(emitter: Emitter, instruction: Instruction, operands: Sequence[s
     elif isinstance(instruction, Call):
         text = _format_call(instruction, operands)
     else:
-        raise IrError(f"{instruction.opcode} for each lane")
+        raise IrError(f"cannot serialize the instruction {instruction.opcode}")
     if instruction.type == VOID:
         emitter.ir.emit_void(text)
         return ""

@@ -49,4 +49,4 @@ def _cast_to_integers(emitter: Emitter, vector: str, of: Type, number: str) -> s
 def _get_bits(emitter: Emitter, type_: Type) -> int:
     if isinstance(type_, Int | Float) and type_ != BOOL:
         return type_.bits
-    raise IrError(f"the bits of {type_} as other elements")
+    raise IrError(f"cannot bitcast elements of type {type_} to another size")

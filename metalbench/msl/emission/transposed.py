@@ -11,7 +11,7 @@ from metalbench.msl.emission.code import IrBuilder, format_shuffle_mask
 from metalbench.msl.ir.types import Type
 
 _LANES = 8
-_GROUP = 4
+GROUP = 4  # words
 _BYTES = 32  # of a register
 # Masks for two registers: their low or high halves; elements or pairs of each half, interleaved.
 _LOW_HALVES = (0, 1, 2, 3, 8, 9, 10, 11)
@@ -21,7 +21,7 @@ _HIGH = (2, 10, 3, 11, 6, 14, 7, 15)
 _LOW_PAIRS = (0, 1, 8, 9, 4, 5, 12, 13)
 _HIGH_PAIRS = (2, 3, 10, 11, 6, 7, 14, 15)
 # Masks for two registers: one element of each group of four, within halves, then interleaved.
-_OF_GROUPS = (0, 0, 8, 8, 4, 4, 12, 12)
+_OFGROUPS = (0, 0, 8, 8, 4, 4, 12, 12)
 _OF_PAIRS = (0, 2, 8, 10, 4, 6, 12, 14)
 _HALVES_IN_TURN = (0, 4, 1, 5, 2, 6, 3, 7)
 _LOW_OF_4, _HIGH_OF_4 = (0, 4, 1, 5), (2, 6, 3, 7)
@@ -32,7 +32,7 @@ def load_quads(ir: IrBuilder, kind: Type, place: str, wanted: Sequence[int]) -> 
     """Load eight groups of four, and return one row per element number in `wanted`."""
     if len(wanted) == 1:
         return [_load_one_of_quads(ir, kind, place, wanted[0])]
-    rows = [_load_two_quads(ir, kind, place, at) for at in range(_GROUP)]
+    rows = [_load_two_quads(ir, kind, place, at) for at in range(GROUP)]
     both = {
         order: [_shuffle(ir, kind, one, other, order) for one, other in (rows[:2], rows[2:])]
         for order in dict.fromkeys(_LOW if number < 2 else _HIGH for number in wanted)
@@ -48,10 +48,10 @@ def load_quads(ir: IrBuilder, kind: Type, place: str, wanted: Sequence[int]) -> 
 def _load_one_of_quads(ir: IrBuilder, kind: Type, place: str, number: int) -> str:
     """Load one element of each group, which is half as much text at the same speed."""
     rows = []
-    for at in range(_GROUP):
+    for at in range(GROUP):
         here = ir.emit(f"getelementptr i8, ptr {place}, i64 {at * _BYTES}") if at else place
         rows.append(ir.emit(f"load {_get_row_type(kind)}, ptr {here}, align 4"))
-    wanted = [each + number for each in _OF_GROUPS]
+    wanted = [each + number for each in _OFGROUPS]
     first, second = (_shuffle(ir, kind, one, other, wanted) for one, other in (rows[:2], rows[2:]))
     lanes = _shuffle(ir, kind, first, second, _OF_PAIRS)  # even lanes, then odd lanes
     return _shuffle(ir, kind, lanes, "poison", _HALVES_IN_TURN)
@@ -62,9 +62,9 @@ def _load_two_quads(ir: IrBuilder, kind: Type, place: str, at: int) -> str:
 
     These are the groups of lanes 0 and 4, 1 and 5, 2 and 6, 3 and 7.
     """
-    group = f"<{_GROUP} x {kind}>"
+    group = f"<{GROUP} x {kind}>"
     halves = []
-    for lane in (at, at + _GROUP):
+    for lane in (at, at + GROUP):
         offset = lane * _BYTES // 2
         here = ir.emit(f"getelementptr i8, ptr {place}, i64 {offset}") if lane else place
         halves.append(ir.emit(f"load {group}, ptr {here}, align 4"))

@@ -43,7 +43,7 @@ def emit_edge_masks(emitter: Emitter, block: Block) -> Mapping[Block, str]:
     if terminator.opcode == "switch":
         return _emit_switch_masks(emitter, terminator)
     if block.successors:
-        raise IrError(f"a divergent {terminator.opcode}")
+        raise IrError(f"cannot vectorize a divergent {terminator.opcode}")
     return {}
 
 

@@ -9,13 +9,12 @@ from metalbench.msl.emission.body import Emitter
 from metalbench.msl.emission.code import format_shuffle_mask
 from metalbench.msl.emission.lanes import LaneValue
 from metalbench.msl.emission.one_by_one import map_lanes
-from metalbench.msl.emission.transposed import load_quads, store_quads, transpose
+from metalbench.msl.emission.transposed import GROUP, load_quads, store_quads, transpose
 from metalbench.msl.emission.turns import for_each_lane_group
 from metalbench.msl.ir.types import Type
 
 _MAX_FACTOR = 4  # interleave factor: elements from a lane to the next
 _WORD = 4  # bytes
-_GROUP = 4  # words
 _REGISTER = 32  # bytes per shuffle; LLVM takes long for wider ones
 CACHE_LINE = 64  # bytes of a cache line
 
@@ -37,7 +36,7 @@ def access_interleaved(
     if access.values is not None and factor == len(kinds):
         store_interleaved(emitter, address.scalar, kinds[0], access.values)
         return ()
-    if _is_quad(emitter, kinds):
+    if len(kinds) == GROUP and emitter.layout.size(kinds[0]) == _WORD:
         return _access_quads(emitter, address, access, rarely=rarely)
     length = emitter.layout.size(kinds[0]) * len(kinds)
     with emitter.ir.scratch_scope():
@@ -50,10 +49,6 @@ def access_interleaved(
         return _load_deinterleaved(emitter, row, kinds[0], len(kinds), range(len(kinds)))
 
 
-def _is_quad(emitter: Emitter, kinds: Sequence[Type]) -> bool:
-    return len(kinds) == _GROUP and emitter.layout.size(kinds[0]) == _WORD
-
-
 def _access_quads(
     emitter: Emitter, address: LaneValue, access: MemoryAccess, *, rarely: bool
 ) -> Vectors:
@@ -61,9 +56,9 @@ def _access_quads(
     ir, kind = emitter.ir, access.kinds[0]
     if emitter.mask or rarely:
         return _access_quads_by_lane(emitter, address, access)
-    group, row = f"<{_GROUP} x {kind}>", ir.vector_type(kind)
+    group, row = f"<{GROUP} x {kind}>", ir.vector_type(kind)
     with ir.scratch_scope():
-        rows = [ir.take_row(row, CACHE_LINE) for _ in range(_GROUP)]
+        rows = [ir.take_row(row, CACHE_LINE) for _ in range(GROUP)]
 
         def read(first: str, places: Sequence[str]) -> None:
             found = [ir.emit(f"load {group}, ptr {each}, align {_WORD}") for each in places]
@@ -80,7 +75,7 @@ def _access_quads(
         for each, vector in zip(rows, access.values or (), strict=False):
             ir.emit_void(f"store {row} {vector}, ptr {each}, align {CACHE_LINE}")
         for_each_lane_group(
-            emitter, address, read if access.values is None else write, at_once=_GROUP
+            emitter, address, read if access.values is None else write, at_once=GROUP
         )
         if access.values is not None:
             return ()
@@ -90,13 +85,13 @@ def _access_quads(
 def _access_quads_by_lane(emitter: Emitter, address: LaneValue, access: MemoryAccess) -> Vectors:
     """Access groups of four words lane by lane: with a mask, or in little code."""
     ir, kind = emitter.ir, access.kinds[0]
-    group = f"<{_GROUP} x {kind}>"
+    group = f"<{GROUP} x {kind}>"
 
     def run(given: Sequence[str]) -> Sequence[str]:
         place, *parts = given
         if access.values is None:
             found = ir.emit(f"load {group}, ptr {place}, align {_WORD}")
-            return [ir.emit(f"extractelement {group} {found}, i64 {at}") for at in range(_GROUP)]
+            return [ir.emit(f"extractelement {group} {found}, i64 {at}") for at in range(GROUP)]
         whole = "poison"
         for at, part in enumerate(parts):
             whole = ir.emit(f"insertelement {group} {whole}, {kind} {part}, i64 {at}")
@@ -171,7 +166,7 @@ def _load_deinterleaved(
     """
     ir, size = emitter.ir, emitter.layout.size(kind)
     lanes = min(emitter.width, _REGISTER // size)
-    if factor == _GROUP and size == _WORD and (wanted[-1] == _GROUP - 1 or emitter.width > lanes):
+    if factor == GROUP and size == _WORD and (wanted[-1] == GROUP - 1 or emitter.width > lanes):
         return _load_quads(emitter, first, kind, wanted)
     parts: list[list[str]] = [[] for _ in wanted]
     for begin in range(0, emitter.width, lanes):
@@ -192,10 +187,10 @@ def _load_deinterleaved(
 
 def _load_quads(emitter: Emitter, first: str, kind: Type, wanted: Sequence[int]) -> tuple[str, ...]:
     """Return the wanted elements of groups of four words; read no element after the last one."""
-    ir, lanes, length = emitter.ir, _REGISTER // _WORD, _GROUP * _WORD
+    ir, lanes, length = emitter.ir, _REGISTER // _WORD, GROUP * _WORD
     parts = []
     for begin in range(0, emitter.width, lanes):
-        skipped = _GROUP - 1 - wanted[-1] if begin + lanes == emitter.width else 0
+        skipped = GROUP - 1 - wanted[-1] if begin + lanes == emitter.width else 0
         start = begin * length - skipped * _WORD
         place = ir.emit(f"getelementptr i8, ptr {first}, i64 {start}")
         parts.append(load_quads(ir, kind, place, [each + skipped for each in wanted]))
@@ -220,7 +215,7 @@ def store_interleaved(emitter: Emitter, first: str, kind: Type, vectors: Sequenc
     ir, size, factor = emitter.ir, emitter.layout.size(kind), len(vectors)
     lanes = min(emitter.width, _REGISTER // size)
     whole = ir.vector_type(kind)
-    if factor == _GROUP and size == _WORD:
+    if factor == GROUP and size == _WORD:
         for begin in range(0, emitter.width, lanes):
             own = format_shuffle_mask(range(begin, begin + lanes))
             rows = [

@@ -189,15 +189,8 @@ class _UniformityAnalysis:
             return None
         if isinstance(instruction, Call) and instruction.name in self._transfer_functions:
             return self._transfer_functions[instruction.name](instruction, inputs)
-        if isinstance(instruction, Atomic):
-            return VARYING
-        return self._transfer_computation(instruction, inputs, block)
-
-    def _transfer_computation(
-        self, instruction: Instruction, inputs: Sequence[Uniformity], block: Block
-    ) -> Uniformity:
-        if inputs.count(UNIFORM) == len(inputs):
-            return UNIFORM
+        if isinstance(instruction, Atomic) or inputs.count(UNIFORM) == len(inputs):
+            return VARYING if isinstance(instruction, Atomic) else UNIFORM
         return self._fold(instruction, inputs) or self._transfer_affine(instruction, inputs, block)
 
     def _transfer_phi(self, phi: Phi, block: Block) -> Uniformity | None:
@@ -207,7 +200,11 @@ class _UniformityAnalysis:
                 continue
             uniformity = self._get_uniformity(value, self._function.blocks[source])
             if uniformity is not None:
-                if self._is_temporally_divergent(uniformity, self._function.blocks[source], block):
+                # Lanes may leave a loop on this edge in different iterations.
+                is_temporal = self._divergence.is_temporally_divergent(
+                    self._function.blocks[source], block
+                )
+                if is_temporal and not isinstance(uniformity, Constant):
                     uniformity = VARYING
                 found = uniformity if found is None else join(found, uniformity)
         if found is None:
@@ -223,12 +220,6 @@ class _UniformityAnalysis:
     @cached_property
     def _value_numbers(self) -> Mapping[str, str]:
         return number_values(self._flow)
-
-    def _is_temporally_divergent(self, uniformity: Uniformity, source: Block, block: Block) -> bool:
-        """Return whether lanes leave a loop on this edge in different iterations."""
-        return not isinstance(uniformity, Constant) and self._divergence.is_temporally_divergent(
-            source, block
-        )
 
     def _fold(self, instruction: Instruction, inputs: Sequence[Uniformity]) -> Uniformity | None:
         if not any(isinstance(uniformity, Constant) for uniformity in inputs):

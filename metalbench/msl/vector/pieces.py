@@ -94,7 +94,7 @@ def _collect_slices(slices: _AllocaSlices, users: _UseMap, layout: Layout) -> bo
                     return False
                 addresses[each.result] = moved
                 work.append(each.result)
-            elif not _is_lifetime(each):
+            elif not (isinstance(each, Call) and each.name.startswith(_LIFETIME)):
                 length = _get_access_size(each, at, layout)
                 if length is None:
                     return False
@@ -126,11 +126,6 @@ def _accumulate_offset(pointer: ElementPointer, layout: Layout) -> int | None:
         else:
             total += number * layout.size(inside)
     return total
-
-
-def _is_lifetime(instruction: Instruction) -> bool:
-    """Return whether an instruction marks the lifetime of a variable."""
-    return isinstance(instruction, Call) and instruction.name.startswith(_LIFETIME)
 
 
 def _get_access_size(instruction: Instruction, operand: int, layout: Layout) -> int | None:

@@ -18,7 +18,7 @@ from metalbench.msl.ir.model import (
     Value,
 )
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import Type, Vector
+from metalbench.msl.ir.types import Vector
 from metalbench.msl.vector.analysis import (
     PrivateLayout,
     TransferFunction,
@@ -127,7 +127,9 @@ def _find_address_operands(
     """Return operands that may be addresses, with the accessed element's size; None if unknown."""
     if isinstance(instruction, Memory):
         whole = instruction.operands[:-1]
-        size = function.layout.size(_get_element_type(instruction.accessed))
+        accessed = instruction.accessed
+        element = accessed.element if isinstance(accessed, Vector) else accessed
+        size = function.layout.size(element)
         return [(instruction.address, size), *((each, None) for each in whole)]
     if isinstance(instruction, ElementPointer):
         return [(each, None) for each in instruction.operands[1:]]
@@ -146,10 +148,6 @@ def _is_element_fill(call: Call) -> bool:
     if byte is None or length is None:
         return False
     return 0 < length <= _MAX_FILL and length % _MAX_ELEMENT == 0
-
-
-def _get_element_type(accessed: Type) -> Type:
-    return accessed.element if isinstance(accessed, Vector) else accessed
 
 
 def _find_per_lane_variables(
