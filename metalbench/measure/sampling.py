@@ -17,9 +17,8 @@ from metalbench.measure.measurement import ByWall, Measurement, StopReason
 from metalbench.measure.plan import Plan
 from metalbench.measure.samples import SampleSet
 from metalbench.measure.series import Progress, Sampler, Series, Sides
-from metalbench.measure.slope import Slope, slope
+from metalbench.measure.slope import estimate_slope
 from metalbench.stats import (
-    Interval,
     Judgement,
     StoppingRule,
     Verdict,
@@ -64,11 +63,12 @@ def measure(
     Raises MetalBenchError if the kernel fails or hangs.
     """
     series = Series(device, sides, plan, progress, clock)
-    stopped = _sample(series, plan)
-    return _summary(series, series.add_long_windows(series.samples), stopped)
+    stopped = _sample_until_known(series, plan)
+    samples = series.add_long_windows(series.samples)
+    return _summarise(series, samples, stopped)
 
 
-def _sample(series: Series, plan: Plan) -> StopReason:
+def _sample_until_known(series: Series, plan: Plan) -> StopReason:
     series.extend(1)  # sets `batch_pairs`
     rule = StoppingRule(
         min(plan.first_analysis, FIRST_BATCHES * series.batch_pairs),
@@ -99,21 +99,44 @@ def _is_known(rule: StoppingRule, samples: SampleSet, *, late: bool) -> bool:
     return rule.analyse(times, ratios, judgement=judgement, late=late)
 
 
-def _summary(series: Series, samples: SampleSet, stopped: StopReason) -> Measurement:
-    times = samples.candidate_ns
-    has_reference = samples.reference_ns.size > 0
-    judgement = _judgement(series, samples) if has_reference else None
-    logarithms = np.log(times)
+def _summarise(series: Series, samples: SampleSet, stopped: StopReason) -> Measurement:
+    """Return the statistics of all samples."""
+    times, references, own = samples.candidate_ns, samples.reference_ns, samples.own
+    # The ratio and its verdict.
+    has_reference = references.size > 0
+    judgement = _judge(series, samples) if has_reference else None
+    verdict = judgement.verdict if judgement is not None else None
+    if series.throttled:
+        verdict = Verdict.THROTTLED
+    # Times by the GPU's clock.
+    gpu_ns = gpu_floor_ns = None
+    if own is not None and np.isfinite(own.device_ns).all():
+        gpu_ns = median_interval(own.device_ns)
+    if own is not None and own.floor_ns.size:
+        gpu_floor_ns = float(np.median(own.floor_ns))
+    # Fixed costs of a window: long windows follow the last batch, on the same inputs.
     last = samples.batch == samples.batch[-1]
+    candidate_slope = estimate_slope(
+        times[last], samples.candidate_window, samples.long_ns, samples.long_base
+    )
+    reference_slope = None
+    if has_reference:
+        reference_slope = estimate_slope(
+            references[last],
+            samples.reference_window,
+            samples.reference_long_ns,
+            samples.reference_long_base,
+        )
+    logarithms = np.log(times)
     return Measurement(
         samples=samples,
         candidate_ns=median_interval(times),
-        gpu_ns=_gpu_time(samples),
-        gpu_floor_ns=_gpu_floor(samples),
-        by_wall=_by_wall(samples),
-        reference_ns=median_interval(samples.reference_ns) if has_reference else None,
+        gpu_ns=gpu_ns,
+        gpu_floor_ns=gpu_floor_ns,
+        by_wall=_summarise_wall_times(samples),
+        reference_ns=median_interval(references) if has_reference else None,
         ratio=judgement.ratio if judgement is not None else None,
-        verdict=_verdict(series, judgement),
+        verdict=verdict,
         judgement=judgement,
         stability=stability(times),
         outliers=int(find_outliers(times).sum()),
@@ -123,35 +146,14 @@ def _summary(series: Series, samples: SampleSet, stopped: StopReason) -> Measure
         mode=series.plan.mode,
         steadiness=series.steadiness,
         remarks=series.remarks,
-        slope=slope(times[last], samples.candidate_window, samples.long_ns, samples.long_base),
-        reference_slope=_reference_slope(samples, last) if has_reference else None,
+        slope=candidate_slope,
+        reference_slope=reference_slope,
         drift=find_drift(logarithms),
         modes=find_modes(logarithms, clock_resolution(times)),
     )
 
 
-def _reference_slope(samples: SampleSet, last: NDArray[np.bool_]) -> Slope | None:
-    return slope(
-        samples.reference_ns[last],
-        samples.reference_window,
-        samples.reference_long_ns,
-        samples.reference_long_base,
-    )
-
-
-def _gpu_time(samples: SampleSet) -> Interval | None:
-    if samples.own is None or not np.isfinite(samples.own.device_ns).all():
-        return None
-    return median_interval(samples.own.device_ns)
-
-
-def _gpu_floor(samples: SampleSet) -> float | None:
-    if samples.own is None or not samples.own.floor_ns.size:
-        return None
-    return float(np.median(samples.own.floor_ns))
-
-
-def _by_wall(samples: SampleSet) -> ByWall | None:
+def _summarise_wall_times(samples: SampleSet) -> ByWall | None:
     own = samples.own
     if own is None or samples.clock == "wall" or not own.reference_wall_ns.size:
         return None
@@ -161,13 +163,7 @@ def _by_wall(samples: SampleSet) -> ByWall | None:
     )
 
 
-def _verdict(series: Series, judgement: Judgement | None) -> Verdict | None:
-    if series.throttled:
-        return Verdict.THROTTLED
-    return judgement.verdict if judgement is not None else None
-
-
-def _judgement(series: Series, samples: SampleSet) -> Judgement:
+def _judge(series: Series, samples: SampleSet) -> Judgement:
     judgement = _assess(samples, samples.reference_ns, samples.candidate_ns)
     if not series.throttled:
         return judgement

@@ -38,7 +38,7 @@ class Slope:
         )
 
 
-def slope(
+def estimate_slope(
     short_ns: NDArray[np.float64], passes: int, long_ns: NDArray[np.float64], base: int
 ) -> Slope | None:
     """Return the slope from windows of `passes` to windows of 4 x `base`; None without long ones.
