@@ -17,7 +17,7 @@ from metalbench.kernel.prepare import Builds
 from metalbench.task import Task
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import Report, VerifyPlan, seeds_for, small_sizes, verify, verify_checked
-from metalbench.verify.admission import Candidate, Check, admit
+from metalbench.verify.admission import BadResult, TaskCheck, admit
 from metalbench.verify.error_rule import absolute_errors
 
 Say = Callable[[str], None]
@@ -147,9 +147,9 @@ def _mlx(task: Task, seed: int) -> str:
     """MLX against the oracle, by the rule that a kernel is judged by."""
     worst, at = 0.0, ""
     for work in _works(task, seed):
-        judge = Check(work)
+        judge = TaskCheck(work)
         for name, values in reference.outputs(work).items():
-            factor = judge.factor(Candidate("MLX", name, values))
+            factor = judge.factor(BadResult("MLX", name, values))
             where = f"{name} at size {work.size}, seed {work.seed}"
             if not factor <= 1:
                 raise _Found(

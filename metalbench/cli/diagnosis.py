@@ -43,7 +43,7 @@ class Health(str, Enum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class ExaminationResult:
     """The result of an examination, and the command that fixes it; empty if none is needed."""
 
     health: Health
@@ -51,7 +51,7 @@ class Finding:
     remedy: str = ""
 
 
-Examination = Callable[[], Finding]
+Examination = Callable[[], ExaminationResult]
 
 
 def examinations(db: Path | None = None) -> Iterator[tuple[str, Examination]]:
@@ -73,50 +73,50 @@ def examinations(db: Path | None = None) -> Iterator[tuple[str, Examination]]:
     yield "cache", partial(_run_guarded, _cache, "export METALBENCH_CACHE=DIR")
 
 
-def _run_guarded(examine: Examination, remedy: str) -> Finding:
+def _run_guarded(examine: Examination, remedy: str) -> ExaminationResult:
     """Run an examination; an exception of it is a finding."""
     try:
         return examine()
     except Exception as error:
-        return Finding(Health.BROKEN, f"{type(error).__name__}: {error}", remedy)
+        return ExaminationResult(Health.BROKEN, f"{type(error).__name__}: {error}", remedy)
 
 
-def _machine() -> Finding:
+def _machine() -> ExaminationResult:
     here = environment()
     cores = usable_cores()
     detail = f"{here.os} on {here.machine}, {here.cpu}, {cores} cores, Python {here.python}"
     if cores < 2:
         remedy = "give it a second core: one core times kernels and everything else at once"
-        return Finding(Health.ABSENT, detail, remedy)
-    return Finding(Health.GOOD, detail)
+        return ExaminationResult(Health.ABSENT, detail, remedy)
+    return ExaminationResult(Health.GOOD, detail)
 
 
-def _core() -> Finding:
+def _core() -> ExaminationResult:
     from importlib.metadata import version
 
     from metalbench import _core
 
     devices = ", ".join(_core.devices())
-    return Finding(Health.GOOD, f"metalbench {version('metalbench')}; devices: {devices}")
+    return ExaminationResult(Health.GOOD, f"metalbench {version('metalbench')}; devices: {devices}")
 
 
-def _clang() -> Finding:
+def _clang() -> ExaminationResult:
     from metalbench.msl.building.toolchain import find_toolchain
 
     tools = find_toolchain()
-    return Finding(Health.GOOD, f"{tools.version} ({tools.clang[0]})")
+    return ExaminationResult(Health.GOOD, f"{tools.version} ({tools.clang[0]})")
 
 
-def _cpu() -> Finding:
+def _cpu() -> ExaminationResult:
     from metalbench import _core
 
     device = _core.open("cpu")
-    return _trial(device) or Finding(
+    return _trial(device) or ExaminationResult(
         Health.GOOD, f"{device.name}, {device.cores} cores; a trial kernel ran correctly"
     )
 
 
-def _trial(device: Device) -> Finding | None:
+def _trial(device: Device) -> ExaminationResult | None:
     """Run a kernel; return a finding if it fails."""
     import numpy as np
 
@@ -130,29 +130,29 @@ def _trial(device: Device) -> Finding | None:
     got = memory.numpy("float32")
     if not np.array_equal(got, np.full(LANES, values.sum())):
         detail = f"a trial kernel gave {got[0]}, expected {values.sum()}"
-        return Finding(Health.BROKEN, detail, REINSTALL)
+        return ExaminationResult(Health.BROKEN, detail, REINSTALL)
     return None
 
 
-def _metal() -> Finding:
+def _metal() -> ExaminationResult:
     from metalbench import _core
 
     if "metal" in _core.devices():
         return _gpu(_core.open("metal"))
     if sys.platform == "darwin":
-        return Finding(Health.ABSENT, "this build has no Metal device")
-    return Finding(
+        return ExaminationResult(Health.ABSENT, "this build has no Metal device")
+    return ExaminationResult(
         Health.ABSENT, f"needs a Mac; on {platform.system()} kernels run on the cpu device"
     )
 
 
-def _cuda() -> Finding:
+def _cuda() -> ExaminationResult:
     from metalbench import _core
 
     try:
         device = _core.open("cuda")
     except _core.Unsupported as error:
-        return Finding(Health.ABSENT, str(error).removeprefix("cuda: "))
+        return ExaminationResult(Health.ABSENT, str(error).removeprefix("cuda: "))
     found = _gpu(device)
     without = _without_mlx("cuda")
     return replace(found, detail=f"{found.detail}\n{without}") if without else found
@@ -167,7 +167,7 @@ def _without_mlx(kind: str) -> str:
     return "" if select_stream(kind) == mx.gpu else NO_GPU[kind]
 
 
-def _gpu(device: Device) -> Finding:
+def _gpu(device: Device) -> ExaminationResult:
     from metalbench.report.facts import facts_text
     from metalbench.result.conditions import warnings
 
@@ -184,10 +184,10 @@ def _gpu(device: Device) -> Finding:
     )
     against = warnings(state)
     health = Health.ABSENT if against else Health.GOOD
-    return Finding(health, "\n".join(filter(None, lines)), "\n-> ".join(against))
+    return ExaminationResult(health, "\n".join(filter(None, lines)), "\n-> ".join(against))
 
 
-def _mlx() -> Finding:
+def _mlx() -> ExaminationResult:
     from metalbench import _core
 
     mx = importlib.import_module("mlx.core")
@@ -200,42 +200,42 @@ def _mlx() -> Finding:
         total = mx.sum(mx.arange(LANES)).item()
         compiler.evaluate(lambda: fused(mx.arange(LANES)))
     if total != LANES * (LANES - 1) // 2:
-        return Finding(Health.BROKEN, f"mlx sums wrongly: {total}", _mlx_remedy())
+        return ExaminationResult(Health.BROKEN, f"mlx sums wrongly: {total}", _mlx_remedy())
     found = f"mlx {mx.__version__}, the reference"
-    return Finding(Health.GOOD, "\n".join(filter(None, (found, compiler.fault()))))
+    return ExaminationResult(Health.GOOD, "\n".join(filter(None, (found, compiler.fault()))))
 
 
 def _mlx_remedy() -> str:
     return "pip install mlx" if sys.platform == "darwin" else "pip install 'mlx[cpu]'"
 
 
-def _isolation() -> Finding:
+def _isolation() -> ExaminationResult:
     from metalbench.isolation import Limits, network_of_workers
 
     means, limits = network_of_workers("cpu"), Limits()
     wrong = _trial_in_a_worker(limits)
     if wrong:
-        return Finding(Health.BROKEN, wrong, WITHOUT_PROCESSES)
+        return ExaminationResult(Health.BROKEN, wrong, WITHOUT_PROCESSES)
     detail = (
         f"each kernel has a separate process, for {limits.seconds:.0f} s and "
         f"{limits.memory_bytes / 2**30:.1f} GiB at most; a trial kernel ran correctly in one"
     )
     if means:
-        return Finding(Health.GOOD, f"{detail}; its network is cut off by {means}")
-    return Finding(
+        return ExaminationResult(Health.GOOD, f"{detail}; its network is cut off by {means}")
+    return ExaminationResult(
         Health.ABSENT,
         f"{detail}; its network cannot be cut off here",
         "run kernels that you do not trust in a container without network",
     )
 
 
-def _confinement() -> Finding:
+def _confinement() -> ExaminationResult:
     from metalbench.cli.confinement import describe_proof
     from metalbench.isolation.confinement.proof import proofs
 
     tried = proofs()
     held = all(each.holds for each in tried if each.name != "network")
-    return Finding(
+    return ExaminationResult(
         Health.GOOD if held else Health.ABSENT,
         "\n".join(map(describe_proof, tried)),
         "" if held else WITHOUT_STRANGERS,
@@ -260,30 +260,30 @@ def _trial_in_a_worker(limits: Limits) -> str:
     return "\n".join(each.message for each in result.failures)
 
 
-def _library() -> Finding:
+def _library() -> ExaminationResult:
     from metalbench.kernel.installed import library_folder
     from metalbench.kernel.library import Library
 
     library = Library()
     kernels = sum(bool(entry.kernel_paths) for entry in library)
     detail = f"{len(library)} tasks, {kernels} with a kernel, in {library_folder()}"
-    return Finding(Health.GOOD, detail)
+    return ExaminationResult(Health.GOOD, detail)
 
 
-def _store(db: Path | None) -> Finding:
+def _store(db: Path | None) -> ExaminationResult:
     from metalbench.store import Store, location
 
     path = location(db)
     existed = path.exists()
     Store(path).close()
-    return Finding(Health.GOOD, f"{path}" + ("" if existed else " (made just now)"))
+    return ExaminationResult(Health.GOOD, f"{path}" + ("" if existed else " (made just now)"))
 
 
-def _cache() -> Finding:
+def _cache() -> ExaminationResult:
     from metalbench.msl.building import cache
 
     folder = cache.find_cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder):
         pass
-    return Finding(Health.GOOD, str(folder))
+    return ExaminationResult(Health.GOOD, str(folder))

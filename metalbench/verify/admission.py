@@ -29,7 +29,7 @@ _OTHER = "another seed's output"
 
 
 @dataclass(frozen=True)
-class Candidate:
+class BadResult:
     """A bad result: `values` in place of `output`, with all other outputs right."""
 
     name: str
@@ -68,7 +68,7 @@ def _try_size(task: Task, size: str, seed: int) -> Iterator[CheckTrial]:
     # An output that does not depend on the inputs need not be computed.
     same = [(_OTHER, name) for name in task.outputs] if task.inputs else []
     for each in seeds_for(task, size, seed):
-        check = Check(workload(task, size, seed=each))
+        check = TaskCheck(workload(task, size, seed=each))
         for candidate in _list_candidates(check.work):
             key = candidate.name, candidate.output
             if key in best and best[key].rejected:
@@ -83,7 +83,7 @@ def _try_size(task: Task, size: str, seed: int) -> Iterator[CheckTrial]:
 
 
 @dataclass(frozen=True)
-class Check:
+class TaskCheck:
     """The error rule, as verification applies it to one workload."""
 
     work: Workload
@@ -106,7 +106,7 @@ class Check:
         is_float = self.work.task.outputs[name].type_in(self.work.dtype).is_float
         return self.work.scale[name] if is_float else self.work.expected[name]
 
-    def factor(self, candidate: Candidate) -> float:
+    def factor(self, candidate: BadResult) -> float:
         """Return the error of `candidate` as a multiple of the tolerance; up to 1 passes."""
         name = candidate.output
         compared = compare(
@@ -119,7 +119,7 @@ class Check:
         return compared.ratio
 
 
-def _list_candidates(work: Workload) -> Iterator[Candidate]:
+def _list_candidates(work: Workload) -> Iterator[BadResult]:
     """Yield bad results for every output, without those that happen to be right."""
     later = work.seed + 100 * work.task.turn
     other = workload(work.task, work.size, dtype_name=work.dtype.name, seed=later)
@@ -142,7 +142,7 @@ def _list_candidates(work: Workload) -> Iterator[Candidate]:
                 bad["arithmetic in bfloat16"] = _round_to(stored.astype(np.float64), kind)
         for what, values in bad.items():
             if not np.array_equal(values, right, equal_nan=right.dtype.kind == "f"):
-                yield Candidate(what, name, values)
+                yield BadResult(what, name, values)
 
 
 def _copy_inputs(work: Workload, right: Array) -> dict[str, Array]:

@@ -13,7 +13,7 @@ from metalbench.cli import main
 from metalbench.kernel.library import Library
 from metalbench.task.workload import workload
 from metalbench.verify import small_sizes
-from metalbench.verify.admission import Candidate, Check, admit
+from metalbench.verify.admission import BadResult, TaskCheck, admit
 
 LIBRARY = Library()
 FLOATS = {
@@ -45,7 +45,7 @@ def test_the_oracle_rounded_once_is_right(entry):
         work = workload(entry.task, size)
         for name, expected in work.expected.items():
             rounded = expected.astype(entry.task.outputs[name].type_in(work.dtype).numpy)
-            assert Check(work).factor(Candidate("right", name, rounded)) <= 1
+            assert TaskCheck(work).factor(BadResult("right", name, rounded)) <= 1
 
 
 def test_a_reduction_that_forgets_its_last_row_is_wrong():
@@ -53,7 +53,7 @@ def test_a_reduction_that_forgets_its_last_row_is_wrong():
     inputs = {name: each[:-1].astype(np.float64) for name, each in work.inputs.items()}
     total = np.square(inputs["prediction"] - inputs["target"]).sum()
     got = np.array([total / work.inputs["target"].size], np.float32)
-    assert Check(work).factor(Candidate("short", "loss", got)) > 1
+    assert TaskCheck(work).factor(BadResult("short", "loss", got)) > 1
 
 
 def test_a_lenient_task_is_found_out():

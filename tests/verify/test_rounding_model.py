@@ -11,7 +11,7 @@ import pytest
 from metalbench.kernel.library import find
 from metalbench.task.workload import workload
 from metalbench.verify import seeds_for, small_sizes
-from metalbench.verify.admission import Candidate, Check
+from metalbench.verify.admission import BadResult, TaskCheck
 from metalbench.verify.error_rule import ErrorNorms
 from metalbench.verify.rounding_model import (
     MOST_ROUNDOFFS,
@@ -38,7 +38,7 @@ def cases(table):
 @cache
 def checks(name, seed):
     task = find([name])[0].task
-    return [Check(workload(task, size, seed=seed)) for size in small_sizes(task)]
+    return [TaskCheck(workload(task, size, seed=seed)) for size in small_sizes(task)]
 
 
 def factors(name, function, seed):
@@ -50,7 +50,7 @@ def factors(name, function, seed):
             values = function(*arrays)
         (output,) = check.work.expected
         assert values.dtype == np.float32
-        found.append(check.factor(Candidate("", output, values)))
+        found.append(check.factor(BadResult("", output, values)))
     return found
 
 

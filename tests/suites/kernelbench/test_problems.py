@@ -20,7 +20,7 @@ from metalbench.suites.kernelbench.problems import PROBLEMS
 from metalbench.task.drawn_size import draw_size
 from metalbench.task.workload import workload
 from metalbench.verify import small_sizes
-from metalbench.verify.admission import Candidate, Check, admit
+from metalbench.verify.admission import BadResult, TaskCheck, admit
 
 Shape = tuple[int, ...]
 ENTRIES = find((), "kernelbench")
@@ -129,9 +129,9 @@ def test_the_reference_is_right(entry: Entry, size: str) -> None:
     task = entry.task
     for seed in range(task.turn):
         work = workload(task, size, seed=seed)
-        check = Check(work)
+        check = TaskCheck(work)
         for name, got in reference.outputs(work).items():
-            assert check.factor(Candidate("MLX", name, got)) <= 1, (name, seed)
+            assert check.factor(BadResult("MLX", name, got)) <= 1, (name, seed)
 
 
 @every_problem
