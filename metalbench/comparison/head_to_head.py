@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from metalbench import verify
 from metalbench.comparison.compare import BY_PAIRS, Compared, Comparison
 from metalbench.errors import MetalBenchError
-from metalbench.kernel.prepare import Builds, compile_kernel
+from metalbench.kernel.prepare import Builds
 from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.probe import create_probe
 from metalbench.run.reuse_audit import ReuseAudit, Values
@@ -54,6 +54,14 @@ class Contest:
     def size_on(self, device: TimedDevice) -> str:
         """Return the size that is timed on `device`."""
         return self.size or self.task.headline_on(device)
+
+    def builds_on(self, device: Device) -> tuple[Builds, Builds]:
+        """Return the builds of both kernels for `device`."""
+        before, after = (
+            Builds(device, kernel, self.task, self.dtype, tunables)
+            for kernel, tunables in zip((self.before, self.after), self.tunables, strict=True)
+        )
+        return before, after
 
 
 class WrongKernelError(MetalBenchError):
@@ -101,13 +109,10 @@ def compete(
 ) -> Measurement:
     """Verify both kernels and time them, as `head_to_head`; `enter` hears of every stage."""
     task, size = contest.task, contest.size_on(device)
-    kernels = (contest.before, contest.after)
+    builds = contest.builds_on(device)
     for side in range(int(contest.knows_before), 2):
-        check_side(device, contest, side, enter)
-    older, newer = (
-        compile_kernel(device, kernel, task, dtype_name=contest.dtype, tunables=tunables)
-        for kernel, tunables in zip(kernels, contest.tunables, strict=True)
-    )
+        check_side(device, contest, side, enter, builds[side])
+    older, newer = (each.plain for each in builds)
     work = workload(task, size, dtype_name=contest.dtype, seed=contest.plan.seed)
     known = contest.reference_errors.setdefault(size, ReferenceErrors())
     candidate = BufferRotation.of(newer, work, contest.plan.mode, known)
@@ -157,65 +162,38 @@ def _timed(
 
 
 def check_side(
-    device: Device, contest: Contest, side: int, enter: Callable[[Stage], None] = _unheard
-) -> None:
-    """Raise WrongKernelError if a kernel, 0 for `before`, is wrong at one of its sizes."""
-    task, size = contest.task, contest.size_on(device)
-    if not device.checked_builds:
-        # Before all else, for a kernel that hangs on a GPU stops the display with it.
-        _check_build(device, contest, side, enter)
-    enter(Stage.VERIFY)
-    first = [next(iter(task.sizes))] if contest.thorough else []
-    _check_sizes(device, contest, side, [*first, *contest.also_sizes, size], [contest.plan.seed])
-    if not contest.thorough:
-        return
-    if device.checked_builds:
-        _check_build(device, contest, side, enter)
-    enter(Stage.VERIFY_ALL)
-    every = verify.all_sizes(task, contest.plan.seed, upto=size)
-    _check_sizes(device, contest, side, every)
-
-
-def _check_build(
-    device: Device, contest: Contest, side: int, enter: Callable[[Stage], None]
-) -> None:
-    enter(Stage.CHECK)
-    checked = verify.verify_checked(
-        Builds(
-            device,
-            (contest.before, contest.after)[side],
-            contest.task,
-            dtype_name=contest.dtype,
-            tunables=contest.tunables[side],
-        ),
-        seed=contest.plan.seed,
-    )
-    _expect_right(checked, contest.names[side])
-
-
-def _check_sizes(
     device: Device,
     contest: Contest,
     side: int,
-    sizes: Sequence[str],
-    seeds: Sequence[int] | None = None,
+    enter: Callable[[Stage], None] = _unheard,
+    builds: Builds | None = None,
 ) -> None:
-    report = verify.verify(
-        Builds(
-            device,
-            (contest.before, contest.after)[side],
-            contest.task,
-            dtype_name=contest.dtype,
-            tunables=contest.tunables[side],
-        ),
-        VerifyPlan(
-            sizes=list(dict.fromkeys(sizes)),
-            seed=contest.plan.seed,
-            seeds=seeds,
-            reference_errors=contest.reference_errors,
-        ),
-    )
+    """Raise WrongKernelError if a kernel, 0 for `before`, is wrong at one of its sizes."""
+    task, size = contest.task, contest.size_on(device)
+    builds = builds or contest.builds_on(device)[side]
+    plan = VerifyPlan(seed=contest.plan.seed, reference_errors=contest.reference_errors)
+    # A kernel that hangs on a GPU stops the display, so on a GPU the checked build runs first.
+    if not device.checked_builds:
+        _check_build(builds, contest, side, enter)
+    enter(Stage.VERIFY)
+    first = [next(iter(task.sizes))] if contest.thorough else []
+    sizes = list(dict.fromkeys([*first, *contest.also_sizes, size]))
+    report = verify.verify(builds, replace(plan, sizes=sizes, seeds=[plan.seed]))
     _expect_right(report, contest.names[side])
+    if not contest.thorough:
+        return
+    if device.checked_builds:
+        _check_build(builds, contest, side, enter)
+    enter(Stage.VERIFY_ALL)
+    every = list(dict.fromkeys(verify.all_sizes(task, plan.seed, upto=size)))
+    _expect_right(verify.verify(builds, replace(plan, sizes=every)), contest.names[side])
+
+
+def _check_build(
+    builds: Builds, contest: Contest, side: int, enter: Callable[[Stage], None]
+) -> None:
+    enter(Stage.CHECK)
+    _expect_right(verify.verify_checked(builds, seed=contest.plan.seed), contest.names[side])
 
 
 def _verify_again(
