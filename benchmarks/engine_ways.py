@@ -30,7 +30,7 @@ from metalbench.kernel.prepare import compile_kernel
 from metalbench.msl import engine
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
-Ways = dict[tuple[Any, ...], engine.Built]
+Ways = dict[tuple[Any, ...], engine.CompiledKernel]
 
 
 @contextmanager
@@ -43,11 +43,11 @@ def recorded() -> Iterator[Ways]:
     build = engine.build
 
     def recording(
-        program: engine.Program,
+        program: engine.MslProgram,
         function: str,
         constants: Mapping[str | int, Any] | None = None,
         **options: Any,
-    ) -> engine.Built:
+    ) -> engine.CompiledKernel:
         built = build(program, function, constants, **options)
         if not options.get("checked") and os.environ[engine.ENGINE_VARIABLE] == "vectors":
             given = sorted((constants or {}).items(), key=str)

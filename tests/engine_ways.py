@@ -32,12 +32,12 @@ def on(way: str, node: pytest.Item) -> Iterator[None]:
 
 
 @contextmanager
-def _recorded(patch: pytest.MonkeyPatch) -> Iterator[list[engine.Built]]:
+def _recorded(patch: pytest.MonkeyPatch) -> Iterator[list[engine.CompiledKernel]]:
     """The kernels that synchronise and are built meanwhile, but for checked and counted builds."""
-    found: list[engine.Built] = []
+    found: list[engine.CompiledKernel] = []
     build = engine.build
 
-    def recording(*kernel: Any, **options: Any) -> engine.Built:
+    def recording(*kernel: Any, **options: Any) -> engine.CompiledKernel:
         built = build(*kernel, **options)
         if built.needs_fibers and not options.get("checked") and not options.get("counted"):
             found.append(built)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from metalbench.msl.engine import Program
+    from metalbench.msl.engine import MslProgram
 
 EMITTED = ("cpp", "ptx")
 EMIT_HELP = "the C++ that one is compiled from off a GPU, the PTX of it for NVIDIA's"
@@ -15,7 +15,7 @@ EMIT_HELP = "the C++ that one is compiled from off a GPU, the PTX of it for NVID
 
 def emit_text(
     what: str,
-    program: Program,
+    program: MslProgram,
     function: str,
     constants: Mapping[str | int, bool | int | float] | None = None,
     *,

@@ -1,4 +1,4 @@
-"""What the front end's entry gives `_core`: compiled kernels, and how parameters are written."""
+"""Results of the engine for `_core`: compiled kernels, and the bindings of their parameters."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
-class Built:
+class CompiledKernel:
     """A compiled kernel.
 
-    `path` is a shared object in the cache that exports what csrc/msl/mb/cpu/abi.h says, or PTX that
-    has what gpu/abi.h beside it says. `arguments` are in the order of the kernel's parameters,
-    those absent by function constant left out. `engine` is how its threads are run: in `loops`, as
-    `fibers`, as `vectors`, or by a GPU (`cuda`); `reason` is why not as vectors.
-    Of `vectors`, `widths` are how many threads along x one call may run, the largest first, and
-    `lane` is the file with the LLVM IR of one of them. Threadgroups of what has `any_order` cannot
-    wait for each other. What the object exports of it ends in `entry_name`, where other kernels lie
-    in there too.
+    `path` is a shared object in the cache with the exports of csrc/msl/mb/cpu/abi.h, or PTX with
+    the entry of gpu/abi.h. `arguments` are in the order of the kernel's parameters, without those
+    that a function constant removes. `engine` is the execution mode of its threads: `loops`,
+    `fibers`, `vectors`, or `cuda` for a GPU; `reason` says why it is not `vectors`. For `vectors`,
+    `widths` are the numbers of threads along x that one call may run, the largest first, and `lane`
+    is the file with the LLVM IR of one of them. With `any_order`, threadgroups never wait for each
+    other. The exported names end in `entry_name` if the object contains several kernels.
     """
 
     name: str
@@ -37,10 +36,10 @@ class Built:
     entry_name: str = ""
 
     def entry(self, width: int, rows: bool) -> str:
-        """Return the shared object that runs `width` threads a call, compiled at first need.
+        """Return the shared object that runs `width` threads a call; compile it on first use.
 
-        With `rows` they lie along x; without, groups may have any shape. What does not fit a stack
-        in that shape is an object that runs threads as fibers.
+        With `rows` the threads lie along x, otherwise a group may have any shape. If the vectors
+        need too much stack, the object runs threads as fibers.
         """
         from metalbench.msl.building.threads import compile_fibers_from_file
         from metalbench.msl.building.vectors import entry_of
@@ -64,7 +63,7 @@ class Built:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a kernel's parameters are bound to; both as in `Built`."""
+    """The bindings of a kernel's parameters, as in `CompiledKernel`."""
 
     arguments: list[dict[str, str | int]]
     attributes: list[dict[str, str]]

@@ -1,4 +1,4 @@
-"""The front end's entry: parse a source, build one of its kernels. `_core` calls it."""
+"""The engine's entry points, called by `_core`: parse a source, build one of its kernels."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from metalbench.msl.building.options import BUFFER_ALIGNMENT, GPU, BuildOptions
 from metalbench.msl.building.symbolize import frames, symbolize
 from metalbench.msl.building.toolchain import Toolchain, find_toolchain
 from metalbench.msl.building.tools import check_tools
-from metalbench.msl.built import Built, Signature
+from metalbench.msl.built import CompiledKernel, Signature
 
 if TYPE_CHECKING:
     from metalbench.msl.reading.constants import Value
     from metalbench.msl.reading.program import Source
 
 __all__ = [
-    "Built",
-    "Program",
+    "CompiledKernel",
+    "MslProgram",
     "Signature",
     "Toolchain",
     "build",
@@ -39,15 +39,15 @@ __all__ = [
 ]
 
 
-# What kernels that synchronise are run as.
+# Execution mode of kernels that synchronise.
 ENGINE_VARIABLE = "METALBENCH_ENGINE"
 ENGINES = ("vectors", "fibers")
 
 
-class Program:
-    """A source that has been parsed, by this process or by one that left it in the cache."""
+class MslProgram:
+    """A parsed source, from this process or from the cache."""
 
-    def __init__(self, inputs: _Inputs, key: str, record: cache.Record) -> None:
+    def __init__(self, inputs: _SourceInputs, key: str, record: cache.Record) -> None:
         self._inputs = inputs
         self.key = key
         self.functions: list[str] = list(record["functions"])
@@ -59,12 +59,12 @@ class Program:
 
     @cached_property
     def source(self) -> Source:
-        """The parsed source; costs a run of the preprocessor on first use."""
+        """The parsed source. First use may run the preprocessor."""
         return self._inputs.source()
 
 
 @dataclass(frozen=True)
-class _Inputs:
+class _SourceInputs:
     text: str
     filename: str
     macros: tuple[tuple[str, str], ...]
@@ -92,32 +92,35 @@ def parse(
     filename: str = "<source>",
     macros: Mapping[str, str] | None = None,
     include_dirs: Sequence[str] = (),
-) -> Program:
+) -> MslProgram:
     """Preprocess and reflect an MSL source.
 
-    Raises CompileError with the line of the user's file, Unsupported without a compiler.
+    Raise CompileError with the line of the user's file, and Unsupported without a compiler.
     """
     given = tuple((name, str(value)) for name, value in (macros or {}).items())
-    with _own_failures(filename):
-        return _parse(_Inputs(source, filename, given, tuple(include_dirs)))
+    with _report_internal_errors(filename):
+        return _parse_inputs(_SourceInputs(source, filename, given, tuple(include_dirs)))
 
 
-def _parse(inputs: _Inputs) -> Program:
+def _parse_inputs(inputs: _SourceInputs) -> MslProgram:
     key = inputs.key()
     record = cache.load(key)
-    if record is not None and _unchanged(record):
-        return Program(inputs, cache.digest(key, repr(record["files"])), record)
+    if record is not None and _is_current(record):
+        return MslProgram(inputs, cache.digest(key, repr(record["files"])), record)
     parsed = inputs.source()
-    record = {"functions": list(parsed.entry_points), "files": _files(parsed, inputs.filename)}
+    record = {
+        "functions": list(parsed.entry_points),
+        "files": _digest_included_files(parsed, inputs.filename),
+    }
     cache.store(key, record)
-    program = Program(inputs, cache.digest(key, repr(record["files"])), record)
+    program = MslProgram(inputs, cache.digest(key, repr(record["files"])), record)
     program.source = parsed
     return program
 
 
 @contextmanager
-def _own_failures(filename: str) -> Iterator[None]:
-    """A failure of the front end itself names the file and says what to do."""
+def _report_internal_errors(filename: str) -> Iterator[None]:
+    """Convert internal failures to errors that name the file and ask for a report."""
     try:
         yield
     except (Error, OSError):
@@ -132,7 +135,7 @@ def _own_failures(filename: str) -> Iterator[None]:
 
 
 def build(
-    program: Program,
+    program: MslProgram,
     function: str,
     constants: Mapping[str | int, Value] | None = None,
     *,
@@ -140,81 +143,83 @@ def build(
     fast_math: bool = True,
     tools: Sequence[str] = (),
     counted: bool = False,
-) -> Built:
-    """Compile one kernel of a program, or find it in the cache.
+) -> CompiledKernel:
+    """Compile one kernel of a program, or load it from the cache.
 
-    `constants` are function constants by name or index. A checked build finds more for `tools`,
-    some of `building.tools.TOOLS`, and takes longer; a `counted` one counts what threads do. Raises
-    CompileError with clang's own messages at the lines of the user's file, or for a tool that there
-    is not.
+    `constants` are function constants by name or index. A `checked` build instruments more for
+    `tools` (of `building.tools.TOOLS`), which takes longer; a `counted` build counts operations.
+    Raise CompileError with clang's messages at the lines of the user's file, and for an unknown
+    tool.
     """
     named = check_tools(tools) if checked else ()
     options = BuildOptions(read_engine(), checked, fast_math, named, counted)
-    return _build(program, function, constants, options)
+    return _build_cached(program, function, constants, options)
 
 
 def build_for_gpu(
-    program: Program,
+    program: MslProgram,
     function: str,
     constants: Mapping[str | int, Value] | None = None,
     *,
     fast_math: bool = True,
     buffer_alignment: int = BUFFER_ALIGNMENT,
-) -> Built:
-    """Compile one kernel to PTX, for NVIDIA GPUs; there are no checked and no counted builds of it.
+) -> CompiledKernel:
+    """Compile one kernel to PTX, for NVIDIA GPUs. Checked and counted builds are not supported.
 
-    All of its buffers begin at multiples of `buffer_alignment` bytes. Raises CompileError.
+    All of its buffers begin at multiples of `buffer_alignment` bytes. Raise CompileError.
     """
     options = BuildOptions(GPU, fast_math=fast_math, buffer_alignment=buffer_alignment)
-    return _build(program, function, constants, options)
+    return _build_cached(program, function, constants, options)
 
 
-def _build(
-    program: Program,
+def _build_cached(
+    program: MslProgram,
     function: str,
     constants: Mapping[str | int, Value] | None,
     options: BuildOptions,
-) -> Built:
-    key = _key(program, function, constants, options)
-    record = _kept(key)
+) -> CompiledKernel:
+    key = _make_key(program, function, constants, options)
+    record = _load_record(key)
     if record is not None:
-        return _built(record)
+        return _make_kernel(record)
     from metalbench.msl.building.kernel import compile_kernel
 
-    with _own_failures(program.filename):
+    with _report_internal_errors(program.filename):
         record = compile_kernel(program.source, function, constants or {}, options)
         cache.store(key, record)
-        return _built(record)
+        return _make_kernel(record)
 
 
-def build_many(program: Program, functions: Sequence[str], *, fast_math: bool = True) -> None:
-    """Compile kernels without constants at once, for `build` to find: faster than one by one.
+def build_many(program: MslProgram, functions: Sequence[str], *, fast_math: bool = True) -> None:
+    """Compile kernels without constants in parallel into the cache, where `build` finds them.
 
-    What is wrong with one of them `build` tells.
+    Errors of a kernel are raised by `build`.
     """
     options = BuildOptions(read_engine(), fast_math=fast_math)
-    keys = {name: _key(program, name, None, options) for name in functions}
-    missing = [name for name, key in keys.items() if _kept(key) is None]
+    keys = {name: _make_key(program, name, None, options) for name in functions}
+    missing = [name for name, key in keys.items() if _load_record(key) is None]
     if not missing:
         return
     from metalbench.msl.building.many import compile_many
 
-    with _own_failures(program.filename):
+    with _report_internal_errors(program.filename):
         for name, record in compile_many(program.source, missing, options).items():
             cache.store(keys[name], record)
 
 
-def _key(
-    program: Program,
+def _make_key(
+    program: MslProgram,
     function: str,
     constants: Mapping[str | int, Value] | None,
     options: BuildOptions,
 ) -> str:
-    return cache.digest("kernel", program.key, function, _given(constants), repr(options))
+    return cache.digest(
+        "kernel", program.key, function, _format_constants(constants), repr(options)
+    )
 
 
-def _kept(key: str) -> cache.Record | None:
-    """What was built before, if its object is still what it was."""
+def _load_record(key: str) -> cache.Record | None:
+    """Return the cached record of a build, if its object file is unchanged."""
     record = cache.load(key)
     if record is None or cache.digest_file(record["path"]) != record["object"]:
         return None
@@ -229,49 +234,51 @@ def signature(  # noqa: PLR0917 - `_core` calls it
     function: str,
     constants: Mapping[str | int, Value],
 ) -> Signature | None:
-    """How the parameters of a kernel are written, for devices that compile it themselves.
+    """Return the bindings of a kernel's parameters, for devices that compile MSL themselves.
 
-    None where this front end cannot read the source or has no compiler to preprocess it with: such
-    a device has reflection of its own, and needs this only for what that lacks.
+    Return None if this front end cannot read the source or has no compiler: such a device has its
+    own reflection, and uses this result for what that lacks.
     """
     try:
-        return _signature(parse(source, filename, macros, include_dirs), function, constants)
+        return _bind_cached(parse(source, filename, macros, include_dirs), function, constants)
     except Error:
         return None
 
 
-def _signature(program: Program, function: str, constants: Mapping[str | int, Value]) -> Signature:
+def _bind_cached(
+    program: MslProgram, function: str, constants: Mapping[str | int, Value]
+) -> Signature:
     from metalbench.msl.rewriting import lower
 
-    key = cache.digest("signature", program.key, function, _given(constants))
+    key = cache.digest("signature", program.key, function, _format_constants(constants))
     record = cache.load(key)
     if record is None:
-        with _own_failures(program.filename):
+        with _report_internal_errors(program.filename):
             bindings = lower.bind_signature(program.source, function, constants)
         record = {"arguments": bindings.arguments, "attributes": bindings.attributes}
         cache.store(key, record)
     return Signature(**record)
 
 
-def _given(constants: Mapping[str | int, Value] | None) -> str:
-    """Function constants as a part of a key."""
+def _format_constants(constants: Mapping[str | int, Value] | None) -> str:
+    """Return function constants as a part of a key."""
     return repr(sorted((str(name), repr(value)) for name, value in (constants or {}).items()))
 
 
 def read_engine() -> str:
-    """What kernels that synchronise are run as: METALBENCH_ENGINE says so. Raises MachineError."""
+    """Return the execution mode of METALBENCH_ENGINE. Raise MachineError for an unknown one."""
     named = os.environ.get(ENGINE_VARIABLE, "vectors")
     if named not in ENGINES:
         raise MachineError(f"{ENGINE_VARIABLE}: expected {' or '.join(ENGINES)}, got {named!r}")
     return named
 
 
-def _built(record: cache.Record) -> Built:
+def _make_kernel(record: cache.Record) -> CompiledKernel:
     fields = {name: value for name, value in record.items() if name != "object"}
-    return Built(**{**fields, "widths": tuple(record["widths"])})
+    return CompiledKernel(**{**fields, "widths": tuple(record["widths"])})
 
 
-def _files(source: Source, filename: str) -> dict[str, str | None]:
+def _digest_included_files(source: Source, filename: str) -> dict[str, str | None]:
     """Return digests of the files that the source includes."""
     from metalbench.msl.building.included import find_readable_folders
 
@@ -281,11 +288,11 @@ def _files(source: Source, filename: str) -> dict[str, str | None]:
     found = {}
     for name in source.tokens.files:
         path = folder / name
-        # A #line directive may name anything, which is not read.
+        # A #line directive may name any file, which must not be read.
         if name not in own and path in readable and path.is_file():
             found[str(path)] = cache.digest_file(path)
     return found
 
 
-def _unchanged(record: cache.Record) -> bool:
+def _is_current(record: cache.Record) -> bool:
     return all(cache.digest_file(path) == known for path, known in record["files"].items())

@@ -54,7 +54,7 @@ class OneLane:
         return LaunchShape(32, rows=False)
 
 
-def kernel(program: engine.Program, function: str, folder: Path, *, fast_math: bool) -> OneLane:
+def kernel(program: engine.MslProgram, function: str, folder: Path, *, fast_math: bool) -> OneLane:
     """A kernel of a program, compiled for one lane of arm64."""
     tools, lowered = find_toolchain(), lower(program.source, function, {})
     options = list_flags(
@@ -91,7 +91,7 @@ def run(
     return emulate(program, bytes(LIBRARY_BYTES), given, arrays)[0]
 
 
-def program_of(kernel: Kernel) -> engine.Program:
+def program_of(kernel: Kernel) -> engine.MslProgram:
     """A kernel of the library with its defaults, in float32."""
     options = source_options(kernel, dtype("float32"), kernel.tuned(None))
     folders = [str(each) for each in options.pop("include_dirs")]

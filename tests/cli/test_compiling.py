@@ -128,7 +128,7 @@ def test_how_kernels_run_is_told_with_the_reason(
     result = command(file, *given)
     assert result.exit_code == 0, result.output
     found = ways(result.stdout)
-    watched = "a checked build watches every thread by itself"
+    watched = "a checked build instruments every thread"
     for kernel in ("scale", "sums_half", "waits"):
         assert found[kernel, "checked"].split(maxsplit=1) == ["fibers", watched]
     assert found["scale", "plain"].split(maxsplit=1) == ["loops", "its threads do not synchronise"]

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from metalbench.msl.engine import Built
+    from metalbench.msl.engine import CompiledKernel
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -55,11 +55,11 @@ def compiler() -> str:
     return found
 
 
-def building_both(build: Callable[..., Built]) -> Callable[..., Built]:
+def building_both(build: Callable[..., CompiledKernel]) -> Callable[..., CompiledKernel]:
     """`build`, which makes PTX of a kernel, with what the double runs in its place."""
 
     @wraps(build)
-    def build_both(*arguments: object, **options: object) -> Built:
+    def build_both(*arguments: object, **options: object) -> CompiledKernel:
         built = build(*arguments, **options)
         build_kernel(Path(built.path))
         return built

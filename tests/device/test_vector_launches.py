@@ -51,7 +51,7 @@ EACH_THREAD = """
 
 
 @dataclass(frozen=True)
-class ByHand(engine.Built):
+class ByHand(engine.CompiledKernel):
     """A kernel whose entries are compiled from a text with ROWS and WIDTH in it."""
 
     body: str = ""
@@ -90,7 +90,7 @@ def by_hand(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Compile:
 
         def instead(*arguments, **options) -> ByHand:
             plain = build(*arguments, **options)
-            same = {each.name: getattr(plain, each.name) for each in fields(engine.Built)}
+            same = {each.name: getattr(plain, each.name) for each in fields(engine.CompiledKernel)}
             same |= {"engine": "vectors", "reason": "", "widths": (32, 16, 8)}
             return kind(**same, body=body, folder=folder, asked=asked)
 

@@ -1,4 +1,4 @@
-"""A kernel to try overloads in, and functions that tell which space they were chosen for."""
+"""A kernel that calls overloads, and functions that return the address space of their overload."""
 
 from __future__ import annotations
 

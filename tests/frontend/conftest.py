@@ -21,10 +21,10 @@ def own_cache(tmp_path, monkeypatch):
 def source() -> Callable[..., Source]:
     """Parse a text as `kernel.metal`; its first line is line 1."""
 
-    def parsed(text: str, **macros: str) -> Source:
+    def parse_text(text: str, **macros: str) -> Source:
         return parse(text, "kernel.metal", macros, [])
 
-    return parsed
+    return parse_text
 
 
 @pytest.fixture(params=[False, True], ids=["", "checked"])
@@ -48,11 +48,11 @@ def run_body(request):
 
 @pytest.fixture
 def kinds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What each run of clang that sees the MSL headers did: parse, precompile, try, begin."""
+    """Return a list of clang's runs with the MSL headers: parse, precompile, try, begin."""
     seen: list[str] = []
     start = subprocess.Popen
 
-    def noted(command: list[str], **options: object) -> object:
+    def record_run(command: list[str], **options: object) -> object:
         if "c++-header" in command:
             seen.append("precompile")
         elif "-include-pch" in command:
@@ -61,5 +61,5 @@ def kinds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
             seen.append("parse")
         return start(command, **options)
 
-    monkeypatch.setattr(subprocess, "Popen", noted)
+    monkeypatch.setattr(subprocess, "Popen", record_run)
     return seen

@@ -83,7 +83,7 @@ def inputs(seed: int) -> str:
 
 
 def outcome_of(text: str, *, compiled: bool) -> tuple[str, str]:
-    """What became of a text, and the message if it should not have."""
+    """Return the outcome for a text, and the message if the outcome is wrong."""
     for limit in LIMITS_S:
         signal.alarm(limit)
         try:

@@ -1,4 +1,4 @@
-"""Random MSL: kernels made from a small grammar, and kernels with some of their tokens changed."""
+"""Random MSL: kernels of a small grammar, and kernels with mutated tokens."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ float g({space} float* p) {{ return *p; }}
 {end}"""
 
 
-def mutated(choose: random.Random, text: str, other: str) -> str:
+def mutate(choose: random.Random, text: str, other: str) -> str:
     """`text` with tokens removed, doubled, exchanged, inserted, or taken from another text."""
     tokens = split_source(text)
     for _ in range(choose.randrange(1, 6)):

@@ -1,4 +1,4 @@
-"""A kernel whose head clang precompiles once another one began with the same."""
+"""A kernel whose preamble clang precompiles for the second kernel with the same preamble."""
 
 TEXT = """#include <metal_stdlib>
 using namespace metal;

@@ -1,4 +1,4 @@
-"""Overloads that only an address space tells apart: what a call passes decides, as in Metal."""
+"""Test overload resolution by address space: the argument selects the overload, as in Metal."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ def test_references_and_pointers(run_body, thread, threadgroup, device, constant
         "template <typename P> int forward(P p) { return own(p); }",
     ],
 )
-def test_templates_forward_the_space_that_they_deduce(run_body, forward):
+def test_templates_forward_deduced_address_spaces(run_body, forward):
     body = LOCALS + results("forward(&x)", "forward(shared)", "forward(d)", "forward(c)")
     assert run_body(forward, body)[:4] == [11, 22, 33, 44]
 
 
-def test_parts_are_in_the_space_of_the_whole(run_body):
+def test_members_have_the_address_space_of_their_object(run_body):
     declarations = """
     struct Inner { float v[2]; }; struct Outer { Inner inner[2]; float x; };
     int both(thread const Inner& i) { return 1; } int both(threadgroup const Inner& i) { return 2; }
@@ -247,7 +247,7 @@ def test_a_finding_names_the_line():
         ("float x = 0; out[0] = by(1) + own(x);", r"'own'[^$]*address space 'thread'"),
     ],
 )
-def test_what_no_overload_takes_is_an_error_in_metals_words(body, message):
+def test_a_call_without_overload_is_reported_with_metals_address_spaces(body, message):
     declarations = (
         "int own(threadgroup float& x) { return 2; } int own(constant float& x) { return 4; }"
     )

@@ -1,4 +1,4 @@
-"""Structs of pointers: the addresses in them come from buffers, which a dispatch names."""
+"""Test argument buffers: structs whose pointers are addresses of buffers in a dispatch."""
 
 import numpy as np
 import pytest

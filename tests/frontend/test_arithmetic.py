@@ -18,14 +18,14 @@ from metalbench.msl.reading.arithmetic import evaluate_expression
         ("uint(8) - static_cast<int>(3)", 5),
     ],
 )
-def test_integer_expressions(expression, value):
+def test_evaluate_expression_of_integers(expression, value):
     assert evaluate_expression(expression, {"N": "M", "M": "4", "defined(x)": "1"}) == value
 
 
 @pytest.mark.parametrize(
     "expression", ["", "f(2)", "x", "1 / 0", "1.5", "0h", "1 <<", "[1]", "loop"]
 )
-def test_what_is_no_integer_constant_is_none(expression):
+def test_evaluate_expression_returns_none_for_other_expressions(expression):
     assert evaluate_expression(expression, {"loop": "loop"}) is None
 
 
@@ -51,11 +51,11 @@ TOWER = {"c0": "9"} | {f"c{i}": f"c{i - 1} * c{i - 1}" for i in range(1, 31)}
         "f" * 1_000_000,
     ],
 )
-def test_what_would_take_forever_is_none(expression):
+def test_evaluate_expression_returns_none_for_endless_expressions(expression):
     assert evaluate_expression(expression, TOWER) is None
 
 
-def test_an_evaluation_takes_few_steps_however_names_nest():
+def test_evaluate_expression_limits_steps_of_nested_names():
     same = {"c0": "1"} | {f"c{i}": f"c{i - 1} + c{i - 1} - c{i - 1}" for i in range(1, 31)}
     assert evaluate_expression("c30", same) is None
     assert evaluate_expression("c5", same) == 1

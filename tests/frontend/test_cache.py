@@ -25,7 +25,7 @@ kernel void f(device float* a, uint i [[thread_position_in_grid]]) { a[i] = scal
 """
 
 
-def built(text=TEXT, filename="k.metal", macros=None, n=1, **options):
+def build_kernel(text=TEXT, filename="k.metal", macros=None, n=1, **options):
     return engine.build(engine.parse(text, filename, macros), "f", {"n": n}, **options)
 
 
@@ -35,47 +35,47 @@ def processes(monkeypatch):
     started = []
     start = subprocess.Popen
 
-    def counted(command, **options):
+    def count_process(command, **options):
         started.append(command)
         return start(command, **options)
 
-    monkeypatch.setattr(subprocess, "Popen", counted)
+    monkeypatch.setattr(subprocess, "Popen", count_process)
     return started
 
 
-def test_the_second_build_starts_no_process(processes):
-    first = built()
+def test_a_cached_build_starts_no_process(processes):
+    first = build_kernel()
     assert len(processes) == 4
-    assert built() == first
+    assert build_kernel() == first
     assert len(processes) == 4
 
 
-def test_a_parsed_program_is_kept_too(processes):
+def test_parse_caches_programs(processes):
     assert engine.parse(TEXT).functions == ["f"]
     assert engine.parse(TEXT).functions == ["f"]
     assert len(processes) == 1
 
 
-def test_whatever_changes_the_code_changes_the_object():
+def test_build_has_one_object_for_each_set_of_options():
     objects = [
-        built(),
-        built(TEXT.replace("scale * n", "scale + n")),
-        built(macros={"SCALE": "3"}),
-        built(macros={"SCALE": "4"}),
-        built(n=2),
-        built(checked=True),
-        built(fast_math=False),
+        build_kernel(),
+        build_kernel(TEXT.replace("scale * n", "scale + n")),
+        build_kernel(macros={"SCALE": "3"}),
+        build_kernel(macros={"SCALE": "4"}),
+        build_kernel(n=2),
+        build_kernel(checked=True),
+        build_kernel(fast_math=False),
     ]
     assert len({each.path for each in objects}) == len(objects)
 
 
-def test_equal_constants_of_other_types_are_told_apart():
+def test_build_distinguishes_equal_constants_of_different_types():
     text = TEXT.replace("constant int n", "constant bool n")
-    assert built(text, n=True).path == built(text, n=1).path
-    assert built(n=0).path != built(n=1).path
+    assert build_kernel(text, n=True).path == build_kernel(text, n=1).path
+    assert build_kernel(n=0).path != build_kernel(n=1).path
 
 
-def test_an_included_file_that_changes_is_seen(tmp_path):
+def test_parse_detects_changes_of_included_files(tmp_path):
     part = tmp_path / "part.h"
     text = '#include "part.h"\nkernel void f(device float* a) { *a = VALUE; }'
     paths = []
@@ -99,42 +99,42 @@ def test_include_folders_count(tmp_path):
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x7fELF damaged", None])
-def test_a_damaged_object_is_built_again(damage):
-    first = built()
+def test_a_damaged_object_is_rebuilt(damage):
+    first = build_kernel()
     good = Path(first.path).read_bytes()
     if damage is None:
         Path(first.path).unlink()
     else:
         Path(first.path).write_bytes(damage)
-    assert built() == first
+    assert build_kernel() == first
     assert Path(first.path).read_bytes() == good
 
 
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"other": 1}', "\udcff"])
-def test_damaged_records_are_made_again(damage):
-    first = built()
+def test_damaged_records_are_rebuilt(damage):
+    first = build_kernel()
     for record in cache.find_cache_folder().rglob("*.json"):
         record.write_text(damage, errors="surrogateescape")
-    assert built() == first
+    assert build_kernel() == first
 
 
-def test_an_error_leaves_nothing_behind():
+def test_write_atomically_leaves_no_file_after_an_error():
     with pytest.raises(CompileError):
-        built(TEXT.replace("scale * n", "missing"))
+        build_kernel(TEXT.replace("scale * n", "missing"))
     left = [path.suffix for path in cache.find_cache_folder().rglob("*") if path.is_file()]
     assert sorted(left) == [".h", ".json"]
 
 
-def test_what_was_lowered_can_be_read_from_a_cached_build():
-    built()
-    assert "MB_KERNEL(" in built().lowered
+def test_a_cached_build_has_its_lowered_text():
+    build_kernel()
+    assert "MB_KERNEL(" in build_kernel().lowered
 
 
 def test_a_cache_that_cannot_be_written_says_so(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / "file"))
     with pytest.raises(Error, match="set METALBENCH_CACHE to a folder that can"):
-        built()
+        build_kernel()
 
 
 PROCESS = """

@@ -1,4 +1,4 @@
-"""Every form of a cast between half and bfloat: what it gives, and that nothing else changes."""
+"""Test rewrite_casts: all forms of casts between half and bfloat."""
 
 import numpy as np
 import pytest
@@ -85,7 +85,7 @@ def rewritten(source, text):
         ("half (*p)[3]; half(&r)[2] = *q;", "half (*p)[3]; half(&r)[2] = *q;"),
     ],
 )
-def test_casts_end_where_their_operand_ends(source, before, after):
+def test_rewrite_casts_ends_at_the_operand(source, before, after):
     text = f"void f() {{\n{before} }}"
     assert rewritten(source, text) == f"{after} }}"
 
@@ -97,12 +97,12 @@ def test_casts_end_where_their_operand_ends(source, before, after):
         "using bfloat16_t = bfloat; using float16_t = half;",
     ],
 )
-def test_names_that_the_file_itself_gives(source, alias):
+def test_rewrite_casts_follows_aliases(source, alias):
     text = f"{alias}\nx = (bfloat16_t)y + (float16_t)(y);"
     assert rewritten(source, text) == "x = mb::cast<bfloat16_t>(y) + mb::cast<float16_t>((y));"
 
 
-def test_casts_to_names_that_the_file_itself_gives():
+def test_rewrite_casts_to_aliases():
     text = """typedef half float16_t; typedef bfloat bfloat16_t; typedef bfloat16_t narrow;
     kernel void f(device half* a, device half* c, uint i [[thread_position_in_grid]]) {
       c[i] = (float16_t)(bfloat16_t)a[i] + (float16_t)((bfloat16_t)1.0h) + (half)(narrow)a[i];

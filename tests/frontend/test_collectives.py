@@ -17,7 +17,7 @@ def fibers(source, text):
         "while (atomic_load_explicit(a, memory_order_relaxed) == 0) {}",
     ],
 )
-def test_what_lets_threads_meet_needs_fibers(source, statement):
+def test_requires_fibers_for_collectives(source, statement):
     assert fibers(source, f"kernel void f(device int* a) {{ {statement} }}")
 
 
@@ -30,7 +30,7 @@ def test_what_lets_threads_meet_needs_fibers(source, statement):
         "atomic_fetch_add_explicit(a, 1, memory_order_relaxed);",
     ],
 )
-def test_what_only_looks_like_it_does_not(source, statement):
+def test_requires_fibers_ignores_similar_names(source, statement):
     parameters = "device int* a, uint simd_lane_id [[thread_index_in_simdgroup]]"
     assert not fibers(source, f"kernel void f({parameters}) {{ {statement} }}")
 
@@ -44,13 +44,13 @@ float plain(float x) { return x; }
 
 
 @pytest.mark.parametrize(("call", "expected"), [("all<float, Op>(1)", True), ("plain(1)", False)])
-def test_calls_are_followed_through_the_source(source, call, expected):
+def test_find_reachable_follows_calls(source, call, expected):
     assert (
         fibers(source, f"{LIBRARY} kernel void f(device float* a) {{ *a = {call}; }}") is expected
     )
 
 
-def test_template_arguments_of_an_instantiation_count(source):
+def test_find_reachable_follows_template_arguments(source):
     text = f"""{LIBRARY} template <typename O>
     kernel void g(device float* a) {{ *a = O().reduce(*a); }}
     template [[host_name("f")]] [[kernel]] decltype(g<Max>) g<Max>;"""

@@ -1,4 +1,4 @@
-"""A module of LLVM IR in parts."""
+"""Test the splitting of a module of LLVM IR."""
 
 import re
 

@@ -5,7 +5,7 @@ from metalbench.msl.reading.declarations import iterate_declarations, parse_decl
 from metalbench.msl.reading.lexer import lex
 
 
-def found(text):
+def list_declarations(text):
     return [(each.kind, each.qualified_name) for each in parse_declarations(lex(text))]
 
 
@@ -18,20 +18,20 @@ def found(text):
         "<template <typename> class C, int N = (4 > 2)>",
     ],
 )
-def test_template_headers_end_where_they_end(header):
+def test_parse_declarations_finds_the_end_of_template_headers(header):
     tokens = lex(f"template {header} void f(T x) {{ }}")
     close = find_closing_angle(tokens, 1, len(tokens))
     assert tokens.text[close + 1 : close + 3] == ["void", "f"]
 
 
-def test_namespaces_are_flattened():
+def test_parse_declarations_flattens_namespaces():
     text = (
         "namespace a { namespace b { int f() { return 1; } } inline namespace c::d { int x = 2; } }"
     )
-    assert found(text) == [("function", "a::b::f"), ("variable", "a::c::d::x")]
+    assert list_declarations(text) == [("function", "a::b::f"), ("variable", "a::c::d::x")]
 
 
-def test_every_kind_is_told():
+def test_parse_declarations_distinguishes_kinds():
     text = """
     using namespace metal; typedef float T; using V = float4;
     struct S { int a; S(int b) : a{b} {} int f() const { return a; } };
@@ -42,13 +42,13 @@ def test_every_kind_is_told():
     enum class E : uint { a, b };
     template decltype(f<int>) f<int>;
     """
-    assert [kind for kind, _ in found(text)] == [
+    assert [kind for kind, _ in list_declarations(text)] == [
         "alias", "alias", "alias", "record", "variable", "variable", "variable", "function",
         "record", "instantiation",
     ]  # fmt: skip
 
 
-def test_members_belong_to_their_record():
+def test_parse_declarations_puts_members_into_records():
     record = parse_declarations(
         lex("struct S { S() = default; int operator()(int i) const { return i; } };")
     )[0]
@@ -59,13 +59,13 @@ def test_members_belong_to_their_record():
     assert all(each.in_record for each in record.members)
 
 
-def test_constructor_initialisers_with_braces_are_not_the_body():
+def test_parse_declarations_skips_braced_initialisers_of_constructors():
     text = "struct S { int a; float b; S(int c) : a{c}, b(1) { a = 2; } int g; };"
     members = parse_declarations(lex(text))[0].members
     assert [each.name for each in members] == ["a", "b", "S", "g"]
 
 
-def test_specialisations_keep_their_arguments():
+def test_parse_declarations_keeps_specialisation_arguments():
     tokens = lex(
         "template <typename T> struct P<device T*> { }; template <> void f<float, 2>(int a) {}"
     )
@@ -75,7 +75,7 @@ def test_specialisations_keep_their_arguments():
     assert function.template == []
 
 
-def test_attributes_are_found_in_heads_only():
+def test_parse_declarations_finds_attributes_in_heads_only():
     tokens = lex('[[host_name("k")]] [[kernel]] void f(device int* a [[buffer(0)]]) { }')
     assert [each.name for each in parse_declarations(tokens)[0].attributes] == [
         "host_name",
@@ -83,7 +83,7 @@ def test_attributes_are_found_in_heads_only():
     ]
 
 
-def test_each_declaration_starts_where_the_last_ended():
+def test_parse_declarations_leaves_no_gaps():
     tokens = lex("struct A { int x; } a; int f(); void g() { if (1) { } } constant int k = 2;")
     listed = parse_declarations(tokens)
     assert [each.first for each in listed[1:]] == [each.last for each in listed[:-1]]

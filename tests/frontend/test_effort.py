@@ -1,4 +1,4 @@
-"""Large and intricate code: what clang may do for it is bounded."""
+"""Test the limits of clang's processor time for large and intricate code."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ KINDS = (
 )
 
 
-def built(kind: str, count: int, *, barrier: bool) -> engine.Built:
+def build_kernel(kind: str, count: int, *, barrier: bool) -> engine.CompiledKernel:
     functions, body = lines_of(kind, count)
     source = (
         f"{HEADER}{functions}kernel void k(device float* x, constant int& n, "
@@ -64,27 +64,27 @@ def built(kind: str, count: int, *, barrier: bool) -> engine.Built:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("barrier", [False, True], ids=["loops", "lanes"])
 def test_code_of_every_shape_is_compiled(kind, barrier):
-    assert built(kind, 48, barrier=barrier).path
+    assert build_kernel(kind, 48, barrier=barrier).path
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_code_that_is_too_large_is_compiled_with_few_passes(kind, monkeypatch):
+def test_large_code_is_compiled_with_reduced_passes(kind, monkeypatch):
     monkeypatch.setattr(effort, "LARGEST_MODULE", 1)
     # No run with all passes is begun.
     monkeypatch.setattr(effort, "OPTIMISING_S", 0)
-    found = built(kind, 400, barrier=False)
+    found = build_kernel(kind, 400, barrier=False)
     assert "compiled with few optimisations" in found.reason
     assert "lines of LLVM IR, more than 1" in found.reason
 
 
-def test_one_thread_that_is_too_large_is_no_vector(monkeypatch):
+def test_a_large_lane_is_not_vectorised(monkeypatch):
     monkeypatch.setattr(vectors, "LARGEST_LANE", 50)
-    found = built("statements", 48, barrier=True)
+    found = build_kernel("statements", 48, barrier=True)
     assert found.engine == "fibers"
     assert "instructions of one thread, more than 50" in found.reason
 
 
-def test_why_reduced_counts_lines_of_a_function_and_of_a_module(monkeypatch):
+def test_explain_reduction_counts_lines_of_functions_and_modules(monkeypatch):
     monkeypatch.setattr(effort, "LARGEST_FUNCTION", 4)
     monkeypatch.setattr(effort, "LARGEST_MODULE", 9)
     function = "define void @f() {\n" + "  ret void\n" * 2 + "}\n"
@@ -94,7 +94,7 @@ def test_why_reduced_counts_lines_of_a_function_and_of_a_module(monkeypatch):
     assert effort.explain_reduction(long) == "a function of 6 lines of LLVM IR, more than 4"
 
 
-def test_within_effort_tries_once_more_with_few_passes():
+def test_run_with_time_limit_retries_with_reduced_passes():
     seen, reasons = [], []
 
     def run(module, flags, limit):
@@ -116,11 +116,11 @@ def calls_in(module: str) -> int:
     """Count the calls of Python functions while one lane's code is written for all lanes."""
     count = 0
 
-    def seen(frame, event, argument):
+    def count_call(frame, event, argument):
         nonlocal count
         count += event == "call"
 
-    sys.setprofile(seen)
+    sys.setprofile(count_call)
     try:
         vectorize_module(module, LaunchShape(32, rows=True))
     finally:
@@ -130,8 +130,8 @@ def calls_in(module: str) -> int:
 
 # LLVM leaves a long loop as it is, whatever its length.
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "loop"])
-def test_work_for_vectors_grows_with_the_code(kind):
-    found = [built(kind, count, barrier=True) for count in (32, 64, 128)]
+def test_vectorisation_time_is_linear(kind):
+    found = [build_kernel(kind, count, barrier=True) for count in (32, 64, 128)]
     assert {each.engine for each in found} == {"vectors"}
     texts = [Path(each.lane).read_text() for each in found]
     lines, calls = [each.count("\n") for each in texts], [calls_in(each) for each in texts]

@@ -1,4 +1,4 @@
-"""What a shared object may have before any process loads it, of objects that a linker made."""
+"""Test read_contents and check_imports with shared objects from a linker."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ pytestmark = [
 ]
 KERNEL = '__attribute__((visibility("default"))) void mb_span(float* x) { x[0] = 1; }\n'
 CTOR = '__attribute__((section("{}"), used)) static void (*const p)(void) = f;'
-# In place of a library that lies beside the kernel.
+# In place of a library in the kernel's folder.
 OTHER = "other.so"
 # Name: C code, further flags of the linker, and what the error says.
 REFUSED: dict[str, tuple[str, list[str], str]] = {
     "_init": ("void _init(void) {}", [], "DT_INIT"),
     "_fini": ("void _fini(void) {}", [], "DT_FINI"),
-    "a function that the linker is told to run": (
+    "an init function of the linker": (
         '__attribute__((visibility("hidden"))) void f(void) {}',
         ["-Wl,-init=f"],
         "DT_INIT",
@@ -115,7 +115,7 @@ REFUSED: dict[str, tuple[str, list[str], str]] = {
 }
 
 
-def built(code: str, options: list[str], folder: Path) -> Path:
+def build_kernel(code: str, options: list[str], folder: Path) -> Path:
     """A shared object of C code, as a kernel is linked; skip where the linker has no such thing."""
     library = folder / "kernel.so"
     source = folder / "kernel.c"
@@ -125,7 +125,7 @@ def built(code: str, options: list[str], folder: Path) -> Path:
         compiler = ["cc"]
     flags = ["-shared", "-fPIC", "-O1", "-nostdlib", "-fvisibility=hidden", "-fno-sanitize=all"]
     if OTHER in options:
-        shutil.copy(built("", [], folder), folder / OTHER)
+        shutil.copy(build_kernel("", [], folder), folder / OTHER)
         source.write_text(KERNEL + code)
     answer = subprocess.run(
         [*compiler, *flags, "-o", str(library), str(source), *options],
@@ -139,8 +139,8 @@ def built(code: str, options: list[str], folder: Path) -> Path:
     return library
 
 
-def test_what_a_kernel_has_is_taken(tmp_path: Path) -> None:
-    library = built("", [], tmp_path)
+def test_check_imports_accepts_kernels(tmp_path: Path) -> None:
+    library = build_kernel("", [], tmp_path)
     found = elf.read_contents(library)
     assert found.exports == {"mb_span"}
     assert found.unexpected == found.initialisers == ()
@@ -150,16 +150,18 @@ def test_what_a_kernel_has_is_taken(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("checked", [False, True], ids=["plain", "checked"])
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_the_loader_would_act_on_is_refused(name: str, checked: bool, tmp_path: Path) -> None:
+def test_check_imports_refuses_entries_of_the_loader(
+    name: str, checked: bool, tmp_path: Path
+) -> None:
     code, options, said = REFUSED[name]
-    library = built(code, options, tmp_path)
+    library = build_kernel(code, options, tmp_path)
     with pytest.raises(CompileError, match=said):
         check_imports(library, ELF, checked=checked)
 
 
 @pytest.mark.parametrize("size", [0, 3, 64, 200, 1000])
-def test_a_part_of_an_object_is_refused(size: int, tmp_path: Path) -> None:
-    library = built("", [], tmp_path)
+def test_read_contents_of_a_truncated_object_is_unexpected(size: int, tmp_path: Path) -> None:
+    library = build_kernel("", [], tmp_path)
     library.write_bytes(library.read_bytes()[:size])
     with pytest.raises(CompileError, match="a malformed object file"):
         check_imports(library, ELF, checked=False)

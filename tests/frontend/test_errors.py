@@ -1,4 +1,4 @@
-"""Each way that a source can be wrong says what, where, and what to do."""
+"""Test that the message of each error in a source says what, where, and how to fix it."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def refuse(text, kind=CompileError, name="f", constants=None, **macros):
     return str(caught.value)
 
 
-def test_an_unknown_name_is_told_at_its_own_column():
+def test_an_unknown_name_is_reported_at_its_column():
     message = refuse("kernel void f(device float*   a) {\n\ta[0]  =   nothing;  // why\n}")
     assert "my.metal:4:12: error: use of undeclared identifier 'nothing'" in message
     assert "    4 | \ta[0]  =   nothing;  // why\n      | \t          ^~~~~~~" in message
@@ -57,7 +57,7 @@ def test_preprocessor_errors_come_through():
     "text",
     ["kernel void f(device int* a) { if (1) {\n", "kernel void f(device int* a) { a[0; }\n}}"],
 )
-def test_stray_brackets_are_clangs_to_explain(text):
+def test_unmatched_brackets_have_clangs_message(text):
     assert "error: expected" in refuse(text)
 
 
@@ -66,7 +66,7 @@ def test_an_unknown_kernel_lists_the_known_ones():
     assert message == "my.metal: error: no kernel is named f; expected one of: g"
 
 
-def test_a_template_that_nobody_instantiates_says_how():
+def test_a_template_without_instantiation_is_explained():
     message = refuse("template <typename T> kernel void f(device T* a) {}")
     assert "f at my.metal:3:1 is a template: instantiate it" in message
 
@@ -104,7 +104,7 @@ def test_an_unknown_function_constant_lists_the_known_ones():
         ("raytracing::primitive_acceleration_structure s [[buffer(1)]]", "ray tracing"),
     ],
 )
-def test_what_the_cpu_device_lacks_is_named_with_its_line(parameter, feature):
+def test_unsupported_features_are_reported_with_their_line(parameter, feature):
     message = refuse(f"kernel void f(device int* a,\n {parameter}) {{}}", Unsupported)
     assert message.startswith("[f] my.metal:4:")
     assert f"the cpu device has no {feature}" in message
@@ -143,7 +143,7 @@ def test_function_constants_are_followed_through_operators():
     assert "function constant n (int, index 0) has no value" in refuse(text)
 
 
-def test_a_vertex_function_is_no_kernel():
+def test_a_vertex_function_is_not_a_kernel():
     assert "is a function without `kernel`" in refuse(
         "vertex float4 f(uint i [[vertex_id]]) { return 0; }"
     )

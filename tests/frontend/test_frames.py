@@ -1,4 +1,4 @@
-"""How much of a stack a module's functions take, one within the other."""
+"""Test StackUsage: the stack usage of nested calls."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def module(*calls: tuple[str, str]) -> str:
         ([("mb_thread", "helper"), ("helper", "helper")], 299880 + 96),
     ],
 )
-def test_calls_within_each_other_add_up(calls, total):
+def test_find_deepest_adds_nested_calls(calls, total):
     assert StackUsage(USAGE, module(*calls)).find_deepest() == StackFrame(
         total, "<metalbench>:3", "mb_thread"
     )
 
 
-def test_who_takes_most_is_named():
+def test_find_deepest_names_the_largest_frame():
     usage = USAGE.replace("299880", "24")
     calls = module(("mb_thread", "helper"), ("helper", "deep"))
     assert StackUsage(usage, calls).find_deepest() == StackFrame(
@@ -58,11 +58,11 @@ def test_who_takes_most_is_named():
     )
 
 
-def test_nothing_takes_nothing():
+def test_find_deepest_of_nothing_is_zero():
     assert StackUsage("", "").find_deepest().bytes == 0
 
 
-def test_clang_tells_of_both(tmp_path):
+def test_stack_usage_reads_clangs_output(tmp_path):
     text = """
 define hidden void @outer(ptr %p) {
   %a = alloca [4096 x i8]
@@ -85,7 +85,7 @@ define internal void @inner(ptr %p) noinline {
     assert frames.total_bytes >= frame.bytes
 
 
-def test_frames_within_each_other_must_fit_a_stack():
+def test_check_stack_usage_adds_nested_frames():
     usage = USAGE.replace("299880", str(200 * 1024)).replace("4000", str(100 * 1024))
     headers = find_toolchain().headers
     check_stack_usage(StackUsage(usage, module(("helper", "deep"))), "k", headers, together=True)

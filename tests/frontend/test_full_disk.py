@@ -1,4 +1,4 @@
-"""A cache that cannot be written, and compilers without room: told as such, and no CompileError."""
+"""Test errors of the machine: a cache that cannot be written, and compilers without memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def full(*_: Any, **__: Any) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is full")
-def test_a_full_disk_is_told_with_the_folder_and_what_to_do(
+def test_a_full_disk_is_reported_with_folder_and_advice(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = cache.tempfile.mkstemp
@@ -49,13 +49,15 @@ def test_a_full_disk_is_told_with_the_folder_and_what_to_do(
 
 
 @pytest.mark.parametrize("place", ["mkdir", "write_text"])
-def test_every_way_to_be_full_is(folder: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+def test_all_messages_of_full_disks_are_recognised(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
     monkeypatch.setattr(Path, place, full)
     with pytest.raises(MachineError, match="No space left on device"):
         engine.parse(KERNEL, "f.metal")
 
 
-def test_a_folder_in_the_way_is_no_full_disk(folder: Path) -> None:
+def test_a_file_in_place_of_the_folder_is_not_a_full_disk(folder: Path) -> None:
     folder.write_text("in the way")
     with pytest.raises(
         MachineError, match=r"cannot be written: .*; set METALBENCH_CACHE to a folder"
@@ -76,32 +78,32 @@ def saying(what: str, code: int = 1) -> list[str]:
         ("terminate called after throwing 'std::bad_alloc'", OutOfMemoryError, "ulimit -v"),
     ],
 )
-def test_a_compiler_without_room_is_no_kernels_fault(
+def test_a_compiler_without_disk_space_is_a_machine_error(
     folder: Path, what: str, error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message):
         run_tool(saying(what), "")
 
 
-def test_a_compiler_that_is_killed_found_no_memory(folder: Path) -> None:
+def test_a_killed_compiler_is_an_out_of_memory_error(folder: Path) -> None:
     command = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
     with pytest.raises(OutOfMemoryError, match="it was killed"):
         run_tool(command, "")
 
 
-def test_a_compiler_that_is_missing_is_no_kernels_fault() -> None:
+def test_a_missing_compiler_is_a_machine_error() -> None:
     with pytest.raises(MachineError, match="/no/such/clang cannot be run: No such file"):
         run_tool(["/no/such/clang"], "")
 
 
-def test_a_compiler_that_may_not_be_executed_is_told_as_such(tmp_path: Path) -> None:
+def test_a_compiler_without_permission_is_reported(tmp_path: Path) -> None:
     program = tmp_path / "clang"
     program.write_text("#!/bin/sh\n")
     with pytest.raises(MachineError, match=f"{program} cannot be run: Permission denied"):
         run_tool([str(program)], "")
 
 
-def test_other_failures_are_for_the_caller_to_judge() -> None:
+def test_run_tool_returns_other_failures() -> None:
     assert run_tool(saying("error: unknown type name 'flaot'"), "").returncode == 1
     with pytest.raises(CompileError):
         engine.build(engine.parse("kernel void f(device flaot* x) {}", "f.metal"), "f")

@@ -1,4 +1,4 @@
-"""Function constants of every type, and several of them in one declaration."""
+"""Test function constants of every type, and several in one declaration."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Whatever the text, the front end gives a result or an error of ours."""
+"""Test that the front end returns a result or one of our errors, for any text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a compiled object wants of its host, whatever source it came from."""
+"""Test check_imports: symbols that a compiled object imports from the host."""
 
 from __future__ import annotations
 
@@ -64,13 +64,15 @@ def built(ir: str, tools: Toolchain, folder: Path) -> None:
     )
 
 
-def test_what_wants_nothing_is_taken(tools: Toolchain, tmp_path: Path) -> None:
+def test_check_imports_accepts_objects_without_imports(tools: Toolchain, tmp_path: Path) -> None:
     built("@table = hidden constant [2 x i32] [i32 1, i32 2]\n", tools, tmp_path)
     assert (tmp_path / "kernel.so").exists()
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_what_wants_more_is_refused(name: str, tools: Toolchain, tmp_path: Path) -> None:
+def test_check_imports_refuses_imports_of_the_host(
+    name: str, tools: Toolchain, tmp_path: Path
+) -> None:
     ir, said = FAULTS[name]
     with pytest.raises(CompileError, match=said):
         built(ir, tools, tmp_path)

@@ -1,4 +1,4 @@
-"""Long sources and long numbers: the work grows with the length, and every refusal is a message."""
+"""Test long sources and long numbers: linear time, and messages for refused ones."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ OFTEN = ("function constants", "functions of spaces")
 
 
 def processor_time(kind: str, count: int) -> float:
-    """Seconds of processor time to read and lower a source of so many lines, the least of two."""
+    """Seconds of processor time to read and lower a source of `count` lines, the minimum of two."""
     expanded = '# 1 "k.metal"\n' + "".join(map(LINES[kind], range(count))) + KERNEL
     constants = {f"a{i}": 1 for i in range(count)} if kind == "function constants" else {}
     found = []
@@ -53,7 +53,7 @@ def processor_time(kind: str, count: int) -> float:
     [kind if kind in OFTEN else pytest.param(kind, marks=pytest.mark.slow) for kind in LINES],
 )
 def test_reading_a_source_takes_time_that_grows_with_its_length(kind: str) -> None:
-    """Of eight times the length: eight times the work, where a square would be 64 times."""
+    """Eight times the length takes eight times the work; quadratic time would be 64 times."""
     assert processor_time(kind, 6400) < 24 * processor_time(kind, 800)
 
 

@@ -1,4 +1,4 @@
-"""Where loops are left behind a function of a SIMD-group, which is marked."""
+"""Test mark_loop_exits: loop exits after a SIMD-group function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BEGINS = "const auto mb_turn = mb::turn_begins();"
 MARK = "mb::turn_ends(mb_turn)"
 
 
-def lowered(source, body):
+def lower_text(source, body):
     text = lower(source(_SOURCE.replace("BODY", body)), "k", {}).code.text
     return text[text.index("uint f(") : text.index("return x; }", text.index("uint f("))]
 
@@ -56,13 +56,13 @@ def lowered(source, body):
         ),
     ],
 )
-def test_a_loop_that_is_left_behind_a_meeting(source, body, marked):
-    assert marked in lowered(source, body)
+def test_mark_loop_exits_after_a_collective(source, body, marked):
+    assert marked in lower_text(source, body)
 
 
-def test_the_mark_is_of_the_loop_that_it_is_in(source):
+def test_mark_loop_exits_names_the_innermost_loop(source):
     body = "for (;;) { while (x) { --x; } if (x) { x = simd_sum(x); break; } }"
-    text = lowered(source, body)
+    text = lower_text(source, body)
     assert (
         f"for (;;) {{ {BEGINS} while (x) {{ --x; }} if (x) {{ x = simd_sum(x); {MARK}; break;"
         in text
@@ -80,25 +80,25 @@ def test_the_mark_is_of_the_loop_that_it_is_in(source):
         "for (uint k = 0; k < 9; ++k) { if (x) { x = simd_sum(x); } }",
     ],
 )
-def test_what_needs_no_mark(source, body):
-    assert "turn_ends" not in lowered(source, body)
+def test_mark_loop_exits_leaves_other_loops(source, body):
+    assert "turn_ends" not in lower_text(source, body)
 
 
-def test_a_return_ends_the_turns_of_all_loops_around_it(source):
+def test_mark_loop_exits_ends_all_enclosing_loops_at_return(source):
     body = "for (;;) { while (simd_any(x)) { if (x) { x = simd_sum(x); return x; } } }"
-    text = lowered(source, body)
+    text = lower_text(source, body)
     assert f"for (;;) {{ {BEGINS} " in text
     assert "{ const auto mb_turn_1 = mb::turn_begins(); if (x)" in text
     assert "return mb::turn_ends(mb_turn, mb::turn_ends(mb_turn_1, x));" in text
 
 
-def test_a_marked_loop_and_those_around_it_are_not_unrolled(source):
+def test_mark_loop_exits_forbids_unrolling(source):
     body = """for (;;) {
 #pragma unroll 4
       for (uint k = 0; k < 4; ++k) { if (x) { x = simd_sum(x); break; } }
       for (;;) { x = simd_sum(x); }
     }"""
-    text = lowered(source, body)
+    text = lower_text(source, body)
     around, inner, other = (part.rpartition("{")[2] for part in text.split("for (")[:3])
     assert around.strip() == "MB_LOOP_OF_TURNS"
     assert inner.split() == ['MB_LOOP_HINT("unroll', '4")', "MB_LOOP_OF_TURNS"]

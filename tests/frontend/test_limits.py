@@ -1,4 +1,4 @@
-"""What compiling a kernel may take of the machine, by programs that take more."""
+"""Test the limits of run_tool with programs that exceed them."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from metalbench._core import CompileError
 from metalbench.msl.building import answer
 
 
-def test_output_without_end_is_ended() -> None:
+def test_run_tool_ends_endless_output() -> None:
     with pytest.raises(CompileError, match="more than 64 MiB of output; simplify the kernel"):
         answer.run_tool(["/bin/sh", "-c", "exec yes"], "")
 
 
-def test_work_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_tool_ends_endless_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer, "PROCESSOR_S", 1)
     with pytest.raises(CompileError, match="no result after 1 s of processor time"):
         answer.run_tool(["/bin/sh", "-c", "while :; do :; done"], "")
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no limit of address space")
-def test_a_program_has_no_more_memory_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_tool_limits_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer, "MEMORY_BYTES", 1 << 28)
     program = "bytearray(200 << 20)\ntry: bytearray(400 << 20)\nexcept MemoryError: exit(7)"
     assert answer.run_tool([sys.executable, "-c", program], "").returncode == 7

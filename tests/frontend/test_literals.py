@@ -1,4 +1,4 @@
-"""Floating-point literals have Metal's types everywhere, and `double` is refused."""
+"""Test rewrite_literals and refuse_double."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""os_log: what a kernel says arrives on standard error."""
+"""Test os_log: messages of a kernel appear on standard error."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What the rewriting does to small sources: the text between the prologue and the entry points."""
+"""Test lower with small sources: the text between the preamble and the entry points."""
 
 import pytest
 
@@ -126,7 +126,7 @@ def test_other_functions_are_inline_so_that_they_vanish(source):
     ]
 
 
-def test_swizzles_that_occur_are_asked_for(source):
+def test_define_swizzles_of_used_swizzles(source):
     text = "kernel void f(device float4* a) { a[0].xy = a[1].wz; a->zzx = a->rgb; float r = a->r; }"
     prologue = lower(source(text), "f", {}).code.text
     assert "#define MB_SWIZZLES_2 MB_P1(r,x) MB_P2(xy,x,y)\n" in prologue
@@ -181,7 +181,7 @@ def test_casts_between_half_formats_go_through_ours(source):
         ("float g(float x) { return ray_data ? x : 1; }", "ray_data", "?"),
     ],
 )
-def test_keywords_that_would_be_erased_are_no_names(source, text, word, got):
+def test_keywords_of_metal_are_not_names(source, text, word, got):
     text = f"{text}\nkernel void f(device int* a) {{}}"
     message = f"kernel.metal:1:.*: error: `{word}` is a keyword of Metal: .*got `\\{got}`"
     with pytest.raises(CompileError, match=message):

@@ -1,4 +1,4 @@
-"""Kernels for macOS, made on any machine: what the linker leaves leads to the user's lines."""
+"""Test kernels for macOS, cross-compiled: debug information leads to the user's lines."""
 
 from dataclasses import replace
 

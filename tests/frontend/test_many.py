@@ -1,4 +1,4 @@
-"""Kernels of a source that are built at once are what each is by itself."""
+"""Test compile_many: a batch of kernels gives the same results as separate builds."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ kernel void summed(device const float* x, device float* y, uint i [[thread_posit
 BROKEN = (
     SOURCE
     + """
-kernel void broken(device float* y) { y[0] = nobody(1); }
+kernel void broken(device float* y) { y[0] = undeclared(1); }
 """
 )
 NAMES = ["tripled", "squared", "counted", "swapped"]
@@ -56,15 +56,15 @@ def _own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
 
 
-def built(source, names):
+def build_kernels(source, names):
     program = engine.parse(source, "many.metal")
     engine.build_many(program, names, fast_math=False)
     return {name: engine.build(program, name, fast_math=False) for name in names}
 
 
-def test_kernels_that_do_not_synchronise_lie_in_objects_together(monkeypatch):
+def test_compile_many_puts_loops_into_common_objects(monkeypatch):
     monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 1)
-    found = built(SOURCE, NAMES)
+    found = build_kernels(SOURCE, NAMES)
     paths = [found[name].path for name in NAMES]
     assert paths[0] == paths[1] == paths[2] != paths[3]
     assert [found[name].entry_name for name in NAMES] == ["_0", "_1", "_2", ""]
@@ -72,7 +72,7 @@ def test_kernels_that_do_not_synchronise_lie_in_objects_together(monkeypatch):
     assert found["squared"].arguments[0]["name"] == "y"
 
 
-def test_kernels_that_synchronise_are_parsed_together_and_then_are_what_each_is_alone(monkeypatch):
+def test_compile_many_parses_vectors_together(monkeypatch):
     starts = []
 
     def generate(code, *rest, **kind):
@@ -80,9 +80,9 @@ def test_kernels_that_synchronise_are_parsed_together_and_then_are_what_each_is_
         return compiler.generate_ir(code, *rest, **kind)
 
     monkeypatch.setattr(together, "generate_ir", generate)
-    found = built(SOURCE, ["swapped", "summed"])
+    found = build_kernels(SOURCE, ["swapped", "summed"])
     assert starts == [2]
-    monkeypatch.setattr("metalbench.msl.building.many._FEWEST", 3)
+    monkeypatch.setattr("metalbench.msl.building.many._MIN_BATCH", 3)
     for name, bytes_ in (("swapped", 256), ("summed", 8)):
         alone = engine.build(engine.parse(SOURCE, "many.metal"), name, fast_math=True)
         assert (found[name].engine, found[name].widths) == ("vectors", alone.widths)
@@ -94,21 +94,21 @@ def test_kernels_that_synchronise_are_parsed_together_and_then_are_what_each_is_
         assert f"MB_KERNEL(::{name}, 1," in found[name].lowered
 
 
-def test_an_object_has_no_more_than_one_run_of_clang_is_good_for(monkeypatch):
+def test_compile_many_limits_the_kernels_of_an_object(monkeypatch):
     monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 1)
-    monkeypatch.setattr("metalbench.msl.building.many._MOST", 2)
-    found = built(SOURCE, NAMES[:3])
+    monkeypatch.setattr("metalbench.msl.building.many._MAX_BATCH", 2)
+    found = build_kernels(SOURCE, NAMES[:3])
     assert len({each.path for each in found.values()}) == 2
 
 
-def test_what_was_parsed_together_is_compiled_in_pieces(monkeypatch):
+def test_compile_many_compiles_parts_of_a_module(monkeypatch):
     monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 3)
-    found = built(SOURCE, NAMES[:3])
+    found = build_kernels(SOURCE, NAMES[:3])
     assert len({each.path for each in found.values()}) == 3
     assert [found[name].entry_name for name in NAMES[:3]] == ["_0", "_1", "_2"]
 
 
-def test_they_compute_what_they_did():
+def test_compile_many_gives_equal_results():
     device = _core.open("cpu")
     library = device.compile(SOURCE, filename="many.metal", fast_math=False)
     library.prepare([*NAMES, "summed"])
@@ -129,16 +129,16 @@ def test_they_compute_what_they_did():
     assert count.numpy("int32")[0] == sum(range(128))
 
 
-def test_what_does_not_compile_is_told_by_the_one_who_asks_for_it():
+def test_build_reports_errors_that_compile_many_ignores():
     device = _core.open("cpu")
     library = device.compile(BROKEN, filename="many.metal", fast_math=False)
     library.prepare([*NAMES, "broken"])
     assert library.pipeline("tripled").name == "tripled"
-    with pytest.raises(CompileError, match=r"many.metal:\d+:\d+: error: .*nobody"):
+    with pytest.raises(CompileError, match=r"many.metal:\d+:\d+: error: .*undeclared"):
         library.pipeline("broken")
 
 
 def test_nothing_is_built_twice(monkeypatch):
-    built(SOURCE, NAMES)
+    build_kernels(SOURCE, NAMES)
     monkeypatch.setattr("metalbench.msl.building.many.compile_many", None)
-    built(SOURCE, NAMES)
+    build_kernels(SOURCE, NAMES)

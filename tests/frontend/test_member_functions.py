@@ -1,4 +1,4 @@
-"""Member functions that only the address space of their object tells apart."""
+"""Test member functions that differ only in the address space of their object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a wrong kernel's author reads: Metal's names, no line of the headers, who is to blame."""
+"""Test messages about wrong kernels: Metal's names, no lines of the headers, the cause."""
 
 import pytest
 
@@ -84,7 +84,7 @@ def test_a_crash_of_clang_is_an_error_of_the_source(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("statement", [f"x[i] = {'!' * 300_000}1;", f"x[i] = {'-(' * 200_000}"])
-def test_a_source_that_clang_cannot_bear_is_refused_as_a_source(statement):
+def test_a_source_that_crashes_clang_is_a_compile_error(statement):
     text = f"kernel void f(device float* x, uint i [[thread_position_in_grid]]) {{ {statement} }}"
     with pytest.raises(
         CompileError, match=r"^my\.metal:.*(crashed on this source|nesting level)"
@@ -104,7 +104,7 @@ def test_a_failure_of_the_front_end_names_the_file(monkeypatch):
         engine.build(program, "f")
 
 
-def test_an_engine_that_there_is_not_is_no_fault_of_the_kernels(monkeypatch):
+def test_an_unknown_engine_is_a_machine_error(monkeypatch):
     monkeypatch.setenv("METALBENCH_ENGINE", "lanes")
     program = engine.parse("kernel void f(device float* a) {}", "my.metal")
     with pytest.raises(MachineError, match="expected vectors or fibers, got 'lanes'"):

@@ -8,7 +8,7 @@ from metalbench.msl.rewriting.lower import lower
 from metalbench.msl.rewriting.overloads import merge_overloads
 
 
-def dropped(source, text):
+def list_dropped(source, text):
     parsed = source(text)
     removed, collisions = merge_overloads(parsed.tokens, parsed.declarations)
     return [each.name for each in removed], len(collisions)
@@ -27,8 +27,8 @@ def dropped(source, text):
         "struct C { int g() const device { return 1; } int g() const constant { return 1; } };",
     ],
 )
-def test_overloads_by_address_space_alone_merge(source, text):
-    names, collisions = dropped(source, text)
+def test_merge_overloads_of_equal_bodies(source, text):
+    names, collisions = list_dropped(source, text)
     assert (len(names), collisions) == (1, 0)
 
 
@@ -45,8 +45,8 @@ def test_overloads_by_address_space_alone_merge(source, text):
         "void g(device int* a); void g(device int* a) { }",
     ],
 )
-def test_overloads_that_differ_otherwise_stay(source, text):
-    assert dropped(source, text) == ([], 0)
+def test_merge_overloads_keeps_different_signatures(source, text):
+    assert list_dropped(source, text) == ([], 0)
 
 
 DIFFERENT = """int g(device int* a) { return 1; }
@@ -75,7 +75,7 @@ def test_operators_of_a_record_that_is_used(source, other, spaces):
     assert lower(source(text), "f", {}).spaces == spaces
 
 
-def test_what_no_space_tells_apart_is_an_error_where_it_matters(source):
+def test_ambiguous_overloads_are_an_error_if_reachable(source):
     text = """struct S { int a; S() thread { a = 1; }
     S() threadgroup { a = 2; } };
     kernel void f(device int* a) { *a = CALL; }"""

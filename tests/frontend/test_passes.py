@@ -1,4 +1,4 @@
-"""Passes that are left out: only where the compiler can be told so, and by names that it has."""
+"""Test list_disabled_passes: the option exists, and the names are those of passes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ define i32 @one() {
 """
 
 
-def named(version, tmp_path):
+def make_toolchain(version, tmp_path):
     program = tmp_path / "clang"
     program.write_text(f"#!/bin/sh\necho '{version}'\n")
     program.chmod(0o755)
@@ -25,7 +25,7 @@ def named(version, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "named"),
     [
         ("clang version 22.1.8", True),
         ("Ubuntu clang version 23.0.0 (1)", True),
@@ -34,11 +34,11 @@ def named(version, tmp_path):
         ("something else", False),
     ],
 )
-def test_a_compiler_is_told_what_it_knows(version, told, tmp_path):
-    assert bool(list_disabled_passes(named(version, tmp_path))) is told
+def test_list_disabled_passes_depends_on_the_version(version, told, tmp_path):
+    assert bool(list_disabled_passes(make_toolchain(version, tmp_path))) is told
 
 
-def test_those_are_left_out_and_no_others():
+def test_list_disabled_passes_disables_these_passes():
     tools = toolchain.find_toolchain()
     given = list_disabled_passes(tools)
     command = [*tools.clang, "-x", "ir", "-S", "-emit-llvm", "-o", "-", "-", "-O1", *given]

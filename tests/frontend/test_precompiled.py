@@ -1,4 +1,4 @@
-"""The MSL headers parsed once for many kernels: same code, same lines, same messages as without."""
+"""Test precompiled preambles: same code, lines and messages as without them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from metalbench.msl import engine
 from metalbench.msl.building import cache, compiler
 from metalbench.msl.building.compiler import MessageTranslator, compile_shared_object
 from metalbench.msl.building.precompiled import find_precompiled_preamble
-from metalbench.msl.building.symbolize import _lines
+from metalbench.msl.building.symbolize import _read_line_table
 from metalbench.msl.building.targets import ELF, MACH_O, Target
 from metalbench.msl.building.toolchain import list_flags
 from metalbench.msl.rewriting.lower import lower
@@ -28,13 +28,13 @@ kernel void f(device float* a) { threadgroup float t[1]; t[0] = VALUE; *a = by(a
 """
 
 
-def built(value: int, text: str = TEXT, **options: bool) -> engine.Built:
+def build_kernel(value: int, text: str = TEXT, **options: bool) -> engine.CompiledKernel:
     """The kernel with another constant in it, so that it is another one."""
     text = text.replace("3;", f"{value};").replace("VALUE", str(value))
     return engine.build(engine.parse(text, "k.metal"), "f", **options)
 
 
-def kept(suffix: str) -> list[Path]:
+def list_cached_files(suffix: str) -> list[Path]:
     return sorted(cache.find_cache_folder().rglob(f"*{suffix}"))
 
 
@@ -52,21 +52,21 @@ def in_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str],
     ("text", "options"),
     [(TEXT, {}), (TEXT, {"checked": True}), (TEXT, {"fast_math": False}), (SPACES, {})],
 )
-def test_lines_that_come_a_second_time_are_precompiled(
+def test_the_second_equal_preamble_is_precompiled(
     kinds: list[str], text: str, options: dict[str, bool]
 ) -> None:
     for value in range(4):
-        built(value, text, **options)
+        build_kernel(value, text, **options)
     assert kinds == ["parse", "precompile", "try", "begin", "begin", "begin"]
 
 
-def test_builds_of_another_kind_have_headers_of_their_own() -> None:
+def test_other_flags_have_separate_precompiled_headers() -> None:
     for value in range(2):
         for options in ({}, {"checked": True}, {"fast_math": False}):
-            built(value, **options)
-        built(value, SPACES)
-        built(value, TEXT.replace("t[31 - i]", "float4(t[31 - i]).xy.x"))
-    assert len(kept(".pch")) == 5
+            build_kernel(value, **options)
+        build_kernel(value, SPACES)
+        build_kernel(value, TEXT.replace("t[31 - i]", "float4(t[31 - i]).xy.x"))
+    assert len(list_cached_files(".pch")) == 5
 
 
 @pytest.mark.parametrize("checked", [False, True])
@@ -81,9 +81,11 @@ def test_functions_and_lines_are_those_of_the_whole_text(
     # As vectors, functions are written in the order in which clang numbers them.
     monkeypatch.setenv("METALBENCH_ENGINE", "fibers")
     in_cache("whole")
-    whole = built(2, text, checked=checked)
+    whole = build_kernel(2, text, checked=checked)
     in_cache("precompiled")
-    find_precompiled_preamble = [built(value, text, checked=checked) for value in range(3)][-1]
+    find_precompiled_preamble = [build_kernel(value, text, checked=checked) for value in range(3)][
+        -1
+    ]
     assert (kinds[0], kinds[-1]) == ("parse", "begin")
     assert whole.lowered == find_precompiled_preamble.lowered
     assert functions(whole.path).keys() == functions(find_precompiled_preamble.path).keys()
@@ -103,7 +105,7 @@ def functions(path: str) -> dict[str, int]:
 
 
 def lines(path: str) -> Counter[tuple[str, int]]:
-    table = _lines(path)
+    table = _read_line_table(path)
     return Counter([row[1:] for row in table.rows if row[2]] + [call[2:] for call in table.inlined])
 
 
@@ -126,9 +128,9 @@ def test_messages_are_those_of_the_whole_text(
     for name, others in (("whole", 0), ("precompiled", 2)):
         in_cache(name)
         for value in range(others):
-            built(value, TEXT + f"kernel void other(device float* a, uint i) {{ {wrong} }}")
+            build_kernel(value, TEXT + f"kernel void other(device float* a, uint i) {{ {wrong} }}")
         with pytest.raises(CompileError) as caught:
-            built(9, TEXT.replace("a[i] = t", f"{wrong} a[i] = t"))
+            build_kernel(9, TEXT.replace("a[i] = t", f"{wrong} a[i] = t"))
         said.append(str(caught.value))
     assert said[0] == said[1]
     assert "k.metal:8:" in said[0]
@@ -143,30 +145,30 @@ def cut(path: Path) -> None:
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
 
 
-def emptied(path: Path) -> None:
+def truncate_file(path: Path) -> None:
     path.write_bytes(b"")
 
 
 @pytest.mark.parametrize("suffix", [".h", ".pch", ".json"])
-@pytest.mark.parametrize("damage", [rubbish, cut, emptied, Path.unlink])
-def test_what_is_damaged_or_gone_is_made_again(
+@pytest.mark.parametrize("damage", [rubbish, cut, truncate_file, Path.unlink])
+def test_damaged_precompiled_headers_are_recreated(
     kinds: list[str], suffix: str, damage: Callable[[Path], object]
 ) -> None:
     for value in range(2):
-        built(value)
-    (made,) = kept(".pch")
+        build_kernel(value)
+    (made,) = list_cached_files(".pch")
     damage(made.with_suffix(suffix))
     for value in range(2, 5):
-        built(value)
+        build_kernel(value)
     assert kinds[-1] == "begin"
     assert "parse" not in kinds[-2:]
 
 
-def test_what_goes_while_clang_starts_is_done_without(
+def test_a_precompiled_header_removed_at_start_is_ignored(
     kinds: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for value in range(2):
-        built(value)
+        build_kernel(value)
     found = compiler.find_precompiled_preamble
 
     def and_gone(*given: Any, **kind: Any) -> object:
@@ -175,11 +177,11 @@ def test_what_goes_while_clang_starts_is_done_without(
         return head
 
     monkeypatch.setattr(compiler, "find_precompiled_preamble", and_gone)
-    built(2)
+    build_kernel(2)
     assert kinds[-2:] == ["begin", "parse"]
 
 
-def test_what_another_process_made_meanwhile_is_used(
+def test_the_precompiled_header_of_another_process_is_used(
     in_cache: Callable[[str], None], kinds: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both put their file into one folder, from where only one of them can move it."""
@@ -194,13 +196,13 @@ def test_what_another_process_made_meanwhile_is_used(
 
     in_cache("overtaken")
     monkeypatch.setattr(cache, "write_atomically", overtaken)
-    built(3)
-    built(4)
+    build_kernel(3)
+    build_kernel(4)
     assert kinds == ["parse", "precompile", "try", "begin"]
 
 
 @pytest.mark.parametrize("suffix", [".h", ".pch", ".json"])
-def test_what_cannot_be_kept_is_done_without(
+def test_a_cache_that_cannot_be_written_disables_precompiling(
     kinds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     replacing = cache.write_atomically
@@ -227,7 +229,7 @@ def test_what_cannot_be_kept_is_done_without(
 
 @pytest.mark.parametrize("goal", [ELF, MACH_O], ids=["elf", "mach_o"])
 @pytest.mark.parametrize("checked", [False, True])
-def test_every_system_has_it(goal: Target, checked: bool) -> None:
+def test_every_target_has_precompiled_preambles(goal: Target, checked: bool) -> None:
     tools = engine.find_toolchain()
     if goal is not tools.target and not tools.clang[0].endswith("zig"):
         pytest.skip("needs ziglang's clang, which knows every system")

@@ -1,4 +1,4 @@
-"""Precompiled headers where the headers or clang are others than they were."""
+"""Test precompiled preambles after the headers or clang have changed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def own_headers(tmp_path: Path) -> Toolchain:
     return replace(engine.find_toolchain(), headers=folder)
 
 
-def compiled(tools: Toolchain, folder: Path, text: str = TEXT) -> bytes:
+def compile_text(tools: Toolchain, folder: Path, text: str = TEXT) -> bytes:
     lowered = lower(engine.parse(text, "k.metal").source, "f", {})
     options = list_flags(checked=False, fast_math=True)
     target = folder / "k.so"
@@ -32,33 +32,33 @@ def compiled(tools: Toolchain, folder: Path, text: str = TEXT) -> bytes:
     return target.read_bytes()
 
 
-def test_headers_that_are_only_touched_are_the_same(
+def test_touched_headers_are_equal(
     kinds: list[str], own_headers: Toolchain, tmp_path: Path
 ) -> None:
-    before = [compiled(own_headers, tmp_path) for _ in range(3)]
+    before = [compile_text(own_headers, tmp_path) for _ in range(3)]
     for path in own_headers.headers.rglob("*.h"):
         os.utime(path, (1, 1))
-    assert compiled(own_headers, tmp_path) == before[0]
+    assert compile_text(own_headers, tmp_path) == before[0]
     assert kinds[-2:] == ["begin", "begin"]
 
 
-def test_headers_that_change_under_a_running_process_are_read(
+def test_headers_changed_during_a_process_are_read(
     kinds: list[str], own_headers: Toolchain, tmp_path: Path
 ) -> None:
     known = own_headers.key
-    before = [compiled(own_headers, tmp_path) for _ in range(3)]
+    before = [compile_text(own_headers, tmp_path) for _ in range(3)]
     header = own_headers.headers / "mb" / "exponential.h"
     text = header.read_text()
     header.write_text(text + "\n#error changed\n")
     with pytest.raises(CompileError, match="changed"):
-        compiled(own_headers, tmp_path)
+        compile_text(own_headers, tmp_path)
     header.write_text(text)
     assert own_headers.key == known
-    assert compiled(own_headers, tmp_path) == before[0]
+    assert compile_text(own_headers, tmp_path) == before[0]
     assert kinds[-3:] == ["begin", "parse", "begin"]
 
 
-def test_a_clang_that_refuses_its_own_is_asked_once(
+def test_a_rejected_precompiled_header_is_not_retried(
     kinds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clang = " ".join(engine.find_toolchain().clang)
@@ -69,5 +69,5 @@ def test_a_clang_that_refuses_its_own_is_asked_once(
     script.chmod(0o755)
     tools = replace(engine.find_toolchain(), clang=(str(script),))
     for _ in range(4):
-        compiled(tools, tmp_path)
+        compile_text(tools, tmp_path)
     assert kinds == ["parse", "precompile", "try", "parse", "parse", "parse"]

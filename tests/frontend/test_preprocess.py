@@ -1,4 +1,4 @@
-"""What the first pass leaves of a source."""
+"""Test preprocess."""
 
 import pytest
 
@@ -26,7 +26,7 @@ def test_macros_in_pragmas_are_expanded(before, after):
     assert after in lines
 
 
-def test_the_host_does_not_show():
+def test_preprocess_hides_the_host():
     text = "\n".join(
         f"#ifdef {name}\n#error {name}\n#endif" for name in ("__linux__", "_WCHAR_T_DEFINED")
     )

@@ -1,4 +1,4 @@
-"""A compiler opens what it needs, whatever it is made to do: tried by a shell in its place."""
+"""Test list_tool_files: a shell in place of a compiler tries to open files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def folders(tmp_path: Path) -> tuple[Path, Path, Path]:
 
 
 def shell(script: str, folders: tuple[Path, Path, Path]) -> int:
-    """What a script comes to, run by a shell that has an installation of its own."""
+    """Return the result of a script that a shell runs, with a separate installation."""
     _, source, output = folders
     own = source.parent / "installation" / "sh"
     own.parent.mkdir()
@@ -45,7 +45,7 @@ def shell(script: str, folders: tuple[Path, Path, Path]) -> int:
     return run_tool([str(own), "-c", script], "", reads=[source], writes=[output]).returncode
 
 
-def test_what_it_needs_is_there(folders: tuple[Path, Path, Path]) -> None:
+def test_list_tool_files_includes_what_a_compiler_needs(folders: tuple[Path, Path, Path]) -> None:
     _, source, output = folders
     assert shell(f"read x < {source}/file && echo $x > {output}/new", folders) == 0
     assert (output / "new").read_text() == "words\n"
@@ -64,19 +64,21 @@ def test_what_it_needs_is_there(folders: tuple[Path, Path, Path]) -> None:
         "kill -0 {3}",
     ],
 )
-def test_what_it_does_not_is_refused(folders: tuple[Path, Path, Path], script: str) -> None:
+def test_list_tool_files_excludes_other_files(
+    folders: tuple[Path, Path, Path], script: str
+) -> None:
     assert shell(script.format(*folders, os.getpid()), folders) != 0
     assert all((folder / "file").read_text() == "words\n" for folder in folders)
     assert not (folders[1] / "new").exists()
 
 
-def test_it_has_no_sockets(folders: tuple[Path, Path, Path]) -> None:
+def test_a_sandboxed_compiler_has_no_sockets(folders: tuple[Path, Path, Path]) -> None:
     answer = run_tool([sys.executable, "-c", TRIES_A_SOCKET], "", reads=["/"])
     assert answer.returncode == 13, answer.stderr
 
 
-def test_a_process_that_is_not_confined_does_all_of_it(folders: tuple[Path, Path, Path]) -> None:
-    """So the refusals above are no fault of the scripts'."""
+def test_an_unconfined_process_can_open_all_of_them(folders: tuple[Path, Path, Path]) -> None:
+    """The scripts succeed without confinement."""
     secret, source, _ = folders
     script = f"read x < {secret}/file && echo new > {source}/new && exec /bin/cat /dev/null"
     command = ["/bin/sh", "-c", script]
@@ -84,19 +86,19 @@ def test_a_process_that_is_not_confined_does_all_of_it(folders: tuple[Path, Path
     assert (source / "new").exists()
 
 
-def test_a_compiler_among_the_systems_programs_reaches_no_more_than_those() -> None:
+def test_list_tool_files_of_a_system_compiler() -> None:
     found = list_tool_files("/bin/sh")
     assert found is not None
     assert Path("/") not in found.executable
 
 
-def test_a_script_reaches_what_its_author_likes(tmp_path: Path) -> None:
+def test_list_tool_files_of_a_script_is_none(tmp_path: Path) -> None:
     script = tmp_path / "clang"
     script.write_text("#!/bin/sh\n")
     assert list_tool_files(str(script)) is None
 
 
-def test_what_a_link_leads_to_is_not_read(tmp_path: Path) -> None:
+def test_targets_of_links_are_not_readable(tmp_path: Path) -> None:
     folder = tmp_path / "kernels"
     folder.mkdir()
     (tmp_path / "secret.h").write_text("hidden words\n")

@@ -1,4 +1,4 @@
-"""Habits of kernels in the wild, compiled and run."""
+"""Test idioms of existing kernels, compiled and run."""
 
 import numpy as np
 import pytest
@@ -119,7 +119,7 @@ SIGNATURE = "kernel void f(device float* out, uint i [[thread_position_in_grid]]
         ("", "float4 m = numeric_limits<float4>::lowest(); out[i] = m.w < -1e38;", [1] * 4),
     ],
 )
-def test_it_runs(declarations, body, expected):
+def test_a_kernel_in_the_style_of_libraries_runs(declarations, body, expected):
     assert run(f"{declarations}{SIGNATURE} {{\n{body}\n}}") == expected
 
 
@@ -127,7 +127,7 @@ def test_a_kernel_with_c_linkage():
     assert run(f'extern "C" {SIGNATURE} {{ out[i] = i; }}') == [0, 1, 2, 3]
 
 
-def test_other_kernels_may_need_what_there_is_not():
+def test_unused_kernels_may_be_unsupported():
     text = f"""using namespace raytracing;
     kernel void other(device float* out) {{
       #pragma unroll

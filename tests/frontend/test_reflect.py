@@ -5,7 +5,7 @@ from metalbench.msl.rewriting.bindings import bind_parameters, read_max_threads
 from metalbench.msl.rewriting.lower import lower
 
 
-def reflected(source, text, name=None, **literals):
+def reflect_parameters(source, text, name=None, **literals):
     parsed = source(text)
     kernel = parsed.find_entry_point(name or next(iter(parsed.entry_points)))
     return bind_parameters(parsed, kernel, literals)
@@ -19,7 +19,7 @@ def test_all_forms_of_a_kernel(source, head):
     assert list(source(f"{head} f(device float* x) {{}}").entry_points) == ["f"]
 
 
-def test_functions_and_prototypes_are_no_kernels(source):
+def test_functions_and_prototypes_are_not_kernels(source):
     assert not source("void f(device float* x) {} kernel void g(device float* x);").entry_points
 
 
@@ -43,7 +43,7 @@ PARAMETERS = "(device const half* in, device vec<half, 4>*)"
     ],
 )
 def test_all_forms_of_an_instantiation(source, instantiation, name):
-    bound = reflected(source, TEMPLATE + instantiation, name)
+    bound = reflect_parameters(source, TEMPLATE + instantiation, name)
     assert [each["type"] for each in bound.arguments] == ["half", "vec<half, 4>"]
     assert [each["index"] for each in bound.arguments] == [1, 0]
 
@@ -54,7 +54,7 @@ def test_host_names_made_of_pieces_are_joined(source):
 
 
 def test_arguments_say_what_they_are(source):
-    bound = reflected(
+    bound = reflect_parameters(
         source,
         """
         struct Params { int n; };
@@ -133,7 +133,10 @@ def test_a_kernel_in_a_namespace_has_both_names(source):
 
 def test_plain_type_aliases_are_seen_through(source):
     text = "typedef bfloat bf; using Value = bf; kernel void f(device Value* a, constant bf& b) {}"
-    assert [each["type"] for each in reflected(source, text).arguments] == ["bfloat", "bfloat"]
+    assert [each["type"] for each in reflect_parameters(source, text).arguments] == [
+        "bfloat",
+        "bfloat",
+    ]
 
 
 def test_conditions_may_be_computed_from_function_constants(source):
@@ -150,5 +153,5 @@ def test_conditions_may_be_computed_from_function_constants(source):
 
 def test_untyped_pointers_are_arguments_too(source):
     text = "kernel void f(device void* a, constant void* b) {}"
-    assert [each["type"] for each in reflected(source, text).arguments] == ["void", "void"]
+    assert [each["type"] for each in reflect_parameters(source, text).arguments] == ["void", "void"]
     assert engine.build(engine.parse(text), "f").path

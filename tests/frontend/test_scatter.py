@@ -1,4 +1,4 @@
-"""Private arrays stay within a thread, whatever a processor can do with vectors of addresses."""
+"""Test that private arrays are not accessed by scatter instructions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from metalbench.msl.building.targets import ELF
 from metalbench.msl.building.toolchain import RELEASE_FLAGS, find_toolchain, list_flags
 
-# What the loop over threads of a kernel with an array of its own is to clang.
+# The loop over threads of a kernel with a private array, as clang sees it.
 THREADS = """
 void threads(float *end, int count, int steps) {
   for (int i = 0; i < count; ++i) {
@@ -28,7 +28,7 @@ void threads(float *end, int count, int steps) {
 
 
 def assembly(options):
-    """What clang makes of THREADS for a processor that can scatter."""
+    """Return clang's assembly of THREADS for a processor with scatter instructions."""
     tools = find_toolchain()
     target = ["--target=x86_64-unknown-linux-gnu", "-march=znver4"]
     kept = [each for each in options if not each.startswith("-march")]
@@ -46,6 +46,6 @@ def test_arrays_of_threads_are_not_scattered():
     assert "vscatter" not in assembly(list_flags(checked=False, fast_math=True, goal=goal))
 
 
-def test_they_would_be():
+def test_arrays_of_threads_are_scattered_without_the_flag():
     """The test above can fail: clang does so if it is let."""
     assert "vscatter" in assembly(list_flags(checked=False, fast_math=True, passes=RELEASE_FLAGS))

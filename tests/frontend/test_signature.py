@@ -1,4 +1,4 @@
-"""What devices that compile MSL themselves are told of a kernel's parameters."""
+"""Test signature: the parameters of a kernel for devices that compile MSL themselves."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_signature_is_that_of_a_build():
 
 def test_the_second_time_it_comes_from_the_cache(monkeypatch):
     first = signature()
-    monkeypatch.setattr(engine.Program, "source", None)
+    monkeypatch.setattr(engine.MslProgram, "source", None)
     assert signature() == first
     assert first.attributes == [{"name": "thread_position_in_grid", "type": "uint2"}]
 
@@ -47,7 +47,7 @@ def test_the_second_time_it_comes_from_the_cache(monkeypatch):
     ],
     ids=["brackets", "another name", "preprocessor", "another stage"],
 )
-def test_what_cannot_be_read_has_no_signature(text):
+def test_an_invalid_source_has_no_signature(text):
     assert signature(text) is None
 
 

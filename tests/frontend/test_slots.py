@@ -1,4 +1,4 @@
-"""Indices of arguments, given or not."""
+"""Test the assignment of argument table indices."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_gaps_are_used_where_an_array_fits():
         ),
     ],
 )
-def test_indices_that_cannot_be(parameters, message):
+def test_assign_indices_refuses_invalid_indices(parameters, message):
     with pytest.raises(_core.CompileError, match=rf"my\.metal:4:\d+: error: \[f\] .*{message}"):
         slots(parameters)
 

@@ -1,4 +1,4 @@
-"""Where statements end, with and without braces."""
+"""Test find_statement_end and find_loop_bodies, with and without braces."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ def test_a_named_compiler_that_is_not_there_is_refused(monkeypatch):
         engine.find_toolchain()
 
 
-def test_without_a_compiler_the_remedy_is_told(monkeypatch):
+def test_a_missing_compiler_is_reported_with_advice(monkeypatch):
     monkeypatch.delenv("METALBENCH_CLANG", raising=False)
     found = toolchain.importlib.util.find_spec
 
@@ -29,11 +29,11 @@ def test_without_a_compiler_the_remedy_is_told(monkeypatch):
         return None if name == "ziglang" else found(name)
 
     monkeypatch.setattr(toolchain.importlib.util, "find_spec", without_ziglang)
-    toolchain._find.cache_clear()
+    toolchain._find_by_name.cache_clear()
     with pytest.raises(Unsupported, match="pip install ziglang"):
         engine.find_toolchain()
     monkeypatch.undo()
-    toolchain._find.cache_clear()
+    toolchain._find_by_name.cache_clear()
     assert engine.find_toolchain().clang
 
 
@@ -124,7 +124,7 @@ def test_metals_own_macro_for_functions_is_known():
     assert engine.build(engine.parse(redefined), "f").path
 
 
-def test_a_compiler_that_crashes_is_told_from_a_wrong_kernel(tmp_path, monkeypatch):
+def test_a_compiler_crash_differs_from_a_wrong_kernel(tmp_path, monkeypatch):
     real = engine.find_toolchain()
     script = tmp_path / "clang"
     forward = f'exec {" ".join(real.clang)} "$@"'

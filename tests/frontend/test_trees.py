@@ -1,4 +1,4 @@
-"""Digests of folders: of names and contents, read again only when a file is another."""
+"""Test digest_trees: unchanged files are not read again."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def digest(folder):
     return digest_trees([(folder, (".py",))])
 
 
-def test_contents_and_names_count_of_the_suffixes_alone(folder):
+def test_digest_trees_uses_contents_and_names_by_suffix(folder):
     one = digest(folder)
     (folder / "c.txt").write_text("other")
     assert digest(folder) == one
@@ -36,7 +36,7 @@ def test_contents_and_names_count_of_the_suffixes_alone(folder):
     assert len({one, other, digest(folder)}) == 3
 
 
-def test_files_that_are_the_same_are_not_read_again(folder, monkeypatch):
+def test_digest_trees_does_not_reread_unchanged_files(folder, monkeypatch):
     one = digest(folder)
     read = []
     original = Path.read_bytes
@@ -45,13 +45,13 @@ def test_files_that_are_the_same_are_not_read_again(folder, monkeypatch):
     assert not [each for each in read if each.endswith(".py")]
 
 
-def test_a_copy_with_other_times_has_the_same_digest(folder):
+def test_digest_trees_ignores_times(folder):
     one = digest(folder)
     os.utime(folder / "a.py", (1, 1))
     assert digest(folder) == one
 
 
-def test_without_a_cache_there_is_a_digest_too(folder, tmp_path, monkeypatch):
+def test_digest_trees_works_without_a_cache(folder, tmp_path, monkeypatch):
     one = digest(folder)
     monkeypatch.setenv("METALBENCH_CACHE", str(folder / "c.txt"))
     assert digest(folder) == one

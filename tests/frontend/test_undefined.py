@@ -1,4 +1,4 @@
-"""Functions that nobody defines, and the paths of the files that messages name."""
+"""Test messages about undefined functions, and the paths of files in messages."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def build(text, **options):
         ("S().get(out)", r"^dir/my\.metal:7:16: error: S::get\(float\*\) const is called"),
     ],
 )
-def test_a_function_that_nobody_defines_is_an_error_of_its_line(call, message, checked):
+def test_an_undefined_function_is_reported_with_its_line(call, message, checked):
     with pytest.raises(CompileError, match=message):
         build(DECLARED + KERNEL.replace("CALL", call), checked=checked)
 
@@ -51,7 +51,7 @@ kernel void f(device float* out, constant float* c) {
         build(text)
 
 
-def test_functions_that_nobody_calls_need_no_definition():
+def test_unused_functions_need_no_definition():
     build(DECLARED + KERNEL.replace("CALL", "1"))
 
 
@@ -60,15 +60,15 @@ def test_functions_of_the_c_library_that_clang_calls_are_there():
     build(struct + KERNEL.replace("CALL", "1; ((device Big*)out)[1] = ((device Big*)out)[0]"))
 
 
-def test_a_linker_that_tells_no_line():
+def test_undefined_functions_without_line():
     source = engine.parse(HEADER + DECLARED + KERNEL, "my.metal").source
     said = "error: undefined symbol: __Z6helperf\n    note: referenced by /tmp/k.o:_mb_thread\n"
     assert undefined(said, source).startswith("my.metal:3:7: error: __Z6helperf is called")
 
 
 @pytest.fixture
-def nested(tmp_path):
-    """The path of a kernel that includes a/x.h, which includes b/y.h by way of its own folder."""
+def write_nested_kernel(tmp_path):
+    """Return the path of a kernel that includes a/x.h, which includes b/y.h by a relative path."""
     for name, text in (("a/x.h", '#include "../b/y.h"\n'), ("b/y.h", "float y() { return Z; }\n")):
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text(text)
@@ -76,38 +76,38 @@ def nested(tmp_path):
 
 
 @pytest.mark.parametrize("included", ["a/x.h", "./a/x.h", "b/../a/x.h"])
-def test_paths_of_nested_includes_are_short(nested, included):
-    program = engine.parse(f'{HEADER}#include "{included}"\n{KERNEL}', str(nested))
+def test_paths_of_nested_includes_are_short(write_nested_kernel, included):
+    program = engine.parse(f'{HEADER}#include "{included}"\n{KERNEL}', str(write_nested_kernel))
     with pytest.raises(CompileError, match=r"(?m)^b/y\.h:1:20: error: .*'Z'"):
         engine.build(program, "f")
 
 
-def test_paths_are_short_where_a_file_is_missing(nested):
-    (nested.parent / "b/y.h").write_text('#include "../c/none.h"\n')
+def test_paths_are_short_where_a_file_is_missing(write_nested_kernel):
+    (write_nested_kernel.parent / "b/y.h").write_text('#include "../c/none.h"\n')
     with pytest.raises(CompileError) as caught:
-        engine.parse(f'{HEADER}#include "a/x.h"\n', str(nested))
+        engine.parse(f'{HEADER}#include "a/x.h"\n', str(write_nested_kernel))
     assert "b/y.h:1:10: fatal error: '../c/none.h' file not found" in str(caught.value)
     assert "a/.." not in str(caught.value)
 
 
 @pytest.mark.parametrize("both", [True, False])
-def test_a_parent_of_a_link_is_refused(nested, both):
+def test_a_parent_of_a_link_is_refused(write_nested_kernel, both):
     """The system reads elsewhere/b/y.h there, and a virtual file system b/y.h."""
-    (nested.parent / "elsewhere/deep").mkdir(parents=True)
-    (nested.parent / "elsewhere/b").mkdir()
-    (nested.parent / "elsewhere/b/y.h").write_text("float y() { return W; }\n")
-    (nested.parent / "elsewhere/deep/x.h").write_text('#include "../b/y.h"\n')
-    (nested.parent / "link").symlink_to(nested.parent / "elsewhere/deep")
+    (write_nested_kernel.parent / "elsewhere/deep").mkdir(parents=True)
+    (write_nested_kernel.parent / "elsewhere/b").mkdir()
+    (write_nested_kernel.parent / "elsewhere/b/y.h").write_text("float y() { return W; }\n")
+    (write_nested_kernel.parent / "elsewhere/deep/x.h").write_text('#include "../b/y.h"\n')
+    (write_nested_kernel.parent / "link").symlink_to(write_nested_kernel.parent / "elsewhere/deep")
     if not both:
-        (nested.parent / "b/y.h").unlink()
+        (write_nested_kernel.parent / "b/y.h").unlink()
     with pytest.raises(
         CompileError, match=r"k\.metal: error: #include of .*link/\.\./b/y\.h: a link"
     ):
-        engine.parse(f'{HEADER}#include "link/x.h"\n{KERNEL}', str(nested))
+        engine.parse(f'{HEADER}#include "link/x.h"\n{KERNEL}', str(write_nested_kernel))
 
 
-def test_a_link_to_a_folder_beside_the_kernel_is_read(nested):
-    (nested.parent / "link").symlink_to(nested.parent / "b")
-    program = engine.parse(f'{HEADER}#include "link/y.h"\n{KERNEL}', str(nested))
+def test_a_link_to_a_folder_next_to_the_kernel_is_read(write_nested_kernel):
+    (write_nested_kernel.parent / "link").symlink_to(write_nested_kernel.parent / "b")
+    program = engine.parse(f'{HEADER}#include "link/y.h"\n{KERNEL}', str(write_nested_kernel))
     with pytest.raises(CompileError, match=r"(?m)^(?:\./)?link/y\.h:1:20: error: .*'Z'"):
         engine.build(program, "f")

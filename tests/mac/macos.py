@@ -30,15 +30,15 @@ def building_for_macos(cache: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(toolchain, "find_host_target", lambda: MACH_O)
         patch.setenv("METALBENCH_CACHE", str(cache))
-        toolchain._find.cache_clear()
+        toolchain._find_by_name.cache_clear()
         try:
             yield
         finally:
-            toolchain._find.cache_clear()
+            toolchain._find_by_name.cache_clear()
 
 
 def execute(
-    built: engine.Built,
+    built: engine.CompiledKernel,
     arrays: Mapping[str, np.ndarray],
     threads: Size,
     grid: Size,

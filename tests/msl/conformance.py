@@ -31,7 +31,7 @@ FLOATS = ["float", "half", "bfloat"]
 INTEGERS = [kind for kind in TYPES if kind not in (*FLOATS, "bool")]
 INFOS = {kind: ml_dtypes.finfo(TYPES[kind]) for kind in FLOATS}
 FORMATS = {"float": (24, -126), "half": (11, -14), "bfloat": (8, -126)}
-# How far apart the components of a vector are among the inputs.
+# Distance of a vector's components in the inputs.
 STEP = 17
 
 

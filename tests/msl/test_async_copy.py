@@ -73,8 +73,8 @@ kernel void copy(device const float* x, device float* padded, device float* back
 )
 
 
-def copied(device, columns, rows, clamp, *, escape="", checked=False):
-    """What the kernel makes of a tile of that size: it padded, and it alone."""
+def run_copies(device, columns, rows, clamp, *, escape="", checked=False):
+    """Return the results of the kernel for a tile of that size: padded, and without padding."""
     pipeline = device.compile(SOURCE.replace("ESCAPE", escape), checked=checked).pipeline()
     padded, back = np.full((5, 8), -1, np.float32), np.full((5, 10), -1, np.float32)
     arguments = {
@@ -88,7 +88,7 @@ def copied(device, columns, rows, clamp, *, escape="", checked=False):
     return padded, back
 
 
-def expected(columns, rows, clamp):
+def compute_expected(columns, rows, clamp):
     """The same by NumPy."""
     tile = X[:rows, :columns]
     around = ((0, 5 - rows), (0, 8 - columns))
@@ -102,8 +102,8 @@ def expected(columns, rows, clamp):
 @pytest.mark.parametrize("clamp", [0, 1])
 @pytest.mark.parametrize(("columns", "rows"), [(8, 5), (6, 4), (1, 1), (8, 1)])
 def test_tiles_are_copied_and_padded(columns, rows, clamp, escape, checked):
-    got = copied(_core.open("cpu"), columns, rows, clamp, escape=escape, checked=checked)
-    for mine, wanted in zip(got, expected(columns, rows, clamp), strict=True):
+    got = run_copies(_core.open("cpu"), columns, rows, clamp, escape=escape, checked=checked)
+    for mine, wanted in zip(got, compute_expected(columns, rows, clamp), strict=True):
         np.testing.assert_array_equal(mine, wanted)
 
 

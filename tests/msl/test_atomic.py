@@ -54,7 +54,7 @@ def test_float_add_exchange_and_compare(threadgroup):
 
 
 @pytest.mark.stays_on_fibers
-def test_a_thread_can_wait_for_another(threadgroup):
+def test_a_thread_can_poll_an_atomic_of_another(threadgroup):
     body = """
         threadgroup atomic_uint flag;
         if (tid == 0) atomic_store_explicit(&flag, 0, memory_order_relaxed);
@@ -79,7 +79,7 @@ def test_ulong_minimum_and_maximum(threadgroup):
 
 
 @pytest.fixture
-def checked(cpu):
+def run_checked(cpu):
     """Run a body for 64 threads with checks; `t` is an atomic in threadgroup memory, 0."""
 
     def run(body: str) -> np.ndarray:
@@ -108,8 +108,8 @@ BARRIER = "threadgroup_barrier(mem_flags::mem_threadgroup);"
     "start",
     [STORE, "atomic_exchange_explicit(&t, 5, memory_order_relaxed);", "if (tid == 0) *plain = 5;"],
 )
-def test_atomic_accesses_do_not_race_with_each_other(checked, start):
-    got = checked(f"{start} {BARRIER} {ADD} {ADD} {BARRIER} y[tid] = *plain;")
+def test_atomic_accesses_do_not_race_with_each_other(run_checked, start):
+    got = run_checked(f"{start} {BARRIER} {ADD} {ADD} {BARRIER} y[tid] = *plain;")
     np.testing.assert_array_equal(got, np.full(64, 5 + 128))
 
 
@@ -122,6 +122,6 @@ def test_atomic_accesses_do_not_race_with_each_other(checked, start):
         (ADD, "no thread of the group has written"),
     ],
 )
-def test_atomic_and_plain_accesses_race(checked, body, message):
+def test_atomic_and_plain_accesses_race(run_checked, body, message):
     with pytest.raises(_core.KernelFault, match=message):
-        checked(body)
+        run_checked(body)

@@ -78,7 +78,7 @@ def _components(kind: str, width: int, count: int = 2048) -> list[np.ndarray]:
 
 
 def _vectors(x: np.ndarray, width: int) -> np.ndarray:
-    """What `run` puts together from the inputs: [input, component]."""
+    """Return the vectors of `run`'s inputs: [input, component]."""
     return np.stack([np.roll(x.astype(np.float64), -17 * j) for j in range(width)], axis=-1)
 
 

@@ -179,7 +179,7 @@ def test_type_traits(compiles):
     compiles(TRAITS)
 
 
-def _named(section: str) -> set[str]:
+def _name_types(section: str) -> set[str]:
     return set(INVENTORY[section]["functions"])
 
 
@@ -187,8 +187,8 @@ def _named(section: str) -> set[str]:
 COVERS = {
     "2.1 Scalar types": {"conversion", "as_type", "literals", "size_t", "ptrdiff_t"},
     "2.10 Uniform type": {"uniform<T>", "make_uniform"},
-    "2.12 Arrays": _named("2.12 Arrays"),
-    "6 Type traits": {name for name in _named("6 Type traits") if name in TRAITS},
+    "2.12 Arrays": _name_types("2.12 Arrays"),
+    "6 Type traits": {name for name in _name_types("6 Type traits") if name in TRAITS},
     "6.5 Math constants": {f"M_{name}" for name in VALUES}
     | {
         "MAXFLOAT",

@@ -21,8 +21,8 @@ def inventory() -> tuple[dict[str, set[str]], dict[str, str]]:
     return {section: set(entry["functions"]) for section, entry in content.items()}, reasons
 
 
-def covered() -> dict[str, set[str]]:
-    """What the tests of this folder say they cover, by section."""
+def collect_covered() -> dict[str, set[str]]:
+    """Return the functions that the tests of this folder cover, by section."""
     found: dict[str, set[str]] = {}
     for path in sorted(HERE.glob("test_*.py")):
         if path.stem == "test_coverage":
@@ -35,7 +35,7 @@ def covered() -> dict[str, set[str]]:
 
 def test_the_tests_cover_the_specification():
     sections, reasons = inventory()
-    tested = covered()
+    tested = collect_covered()
     everything = {(section, name) for section, names in sections.items() for name in names}
     done = {(section, name) for section, names in tested.items() for name in names}
     assert done <= everything, f"not in the inventory: {sorted(done - everything)}"
@@ -55,7 +55,7 @@ def main() -> None:
     """Print the coverage of every section and what is left out."""
     sys.path.insert(0, str(HERE.parent))
     sections, reasons = inventory()
-    tested = covered()
+    tested = collect_covered()
     total = sum(map(len, sections.values()))
     for section, names in sections.items():
         print(f"{len(names & tested.get(section, set())):4} of {len(names):3}  {section}")

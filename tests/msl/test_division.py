@@ -22,8 +22,8 @@ def divide(elementwise, kind, op, checked=False, divisor=-1, vector=""):
 
 @pytest.mark.parametrize("vector", ["", "2", "4"])
 @pytest.mark.parametrize("kind", SIGNED)
-def test_the_least_number_by_minus_one_is_itself(elementwise, kind, vector):
-    """What wraps: as GPUs do."""
+def test_the_minimum_divided_by_minus_one_wraps(elementwise, kind, vector):
+    """Division wraps, as on GPUs."""
     least = np.iinfo(SIGNED[kind]).min
     assert divide(elementwise, kind, "/", vector=vector).tolist() == [least, least, -3, -6]
     assert divide(elementwise, kind, "%", vector=vector).tolist() == [0, 0, -1, 0]

@@ -45,19 +45,21 @@ def bits_of(kind: str) -> int:
     return np.iinfo(KINDS[kind]).bits
 
 
-def unsigned(value: int, kind: str) -> int:
+def to_unsigned(value: int, kind: str) -> int:
     return value % (1 << bits_of(kind))
 
 
 def reverse(value: int, kind: str) -> int:
-    return int(format(unsigned(value, kind), f"0{bits_of(kind)}b")[::-1], 2)
+    return int(format(to_unsigned(value, kind), f"0{bits_of(kind)}b")[::-1], 2)
 
 
 ORACLES = {
     "abs(a)": lambda k, a, b, c: wrap(abs(a), k),
-    "clz(a)": lambda k, a, b, c: bits_of(k) - unsigned(a, k).bit_length(),
-    "ctz(a)": lambda k, a, b, c: ((u := unsigned(a, k)) & -u).bit_length() - 1 if a else bits_of(k),
-    "popcount(a)": lambda k, a, b, c: unsigned(a, k).bit_count(),
+    "clz(a)": lambda k, a, b, c: bits_of(k) - to_unsigned(a, k).bit_length(),
+    "ctz(a)": lambda k, a, b, c: (
+        ((u := to_unsigned(a, k)) & -u).bit_length() - 1 if a else bits_of(k)
+    ),
+    "popcount(a)": lambda k, a, b, c: to_unsigned(a, k).bit_count(),
     "reverse_bits(a)": lambda k, a, b, c: wrap(reverse(a, k), k),
     "min(a, b)": lambda k, a, b, c: min(a, b),
     "max(a, b)": lambda k, a, b, c: max(a, b),
@@ -73,8 +75,8 @@ ORACLES = {
     "madhi(a, b, c)": lambda k, a, b, c: wrap(((a * b) >> bits_of(k)) + c, k),
     "madsat(a, b, c)": lambda k, a, b, c: clip(a * b + c, k),
     "rotate(a, b)": lambda k, a, b, c: wrap(
-        (unsigned(a, k) << unsigned(b, k) % bits_of(k))
-        | (unsigned(a, k) >> (bits_of(k) - unsigned(b, k) % bits_of(k))),
+        (to_unsigned(a, k) << to_unsigned(b, k) % bits_of(k))
+        | (to_unsigned(a, k) >> (bits_of(k) - to_unsigned(b, k) % bits_of(k))),
         k,
     ),
 }
@@ -142,12 +144,12 @@ def test_bit_fields(elementwise, kind):
     inserted = elementwise("insert_bits(a, b, c, n)", a, b, offset, result=kind, before=before)
     for i in range(len(a)):
         at, n = int(offset[i]), min(5, width - int(offset[i]))
-        field = unsigned(int(a[i]), kind) >> at & ((1 << n) - 1)
+        field = to_unsigned(int(a[i]), kind) >> at & ((1 << n) - 1)
         if np.iinfo(KINDS[kind]).min < 0 and field >> (n - 1):
             field -= 1 << n
         assert got[i] == field
         mask = ((1 << n) - 1) << at
-        whole = (unsigned(int(a[i]), kind) & ~mask) | (unsigned(int(b[i]), kind) << at & mask)
+        whole = (to_unsigned(int(a[i]), kind) & ~mask) | (to_unsigned(int(b[i]), kind) << at & mask)
         assert inserted[i] == wrap(whole, kind)
 
 

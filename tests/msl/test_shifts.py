@@ -18,12 +18,12 @@ def test_amounts_count_modulo_the_width(elementwise, kind):
     assert elementwise("a >> b", a, AMOUNTS, result=kind).tolist() == (a >> by).tolist()
 
 
-def test_so_do_constants(elementwise):
+def test_constant_amounts_count_modulo_the_width(elementwise):
     a = np.array([12], "i4")
     assert elementwise("(a >> 33) + (a << 34)", a, result="int")[0] == 6 + 48
 
 
-def test_on_every_way(threadgroup):
+def test_shifts_in_every_execution_mode(threadgroup):
     x = np.resize(AMOUNTS, 64)
     y = threadgroup("y[tid] = simd_sum(1) << x[tid];", x, result="int", threads=64)
     assert y.tolist() == (np.int32(32) << x % 32).astype("i4").tolist()

@@ -130,7 +130,7 @@ def test_half_accumulator_rounds_once(threadgroup):
     np.testing.assert_allclose(got, x @ x, rtol=2**-11, atol=1e-6)
 
 
-def test_what_a_lane_has_is_the_storage_type(compiles):
+def test_thread_elements_have_the_storage_type(compiles):
     compiles("""
         static_assert(is_same_v<simdgroup_float8x8::storage_type, float2>);
         static_assert(sizeof(simdgroup_half8x8::storage_type) / sizeof(half) == 2);

@@ -52,12 +52,12 @@ SPELLINGS = {
     "alias-with-alignment": ("using TG = threadgroup float;", "alignas(16) TG s[64];"),
     "const-alias": ("using TG = volatile threadgroup float;", "TG s[64];"),
     "second-of-two": ("", "threadgroup float t[4], s[64]; t[i & 3] = 1;"),
-    "beside-a-pointer": ("", "threadgroup float s[64], *p = s; p[i] = 3;"),
+    "next-to-a-pointer": ("", "threadgroup float s[64], *p = s; p[i] = 3;"),
     "behind-a-pointer": (
         "",
         "threadgroup float t[64]; threadgroup float *p = t, s[64]; p[i] = 2;",
     ),
-    "aligned-beside-a-pointer": (
+    "aligned-next-to-a-pointer": (
         "",
         "threadgroup float t[64]; threadgroup __attribute__((aligned(16))) float s[64], *p = t;"
         "p[i] = 2;",
@@ -109,7 +109,7 @@ kernel void f(device float* x, constant int& n, uint i [[thread_index_in_threadg
 
 
 @pytest.fixture(params=[*WAYS, "checked"])
-def reversed_by(request, cpu):
+def run_reversal(request, cpu):
     """Run a kernel that reverses 64 values, in every kind of build; return what it left."""
 
     def run(source: str) -> np.ndarray:
@@ -127,8 +127,8 @@ def reversed_by(request, cpu):
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_threadgroup_variables_are_shared(reversed_by, spelling):
-    assert (reversed_by(source_of(*SPELLINGS[spelling])) == np.arange(THREADS)[::-1]).all()
+def test_threadgroup_variables_are_shared(run_reversal, spelling):
+    assert (run_reversal(source_of(*SPELLINGS[spelling])) == np.arange(THREADS)[::-1]).all()
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
@@ -162,7 +162,7 @@ NOT_UNDERSTOOD = {
 
 
 @pytest.mark.parametrize("case", NOT_UNDERSTOOD)
-def test_what_is_not_understood_is_an_error(cpu, case):
+def test_unrecognised_threadgroup_variables_are_an_error(cpu, case):
     source = source_of("", f"{NOT_UNDERSTOOD[case]}\n  threadgroup float t[64];")
     with pytest.raises(
         _core.CompileError, match=r"<source>:5:\d+: error: `\w+`.* is not supported"

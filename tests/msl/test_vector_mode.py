@@ -49,15 +49,15 @@ def _lane(source: str, vector: bool = True) -> str:
     return subprocess.run(command, input=text, capture_output=True, text=True, check=True).stdout
 
 
-def _undefined(ir: str) -> set[str]:
+def _find_undefined(ir: str) -> set[str]:
     """The functions that are defined nowhere, but for LLVM's own."""
     names = re.findall(r"^declare [^@]*@([\w.]+)\(", ir, re.MULTILINE)
     return {name for name in names if not name.startswith("llvm.")}
 
 
 def _markers(ir: str) -> set[str]:
-    """What the lane asks for. Nothing else may be undefined, and nobody else may ask."""
-    asked = _undefined(ir) - {"mb_vector_body"}
+    """Return the markers of a lane. No other function may be undefined."""
+    asked = _find_undefined(ir) - {"mb_vector_body"}
     assert all(name.startswith("mb_vector_") for name in asked), asked
     for function in re.findall(r"^define .*?^}", ir, re.MULTILINE | re.DOTALL):
         head, _, code = function.partition("\n")
@@ -131,7 +131,7 @@ def test_matrices_that_lanes_share_are_multiplied_by_shuffles():
     assert len(re.findall(r"call .*@mb_vector_shuffle_f32\(", asked)) == 2 * 4 + 2 * 8
 
 
-def test_lanes_of_a_simdgroup_need_no_barrier_of_their_own():
+def test_simdgroup_barriers_are_free_in_vectors():
     source = "kernel void f(device int* y) { y[0] = 1; simdgroup_barrier(mem_flags::mem_device); y[0] = 2; }"
     ir = _lane(source)
     assert _markers(ir) == set()
@@ -162,8 +162,8 @@ def test_the_least_half_of_a_part_of_a_simdgroup_is_a_number(threadgroup, kind):
 
 
 @pytest.mark.parametrize("name", ["sqr_mm", "batch_mm"])
-def test_lanes_part_no_farther_than_in_the_source(name):
-    """An edge of a matrix in front of a loop over tiles is no reason to mask that loop."""
+def test_divergence_is_that_of_the_source(name):
+    """A bounds guard of a matrix before a loop over tiles must not mask that loop."""
     kernel = next(each for each in Library() if each.task.name == name).kernel()
     macros = {"DTYPE": "float", **{key: str(of[0]) for key, of in kernel.tunables.items()}}
     folders = include_folders(kernel.path, kernel.include_dirs)

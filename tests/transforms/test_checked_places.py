@@ -1,4 +1,4 @@
-"""Every call that instrumentation adds has a debug location: without one all lines are lost."""
+"""Test that every call of the instrumentation has a debug location; without one, lines are lost."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ _CALL = re.compile(
 )
 _PLACE = re.compile(r", !dbg (!\d+)")
 _LOCATION = re.compile(r"^(!\d+) = (?:distinct )?!DILocation\((.*)\)", re.MULTILINE)
-# What reports, or may lead to where a report is told of.
+# Calls that report, or that can be on the call stack of a report.
 _REPORTS = re.compile(
     r"__ubsan_|__msan_(?:warning|metadata_ptr_for_store|mem)|__sanitizer_cov_(?:load|store)\d|__asan_mem"
     r"|mb_(?:moved|within|hand|nothing_|out_of_bounds|check_alignment)|_ZN2mbL(?:4meet|8in_turns)"
@@ -74,7 +74,7 @@ _PARAMETER = re.compile(r"%[\w.]*\.addr|%mb\.unnamed\.\d+")
 
 @pytest.fixture
 def modules(monkeypatch):
-    """What clang's back end is given, for each compilation within a test."""
+    """Return the modules that clang's back end compiles during a test."""
     found: list[str] = []
     assemble = compiler.assemble
 

@@ -1,7 +1,7 @@
-"""Compiled kernels on disk, found by content; safe while many processes compile at once.
+"""Content-addressed cache of compiled kernels on disk; safe with many concurrent processes.
 
-Every file is written under a name of its own and then moved into place, so a reader sees all of it
-or none; the digest in a record proves that the object it names is the one that was compiled.
+Every file is written under a temporary name and then renamed, so a reader sees either the whole
+file or none. The digest in a record verifies the object file that it names.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any
 from metalbench._core import MachineError
 
 Record = dict[str, Any]
-# What systems, compilers and linkers say of a disk or a quota without room.
+# Messages of systems, compilers and linkers about a full disk or quota.
 FULL = ("No space left", "Disk quota exceeded", "File too large")
 
 
 def digest(*parts: str | bytes) -> str:
-    """A name for these contents in this order."""
+    """Return a hexadecimal digest of these parts in this order."""
     state = hashlib.blake2b(digest_size=16)
     for part in parts:
         data = part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part
@@ -35,26 +35,26 @@ def digest(*parts: str | bytes) -> str:
 
 
 def find_cache_folder() -> Path:
-    """Where the cache is: $METALBENCH_CACHE, else the user's cache folder."""
+    """Return the cache's folder: $METALBENCH_CACHE, or else the user's cache folder."""
     named = os.environ.get("METALBENCH_CACHE")
-    return Path(named) if named else _of_user()
+    return Path(named) if named else _find_user_cache()
 
 
 @functools.cache
-def _of_user() -> Path:
-    """Asked once: of a process without an environment the system has to say who the user is."""
+def _find_user_cache() -> Path:
+    """Return the user's cache folder; cached, because it may query the system."""
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("metalbench"))
 
 
 def locate_file(key: str, suffix: str) -> Path:
-    """The file of a key."""
+    """Return the path of a key's file."""
     return find_cache_folder() / key[:2] / f"{key[2:]}{suffix}"
 
 
 def load(key: str) -> Record | None:
-    """The record of a key; None when there is none or it is damaged."""
+    """Return the record of a key; None if there is none or it is damaged."""
     try:
         seal, _, text = locate_file(key, ".json").read_bytes().partition(b"\n")
     except OSError:
@@ -66,29 +66,26 @@ def load(key: str) -> Record | None:
 
 
 def store(key: str, record: Record) -> None:
-    """Keep a record, in place of an older one.
-
-    Raises MachineError when the cache cannot be written.
-    """
+    """Store a record, replacing an older one. Raise MachineError if the cache cannot be written."""
     with write_atomically(locate_file(key, ".json")) as path:
         text = json.dumps(record)
         path.write_text(f"{digest(text)}\n{text}")
 
 
 def artifact(contents: Sequence[str | bytes], suffix: str) -> str:
-    """The file for what was compiled from `contents`, in a folder that exists.
+    """Return the path for a file compiled from `contents`; its folder exists.
 
-    Raises MachineError when the cache cannot be written.
+    Raise MachineError if the cache cannot be written.
     """
     path = locate_file(digest("artifact", *contents), suffix)
-    with _writable():
+    with _explain_write_errors():
         path.parent.mkdir(parents=True, exist_ok=True)
     return str(path)
 
 
 @contextmanager
-def _writable() -> Iterator[None]:
-    """Say what to do when the cache cannot be written."""
+def _explain_write_errors() -> Iterator[None]:
+    """Convert an OSError to a MachineError that says how to fix it."""
     try:
         yield
     except OSError as problem:
@@ -96,13 +93,13 @@ def _writable() -> Iterator[None]:
 
 
 def format_write_error(reason: str) -> str:
-    """That the cache cannot be written for `reason`, and what to do: a full disk is told as one."""
+    """Return the message for a cache that cannot be written, and how to fix it."""
     where = find_cache_folder()
     if any(word in reason for word in FULL):
         return (
-            f"the cache of compiled kernels {where} cannot be written: {reason}{_left(where)}; "
-            "free some space there, empty the cache (it fills again), or set METALBENCH_CACHE to a "
-            "folder elsewhere"
+            f"the cache of compiled kernels {where} cannot be written: "
+            f"{reason}{_format_free_space(where)}; free some space there, empty the cache (it "
+            "fills again), or set METALBENCH_CACHE to another folder"
         )
     return (
         f"the cache of compiled kernels {where} cannot be written: {reason}; set METALBENCH_CACHE "
@@ -110,8 +107,8 @@ def format_write_error(reason: str) -> str:
     )
 
 
-def _left(where: Path) -> str:
-    """How much room there still is, of the nearest folder that exists."""
+def _format_free_space(where: Path) -> str:
+    """Return the free space of the nearest folder that exists, as text."""
     existing = next((each for each in (where, *where.parents) if each.exists()), None)
     if existing is None:
         return ""
@@ -120,11 +117,11 @@ def _left(where: Path) -> str:
 
 @contextmanager
 def write_atomically(target: Path) -> Iterator[Path]:
-    """A path to write to, which becomes `target` at the end, at once, unless an error is raised.
+    """Yield a temporary path that is renamed to `target` at the end, unless an error is raised.
 
-    An OSError within is one of writing there: raises MachineError that says what to do.
+    Raise MachineError for an OSError inside.
     """
-    with _writable():
+    with _explain_write_errors():
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=".", suffix=target.suffix)
         os.close(handle)
@@ -137,7 +134,7 @@ def write_atomically(target: Path) -> Iterator[Path]:
 
 
 def digest_file(path: str | Path) -> str | None:
-    """Digest of a file's contents; None when it cannot be read."""
+    """Return the digest of a file's contents; None if it cannot be read."""
     try:
         return digest(Path(path).read_bytes())
     except OSError:

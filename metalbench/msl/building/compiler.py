@@ -1,4 +1,4 @@
-"""C++ text to a shared object: to LLVM IR, which we edit, to an object, through the linker."""
+"""Compile C++ text to a shared object: generate LLVM IR, transform it, compile and link it."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ from metalbench.msl.transforms.metal_semantics import give_metal_semantics
 
 @dataclass(frozen=True)
 class MessageTranslator:
-    """How the messages of clang and of its linker become a user's; an empty one is no error.
+    """Translates messages of clang and its linker for the user. An empty message is not an error.
 
-    `ir` raises CompileError for LLVM IR that no kernel may have. `columns` puts the columns of the
-    user's lines into a module's debug locations; `written` identifies these lines, for lowered text
-    is the same whatever white space and macros a source has.
+    `check_ir` raises CompileError for LLVM IR that a kernel must not have. `map_columns` replaces
+    the columns in a module's debug locations by those of the user's lines. `source_digest`
+    identifies these lines: sources that differ in white space and macros can have the same lowered
+    text.
     """
 
     clang: Callable[[str], str] = str
@@ -53,15 +54,14 @@ def compile_shared_object(
     follow: bool = False,
     reasons: list[str] | None = None,
 ) -> StackUsage:
-    """Compile lowered text with these flags and link it; return its functions' frames.
+    """Compile lowered text with these flags and link it; return its functions' stack usage.
 
-    Why it is compiled with fewer optimisations, if it is, is added to `reasons`.
-
-    The code of `fibers` is put in an order in which lanes catch up with each other. A checked build
-    may `follow` values that nothing has given, from their declaration to their use. The object file
-    stays beside it where the linker leaves debug information in there. Raises CompileError with
-    clang's own messages as `translate.clang` places them, and with what `translate.linker` makes of
-    the linker's, warnings of names that are defined nowhere.
+    If optimisations are reduced, the reason is appended to `reasons`. Code of `fibers` gets a block
+    layout in which divergent lanes reconverge. A checked build may `follow` uninitialised values
+    from their declaration to their use. Where the linker leaves debug information in the object
+    file, that is stored next to the library. Raise CompileError with clang's messages, translated
+    by `translate.clang`, or with the linker's messages about undefined symbols, translated by
+    `translate.linker`.
     """
     reasons = [] if reasons is None else reasons
     parsing = [*options, "-Xclang", "-disable-llvm-passes"]
@@ -70,7 +70,7 @@ def compile_shared_object(
     if follow:
         parsing = memory_sanitizer.front_end_flags(parsing)
     generated = generate_ir(code, tools, parsing, translate)
-    # Only findings of checked builds are told with columns.
+    # Only findings of checked builds are reported with columns.
     located = translate.map_columns(generated) if checked else generated
     module = Module(located)
     give_metal_semantics(module, checked=checked)
@@ -106,13 +106,13 @@ def generate_ir(
     make_head: bool = True,
     processor_s: int | None = None,
 ) -> str:
-    """The LLVM IR of lowered text, whose head may be precompiled for it.
+    """Return the LLVM IR of lowered text; its preamble may be precompiled.
 
-    Raises CompileError, TooSlowError where it takes more than `processor_s` of processor time.
+    Raise CompileError, and TooSlowError if it takes more than `processor_s` of processor time.
     """
     parsing = [*options, *tools.include_flags]
     head = find_precompiled_preamble(code.preamble, tools, parsing, make=make_head)
-    ir = _front_end(code, tools, parsing, translate.clang, head, processor_s)
+    ir = _run_front_end(code, tools, parsing, translate.clang, head, processor_s)
     translate.check_ir(ir)
     return ir
 
@@ -124,14 +124,14 @@ def optimise(
     options: Sequence[str],
     reasons: list[str] | None = None,
 ) -> str:
-    """A module of LLVM IR after LLVM's passes, as these flags say. Raises CompileError.
+    """Return a module of LLVM IR after LLVM's passes with these flags. Raise CompileError.
 
-    Why there are fewer passes, if there are, is added to `reasons`.
+    If passes are reduced, the reason is appended to `reasons`.
     """
 
     def run(module: str, flags: Sequence[str], processor_s: int | None) -> str:
         command = [*tools.clang, "-x", "ir", *flags, "-S", "-emit-llvm", "-o", "-", "-"]
-        return _run(command, module, translate.clang, processor_s=processor_s).stdout
+        return _run_checked(command, module, translate.clang, processor_s=processor_s).stdout
 
     reduced = REDUCED if tools.target is not NVPTX else REDUCED_FOR_GPU
     return run_with_time_limit(run, ir, options, [] if reasons is None else reasons, reduced)
@@ -147,7 +147,7 @@ def assemble(
     checked: bool = False,
     reasons: list[str] | None = None,
 ) -> StackUsage:
-    """Compile a module of LLVM IR and link it; raises and returns as `compile_shared_object`."""
+    """Compile and link a module of LLVM IR. Raise and return as `compile_shared_object` does."""
     reasons = [] if reasons is None else reasons
     with tempfile.TemporaryDirectory(prefix=".", dir=target.parent) as folder:
         made, built = Path(folder) / target.name, Path(folder) / f"{target.stem}.o"
@@ -164,11 +164,13 @@ def assemble(
                 str(built),
                 "-",
             ]
-            _run(back, module, translate.clang, writes=[made.parent], processor_s=processor_s)
+            _run_checked(
+                back, module, translate.clang, writes=[made.parent], processor_s=processor_s
+            )
 
         linking = [*tools.linker, "-shared", "-o", str(made), str(built)]
         run_with_time_limit(compile_with, ir, options, reasons)
-        told = _run(
+        told = _run_checked(
             linking, "", lambda said: translate.linker(said) or said, writes=[made.parent]
         ).stderr
         undefined = translate.linker(told)
@@ -185,16 +187,16 @@ def assemble(
 def emit_assembly(
     ir: str, tools: Toolchain, translate: MessageTranslator, options: Sequence[str]
 ) -> str:
-    """A module of LLVM IR as its target's assembly. Raises CompileError."""
+    """Return the target's assembly of a module of LLVM IR. Raise CompileError."""
 
     def run(module: str, flags: Sequence[str], processor_s: int | None) -> str:
         back = [*tools.clang, "-S", "-x", "ir", *flags, "-o", "-", "-"]
-        return _run(back, module, translate.clang, processor_s=processor_s).stdout
+        return _run_checked(back, module, translate.clang, processor_s=processor_s).stdout
 
     return run_with_time_limit(run, ir, options, [], REDUCED_FOR_GPU)
 
 
-def _front_end(  # noqa: PLR0917
+def _run_front_end(  # noqa: PLR0917
     code: TranslationUnit,
     tools: Toolchain,
     options: Sequence[str],
@@ -202,7 +204,7 @@ def _front_end(  # noqa: PLR0917
     head: PrecompiledPreamble | None,
     processor_s: int | None,
 ) -> str:
-    """The LLVM IR of a text, which is parsed whole where its head is not, or cannot be used."""
+    """Return the LLVM IR of a text. Parse its preamble if the precompiled one cannot be used."""
     front = [*tools.clang, "-x", "c++", *options]
     emit = ["-S", "-emit-llvm", "-o", "-", "-"]
     if head is not None:
@@ -211,14 +213,14 @@ def _front_end(  # noqa: PLR0917
         text = code.text[code.source_start :]
         answer = run_tool(command, text, reads=reads, processor_s=processor_s)
         if not head.is_rejected_in(answer):
-            return _judged(answer, translate).stdout
+            return _check_result(answer, translate).stdout
     command = [*front, *emit]
     answer = run_tool(command, code.text, reads=[tools.headers], processor_s=processor_s)
-    return _judged(answer, translate).stdout
+    return _check_result(answer, translate).stdout
 
 
 def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -> None:
-    """Raise CompileError with clang's messages if it does not accept a text."""
+    """Raise CompileError with clang's messages if clang does not accept a text."""
     command = [
         *tools.clang,
         "-fsyntax-only",
@@ -226,10 +228,10 @@ def check_syntax(text: str, tools: Toolchain, translate: Callable[[str], str]) -
         "c++",
         *list_flags(checked=False, fast_math=True),
     ]
-    _run([*command, *tools.include_flags, "-"], text, translate, reads=[tools.headers])
+    _run_checked([*command, *tools.include_flags, "-"], text, translate, reads=[tools.headers])
 
 
-def _run(
+def _run_checked(
     command: list[str],
     text: str,
     translate: Callable[[str], str],
@@ -238,15 +240,15 @@ def _run(
     writes: Sequence[Path] = (),
     processor_s: int | None = None,
 ) -> subprocess.CompletedProcess[str]:
-    """The answer of a program that succeeds, having read and written. Raises CompileError."""
+    """Run a program that must succeed; return its result. Raise CompileError."""
     answer = run_tool(command, text, reads=reads, writes=writes, processor_s=processor_s)
-    return _judged(answer, translate)
+    return _check_result(answer, translate)
 
 
-def _judged(
+def _check_result(
     answer: subprocess.CompletedProcess[str], translate: Callable[[str], str]
 ) -> subprocess.CompletedProcess[str]:
-    """An answer, if the program succeeded. Raises CompileError."""
+    """Return the result of a program that succeeded. Raise CompileError for others."""
     if answer.returncode == 0:
         return answer
     if has_crashed(answer):

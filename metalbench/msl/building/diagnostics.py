@@ -1,4 +1,4 @@
-"""Clang's messages at the user's own columns: what it compiled has other spaces and no macros."""
+"""Map clang's messages to the user's columns: the compiled text has other spaces and no macros."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ _DEBUG_LOCATION = re.compile(
     r"!\d+ = (?:distinct )?!DILocation\(line: (?P<line>\d+), column: (?P<column>\d+), "
     r"scope: (?P<scope>!\d+)"
 )
-# Of a line of source, in a message.
-_SHOWN_OF_A_LINE = 300
-# Steps that finding the origins of one line's tokens may take, and of all lines of a source.
+# Maximal length of a source line in a message.
+_MAX_LINE_LENGTH = 300
+# Limits of the steps that map tokens to the user's text, for one line and for a source.
 STEPS_OF_A_LINE = 5_000_000
 STEPS_OF_A_SOURCE = 50_000_000
 _LINE_DIRECTIVE = re.compile(r'\s*#\s*(?:line\s+)?(\d+)(?:\s+"([^"]*)")?[\d\s]*')
 
 
 @dataclass(frozen=True)
-class _Token:
+class _LineToken:
     text: str
     column: int
 
 
 class Diagnostics:
-    """Translates what clang says about a lowered text back to the source that it came from."""
+    """Maps clang's messages about lowered text back to the user's source."""
 
     def __init__(self, source: Source, code: TranslationUnit) -> None:
         self.source = source
         self.code = code
-        self._origins: dict[tuple[str, int], list[_Token | None]] = {}
+        self._origins: dict[tuple[str, int], list[_LineToken | None]] = {}
         self._files: dict[str, list[str]] = {}
         self.steps = 0
 
     def translate(self, text: str) -> str:
-        """The messages with the user's columns and lines of text where these can be told."""
+        """Return the messages with the user's columns and lines, where they are known."""
         lines: list[str] = []
         listed = parse_messages(text)
-        # What the user's own errors make of the text behind the source is no news.
+        # Errors after the user's source follow from errors in it.
         blamed = any(isinstance(found, Message) and not found.is_internal for found in listed)
         for found in listed:
             if isinstance(found, str):
@@ -60,13 +60,13 @@ class Diagnostics:
             if found.is_internal and blamed:
                 continue
             for message in (found, *found.notes):
-                lines += self._lines(message)
+                lines += self._format_message(message)
             if found.is_internal:
                 lines.append(f"{self.source.filename}: this is a defect of metalbench; {REPORT}")
         return "\n".join(lines)
 
     def map_columns(self, ir: str) -> str:
-        """Return the module, in whose debug locations columns are those of the user's lines."""
+        """Return the module with the columns of the user's lines in debug locations."""
         lines = ir.split("\n")
         metadata = Metadata(lines)
         for index, line in enumerate(lines):
@@ -78,22 +78,22 @@ class Diagnostics:
             file = next((each for each in paths if (each, number) in self._line_starts), "")
             if not file or is_own(file):
                 continue
-            place = self._place(Location(file, number, int(found["column"])))
+            place = self._find_token(Location(file, number, int(found["column"])))
             # Column 0 is unknown: better than one of a line that the user has not written.
             column = place.column if place else 0
             lines[index] = f"{line[: found.start('column')]}{column}{line[found.end('column') :]}"
         return "\n".join(lines)
 
-    def _lines(self, message: Message) -> list[str]:
+    def _format_message(self, message: Message) -> list[str]:
         at, text = message.location, spell_as_metal(message.text)
-        place = self._place(at)
+        place = self._find_token(at)
         column = place.column if place else at.column
         first = f"{at.file}:{at.line}:{column}: {message.kind}: {text}"
-        shown = [line[:_SHOWN_OF_A_LINE] for line in message.lines]
-        return [first, *(self._snippet(at, place) if place else shown)]
+        shown = [line[:_MAX_LINE_LENGTH] for line in message.lines]
+        return [first, *(self._format_snippet(at, place) if place else shown)]
 
-    def _place(self, at: Location) -> _Token | None:
-        """The token in the user's line that clang means, None where a macro hides it."""
+    def _find_token(self, at: Location) -> _LineToken | None:
+        """Return the token of the user's line at clang's location, None if a macro hides it."""
         start = self._line_starts.get((at.file, at.line))
         tokens = self.source.tokens
         if start is None or not len(tokens):
@@ -104,13 +104,13 @@ class Diagnostics:
         if (where.file, where.line) != (at.file, at.line):
             return None
         begins, firsts = self._first_tokens
-        return self._written_token(at, firsts[bisect_right(begins, index) - 1], index)
+        return self._find_line_token(at, firsts[bisect_right(begins, index) - 1], index)
 
     @cached_property
     def _first_tokens(self) -> tuple[list[int], list[int]]:
-        """Return the first token of every expanded line, and of the user's line that it is of.
+        """The first token of every expanded line, and the first token of its line in the source.
 
-        Several expanded lines may be of one line of the user's.
+        Several expanded lines may belong to one source line.
         """
         tokens = self.source.tokens
         begins: list[int] = []
@@ -126,32 +126,33 @@ class Diagnostics:
             index = max(behind, index + 1)
         return begins, firsts
 
-    def _written_token(self, at: Location, first: int, index: int) -> _Token | None:
-        """The token of the user's line that token `index` comes from; its line's is `first`.
+    def _find_line_token(self, at: Location, first: int, index: int) -> _LineToken | None:
+        """Return the token of the user's line for token `index`; the line starts at `first`.
 
-        A token from a macro comes from the macro's name, as in clang's own messages.
+        A token from a macro maps to the macro's name, as in clang's messages.
         """
         if (at.file, at.line) not in self._origins:
-            self._origins[at.file, at.line] = self._origins_of(at, first)
+            self._origins[at.file, at.line] = self._match_tokens(at, first)
         origins = self._origins[at.file, at.line]
         return origins[index - first] if index - first < len(origins) else None
 
-    def _origins_of(self, at: Location, first: int) -> list[_Token | None]:
+    def _match_tokens(self, at: Location, first: int) -> list[_LineToken | None]:
+        """Return, for each expanded token of a line, the token of the user's line or None."""
         begins, firsts = self._first_tokens
         behind = bisect_right(firsts, first)
         last = begins[behind] if behind < len(begins) else len(self.source.tokens)
-        own, expanded = _tokens(self._text(at)), self.source.tokens.text[first:last]
+        own, expanded = _split_line(self._read_line(at)), self.source.tokens.text[first:last]
         words = [each.text for each in own]
         if words == expanded:
             return list(own)
-        steps = _steps(words, expanded)
+        steps = _estimate_steps(words, expanded)
         if steps > min(STEPS_OF_A_LINE, STEPS_OF_A_SOURCE - self.steps):
-            return _alike_ends(own, expanded)
+            return _match_ends(own, expanded)
         self.steps += steps
-        found: list[_Token | None] = []
+        found: list[_LineToken | None] = []
         opcodes = SequenceMatcher(None, words, expanded, autojunk=False).get_opcodes()
         gone = {at for tag, begin, end, *_ in opcodes if tag != "equal" for at in range(begin, end)}
-        macro_of = _macros(own, gone)
+        macro_of = _find_macro_names(own, gone)
         for tag, begin, end, start, stop in opcodes:
             if tag == "equal":
                 found += [own[macro_of.get(at, at)] for at in range(begin, end)]
@@ -160,11 +161,11 @@ class Diagnostics:
                 found += [own[begin] if begin < end else None] * (stop - start)
         return found
 
-    def _text(self, at: Location) -> str:
-        """The user's line as it was written."""
-        return self._written.get(at.file, {}).get(at.line) or self._included(at)
+    def _read_line(self, at: Location) -> str:
+        """Return the user's line as written."""
+        return self._source_lines.get(at.file, {}).get(at.line) or self._read_included_line(at)
 
-    def _included(self, at: Location) -> str:
+    def _read_included_line(self, at: Location) -> str:
         if at.file not in self._files:
             path = Path(self.source.filename).resolve().parent / at.file
             is_read = path in find_readable_folders(self.source) and path.is_file()
@@ -174,8 +175,8 @@ class Diagnostics:
         return lines[at.line - 1] if 0 < at.line <= len(lines) else ""
 
     @cached_property
-    def _written(self) -> dict[str, dict[int, str]]:
-        """The lines of the source itself, by the file and line that its #line directives say."""
+    def _source_lines(self) -> dict[str, dict[int, str]]:
+        """The lines of the source, by the file and line of its #line directives."""
         written: dict[str, dict[int, str]] = {}
         file, number = self.source.filename, 1
         for line in self.source.text.split("\n"):
@@ -187,21 +188,21 @@ class Diagnostics:
                 number += 1
         return written
 
-    def _snippet(self, at: Location, found: _Token) -> list[str]:
-        text = self._text(at)
+    def _format_snippet(self, at: Location, found: _LineToken) -> list[str]:
+        text = self._read_line(at)
         column = found.column - 1
-        if len(text) > _SHOWN_OF_A_LINE:
-            begin = max(0, column - _SHOWN_OF_A_LINE // 2)
-            shown = text[begin : begin + _SHOWN_OF_A_LINE]
+        if len(text) > _MAX_LINE_LENGTH:
+            begin = max(0, column - _MAX_LINE_LENGTH // 2)
+            shown = text[begin : begin + _MAX_LINE_LENGTH]
             cut = "..." if begin else ""
             text, column = f"{cut}{shown}...", column - begin + len(cut)
         indent = re.sub(r"[^\t]", " ", text[:column])
-        marked = min(len(found.text), _SHOWN_OF_A_LINE) - 1
+        marked = min(len(found.text), _MAX_LINE_LENGTH) - 1
         return [f"{at.line:5} | {text}", f"      | {indent}^{'~' * marked}"]
 
     @cached_property
     def _line_starts(self) -> dict[tuple[str, int], int]:
-        """Offset in the lowered text of every line of the user's files."""
+        """The offset in the lowered text of every line of the user's files."""
         starts: dict[tuple[str, int], int] = {}
         file, number, offset = "", 0, self.code.source_start
         marker = re.compile(r'# (\d+) "((?:\\.|[^"\\])*)"')
@@ -216,15 +217,15 @@ class Diagnostics:
         return starts
 
 
-def _steps(own: Sequence[str], expanded: Sequence[str]) -> int:
-    """Return the most steps that matching two lists of tokens and finding macros may take."""
+def _estimate_steps(own: Sequence[str], expanded: Sequence[str]) -> int:
+    """Return the maximal number of steps to match two token lists and find macros."""
     times = Counter(expanded)
     equal = sum(times[text] for text in own)
     return equal * min(len(own), len(expanded)) + len(own) ** 2
 
 
-def _alike_ends(own: Sequence[_Token], expanded: Sequence[str]) -> list[_Token | None]:
-    """Return the origins of tokens at both ends of a line, as far as the lists are the same."""
+def _match_ends(own: Sequence[_LineToken], expanded: Sequence[str]) -> list[_LineToken | None]:
+    """Match the tokens at both ends of a line, as far as the lists are equal."""
     shorter = min(len(own), len(expanded))
     head = 0
     while head < shorter and own[head].text == expanded[head]:
@@ -232,15 +233,15 @@ def _alike_ends(own: Sequence[_Token], expanded: Sequence[str]) -> list[_Token |
     tail = 0
     while tail < shorter - head and own[-1 - tail].text == expanded[-1 - tail]:
         tail += 1
-    unknown: list[_Token | None] = [None] * (len(expanded) - head - tail)
+    unknown: list[_LineToken | None] = [None] * (len(expanded) - head - tail)
     return [*own[:head], *unknown, *own[len(own) - tail :]]
 
 
-def _macros(own: list[_Token], gone: set[int]) -> dict[int, int]:
+def _find_macro_names(own: list[_LineToken], gone: set[int]) -> dict[int, int]:
     """Return the macro's name for brackets and operators between the brackets of an invocation.
 
-    A macro is a name that is `gone` from what it was expanded to. Names and numbers among its
-    arguments stand for themselves.
+    A macro is a name that is `gone` from the expanded line. Names and numbers among its arguments
+    map to themselves.
     """
     found: dict[int, int] = {}
     # The innermost invocation is the last one that begins before.
@@ -258,11 +259,11 @@ def _macros(own: list[_Token], gone: set[int]) -> dict[int, int]:
     return found
 
 
-def _tokens(line: str) -> list[_Token]:
-    """The significant tokens of one line."""
+def _split_line(line: str) -> list[_LineToken]:
+    """Return the significant tokens of one line."""
     found, column = [], 1
     for piece in split_source(line):
         if piece[0] not in " \n\t\r\f\v" and not piece.startswith(("//", "/*", "#")):
-            found.append(_Token(piece, column))
+            found.append(_LineToken(piece, column))
         column += len(piece)
     return found

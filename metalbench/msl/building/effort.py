@@ -1,10 +1,10 @@
-"""How much clang may do for one kernel.
+"""Limit clang's processor time for one kernel by reducing optimisations.
 
-Some of LLVM's passes take time that grows with the square of a basic block's length (instruction
-selection, register allocation, address sinking), and the loop vectoriser asks whether a value is
-uniform without remembering the answer, which takes exponential time for a chain such as
-`b = b < v ? v : b` (LLVM 22, VPlan). Code that is large, and code that the optimiser does not get
-done with, is compiled with passes that take linear time.
+Some of LLVM's passes take quadratic time in a basic block's length (instruction selection, register
+allocation, address sinking). The loop vectoriser asks whether a value is uniform without caching
+the answer, which takes exponential time for a chain such as `b = b < v ? v : b` (LLVM 22, VPlan).
+Large code, and code whose optimisation exceeds a time limit, is compiled with passes of linear
+time.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from metalbench.msl.building.answer import TooSlowError
 
 Result = TypeVar("Result")
 
-# Lines of LLVM IR before it is optimised, of one function and of a module. Of the kernels of this
-# package none has a tenth of that.
+# Lines of unoptimised LLVM IR of one function and of a module. All kernels of this package have
+# less than a tenth of them.
 LARGEST_FUNCTION = 20_000
 LARGEST_MODULE = 60_000
-# Instructions of one lane after optimisation: for each the vectors have several.
+# Instructions of one lane after optimisation. The vectorised module has several for each.
 LARGEST_LANE = 4_000
-# Processor time of a run of clang with all passes. The slowest kernels known take five seconds.
+# Processor time of a run of clang with all passes. The slowest known kernels take 5 s.
 OPTIMISING_S = 10
 REDUCED = [
     "-O1",
@@ -35,9 +35,9 @@ REDUCED = [
     "-mllvm",
     "-optimize-regalloc=0",
 ]
-# NVPTX has no other instruction selection and no register allocation.
+# NVPTX has neither fast instruction selection nor register allocation.
 REDUCED_FOR_GPU = ["-O1", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops"]
-# The vectoriser runs in spite of its flag where a loop asks for it.
+# Loop metadata that requests vectorisation overrides -fno-vectorize.
 _FORCED = '!"llvm.loop.vectorize.enable", i1 true'
 _FORBIDDEN = '!"llvm.loop.vectorize.enable", i1 false'
 _FUNCTION = re.compile(r"^define .*?^}$", re.M | re.S)
@@ -62,10 +62,10 @@ def run_with_time_limit(
     reasons: list[str],
     reduced: Sequence[str] = REDUCED,
 ) -> Result:
-    """Return what `run` does with a module, flags of clang and a limit of processor time.
+    """Return the result of `run` for a module, with flags of clang and a limit of processor time.
 
-    Flags are reduced for a module that is too large, and for one that exceeds the limit; why is
-    added to `reasons`. Raises as `run` does.
+    Flags are reduced for a module that is too large, and for one that exceeds the limit. The reason
+    is appended to `reasons`. Raise as `run` does.
     """
     why = explain_reduction(ir)
     if not why:

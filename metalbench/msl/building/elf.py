@@ -1,8 +1,9 @@
-"""ELF: what a shared object needs of its process, and does when it is loaded.
+"""Read ELF shared objects: imports, exports, variables and initialisers.
 
-Everything that the dynamic loader acts on is compared with a list of what kernels need; the rest is
-`strange`. The format is that of the System V ABI (elf(5)); 64 bits, little-endian. Dynamic tags are
-those of <elf.h>, relocations those of the psABI of x86-64 (4.4) and of AArch64 (5.7).
+Everything that the dynamic loader acts on is compared with a list of the entries that kernels need;
+all other entries are `unexpected`. The format is that of the System V ABI (elf(5)), 64 bits,
+little-endian. Dynamic tags are those of <elf.h>, relocations those of the psABI of x86-64 (4.4) and
+of AArch64 (5.7).
 """
 
 from __future__ import annotations
@@ -89,12 +90,11 @@ _OBJECT, _FUNCTION, _UNDEFINED = 1, 2, 0
 
 
 class ObjectContents(NamedTuple):
-    """What matters of a shared object before it is loaded.
+    """The contents of a shared object that matter before it is loaded.
 
-    `imports` are names that it needs from others, `exports` those that others find in it, and
-    `variables` those of what it may write. `at_loading` are the functions that run when it is
-    loaded: their names, or empty strings for addresses without a name. `strange` describes
-    everything that no kernel has.
+    `imports` are symbols from other objects, `exports` its visible symbols, and `variables` its
+    writable objects. `initialisers` are the names of the functions that run at loading, empty
+    strings for addresses without a symbol. `unexpected` describes everything that no kernel has.
     """
 
     imports: frozenset[str]
@@ -105,9 +105,9 @@ class ObjectContents(NamedTuple):
 
 
 def read_contents(library: Path) -> ObjectContents:
-    """Read a shared object. Raises nothing for a malformed one: that is `strange`."""
+    """Read a shared object. A malformed one is not an error: it is `unexpected`."""
     try:
-        return _Object(library.read_bytes()).contents()
+        return _SharedObject(library.read_bytes()).contents()
     except (struct.error, IndexError, ValueError) as problem:
         nothing: frozenset[str] = frozenset()
         return ObjectContents(
@@ -115,7 +115,7 @@ def read_contents(library: Path) -> ObjectContents:
         )
 
 
-class _Object:
+class _SharedObject:
     """The tables of a shared object."""
 
     def __init__(self, data: bytes) -> None:
@@ -135,11 +135,12 @@ class _Object:
         self._names_at = self._sections[names_index][4] if sections else 0
 
     def contents(self) -> ObjectContents:
+        """Return the contents; raise struct.error, IndexError or ValueError if malformed."""
         imports, exports, variables = set(), set(), set()
         functions: dict[int, str] = {}
-        strange = [*self._strange_segments(), *self._strange_sections()]
+        strange = [*self._find_unexpected_segments(), *self._find_unexpected_sections()]
         writable = {i for i, each in enumerate(self._sections) if each[2] & _SECTION_WRITE}
-        for kind, label, info, place, address in self._symbols():
+        for kind, label, info, place, address in self._read_symbols():
             if info & 0xF not in _SYMBOL_TYPES or info >> 4 not in _BINDINGS:
                 strange.append(f"symbol {label} of type {info & 0xF}, binding {info >> 4}")
             if place == _UNDEFINED:
@@ -153,10 +154,10 @@ class _Object:
             if place in writable and info & 0xF == _OBJECT:
                 variables.add(label)
         relocated: dict[int, int] = {}
-        strange += self._strange_relocations(relocated)
-        tags = list(self._tags())
-        strange += self._strange_tags(tags)
-        at_loading = self._at_loading(dict(tags), relocated, functions)
+        strange += self._find_unexpected_relocations(relocated)
+        tags = list(self._read_tags())
+        strange += self._find_unexpected_tags(tags)
+        at_loading = self._find_initialisers(dict(tags), relocated, functions)
         return ObjectContents(
             frozenset(imports),
             frozenset(exports),
@@ -165,7 +166,7 @@ class _Object:
             tuple(dict.fromkeys(strange)),
         )
 
-    def _strange_segments(self) -> Iterator[str]:
+    def _find_unexpected_segments(self) -> Iterator[str]:
         for kind, flags, *_ in self._segments:
             if kind not in _SEGMENT_TYPES:
                 yield f"a segment of type {kind:#x}"
@@ -176,9 +177,9 @@ class _Object:
         if sum(kind == _DYNAMIC for kind, *_ in self._segments) > 1:
             yield "several dynamic sections"
 
-    def _strange_sections(self) -> Iterator[str]:
+    def _find_unexpected_sections(self) -> Iterator[str]:
         for name, kind, flags, *_ in self._sections:
-            label = _text(self._data, self._names_at + name)
+            label = _read_string(self._data, self._names_at + name)
             if kind not in _SECTION_TYPES:
                 yield f"section {label} of type {kind:#x}"
             if flags & _THREAD_LOCAL:
@@ -186,7 +187,7 @@ class _Object:
             if flags & _SECTION_EXECUTE and flags & _SECTION_WRITE:
                 yield f"section {label}, which is written and executed"
 
-    def _symbols(self) -> Iterator[tuple[int, str, int, int, int]]:
+    def _read_symbols(self) -> Iterator[tuple[int, str, int, int, int]]:
         """Yield kind of table, name, type and binding, section, and address."""
         for _, kind, _, _, start, size, linked, *_ in self._sections:
             if kind not in (_SYMBOLS, _DYNAMIC_SYMBOLS):
@@ -194,12 +195,12 @@ class _Object:
             names = self._sections[linked][4]
             table = self._data[start : start + size]
             for name, info, _, place, address, _ in _SYMBOL.iter_unpack(table):
-                yield kind, _text(self._data, names + name), info, place, address
+                yield kind, _read_string(self._data, names + name), info, place, address
 
-    def _strange_relocations(self, relocated: dict[int, int]) -> Iterator[str]:
-        """Yield what is strange of the relocations.
+    def _find_unexpected_relocations(self, relocated: dict[int, int]) -> Iterator[str]:
+        """Yield descriptions of unexpected relocations.
 
-        `relocated` gets the addresses that RELATIVE ones write, by place.
+        The addends of RELATIVE relocations are stored in `relocated`, by their offset.
         """
         known = _RELOCATION_TYPES.get(self._machine, frozenset())
         executable = [
@@ -218,7 +219,7 @@ class _Object:
                 if any(begin <= place < end for begin, end in executable):
                     yield "relocations of code"
 
-    def _tags(self) -> Iterator[tuple[int, int]]:
+    def _read_tags(self) -> Iterator[tuple[int, int]]:
         for kind, _, start, _, _, size, *_ in self._segments:
             if kind == _DYNAMIC:
                 for tag, value in _TAG.iter_unpack(self._data[start : start + size]):
@@ -226,17 +227,17 @@ class _Object:
                     if tag == 0:
                         break
 
-    def _strange_tags(self, tags: list[tuple[int, int]]) -> Iterator[str]:
+    def _find_unexpected_tags(self, tags: list[tuple[int, int]]) -> Iterator[str]:
         for tag, value in tags:
             if tag in _FLAG_BITS and value & ~_FLAG_BITS[tag]:
                 yield f"DT_{_TAGS[tag]} {value:#x}"
             elif tag not in _TAGS and tag not in (_INIT_ARRAY, _INIT_ARRAY_BYTES):
                 yield f"DT_{_REFUSED_TAGS.get(tag, hex(tag))}"
 
-    def _at_loading(
+    def _find_initialisers(
         self, tags: dict[int, int], relocated: dict[int, int], functions: dict[int, str]
     ) -> tuple[str, ...]:
-        """Return the names of the functions in the array of what runs at loading."""
+        """Return the names of the functions in the INIT_ARRAY."""
         start, size = tags.get(_INIT_ARRAY, 0), tags.get(_INIT_ARRAY_BYTES, 0)
         listed = [each for each in self._sections if each[1] == 14 and each[2] & _ALLOCATED]
         size = max(size, sum(each[5] for each in listed))
@@ -244,5 +245,5 @@ class _Object:
         return tuple(functions.get(relocated.get(each, 0), "") for each in addresses)
 
 
-def _text(data: bytes, start: int) -> str:
+def _read_string(data: bytes, start: int) -> str:
     return data[start : data.index(b"\0", start)].decode(errors="replace")

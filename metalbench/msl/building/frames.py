@@ -1,4 +1,4 @@
-"""How much private memory the functions of a compiled kernel take, by clang's own account."""
+"""Check the private memory of a compiled kernel's functions, from clang's -fstack-usage."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _CALLED = re.compile(r'\b(?:call|invoke) [^@\n]*@("[^"]*"|[\w.$-]+)\(')
 
 
 class StackFrame(NamedTuple):
-    """What a call of a function takes of a thread's stack, with those that it calls in turn.
+    """The stack usage of a function call, including its callees.
 
-    `where` and `function` are of the one among them that takes most; kernels' own functions are
-    mostly inlined in the kernel.
+    `location` and `function` are those of the callee with the largest frame. Most of a kernel's
+    functions are inlined.
     """
 
     bytes: int
@@ -27,31 +27,30 @@ class StackFrame(NamedTuple):
     function: str
 
 
-_NOTHING = StackFrame(0, "", "")
+_EMPTY_FRAME = StackFrame(0, "", "")
 
 
 class StackUsage:
-    """Those of a module's functions: `usage` is what `-fstack-usage` writes of them.
+    """Stack usage of a module's functions. `usage` is the output of `-fstack-usage`.
 
-    Which function calls which is as the module's `ir` has it before it is optimised: what is
-    inlined has no frame then.
+    The call graph is that of the module's unoptimised `ir`: inlined functions have no frame.
     """
 
     def __init__(self, usage: str, ir: str) -> None:
-        self._own = {frame.function: frame for frame in _frames(usage)}
+        self._own = {frame.function: frame for frame in _parse_usage(usage)}
         self._ir = ir
 
     @property
     def total_bytes(self) -> int:
-        """The bytes of all together, which is more than any calls within each other take."""
+        """The sum of all frames: an upper bound for any chain of calls."""
         return sum(frame.bytes for frame in self._own.values())
 
     def find_largest(self) -> StackFrame:
-        """Of one call alone."""
-        return max(self._own.values(), default=_NOTHING)
+        """Return the largest frame of a single function."""
+        return max(self._own.values(), default=_EMPTY_FRAME)
 
     def find_deepest(self) -> StackFrame:
-        """The most that calls within each other take. One that calls itself counts once."""
+        """Return the chain of calls with the largest sum of frames. Recursion counts once."""
         calls = {
             found[1].strip('"'): {each.strip('"') for each in _CALLED.findall(found[0])}
             for found in _FUNCTION.finditer(self._ir)
@@ -62,19 +61,19 @@ class StackUsage:
         while waiting:
             function = waiting[-1]
             if function not in deepest:
-                deepest[function] = _NOTHING  # of what is within itself
+                deepest[function] = _EMPTY_FRAME  # for recursive calls
                 waiting += [each for each in calls.get(function, ()) if each not in deepest]
                 continue
             waiting.pop()
-            listed = [deepest.get(each, _NOTHING) for each in calls.get(function, ())]
-            below = max(listed, default=_NOTHING)
-            frame = self._own.get(function, _NOTHING)
-            most = max(frame, self._own.get(below.function, _NOTHING))
+            listed = [deepest.get(each, _EMPTY_FRAME) for each in calls.get(function, ())]
+            below = max(listed, default=_EMPTY_FRAME)
+            frame = self._own.get(function, _EMPTY_FRAME)
+            most = max(frame, self._own.get(below.function, _EMPTY_FRAME))
             deepest[function] = most._replace(bytes=frame.bytes + below.bytes)
-        return max((deepest[each] for each in self._own), default=_NOTHING)
+        return max((deepest[each] for each in self._own), default=_EMPTY_FRAME)
 
 
-def _frames(usage: str) -> Iterator[StackFrame]:
+def _parse_usage(usage: str) -> Iterator[StackFrame]:
     for line in usage.splitlines():
         name, size, _ = line.split("\t")
         where, _, function = name.rpartition(":")
@@ -82,12 +81,12 @@ def _frames(usage: str) -> Iterator[StackFrame]:
 
 
 def check_stack_usage(frames: StackUsage, kernel: str, headers: Path, *, together: bool) -> None:
-    """Raise CompileError if no stack has room for one of them.
+    """Raise CompileError if a function's frame exceeds the private memory of a thread.
 
-    Or, if they are `together`, for those of functions that call each other: of vectors, which have
-    another way then. A thread that comes to such calls, if any does, is stopped when it does.
+    With `together` the sum over a chain of calls counts: vectors have fibers as a fallback.
+    Otherwise a thread that exceeds the limit in nested calls is stopped at run time.
     """
-    most = _most_bytes(headers)
+    most = _read_private_limit(headers)
     if frames.total_bytes <= most:
         return
     frame = frames.find_deepest() if together else frames.find_largest()
@@ -102,8 +101,8 @@ def check_stack_usage(frames: StackUsage, kernel: str, headers: Path, *, togethe
 
 
 @cache
-def _most_bytes(headers: Path) -> int:
-    """The runtime's limit, from the header that it is compiled with."""
+def _read_private_limit(headers: Path) -> int:
+    """Return the runtime's limit in bytes, from the runtime's header."""
     found = re.search(
         r"private_bytes = (\d+) \* 1024;", (headers / "mb" / "cpu" / "abi.h").read_text()
     )

@@ -1,7 +1,7 @@
-"""Which files a source may read: those beside it, and those in the folders that it is given.
+"""Restrict the files that a source may include: its folder, and the given include folders.
 
-A kernel may be written by anybody. What it includes, or embeds, comes back in messages, results and
-numbers; so that a file elsewhere is none of its business, nor whether there is one.
+A kernel may come from an untrusted author, and included text can appear in messages and results. So
+a source can neither read other files nor find out whether they exist.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from metalbench._core import CompileError
 from metalbench.msl.reading.program import Source
 
 _SPLICE = re.compile(r"\\[ \t]*\r?\n")
-# As clang's lexer: a quote without its other half ends with the line, quotes separate digits, and
-# three directives take the rest of their line as it is.
+# As in clang's lexer: an unmatched quote ends at the line's end, quotes separate digits, and three
+# directives take the rest of their line verbatim.
 _TOKEN = re.compile(
     r"(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))"
     r"|^[ \t]*(?:\#|%:)[ \t]*(?:error|warning|pragma[ \t]+mark)\b[^\n]*"
@@ -27,16 +27,16 @@ _TOKEN = re.compile(
     re.S | re.M,
 )
 _EMBED = re.compile(r"^[ \t]*(?:#|%:)[ \t]*embed\b", re.M)
-_ASKED = re.compile(
+_HAS_INCLUDE = re.compile(
     r"\b__has_(?:include(?:_next)?|embed)\b(?P<call>\s*\(\s*(?:\"(?P<quoted>[^\"\n]*)\"|<(?P<angled>[^>\n]*)>))?"
 )
-# Of a list of make, as clang writes it: `a.metal b\ c.h \`.
+# A file name in clang's dependency list for make: `a.metal b\ c.h \`.
 _NAME = re.compile(r"(?:\\[ #\\]|\$\$|[^\s\\]|\\(?!\n))+")
 _ESCAPED = re.compile(r"\\([ #\\])|\$(\$)")
 _MESSAGE = re.compile(r"^(?:In file included from )?([^\n:]+):\d+", re.M)
-# What clang says of a file that the system has not let it open.
-_UNOPENED = re.compile(r"cannot open file '([^'\n]+)'")
-_MISSING = re.compile(r"^([^\n:]+):\d+:\d+: fatal error: '([^'\n]+)' file not found", re.M)
+# Clang's message about a file that the sandbox did not let it open.
+_CANNOT_OPEN = re.compile(r"cannot open file '([^'\n]+)'")
+_FILE_NOT_FOUND = re.compile(r"^([^\n:]+):\d+:\d+: fatal error: '([^'\n]+)' file not found", re.M)
 
 
 class ReadableFolders:
@@ -50,16 +50,16 @@ class ReadableFolders:
         return any(path.is_relative_to(folder) for folder in self.folders)
 
     def make_overlay(self, current: Path) -> bytes:
-        """Return a virtual file system for clang's -ivfsoverlay that has these folders alone.
+        """Return a virtual file system for clang's -ivfsoverlay that contains these folders only.
 
-        In it no other file exists, in whatever way a source asks for one. `current` is the folder
-        that clang starts in, which it may know by another name (PWD).
+        Other files do not exist in it, regardless of how a source names them. `current` is clang's
+        working folder, for which the environment variable PWD may have another name.
         """
         names = {str(folder): str(folder) for folder in self.folders}
         known = os.environ.get("PWD", "")
         if os.path.isabs(known) and os.path.realpath(known) == str(current):
             names[os.path.normpath(known)] = str(current)
-        # A folder of another one is in that already, and clang takes no second entry.
+        # A folder inside another one is covered by it, and clang accepts no second entry.
         outer = [
             name
             for name in names
@@ -71,7 +71,7 @@ class ReadableFolders:
             {"type": "directory-remap", "name": name, "external-contents": names[name]}
             for name in outer
         ]
-        # clang crashes on an overlay of the root folder, which has every file anyway.
+        # clang crashes on an overlay of the root folder, which contains all files anyway.
         whole = os.path.sep in outer
         tree = {
             "version": 0,
@@ -79,62 +79,68 @@ class ReadableFolders:
             "use-external-names": False,
             "roots": [] if whole else roots,
         }
-        # Of YAML, clang reads no pairs of \\u.
+        # Clang's YAML parser does not read surrogate pairs of \\u.
         return json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogateescape")
 
     def check_text(self, text: str, filename: str) -> None:
-        """Raise CompileError if a text asks for files in ways that show no name of one.
+        """Raise CompileError if a text asks for files without a plain file name.
 
-        That is `#embed`, which Metal has not, and `__has_include` of anything but a name within the
-        folders: absolute, with `..`, or computed.
+        That is `#embed`, which Metal does not have, and `__has_include` of anything but a name
+        within the folders: absolute names, names with `..`, and macros.
         """
         plain = _TOKEN.sub(
             lambda found: " " if found["comment"] else found[0], _SPLICE.sub("", text)
         )
         if _EMBED.search(plain):
-            raise _refusal(filename, text, "embed", "#embed")
-        for found in _ASKED.finditer(plain):
+            raise _make_refusal(filename, text, "embed", "#embed")
+        for found in _HAS_INCLUDE.finditer(plain):
             name = found["quoted"] or found["angled"]
-            if name is None or ".." in Path(name).parts or self._leaves(name):
+            if name is None or ".." in Path(name).parts or self._is_outside(name):
                 what = "__has_include of anything but the name of a file in the given folders"
-                raise _refusal(filename, text, found[0].split("(")[0].strip(), what)
+                raise _make_refusal(filename, text, found[0].split("(")[0].strip(), what)
 
     def check_included_files(self, listed: str, folder: Path, filename: str, text: str) -> None:
-        """Raise CompileError for a file that must not be read, or asks for such.
+        """Raise CompileError for an included file outside of the folders, or that includes one.
 
-        `listed` is clang's list of files, as it writes it for make.
+        `listed` is clang's dependency list for make.
         """
-        for name in _names(listed):
+        for name in _split_dependencies(listed):
             if name == "-":
                 continue
             if folder / name not in self:
-                raise _refusal(filename, text, Path(name).name, f"#include of {self._shown(name)}")
+                raise _make_refusal(
+                    filename, text, Path(name).name, f"#include of {self._shorten_path(name)}"
+                )
             _check_parents(folder / name, filename)
             self.check_text((folder / name).read_text(errors="replace"), name)
 
     def check_messages(self, said: str, folder: Path, filename: str, text: str) -> None:
-        """Raise CompileError for an #include of a file that must not be read.
+        """Raise CompileError for an #include of a file outside of the folders.
 
-        It takes the place of messages with lines of such a file. Whether there is one makes no
-        difference.
+        The error replaces clang's messages, which may quote such a file. It is the same if the file
+        does not exist.
         """
-        for name in dict.fromkeys([*_MESSAGE.findall(said), *_UNOPENED.findall(said)]):
+        for name in dict.fromkeys([*_MESSAGE.findall(said), *_CANNOT_OPEN.findall(said)]):
             if (folder / name).exists() and folder / name not in self and name != filename:
-                raise _refusal(filename, text, Path(name).name, f"#include of {self._shown(name)}")
-        for includer, name in _MISSING.findall(said):
+                raise _make_refusal(
+                    filename, text, Path(name).name, f"#include of {self._shorten_path(name)}"
+                )
+        for includer, name in _FILE_NOT_FOUND.findall(said):
             path = folder / Path(includer).parent / name
-            if self._leaves(name) or path not in self:
-                raise _refusal(filename, text, Path(name).name, f"#include of {self._shown(name)}")
+            if self._is_outside(name) or path not in self:
+                raise _make_refusal(
+                    filename, text, Path(name).name, f"#include of {self._shorten_path(name)}"
+                )
             _check_parents(path, filename)
 
-    def _leaves(self, name: str) -> bool:
-        """Whether a name that a source asks for is absolute, or a link out of the folders."""
+    def _is_outside(self, name: str) -> bool:
+        """Return whether a requested name is absolute, or a symbolic link out of the folders."""
         return Path(name).is_absolute() or any(
             os.path.islink(folder / name) and folder / name not in self for folder in self.folders
         )
 
-    def _shown(self, name: str) -> str:
-        """A name as the source may have it: one in a folder without that."""
+    def _shorten_path(self, name: str) -> str:
+        """Return a path relative to its folder, for messages."""
         path = Path(os.path.normpath(name))
         for folder in self.folders:
             if path.is_relative_to(folder):
@@ -143,12 +149,12 @@ class ReadableFolders:
 
 
 def find_readable_folders(source: Source) -> ReadableFolders:
-    """Return the folders whose files a source may read, whatever its #line directives name."""
+    """Return the folders that a source may read, independent of its #line directives."""
     return ReadableFolders([Path(source.filename).resolve().parent, *source.include_dirs])
 
 
-def _names(listed: str) -> Iterator[str]:
-    """The files of a list as make has them."""
+def _split_dependencies(listed: str) -> Iterator[str]:
+    """Yield the file names of a dependency list for make."""
     for name in _NAME.findall(listed.replace("\\\n", " ")):
         yield _ESCAPED.sub(lambda found: found[1] or found[2], name)
 
@@ -156,7 +162,7 @@ def _names(listed: str) -> Iterator[str]:
 def _check_parents(path: Path, filename: str) -> None:
     """Raise CompileError for a path with `link/..`.
 
-    The virtual file system drops both parts, so clang would read another file than the system.
+    The virtual file system removes both parts, so clang would read another file than the system.
     """
     if os.path.realpath(path) != os.path.realpath(os.path.normpath(path)):
         raise CompileError(
@@ -165,11 +171,11 @@ def _check_parents(path: Path, filename: str) -> None:
         )
 
 
-def _refusal(filename: str, text: str, word: str, what: str) -> CompileError:
-    """The error for a directive, at the first line of the source that has `word`."""
+def _make_refusal(filename: str, text: str, word: str, what: str) -> CompileError:
+    """Return the error for a directive, at the first line of the source that contains `word`."""
     lines = text.split("\n")
     line = next((number for number, each in enumerate(lines, 1) if word in each), 1)
     return CompileError(
-        f"{filename}:{line}: error: {what}: a kernel may read what lies beside it, and in the "
-        "folders given for includes (--include, include_dirs)"
+        f"{filename}:{line}: error: {what}: a kernel may include files of its folder and of the "
+        "include folders (--include, include_dirs)"
     )

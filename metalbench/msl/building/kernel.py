@@ -1,4 +1,4 @@
-"""One kernel of a source, compiled: as vectors where that can be done, else thread by thread."""
+"""Compile one kernel of a source: as vectors if possible, or else thread by thread."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ from metalbench.msl.rewriting.lower import LoweredKernel, lower
 def compile_kernel(
     source: Source, function: str, constants: Mapping[str | int, Value], options: BuildOptions
 ) -> cache.Record:
-    """The fields of `engine.Built`, and `object`, the digest of what was compiled.
+    """Compile a kernel; return the fields of `CompiledKernel`, and `object`, the file's digest.
 
-    Raises CompileError.
+    Raise CompileError.
     """
     lowered = lower(source, function, constants)
     diagnostics = Diagnostics(source, lowered.code)
@@ -39,10 +39,10 @@ def compile_kernel(
         lambda said: undefined(said, source),
         lambda ir: refuse_host_calls(ir, source, lowered.code),
         diagnostics.map_columns,
-        _written(source),
+        _digest_source(source),
     )
     try:
-        record = _compile(lowered, translate, options)
+        record = _compile_lowered(lowered, translate, options)
     except CrashedError as error:
         raise CompileError(f"{source.filename}: {error}") from None
     return record | {
@@ -58,21 +58,21 @@ def compile_kernel(
     }
 
 
-def _written(source: Source) -> str:
-    """Return what identifies the text of a source and of the files that it includes."""
+def _digest_source(source: Source) -> str:
+    """Return a digest of a source and of the files that it includes."""
     folder = Path(source.filename).resolve().parent
     included = (str(folder / name) for name in source.tokens.files)
     return cache.digest(source.text, *(str(cache.digest_file(path)) for path in included))
 
 
-def _compile(
+def _compile_lowered(
     lowered: LoweredKernel, translate: MessageTranslator, options: BuildOptions
 ) -> cache.Record:
-    """What it was compiled to, and why not as vectors."""
+    """Return the compiled files, and the reason if the kernel is not vectorised."""
     fast_math = options.fast_math
     if options.mode == GPU:
         return _compile_ptx(lowered, translate, options) | {"reason": ""}
-    record, reason = None, _why_no_vectors(lowered, options)
+    record, reason = None, _explain_no_vectors(lowered, options)
     if options.counted:
         record = _compile_counted(lowered, translate, fast_math=fast_math)
     elif not reason:
@@ -84,10 +84,10 @@ def _compile(
     return record | {"reason": reason}
 
 
-def _why_no_vectors(lowered: LoweredKernel, options: BuildOptions) -> str:
-    """What keeps a kernel from vectors whatever its instructions are; empty if nothing does."""
+def _explain_no_vectors(lowered: LoweredKernel, options: BuildOptions) -> str:
+    """Return why a kernel is not vectorised, except for its code; empty if it may be."""
     if options.instrumentation:
-        return f"a {options.instrumentation} build watches every thread by itself"
+        return f"a {options.instrumentation} build instruments every thread"
     if not lowered.needs_fibers:
         return "its threads do not synchronise"
     return "" if options.mode == "vectors" else "METALBENCH_ENGINE is fibers"
@@ -96,7 +96,7 @@ def _why_no_vectors(lowered: LoweredKernel, options: BuildOptions) -> str:
 def _compile_vectors(
     lowered: LoweredKernel, translate: MessageTranslator, *, fast_math: bool
 ) -> tuple[cache.Record | None, str]:
-    """A kernel whose SIMD-groups are vectors; None with the reason where it cannot be one."""
+    """Compile SIMD-groups as vectors. Return None with the reason if that is not possible."""
     kind = {"fast_math": fast_math, "spaces": lowered.spaces}
     try:
         lane = lane_of(lowered.code, find_toolchain(), translate, **kind)
@@ -129,7 +129,7 @@ def _compile_ptx(
 def _compile_counted(
     lowered: LoweredKernel, translate: MessageTranslator, *, fast_math: bool
 ) -> cache.Record:
-    """A kernel whose threads are counted: fibers, whether they synchronise or not."""
+    """Compile a kernel that counts its operations: as fibers, whether it synchronises or not."""
     kind = {"fast_math": fast_math, "spaces": lowered.spaces}
     target = counted_threads_of(lowered.code, lowered.kernel.name, translate, **kind)
     return {"path": str(target), "engine": "fibers", "widths": (), "lane": ""}
@@ -138,9 +138,9 @@ def _compile_counted(
 def _compile_threads(
     lowered: LoweredKernel, translate: MessageTranslator, options: BuildOptions, reasons: list[str]
 ) -> cache.Record:
-    """A kernel whose threads are run one by one: in loops, or as fibers.
+    """Compile a kernel whose threads run one by one: in loops, or as fibers.
 
-    Why it is compiled with fewer optimisations, if it is, is added to `reasons`.
+    If optimisations are reduced, the reason is appended to `reasons`.
     """
     fibers = lowered.needs_fibers or options.checked
     target = compile_threads(

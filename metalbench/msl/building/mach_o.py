@@ -1,7 +1,8 @@
-"""Mach-O, as far as lines of code are concerned: a kernel's library and the object it came from.
+"""Read Mach-O libraries: their contents before loading, and the debug information of their object.
 
-Apple's format is that of <mach-o/loader.h> and <mach-o/nlist.h>. Linkers leave debug information in
-the object file; its addresses become those of the library by the names of the functions.
+The format is that of <mach-o/loader.h> and <mach-o/nlist.h>. Apple's linker leaves debug
+information in the object file. Its addresses are mapped to those of the library by the functions'
+names.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, BinaryIO, NamedTuple
 from metalbench.msl.building.elf import ObjectContents
 
 _MAGIC = 0xFEEDFACF
-_SEGMENT, _SYMBOLS, _LIBRARY = 0x19, 0x2, 0xC
+_LC_SEGMENT, _LC_SYMTAB, _LC_LOAD_DYLIB = 0x19, 0x2, 0xC
 _DEBUGGING_SYMBOL, _IN_SECTION, _UNDEFINED = 0xE0, 0x0E, 0x00
 _EXTERNAL, _PRIVATE = 0x01, 0x10
 # Load commands of a library: LC_SYMTAB, DYSYMTAB, LOAD_DYLIB, ID_DYLIB, LOAD_DYLINKER, SEGMENT_64,
@@ -47,10 +48,10 @@ _COMMANDS = frozenset(
 )
 _SYSTEM = "/usr/lib/libSystem.B.dylib"
 # Section types: regular, zero-filled, literals (5), symbol pointers (2) and stubs, coalesced, and
-# those of addresses of what runs at loading. No interposing and none of thread-local variables.
+# initialisers. Not interposing, not thread-local variables.
 _SECTION_TYPES = frozenset({0x0, 0x1, 0x2, 0x3, 0x4, 0x5, 0x6, 0x7, 0x8, 0x9, 0xA, 0xB, 0xE, 0x16})
-# Addresses of what runs when a library is loaded or unloaded, each with the bytes of one.
-_AT_LOADING = {0x9: 8, 0xA: 8, 0x16: 4}
+# Section types of initialisers and terminators, with the bytes of one entry.
+_INITIALISER_SIZES = {0x9: 8, 0xA: 8, 0x16: 4}
 _INITIALISERS = frozenset({0x9, 0x16})
 _EXECUTE, _WRITE = 0x4, 0x2
 
@@ -67,18 +68,17 @@ class Section(NamedTuple):
 
 
 class MachO:
-    """The sections and symbols of a 64-bit file."""
+    """The sections and symbols of a 64-bit Mach-O file."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.sections: list[Section] = []
-        # Names and addresses of what is defined in __text.
+        # Names and addresses of the functions in __text.
         self.functions: dict[str, int] = {}
-        # Names of what is defined in __DATA, of what is defined nowhere here, and of what others
-        # find.
+        # Names of variables in __DATA, of undefined symbols, and of exported symbols.
         self.variables: set[str] = set()
         self.imports: set[str] = set()
         self.exports: set[str] = set()
-        # What no kernel has.
+        # Descriptions of what no kernel has.
         self.unexpected: list[str] = []
         stream.seek(16)
         (commands,) = struct.unpack("<I", stream.read(4))
@@ -90,12 +90,13 @@ class MachO:
             if kind not in _COMMANDS:
                 self.unexpected.append(f"load command {kind:#x}")
             elif (
-                kind == _LIBRARY and _text(body[struct.unpack_from("<I", body)[0] - 8 :]) != _SYSTEM
+                kind == _LC_LOAD_DYLIB
+                and _read_string(body[struct.unpack_from("<I", body)[0] - 8 :]) != _SYSTEM
             ):
                 self.unexpected.append("a library that it loads")
-            if kind == _SEGMENT:
+            if kind == _LC_SEGMENT:
                 self._read_sections(body)
-            elif kind == _SYMBOLS:
+            elif kind == _LC_SYMTAB:
                 self._read_symbols(stream, *struct.unpack_from("<IIII", body))
             position += size
 
@@ -109,8 +110,10 @@ class MachO:
             )
             kind = flags & 0xFF
             if kind not in _SECTION_TYPES:
-                self.unexpected.append(f"section {_text(name)} of type {kind:#x}")
-            section = Section(_text(name), address, size, offset, _text(segment), kind)
+                self.unexpected.append(f"section {_read_string(name)} of type {kind:#x}")
+            section = Section(
+                _read_string(name), address, size, offset, _read_string(segment), kind
+            )
             self.sections.append(section)
 
     def _read_symbols(self, stream: BinaryIO, start: int, count: int, text: int, size: int) -> None:
@@ -121,7 +124,7 @@ class MachO:
         for name, kind, section, _, value in struct.iter_unpack("<IBBHQ", table):
             if kind & _DEBUGGING_SYMBOL:
                 continue
-            label = _text(names[name : name + 4096])
+            label = _read_string(names[name : name + 4096])
             if kind & _EXTERNAL and not kind & _PRIVATE and kind & _IN_SECTION != _UNDEFINED:
                 self.exports.add(label)
             if kind & _IN_SECTION == _UNDEFINED:
@@ -135,61 +138,63 @@ class MachO:
 
 
 def read_contents(library: Path) -> ObjectContents:
-    """Read what matters of a library before it is loaded; names without Mach-O's underscore."""
+    """Read a library's contents before it is loaded; names are without Mach-O's underscore."""
     with library.open("rb") as stream:
         file = MachO(stream)
-        at_loading = [each for each in file.sections if each.kind in _AT_LOADING]
-        counts = [each.size // _AT_LOADING[each.kind] for each in at_loading]
+        at_loading = [each for each in file.sections if each.kind in _INITIALISER_SIZES]
+        counts = [each.size // _INITIALISER_SIZES[each.kind] for each in at_loading]
         names: tuple[str, ...] = ("",) * sum(counts)
         if len(names) == 1 and at_loading[0].kind in _INITIALISERS:
-            names = (_initialiser(file, stream, at_loading[0]),)
+            names = (_find_initialiser(file, stream, at_loading[0]),)
     return ObjectContents(
-        _plain(file.imports),
-        _plain(file.exports),
-        _plain(file.variables),
+        _strip_underscores(file.imports),
+        _strip_underscores(file.exports),
+        _strip_underscores(file.variables),
         names,
         (*file.unexpected,),
     )
 
 
-def _initialiser(file: MachO, stream: BinaryIO, section: Section) -> str:
-    """Return the name of the only function in a section of what runs at loading.
+def _find_initialiser(file: MachO, stream: BinaryIO, section: Section) -> str:
+    """Return the name of the only function in a section of initialisers.
 
-    A pointer is stored as an address, or with the base and the bits of a chained fixup
-    (<mach-o/fixup-chains.h>), which the lower 36 bits are without.
+    A pointer is stored as an address, or as a chained fixup (<mach-o/fixup-chains.h>) whose lower
+    36 bits are the offset from the base.
     """
     stream.seek(section.offset)
-    size = _AT_LOADING[section.kind]
+    size = _INITIALISER_SIZES[section.kind]
     stored = int.from_bytes(stream.read(size), "little") & (2**36 - 1)
     named = {address: name for name, address in file.functions.items()}
     return named.get(stored, "").removeprefix("_")
 
 
-def _plain(names: set[str]) -> frozenset[str]:
+def _strip_underscores(names: set[str]) -> frozenset[str]:
     return frozenset(name.removeprefix("_") for name in names)
 
 
 def is_mach_o(stream: BinaryIO) -> bool:
-    """Whether a file begins as 64-bit Mach-O does; leaves the stream at its start."""
+    """Return whether a file begins as 64-bit Mach-O; leave the stream at its start."""
     begin = stream.read(4)
     stream.seek(0)
     return begin == struct.pack("<I", _MAGIC)
 
 
 def read_debug_information(library: Path) -> tuple[Any, Callable[[int], int]]:
-    """The debug information in the object beside a library, and how its addresses map to those.
+    """Return the debug information of a library's object file, and the map of its addresses.
 
-    None in its place when the object is not there.
+    The former is None if there is no object file.
     """
     object_file = library.with_suffix(".o")
     if not object_file.exists():
         return None, lambda address: address
     with object_file.open("rb") as stream, library.open("rb") as linked:
         origin = MachO(stream)
-        return _dwarf(origin, stream), _places(origin.functions, MachO(linked).functions)
+        return _read_dwarf(origin, stream), _map_addresses(
+            origin.functions, MachO(linked).functions
+        )
 
 
-def _places(origin: dict[str, int], linked: dict[str, int]) -> Callable[[int], int]:
+def _map_addresses(origin: dict[str, int], linked: dict[str, int]) -> Callable[[int], int]:
     pairs = sorted((address, linked[name]) for name, address in origin.items() if name in linked)
     begins = [address for address, _ in pairs]
 
@@ -203,14 +208,14 @@ def _places(origin: dict[str, int], linked: dict[str, int]) -> Callable[[int], i
     return place
 
 
-def _dwarf(file: MachO, stream: BinaryIO) -> Any:
+def _read_dwarf(file: MachO, stream: BinaryIO) -> Any:
     from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
 
     found = {}
     for section in file.sections:
         if section.name.startswith("__debug_"):
             stream.seek(section.offset)
-            found[_elf_name(section.name)] = DebugSectionDescriptor(
+            found[_rename_section(section.name)] = DebugSectionDescriptor(
                 BytesIO(stream.read(section.size)), section.name, 0, section.size, section.address
             )
     if "debug_info" not in found:
@@ -220,10 +225,10 @@ def _dwarf(file: MachO, stream: BinaryIO) -> Any:
     return DWARFInfo(config, **{name: found.get(name.removesuffix("_sec")) for name in known})
 
 
-def _elf_name(name: str) -> str:
+def _rename_section(name: str) -> str:
     # Names in the file have at most 16 letters.
     return {"__debug_str_offs": "debug_str_offsets"}.get(name, name.removeprefix("__"))
 
 
-def _text(name: bytes) -> str:
+def _read_string(name: bytes) -> str:
     return name.split(b"\0", 1)[0].decode()

@@ -1,4 +1,4 @@
-"""Several kernels of a source at once, on all processors: clang parses what they share once."""
+"""Compile several kernels of a source on all processors; clang parses shared code once."""
 
 from __future__ import annotations
 
@@ -18,66 +18,68 @@ from metalbench.msl.ir.text import IrError
 from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.lower_many import find_batch_kind
 
-# Fewer are compiled as fast by themselves; more might be too much for one run of clang.
-_FEWEST, _MOST = 2, 64
+# Fewer kernels compile as fast separately. More could exceed the limits of one run of clang.
+_MIN_BATCH, _MAX_BATCH = 2, 64
 
 
 @dataclass(order=True)
-class _Task:
-    """What is to be done, those of a lower rank first: what others follow from, then the long."""
+class _CompileTask:
+    """One task; lower ranks run first: tasks that start others, then long ones."""
 
     rank: int
-    do: Callable[[], _Step] = field(compare=False)
+    do: Callable[[], _TaskResult] = field(compare=False)
 
 
 @dataclass
-class _Step:
-    """What kernels were compiled to, and what else can be done now."""
+class _TaskResult:
+    """Records of compiled kernels, and the tasks that can run now."""
 
     records: dict[str, cache.Record] = field(default_factory=dict)
-    then: list[_Task] = field(default_factory=list)
+    then: list[_CompileTask] = field(default_factory=list)
 
 
 def compile_many(
     source: Source, names: Sequence[str], options: BuildOptions
 ) -> dict[str, cache.Record]:
-    """What `compile_kernel` gives, of kernels without constants.
+    """Compile kernels without function constants; return records as `compile_kernel` does.
 
-    Those that are not in the answer do not compile, and are to be compiled one by one, which tells
-    why. Raises CompileError if there is no such kernel.
+    Kernels that do not compile are missing in the result; compile them with `compile_kernel` for
+    the error. Raise CompileError for an unknown kernel.
     """
     cores = usable_cores()
     kinds = {name: find_batch_kind(source, name) for name in names}
     lanes = [name for name in names if kinds[name]] if options.mode == "vectors" else []
     loops = [name for name in names if kinds[name] is False]
-    if len(lanes) < _FEWEST:
+    if len(lanes) < _MIN_BATCH:
         lanes = []
     tasks = []
     for synchronise, parts in (
-        (True, _parts(lanes, cores // 2)),
-        (False, _parts(loops, cores - bool(lanes))),
+        (True, _split_names(lanes, cores // 2)),
+        (False, _split_names(loops, cores - bool(lanes))),
     ):
         for part in parts:
             kind = {"synchronise": synchronise, "make_head": part is parts[0]}
             pieces = -(-cores // len(parts))
-            tasks.append(_Task(0, partial(_front, source, part, options, pieces, **kind)))
+            tasks.append(
+                _CompileTask(0, partial(_parse_part, source, part, options, pieces, **kind))
+            )
     rest = [name for name in names if name not in {*lanes, *loops}]
-    tasks += [_Task(1, partial(_alone, source, each, options)) for each in rest]
-    return _done(tasks, cores)
+    tasks += [_CompileTask(1, partial(_compile_one, source, each, options)) for each in rest]
+    return _run_tasks(tasks, cores)
 
 
-def _parts(names: Sequence[str], count: int) -> list[Sequence[str]]:
-    """What is parsed together: so many parts, if there are names enough."""
-    count = max(min(count, len(names) // _FEWEST), -(-len(names) // _MOST))
-    # The long ones lie beside each other in a source as often as not.
+def _split_names(names: Sequence[str], count: int) -> list[Sequence[str]]:
+    """Split names into about `count` parts that are parsed together."""
+    count = max(min(count, len(names) // _MIN_BATCH), -(-len(names) // _MAX_BATCH))
+    # Long kernels are often adjacent in a source.
     return [names[number::count] for number in range(count)]
 
 
-def _done(tasks: Iterable[_Task], cores: int) -> dict[str, cache.Record]:
-    """What these tasks and those that follow from them find."""
+def _run_tasks(tasks: Iterable[_CompileTask], cores: int) -> dict[str, cache.Record]:
+    """Run these tasks and their successors; return all records."""
     found: dict[str, cache.Record] = {}
     ready = sorted(tasks)
-    running: set[Future[_Step]] = set()
+    running: set[Future[_TaskResult]] = set()
     with ThreadPoolExecutor(cores) as pool:
         while ready or running:
             while ready and len(running) < cores:
@@ -90,35 +92,36 @@ def _done(tasks: Iterable[_Task], cores: int) -> dict[str, cache.Record]:
     return found
 
 
-def _alone(source: Source, name: str, options: BuildOptions) -> _Step:
+def _compile_one(source: Source, name: str, options: BuildOptions) -> _TaskResult:
     try:
-        return _Step({name: compile_kernel(source, name, {}, options)})
+        return _TaskResult({name: compile_kernel(source, name, {}, options)})
     except CompileError:
-        return _Step()
+        return _TaskResult()
 
 
-def _front(
+def _parse_part(
     source: Source, names: Sequence[str], options: BuildOptions, pieces: int, **kind: bool
-) -> _Step:
-    """One run of clang over some kernels, and then one for each of so many pieces of them.
+) -> _TaskResult:
+    """Run clang's front end for some kernels; return tasks for up to `pieces` parts.
 
-    `kind` is what `parse_batch` has to know besides: of those that run beside each other, the first
-    one alone may precompile the headers.
+    Of concurrent parts, only the first one precompiles the preamble (`kind`).
     """
     try:
         parsed = parse_batch(source, names, fast_math=options.fast_math, **kind)
     except CompileError:
-        return _Step()
+        return _TaskResult()
     if parsed is None:
-        return _Step()
-    # Those that synchronise are short, and fill what time there is behind the others.
+        return _TaskResult()
+    # Kernels that synchronise compile in short tasks, which fill the time after the others.
     rank = 3 if kind["synchronise"] else 2
     found = parsed.partition(pieces)
-    return _Step(then=[_Task(rank, partial(_back, parsed, each)) for each in found])
+    return _TaskResult(
+        then=[_CompileTask(rank, partial(_compile_piece, parsed, each)) for each in found]
+    )
 
 
-def _back(parsed: BatchedTranslationUnit, piece: Sequence[str]) -> _Step:
+def _compile_piece(parsed: BatchedTranslationUnit, piece: Sequence[str]) -> _TaskResult:
     try:
-        return _Step(parsed.compile_part(piece))
+        return _TaskResult(parsed.compile_part(piece))
     except (CompileError, IrError):
-        return _Step()
+        return _TaskResult()

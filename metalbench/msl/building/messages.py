@@ -1,4 +1,4 @@
-"""Clang's messages as a user of Metal reads them: Metal's names, the user's places, no headers."""
+"""Parse clang's messages and translate them: Metal's type names, no locations in MSL headers."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _MESSAGE = re.compile(
 )
 _INCLUDED = re.compile(r"In file included from .*|\s+from .*:\d+[,:]|\d+ errors? generated\.")
 _ARITY = re.compile(r"not viable: (requires .*)")
-# Of macros that paste tokens, and of the text around a source.
+# Files of pasted tokens, and of the text around a source.
 _OWN_FILES = ("<scratch space>", OWN)
 
-_WORDS = [
+_REPLACEMENTS = [
     (re.compile(r"\bunsigned (char|short|int|long)\b"), r"u\1"),
     (re.compile(r"\bsigned char\b"), "char"),
     (re.compile(r"\b_Float16\b"), "half"),
     (re.compile(r"\b__bf16\b"), "bfloat"),
-    # The headers keep a size as the bound of an array type: mb_vec<float, char[4]>.
+    # The headers encode a size as an array bound: mb_vec<float, char[4]>.
     (re.compile(r"\bmb_((?:packed_)?vec)<([\w: ]+), char\[([^]]+)\]>"), r"\1<\2, \3>"),
     (
         re.compile(r"\bmb_matrix<([\w: ]+), char\[([^]]+)\], char\[([^]]+)\]>"),
@@ -49,15 +49,15 @@ _WORDS = [
 
 
 def spell_as_metal(message: str) -> str:
-    """A message with types as Metal spells them: float4, not vec<float, 4>."""
-    for pattern, text in _WORDS:
+    """Return a message with types as Metal spells them: float4, not vec<float, 4>."""
+    for pattern, text in _REPLACEMENTS:
         message = pattern.sub(text, message)
     return message
 
 
 @dataclass(frozen=True)
 class Message:
-    """An error, warning or note; `lines` are the lines of source that clang shows with it."""
+    """An error, warning or note; `lines` are the source lines that clang quotes."""
 
     location: Location
     kind: str
@@ -67,13 +67,13 @@ class Message:
 
     @property
     def is_internal(self) -> bool:
-        """Whether it is about the MSL headers or about what was added to the source."""
+        """Whether the location is in the MSL headers or in text that the engine added."""
         own = (*_OWN_FILES, *(f"{folder}/" for folder in find_toolchain().own_folders))
         return self.location.file.startswith(own)
 
 
-def _parse(text: str) -> Iterator[Message | str]:
-    """The messages with their lines; other lines as they are."""
+def _split_messages(text: str) -> Iterator[Message | str]:
+    """Yield messages with their quoted lines; other lines unchanged."""
     found: Message | None = None
     for line in text.split("\n"):
         match = _MESSAGE.fullmatch(line)
@@ -96,22 +96,23 @@ def _parse(text: str) -> Iterator[Message | str]:
 
 
 def parse_messages(text: str) -> list[Message | str]:
-    """Errors with their notes, at the user's places as far as there are any.
+    """Return errors with their notes, at locations in the user's files if there are any.
 
-    An error in the MSL headers moves to the call that led there; notes in the headers go.
+    An error in the MSL headers moves to the call that led there. Notes in the headers are dropped.
     """
     found: list[Message | str] = []
-    for item in _parse(text):
+    for item in _split_messages(text):
         last = found[-1] if found else None
         if isinstance(item, Message) and item.kind == "note" and isinstance(last, Message):
             last.notes.append(item)
         else:
             found.append(item)
-    moved = [_moved(item) if isinstance(item, Message) else item for item in found]
+    moved = [_move_to_caller(item) if isinstance(item, Message) else item for item in found]
     return [item for index, item in enumerate(moved) if item not in moved[:index]]
 
 
-def _moved(message: Message) -> Message:
+def _move_to_caller(message: Message) -> Message:
+    """Return a message at the user's location, without notes in the headers."""
     notes = [note for note in message.notes if not note.is_internal]
     if message.is_internal and notes:
         caller = next((note for note in notes if "requested here" in note.text), notes[0])

@@ -1,23 +1,23 @@
-"""How a kernel is built."""
+"""Options of a kernel's build."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 GPU = "cuda"
-# Bytes. Buffers of GPUs begin at multiples of it, unless the host has sliced them elsewhere: what
-# the widest vector access needs.
+# Bytes, as the widest vector access needs. Buffers of GPUs begin at multiples of it, unless the
+# host has sliced them.
 BUFFER_ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
 class BuildOptions:
-    """What is to run a kernel, and what is to be seen of it.
+    """Options for the execution and instrumentation of a kernel.
 
-    `way` is "vectors" or "fibers", which are for kernels that synchronise, or `GPU`. Builds that
-    are `checked` find mistakes, more of them for `tools`; those that are `counted` count what
-    threads do. Both watch every thread by itself, on fibers. The buffers of a kernel for a GPU
-    begin at multiples of `buffer_alignment` bytes.
+    `mode` is "vectors" or "fibers", for kernels that synchronise, or `GPU`. `checked` builds find
+    defects, more of them with `tools`; `counted` builds count operations. Both instrument every
+    thread and run as fibers. The buffers of a kernel for a GPU are aligned to `buffer_alignment`
+    bytes.
     """
 
     mode: str
@@ -29,5 +29,5 @@ class BuildOptions:
 
     @property
     def instrumentation(self) -> str:
-        """What threads are watched for, as one word; empty if for nothing."""
+        """The kind of instrumentation: `checked`, `counted` or empty."""
         return "checked" if self.checked else "counted" if self.counted else ""

@@ -1,4 +1,4 @@
-"""Text to a parsed source, by way of clang's preprocessor; brackets that do not match are told."""
+"""Parse a source: preprocess it with clang, refuse host code and unmatched brackets."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from metalbench.msl.rewriting.lower import build_preamble
 def parse(
     text: str, filename: str, macros: Mapping[str, str], include_dirs: Sequence[str]
 ) -> Source:
-    """Preprocess a source.
+    """Preprocess a source and check its tokens.
 
-    Raises CompileError with clang's messages, also for stray brackets, and for what is of a host
-    and no Metal.
+    Raise CompileError with clang's messages, for unmatched brackets, and for C++ that Metal does
+    not have.
     """
     expanded = preprocess(text, filename, macros, include_dirs)
     source = Source(text, filename, blank_unknown_pragmas(expanded), tuple(include_dirs))
@@ -39,7 +39,7 @@ def parse(
 
 
 def _refuse_unbalanced(source: Source) -> NoReturn:
-    """Nothing can be rewritten between brackets that do not match, but clang can say where."""
+    """Raise CompileError for unmatched brackets, with clang's message if it has one."""
     tokens = source.tokens
     edits = Edits(tokens.source)
     rewrite_keywords(tokens, edits)

@@ -1,8 +1,8 @@
-"""The MSL headers parsed once, for all kernels that begin with the same lines.
+"""Precompile the preamble of kernels: the MSL headers are parsed once for all equal preambles.
 
-A first kernel leaves these lines in the cache, a second one finds them there and has clang
-precompile them, so that lines which no other kernel begins with cost nothing. All of this only
-saves time: what cannot be written, is damaged or does not fit is done without.
+The first kernel stores its preamble in the cache. The second one finds it there and lets clang
+precompile it, so a preamble that only one kernel has costs nothing. This only saves time: a file
+that cannot be written, is damaged or does not fit is ignored.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from metalbench.msl.building import cache
 from metalbench.msl.building.answer import has_crashed, run_tool
 from metalbench.msl.building.toolchain import Toolchain
 
-# Headers that were only touched, as by an installation, are the same.
+# Headers are compared by content, because an installation changes their times.
 _BY_CONTENT = ["-Xclang", "-fvalidate-ast-input-files-content"]
-# How clang names what it cannot use.
-_REFUSED = ("precompiled file", "PCH file", "AST file")
+# Parts of clang's messages about an unusable precompiled header.
+_REJECTION_MESSAGES = ("precompiled file", "PCH file", "AST file")
 
 
 @dataclass(frozen=True)
 class PrecompiledPreamble:
-    """Lines in the cache (`.h`) and what clang made of them (`.pch`)."""
+    """A preamble in the cache (`.h`) and its precompiled header (`.pch`)."""
 
     key: str
     lines: Path
@@ -34,17 +34,17 @@ class PrecompiledPreamble:
 
     @property
     def flags(self) -> list[str]:
-        """What makes clang begin where the lines end."""
+        """The flags of clang that load the precompiled header."""
         return [*_BY_CONTENT, "-include-pch", str(self.path)]
 
     @property
     def files(self) -> tuple[Path, Path]:
-        """What clang reads then, besides the headers."""
+        """The files that clang reads in addition to the headers."""
         return self.lines, self.path
 
     def is_rejected_in(self, answer: subprocess.CompletedProcess[str]) -> bool:
-        """Whether clang failed for what may be no fault of the text's."""
-        words = (*_REFUSED, str(self.lines), str(self.path))
+        """Return whether clang may have failed because of the precompiled header."""
+        words = (*_REJECTION_MESSAGES, str(self.lines), str(self.path))
         failed = answer.returncode != 0
         return failed and (has_crashed(answer) or any(word in answer.stderr for word in words))
 
@@ -52,9 +52,10 @@ class PrecompiledPreamble:
 def find_precompiled_preamble(
     head: str, tools: Toolchain, options: Sequence[str], *, make: bool = True
 ) -> PrecompiledPreamble | None:
-    """What to begin with instead of the lines `head`; None where these must do.
+    """Return the precompiled form of the preamble `head`; None if there is none.
 
-    It is made if need be, unless others do at the same time: they would wait for it in vain.
+    With `make` it is created if another kernel had the same preamble. Concurrent processes should
+    not wait for each other to create it.
     """
     folder = str(cache.find_cache_folder().absolute())
     key = cache.digest("head", tools.key, repr(options), folder, head)
@@ -65,14 +66,14 @@ def find_precompiled_preamble(
             return None
         record = cache.load(key)
         if record is None or record["object"] not in (None, cache.digest_file(path)):
-            record = _made(found, tools, options) if make else None
+            record = _precompile(found, tools, options) if make else None
     except Error:
         return None
     return found if record and record["object"] else None
 
 
 def _is_known(found: PrecompiledPreamble, head: str) -> bool:
-    """Whether another kernel came with these lines; if none has, the next one finds them."""
+    """Return whether another kernel had this preamble; store it otherwise."""
     if cache.digest_file(found.lines) == cache.digest(head):
         return True
     with cache.write_atomically(found.lines) as path:
@@ -80,17 +81,19 @@ def _is_known(found: PrecompiledPreamble, head: str) -> bool:
     return False
 
 
-def _made(found: PrecompiledPreamble, tools: Toolchain, options: Sequence[str]) -> cache.Record:
-    """Have clang parse the lines; a file that it then refuses to read is not tried again."""
+def _precompile(
+    found: PrecompiledPreamble, tools: Toolchain, options: Sequence[str]
+) -> cache.Record:
+    """Precompile the preamble. A result that clang rejects is recorded and not retried."""
     command = [*tools.clang, "-x", "c++-header", *options, *_BY_CONTENT]
-    # From one folder to one, which are kept in the file: all processes make the same bytes.
+    # The file contains the output folder's name, so all processes use the same one.
     folder = found.path.with_suffix(".new")
     folder.mkdir(exist_ok=True)
     with cache.write_atomically(folder / found.path.name) as path:
         command += ["-o", str(path), str(found.lines)]
         reads = [tools.headers, found.lines]
         run_tool(command, "", found.path.parent, reads=reads, writes=[folder])
-    # Another process that makes the same may have moved this one already.
+    # Another process may have moved the same file already.
     with suppress(FileNotFoundError):
         (folder / found.path.name).replace(found.path)
     reading = [*tools.clang, "-x", "c++", *options, *found.flags, "-fsyntax-only", "-"]

@@ -1,4 +1,4 @@
-"""The first pass: clang -E with empty Metal headers, so that only the user's own text remains."""
+"""Run clang -E with empty Metal headers, so that only the user's text remains."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from metalbench.msl.reading.tokens import decode_file_name
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
-# What Metal's own compiler defines (Metal 3.2), as far as sources ask for it.
+# Macros that Metal's compiler defines (Metal 3.2), as far as sources use them.
 METAL_MACROS = {
     "__METAL__": "1",
     "__METAL_VERSION__": "320",
@@ -37,7 +37,7 @@ METAL_MACROS = {
     "__METAL_PRECISE_MATH__": "0",
     "METAL_FUNC": "inline __attribute__((always_inline))",
 }
-# The host shows through clang's predefined macros; a Metal source must not see it.
+# Clang's predefined macros reveal the host; a Metal source must not see them.
 HOST_MACROS = [
     "__linux__",
     "__linux",
@@ -73,10 +73,10 @@ _IN_MESSAGE = re.compile(r"[^\s:'\"]*/\.\.?/[^\s:'\"]*")
 def preprocess(
     source: str, filename: str, macros: Mapping[str, str], include_dirs: Sequence[str]
 ) -> str:
-    """The source with its own includes and macros expanded, and line markers.
+    """Return the source with includes and macros expanded, and line markers.
 
-    `#include "..."` looks beside `filename` first. Raises CompileError with clang's message, and
-    where the source reads files that are in neither place (included.py).
+    `#include "..."` searches the folder of `filename` first. Raise CompileError with clang's
+    message, and for files outside of the source's and the include folders (included.py).
     """
     tools = find_toolchain()
     folder = Path(filename).resolve().parent
@@ -106,21 +106,23 @@ def preprocess(
     if has_crashed(answer):
         raise CompileError(f"{filename}: {format_crash(answer)}")
     if answer.returncode != 0:
-        # What has been preprocessed up to the error names the files of the message.
+        # The output up to the error names the files of the message.
         _refuse_misleading_names(answer.stdout, filename, folder, tools)
         readable.check_messages(answer.stderr, folder, filename, source)
-        said = _IN_MESSAGE.sub(lambda found: _shortened(found[0], folder), answer.stderr.strip())
+        said = _IN_MESSAGE.sub(lambda found: _shorten_path(found[0], folder), answer.stderr.strip())
         raise CompileError(said or f"{filename}: clang -E failed without a message")
-    expanded = _IN_MARKER.sub(lambda found: found[1] + _shortened(found[2], folder), answer.stdout)
+    expanded = _IN_MARKER.sub(
+        lambda found: found[1] + _shorten_path(found[2], folder), answer.stdout
+    )
     _refuse_misleading_names(expanded, filename, folder, tools)
     return expanded
 
 
 def _refuse_misleading_names(expanded: str, filename: str, folder: Path, tools: Toolchain) -> None:
-    """Raise CompileError if a `#line` directive gives a file a name that misleads.
+    """Raise CompileError if a `#line` directive gives a misleading file name.
 
-    Names of the MSL headers lead to `ir.places.OWN`, which decides what a kernel may do. A name
-    with a line break or a control character makes several lines of one message.
+    Locations in the MSL headers (`ir.places.OWN`) decide which code a kernel may have. A name with
+    a line break or a control character splits one message into several lines.
     """
     names = dict.fromkeys(found[1] for found in _FILE_NAME.finditer(expanded))
     for name in map(decode_file_name, names):
@@ -137,9 +139,9 @@ def _refuse_misleading_names(expanded: str, filename: str, folder: Path, tools: 
 
 
 def _is_own_name(name: str, folder: Path, tools: Toolchain) -> bool:
-    """Return whether a name begins as the headers' names do, however it is spelled.
+    """Return whether a name begins like the MSL headers' names, in any spelling.
 
-    Relative names count from `folder`, where the source is, and from the working directory.
+    Relative names count from `folder`, the source's folder, and from the working directory.
     """
     if OWN.casefold() in name.casefold():
         return True
@@ -148,23 +150,23 @@ def _is_own_name(name: str, folder: Path, tools: Toolchain) -> bool:
     headers = [str(each) for each in tools.own_folders]
     own = {spelled.casefold() for each in headers for spelled in (each, os.path.realpath(each))}
     paths = [name, *(os.path.join(place, name) for place in (folder, os.getcwd()))]
-    # Two slashes at the beginning of a path are no less to `normpath`.
+    # `normpath` keeps two slashes at the beginning of a path.
     plain = [re.sub(r"^/+", "/", os.path.normpath(path)) for path in paths]
     spellings = {*paths, *plain, *map(os.path.realpath, plain)}
     return any(path.casefold().startswith(tuple(own)) for path in spellings)
 
 
 def _is_one_line(name: str) -> bool:
-    """Return whether a file name has no control characters; bytes beyond UTF-8 are not meant."""
+    """Return whether a file name has no control characters; bytes outside UTF-8 are allowed."""
     text = re.sub("[\ud800-\udfff]", "?", name)
     return "\t" not in text and one_line(text) == text
 
 
 @cache
 def find_compiler_names(words: frozenset[str]) -> frozenset[str]:
-    """Return which of some names clang gives a meaning to: its keywords and builtin functions.
+    """Return which of some names clang defines: keywords and builtin functions.
 
-    Those of GPUs as well, for which the same sources are compiled.
+    Those of GPU targets are included, for which the same sources are compiled.
     """
     listed = sorted(words)
     text = "".join(
@@ -181,8 +183,8 @@ def find_compiler_names(words: frozenset[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _shortened(path: str, folder: Path) -> str:
-    """A path without `a/..`, if that still is the same file: a folder may be a link."""
+def _shorten_path(path: str, folder: Path) -> str:
+    """Return a path without `a/..`, if it is the same file: `a` may be a symbolic link."""
     short = os.path.normpath(path)
     same = os.path.realpath(folder / short) == os.path.realpath(folder / path)
     return short if same else path

@@ -1,4 +1,4 @@
-"""Which files a compiler needs to open, so that it opens no others whatever it compiles."""
+"""List the files that a compiler needs to open, for its sandbox."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from metalbench.isolation.confinement import Files
 
-# The shell that limits it, and what programs are linked with.
+# The shell that sets limits, and shared libraries.
 _PROGRAMS = ("/bin/sh", "/lib", "/lib64", "/usr/lib", "/usr/lib64")
-# Which processor it is, and what comes of nothing.
+# Facts about the processor, and /dev/null.
 _FACTS = ("/etc/ld.so.cache", "/proc/self", "/proc/cpuinfo", "/sys/devices/system/cpu", "/dev/null")
 
 
 def list_tool_files(
     program: str, reads: Sequence[str | Path] = (), writes: Sequence[str | Path] = ()
 ) -> Files | None:
-    """All that a compiler may open: its own installation, `reads`, and the folders it `writes` to.
+    """Return the files that a compiler may open: its installation, `reads`, and folders `writes`.
 
-    None for a script, which starts whatever its author likes: METALBENCH_CLANG may name one.
+    Return None for a script (METALBENCH_CLANG may name one), because it can start any program.
     """
     from metalbench.isolation.confinement import Files
 
@@ -34,13 +34,17 @@ def list_tool_files(
     return Files(
         readable=(*_FACTS, *reads),
         writable=("/dev/null", *writes),
-        executable=(*_PROGRAMS, *_installation(real), *_installation(Path(program).absolute())),
+        executable=(
+            *_PROGRAMS,
+            *_find_installation(real),
+            *_find_installation(Path(program).absolute()),
+        ),
     )
 
 
-def _installation(program: Path) -> list[Path]:
-    """The folder of a program, and what it belongs to: PREFIX/lib of PREFIX/bin/clang."""
+def _find_installation(program: Path) -> list[Path]:
+    """Return the folder that a program is installed in: PREFIX of PREFIX/bin/clang."""
     prefix = program.parent.parent
-    # Of /bin/clang that would be everything.
+    # For /bin/clang the prefix would be the root folder.
     belongs = program.parent.name == "bin" and prefix != Path(prefix.anchor)
     return [prefix if belongs else program.parent]

@@ -1,4 +1,4 @@
-"""What differs between the systems that kernels are compiled for."""
+"""The compilation targets: Linux, macOS and NVIDIA GPUs."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ _MAC_TRIPLE = f"arm64-apple-macosx{_MAC}"
 
 @dataclass(frozen=True)
 class Target:
-    """How clang is told of a system, and how its objects become something to load.
+    """The flags of clang and its linker for one system.
 
-    `object_format` names the folder of the MSL headers that knows its symbols and sections, if
-    there is one.
-    `zig_linker` are arguments for zig, `clang_linker` for a clang without a linker beside it.
-    With `debug_in_object` the linker leaves debug information in the object file.
+    `object_format` names the folder of the MSL headers for the format, or is empty. `zig_linker`
+    are arguments for zig, `clang_linker` those for a clang without a separate linker. With
+    `debug_in_object`, the linker leaves debug information in the object file.
     """
 
     object_format: str
@@ -31,26 +30,26 @@ class Target:
     debug_in_object: bool
 
 
-# Of the host's processor.
-_HOST = (
+# Flags for the host's processor.
+_HOST_FLAGS = (
     "-fPIC",
     "-mrecip=none",
     "-gline-tables-only",
-    # Darwin's clang protects stacks by calls of the host, if it is not told otherwise.
+    # Clang for Darwin inserts calls to the host's stack protector by default.
     "-fno-stack-protector",
     # Large frames touch every page, so that none skips the one below the stack. The driver has the
     # option for some systems only.
     "-Xclang",
     "-fstack-clash-protection",
 )
-# Names that are defined nowhere are told, with the line that needs them.
+# Undefined symbols are reported, with the line that uses them.
 LLD_FLAGS = ("-z", "defs", "--warn-unresolved-symbols")
 _KERNEL_ADDRESS = "-fsanitize=kernel-address"
 
 ELF = Target(
     object_format="elf",
     triple=f"{platform.machine()}-unknown-linux-gnu",
-    compiler=(*_HOST, "-march=native"),
+    compiler=(*_HOST_FLAGS, "-march=native"),
     kernel_address=(_KERNEL_ADDRESS,),
     zig_linker=("ld.lld", *LLD_FLAGS),
     clang_linker=("-nostdlib",),
@@ -59,11 +58,11 @@ ELF = Target(
 MACH_O = Target(
     object_format="mach_o",
     triple=_MAC_TRIPLE,
-    # What every Mac with Apple silicon has.
-    compiler=(*_HOST, f"--target={_MAC_TRIPLE}", "-mcpu=apple-m1"),
+    # Every Mac with Apple silicon supports this.
+    compiler=(*_HOST_FLAGS, f"--target={_MAC_TRIPLE}", "-mcpu=apple-m1"),
     # The driver has it for other systems only; the pass is the same.
     kernel_address=("-Xclang", _KERNEL_ADDRESS),
-    # Without its own library zig need not build it first, which takes half a minute.
+    # Without this option zig builds its C library first, which takes half a minute.
     zig_linker=("cc", "-target", f"aarch64-macos.{_MAC}", "-nostdlib", "-lSystem"),
     clang_linker=(f"--target={_MAC_TRIPLE}",),
     debug_in_object=True,
@@ -76,9 +75,9 @@ NVPTX = Target(
     compiler=(
         "--target=nvptx64-nvidia-cuda",
         "-march=sm_80",
-        # Of drivers from 2022 on.
+        # Drivers from 2022 on support it.
         "--cuda-feature=+ptx78",
-        # Lines alone: with tables of them the driver would take the code for one to be debugged.
+        # Line directives only: with line tables the driver would compile for debugging.
         "-gline-directives-only",
         "-DMB_GPU=1",
     ),
@@ -90,7 +89,7 @@ NVPTX = Target(
 
 
 def find_host_target() -> Target:
-    """The target of this machine. Raises Unsupported."""
+    """Return the target of this machine. Raise Unsupported."""
     if sys.platform != "darwin":
         return ELF
     if platform.machine() != "arm64":

@@ -1,4 +1,4 @@
-"""Kernels whose threads are run one by one, in loops or as fibers: their shared objects."""
+"""Compile kernels whose threads run one by one, in loops or as fibers, to shared objects."""
 
 from __future__ import annotations
 
@@ -26,11 +26,10 @@ def compile_threads(
     tools: Sequence[str] = (),
     reasons: list[str] | None = None,
 ) -> Path:
-    """The shared object of lowered text, with the text beside it. Raises CompileError.
+    """Compile lowered text to a shared object; store the text next to it. Raise CompileError.
 
-    Why it is compiled with fewer optimisations, if it is, is added to `reasons`.
-
-    With `fibers` each thread is one; all are of what is `checked`.
+    With `fibers` each thread is a fiber; `checked` builds require it. If optimisations are reduced,
+    the reason is appended to `reasons`.
     """
     chain = find_toolchain()
     options = list_flags(checked=checked, fast_math=fast_math, spaces=spaces, tools=tools)
@@ -58,7 +57,7 @@ def compile_threads(
 
 
 def compile_fibers_from_file(text: Path, kernel: str, *, fast_math: bool, spaces: bool) -> Path:
-    """The same of text that compiled before, in a file, as fibers."""
+    """Compile the lowered text of a file as fibers, as `compile_threads` does."""
     code = TranslationUnit(text.read_text(), Edits(""), 0)
     source = Source("", kernel, "")
     return compile_threads(

@@ -1,4 +1,4 @@
-"""Kernels that clang parses together: their LLVM IR is taken apart, and compiled in pieces."""
+"""Compile kernels of one translation unit: split its LLVM module, compile the parts."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.lower_many import BatchedKernel, LoweredBatch, lower_many
 from metalbench.msl.transforms.metal_semantics import give_metal_semantics
 
-# What clang makes of each kernel, whose names end in the kernel's own.
-_LOOPS, _LANES = ("mb_span", "mb_info"), ("mb_vector_source", "mb_info")
+# The entry points of each kernel; the kernel's suffix follows.
+_LOOP_ENTRIES, _LANE_ENTRIES = ("mb_span", "mb_info"), ("mb_vector_source", "mb_info")
 
 
 class BatchedTranslationUnit:
-    """Kernels of a source, of which all threads `synchronise`, or none: parsed.
+    """A module with several kernels, whose threads all `synchronise`, or all do not.
 
-    With `make_head` the headers may be precompiled for it. Raises CompileError unless clang can.
+    With `make_head` the preamble may be precompiled. Raise CompileError if clang does.
     """
 
     def __init__(
@@ -59,13 +59,16 @@ class BatchedTranslationUnit:
             text = str(whole)
         self._kernels = {one.kernel.name: one for one in many.kernels}
         self._module = PartitionedModule(
-            text, [each for one in many.kernels for each in self._entries(one)]
+            text, [each for one in many.kernels for each in self._list_entry_points(one)]
         )
 
     def partition(self, count: int) -> list[list[str]]:
-        """The names by what is compiled together, the longest first; `count` pieces are enough."""
+        """Return the names in parts that are compiled together, the longest first.
+
+        At most `count` parts for loops, one part a kernel for vectors.
+        """
         weights = {
-            name: sum(map(self._module.weight, self._entries(one)))
+            name: sum(map(self._module.weight, self._list_entry_points(one)))
             for name, one in self._kernels.items()
         }
         found: list[list[str]] = [
@@ -76,26 +79,31 @@ class BatchedTranslationUnit:
         return found
 
     def compile_part(self, piece: Sequence[str]) -> dict[str, cache.Record]:
-        """What `compile_kernel` gives, of the kernels of one piece.
+        """Compile the kernels of one part; return records as `compile_kernel` does.
 
-        Raises CompileError, and IrError of what cannot be vectors.
+        Raise CompileError, and IrError if a kernel cannot be vectorised.
         """
         if self._synchronise:
-            return {name: self._as_vectors(self._kernels[name]) for name in piece}
-        return self._as_loops([self._kernels[name] for name in piece])
+            return {name: self._compile_vectors(self._kernels[name]) for name in piece}
+        return self._compile_loops([self._kernels[name] for name in piece])
 
-    def _entries(self, one: BatchedKernel) -> list[str]:
-        return [f"{each}{one.entry_name}" for each in (_LANES if self._synchronise else _LOOPS)]
+    def _list_entry_points(self, one: BatchedKernel) -> list[str]:
+        return [
+            f"{each}{one.entry_name}"
+            for each in (_LANE_ENTRIES if self._synchronise else _LOOP_ENTRIES)
+        ]
 
-    def _key(self, kind: str, names: Sequence[str]) -> str:
+    def _make_key(self, kind: str, names: Sequence[str]) -> str:
         made_of = (self._tools.key, repr(self._options), self._many.code.text, *names)
         return cache.digest(kind, *made_of)
 
-    def _as_loops(self, kernels: Sequence[BatchedKernel]) -> dict[str, cache.Record]:
-        """One shared object, with the text beside it."""
+    def _compile_loops(self, kernels: Sequence[BatchedKernel]) -> dict[str, cache.Record]:
+        """Compile kernels to one shared object; store the text next to it."""
         names = [one.kernel.name for one in kernels]
-        module = self._module.part([each for one in kernels for each in self._entries(one)])
-        target = cache.locate_file(self._key("objects", names), ".so")
+        module = self._module.part(
+            [each for one in kernels for each in self._list_entry_points(one)]
+        )
+        target = cache.locate_file(self._make_key("objects", names), ".so")
         with cache.write_atomically(target) as path:
             frames = assemble(module, path, self._tools, self._translate, self._options)
             check_stack_usage(frames, " ".join(names), self._tools.headers, together=False)
@@ -112,17 +120,17 @@ class BatchedTranslationUnit:
             "lane": "",
         }
         return {
-            one.kernel.name: common | self._known(one) | {"entry_name": one.entry_name}
+            one.kernel.name: common | self._make_common_record(one) | {"entry_name": one.entry_name}
             for one in kernels
         }
 
-    def _as_vectors(self, one: BatchedKernel) -> cache.Record:
-        """A lane by itself, as if it had been parsed alone, and the object for most launches."""
-        entries = self._entries(one)
+    def _compile_vectors(self, one: BatchedKernel) -> cache.Record:
+        """Extract one kernel's lane, as if parsed alone; compile its most common launch."""
+        entries = self._list_entry_points(one)
         module = self._module.part(entries)
         for each in entries:
             module = re.sub(rf"@{each}\b", f"@{each.removesuffix(one.entry_name)}", module)
-        lane = cache.locate_file(self._key("lane", [one.kernel.name]), ".ll")
+        lane = cache.locate_file(self._make_key("lane", [one.kernel.name]), ".ll")
         for path, text in (
             (lane, module),
             (lane.with_suffix(".cpp"), self._many.separate_text(one)),
@@ -132,7 +140,7 @@ class BatchedTranslationUnit:
         widths = widths_of(lane)
         launch = LaunchShape(widths[0], rows=True)
         path = entry_of(lane, launch, one.kernel.name, fast_math=self._fast_math)
-        return self._known(one) | {
+        return self._make_common_record(one) | {
             "path": str(path),
             "object": cache.digest_file(path),
             "engine": "vectors",
@@ -141,7 +149,7 @@ class BatchedTranslationUnit:
             "lane": str(lane),
         }
 
-    def _known(self, one: BatchedKernel) -> cache.Record:
+    def _make_common_record(self, one: BatchedKernel) -> cache.Record:
         return {
             "name": one.kernel.name,
             "arguments": one.bindings.arguments,
@@ -157,9 +165,9 @@ class BatchedTranslationUnit:
 def parse_batch(
     source: Source, names: Sequence[str], *, synchronise: bool, fast_math: bool, make_head: bool
 ) -> BatchedTranslationUnit | None:
-    """Kernels that `among_others` says can be; None where they cannot for what they all are.
+    """Parse kernels that `find_batch_kind` allows; return None if they need address spaces.
 
-    Raises CompileError.
+    Raise CompileError.
     """
     many = lower_many(source, names, synchronise=synchronise)
     if many is None:

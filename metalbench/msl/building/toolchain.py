@@ -1,4 +1,4 @@
-"""The compiler that MSL goes through: the ziglang wheel's clang, or what METALBENCH_CLANG names."""
+"""Find the compiler: the ziglang wheel's clang, or METALBENCH_CLANG; define its flags."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ COMMON_FLAGS = [
     "-nostdinc++",
     "-fno-finite-loops",
     "-fno-math-errno",
-    # As Metal: what does not fit gives the nearest end, NaN gives zero.
+    # As in Metal, conversions saturate, and NaN becomes zero.
     "-fno-strict-float-cast-overflow",
-    # As Metal: clang's `char` is unsigned on aarch64 Linux by default.
+    # As in Metal; on aarch64 Linux clang's `char` is unsigned by default.
     "-fsigned-char",
     "-fdeclspec",
     "-Xclang",
@@ -49,8 +49,8 @@ COMMON_FLAGS = [
 # which then rounds once where Metal rounds twice.
 _NO_ARM_HALF = ["-Xclang", "-target-feature", "-Xclang", "-fullfp16"]
 HALF_FLAGS = {"x86_64": ["-mno-avx512fp16"], "aarch64": _NO_ARM_HALF, "arm64": _NO_ARM_HALF}
-# Without LSE instructions clang calls `__aarch64_ldadd4_relax` and the like, of a library that
-# kernels are not linked with.
+# Without LSE instructions clang calls `__aarch64_ldadd4_relax` and others of compiler-rt, which
+# is not linked.
 ATOMIC_FLAGS = {"aarch64": ["-mno-outline-atomics"]}
 FAST_FLAGS = [
     "-fassociative-math",
@@ -61,9 +61,10 @@ FAST_FLAGS = [
     "-fapprox-func",
 ]
 PRECISE_FLAGS = ["-ffp-contract=off", "-DMB_FAST_MATH=0"]
-# Calls of SIMD-group functions must not be copied: lanes meet only at one and the same call. clang
-# drops `convergent` from mb::meet, whose body has no convergent call it can see; and the placement
-# of machine code does not know of it at all (on aarch64 each side of a branch got its own copy).
+# Calls of SIMD-group functions must not be duplicated: lanes reconverge at one call site. Clang
+# drops `convergent` from mb::meet, whose body has no visible convergent call. The block placement
+# of the code generator ignores the attribute (on aarch64 it copied a call to each side of a
+# branch).
 CONVERGENT_FLAGS = [
     "-fconvergent-functions",
     "-mllvm",
@@ -71,33 +72,33 @@ CONVERGENT_FLAGS = [
     "-mllvm",
     "-disable-tail-duplicate",
 ]
-# Loops that would only be vectorised on the condition that an index does not wrap are left as they
-# are: clang 22 forgets the condition for `private_array[i % 4]`, and accesses what lies behind.
+# Loops are not vectorised under the run-time condition that an index does not wrap: clang 22 drops
+# the condition for `private_array[i % 4]`, and accesses memory after the array.
 WRAPPING_FLAGS = [
     "-mllvm",
     "-vectorize-scev-check-threshold=0",
     "-mllvm",
     "-pragma-vectorize-scev-check-threshold=0",
 ]
-# For sources in which address spaces decide what is called (rewriting/spaces.py). C++23 lets a
-# member function name its object, and with that the space that it is in.
+# For sources in which address spaces select overloads (rewriting/spaces.py). C++23 has explicit
+# object parameters, whose type includes the address space.
 SPACES_FLAGS = ["-std=c++23", "-DMB_SPACES=1", "-Xclang", "-fsycl-is-device"]
 RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS, *WRAPPING_FLAGS]
-# Where a processor can scatter, clang makes vectors of threads whose arrays then lie apart: every
-# access of a private array was a gather or a scatter, and forty times as slow as within a thread.
+# With scatter instructions, clang vectorises the loop over threads. Each access of a private array
+# is then a gather or a scatter, which was 40 times as slow.
 NO_SCATTER_FLAGS = {"x86_64": ["-mno-scatter"]}
-_LOOPS_AS_THEY_ARE = ["-fno-vectorize", "-fno-slp-vectorize"]
-# Of one lane: optimised, for what is then written again for all lanes (msl/emission). Functions
-# are inlined whatever it costs, because what lanes do together cannot be within others. A jump that
-# is threaded past where lanes meet makes them meet later, and a loop in between one of masks. What
-# both sides of a branch read is left with what else they read, of which it may be a part. Loops are
-# unrolled four times at most: a processor foresees what an instruction reads next only within a
-# page, and a threadgroup's loops often go in steps of a KiB.
+_NO_VECTORISATION = ["-fno-vectorize", "-fno-slp-vectorize"]
+# Flags for the code of one lane, which is vectorised afterwards (msl/emission). All functions are
+# inlined, because SIMD-group functions must be in the kernel. Jump threading past a reconvergence
+# point would move it later and turn loops into masked loops. Loads that both sides of a branch
+# share are not hoisted, because they may be combined with neighbouring loads. Loops are unrolled at
+# most four times: hardware prefetchers stay within a page, and a threadgroup's loops often have
+# strides of a KiB.
 LANE_FLAGS = [
     "-O2",
     *CONVERGENT_FLAGS,
     *WRAPPING_FLAGS,
-    *_LOOPS_AS_THEY_ARE,
+    *_NO_VECTORISATION,
     "-mllvm",
     "-inline-threshold=20000",
     "-mllvm",
@@ -108,15 +109,14 @@ LANE_FLAGS = [
     "-unroll-max-count=4",
     "-DMB_VECTOR=1",
 ]
-# Of all lanes, which are vectors already, of what was optimised for one of them: half of the passes
-# find nothing more to do. What chooses how addresses in loops are computed, and what puts
-# instructions in order a second time when they have registers, takes long, and the code is no
-# faster. Of variables there is no debug information, which only the older of two passes sees at
-# once.
+# Flags for the vectorised module, whose code was optimised as one lane: half of the passes find
+# nothing to do. Loop strength reduction and post-RA scheduling take long without a gain. The
+# modules have no debug information of variables, which only the older of LLVM's two implementations
+# detects immediately.
 VECTOR_FLAGS = [
     "-O1",
     *WRAPPING_FLAGS,
-    *_LOOPS_AS_THEY_ARE,
+    *_NO_VECTORISATION,
     "-fno-unroll-loops",
     "-mllvm",
     "-disable-lsr",
@@ -125,8 +125,8 @@ VECTOR_FLAGS = [
     "-mllvm",
     "-experimental-debug-variable-locations=false",
 ]
-# For a GPU. Matrices must end up in registers, which have no index: every loop over them is to be
-# unrolled, and every function inlined, or their elements go to memory.
+# Flags for a GPU. Matrices must be in registers, which cannot be indexed: all loops over their
+# elements must be unrolled and all functions inlined, or the elements are in local memory.
 GPU_FLAGS = [
     "-O3",
     "-fconvergent-functions",
@@ -142,7 +142,7 @@ _RESERVED = re.compile(r"\b(?:mb|MB)_\w+")
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A clang and its linker as command prefixes, and the directory of the MSL headers."""
+    """Command prefixes of clang and its linker, and the folder of the MSL headers."""
 
     clang: tuple[str, ...]
     linker: tuple[str, ...]
@@ -151,7 +151,7 @@ class Toolchain:
 
     @cached_property
     def version(self) -> str:
-        """Clang's own first line, such as `clang version 22.1.8`."""
+        """The first line of clang's version, such as `clang version 22.1.8`."""
         answer = subprocess.run(
             [*self.clang, "--version"], capture_output=True, text=True, check=False
         )
@@ -160,28 +160,28 @@ class Toolchain:
 
     @cached_property
     def key(self) -> str:
-        """Changes with the compiler, the headers, this front end and the processor."""
+        """A digest of the compiler, the headers, this front end and the processor."""
         program = os.stat(self.clang[0])
-        clang = f"{self.clang}{program.st_size}{program.st_mtime_ns}{_processor()}"
+        clang = f"{self.clang}{program.st_size}{program.st_mtime_ns}{_read_processor()}"
         own = Path(__file__).parents[1]
         return digest(clang, digest_trees([(self.headers, ("",)), (own, (".py",))]))
 
     @property
     def include_flags(self) -> list[str]:
-        """Return where the MSL headers are, and what debug information calls them (OWN)."""
+        """The include folders of the MSL headers, and their name in debug information (OWN)."""
         folders = [self.headers, self.headers / self.target.object_format]
-        # Of whole folders: the compiler compares no more than the beginnings of paths.
+        # Trailing slashes: the compiler compares prefixes of paths.
         names = [f"-fdebug-prefix-map={each}/={OWN}/{each.name}/" for each in self.own_folders]
         return [*(f"-I{folder}" for folder in dict.fromkeys(folders)), *names]
 
     @property
     def own_folders(self) -> list[Path]:
-        """Return the folders of the headers that kernels are compiled with."""
+        """The folders of the headers that kernels are compiled with."""
         return [self.headers / name for name in ("mb", "elf", "mach_o")]
 
     @property
     def empty_headers(self) -> Path:
-        """Empty files by the names of Metal's headers, for the preprocessor."""
+        """The folder of empty files with the names of Metal's headers, for the preprocessor."""
         return self.headers / "empty"
 
 
@@ -194,10 +194,10 @@ def list_flags(
     passes: Sequence[str] | None = None,
     tools: Sequence[str] = (),
 ) -> list[str]:
-    """The compiler's flags for one kind of build, on this machine if no other is given.
+    """Return the compiler's flags of a build, for this machine unless `goal` is given.
 
-    `passes` are what an unchecked build is optimised with, if not as loops over threads are;
-    `tools` what a checked one is for.
+    `passes` replaces the optimisation flags of an unchecked build with loops over threads; `tools`
+    are those of a checked build.
     """
     goal = goal or find_host_target()
     machine = goal.triple.partition("-")[0]
@@ -209,20 +209,20 @@ def list_flags(
         *HALF_FLAGS.get(machine, []),
         *ATOMIC_FLAGS.get(machine, []),
         *(FAST_FLAGS if fast_math else PRECISE_FLAGS),
-        # Without a second target, the same one here, clang 22 crashes on bfloat.
-        *([*SPACES_FLAGS, *_for_frontend("-aux-triple", goal.triple)] if spaces else []),
+        # Without an auxiliary target, clang 22 crashes on bfloat.
+        *([*SPACES_FLAGS, *_pass_to_frontend("-aux-triple", goal.triple)] if spaces else []),
         *([*CONVERGENT_FLAGS, *list_checked_flags(goal, tools)] if checked else passes),
     ]
 
 
-def _for_frontend(*options: str) -> list[str]:
-    """Options that clang's driver does not know."""
+def _pass_to_frontend(*options: str) -> list[str]:
+    """Return options for clang's front end that its driver does not accept."""
     return [part for option in options for part in ("-Xclang", option)]
 
 
 @cache
-def _find(named: str | None) -> Toolchain:
-    headers, goal = _headers(), find_host_target()
+def _find_by_name(named: str | None) -> Toolchain:
+    headers, goal = _find_headers(), find_host_target()
     if named:
         program = shutil.which(named)
         linker = shutil.which("ld.lld", path=str(Path(program or named).parent)) or shutil.which(
@@ -247,19 +247,16 @@ def _find(named: str | None) -> Toolchain:
 
 
 def find_toolchain() -> Toolchain:
-    """The compiler in use.
-
-    Raises Unsupported when there is none, saying how to get one.
-    """
-    return _find(os.environ.get("METALBENCH_CLANG"))
+    """Return the compiler in use. Raise Unsupported, with advice, if there is none."""
+    return _find_by_name(os.environ.get("METALBENCH_CLANG"))
 
 
 @cache
 def find_reserved_names(tools: Toolchain) -> re.Pattern[str]:
-    """What the MSL headers call things of their own, macros among them: no source may do so.
+    """Return a pattern of the MSL headers' internal names, which sources must not use.
 
-    What ends in an underscore there is the beginning of names that a macro puts together. What the
-    preprocessor's own headers say is no source's doing.
+    A name that ends in an underscore is a prefix of names that a macro concatenates. Names of the
+    preprocessor's headers are excluded, because they are in the user's expanded source.
     """
     texts = (path.read_text() for path in tools.headers.rglob("*.h"))
     said = (path.read_text() for path in tools.empty_headers.rglob("*") if path.is_file())
@@ -268,8 +265,8 @@ def find_reserved_names(tools: Toolchain) -> re.Pattern[str]:
     return re.compile("|".join(f"{name}\\w*" if name[-1] == "_" else name for name in names))
 
 
-def _headers() -> Path:
-    """csrc/msl of a checkout, or where the wheel puts it: beside `_core`."""
+def _find_headers() -> Path:
+    """Return csrc/msl of a checkout, or its copy in an installed wheel. Raise Unsupported."""
     checkout = Path(__file__).resolve().parents[3] / "csrc" / "msl"
     if (checkout / "mb").is_dir():
         return checkout
@@ -287,8 +284,8 @@ def _headers() -> Path:
 
 
 @cache
-def _processor() -> str:
-    """What -march=native depends on."""
+def _read_processor() -> str:
+    """Return the facts that -march=native depends on."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""What checked builds are instrumented with: always what is cheap, the rest for tools that ask."""
+"""Flags of checked builds: cheap checks always, expensive ones for the tools that need them."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from metalbench.msl.building.targets import Target
 
 TOOLS = ("mem", "race", "init", "sync", "arithmetic")
 
-# Copies of a whole struct, such as a float4 that does not pass through registers, are no loads and
-# stores to the coverage pass; AddressSanitizer's pass turns them, and only them, into calls.
-_CHECKED = (
+# The coverage pass does not trace copies of a whole struct, such as a float4 in memory.
+# AddressSanitizer's pass, with these flags, turns these copies, and nothing else, into calls.
+_CHECKED_FLAGS = (
     "-O1",
     "-fno-vectorize",
     "-fno-slp-vectorize",
     "-DMB_CHECKED=1",
-    # What led to a fault is read off the stack.
+    # The runtime reads the call stack of a fault.
     "-fno-omit-frame-pointer",
     "-fsanitize=alignment,array-bounds,integer-divide-by-zero",
-    # The last member of a struct is as long as it says.
+    # The last array of a struct has its declared length.
     "-fstrict-flex-arrays=3",
-    # What is done through a null pointer is done, and so is seen.
+    # Accesses through a null pointer are executed, and so are reported.
     "-fno-delete-null-pointer-checks",
-    # Messages name variables.
+    # Messages contain the names of variables.
     "-fno-discard-value-names",
-    # The check that fails is known by where it is called.
+    # The return address identifies the failed check.
     "-fno-optimize-sibling-calls",
     "-mllvm",
     "-enable-tail-merge=false",
@@ -43,9 +43,9 @@ _CHECKED = (
     "-mllvm",
     "-asan-instrument-byval=0",
 )
-# Where variables of a thread are followed by others, or by nothing, zones between them. Clang
-# tells which they are: its shadow is not where it takes it for.
-_ZONES = (
+# Redzones after private variables. Clang reports them by calls: the engine's shadow memory is not
+# at AddressSanitizer's offset.
+_REDZONE_FLAGS = (
     "-DMB_ZONES=1",
     "-mllvm",
     "-asan-stack=1",
@@ -54,12 +54,12 @@ _ZONES = (
     "-mllvm",
     "-asan-mapping-offset=0",
 )
-# What Metal defines, and hardly anybody means.
-_ARITHMETIC = ("-fsanitize=shift-exponent,float-cast-overflow,signed-integer-overflow",)
+# Operations that Metal defines but that are rarely intended.
+_ARITHMETIC_FLAGS = ("-fsanitize=shift-exponent,float-cast-overflow,signed-integer-overflow",)
 
 
 def check_tools(tools: Iterable[str]) -> tuple[str, ...]:
-    """The tools among these names, in one order. Raises CompileError for others."""
+    """Return these tools in a fixed order. Raise CompileError for unknown names."""
     named = set(tools)
     if unknown := sorted(named - set(TOOLS)):
         raise CompileError(
@@ -69,7 +69,7 @@ def check_tools(tools: Iterable[str]) -> tuple[str, ...]:
 
 
 def list_checked_flags(goal: Target, tools: Iterable[str]) -> list[str]:
-    """The compiler's flags of a checked build that these tools need."""
-    arithmetic = _ARITHMETIC if "arithmetic" in tools else ()
-    zones = _ZONES if "mem" in tools else ("-mllvm", "-asan-stack=0")
-    return [*goal.kernel_address, *_CHECKED, *zones, *arithmetic]
+    """Return the compiler's flags of a checked build with these tools."""
+    arithmetic = _ARITHMETIC_FLAGS if "arithmetic" in tools else ()
+    zones = _REDZONE_FLAGS if "mem" in tools else ("-mllvm", "-asan-stack=0")
+    return [*goal.kernel_address, *_CHECKED_FLAGS, *zones, *arithmetic]

@@ -1,4 +1,4 @@
-"""Digests of the files in folders, which are read again only when one of them has changed."""
+"""Digest the files of folders. Unchanged files are not read again."""
 
 from __future__ import annotations
 
@@ -12,13 +12,15 @@ from metalbench.msl.building import cache
 
 
 def digest_trees(folders: Sequence[tuple[Path, tuple[str, ...]]]) -> str:
-    """A digest of names and contents of the files in each folder, those below it too.
+    """Return a digest of names and contents of the files in each folder, recursively.
 
-    Of a folder only names that end in one of its suffixes count; with an empty one all do. It is
-    kept by what the system says of the files without reading them: size, times and place on disk.
+    Only names that end in one of a folder's suffixes count; an empty suffix includes all. The
+    digest is cached by the files' size, times, inode and device.
     """
     found = [
-        (folder, name) for folder, suffixes in folders for name in sorted(_files(folder, suffixes))
+        (folder, name)
+        for folder, suffixes in folders
+        for name in sorted(_list_files(folder, suffixes))
     ]
     states = []
     for folder, name in found:
@@ -31,14 +33,14 @@ def digest_trees(folders: Sequence[tuple[Path, tuple[str, ...]]]) -> str:
         return str(record["digest"])
     parts = [part for folder, name in found for part in (name, (folder / name).read_bytes())]
     made = cache.digest(*parts)
-    # It costs time alone, and who needs the cache says what is wrong with it.
+    # Without the record only time is lost; other uses of the cache report the error.
     with suppress(Error):
         cache.store(key, {"digest": made})
     return made
 
 
-def _files(folder: Path, suffixes: tuple[str, ...]) -> Iterator[str]:
-    """Paths within a folder, by slashes."""
+def _list_files(folder: Path, suffixes: tuple[str, ...]) -> Iterator[str]:
+    """Yield paths relative to a folder, with slashes."""
     for here, _, names in os.walk(folder):
         inside = os.path.relpath(here, folder).replace(os.sep, "/")
         for name in names:
