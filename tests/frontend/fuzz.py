@@ -19,7 +19,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from frontend.generated_msl import Generator, mutated
+from frontend.generated_msl import Generator, mutate
 
 from metalbench._core import Error
 from metalbench.msl.building.compiler import check_syntax
@@ -78,8 +78,8 @@ def inputs(seed: int) -> str:
     if kind == 0:
         return generated
     if kind == 1:
-        return mutated(choose, generated, Generator(choose).source())
-    return mutated(choose, choose.choice(own).read_text(), choose.choice(own).read_text())
+        return mutate(choose, generated, Generator(choose).source())
+    return mutate(choose, choose.choice(own).read_text(), choose.choice(own).read_text())
 
 
 def outcome_of(text: str, *, compiled: bool) -> tuple[str, str]:

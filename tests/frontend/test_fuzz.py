@@ -6,7 +6,7 @@ import random
 
 import pytest
 from frontend.fuzz import KERNELS, front_end
-from frontend.generated_msl import WORDS, Generator, mutated
+from frontend.generated_msl import WORDS, Generator, mutate
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +34,7 @@ def test_generated_kernels_are_lowered(seed):
 def test_mutated_kernels_are_lowered_or_refused(seed):
     choose = random.Random(seed)
     own = sorted(KERNELS.rglob("*.metal"))
-    text = mutated(choose, choose.choice(own).read_text(), Generator(choose).source())
+    text = mutate(choose, choose.choice(own).read_text(), Generator(choose).source())
     assert front_end(text) in OUTCOMES
 
 

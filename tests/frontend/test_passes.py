@@ -25,7 +25,7 @@ def make_toolchain(version, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("version", "named"),
+    ("version", "is_supported"),
     [
         ("clang version 22.1.8", True),
         ("Ubuntu clang version 23.0.0 (1)", True),
@@ -34,16 +34,16 @@ def make_toolchain(version, tmp_path):
         ("something else", False),
     ],
 )
-def test_list_disabled_passes_depends_on_the_version(version, told, tmp_path):
-    assert bool(list_disabled_passes(make_toolchain(version, tmp_path))) is told
+def test_list_disabled_passes_depends_on_the_version(version, is_supported, tmp_path):
+    assert bool(list_disabled_passes(make_toolchain(version, tmp_path))) is is_supported
 
 
 def test_list_disabled_passes_disables_these_passes():
     tools = toolchain.find_toolchain()
     given = list_disabled_passes(tools)
     command = [*tools.clang, "-x", "ir", "-S", "-emit-llvm", "-o", "-", "-", "-O1", *given]
-    told = [*command, "-mllvm", "-opt-disable-enable-verbosity"]
-    said = subprocess.run(told, input=MODULE, capture_output=True, text=True, check=True).stderr
+    verbose = [*command, "-mllvm", "-opt-disable-enable-verbosity"]
+    said = subprocess.run(verbose, input=MODULE, capture_output=True, text=True, check=True).stderr
     skipped = {*re.findall(r"NOT running pass ([\w-]+)", said)}
     assert {"ipsccp", "globalopt", "sccp", "reassociate"} <= skipped
     assert skipped <= {*given[-1].partition("=")[2].split(",")}

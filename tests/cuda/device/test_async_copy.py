@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from msl.test_async_copy import DECLARED, copied, expected
+from msl.test_async_copy import DECLARED, compute_expected, run_copies
 
 from metalbench import _core
 
@@ -34,8 +34,8 @@ kernel void k(device const half* x, device half* y, constant uint& pitch,
 @pytest.mark.parametrize("clamp", [0, 1])
 @pytest.mark.parametrize(("columns", "rows"), [(8, 5), (6, 4), (1, 1), (8, 1), (4, 5)])
 def test_tiles_are_copied_and_padded(device, columns, rows, clamp):
-    got = copied(device, columns, rows, clamp)
-    for mine, wanted in zip(got, expected(columns, rows, clamp), strict=True):
+    got = run_copies(device, columns, rows, clamp)
+    for mine, wanted in zip(got, compute_expected(columns, rows, clamp), strict=True):
         np.testing.assert_array_equal(mine, wanted)
 
 
