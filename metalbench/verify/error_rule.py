@@ -55,7 +55,7 @@ class OutputTolerance:
     relative: float
     rms: float
 
-    def bound_errors(self, scale: Array) -> Array:
+    def compute_bounds(self, scale: Array) -> Array:
         """Return the largest allowed error of each element of `scale`."""
         bound: Array = self.relative * np.abs(scale)
         if not np.isfinite(bound.sum()):  # no error is allowed where the oracle is not finite
@@ -78,7 +78,7 @@ def compare(
         start: int, pieces: list[Array]
     ) -> tuple[float, float, int, tuple[float, float]]:
         error = absolute_errors(pieces[0], pieces[1], overflows)
-        bound = tolerance.bound_errors(pieces[2])
+        bound = tolerance.compute_bounds(pieces[2])
         ratio = error / bound
         place = int(np.argmax(ratio))
         values = float(error[place]), float(bound[place])
@@ -167,9 +167,9 @@ def find_wrong(got: Array, expected: Array, *, tolerance: OutputTolerance, scale
     overflows = _overflows(got)
     result = np.empty(expected.size, bool)
     for start, (g, y, s) in _chunks((got, expected, scale), 0, expected.size):
-        result[start : start + g.size] = absolute_errors(g, y, overflows) > tolerance.bound_errors(
-            s
-        )
+        result[start : start + g.size] = absolute_errors(
+            g, y, overflows
+        ) > tolerance.compute_bounds(s)
     return result.reshape(expected.shape)
 
 
