@@ -61,7 +61,7 @@ class Row:
 
 
 def median_us(device: _core.Device, dispatches: list[_core.Dispatch], repeats: int) -> float:
-    """Of one pass, by the device's own clock where it has one."""
+    """Return the median time of one pass, by the clock of the device if it has one."""
     samples = device.sample(
         dispatches, max_pairs=40, time_limit_ns=4e8, warmup_ns=5e7, candidate_repeats=repeats
     )
@@ -70,7 +70,7 @@ def median_us(device: _core.Device, dispatches: list[_core.Dispatch], repeats: i
 
 
 def cache_bytes_of(device: _core.Device) -> int:
-    """Of the last cache before memory."""
+    """Return the size of the last-level cache in bytes."""
     told = device.capabilities.get("l2_bytes")
     return told if isinstance(told, int) else last_level_cache_bytes(device.chip)
 
@@ -106,7 +106,7 @@ def choices(tunables: tuple[str, ...]) -> Iterator[dict[str, int]]:
 
 
 def fault(compiled: Compiled, seeds: int, size: str, reference_errors: ReferenceErrors) -> str:
-    """What is wrong with the results for so many seeds; empty if nothing is."""
+    """Return the first finding for these seeds; empty without findings."""
     for seed in range(seeds):
         work = workload(compiled.task, size, dtype_name=compiled.dtype.name, seed=seed)
         report = Examiner(compiled.bind(work), compiled.device, 10.0, reference_errors).examine()

@@ -1,10 +1,10 @@
-"""What the two clocks say of a kernel and a reference of known cost, and of each pattern of pairs.
+"""Compare GPU time and wall time for a kernel and a reference of known cost.
 
     python benchmarks/both_clocks.py
 
-Off a Mac, on the tests' double of Metal (built when first asked for), which is told what a dispatch
-costs and how long the way to the GPU and back is; MLX's place has a stand-in that commits command
-buffers on a queue of its own. What is measured can so be held against what was told.
+Off a Mac this uses the Metal double of the tests (built on first use), with a configured cost of a
+dispatch and latency of the GPU. A stand-in for MLX commits command buffers on a separate queue.
+Measured times can be compared with the configured ones.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def tell_ratios(device, work, controls) -> None:
     from metalbench.measure import Plan, Sides, measure
     from metalbench.report import numbers
 
-    print(f"{'told':>5}  {'by GPU time':>24}  {'by wall time':>24}  verdict")
+    print(f"{'set':>5}  {'by GPU time':>24}  {'by wall time':>24}  verdict")
     for ratio in RATIOS:
         sides = Sides([work], mlx(controls, ratio * COST_NS))
         found = measure(device, sides, Plan(seconds=4.0, warmup_ns=50_000_000, probe_drop=0.0))
@@ -65,9 +65,10 @@ def tell_patterns(device, work, controls) -> None:
     )
     first = samples.candidate_first
     window_us = samples.wall_ns * samples.candidate_window / 1e3
-    told_us = (samples.candidate_window * COST_NS + LATENCY_NS) / 1e3
+    expected_us = (samples.candidate_window * COST_NS + LATENCY_NS) / 1e3
     print(
-        f"\nWall time of a window of {samples.candidate_window} dispatches, told {told_us:.0f} us:"
+        f"\nWall time of a window of {samples.candidate_window} dispatches, "
+        f"expected {expected_us:.0f} us:"
     )
     for (before, now), name in PATTERNS.items():
         chosen = window_us[1:][(first[:-1] == before) & (first[1:] == now)]

@@ -2,9 +2,9 @@
 
     python benchmarks/checked.py [SIZE [NAMES...]]
 
-Kernels of the library, all of them without names, at their size `small` without one, each in a
-process of its own. The least of some runs each, one after the other: on a busy machine look at the
-median only. Memory is the most that a process held in its checked runs, Python and clang included.
+Without names, all kernels of the library; the default size is `small`. Each kernel runs in a
+separate process. Times are the least of several runs; on a busy machine use only the median. Memory
+is the peak of a process in its checked runs, including Python and clang.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def least_s(name: str, size: str, build: str) -> float:
     return min(times)
 
 
-def measured(name: str, size: str, build: str) -> tuple[float, float, int]:
+def measure_builds(name: str, size: str, build: str) -> tuple[float, float, int]:
     """Plain time and that of the other build in s, and the most bytes that this process held."""
     plain, other = (least_s(name, size, each) for each in ("plain", build))
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -74,7 +74,7 @@ def main(build: str = "checked") -> None:
     context = multiprocessing.get_context("spawn")
     for name in names:
         with context.Pool(1) as pool:
-            plain, other, held = pool.apply(measured, (name, size, build))
+            plain, other, held = pool.apply(measure_builds, (name, size, build))
         ratios.append(other / plain)
         most = max(most, held)
         print(

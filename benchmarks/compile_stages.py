@@ -2,10 +2,10 @@
 
     python benchmarks/compile_stages.py [--count 10] [--times 3] [--mlx] [NAME...]
 
-Processor time of this process and of what it starts, the least of so many times, so that a busy
-machine changes little. Without names, `count` kernels of the library (and of MLX) evenly among all
-that synchronise; with names, those whose own has one of them. The kernels' headers are precompiled,
-as behind the first kernels of a process; for the shape of launch whose lanes lie along x.
+Processor time of this process and its children, the least of several runs, to limit the effect of
+other load. Without names: `count` kernels of the library (and of MLX), evenly spaced among all that
+synchronise. With names: kernels whose name contains one of them. Headers are precompiled, as after
+the first kernels of a process. The lanes of the launch are along x.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ STAGES = ("parse", "lower", "clang of a lane", "vectorise", "back end and link",
 
 @dataclass(frozen=True)
 class Kernel:
-    """What a kernel is compiled from."""
+    """The source of a kernel and its options."""
 
     name: str
     source: str
@@ -97,7 +97,7 @@ def of_mlx() -> Iterator[Kernel]:
 
 
 def processor_ms(function: Callable[[], Any]) -> tuple[float, Any]:
-    """What a function takes of processors, with the programs that it starts, and its value."""
+    """Return processor time of a function and its child processes, and its value."""
     begun = _used_s()
     value = function()
     return (_used_s() - begun) * 1e3, value

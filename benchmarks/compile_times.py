@@ -4,7 +4,7 @@
 
 Each is compiled with an empty cache, with one where the MSL headers are precompiled by others like
 it, and then found there, in one process, one after the other. Front end is the time until the list
-of kernels is known; clang sees the kernel after that. Of all kernels, or of every so many.
+of kernels is known; clang compiles the kernel after that. `--every N` selects each Nth kernel.
 """
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def keep_headers(cache: Path) -> None:
             path.unlink()
 
 
-def timed(parse: Callable, build: Callable, cache: Path) -> list[float]:
-    """Both steps of a kernel alone, cold and cached, in a cache of its own."""
+def time_kernel(parse: Callable, build: Callable, cache: Path) -> list[float]:
+    """Both steps of a kernel alone, cold and cached, in a separate cache."""
     os.environ["METALBENCH_CACHE"] = str(cache)
     row = []
     for kind in KINDS:
@@ -92,7 +92,7 @@ def timed(parse: Callable, build: Callable, cache: Path) -> list[float]:
 
 def report(title: str, kernels: list[Steps], cache: str) -> None:
     """Median and worst of the set."""
-    rows = [(name, *timed(parse, build, Path(cache, name))) for name, parse, build in kernels]
+    rows = [(name, *time_kernel(parse, build, Path(cache, name))) for name, parse, build in kernels]
     times = np.array([row[1:] for row in rows])
     print(f"\n{title}: {len(rows)} kernels{'':24}median      worst")
     labels = [f"{kind}: {step}" for kind in KINDS for step in ("front end", "to the pipeline")]
@@ -103,7 +103,7 @@ def report(title: str, kernels: list[Steps], cache: str) -> None:
 
 
 @click.command()
-@click.option("--every", default=1, show_default=True, help="Only each so many kernels.")
+@click.option("--every", default=1, show_default=True, help="Select each Nth kernel.")
 def main(every: int) -> None:
     """Tell how long kernels of the library and of MLX take to compile."""
     device = _core.open("cpu")

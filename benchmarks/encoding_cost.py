@@ -1,11 +1,11 @@
-"""What encoding and committing a window costs the host, on the Metal device.
+"""Measure the host time of encoding and committing a window on the Metal device.
 
     python benchmarks/encoding_cost.py
 
 Windows of K dispatches of an empty kernel. Off a Mac the device runs on the tests' double of Metal
 (built when first asked for), whose kernels then take no time at all; what its encoder's methods
-take is subtracted. Beside it, in the same run: dispatches whose arguments differ from one to the
-next, so that they are set anew each time.
+take is subtracted. The same run also measures dispatches with different arguments, which are set
+each time.
 """
 
 from __future__ import annotations

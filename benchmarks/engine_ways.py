@@ -87,7 +87,7 @@ def of_tests(paths: Sequence[str]) -> None:
 
 
 def every_shape(ways: Ways) -> dict[str, str]:
-    """What goes wrong when the entries of all shapes of launch are built, by kernel."""
+    """Return the errors of building the entries of all launch shapes, by kernel."""
     wrong = {}
     for built in ways.values():
         if built.engine != "vectors":
@@ -117,7 +117,7 @@ def counts(parts: dict[str, Ways]) -> Table:
 
 
 def reasons(parts: dict[str, Ways]) -> Table:
-    """Why kernels stay on fibers, the commonest reason first, and which do."""
+    """Return why kernels stay on fibers, the most frequent reason first, and their names."""
     kernels: dict[str, list[str]] = defaultdict(list)
     for part, ways in parts.items():
         for built in ways.values():

@@ -1,11 +1,11 @@
-"""What it costs to run a kernel in another process than the one that judges it.
+"""Measure the cost of running a kernel in an executor process.
 
     python benchmarks/executor.py [--pairs 1000]
 
-The same kernels in this process and in an executor, one window each by turns in random order: the
-ratio of their times, judged as `metalbench run` judges a kernel against MLX. Beside it what a
-window without work takes from the request to the answer, what part of a window that is, and how
-long an executor takes to start.
+The same kernels run in this process and in an executor, in pairs of windows in random order. The
+ratio of times is judged as `metalbench run` judges a kernel against MLX. In addition: the time of a
+window without work from request to answer, its fraction of a window, and the start of an
+executor.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def main() -> None:
     here = _core.open("cpu")
     _core.run_apart(Executors().start)
     apart = _core.open("cpu")
-    print(f"{'kernel':12} {'here':>11} {'apart':>11} {'here / apart':>22}  verdict")
+    print(f"{'kernel':12} {'here':>11} {'executor':>11} {'here / executor':>22}  verdict")
     for name in KERNELS:
         times, apart_first = by_turns([here, apart], name, pairs)
         judged = assess(times[:, 0], times[:, 1], candidate_first=apart_first)
@@ -105,7 +105,10 @@ def main() -> None:
         print(f"{name:12} {medians[0]} {medians[1]} {shown:>22}  {judged.verdict.value}")
     both = [np.median(handshakes_ns(device)) for device in (here, apart)]
     way = both[1] - both[0]
-    print(f"\na run of an empty kernel: {both[0] / 1e3:.1f} us here, {both[1] / 1e3:.1f} us apart")
+    print(
+        f"\na run of an empty kernel: {both[0] / 1e3:.1f} us here, "
+        f"{both[1] / 1e3:.1f} us in an executor"
+    )
     print(f"of a window of {WINDOW_NS / 1e6:g} ms, what is added is {way / WINDOW_NS:.2%}")
     starts = sorted(start_s() for _ in range(STARTS))
     print(f"an executor starts and loads a kernel in {1e3 * starts[STARTS // 2]:.0f} ms")

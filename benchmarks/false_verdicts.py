@@ -4,11 +4,10 @@
     python benchmarks/false_verdicts.py --slower 3 --runs 40 --seconds 10
     python benchmarks/false_verdicts.py --table
 
-A kernel against itself, in the same buffers, must never be FASTER or SLOWER. Against itself with so
-many per cent more rows it must be found SLOWER, or nothing may be said. Beside the verdicts stand
-those of the usual rule on the same samples: the interval of the mean ratio, as if samples were
-independent, must exclude 1. Every run is kept in --file as soon as it has ended: what was
-interrupted goes on where it stopped, and --table shows what there is.
+A kernel against itself, in the same buffers, must never be FASTER or SLOWER. Against itself with
+`--slower` per cent more rows it must be SLOWER or undecided. For comparison: the usual rule on the
+same samples, where the interval of the mean ratio of independent samples must exclude 1. Each run
+is stored in --file when it ends. An interrupted series continues, and --table shows stored runs.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ from metalbench.stats import Interval, judge
 from metalbench.task.sizes import spell_size
 from metalbench.task.workload import workload
 
-NORMAL = 2.33  # 98 % within, on both sides: the confidence of the intervals that it stands beside
+NORMAL = 2.33  # 98 % within, on both sides: the confidence of the other intervals
 RULES = {"verdict": "metalbench", "usual": "mean +- 2.33 sem"}
 Case = tuple[str, str, str, float, float]
 
@@ -47,7 +46,7 @@ def main() -> None:
                 with options.file.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(line) + "\n")
                 print(_summary(line), flush=True)
-    _table(_kept(options.file))
+    _table(_read_runs(options.file))
 
 
 def _options() -> argparse.Namespace:
@@ -81,7 +80,7 @@ def _runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     candidate = bound(larger) if options.slower else reference
     sides = Sides(candidate.dispatches, reference.dispatches, probe=create_probe(device))
     case = (device.kind, options.kernel, options.size, round(more, 6), options.seconds)
-    done = sum(_case(line) == case for line in _kept(options.file))
+    done = sum(_case(line) == case for line in _read_runs(options.file))
     for seed in range(done, options.runs):
         start = perf_counter()
         plan = Plan(seconds=options.seconds, seed=1_000_003 * seed)
@@ -109,7 +108,7 @@ def _line(case: Case, measured: Measurement) -> dict[str, Any]:
 
 
 def _usual(samples: SampleSet) -> str:
-    """What the interval of a mean of independent samples would say."""
+    """Return the verdict of the interval of a mean of independent samples."""
     logarithms = np.log(samples.reference_ns / samples.candidate_ns)
     middle = float(logarithms.mean())
     reach = NORMAL * float(logarithms.std(ddof=1)) / math.sqrt(logarithms.size)
@@ -117,8 +116,8 @@ def _usual(samples: SampleSet) -> str:
     return judge(interval, margin=0.0).value
 
 
-def _kept(file: Path) -> list[dict[str, Any]]:
-    """What has been measured; a last line that was cut off does not count."""
+def _read_runs(file: Path) -> list[dict[str, Any]]:
+    """Return stored runs without an incomplete last line."""
     kept = []
     for text in file.read_text(encoding="utf-8").splitlines() if file.exists() else []:
         with suppress(json.JSONDecodeError):

@@ -2,10 +2,10 @@
 
     python benchmarks/hlo_compile.py [--level N] [--times N] [NAME ...]
 
-Each time is that of `metalbench.hlo.compile` in a process of its own, whose imports are told apart.
-Cold is with an empty cache; warm with precompiled headers there, and the program new; cached with
-the program there. The modules' bytecode is on disk, as it is of what is installed. Names are those
-of `metalbench hlo bench --list`.
+Each time is that of `metalbench.hlo.compile` in a new process; its imports are reported separately.
+Cold: an empty cache. Warm: precompiled headers, a new program. Cached: the program is in the cache.
+Bytecode of modules is on disk, as after an installation. Names are those of `metalbench hlo bench
+--list`.
 """
 
 from __future__ import annotations

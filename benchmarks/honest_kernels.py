@@ -1,11 +1,11 @@
-"""How near the library's own kernels come to being rejected, and whether any ever is.
+"""Measure the margin of the library's kernels in verification.
 
     python benchmarks/honest_kernels.py --seeds 20
 
 Verification only. For every seed of a run: the small sizes with every distribution, and the size
-that this seed draws. Beside it the check's own strength: the least error of a result computed in
-bfloat16, as a multiple of what is allowed. A kernel of the library at more than 1, or arithmetic in
-bfloat16 at less, is a fault of the check.
+that this seed draws. In addition the strength of the check: the least error of a result computed
+in bfloat16, as a multiple of the tolerance. A kernel of the library above 1, or arithmetic in
+bfloat16 below 1, is a fault of the check.
 """
 
 from __future__ import annotations

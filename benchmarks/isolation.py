@@ -1,4 +1,4 @@
-"""What it costs that every kernel has a process of its own, against one process for all.
+"""Measure the cost of a separate process for each kernel, against one process for all.
 
     python benchmarks/isolation.py [--runs N] [NAME...]
 

@@ -71,7 +71,7 @@ def elapsed(clock: Clock, reference: Reference) -> float:
 
 
 def least(clock: Clock, references: Sequence[Reference]) -> list[float]:
-    """Of many windows of each, taken in turns."""
+    """Return the least time of many windows of each side, in alternation."""
     for each in references:
         each(PASSES)
     rounds = [[elapsed(clock, each) for each in references] for _ in range(ROUNDS)]

@@ -80,7 +80,7 @@ def by_hand(device: _core.Device, case: Case) -> Bound:
 
 
 def bytes_of(bound: Bound, device: _core.Device, case: Case) -> int:
-    """What its launches read and write, each buffer of a launch once."""
+    """Return the bytes that the launches read and write, each buffer of a launch once."""
     (entry,) = find([case.kernel])
     compiled = compile_kernel(device, entry.kernel(), bound.workload.task)
     buffers = {**bound.inputs, **bound.outputs, **bound.scratches}

@@ -178,7 +178,7 @@ def work(channel: int, lifeline: int, parent: int, device: str) -> None:
     worker.work(channel, lifeline, parent, device)
 
 
-def told(arguments: list[str]) -> list[tuple[str, str, float, float]]:
+def run_start(arguments: list[str]) -> list[tuple[str, str, float, float]]:
     """Return one start's steps."""
     environment = {**os.environ, STARTED: repr(time.time())}
     answer = subprocess.run(
@@ -204,7 +204,7 @@ def main() -> None:
     times: dict[tuple[str, str, int], list[tuple[float, float]]] = {}
     for _ in range(options.times):
         seen: dict[tuple[str, str], int] = {}
-        for process, name, begin, length in told(arguments):
+        for process, name, begin, length in run_start(arguments):
             turn = seen[process, name] = seen.get((process, name), 0) + 1
             times.setdefault((process, name, turn), []).append((begin, length))
     middle = {

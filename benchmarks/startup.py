@@ -1,10 +1,10 @@
-"""How long a user waits: for an import, for help, and for a run to begin to measure.
+"""Measure start-up times: an import, --help, and the start of the measurement of a run.
 
     python benchmarks/startup.py [--device cpu] [--times 7] [--beside PYTHON]
 
 Whole processes, warm caches, medians; a bare interpreter in the same run for comparison. With
-another environment's interpreter the same commands by turns there, and medians of the ratios.
-Where the time goes is told by `start_stages.py`.
+the interpreter of another environment, the same commands alternate with it, and ratios are shown.
+`start_stages.py` shows the times of stages.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def main() -> None:
         whole_process(python, ("-m", "metalbench", "run", "relu", "--device", options.device))
     for name, (clock, command) in cases_on(options.device).items():
         times = [[clock(python, command) for python in pythons] for _ in range(options.times)]
-        told = " ".join(f"{median(column):6.3f} s" for column in zip(*times, strict=True))
+        times_shown = " ".join(f"{median(column):6.3f} s" for column in zip(*times, strict=True))
         ratios = [each[0] / each[1] for each in times if len(each) > 1]
-        print(f"{name:40} {told}", f" {median(ratios):.2f} of the other" if ratios else "")
+        print(f"{name:40} {times_shown}", f" {median(ratios):.2f} of the other" if ratios else "")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
-"""Write the number of what kernels and runtimes agree on into csrc/msl/mb/info.h.
+"""Write the ABI version of kernels and runtimes into csrc/msl/mb/info.h.
 
 python tools/abi_version.py
 
-It is a digest of the headers that both are compiled from, without their comments, so nobody has to
-remember to raise it: an extension that was built from other headers than those a kernel is compiled
-with refuses the kernel, instead of running it with its own idea of where a struct's members are.
-`--check` only says whether the number is current.
+It is a digest of the shared headers without their comments, so that it changes automatically. An
+extension refuses kernels that were compiled with other headers, because struct layouts could
+differ. `--check` only reports whether the number is current.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
 _VERSION = re.compile(r"(?<=abi_version = )\w+(?=;)")
 
 
-def shared_headers(sources: Path) -> list[Path]:
+def find_shared_headers(sources: Path) -> list[Path]:
     """Return the MSL headers that the runtimes' own code includes, and those that these include."""
     outside = [
         path
@@ -57,7 +56,7 @@ def abi_version(sources: Path) -> str:
 
 def _parts(sources: Path) -> Iterator[str]:
     """Yield each header's name, and its words without the number itself."""
-    for path in shared_headers(sources):
+    for path in find_shared_headers(sources):
         yield path.relative_to(sources.resolve()).as_posix()
         text = _VERSION.sub("", path.read_text())
         yield " ".join(_COMMENT.sub(" ", text).split())

@@ -6,12 +6,12 @@
 #
 # FOLDER (by default first_mac-DATE in the current folder) gets a log for each step and a summary.
 # FOLDER-first.tar.gz is there after ten minutes, FOLDER.tar.gz at the end; both say how it went. It takes the command line tools and a Python of 3.10 or newer, such
-# as Homebrew's, and installs into a virtual environment of its own. A step that fails or takes too
+# as Homebrew's, and installs into a separate virtual environment. A step that fails or takes too
 # long is noted, and the next one begins. Ctrl-C ends it and packs what there is.
 #
 # Ends with 0 if every step did, else 1; 2 if it could not begin, 130 after Ctrl-C.
 set -u
-# Every step gets a process group of its own, so that it can be ended with all that it has started.
+# Every step gets a separate process group, so that it can be ended with all its children.
 set -m
 
 checkout=$(cd "$(dirname "$0")/.." && pwd)
@@ -149,12 +149,12 @@ metal_tests() {
 }
 
 validated_metal_tests() {
-  # Of a cache of their own: what is compiled with checks in it is for nobody else.
+  # A separate cache for compilations with checks.
   export MTL_DEBUG_LAYER=1 MTL_SHADER_VALIDATION=1 METALBENCH_CACHE=$work/validated
   metal_tests tests/device
 }
 
-# macOS may ignore a process's GPU work for minutes after such a test: each has one of its own.
+# macOS may ignore a process's GPU work for minutes after such a test: each has a separate process.
 faulting_tests() {
   local name code=0
   "$venv/python" -m pytest --gpu-faults -m gpu_fault --collect-only -q -n 0 tests/device \

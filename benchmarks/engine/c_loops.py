@@ -26,7 +26,7 @@ class CLoops:
         self.pool = ThreadPoolExecutor(cores)
 
     def reference(self, case: Case, arrays: Arrays) -> Callable[[int], None]:
-        """Return a function that runs so many passes to completion, over the memory of `arrays`."""
+        """Return a function that runs passes to completion on the memory of `arrays`."""
         library = self._compiled(case.c)
         calls = [self._parts(library, loop, arrays) for loop in case.loops]
 

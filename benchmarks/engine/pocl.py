@@ -37,7 +37,7 @@ class Pocl:
         raise MissingError("no PoCL among the OpenCL platforms: `apt-get install pocl-opencl-icd`")
 
     def reference(self, case: Case, arrays: Arrays) -> Callable[[int], None]:
-        """Return a function that runs so many passes to completion, over the memory of `arrays`."""
+        """Return a function that runs passes to completion on the memory of `arrays`."""
         cl = self.cl
         macros = [f"-D{name}={value}" for name, value in case.macros.items()]
         program = cl.Program(self.context, case.source(case.opencl)).build([*OPTIONS, *macros])

@@ -42,15 +42,15 @@ class Runner:
 
     def run(self, case: Case) -> Result:
         """Raise SystemExit when one of the contestants is wrong."""
-        arrays = {name: aligned(array) for name, array in case.arrays().items()}
+        arrays = {name: align_to_page(array) for name, array in case.arrays().items()}
         expected = case.expected(arrays)
-        ours = poisoned(arrays, expected)
+        ours = poison_outputs(arrays, expected)
         launches = dispatches(self.device, case, ours)
         self.device.run(launches, time_limit=KERNEL_TIME_LIMIT_S)
         case.check("the engine", ours, expected)
 
         def against(contestant: Pocl | CLoops, who: str) -> _core.Samples:
-            theirs = poisoned(arrays, expected)
+            theirs = poison_outputs(arrays, expected)
             reference = contestant.reference(case, theirs)
             reference(1)
             case.check(who, theirs, expected)
@@ -68,16 +68,16 @@ class Runner:
         return Result(case.name, c, pocl)
 
 
-def poisoned(arrays: Arrays, expected: Arrays) -> dict[str, Array]:
-    """Return the same inputs, shared; outputs of one's own, filled with what is nobody's zero."""
+def poison_outputs(arrays: Arrays, expected: Arrays) -> dict[str, Array]:
+    """Return shared inputs and separate outputs, which are filled with 77."""
     return {
-        name: array if name not in expected else aligned(np.full_like(array, 77))
+        name: array if name not in expected else align_to_page(np.full_like(array, 77))
         for name, array in arrays.items()
     }
 
 
-def aligned(array: Array) -> Array:
-    """The same at the start of a page: PoCL wants 128 bytes, and no one should have more luck."""
+def align_to_page(array: Array) -> Array:
+    """Copy an array to the start of a page: PoCL needs 128 bytes, and all sides get the same."""
     page = 4096
     memory = np.empty(array.nbytes + page, np.uint8)
     start = -memory.ctypes.data % page
