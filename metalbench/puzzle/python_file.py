@@ -20,7 +20,6 @@ from metalbench import custom_kernel
 from metalbench.custom_kernel import arrays, patched_mlx
 from metalbench.custom_kernel.call import Call, call
 from metalbench.custom_kernel.definition import Definition, definition
-from metalbench.custom_kernel.replacement import replace_attributes
 from metalbench.custom_kernel.signature import Generated
 from metalbench.errors import DeclarationError, MetalBenchError
 from metalbench.puzzle.candidate import Run, Tried
@@ -148,6 +147,8 @@ class _Kernel:
 def _kernels_are(launched: Launched) -> Iterator[None]:
     """Whatever the file calls `metal_kernel` makes kernels that are launched so."""
     import mlx.core as mx
+
+    from metalbench.custom_kernel.replacement import replace_attributes
 
     def metal_kernel(  # noqa: PLR0917 - MLX's order
         name: str,

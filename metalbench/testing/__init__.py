@@ -4,8 +4,33 @@
 The same functions are fixtures of pytest (`metalbench.pytest_plugin`).
 """
 
-from metalbench.testing.assertion import assert_kernel, check
-from metalbench.testing.checked import Checked
-from metalbench.testing.timing import Timing, time
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from metalbench.testing.assertion import assert_kernel, check
+    from metalbench.testing.checked import Checked
+    from metalbench.testing.timing import Timing, time
 
 __all__ = ["Checked", "Timing", "assert_kernel", "check", "time"]
+
+# pytest imports its plugin at every start: the modules are imported on first use.
+_MODULES = {
+    "Checked": "checked",
+    "Timing": "timing",
+    "assert_kernel": "assertion",
+    "check": "assertion",
+    "time": "timing",
+}
+
+if not TYPE_CHECKING:  # type checkers see the imports above and report unknown names
+
+    def __getattr__(name: str) -> object:
+        if name not in _MODULES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        module = import_module(f"{__name__}.{_MODULES[name]}")
+        found = globals()[name] = getattr(module, name)
+        return found
