@@ -9,7 +9,7 @@ from agent_steel.tuning.transformations.transformation import SHARING, free_name
 from metalbench.kernel import Kernel
 from metalbench.msl.reading.lexer import lex
 
-COUNTS = (256, 64, 1024, 128, 512, 32)
+THREAD_COUNTS = (256, 64, 1024, 128, 512, 32)
 ATTRIBUTES = re.compile(r"(in|per)_(thread|simd|quad)group")
 
 
@@ -37,5 +37,5 @@ class ThreadCount:
         name = free_name(kernel, "THREADS")
         pattern = r"(//\s*dispatch:[^\n]*?\bthreads=)\([^()]*\)"
         source = re.sub(pattern, rf"\1({name})", kernel.source, count=1)
-        others = tuple(each for each in COUNTS if each != int(text))
+        others = tuple(each for each in THREAD_COUNTS if each != int(text))
         yield with_tune_line(source, name, (*others, int(text)))
