@@ -40,7 +40,7 @@ REDUCED_FOR_GPU = ["-O1", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-l
 # Loop metadata that requests vectorisation overrides -fno-vectorize.
 _FORCED = '!"llvm.loop.vectorize.enable", i1 true'
 _FORBIDDEN = '!"llvm.loop.vectorize.enable", i1 false'
-_FUNCTION = re.compile(r"^define .*?^}$", re.M | re.S)
+_FUNCTION_BODY = re.compile(r"^define .*?^}$", re.M | re.S)
 
 
 def explain_reduction(ir: str) -> str:
@@ -49,7 +49,7 @@ def explain_reduction(ir: str) -> str:
     if lines > LARGEST_MODULE:
         return f"{lines} lines of LLVM IR, more than {LARGEST_MODULE}"
     if lines > LARGEST_FUNCTION:
-        longest = max((found[0].count("\n") for found in _FUNCTION.finditer(ir)), default=0)
+        longest = max((found[0].count("\n") for found in _FUNCTION_BODY.finditer(ir)), default=0)
         if longest > LARGEST_FUNCTION:
             return f"a function of {longest} lines of LLVM IR, more than {LARGEST_FUNCTION}"
     return ""
