@@ -26,7 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from generations import samples
 
-from metalbench.generations.folder import plan_of
+from metalbench.generations.folder import read_plan
 from metalbench.store import Store
 
 LIMIT_MS = 50
@@ -144,7 +144,7 @@ def measure(runs: Runs, options: argparse.Namespace) -> None:
 def report(what: str, root: Path, db: Path, again: int) -> None:
     """Print what the store says of one evaluation, and how many samples were begun again."""
     with Store(db) as store:
-        found = store.evaluations(plan_of(root).id)
+        found = store.evaluations(read_plan(root).id)
     timed = [(each.measured_from, each.measured_to) for each in found]
     known = [(begin, end) for begin, end in timed if begin is not None and end is not None]
     correct = sum(each.outcome == "correct" for each in found)

@@ -17,13 +17,13 @@ import sys
 PROGRAM = """
 import json, os, subprocess, sys, time
 confined = sys.argv[1] == "confined"
-from metalbench.isolation.confinement import confine, seal, to_run
-from metalbench.isolation.confinement.confine import _on_linux
+from metalbench.isolation.confinement import confine, seal, list_executor_files
+from metalbench.isolation.confinement.confine import _confine_on_linux
 from metalbench.isolation.confinement.start import start_compiler
 from metalbench.msl.building.reach import reach_of
 imported = time.process_time()
 if confined:
-    _on_linux(os.getppid(), None, gpu=False)
+    _confine_on_linux(os.getppid(), None, gpu=False)
 started = time.process_time()
 import numpy as np
 from metalbench import _core

@@ -63,7 +63,7 @@ OF_ATTEMPT = (
     "metalbench.run.timed:create_probe",
     "metalbench.run.turns:BufferRotation.of",
     "metalbench.run.timed:Timed.prepare",
-    "metalbench.isolation.worker:_settle",
+    "metalbench.isolation.worker:_wait_for_compilation",
 )
 
 
@@ -132,7 +132,7 @@ def command() -> None:
 
     steps.note("imports the command line", begin)
     steps.watch(OF_COMMAND)
-    begun = attended.Attended.__init__
+    begun = attended.WorkerHandle.__init__
 
     def noted(self: Any, *arguments: Any) -> None:
         os.environ[BEGUN] = repr(steps.now())
@@ -140,11 +140,11 @@ def command() -> None:
 
     def ended(self: Any, *_: object) -> None:
         steps.tell()
-        print(self.process.last_words(), flush=True)
+        print(self.process.read_output_tail(), flush=True)
         os._exit(0)
 
-    attended.Attended.__init__ = noted  # type: ignore[method-assign,assignment]
-    attended.Attended.failed = ended  # type: ignore[method-assign,assignment]
+    attended.WorkerHandle.__init__ = noted  # type: ignore[method-assign,assignment]
+    attended.WorkerHandle.failed = ended  # type: ignore[method-assign,assignment]
     process.LAST_WORDS_BYTES = 1 << 20
     main()
 
@@ -155,7 +155,7 @@ def work(channel: int, lifeline: int, parent: int, device: str) -> None:
     from metalbench.isolation import worker
 
     steps.watch(OF_WORKER)
-    attempt, entered = worker._attempt, worker._Remote.stage_started
+    attempt, entered = worker._attempt, worker._ChannelObserver.stage_started
 
     def announced(self: Any, stage: Any) -> None:
         steps.note(f"STAGE {stage.name}", steps.now())
@@ -174,7 +174,7 @@ def work(channel: int, lifeline: int, parent: int, device: str) -> None:
         os._exit(1)
 
     worker._attempt = watched  # type: ignore[assignment]
-    worker._Remote.stage_started = announced  # type: ignore[method-assign]
+    worker._ChannelObserver.stage_started = announced  # type: ignore[method-assign]
     worker.work(channel, lifeline, parent, device)
 
 

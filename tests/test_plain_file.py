@@ -9,8 +9,8 @@ import pytest
 
 from metalbench.errors import DeclarationError, EncodingError
 from metalbench.plain_file import read_plain_file, replace_file
-from metalbench.remote.messages import Part
-from metalbench.remote.trace import Trace
+from metalbench.remote.messages import TracePart
+from metalbench.remote.trace import TraceWriter
 
 
 @pytest.fixture
@@ -96,10 +96,10 @@ def test_a_trace_is_not_written_through_a_prepared_link(tmp_path: Path, name: st
     outside = tmp_path / "outside"
     outside.mkdir()
     (tmp_path / name).symlink_to(outside)
-    with Trace(tmp_path / "trace") as trace:
-        trace.add(Part("inner/a", b"text"))
+    with TraceWriter(tmp_path / "trace") as trace:
+        trace.add(TracePart("inner/a", b"text"))
     assert list(outside.iterdir()) == []
     assert (tmp_path / "trace" / "inner" / "a").read_bytes() == b"text"
     assert {each.name for each in tmp_path.iterdir()} == {"outside", "trace", name}
-    with pytest.raises(EncodingError), Trace(tmp_path / "other") as trace:
-        trace.add(Part("../a", b"text"))
+    with pytest.raises(EncodingError), TraceWriter(tmp_path / "other") as trace:
+        trace.add(TracePart("../a", b"text"))

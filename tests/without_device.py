@@ -10,7 +10,7 @@ from metalbench.isolation import worker
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
     """As `worker.work`."""
-    worker._ready = fail
+    worker._open_device = fail
     worker.work(channel, lifeline, parent, device)
 
 

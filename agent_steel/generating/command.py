@@ -102,7 +102,7 @@ def generate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     from agent_steel.generating.generate import generate as ask
     from agent_steel.generating.requests import SampleRequest, requests_of
     from agent_steel.models.providers import create_model
-    from metalbench.generations.folder import level_of
+    from metalbench.generations.folder import get_level_name
 
     model = create_model(options["provider"], **collect_options(options))
     asking = SampleRequest(
@@ -115,7 +115,7 @@ def generate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
         options["base_url"],
         options["language"],
     )
-    level = level_of(_set_name(options["suite"], options["level"]))
+    level = get_level_name(_set_name(options["suite"], options["level"]))
     tasks = _tasks(level, options)
     requests = requests_of(level, tasks, options["samples"], asking, model.prompts)
     begin_folder(folder, {level: [number for number, _ in tasks]}, options["samples"], asking)
@@ -137,10 +137,10 @@ def _set_name(suite: str, level: int | None) -> str:
 
 
 def _tasks(level: str, options: dict[str, Any]) -> list[tuple[int, Entry]]:
-    from metalbench.generations.trials import tasks_of
+    from metalbench.generations.trials import find_tasks
     from metalbench.kernel.library import Library
 
-    tasks = tasks_of([level], Library(options["kernels"]))[level]
+    tasks = find_tasks([level], Library(options["kernels"]))[level]
     wanted = options["problems"] or range(1, len(tasks) + 1)
     for each in wanted:
         if not 1 <= each <= len(tasks):

@@ -14,8 +14,15 @@ from agent_steel.models.providers.api import Ending
 from agent_steel.models.providers.model import Model
 from agent_steel.proposal import ProposerError, SpentError, Usage
 from metalbench.errors import DeclarationError
-from metalbench.generations.answers import code_of
-from metalbench.generations.folder import FILE, Plan, path_of, plan_of, write, write_plan
+from metalbench.generations.answers import extract_code
+from metalbench.generations.folder import (
+    FILE,
+    SamplePlan,
+    get_sample_path,
+    read_plan,
+    write,
+    write_plan,
+)
 from metalbench.msl.building import cache
 
 _ENDINGS = {Ending.WHOLE: "whole", Ending.CUT: "cut", Ending.REFUSED: "refused"}
@@ -33,15 +40,15 @@ class Written:
 
 def begin_folder(
     root: Path, problems: dict[str, list[int]], samples: int, asking: SampleRequest
-) -> Plan:
+) -> SamplePlan:
     """Write the plan of the folder, merged with its existing plan.
 
     Raise DeclarationError for a folder whose samples were requested with other options.
     """
     asked = asdict(asking)
-    plan = Plan(problems, samples, asked=asked)
+    plan = SamplePlan(problems, samples, asked=asked)
     if (root / FILE).is_file():
-        known = plan_of(root)
+        known = read_plan(root)
         before = {"language": "metal", **known.asked} if known.asked else {}
         if before != asked:
             was = ", ".join(f"{k} {v}" for k, v in before.items() if asked.get(k) != v)
@@ -54,7 +61,7 @@ def begin_folder(
             each: sorted({*known.problems.get(each, ()), *problems.get(each, ())})
             for each in levels
         }
-        plan = Plan(merged, max(samples, known.samples), known.id, asked)
+        plan = SamplePlan(merged, max(samples, known.samples), known.id, asked)
     write_plan(root, plan)
     return plan
 
@@ -116,7 +123,7 @@ def _write(
     root: Path, request: Request, asking: SampleRequest, record: dict[str, Any], *, cached: bool
 ) -> None:
     """Write the sample first: by its provenance it is known to be whole."""
-    write(_path(root, request, SUFFIXES[asking.language]), code_of(record["answer"]), root)
+    write(_path(root, request, SUFFIXES[asking.language]), extract_code(record["answer"]), root)
     provenance = {
         "task": request.task,
         **record,
@@ -131,4 +138,4 @@ def _write(
 
 
 def _path(root: Path, request: Request, suffix: str) -> Path:
-    return path_of(root, request.level, request.problem, request.sample).with_suffix(suffix)
+    return get_sample_path(root, request.level, request.problem, request.sample).with_suffix(suffix)

@@ -12,7 +12,7 @@ from agent_steel.welding.messages import Checked, Fault, Job, of_welders, of_wor
 from metalbench.errors import EncodingError, MachineError, MetalBenchError
 from metalbench.isolation import Limits, death
 from metalbench.isolation.channel import Channel
-from metalbench.isolation.memory import resident_bytes
+from metalbench.isolation.memory import read_resident_bytes
 from metalbench.isolation.process import Process
 
 SECONDS = 300.0
@@ -44,7 +44,7 @@ def _check(job: Job, device: str, limits: Limits, say: Progress) -> tuple[Checke
     watched = _Watched(process, limits, say)
     try:
         return watched.check(job), False
-    except death.Ended as ended:
+    except death.WorkerExited as ended:
         fault = Fault(watched.stage, f"{ended.kind}: {ended.message}"[:LONGEST])
         return Checked((fault,)), watched.killed
     finally:
@@ -80,7 +80,7 @@ class _Watched:
         try:
             while True:
                 look()
-                if not self._process.channel.waiting(SECONDS_BETWEEN_LOOKS):
+                if not self._process.channel.wait_for_message(SECONDS_BETWEEN_LOOKS):
                     continue
                 name, value = self._process.channel.receive()
                 if name == wanted:
@@ -91,7 +91,7 @@ class _Watched:
                     self.stage = str(value)
                     self._say(f"checking: {value}")
         except EncodingError as error:
-            raise death.garbled(str(error)) from None
+            raise death.make_protocol_error(str(error)) from None
         except (EOFError, OSError):
             raise self._end() from None
 
@@ -99,22 +99,26 @@ class _Watched:
         def look() -> None:
             if monotonic() - start > self._limits.seconds:
                 raise _too_long(self._limits.seconds)
-            used = resident_bytes(self._process.number)
+            used = read_resident_bytes(self._process.number)
             if used > self._limits.memory_bytes:
-                raise death.over_memory(used, self._limits.memory_bytes)
+                raise death.make_memory_error(used, self._limits.memory_bytes)
 
         return look
 
-    def _end(self) -> MetalBenchError | death.Ended:
-        code, words = self._process.code(), self._process.last_words()
+    def _end(self) -> MetalBenchError | death.WorkerExited:
+        code, words = self._process.wait_for_exit(), self._process.read_output_tail()
         self.killed = code == -signal.SIGKILL
-        return death.by_itself(code, words) if self._open else death.not_started(code, words)
+        return (
+            death.make_exit_error(code, words)
+            if self._open
+            else death.make_start_error(code, words)
+        )
 
 
-def _too_long(seconds: float) -> death.Ended:
+def _too_long(seconds: float) -> death.WorkerExited:
     from metalbench.verify import Kind
 
-    return death.Ended(
+    return death.WorkerExited(
         Kind.TIME_LIMIT,
         f"expected all checks to be through in {seconds:g} s, and they were not; the process was "
         "ended. Does the task, or the kernel, loop for ever, or are its sizes too large?",

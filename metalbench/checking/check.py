@@ -11,7 +11,7 @@ from metalbench.checking.checked_run import CheckedRun
 from metalbench.checking.finding import Finding, Findings, folded
 from metalbench.checking.kinds import ALL, kind_named, tools_of
 from metalbench.checking.subject import Subject, subject
-from metalbench.isolation.sandbox import sandboxed_device
+from metalbench.isolation.sandbox import open_sandboxed_device
 from metalbench.kernel.prepare import compile_kernel
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def check(
     what = subject(kernel, sizes=sizes, buffers=buffers, folders=folders, include_dirs=include_dirs)
     return check_subject(
         what,
-        sandboxed_device(),
+        open_sandboxed_device(),
         tools_of([tools] if isinstance(tools, str) else tools),
         dtype=dtype,
         tunables=tunables,

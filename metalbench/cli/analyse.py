@@ -13,7 +13,7 @@ from metalbench.cli.parameters import DTYPES, FOLDER, store_option, writable
 from metalbench.report.console import echo
 
 if TYPE_CHECKING:
-    from metalbench.generations.comparison import Question
+    from metalbench.generations.comparison import ComparisonOptions
     from metalbench.store import Store
 
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
@@ -84,13 +84,17 @@ def analyse(folders: tuple[Path, ...], **options: Any) -> None:
     RUN is a folder that `metalbench evaluate` has evaluated, or one of KernelBench's own with an
     eval_results.json; several are shown side by side.
     """
-    from metalbench.generations.comparison import Question, columns_of, samples_planned
+    from metalbench.generations.comparison import (
+        ComparisonOptions,
+        compute_columns,
+        count_planned_samples,
+    )
     from metalbench.report.console import console
     from metalbench.report.generations import comparison_report, to_csv, to_json
     from metalbench.store import Store, location
 
-    fewest = min(samples_planned(each) for each in folders)
-    question = Question(
+    fewest = min(count_planned_samples(each) for each in folders)
+    question = ComparisonOptions(
         thresholds=sorted(set(options["thresholds"])),
         ks=sorted(set(options["ks"] or (1, fewest))),
         baseline=options["baseline"],
@@ -99,7 +103,7 @@ def analyse(folders: tuple[Path, ...], **options: Any) -> None:
         timing=options["timing"],
     )
     with Store(location(options["db"])) as store:
-        columns = columns_of(folders, store, question)
+        columns = compute_columns(folders, store, question)
         _export(folders, store, question, options["export_folder"])
     out = console(to_stderr=is_taken(options))
     out.print(comparison_report(columns, options["baseline"]))
@@ -117,16 +121,18 @@ def analyse(folders: tuple[Path, ...], **options: Any) -> None:
         draw(columns, options["plot_file"])
 
 
-def _export(folders: Sequence[Path], store: Store, question: Question, target: Path | None) -> None:
+def _export(
+    folders: Sequence[Path], store: Store, question: ComparisonOptions, target: Path | None
+) -> None:
     """Write every folder of ours as KernelBench does, and say what was written."""
-    from metalbench.generations.comparison import evaluations_in
-    from metalbench.generations.folder import plan_of
-    from metalbench.generations.kernelbench_files import is_run
+    from metalbench.generations.comparison import select_evaluations
+    from metalbench.generations.folder import read_plan
+    from metalbench.generations.kernelbench_files import is_kernelbench_run
     from metalbench.generations.kernelbench_runs import export
 
     for root in folders:
-        if target is not None and not is_run(root):
-            found = evaluations_in(root, store, question)
+        if target is not None and not is_kernelbench_run(root):
+            found = select_evaluations(root, store, question)
             name = root.resolve().name
-            for path in export(target, name, plan_of(root), found, store):
+            for path in export(target, name, read_plan(root), found, store):
                 echo(f"Wrote {path}", err=True)

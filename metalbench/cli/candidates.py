@@ -56,18 +56,18 @@ def _read(path: Path, task: str) -> tuple[Kernel, Failure | None]:
     """Read a candidate; return it and its fault. Raises if there is no such file."""
     from metalbench.errors import MetalBenchError
     from metalbench.kernel.candidate_file import read_candidate
-    from metalbench.python_candidate.source import leads_to_neighbour, read, unchecked
+    from metalbench.python_candidate.source import is_local_file, parse_unchecked, read
     from metalbench.result import Failure
     from metalbench.run.stages import Stage
 
     try:
         return read(path, task), None
     except MetalBenchError as error:
-        if not path.exists() or not leads_to_neighbour(path):
+        if not path.exists() or not is_local_file(path):
             raise
         try:
             text = read_candidate(path).decode("utf-8", "replace").replace("\0", "\ufffd")
         except MetalBenchError:
             text = ""
         broken = Failure(Stage.COMPILE.value, type(error).__name__, str(error))
-        return unchecked(text, name=task, path=path), broken
+        return parse_unchecked(text, name=task, path=path), broken

@@ -210,9 +210,9 @@ def _mlx_remedy() -> str:
 
 
 def _isolation() -> ExaminationResult:
-    from metalbench.isolation import Limits, network_of_workers
+    from metalbench.isolation import Limits, find_network_isolation
 
-    means, limits = network_of_workers("cpu"), Limits()
+    means, limits = find_network_isolation("cpu"), Limits()
     wrong = _trial_in_a_worker(limits)
     if wrong:
         return ExaminationResult(Health.BROKEN, wrong, WITHOUT_PROCESSES)
@@ -231,9 +231,9 @@ def _isolation() -> ExaminationResult:
 
 def _confinement() -> ExaminationResult:
     from metalbench.cli.confinement import describe_proof
-    from metalbench.isolation.confinement.proof import proofs
+    from metalbench.isolation.confinement.proof import run_proofs
 
-    tried = proofs()
+    tried = run_proofs()
     held = all(each.holds for each in tried if each.name != "network")
     return ExaminationResult(
         Health.GOOD if held else Health.ABSENT,

@@ -23,9 +23,9 @@ from metalbench.cli.parameters import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench.generations.evaluate import Done, Evaluation, Lost
-    from metalbench.generations.folder import Plan
-    from metalbench.generations.trials import Conditions, Job
+    from metalbench.generations.evaluate import Evaluator, FinishedJob, LostJob
+    from metalbench.generations.folder import SamplePlan
+    from metalbench.generations.trials import EvaluationJob, TrialConditions
     from metalbench.store import Store
 
 EXAMPLES = """\b
@@ -84,9 +84,9 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     """
     from metalbench.cli.seats import open_seats
     from metalbench.generations.collect import collect
-    from metalbench.generations.evaluate import Evaluation
-    from metalbench.generations.folder import plan_of, samples_in
-    from metalbench.generations.trials import jobs_of, remaining
+    from metalbench.generations.evaluate import Evaluator
+    from metalbench.generations.folder import find_samples, read_plan
+    from metalbench.generations.trials import make_jobs, select_remaining
     from metalbench.kernel.library import Library
     from metalbench.report.console import console
     from metalbench.store import Store, location
@@ -100,12 +100,12 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
         facts, environment, seats = found
         if options["collect"]:
             collect(folder, options["collect"], library, facts.chip)
-        plan = plan_of(folder, make=True)
-        jobs, untried = jobs_of(samples_in(folder), plan, library)
+        plan = read_plan(folder, make=True)
+        jobs, untried = make_jobs(find_samples(folder), plan, library)
         known = [] if options["again"] else store.evaluations(plan.id)
-        left = remaining(jobs, known, facts, conditions)
+        left = select_remaining(jobs, known, facts, conditions)
         _print_plan(log, plan, jobs, left)
-        evaluation = Evaluation(facts, conditions, seats)
+        evaluation = Evaluator(facts, conditions, seats)
         if left:
             run = store.begin_run(make_plain(options), facts, environment)
             untried += _evaluate(log, store, run, evaluation, left)
@@ -114,21 +114,21 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     ctx.exit(int(bool(untried)))
 
 
-def _conditions(options: Mapping[str, Any]) -> Conditions:
-    from metalbench.generations.trials import Conditions
-    from metalbench.measure import Plan
+def _conditions(options: Mapping[str, Any]) -> TrialConditions:
+    from metalbench.generations.trials import TrialConditions
+    from metalbench.measure import SamplePlan
 
-    return Conditions(
+    return TrialConditions(
         options["dtype"],
         options["size"],
         options["seed"],
-        Plan(seconds=options["seconds"]),
+        SamplePlan(seconds=options["seconds"]),
         options["oracle"],
         unconfined=options["unconfined"],
     )
 
 
-def _print_plan(log: Console, plan: Plan, jobs: Sequence[Job], left: Sequence[Job]) -> None:
+def _print_plan(log: Console, plan: SamplePlan, jobs: Sequence[EvaluationJob], left: Sequence[EvaluationJob]) -> None:
     planned = plan.samples * sum(map(len, plan.problems.values()))
     text = f"{len(jobs)} of {planned} samples are here, {len(jobs) - len(left)} evaluated before"
     log.print(text, highlight=False)
@@ -138,14 +138,14 @@ def _evaluate(
     log: Console,
     store: Store,
     run: int,
-    evaluation: Evaluation,
-    jobs: Sequence[Job],
+    evaluation: Evaluator,
+    jobs: Sequence[EvaluationJob],
 ) -> list[str]:
     """Evaluate the jobs; return the reasons why tasks could not be tried."""
     untried: list[str] = []
     count = 0
 
-    def record(done: Done) -> None:
+    def record(done: FinishedJob) -> None:
         nonlocal count
         count += 1
         if done.result is None or done.judged is None:
@@ -154,7 +154,7 @@ def _evaluate(
         store.evaluated(run, done.result, done.job.place, done.judged)
         log.print(f"[{count}/{len(jobs)}] {_describe_outcome(done)}", markup=False, highlight=False)
 
-    def report_lost(each: Lost) -> None:
+    def report_lost(each: LostJob) -> None:
         where = f" on {each.where}" if each.where else ""
         said = f"{each.job.sample.name}{where}: done again, for {each.reason}"
         log.print(said, style="yellow", markup=False, highlight=False)
@@ -168,7 +168,7 @@ def _evaluate(
     return untried
 
 
-def _describe_outcome(done: Done) -> str:
+def _describe_outcome(done: FinishedJob) -> str:
     """Describe the outcome of a sample in one line."""
     from metalbench.report import numbers
 
@@ -178,6 +178,6 @@ def _describe_outcome(done: Done) -> str:
     ratio = f" {numbers.ratio(measured.ratio)}" if measured is not None else ""
     message = done.judged.message.strip().partition("\n")[0][:120]
     why = f": {message}" if message else ""
-    where = f" on {done.where}" if done.where else ""
+    where = f" on {done.machine}" if done.machine else ""
     name = f"{done.job.sample.name} ({done.job.entry.name}){where}"
     return f"{name}: {done.judged.outcome}{ratio}{why}"

@@ -103,12 +103,12 @@ class ErrorsAreMessages(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for; kernels are loaded in executors only."""
-        from metalbench.isolation.sandbox import kernels_in_executors
+        from metalbench.isolation.sandbox import run_kernels_in_executors
 
         # A group that works without a command does not resolve one.
         raise_from_now_on()
         try:
-            with kernels_in_executors():
+            with run_kernels_in_executors():
                 return super().invoke(ctx)
         except click.NoSuchOption as error:
             raise _sanitise(other_names.suggest_option(error)) from None

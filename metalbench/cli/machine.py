@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.isolation import Workers
     from metalbench.leaderboard.pairing import Site
-    from metalbench.remote.elsewhere import Elsewhere
+    from metalbench.remote.elsewhere import RemoteWorkers
     from metalbench.result import DeviceFacts
     from metalbench.result.environment import Environment
     from metalbench.run.runner import Attempts
@@ -84,7 +84,7 @@ class LocalMachine:
 class RemoteMachine:
     """Another machine. `site` sends it kernels, after it has verified them on this machine."""
 
-    def __init__(self, found: Elsewhere, site: Site, *, verifies: bool) -> None:
+    def __init__(self, found: RemoteWorkers, site: Site, *, verifies: bool) -> None:
         self._found = found
         self._verifies = verifies
         self.site = site
@@ -128,9 +128,9 @@ def open_machine(config: MachineConfig, *, traces: bool = False) -> Iterator[Mac
         if not config.verify_here:
             yield RemoteMachine(found, found, verifies=False)
             return
-        from metalbench.remote.verified_here import VerifiedHere
+        from metalbench.remote.verified_here import LocallyVerifiedWorkers
 
-        site = VerifiedHere(found, config.limits)
+        site = LocallyVerifiedWorkers(found, config.limits)
         try:
             yield RemoteMachine(found, site, verifies=True)
         finally:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from metalbench.remote.address import Address
-    from metalbench.remote.elsewhere import Elsewhere
+    from metalbench.remote.elsewhere import RemoteWorkers
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 ADDRESS = "ssh://HOST"
@@ -88,7 +88,7 @@ def on_options(command: Command) -> Command:
 @contextmanager
 def connect_machine(
     config: MachineConfig, variables: Mapping[str, str] | None = None
-) -> Iterator[Elsewhere]:
+) -> Iterator[RemoteWorkers]:
     """Connect to the machine that --on names; at the end stop everything that runs there.
 
     `variables` are environment variables of the processes there. Raises RemoteError if the machine
@@ -106,7 +106,7 @@ def connect_machine(
         found.close()
 
 
-def _connect(address: Address, variables: Mapping[str, str] | None, *, install: bool) -> Elsewhere:
+def _connect(address: Address, variables: Mapping[str, str] | None, *, install: bool) -> RemoteWorkers:
     from metalbench.remote.connecting import connect
     from metalbench.remote.failures import VersionError
     from metalbench.remote.install import install as install_on

@@ -12,14 +12,14 @@ from metalbench.report.console import echo
 @click.command(hidden=True)
 def serve() -> None:
     """Run kernels for another machine's --on, over standard input and output."""
-    from metalbench.remote.version import version_here
+    from metalbench.remote.version import get_local_version
 
-    echo(f"\n{version_here().line}")
+    echo(f"\n{get_local_version().greeting}")
     sys.stdout.flush()
-    from metalbench.remote.there import over_standard_streams
+    from metalbench.remote.there import connect_standard_streams
     from metalbench.remote.there import serve as serve_over
 
-    line = over_standard_streams()
+    line = connect_standard_streams()
     try:
         serve_over(line)
     except (EOFError, OSError):

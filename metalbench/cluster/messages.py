@@ -8,7 +8,7 @@ from typing import Any
 
 from metalbench.errors import EncodingError
 from metalbench.isolation.encoding import decode, encode
-from metalbench.remote.messages import File, Opened, Opening
+from metalbench.remote.messages import OpenReply, OpenRequest, SentFile
 from metalbench.result import Result
 from metalbench.run.stages import Stage
 from metalbench.run.trial import Trial
@@ -17,30 +17,30 @@ Message = tuple[str, bytes]
 
 
 @dataclass(frozen=True)
-class Start:
+class ClusterStart:
     """How a seat is to begin; `version` is that of metalbench here, and `variables` are set."""
 
-    opening: Opening
+    opening: OpenRequest
     version: str
     variables: dict[str, str]
 
 
 @dataclass(frozen=True)
-class Trying:
+class ClusterTrial:
     """A trial, with the files that it reads and that have not been sent to the seat before."""
 
     trial: Trial
-    files: tuple[File, ...]
-    modules: tuple[File, ...]
+    files: tuple[SentFile, ...]
+    modules: tuple[SentFile, ...]
 
 
 @cache
-def _types() -> dict[str, Any]:
+def _list_message_types() -> dict[str, Any]:
     return {
-        "start": Start,
-        "try": Trying,
+        "start": ClusterStart,
+        "try": ClusterTrial,
         "go on": type(None),
-        "opened": Opened,
+        "opened": OpenReply,
         "stage": Stage,
         "result": Result,
         "machine": str,
@@ -48,14 +48,16 @@ def _types() -> dict[str, Any]:
     }
 
 
-def packed(name: str, value: object = None) -> Message:
+def pack_message(name: str, value: object = None) -> Message:
     """A message; raises EncodingError if `value` is not what messages `name` have."""
-    return name, encode(value, _types()[name], name)
+    return name, encode(value, _list_message_types()[name], name)
 
 
-def unpacked(message: Message) -> tuple[str, Any]:
+def unpack_message(message: Message) -> tuple[str, Any]:
     """What a message says; raises EncodingError if it is none."""
     name, data = message
-    if name not in _types():
-        raise EncodingError(f"message: expected one of {', '.join(_types())}; got {name[:40]!r}")
-    return name, decode(data, _types()[name], name)
+    if name not in _list_message_types():
+        raise EncodingError(
+            f"message: expected one of {', '.join(_list_message_types())}; got {name[:40]!r}"
+        )
+    return name, decode(data, _list_message_types()[name], name)

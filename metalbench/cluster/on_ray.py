@@ -10,12 +10,12 @@ from time import monotonic
 from typing import Any
 
 from metalbench.cluster.messages import Message
-from metalbench.cluster.place import Place, Wanted
-from metalbench.cluster.slot import Slot
+from metalbench.cluster.place import ClusterOptions, ClusterWorkerHandle
+from metalbench.cluster.slot import ClusterWorker
 from metalbench.errors import DeclarationError, MachineError
-from metalbench.generations.gate import Gate
-from metalbench.generations.seats import Seat, SeatLostError
-from metalbench.remote.messages import Opened
+from metalbench.generations.gate import TimingScheduler
+from metalbench.generations.seats import WorkerLostError, WorkerSpec
+from metalbench.remote.messages import OpenReply
 
 LOCAL = "local"
 RESOURCE = "metalbench_"
@@ -24,7 +24,7 @@ SECONDS_TO_ANSWER = 5.0
 SECONDS_BETWEEN_LOOKS = 2.0
 
 
-def ray_installed() -> Any:
+def import_ray() -> Any:
     """The module ray; raises MachineError with what to do if there is none."""
     try:
         import ray
@@ -37,7 +37,7 @@ def ray_installed() -> Any:
     return ray
 
 
-def expect_answer(address: str) -> None:
+def check_address(address: str) -> None:
     """Raise DeclarationError for what is no address, MachineError if nobody answers there."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or "/" in host:
@@ -53,48 +53,48 @@ def expect_answer(address: str) -> None:
         ) from None
 
 
-class _Holder:
+class _NodeReservation:
     """Has all processors of a node and its device, so that nobody else computes there."""
 
-    def here(self) -> bool:
+    def confirm(self) -> bool:
         """Tell that it has them."""
         return True
 
 
-class RaySeats:
+class RayWorkerProvider:
     """The seats of all nodes: as many as a node has processors.
 
     Nodes with the resource ``metalbench_KIND`` own the device; each is held as a whole while this
     is open. `local` starts a cluster of this machine alone, with `count` seats.
     """
 
-    def __init__(self, address: str, device: str, wanted: Wanted, count: int) -> None:
-        self._ray = ray_installed()
+    def __init__(self, address: str, device: str, wanted: ClusterOptions, count: int) -> None:
+        self._ray = import_ray()
         self._wanted = wanted
         self._actors: list[Any] = []
         self._known: set[str] = set()
-        self._looked = float("-inf")
+        self._last_poll = float("-inf")
         self._closed = False
-        self._begin(address, device, count)
+        self._connect(address, device, count)
         try:
-            self._kind = self._only_kind(device)
-            self.home = Gate()
-            self._own = self._ray.get_runtime_context().get_node_id()
-            self.opened = self._look_at_one()
+            self._kind = self._choose_kind(device)
+            self.local_scheduler = TimingScheduler()
+            self._own_node = self._ray.get_runtime_context().get_node_id()
+            self.opened = self._open_first()
         except BaseException:
             self.close()
             raise
 
-    def further(self) -> Sequence[Seat]:
+    def list_new_workers(self) -> Sequence[WorkerSpec]:
         """Seats of nodes that have come since."""
-        if monotonic() - self._looked < SECONDS_BETWEEN_LOOKS:
+        if monotonic() - self._last_poll < SECONDS_BETWEEN_LOOKS:
             return []
-        self._looked = monotonic()
-        found: list[Seat] = []
-        for node in self._nodes():
+        self._last_poll = monotonic()
+        found: list[WorkerSpec] = []
+        for node in self._list_nodes():
             if node["NodeID"] not in self._known:
                 self._known.add(node["NodeID"])
-                found += self._seats_of(node)
+                found += self._list_node_workers(node)
         return found
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ class RaySeats:
             self._ray.kill(each)
         self._ray.shutdown()
 
-    def _begin(self, address: str, device: str, count: int) -> None:
+    def _connect(self, address: str, device: str, count: int) -> None:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # Ray's processes go after all others, and so would the kernels that they time.
         os.environ.setdefault("RAY_worker_niceness", "0")
@@ -114,7 +114,7 @@ class RaySeats:
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         quiet = {"log_to_driver": False, "logging_level": "error"}
         if address != LOCAL:
-            expect_answer(address)
+            check_address(address)
             try:
                 self._ray.init(address, **quiet)
             except (OSError, RuntimeError, ValueError, self._ray.exceptions.RayError) as error:
@@ -127,12 +127,14 @@ class RaySeats:
             "local", num_cpus=count, resources=resources, include_dashboard=False, **quiet
         )
 
-    def _nodes(self) -> list[Mapping[str, Any]]:
+    def _list_nodes(self) -> list[Mapping[str, Any]]:
         return [each for each in self._ray.nodes() if each["Alive"]]
 
-    def _only_kind(self, device: str) -> str:
+    def _choose_kind(self, device: str) -> str:
         """The kind of device that is timed; raises if no node, or nodes of several, have one."""
-        owned = {each for node in self._nodes() for each in KINDS if self._owns(node, each)}
+        owned = {
+            each for node in self._list_nodes() for each in KINDS if self._has_device(node, each)
+        }
         wanted = owned if device == "auto" else owned & {device}
         if len(wanted) == 1:
             return wanted.pop()
@@ -146,53 +148,58 @@ class RaySeats:
             f"--resources='{{\"{RESOURCE}{kind}\": 1}}'`"
         )
 
-    def _owns(self, node: Mapping[str, Any], kind: str) -> bool:
+    def _has_device(self, node: Mapping[str, Any], kind: str) -> bool:
         return float(node["Resources"].get(RESOURCE + kind, 0)) >= 1
 
-    def _look_at_one(self) -> Opened:
+    def _open_first(self) -> OpenReply:
         """Learn what the device is, from the first node that owns one."""
-        node = next(each for each in self._nodes() if self._owns(each, self._kind))
-        with self._started(node, processors=0) as place:
-            return place.open(self._kind, self._wanted)
+        node = next(each for each in self._list_nodes() if self._has_device(each, self._kind))
+        with self._start_worker(node, processors=0) as handle:
+            return handle.open(self._kind, self._wanted)
 
-    def _seats_of(self, node: Mapping[str, Any]) -> list[Seat]:
-        times = self._owns(node, self._kind)
-        gate = self.home if node["NodeID"] == self._own else Gate()
+    def _list_node_workers(self, node: Mapping[str, Any]) -> list[WorkerSpec]:
+        can_time = self._has_device(node, self._kind)
+        scheduler = self.local_scheduler if node["NodeID"] == self._own_node else TimingScheduler()
         processors = int(node["Resources"].get("CPU", 0))
-        holder = self._hold(node, processors) if times else None
-        opening = partial(self._opened, node, holder)
+        holder = self._reserve_node(node, processors) if can_time else None
+        opening = partial(self._open_worker, node, holder)
         name = str(node["NodeManagerAddress"])
-        return [Seat(opening, gate, times, name) for _ in range(max(processors, int(times)))]
+        return [
+            WorkerSpec(opening, scheduler, can_time, name)
+            for _ in range(max(processors, int(can_time)))
+        ]
 
-    def _hold(self, node: Mapping[str, Any], processors: int) -> Any:
+    def _reserve_node(self, node: Mapping[str, Any], processors: int) -> Any:
         """Have all of a node as soon as others have left it."""
         resources = {RESOURCE + self._kind: 1}
-        return self._actor(_Holder, node, num_cpus=processors, resources=resources)
+        return self._start_actor(_NodeReservation, node, num_cpus=processors, resources=resources)
 
-    def _opened(self, node: Mapping[str, Any], holder: Any) -> Place:
+    def _open_worker(self, node: Mapping[str, Any], holder: Any) -> ClusterWorkerHandle:
         """A place in a node, ready; raises SeatLostError if the node is gone."""
         if holder is None:
-            place = self._started(node, processors=1)
-            place.open("cpu", self._wanted)
-            return place
-        self._asked(holder.here)
-        place = self._started(node, processors=0)
-        found, expected = place.open(self._kind, self._wanted).device, self.opened.device
+            handle = self._start_worker(node, processors=1)
+            handle.open("cpu", self._wanted)
+            return handle
+        self._call_actor(holder.confirm)
+        handle = self._start_worker(node, processors=0)
+        found, expected = handle.open(self._kind, self._wanted).device, self.opened.device
         if (found.kind, found.name) != (expected.kind, expected.name):
-            place.__exit__(None, None, None)
+            handle.__exit__(None, None, None)
             raise MachineError(
                 f"[cluster] {node['NodeManagerAddress']}: expected the device {expected.name} as "
                 f"the other nodes have it, got {found.name}; times of several never mix: start "
                 f"Ray there without {RESOURCE}{self._kind}"
             )
-        return place
+        return handle
 
-    def _started(self, node: Mapping[str, Any], *, processors: int) -> Place:
-        actor = self._actor(Slot, node, num_cpus=processors)
+    def _start_worker(self, node: Mapping[str, Any], *, processors: int) -> ClusterWorkerHandle:
+        actor = self._start_actor(ClusterWorker, node, num_cpus=processors)
         end = partial(self._end, actor)
-        return Place(str(node["NodeManagerAddress"]), partial(self._asked, actor.ask), end)
+        return ClusterWorkerHandle(
+            str(node["NodeManagerAddress"]), partial(self._call_actor, actor.ask), end
+        )
 
-    def _actor(self, kind: type, node: Mapping[str, Any], **options: Any) -> Any:
+    def _start_actor(self, kind: type, node: Mapping[str, Any], **options: Any) -> Any:
         there = self._ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(
             node["NodeID"], soft=False
         )
@@ -206,7 +213,7 @@ class RaySeats:
         if not self._closed:
             self._ray.kill(actor)
 
-    def _asked(self, method: Any, *message: Message) -> Any:
+    def _call_actor(self, method: Any, *message: Message) -> Any:
         failures = self._ray.exceptions
         try:
             return self._ray.get(method.remote(*message))
@@ -214,4 +221,4 @@ class RaySeats:
             raise MachineError(f"[cluster] {error}") from error
         except failures.RayError as error:
             first = str(error).strip().partition("\n")[0]
-            raise SeatLostError(f"[cluster] a worker or its node is gone: {first}") from error
+            raise WorkerLostError(f"[cluster] a worker or its node is gone: {first}") from error

@@ -7,13 +7,19 @@ import threading
 from queue import SimpleQueue
 
 from metalbench import _core
-from metalbench.cluster.messages import Message, Start, Trying, packed, unpacked
+from metalbench.cluster.messages import (
+    ClusterStart,
+    ClusterTrial,
+    Message,
+    pack_message,
+    unpack_message,
+)
 from metalbench.errors import DeclarationError, MetalBenchError
 from metalbench.isolation import Limits, Workers
-from metalbench.remote.folder import Folder
-from metalbench.remote.messages import Opened
-from metalbench.remote.translated import trial_result
-from metalbench.remote.version import version_here
+from metalbench.remote.folder import SessionFolder
+from metalbench.remote.messages import OpenReply
+from metalbench.remote.translated import translate_result
+from metalbench.remote.version import get_local_version
 from metalbench.result import DeviceFacts
 from metalbench.result.conditions import warnings
 from metalbench.result.environment import environment
@@ -24,22 +30,22 @@ from metalbench.run.stages import Silent, Stage
 THREADS = "OMP_NUM_THREADS"
 
 
-class Slot:
+class ClusterWorker:
     """One process of a cluster. Each message is answered when the trial is at its next stage.
 
     The trial goes on when the other side says so: that one knows who may be timed.
     """
 
     def __init__(self) -> None:
-        self._asked: SimpleQueue[Message] = SimpleQueue()
-        self._said: SimpleQueue[Message] = SimpleQueue()
+        self._requests: SimpleQueue[Message] = SimpleQueue()
+        self._replies: SimpleQueue[Message] = SimpleQueue()
         # Workers live as long as the thread that starts them.
         threading.Thread(target=self._serve, daemon=True).start()
 
     def ask(self, message: Message) -> Message:
         """Do what is said and return what comes of it."""
-        self._asked.put(message)
-        return self._said.get()
+        self._requests.put(message)
+        return self._replies.get()
 
     def process(self) -> int:
         """The number of this process."""
@@ -49,62 +55,64 @@ class Slot:
         try:
             self._answer()
         except BaseException as error:  # to be told: nobody looks after this thread
-            self._said.put(packed("machine", f"{type(error).__name__}: {error}"))
+            self._replies.put(pack_message("machine", f"{type(error).__name__}: {error}"))
 
     def _answer(self) -> None:
-        _, start = unpacked(self._asked.get())
-        assert isinstance(start, Start)
-        there = str(version_here())
+        _, start = unpack_message(self._requests.get())
+        assert isinstance(start, ClusterStart)
+        there = str(get_local_version())
         if there != start.version:
             said = f"expected metalbench {start.version}, as where it is evaluated; got {there}"
-            self._said.put(packed("machine", said))
+            self._replies.put(pack_message("machine", said))
             return
         os.environ.pop(THREADS, None)
         os.environ.update(start.variables)
         opening = start.opening
         device = _core.open(opening.device)
         facts = device_facts(device)
-        folder = Folder(opening.folder, opening.headers)
-        self._said.put(
-            packed("opened", Opened(facts, environment(), tuple(warnings(device.state()))))
+        folder = SessionFolder(opening.folder, opening.headers)
+        self._replies.put(
+            pack_message("opened", OpenReply(facts, environment(), tuple(warnings(device.state()))))
         )
         memory = {"memory_bytes": opening.memory_bytes} if opening.memory_bytes else {}
         limits = Limits(opening.seconds, **memory)
         try:
             while True:
-                name, value = unpacked(self._asked.get())
+                name, value = unpack_message(self._requests.get())
                 if name != "try":
                     break
                 # Made for each: none is being made ready while somebody else is timed.
                 with Workers(opening.device, limits) as workers:
-                    self._said.put(self._tried(workers, facts, folder, value))
+                    self._replies.put(self._run_trial(workers, facts, folder, value))
         finally:
             folder.remove()
-        self._said.put(packed("go on"))
+        self._replies.put(pack_message("go on"))
 
-    def _tried(self, workers: Workers, facts: DeviceFacts, folder: Folder, job: Trying) -> Message:
+    def _run_trial(
+        self, workers: Workers, facts: DeviceFacts, folder: SessionFolder, job: ClusterTrial
+    ) -> Message:
         try:
             for each in job.files:
-                folder.put(each.path, each.data)
+                folder.write_file(each.path, each.data)
             for each in job.modules:
-                folder.put_module(each.path, each.data)
-            result = workers.attempt(facts, folder.trial(job.trial), (), _Asking(self))
-            return packed("result", trial_result(result, folder.at_home))
+                folder.write_module(each.path, each.data)
+            result = workers.attempt(facts, folder.map_trial(job.trial), (), _StageObserver(self))
+            return pack_message("result", translate_result(result, folder.restore_paths))
         except DeclarationError as error:
-            return packed("untried", folder.at_home(str(error)))
+            return pack_message("untried", folder.restore_paths(str(error)))
         except MetalBenchError as error:
-            return packed("machine", folder.at_home(str(error)))
+            return pack_message("machine", folder.restore_paths(str(error)))
 
-    def stage(self, stage: Stage) -> None:
+    def wait_for_stage(self, stage: Stage) -> None:
         """Say that a stage is next, and wait until it may begin."""
-        self._said.put(packed("stage", stage))
-        self._asked.get()
+        self._replies.put(pack_message("stage", stage))
+        self._requests.get()
 
 
-class _Asking(Silent):
-    def __init__(self, slot: Slot) -> None:
+class _StageObserver(Silent):
+    def __init__(self, slot: ClusterWorker) -> None:
         self._slot = slot
 
     def stage_started(self, stage: Stage) -> None:
         """Wait until the stage may begin."""
-        self._slot.stage(stage)
+        self._slot.wait_for_stage(stage)

@@ -163,9 +163,9 @@ class CustomKernel:
 
 def _open_sandbox() -> _core.Device:
     # Not imported for kernels without a sandbox.
-    from metalbench.isolation.sandbox import sandboxed_device
+    from metalbench.isolation.sandbox import open_sandboxed_device
 
-    return sandboxed_device()
+    return open_sandboxed_device()
 
 
 @cache

@@ -8,7 +8,7 @@ import warnings
 from pathlib import Path
 
 from metalbench.errors import CompileError, DeclarationError, MetalBenchError
-from metalbench.generations.outcomes import Outcome
+from metalbench.generations.outcomes import GenerationOutcome
 from metalbench.kernel import Kernel, parse
 from metalbench.kernel.includes import find_file_access
 from metalbench.python_candidate import source as python_source
@@ -16,8 +16,11 @@ from metalbench.python_candidate import source as python_source
 MOST_BYTES = 1_000_000
 # How answers end that a model gave up, or had to.
 ENDINGS = {
-    "refused": (Outcome.REFUSED, "the model refused to answer"),
-    "cut": (Outcome.CUT_OFF, "the answer was cut off at the most tokens that it may have"),
+    "refused": (GenerationOutcome.REFUSED, "the model refused to answer"),
+    "cut": (
+        GenerationOutcome.CUT_OFF,
+        "the answer was cut off at the most tokens that it may have",
+    ),
 }
 NOWHERE = Path("/nonexistent")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,})[^\n`]*$", re.M)
@@ -26,15 +29,15 @@ _LIKE_PYTHON = re.compile(r"^[ \t]*(?:def|class|import|from|return|if|for|@)\b|=
 _CODE = re.compile(r"[{};]|#[ \t]*include")
 
 
-class Unusable(Exception):  # noqa: N818 - a class of generations, no fault of ours
+class UnusableSample(Exception):  # noqa: N818 - a class of generations, no fault of ours
     """A text that cannot be tried: `outcome` is its class."""
 
-    def __init__(self, outcome: Outcome, message: str) -> None:
+    def __init__(self, outcome: GenerationOutcome, message: str) -> None:
         super().__init__(message)
         self.outcome = outcome
 
 
-def blocks_of(text: str) -> list[str]:
+def find_code_blocks(text: str) -> list[str]:
     """The code blocks between the fences of a text; one that does not end goes to the end."""
     fences = list(_FENCE.finditer(text))
     blocks, begin = [], None
@@ -49,78 +52,82 @@ def blocks_of(text: str) -> list[str]:
     return blocks
 
 
-def code_of(text: str) -> str:
+def extract_code(text: str) -> str:
     """The text's only code block; without one, or with several, the text as it is."""
-    blocks = blocks_of(text)
+    blocks = find_code_blocks(text)
     return blocks[0] if len(blocks) == 1 else text
 
 
-def text_of(data: bytes) -> str:
+def decode_text(data: bytes) -> str:
     """The text that a file holds; raises Unusable for what is none."""
     if len(data) > MOST_BYTES:
-        raise Unusable(
-            Outcome.NO_TEXT, f"expected at most {MOST_BYTES} bytes of text, got {len(data)}"
+        raise UnusableSample(
+            GenerationOutcome.NO_TEXT,
+            f"expected at most {MOST_BYTES} bytes of text, got {len(data)}",
         )
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise Unusable(Outcome.NO_TEXT, f"expected UTF-8: {error}") from None
+        raise UnusableSample(GenerationOutcome.NO_TEXT, f"expected UTF-8: {error}") from None
     if "\0" in text:
-        raise Unusable(Outcome.NO_TEXT, "expected text, got a NUL character")
+        raise UnusableSample(GenerationOutcome.NO_TEXT, "expected text, got a NUL character")
     return text
 
 
-def kernel_of(text: str, name: str, file: str, ending: str = "") -> Kernel:
+def parse_sample(text: str, name: str, file: str, ending: str = "") -> Kernel:
     """The kernel that a generation is, for the task `name`; raises Unusable with what it is else.
 
     `file` is what messages call it: of `.metal` it is Metal, and includes headers of Metal and of
     the library only; of `.py` it is a Python candidate.
     """
-    source = _source_of(text, ending)
+    source = _extract_source(text, ending)
     if file.endswith(".py"):
-        return _python_of(source, name, file)
+        return _parse_python(source, name, file)
     if _is_python(source):
-        raise Unusable(Outcome.PYTHON, f"expected Metal, got Python: {_first_line(source)}")
+        raise UnusableSample(
+            GenerationOutcome.PYTHON, f"expected Metal, got Python: {_first_line(source)}"
+        )
     if not _CODE.search(source):
-        raise Unusable(Outcome.PROSE, f"expected a kernel, got prose: {_first_line(source)}")
+        raise UnusableSample(GenerationOutcome.PROSE, f"expected a kernel, got prose: {_first_line(source)}")
     fault = find_file_access(source)
     if fault:
-        raise Unusable(Outcome.FORBIDDEN, fault)
+        raise UnusableSample(GenerationOutcome.FORBIDDEN, fault)
     try:
-        return parse(source, name=name, path=_nowhere(file))
+        return parse(source, name=name, path=_make_isolated_path(file))
     except MetalBenchError as error:
-        raise Unusable(Outcome.NO_HEADER, str(error)) from None
+        raise UnusableSample(GenerationOutcome.NO_HEADER, str(error)) from None
 
 
-def _source_of(text: str, ending: str) -> str:
+def _extract_source(text: str, ending: str) -> str:
     """The only code of a generation."""
     if ending in ENDINGS:
-        raise Unusable(*ENDINGS[ending])
+        raise UnusableSample(*ENDINGS[ending])
     if not text.strip():
-        raise Unusable(Outcome.EMPTY, "expected a kernel, got nothing")
-    blocks = blocks_of(text)
+        raise UnusableSample(GenerationOutcome.EMPTY, "expected a kernel, got nothing")
+    blocks = find_code_blocks(text)
     if len(blocks) > 1:
-        raise Unusable(
-            Outcome.SEVERAL_BLOCKS, f"expected one kernel in one code block, got {len(blocks)}"
+        raise UnusableSample(
+            GenerationOutcome.SEVERAL_BLOCKS,
+            f"expected one kernel in one code block, got {len(blocks)}",
         )
-    source = code_of(text)
+    source = extract_code(text)
     if not source.strip():
-        raise Unusable(Outcome.EMPTY, "expected a kernel, got an empty code block")
+        raise UnusableSample(GenerationOutcome.EMPTY, "expected a kernel, got an empty code block")
     return source
 
 
-def _python_of(source: str, name: str, file: str) -> Kernel:
+def _parse_python(source: str, name: str, file: str) -> Kernel:
     try:
-        return python_source.parse(source, name=name, path=_nowhere(file))
+        return python_source.parse(source, name=name, path=_make_isolated_path(file))
     except python_source.ForbiddenError as error:
-        raise Unusable(Outcome.FORBIDDEN, str(error)) from None
+        raise UnusableSample(GenerationOutcome.FORBIDDEN, str(error)) from None
     except CompileError as error:
         if _LIKE_PYTHON.search(source):
-            raise Unusable(Outcome.DOES_NOT_COMPILE, str(error)) from None
+            raise UnusableSample(GenerationOutcome.DOES_NOT_COMPILE, str(error)) from None
         message = f"expected Python, got prose: {_first_line(source)}"
-        raise Unusable(Outcome.PROSE, message) from None
+        raise UnusableSample(GenerationOutcome.PROSE, message) from None
     except DeclarationError as error:
-        raise Unusable(Outcome.DOES_NOT_BIND, str(error)) from None
+        raise UnusableSample(GenerationOutcome.DOES_NOT_BIND, str(error)) from None
 
 
 def _is_python(source: str) -> bool:
@@ -140,6 +147,6 @@ def _first_line(text: str) -> str:
     return repr(text.strip().partition("\n")[0][:80])
 
 
-def _nowhere(file: str) -> Path:
+def _make_isolated_path(file: str) -> Path:
     """A path beside which nothing lies, so that no generation can include another one."""
     return NOWHERE / file

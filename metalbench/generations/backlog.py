@@ -8,57 +8,57 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from metalbench.generations.gate import Stopped
+from metalbench.generations.gate import EvaluationStopped
 
 if TYPE_CHECKING:
-    from metalbench.generations.trials import Job
+    from metalbench.generations.trials import EvaluationJob
     from metalbench.result import Result
 
 # A job whose place was lost so often is at fault itself, or nobody can do it.
-MOST_LOSSES = 3
+MAX_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
-class Work:
+class QueuedJob:
     """A job; `verified` is what those found who could not time it, `losses` how often it began."""
 
-    job: Job
+    job: EvaluationJob
     verified: Result | None = None
     losses: int = 0
 
 
-class Backlog:
+class JobQueue:
     """Jobs that nobody does now. What has been verified elsewhere goes first, to be timed."""
 
-    def __init__(self, jobs: Iterable[Job]) -> None:
+    def __init__(self, jobs: Iterable[EvaluationJob]) -> None:
         self._changed = threading.Condition()
-        self._fresh = deque(map(Work, jobs))
-        self._verified: deque[Work] = deque()
-        self._unfinished = len(self._fresh)
+        self._unstarted = deque(map(QueuedJob, jobs))
+        self._verified: deque[QueuedJob] = deque()
+        self._unfinished = len(self._unstarted)
         self._stopped = False
 
-    def take(self, *, times: bool) -> Work | None:
+    def take(self, *, can_time: bool) -> QueuedJob | None:
         """Wait for something to do, None if all is done; raises Stopped."""
         with self._changed:
             self._changed.wait_for(
-                lambda: self._stopped or not self._unfinished or self._any(times)
+                lambda: self._stopped or not self._unfinished or self._any(can_time)
             )
             if self._stopped:
-                raise Stopped
+                raise EvaluationStopped
             if not self._unfinished:
                 return None
-            return (self._verified if times and self._verified else self._fresh).popleft()
+            return (self._verified if can_time and self._verified else self._unstarted).popleft()
 
-    def verified(self, work: Work, result: Result) -> None:
+    def return_verified(self, work: QueuedJob, result: Result) -> None:
         """Leave it to those who time."""
         self._return(self._verified, replace(work, verified=result))
 
-    def lost(self, work: Work) -> bool:
+    def retry(self, work: QueuedJob) -> bool:
         """Have it done again, by whoever comes; False if it has been lost too often."""
         again = replace(work, losses=work.losses + 1)
-        if again.losses < MOST_LOSSES:
-            self._return(self._fresh if work.verified is None else self._verified, again)
-        return again.losses < MOST_LOSSES
+        if again.losses < MAX_ATTEMPTS:
+            self._return(self._unstarted if work.verified is None else self._verified, again)
+        return again.losses < MAX_ATTEMPTS
 
     def finish(self) -> None:
         """Count one as done."""
@@ -78,10 +78,10 @@ class Backlog:
             self._stopped = True
             self._changed.notify_all()
 
-    def _any(self, times: bool) -> bool:
-        return bool(self._fresh or (times and self._verified))
+    def _any(self, can_time: bool) -> bool:
+        return bool(self._unstarted or (can_time and self._verified))
 
-    def _return(self, queue: deque[Work], work: Work) -> None:
+    def _return(self, queue: deque[QueuedJob], work: QueuedJob) -> None:
         with self._changed:
             queue.appendleft(work)
             self._changed.notify_all()

@@ -11,14 +11,14 @@ COMPILED = "mx.compile: "
 FAST = "mx.fast"
 
 
-def kind_of(form: str) -> str:
+def classify_form(form: str) -> str:
     """The kind of a form by its name: "eager", "compiled" or "fast"."""
     if form.startswith(COMPILED):
         return "compiled"
     return "fast" if form == FAST else "eager"
 
 
-def ratio_to(evaluation: Evaluation, baseline: str) -> Interval | None:
+def compute_ratio(evaluation: Evaluation, baseline: str) -> Interval | None:
     """The time of a baseline over the sample's; None where either was not timed.
 
     Of a form that was timed by itself, and not in pairs with the sample, the ends are the least and
@@ -28,6 +28,6 @@ def ratio_to(evaluation: Evaluation, baseline: str) -> Interval | None:
         return evaluation.ratio
     own = evaluation.kernel_ns
     for name, time in evaluation.forms:
-        if kind_of(name) == baseline and own is not None:
+        if classify_form(name) == baseline and own is not None:
             return Interval(time.value / own.value, time.low / own.high, time.high / own.low)
     return None

@@ -7,10 +7,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metalbench.errors import DeclarationError
-from metalbench.generations.folder import Plan, plan_of
-from metalbench.generations.kernelbench_files import is_run
-from metalbench.generations.kernelbench_runs import problems_of
-from metalbench.generations.metrics import THRESHOLDS, Figures, Sample, figures, samples_of
+from metalbench.generations.folder import SamplePlan, read_plan
+from metalbench.generations.kernelbench_files import is_kernelbench_run
+from metalbench.generations.kernelbench_runs import read_problems
+from metalbench.generations.metrics import (
+    THRESHOLDS,
+    Figures,
+    SampleOutcome,
+    compute_figures,
+    group_samples,
+)
 from metalbench.store import Store
 from metalbench.store.evaluations import Evaluation
 
@@ -18,7 +24,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True)
-class Question:
+class ComparisonOptions:
     """What is to be computed: thresholds p, ks, and the baseline that ratios are against.
 
     `device` and `dtype` choose among evaluations of several; None takes the only one. `timing` is
@@ -34,59 +40,69 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Column:
+class FolderFigures:
     """One folder: its name, the device, and figures by level; `ALL` is of all levels."""
 
     name: str
     device: str
-    plan: Plan
+    plan: SamplePlan
     levels: dict[str, Figures]
-    problems: dict[tuple[str, int], list[Sample]]
+    problems: dict[tuple[str, int], list[SampleOutcome]]
 
 
-def columns_of(roots: Sequence[Path], store: Store, question: Question) -> list[Column]:
+def compute_columns(
+    roots: Sequence[Path], store: Store, question: ComparisonOptions
+) -> list[FolderFigures]:
     """The figures of every folder.
 
     Raises DeclarationError for a folder that has not been evaluated, or on several devices of which
     none is chosen, and for a k that is more than the samples there are.
     """
-    return [_column(root, store, question) for root in roots]
+    return [_compute_column(root, store, question) for root in roots]
 
 
-def samples_planned(root: Path) -> int:
-    """How many samples of a problem a folder is to hold; raises as `columns_of`."""
-    return problems_of(root, None)[0].samples if is_run(root) else plan_of(root).samples
+def count_planned_samples(root: Path) -> int:
+    """How many samples of a problem a folder is to hold; raises as `compute_columns`."""
+    return (
+        read_problems(root, None)[0].samples
+        if is_kernelbench_run(root)
+        else read_plan(root).samples
+    )
 
 
-def evaluations_in(root: Path, store: Store, question: Question) -> list[Evaluation]:
-    """The evaluations of a folder, all of one device; raises as `columns_of`."""
-    return _chosen(root, store.evaluations(plan_of(root).id), question)
+def select_evaluations(root: Path, store: Store, question: ComparisonOptions) -> list[Evaluation]:
+    """The evaluations of a folder, all of one device; raises as `compute_columns`."""
+    return _select(root, store.evaluations(read_plan(root).id), question)
 
 
-def _column(root: Path, store: Store, question: Question) -> Column:
+def _compute_column(root: Path, store: Store, question: ComparisonOptions) -> FolderFigures:
     for k in question.ks:
-        if not 1 <= k <= samples_planned(root):
+        if not 1 <= k <= count_planned_samples(root):
             raise DeclarationError(
-                f"-k {k}: expected 1 to {samples_planned(root)}, the samples of a problem in {root}"
+                f"-k {k}: expected 1 to {count_planned_samples(root)}, the samples of a problem in {root}"
             )
-    if is_run(root):
-        plan, problems, name = problems_of(root, question.timing)
+    if is_kernelbench_run(root):
+        plan, problems, name = read_problems(root, question.timing)
     else:
-        plan, found = plan_of(root), evaluations_in(root, store, question)
-        problems = samples_of(found, plan.problems, plan.samples, question.baseline)
+        plan, found = read_plan(root), select_evaluations(root, store, question)
+        problems = group_samples(found, plan.problems, plan.samples, question.baseline)
         simulated = ", simulated" if found[0].device_kind == "cpu" else ""
         name = f"{found[0].device_name}{simulated}"
 
     def of(level: str) -> Figures:
         mine = {key: each for key, each in problems.items() if level in (ALL, key[0])}
-        return figures(mine, question.thresholds, question.ks)
+        return compute_figures(mine, question.thresholds, question.ks)
 
     named = [level for level, numbers in plan.problems.items() if numbers]
     wanted = named if len(named) == 1 else [*named, ALL]
-    return Column(root.name or str(root), name, plan, {each: of(each) for each in wanted}, problems)
+    return FolderFigures(
+        root.name or str(root), name, plan, {each: of(each) for each in wanted}, problems
+    )
 
 
-def _chosen(root: Path, found: Sequence[Evaluation], question: Question) -> list[Evaluation]:
+def _select(
+    root: Path, found: Sequence[Evaluation], question: ComparisonOptions
+) -> list[Evaluation]:
     """Those of one device and element type: times of a simulation and of a GPU never mix."""
     if not found:
         raise DeclarationError(

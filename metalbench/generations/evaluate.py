@@ -9,12 +9,18 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
 from metalbench.errors import DeclarationError, MachineError
-from metalbench.generations.answers import Unusable
-from metalbench.generations.backlog import MOST_LOSSES, Backlog, Work
-from metalbench.generations.gate import Passing, Stopped
-from metalbench.generations.seats import Seat, SeatLostError, Seats, at_work
-from metalbench.generations.trials import Conditions, Job, judged, trial_of, unusable_result
-from metalbench.remote.verified_here import NO_FAULT
+from metalbench.generations.answers import UnusableSample
+from metalbench.generations.backlog import MAX_ATTEMPTS, JobQueue, QueuedJob
+from metalbench.generations.gate import EvaluationStopped, SchedulingObserver
+from metalbench.generations.seats import WorkerLostError, WorkerProvider, WorkerSpec, hold_work_slot
+from metalbench.generations.trials import (
+    EvaluationJob,
+    TrialConditions,
+    classify_result,
+    make_trial,
+    make_unusable_result,
+)
+from metalbench.remote.verified_here import UNSUPPORTED_KINDS
 from metalbench.result import DeviceFacts, Result, Status
 from metalbench.run.runner import Attempts
 from metalbench.run.trial import Trial
@@ -27,159 +33,169 @@ SECONDS_BETWEEN_LOOKS = 2.0
 
 
 @dataclass(frozen=True)
-class Done:
+class FinishedJob:
     """A job with its result, or with the reason why the task, and not the sample, is at fault.
 
-    `where` is the machine that it was done on, empty where there is but one.
+    `machine` is the machine that it was done on, empty where there is but one.
     """
 
-    job: Job
+    job: EvaluationJob
     result: Result | None
     judged: Judged | None
     untried: str = ""
-    where: str = ""
+    machine: str = ""
 
 
 @dataclass(frozen=True)
-class Lost:
+class LostJob:
     """A job whose place is gone, for a `reason` that it is not to blame for; it is done again."""
 
-    job: Job
+    job: EvaluationJob
     reason: str
-    where: str = ""
+    machine: str = ""
 
 
-class Evaluation:
-    """Evaluates jobs in `seats`.
+class Evaluator:
+    """Evaluates jobs in `provider`.
 
     `record` is called in the thread that calls `run`, for one after the other as they are done;
     no sample is timed meanwhile on the machine that this is.
     """
 
-    def __init__(self, device: DeviceFacts, conditions: Conditions, seats: Seats) -> None:
+    def __init__(
+        self, device: DeviceFacts, conditions: TrialConditions, provider: WorkerProvider
+    ) -> None:
         self.device = device
         self._conditions = conditions
-        self._seats = seats
-        self._taken: list[tuple[Seat, threading.Thread]] = []
-        self._done: queue.Queue[Done | Lost | BaseException | None] = queue.Queue()
+        self._provider = provider
+        self._threads: list[tuple[WorkerSpec, threading.Thread]] = []
+        self._done: queue.Queue[FinishedJob | LostJob | BaseException | None] = queue.Queue()
 
     def run(
         self,
-        jobs: Sequence[Job],
-        record: Callable[[Done], None],
-        lost: Callable[[Lost], None] = lambda each: None,
+        jobs: Sequence[EvaluationJob],
+        record: Callable[[FinishedJob], None],
+        lost: Callable[[LostJob], None] = lambda each: None,
     ) -> None:
         """Evaluate all jobs; `lost` is called for each that must be done again.
 
         Raises MachineError if the machine is at fault, and as `record`.
         """
-        self._backlog = Backlog(jobs)
+        self._queue = JobQueue(jobs)
         try:
-            while self._backlog.unfinished or not self._done.empty():
-                self._fill()
+            while self._queue.unfinished or not self._done.empty():
+                self._start_workers()
                 try:
                     done = self._done.get(timeout=SECONDS_BETWEEN_LOOKS)
                 except queue.Empty:
-                    self._fill()
+                    self._start_workers()
                     self._expect_somebody()
                     continue
                 if isinstance(done, BaseException):
                     raise done
-                if isinstance(done, Lost):
+                if isinstance(done, LostJob):
                     lost(done)
                 elif done is not None:
-                    with at_work(self._seats.home):
+                    with hold_work_slot(self._provider.local_scheduler):
                         record(done)
         except KeyboardInterrupt:
             self._stop()
             while not self._done.empty():  # done before, and not kept yet
                 left = self._done.get()
-                if isinstance(left, Done):
+                if isinstance(left, FinishedJob):
                     record(left)
             raise
         finally:
             self._stop()
 
-    def _fill(self) -> None:
+    def _start_workers(self) -> None:
         """Let somebody work in each further seat."""
-        for seat in self._seats.further():
-            thread = threading.Thread(target=self._work, args=(seat,), daemon=True)
-            self._taken.append((seat, thread))
+        for spec in self._provider.list_new_workers():
+            thread = threading.Thread(target=self._work, args=(spec,), daemon=True)
+            self._threads.append((spec, thread))
             thread.start()
 
     def _expect_somebody(self) -> None:
-        if not any(seat.times and thread.is_alive() for seat, thread in self._taken):
-            raise nobody(self.device.kind)
+        if not any(spec.can_time and thread.is_alive() for spec, thread in self._threads):
+            raise make_no_worker_error(self.device.kind)
 
     def _stop(self) -> None:
-        self._backlog.stop()
-        for seat, _ in self._taken:
-            seat.gate.stop()
-        self._seats.close()
-        for _, thread in self._taken:
+        self._queue.stop()
+        for spec, _ in self._threads:
+            spec.scheduler.stop()
+        self._provider.close()
+        for _, thread in self._threads:
             thread.join(SECONDS_TO_STOP)
 
-    def _work(self, seat: Seat) -> None:
+    def _work(self, spec: WorkerSpec) -> None:
         """Take jobs until there are none; a seat that was lost is opened again while it can be."""
         try:
-            while self._backlog.unfinished:
+            while self._queue.unfinished:
                 with ExitStack() as stack:
-                    with at_work(seat.gate):
-                        place = stack.enter_context(seat.open())
-                    self._serve(seat, place)
-        except (Stopped, SeatLostError):
+                    with hold_work_slot(spec.scheduler):
+                        workers = stack.enter_context(spec.open())
+                    self._serve(spec, workers)
+        except (EvaluationStopped, WorkerLostError):
             pass  # a machine that is gone: others do its work
         except BaseException as error:  # told in the thread that waits for it
             self._done.put(error)
         self._done.put(None)
 
-    def _serve(self, seat: Seat, place: Attempts) -> None:
-        while (work := self._backlog.take(times=seat.times)) is not None:
+    def _serve(self, spec: WorkerSpec, workers: Attempts) -> None:
+        while (work := self._queue.take(can_time=spec.can_time)) is not None:
             try:
-                with Passing(seat.gate) as passing:
-                    done = self._evaluated(seat, place, work, passing)
-            except SeatLostError as error:
-                if self._backlog.lost(work):
-                    self._done.put(Lost(work.job, str(error), seat.where))
+                with SchedulingObserver(spec.scheduler) as passing:
+                    done = self._evaluate(spec, workers, work, passing)
+            except WorkerLostError as error:
+                if self._queue.retry(work):
+                    self._done.put(LostJob(work.job, str(error), spec.machine))
                 else:
-                    why = f"{work.job.sample.name}: lost {MOST_LOSSES} times; at last {error}"
-                    self._tell(Done(work.job, None, None, why, seat.where))
+                    why = f"{work.job.sample.name}: lost {MAX_ATTEMPTS} times; at last {error}"
+                    self._report(FinishedJob(work.job, None, None, why, spec.machine))
                 return
             if done is not None:
-                self._tell(done)
+                self._report(done)
 
-    def _tell(self, done: Done) -> None:
+    def _report(self, done: FinishedJob) -> None:
         self._done.put(done)
-        self._backlog.finish()
+        self._queue.finish()
 
-    def _evaluated(self, seat: Seat, place: Attempts, work: Work, passing: Passing) -> Done | None:
+    def _evaluate(
+        self, spec: WorkerSpec, workers: Attempts, work: QueuedJob, passing: SchedulingObserver
+    ) -> FinishedJob | None:
         """What became of a job; None if it was right and is to be timed elsewhere."""
         job = work.job
         try:
-            trial = trial_of(job, self._conditions, self.device)
-        except Unusable as reason:
-            result = unusable_result(job, self._conditions, self.device, reason)
-            return Done(job, result, Judged(reason.outcome.value, str(reason)), where=seat.where)
+            trial = make_trial(job, self._conditions, self.device)
+        except UnusableSample as reason:
+            result = make_unusable_result(job, self._conditions, self.device, reason)
+            return FinishedJob(
+                job, result, Judged(reason.outcome.value, str(reason)), machine=spec.machine
+            )
         try:
-            result = place.attempt(self.device, self._as_done_in(seat, work, trial), (), passing)
+            result = workers.attempt(
+                self.device, self._select_stages(spec, work, trial), (), passing
+            )
         except DeclarationError as error:
-            return Done(job, None, None, str(error), seat.where)
+            return FinishedJob(job, None, None, str(error), spec.machine)
         passing.end()
-        if not seat.times:
+        if not spec.can_time:
             if result.status is Status.CORRECT or self._may_be_right(result):
-                self._backlog.verified(work, result)
+                self._queue.return_verified(work, result)
                 return None
             result = replace(result, device=self.device)
         elif work.verified is not None:
             before = work.verified
             notes = tuple(dict.fromkeys((*before.notes, *result.notes)))
             result = replace(result, checks=(*before.checks, *result.checks), notes=notes)
-        return Done(job, result, judged(result, passing.measured), where=seat.where)
+        return FinishedJob(
+            job, result, classify_result(result, passing.measured), machine=spec.machine
+        )
 
-    def _as_done_in(self, seat: Seat, work: Work, trial: Trial) -> Trial:
+    def _select_stages(self, spec: WorkerSpec, work: QueuedJob, trial: Trial) -> Trial:
         """What of a trial is done here: all, all but the timing, or that alone."""
         simulated = self.device.kind == "cpu"
-        if not seat.times:
+        if not spec.can_time:
             # Up to the cpu device's own headline: a GPU's takes too long.
             return replace(trial, timed=False, size=trial.size if simulated else None)
         right = work.verified is not None and work.verified.status is Status.CORRECT
@@ -187,10 +203,10 @@ class Evaluation:
 
     def _may_be_right(self, result: Result) -> bool:
         gpu = self.device.kind != "cpu"
-        return gpu and {each.kind for each in result.failures} <= NO_FAULT
+        return gpu and {each.kind for each in result.failures} <= UNSUPPORTED_KINDS
 
 
-def nobody(device: str) -> MachineError:
+def make_no_worker_error(device: str) -> MachineError:
     """What is raised where no seat is left that can time."""
     return MachineError(
         f"[cluster] no machine is left that owns the {device} device; what was done is kept, and "

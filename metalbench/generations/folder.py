@@ -34,10 +34,10 @@ MOST_PROVENANCE_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleFile:
     """A sample's file; `ending` is how the model's answer ended, empty where nobody has said.
 
-    One that `leads_out` is a link to a place outside of the folder, or no regular file: it is not
+    One that `is_outside` is a link to a place outside of the folder, or no regular file: it is not
     read. `fault` is what is wrong with the files of the sample, other than its text.
     """
 
@@ -47,7 +47,7 @@ class Sample:
     path: Path
     task: str = ""
     ending: str = ""
-    leads_out: bool = False
+    is_outside: bool = False
     fault: str = ""
 
     @property
@@ -74,7 +74,7 @@ class Sample:
         """
         if self.fault:
             raise DeclarationError(self.fault)
-        if self.leads_out:
+        if self.is_outside:
             raise DeclarationError(
                 f"{self.path.name}: expected a file in the folder of generations, got a link that "
                 "leads out of it, or no regular file; it was not read"
@@ -83,7 +83,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Plan:
+class SamplePlan:
     """What a folder is to hold: `problems` by level, so many `samples` of each; and by whom.
 
     `id` tells folders apart, also when they are moved. `asked` is how a model was asked.
@@ -95,25 +95,25 @@ class Plan:
     asked: Mapping[str, Any] = field(default_factory=dict)
 
 
-def set_of(level: str) -> str:
+def get_set_name(level: str) -> str:
     """The set of tasks that a folder's problems are: ``level_1`` is ``kernelbench/level1``."""
     found = _LEVEL.fullmatch(level)
     return f"{KERNELBENCH}/level{found[1]}" if found else level
 
 
-def level_of(set_name: str) -> str:
-    """The name of the folder for a set of tasks; the other way round than `set_of`."""
+def get_level_name(set_name: str) -> str:
+    """The name of the folder for a set of tasks; the other way round than `get_set_name`."""
     suite, _, level = set_name.rpartition("/")
     found = _LEVEL.fullmatch(level)
     return f"level_{found[1]}" if suite == KERNELBENCH and found else set_name
 
 
-def path_of(root: Path, level: str, problem: int, sample: int) -> Path:
+def get_sample_path(root: Path, level: str, problem: int, sample: int) -> Path:
     """Where a sample lies, without the suffix of its file."""
     return root / level / f"problem_{problem}" / f"sample_{sample}"
 
 
-def samples_in(root: Path) -> list[Sample]:
+def find_samples(root: Path) -> list[SampleFile]:
     """Return every sample of a folder, by level, problem and number.
 
     Provenance that cannot be read is a fault of its sample. Raise DeclarationError for what is not
@@ -121,18 +121,20 @@ def samples_in(root: Path) -> list[Sample]:
     """
     if not root.is_dir():
         raise DeclarationError(f"{root}: expected a folder of generations, found none")
-    found: list[Sample] = []
+    found: list[SampleFile] = []
     inside = root.resolve()
     for path in sorted(root.glob("*/problem_*/sample_*.*")):
         problem, number = _PROBLEM.fullmatch(path.parent.name), _SAMPLE.fullmatch(path.name)
         if problem and number:
             about = path.with_suffix(".json")
-            task, ending, fault = ("", "", "") if _leads_out(about, inside) else _provenance(about)
+            task, ending, fault = (
+                ("", "", "") if _is_outside(about, inside) else _read_provenance(about)
+            )
             level = path.parent.parent.name
-            out = _leads_out(path, inside)
+            out = _is_outside(path, inside)
             place = level, int(problem[1]), int(number[1])
-            found.append(Sample(*place, path, task, ending, out, fault))
-    found = _each_once(found)
+            found.append(SampleFile(*place, path, task, ending, out, fault))
+    found = _merge_duplicates(found)
     if not found and not (root / FILE).is_file():
         raise DeclarationError(
             f"{root}: expected files such as level_1/problem_7/sample_0.metal, found none"
@@ -140,7 +142,7 @@ def samples_in(root: Path) -> list[Sample]:
     return sorted(found, key=lambda each: (each.level, each.problem, each.number))
 
 
-def _leads_out(path: Path, folder: Path) -> bool:
+def _is_outside(path: Path, folder: Path) -> bool:
     """Whether a path is no regular file in `folder`, which is resolved, once links are followed."""
     try:
         real = path.resolve(strict=True)
@@ -149,9 +151,9 @@ def _leads_out(path: Path, folder: Path) -> bool:
     return not (real.is_relative_to(folder) and real.is_file())
 
 
-def _each_once(samples: Sequence[Sample]) -> list[Sample]:
+def _merge_duplicates(samples: Sequence[SampleFile]) -> list[SampleFile]:
     """The first file of each sample; that there are several is its fault."""
-    found: dict[tuple[str, int, int], Sample] = {}
+    found: dict[tuple[str, int, int], SampleFile] = {}
     for each in samples:
         place = each.level, each.problem, each.number
         first = found.setdefault(place, each)
@@ -161,7 +163,7 @@ def _each_once(samples: Sequence[Sample]) -> list[Sample]:
     return list(found.values())
 
 
-def plan_of(root: Path, *, make: bool = False) -> Plan:
+def read_plan(root: Path, *, make: bool = False) -> SamplePlan:
     """Return what the folder is to hold, by its ``run.json``; without one what it holds now.
 
     `make` writes the file where there is none, so that the folder has an `id` to be known by.
@@ -172,8 +174,8 @@ def plan_of(root: Path, *, make: bool = False) -> Plan:
     if path.is_symlink():
         check_inside(path, root)
     if path.is_file():
-        return _read_plan(path)
-    samples = samples_in(root)
+        return _parse_plan(path)
+    samples = find_samples(root)
     if not make:
         raise DeclarationError(f"{root}: nothing is known of it; run `metalbench evaluate` first")
     problems: dict[str, list[int]] = {}
@@ -183,13 +185,13 @@ def plan_of(root: Path, *, make: bool = False) -> Plan:
             continue
         if each.problem not in problems.setdefault(each.level, []):
             problems[each.level].append(each.problem)
-    plan = Plan(problems, 1 + max(each.number for each in samples))
+    plan = SamplePlan(problems, 1 + max(each.number for each in samples))
     check_planned(plan, path)
     write_plan(root, plan)
     return plan
 
 
-def write_plan(root: Path, plan: Plan) -> None:
+def write_plan(root: Path, plan: SamplePlan) -> None:
     """Write ``run.json``."""
     write(root / FILE, json.dumps(asdict(plan), indent=2) + "\n", root)
 
@@ -206,7 +208,7 @@ def write(path: Path, text: str, root: Path) -> None:
         raise MachineError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def check_planned(plan: Plan, path: Path) -> None:
+def check_planned(plan: SamplePlan, path: Path) -> None:
     """Raise DeclarationError for a plan of more samples than can be counted one by one."""
     planned = plan.samples * sum(map(len, plan.problems.values()))
     if planned > MOST_PLANNED:
@@ -215,7 +217,7 @@ def check_planned(plan: Plan, path: Path) -> None:
         )
 
 
-def _read_plan(path: Path) -> Plan:
+def _parse_plan(path: Path) -> SamplePlan:
     read = read_json(path)
     problems = {
         level: list(dict.fromkeys(each.integer(0, MOST_NUMBER) for each in numbers.list()))
@@ -227,12 +229,14 @@ def _read_plan(path: Path) -> Plan:
     asked = read.get("asked")
     if asked is not None:
         asked.object()
-    plan = Plan(problems, samples, read["id"].text(200), asked.raw if asked is not None else {})
+    plan = SamplePlan(
+        problems, samples, read["id"].text(200), asked.raw if asked is not None else {}
+    )
     check_planned(plan, path)
     return plan
 
 
-def _provenance(path: Path) -> tuple[str, str, str]:
+def _read_provenance(path: Path) -> tuple[str, str, str]:
     """The task that the file beside a sample names, how the answer ended, and the file's fault."""
     if not path.is_file():
         return "", "", ""

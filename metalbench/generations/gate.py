@@ -9,11 +9,11 @@ from time import monotonic
 from metalbench.run.stages import Silent, Stage
 
 
-class Stopped(BaseException):
+class EvaluationStopped(BaseException):
     """Nobody wants to know any more: the whole evaluation is being broken off."""
 
 
-class Gate:
+class TimingScheduler:
     """Counts who is at work. One that waits to be timed goes before all who would begin a stage."""
 
     def __init__(self) -> None:
@@ -23,13 +23,13 @@ class Gate:
         self._timing = False
         self._stopped = False
 
-    def enter(self) -> None:
+    def begin_work(self) -> None:
         """Begin to work, when nobody is timed or waits for it; raises Stopped."""
         with self._changed:
             self._wait(lambda: not self._timing and not self._waiting)
             self._working += 1
 
-    def leave(self) -> None:
+    def end_work(self) -> None:
         """Stop working."""
         with self._changed:
             self._working -= 1
@@ -58,7 +58,7 @@ class Gate:
         """Raise Stopped if everything is being broken off."""
         with self._changed:
             if self._stopped:
-                raise Stopped
+                raise EvaluationStopped
 
     def stop(self) -> None:
         """Send everybody away who comes to the gate or waits there."""
@@ -69,53 +69,53 @@ class Gate:
     def _wait(self, free: Callable[[], bool]) -> None:
         self._changed.wait_for(lambda: self._stopped or free())
         if self._stopped:
-            raise Stopped
+            raise EvaluationStopped
 
 
-class Passing(Silent):
+class SchedulingObserver(Silent):
     """The observer of one trial, which takes it through the gate from stage to stage.
 
     `measured` is from when to when it was timed, in seconds of the system's monotonic clock.
     """
 
-    def __init__(self, gate: Gate) -> None:
-        self._gate = gate
+    def __init__(self, scheduler: TimingScheduler) -> None:
+        self._scheduler = scheduler
         self._working = self._timing = False
-        self._from: float | None = None
+        self._timing_start_s: float | None = None
         self.measured: tuple[float | None, float | None] = (None, None)
 
-    def __enter__(self) -> Passing:
-        self._enter()
+    def __enter__(self) -> SchedulingObserver:
+        self._begin_work()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._leave()
+        self._end_work()
 
     def stage_started(self, stage: Stage) -> None:
         """Wait until the stage may begin; raises Stopped."""
         if stage is not Stage.MEASURE:
-            self._leave()
-            self._enter()
+            self._end_work()
+            self._begin_work()
             return
         self._working = False
-        self._gate.begin_timing()
-        self._timing, self._from = True, monotonic()
+        self._scheduler.begin_timing()
+        self._timing, self._timing_start_s = True, monotonic()
 
     def end(self) -> None:
         """Be timed no longer, if that was the last stage, and go on working."""
         if self._timing:
-            self._leave()
-            self._enter()
+            self._end_work()
+            self._begin_work()
 
-    def _enter(self) -> None:
-        self._gate.enter()
+    def _begin_work(self) -> None:
+        self._scheduler.begin_work()
         self._working = True
 
-    def _leave(self) -> None:
+    def _end_work(self) -> None:
         if self._timing:
             self._timing = False
-            self.measured = (self._from, monotonic())
-            self._gate.end_timing()
+            self.measured = (self._timing_start_s, monotonic())
+            self._scheduler.end_timing()
         if self._working:
             self._working = False
-            self._gate.leave()
+            self._scheduler.end_work()

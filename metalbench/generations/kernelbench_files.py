@@ -35,7 +35,7 @@ LEAST_MS, MOST_MS = 1e-9, 1e12
 
 
 @dataclass(frozen=True)
-class Evaluated:
+class KernelBenchSample:
     """One sample of a problem; `runtime` is the mean time, `stats` what it is the mean of."""
 
     sample: int
@@ -59,22 +59,22 @@ class Evaluated:
         }
 
 
-Problems = Mapping[int, Sequence[Evaluated]]
+Problems = Mapping[int, Sequence[KernelBenchSample]]
 # Levels such as "level1", and in each stats by the name of the problem's file.
 Timings = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
-def is_run(root: Path) -> bool:
+def is_kernelbench_run(root: Path) -> bool:
     """Whether a folder holds a run of KernelBench's, and none of ours."""
     return (root / RESULTS).is_file() and not (root / "run.json").is_file()
 
 
-def read_results(root: Path) -> dict[int, list[Evaluated]]:
+def read_results(root: Path) -> dict[int, list[KernelBenchSample]]:
     """The samples of every problem in a run's folder; raises DeclarationError for another file."""
     path = root / RESULTS
     with expect_form(path, RESULTS_FORM):
         return {
-            _problem(key, samples): [_evaluated(each) for each in _listed(samples)]
+            _parse_problem(key, samples): [_parse_sample(each) for each in _list_samples(samples)]
             for key, samples in read_json(path).object().items()
         }
 
@@ -88,7 +88,7 @@ def write_results(root: Path, level: int, problems: Problems, target: Path) -> N
     write(root / CONFIG, f"level: {level}\nrun_name: {json.dumps(root.name)}\n", target)
 
 
-def level_of_run(root: Path) -> int:
+def read_run_level(root: Path) -> int:
     """The level of a run, by its configuration; raises DeclarationError where that is not told."""
     path = root / CONFIG
     found = None
@@ -103,10 +103,10 @@ def level_of_run(root: Path) -> int:
 def read_timings(path: Path) -> dict[int, dict[int, Mapping[str, Any]]]:
     """The baseline's stats by level and problem; raises DeclarationError for another file."""
     with expect_form(path, '{"level1": {"19_ReLU.py": {"mean": 1.5, ...}}}'):
-        return _timings(read_json(path))
+        return _parse_timings(read_json(path))
 
 
-def _timings(read: JsonValue) -> dict[int, dict[int, Mapping[str, Any]]]:
+def _parse_timings(read: JsonValue) -> dict[int, dict[int, Mapping[str, Any]]]:
     found: dict[int, dict[int, Mapping[str, Any]]] = {}
     for level, problems in read.object().items():
         at = _OF_LEVEL.fullmatch(level)
@@ -118,7 +118,7 @@ def _timings(read: JsonValue) -> dict[int, dict[int, Mapping[str, Any]]]:
             if number is None:
                 stats.refuse('a name such as "19_ReLU.py" with stats such as {"mean": 1.5}')
             stats["mean"].number(LEAST_MS, MOST_MS)
-            numbers[int(number[1])] = _stats(stats)
+            numbers[int(number[1])] = _parse_stats(stats)
     return found
 
 
@@ -127,30 +127,30 @@ def write_timings(path: Path, timings: Timings, target: Path) -> None:
     write(path, json.dumps(timings, indent=4) + "\n", target)
 
 
-def _problem(key: str, samples: JsonValue) -> int:
+def _parse_problem(key: str, samples: JsonValue) -> int:
     if not _DIGITS.fullmatch(key):
         samples.refuse("the number of a problem in front of its samples")
     return int(key)
 
 
-def _evaluated(read: JsonValue) -> Evaluated:
+def _parse_sample(read: JsonValue) -> KernelBenchSample:
     known = ("sample_id", "compiled", "correctness", "metadata", "runtime", "runtime_stats")
     runtime, stats, metadata = (read.get(name) for name in ("runtime", "runtime_stats", "metadata"))
     time_ms = UNTIMED if runtime is None else runtime.number(most=MOST_MS)
     if runtime is not None and 0 < time_ms < LEAST_MS:
         runtime.number(LEAST_MS, MOST_MS)
-    return Evaluated(
+    return KernelBenchSample(
         read["sample_id"].integer(0, MOST_NUMBER),
         read["compiled"].boolean(),
         read["correctness"].boolean(),
         time_ms,
-        {} if stats is None else _stats(stats),
-        {} if metadata is None else _metadata(metadata),
+        {} if stats is None else _parse_stats(stats),
+        {} if metadata is None else _parse_metadata(metadata),
         {name: each.raw for name, each in read.object().items() if name not in known},
     )
 
 
-def _stats(read: JsonValue) -> dict[str, Any]:
+def _parse_stats(read: JsonValue) -> dict[str, Any]:
     """Statistics of a time in ms, those checked that ratios are computed from."""
     for name in ("mean", "std", "low", "high"):
         found = read.get(name)
@@ -162,7 +162,7 @@ def _stats(read: JsonValue) -> dict[str, Any]:
     return {name: each.raw for name, each in read.object().items() if each.raw is not None}
 
 
-def _metadata(read: JsonValue) -> dict[str, Any]:
+def _parse_metadata(read: JsonValue) -> dict[str, Any]:
     for name in ("hardware", "metalbench_class"):
         found = read.get(name)
         if found is not None:
@@ -170,6 +170,6 @@ def _metadata(read: JsonValue) -> dict[str, Any]:
     return {name: each.raw for name, each in read.object().items()}
 
 
-def _listed(samples: JsonValue) -> Sequence[JsonValue]:
+def _list_samples(samples: JsonValue) -> Sequence[JsonValue]:
     """Older files have the only sample in place of a list."""
     return [samples] if isinstance(samples.raw, dict) else samples.list()

@@ -12,11 +12,17 @@ import numpy as np
 
 from metalbench.errors import DeclarationError
 from metalbench.generations import kernelbench_files as files
-from metalbench.generations.baselines import kind_of
-from metalbench.generations.folder import Plan, check_planned, level_of, set_of, write
-from metalbench.generations.kernelbench_files import UNTIMED, Evaluated
-from metalbench.generations.metrics import MISSING, Sample
-from metalbench.generations.outcomes import Outcome
+from metalbench.generations.baselines import classify_form
+from metalbench.generations.folder import (
+    SamplePlan,
+    check_planned,
+    get_level_name,
+    get_set_name,
+    write,
+)
+from metalbench.generations.kernelbench_files import UNTIMED, KernelBenchSample
+from metalbench.generations.metrics import MISSING, SampleOutcome
+from metalbench.generations.outcomes import GenerationOutcome
 from metalbench.kernel.library import Library
 from metalbench.stats import CONFIDENCE, Interval, pass_at_k
 from metalbench.store import Store
@@ -30,15 +36,15 @@ BASELINES = {
 OUTCOME = "metalbench_class"
 # KernelBench's keys for what went wrong, by how far a sample has got.
 _ISSUES = {
-    Outcome.WRONG: "correctness_issue",
-    Outcome.CHEAT: "correctness_issue",
-    Outcome.FAULT: "correctness_issue",
+    GenerationOutcome.WRONG: "correctness_issue",
+    GenerationOutcome.CHEAT: "correctness_issue",
+    GenerationOutcome.FAULT: "correctness_issue",
 }
 NS_PER_MS = 1e6
 
 
 def export(
-    target: Path, name: str, plan: Plan, evaluations: Sequence[Evaluation], store: Store
+    target: Path, name: str, plan: SamplePlan, evaluations: Sequence[Evaluation], store: Store
 ) -> list[Path]:
     """Write ``runs/NAME`` for every level and ``results/timing/HARDWARE`` into `target`.
 
@@ -48,42 +54,45 @@ def export(
     """
     levels = [level for level, numbers in plan.problems.items() if numbers]
     for level in levels:
-        if _number(level) is None:
+        if _parse_level(level) is None:
             raise DeclarationError(f"{level}: expected a level of KernelBench's, such as level_1")
     written = []
     for level in levels:
         mine = [each for each in evaluations if each.place.level == level]
         root = target / "runs" / (name if len(levels) == 1 else f"{name}_{level}")
-        problems = {number: _samples(mine, number, store) for number in plan.problems[level]}
+        problems = {
+            number: _convert_samples(mine, number, store) for number in plan.problems[level]
+        }
         there = {number: samples for number, samples in problems.items() if samples}
-        files.write_results(root, _number(level) or 0, there, target)
-        at_k = json.dumps(_at_k(problems, plan.samples), indent=4) + "\n"
+        files.write_results(root, _parse_level(level) or 0, there, target)
+        at_k = json.dumps(_compute_at_k(problems, plan.samples), indent=4) + "\n"
         write(root / files.PASS_AT_K, at_k, target)
         written += [root / files.RESULTS, root / files.PASS_AT_K]
     return written + _write_timings(target, evaluations, store)
 
 
-def problems_of(
+def read_problems(
     root: Path, timing: Path | None
-) -> tuple[Plan, dict[tuple[str, int], list[Sample]], str]:
+) -> tuple[SamplePlan, dict[tuple[str, int], list[SampleOutcome]], str]:
     """The plan, the samples by level and problem, and the hardware of a run of KernelBench's.
 
     Ratios are those of the means, by the baseline of `timing`; none without it. Their intervals
     follow from standard deviations and numbers of trials, where both files tell them.
     """
-    number = files.level_of_run(root)
-    level = level_of(f"kernelbench/level{number}")
+    number = files.read_run_level(root)
+    level = get_level_name(f"kernelbench/level{number}")
     read = files.read_results(root)
     baseline = files.read_timings(timing).get(number, {}) if timing is not None else {}
-    every = len(Library().names(set_of(level)))
+    every = len(Library().names(get_set_name(level)))
     numbers = sorted({*range(1, every + 1), *read})
     count = max((1 + each.sample for samples in read.values() for each in samples), default=1)
-    plan = Plan({level: numbers}, count, id="")
+    plan = SamplePlan({level: numbers}, count, id="")
     check_planned(plan, root / files.RESULTS)
     found = {}
     for problem in numbers:
         samples = {
-            each.sample: _sample(each, baseline.get(problem)) for each in read.get(problem, ())
+            each.sample: _convert_kernelbench_sample(each, baseline.get(problem))
+            for each in read.get(problem, ())
         }
         found[level, problem] = [samples.get(i, MISSING) for i in range(count)]
     told = [
@@ -93,32 +102,39 @@ def problems_of(
     return plan, found, hardware
 
 
-def _number(level: str) -> int | None:
+def _parse_level(level: str) -> int | None:
     number = level.removeprefix("level_")
     return int(number) if number.isdecimal() and number != level else None
 
 
-def _samples(mine: Sequence[Evaluation], problem: int, store: Store) -> list[Evaluated]:
-    return [_evaluated(each, store) for each in mine if each.place.problem == problem]
+def _convert_samples(
+    mine: Sequence[Evaluation], problem: int, store: Store
+) -> list[KernelBenchSample]:
+    return [_convert_evaluation(each, store) for each in mine if each.place.problem == problem]
 
 
-def _evaluated(each: Evaluation, store: Store) -> Evaluated:
-    outcome = Outcome(each.outcome)
-    correct = outcome is Outcome.CORRECT
+def _convert_evaluation(each: Evaluation, store: Store) -> KernelBenchSample:
+    outcome = GenerationOutcome(each.outcome)
+    correct = outcome is GenerationOutcome.CORRECT
     metadata = {"hardware": each.device_name, "device": each.device_kind, OUTCOME: each.outcome}
     if not correct:
-        error = "runtime_error" if outcome.compiled else "compilation_error"
+        error = "runtime_error" if outcome.has_compiled else "compilation_error"
         metadata[_ISSUES.get(outcome, error)] = each.message
     stats: Mapping[str, Any] = {}
     if each.kernel_ns is not None:
-        stats = _stats(store.samples(each.result).get("kernel"), each.kernel_ns, each)
+        stats = _make_stats(store.samples(each.result).get("kernel"), each.kernel_ns, each)
     runtime = float(stats["mean"]) if correct and stats else UNTIMED
-    return Evaluated(
-        each.place.sample, outcome.compiled, correct, runtime, stats if correct else {}, metadata
+    return KernelBenchSample(
+        each.place.sample,
+        outcome.has_compiled,
+        correct,
+        runtime,
+        stats if correct else {},
+        metadata,
     )
 
 
-def _stats(samples: Any, time: Interval, each: Evaluation) -> dict[str, Any]:
+def _make_stats(samples: Any, time: Interval, each: Evaluation) -> dict[str, Any]:
     """Milliseconds: of the windows where they were kept, else what is known of the median."""
     where = {"hardware": each.device_name, "device": each.device_kind}
     if samples is None or not len(samples):
@@ -143,10 +159,10 @@ def _write_timings(target: Path, evaluations: Sequence[Evaluation], store: Store
     found: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
     for each in evaluations:
         for name, time in each.forms:
-            stats = _stats(None, time, each)
-            levels = found.setdefault((each.device_name, kind_of(name)), {})
+            stats = _make_stats(None, time, each)
+            levels = found.setdefault((each.device_name, classify_form(name)), {})
             file = f"{each.place.problem}_{each.task.split('_', 2)[-1]}.py"
-            levels.setdefault(f"level{_number(each.place.level)}", {}).setdefault(file, stats)
+            levels.setdefault(f"level{_parse_level(each.place.level)}", {}).setdefault(file, stats)
     written = []
     for (hardware, kind), levels in found.items():
         folder = "".join(c if c.isalnum() or c in "-_" else "_" for c in hardware)
@@ -156,14 +172,18 @@ def _write_timings(target: Path, evaluations: Sequence[Evaluation], store: Store
     return written
 
 
-def _at_k(problems: Mapping[int, Sequence[Evaluated]], count: int) -> dict[str, Any]:
+def _compute_at_k(
+    problems: Mapping[int, Sequence[KernelBenchSample]], count: int
+) -> dict[str, Any]:
     ks = sorted({1, count})
     right = {number: sum(each.correct for each in those) for number, those in problems.items()}
     each_k = {
         number: {f"pass@{k}": pass_at_k(count, right[number], k) for k in ks} for number in problems
     }
     names = [f"pass@{k}" for k in ks]
-    averages = {f"avg_{each}": _mean([of[each] for of in each_k.values()]) for each in names}
+    averages = {
+        f"avg_{each}": _compute_mean([of[each] for of in each_k.values()]) for each in names
+    }
     return {
         "averages": averages,
         "metadata": {
@@ -179,33 +199,35 @@ def _at_k(problems: Mapping[int, Sequence[Evaluated]], count: int) -> dict[str, 
     }
 
 
-def _mean(values: Sequence[float]) -> float:
+def _compute_mean(values: Sequence[float]) -> float:
     return sum(values) / len(values) if values else 0.0
 
 
-def _sample(each: Evaluated, baseline: Mapping[str, Any] | None) -> Sample:
+def _convert_kernelbench_sample(
+    each: KernelBenchSample, baseline: Mapping[str, Any] | None
+) -> SampleOutcome:
     told = each.metadata.get(OUTCOME)
     if each.correct:
-        outcome = Outcome.CORRECT
-    elif told in {one.value for one in Outcome} - {Outcome.CORRECT.value}:
-        outcome = Outcome(told)
+        outcome = GenerationOutcome.CORRECT
+    elif told in {one.value for one in GenerationOutcome} - {GenerationOutcome.CORRECT.value}:
+        outcome = GenerationOutcome(told)
     elif not each.compiled:
-        outcome = Outcome.DOES_NOT_COMPILE
+        outcome = GenerationOutcome.DOES_NOT_COMPILE
     else:
         crashed = any(key.startswith("runtime_error") for key in each.metadata)
-        outcome = Outcome.CRASH if crashed else Outcome.WRONG
-    return Sample(outcome, _ratio(each, baseline) if each.correct else None)
+        outcome = GenerationOutcome.CRASH if crashed else GenerationOutcome.WRONG
+    return SampleOutcome(outcome, _compute_ratio(each, baseline) if each.correct else None)
 
 
-def _ratio(each: Evaluated, baseline: Mapping[str, Any] | None) -> Interval | None:
+def _compute_ratio(each: KernelBenchSample, baseline: Mapping[str, Any] | None) -> Interval | None:
     if baseline is None or each.runtime <= 0:
         return None
-    ours, theirs = _time({"mean": each.runtime, **each.stats}), _time(baseline)
+    ours, theirs = _make_interval({"mean": each.runtime, **each.stats}), _make_interval(baseline)
     high = theirs.high / ours.low if ours.low > 0 else math.inf
     return Interval(theirs.value / ours.value, max(0.0, theirs.low) / ours.high, high)
 
 
-def _time(stats: Mapping[str, Any]) -> Interval:
+def _make_interval(stats: Mapping[str, Any]) -> Interval:
     """A mean with Student's interval, or ours; unbounded where neither is told."""
     from scipy.special import stdtrit  # type: ignore[import-untyped,unused-ignore]
 

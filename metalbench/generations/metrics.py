@@ -12,8 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metalbench.generations.baselines import ratio_to
-from metalbench.generations.outcomes import Outcome
+from metalbench.generations.baselines import compute_ratio
+from metalbench.generations.outcomes import GenerationOutcome
 from metalbench.python_candidate.source import OWN_WORK_MISSING
 from metalbench.stats import Interval, bootstrap_mean, geometric_mean, pass_at_k, wilson_interval
 from metalbench.store.evaluations import Evaluation
@@ -24,36 +24,36 @@ CURVE = tuple(float(each) for each in np.linspace(0.0, 4.0, 81))
 
 
 @dataclass(frozen=True)
-class Sample:
+class SampleOutcome:
     """One generation: its class, and its reference's time over its own where it was timed.
 
     `own` is false of a Python candidate whose result or time is not of its own kernels.
     """
 
-    outcome: Outcome
+    outcome: GenerationOutcome
     ratio: Interval | None = None
     own: bool = True
 
-    def fast(self, p: float) -> bool:
+    def is_fast(self, p: float) -> bool:
         """Whether it is correct and surely more than `p` times as fast as the reference.
 
         Of a ratio it is the interval's lower end that counts. For 0 it need only be correct.
         """
-        return self._beyond(p, None if self.ratio is None else self.ratio.low)
+        return self._exceeds(p, None if self.ratio is None else self.ratio.low)
 
-    def naively_fast(self, p: float) -> bool:
+    def is_naively_fast(self, p: float) -> bool:
         """Whether it is correct and its ratio, whatever its interval, is more than `p`."""
-        return self._beyond(p, None if self.ratio is None else self.ratio.value)
+        return self._exceeds(p, None if self.ratio is None else self.ratio.value)
 
-    def _beyond(self, p: float, ratio: float | None) -> bool:
+    def _exceeds(self, p: float, ratio: float | None) -> bool:
         # Evaluations of earlier versions are correct where a candidate's result is MLX's own.
-        if self.outcome is not Outcome.CORRECT or not self.own:
+        if self.outcome is not GenerationOutcome.CORRECT or not self.own:
             return False
         return p <= 0 or (ratio is not None and ratio > p)
 
 
-MISSING = Sample(Outcome.MISSING)
-Problems = Mapping[tuple[str, int], Sequence[Sample]]
+MISSING = SampleOutcome(GenerationOutcome.MISSING)
+Problems = Mapping[tuple[str, int], Sequence[SampleOutcome]]
 
 
 @dataclass(frozen=True)
@@ -92,21 +92,21 @@ class Figures:
     mean_ratio: Interval | None
     without_ratio: int
     without_kernel: int
-    outcomes: Mapping[Outcome, int]
+    outcomes: Mapping[GenerationOutcome, int]
     curve: tuple[tuple[float, Interval], ...]
 
 
-def samples_of(
+def group_samples(
     evaluations: Sequence[Evaluation],
     planned: Mapping[str, Sequence[int]],
     count: int,
     baseline: str,
-) -> dict[tuple[str, int], list[Sample]]:
+) -> dict[tuple[str, int], list[SampleOutcome]]:
     """Every planned problem's `count` samples; those that nobody has evaluated are missing."""
     known = {
-        (each.place.level, each.place.problem, each.place.sample): Sample(
-            Outcome(each.outcome),
-            ratio_to(each, baseline),
+        (each.place.level, each.place.problem, each.place.sample): SampleOutcome(
+            GenerationOutcome(each.outcome),
+            compute_ratio(each, baseline),
             own=not each.message.startswith(OWN_WORK_MISSING),
         )
         for each in evaluations
@@ -118,7 +118,7 @@ def samples_of(
     }
 
 
-def figures(
+def compute_figures(
     problems: Problems, thresholds: Sequence[float] = THRESHOLDS, ks: Sequence[int] = (1,)
 ) -> Figures:
     """All figures of `problems`, each with the same number of samples, at least one.
@@ -129,25 +129,29 @@ def figures(
     ratios = [
         each.ratio
         for each in first
-        if each.outcome is Outcome.CORRECT and each.ratio is not None and _usable(each.ratio)
+        if each.outcome is GenerationOutcome.CORRECT
+        and each.ratio is not None
+        and _is_usable(each.ratio)
     ]
-    correct = sum(each.outcome is Outcome.CORRECT for each in first)
+    correct = sum(each.outcome is GenerationOutcome.CORRECT for each in first)
     return Figures(
         problems=len(problems),
         samples=sum(len(samples) for samples in problems.values()),
-        compiled=wilson_interval(sum(each.outcome.compiled for each in first), len(first)),
+        compiled=wilson_interval(sum(each.outcome.has_compiled for each in first), len(first)),
         correct=wilson_interval(correct, len(first)),
-        fast=tuple(_fast_share(first, p) for p in thresholds),
-        at_k=tuple(_at_k(problems, k, p) for k in ks for p in (None, *_above_zero(thresholds))),
+        fast=tuple(_compute_fast_share(first, p) for p in thresholds),
+        at_k=tuple(
+            _compute_at_k(problems, k, p) for k in ks for p in (None, *_above_zero(thresholds))
+        ),
         mean_ratio=geometric_mean(ratios) if ratios else None,
         without_ratio=correct - len(ratios),
         without_kernel=sum(not each.own for samples in problems.values() for each in samples),
         outcomes=Counter(each.outcome for samples in problems.values() for each in samples),
-        curve=tuple((p, _expected(problems, 1, p)) for p in CURVE),
+        curve=tuple((p, _estimate_share(problems, 1, p)) for p in CURVE),
     )
 
 
-def _usable(ratio: Interval) -> bool:
+def _is_usable(ratio: Interval) -> bool:
     return ratio.is_bounded and ratio.low > 0
 
 
@@ -155,20 +159,20 @@ def _above_zero(thresholds: Sequence[float]) -> list[float]:
     return [p for p in thresholds if p > 0]
 
 
-def _fast_share(first: Sequence[Sample], p: float) -> FastShare:
+def _compute_fast_share(first: Sequence[SampleOutcome], p: float) -> FastShare:
     return FastShare(
         p,
-        wilson_interval(sum(each.fast(p) for each in first), len(first)),
-        wilson_interval(sum(each.naively_fast(p) for each in first), len(first)),
+        wilson_interval(sum(each.is_fast(p) for each in first), len(first)),
+        wilson_interval(sum(each.is_naively_fast(p) for each in first), len(first)),
     )
 
 
-def _at_k(problems: Problems, k: int, p: float | None) -> AtK:
-    return AtK(k, p, _expected(problems, k, p or 0.0))
+def _compute_at_k(problems: Problems, k: int, p: float | None) -> AtK:
+    return AtK(k, p, _estimate_share(problems, k, p or 0.0))
 
 
-def _expected(problems: Problems, k: int, p: float) -> Interval:
+def _estimate_share(problems: Problems, k: int, p: float) -> Interval:
     """The mean over problems of the chance that of k samples one is fast for `p`."""
     return bootstrap_mean(
-        [pass_at_k(len(each), sum(one.fast(p) for one in each), k) for each in problems.values()]
+        [pass_at_k(len(each), sum(one.is_fast(p) for one in each), k) for each in problems.values()]
     )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from metalbench.result import Failure
 
 
-class Outcome(str, Enum):
+class GenerationOutcome(str, Enum):
     """The class of a generation, in the order in which a generation can get so far."""
 
     MISSING = "missing"
@@ -41,53 +41,53 @@ class Outcome(str, Enum):
         return self.value
 
     @property
-    def compiled(self) -> bool:
+    def has_compiled(self) -> bool:
         """Whether the generation got past the compiler and its arguments were bound."""
-        return _ORDER[self] > _ORDER[Outcome.DOES_NOT_BIND]
+        return _ORDER[self] > _ORDER[GenerationOutcome.DOES_NOT_BIND]
 
 
-_ORDER = {each: place for place, each in enumerate(Outcome)}
+_ORDER = {each: place for place, each in enumerate(GenerationOutcome)}
 
-_OF_KIND: Mapping[Kind, Outcome] = {
-    Kind.WRONG_RESULT: Outcome.WRONG,
-    Kind.NOT_WRITTEN: Outcome.WRONG,
-    Kind.NONDETERMINISTIC: Outcome.WRONG,
-    Kind.OUT_OF_BOUNDS: Outcome.FAULT,
-    Kind.RACE: Outcome.FAULT,
-    Kind.UNINITIALISED: Outcome.FAULT,
-    Kind.GUARD_ZONE: Outcome.FAULT,
-    Kind.INPUT_CHANGED: Outcome.FAULT,
-    Kind.FAULT: Outcome.FAULT,
-    Kind.CRASH: Outcome.CRASH,
-    Kind.DISTURBED: Outcome.CRASH,
-    Kind.TIME_LIMIT: Outcome.TIME_LIMIT,
-    Kind.OUT_OF_MEMORY: Outcome.OUT_OF_MEMORY,
-    Kind.STALE_RESULT: Outcome.CHEAT,
-    Kind.LESS_WORK: Outcome.CHEAT,
-    Kind.FORGED_TIMES: Outcome.CHEAT,
-    Kind.IMPLAUSIBLE: Outcome.CHEAT,
-    Kind.NOT_OWN_WORK: Outcome.NOT_OWN,
-    Kind.COMPILE_ERROR: Outcome.DOES_NOT_COMPILE,
-    Kind.DISPATCH_ERROR: Outcome.DOES_NOT_BIND,
-    Kind.UNSUPPORTED: Outcome.DOES_NOT_COMPILE,
+_OF_KIND: Mapping[Kind, GenerationOutcome] = {
+    Kind.WRONG_RESULT: GenerationOutcome.WRONG,
+    Kind.NOT_WRITTEN: GenerationOutcome.WRONG,
+    Kind.NONDETERMINISTIC: GenerationOutcome.WRONG,
+    Kind.OUT_OF_BOUNDS: GenerationOutcome.FAULT,
+    Kind.RACE: GenerationOutcome.FAULT,
+    Kind.UNINITIALISED: GenerationOutcome.FAULT,
+    Kind.GUARD_ZONE: GenerationOutcome.FAULT,
+    Kind.INPUT_CHANGED: GenerationOutcome.FAULT,
+    Kind.FAULT: GenerationOutcome.FAULT,
+    Kind.CRASH: GenerationOutcome.CRASH,
+    Kind.DISTURBED: GenerationOutcome.CRASH,
+    Kind.TIME_LIMIT: GenerationOutcome.TIME_LIMIT,
+    Kind.OUT_OF_MEMORY: GenerationOutcome.OUT_OF_MEMORY,
+    Kind.STALE_RESULT: GenerationOutcome.CHEAT,
+    Kind.LESS_WORK: GenerationOutcome.CHEAT,
+    Kind.FORGED_TIMES: GenerationOutcome.CHEAT,
+    Kind.IMPLAUSIBLE: GenerationOutcome.CHEAT,
+    Kind.NOT_OWN_WORK: GenerationOutcome.NOT_OWN,
+    Kind.COMPILE_ERROR: GenerationOutcome.DOES_NOT_COMPILE,
+    Kind.DISPATCH_ERROR: GenerationOutcome.DOES_NOT_BIND,
+    Kind.UNSUPPORTED: GenerationOutcome.DOES_NOT_COMPILE,
 }
 # Errors that have no kind of their own, by the name of their class.
 _OF_ERROR = {
-    "CompileError": Outcome.DOES_NOT_COMPILE,
-    "Unsupported": Outcome.DOES_NOT_COMPILE,
-    "DeclarationError": Outcome.DOES_NOT_BIND,
-    "DispatchError": Outcome.DOES_NOT_BIND,
-    "TimeLimitExceeded": Outcome.TIME_LIMIT,
-    "OutOfMemoryError": Outcome.OUT_OF_MEMORY,
-    "KernelFault": Outcome.FAULT,
+    "CompileError": GenerationOutcome.DOES_NOT_COMPILE,
+    "Unsupported": GenerationOutcome.DOES_NOT_COMPILE,
+    "DeclarationError": GenerationOutcome.DOES_NOT_BIND,
+    "DispatchError": GenerationOutcome.DOES_NOT_BIND,
+    "TimeLimitExceeded": GenerationOutcome.TIME_LIMIT,
+    "OutOfMemoryError": GenerationOutcome.OUT_OF_MEMORY,
+    "KernelFault": GenerationOutcome.FAULT,
 }
 
 
-def outcome_of(failure: Failure) -> Outcome:
+def classify_failure(failure: Failure) -> GenerationOutcome:
     """The class of a failure that a trial has told."""
     if REFUSAL_SUFFIX in failure.message:
-        return Outcome.FORBIDDEN
+        return GenerationOutcome.FORBIDDEN
     try:
         return _OF_KIND[Kind(failure.kind)]
     except ValueError:
-        return _OF_ERROR.get(failure.kind, Outcome.CRASH)
+        return _OF_ERROR.get(failure.kind, GenerationOutcome.CRASH)

@@ -8,49 +8,49 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from metalbench.errors import MachineError
-from metalbench.generations.gate import Gate
+from metalbench.generations.gate import TimingScheduler
 from metalbench.run.runner import Attempts
 
 
-class SeatLostError(MachineError):
+class WorkerLostError(MachineError):
     """What ran in a seat is gone, with its process or its machine; no sample is to blame."""
 
 
 @dataclass(frozen=True)
-class Seat:
-    """A seat of the machine `where`, all of whose seats share a `gate`.
+class WorkerSpec:
+    """A seat of the machine `machine`, all of whose seats share a `scheduler`.
 
-    `open` makes it ready; one that does not own the device verifies only: `times` is False.
+    `open` makes it ready; one that does not own the device verifies only: `can_time` is False.
     """
 
     open: Callable[[], AbstractContextManager[Attempts]]
-    gate: Gate
-    times: bool = True
-    where: str = ""
+    scheduler: TimingScheduler
+    can_time: bool = True
+    machine: str = ""
 
 
-class Seats(Protocol):
-    """All seats; `home` is the gate of the machine on which results are kept."""
+class WorkerProvider(Protocol):
+    """All seats; `local_scheduler` is the gate of the machine on which results are kept."""
 
-    home: Gate
+    local_scheduler: TimingScheduler
 
-    def further(self) -> Sequence[Seat]:
+    def list_new_workers(self) -> Sequence[WorkerSpec]:
         """Those that were not told before."""
 
     def close(self) -> None:
         """End whatever runs in them."""
 
 
-class Here:
+class LocalWorkerProvider:
     """So many seats on this machine."""
 
     def __init__(self, place: Callable[[], AbstractContextManager[Attempts]], count: int) -> None:
-        self.home = Gate()
-        self._seats = [Seat(place, self.home) for _ in range(count)]
+        self.local_scheduler = TimingScheduler()
+        self._specs = [WorkerSpec(place, self.local_scheduler) for _ in range(count)]
 
-    def further(self) -> Sequence[Seat]:
+    def list_new_workers(self) -> Sequence[WorkerSpec]:
         """All of them, once."""
-        seats, self._seats = self._seats, []
+        seats, self._specs = self._specs, []
         return seats
 
     def close(self) -> None:
@@ -58,10 +58,10 @@ class Here:
 
 
 @contextmanager
-def at_work(gate: Gate) -> Iterator[None]:
+def hold_work_slot(scheduler: TimingScheduler) -> Iterator[None]:
     """Keep all others of this machine from being timed; raises Stopped."""
-    gate.enter()
+    scheduler.begin_work()
     try:
         yield
     finally:
-        gate.leave()
+        scheduler.end_work()

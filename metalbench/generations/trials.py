@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from metalbench.errors import DeclarationError, suggestion
-from metalbench.generations.answers import NOWHERE, Unusable, kernel_of, text_of
-from metalbench.generations.folder import Plan, Sample, set_of
-from metalbench.generations.outcomes import Outcome, outcome_of
+from metalbench.generations.answers import NOWHERE, UnusableSample, decode_text, parse_sample
+from metalbench.generations.folder import SampleFile, SamplePlan, get_set_name
+from metalbench.generations.outcomes import GenerationOutcome, classify_failure
 from metalbench.kernel import Kernel
 from metalbench.kernel.device_defaults import device_names
 from metalbench.kernel.library import Entry, Library
@@ -25,7 +25,7 @@ MOST_FAULTS = 3
 
 
 @dataclass(frozen=True)
-class Conditions:
+class TrialConditions:
     """How samples are tried: all of them alike. `size` None is the device's headline.
 
     `oracle` and `unconfined` are as in a trial.
@@ -40,32 +40,34 @@ class Conditions:
 
 
 @dataclass(frozen=True)
-class Job:
+class EvaluationJob:
     """One sample to be evaluated, with the task that it is to solve."""
 
-    sample: Sample
+    sample: SampleFile
     entry: Entry
     place: Place
 
 
-def _tasks_of(level: str, library: Library) -> list[Entry]:
+def _find_level_tasks(level: str, library: Library) -> list[Entry]:
     known = library.sets()
-    if set_of(level) not in known:
+    if get_set_name(level) not in known:
         raise DeclarationError(
-            f"{level}: expected level_N, or a set of tasks; {suggestion(set_of(level), known)}"
+            f"{level}: expected level_N, or a set of tasks; {suggestion(get_set_name(level), known)}"
         )
-    return [library.entry(name) for name in library.names(set_of(level))]
+    return [library.entry(name) for name in library.names(get_set_name(level))]
 
 
-def tasks_of(levels: Iterable[str], library: Library) -> dict[str, list[Entry]]:
+def find_tasks(levels: Iterable[str], library: Library) -> dict[str, list[Entry]]:
     """The problems of every level, in their order: problem 1 is the first task of its set.
 
     Raises DeclarationError for a level that is no set of tasks.
     """
-    return {level: _tasks_of(level, library) for level in levels}
+    return {level: _find_level_tasks(level, library) for level in levels}
 
 
-def jobs_of(samples: Sequence[Sample], plan: Plan, library: Library) -> tuple[list[Job], list[str]]:
+def make_jobs(
+    samples: Sequence[SampleFile], plan: SamplePlan, library: Library
+) -> tuple[list[EvaluationJob], list[str]]:
     """Return a job for every sample that has a task, and why the others have none.
 
     A sample is of the task that its provenance names, else of the one at its problem's place. A
@@ -75,7 +77,7 @@ def jobs_of(samples: Sequence[Sample], plan: Plan, library: Library) -> tuple[li
     faults: dict[str, None] = {}
     for level in dict.fromkeys(each.level for each in samples):
         try:
-            tasks[level] = _tasks_of(level, library)
+            tasks[level] = _find_level_tasks(level, library)
         except DeclarationError as error:
             faults[str(error)] = None
     jobs = []
@@ -83,23 +85,23 @@ def jobs_of(samples: Sequence[Sample], plan: Plan, library: Library) -> tuple[li
         if each.level not in tasks:
             continue
         try:
-            sample, entry = _with_entry(each, tasks[each.level])
+            sample, entry = _match_entry(each, tasks[each.level])
         except DeclarationError as error:
             faults[str(error)] = None
             continue
         place = Place(plan.id, sample.level, sample.problem, sample.number, sample.hash())
-        jobs.append(Job(sample, entry, place))
+        jobs.append(EvaluationJob(sample, entry, place))
     if faults and not jobs:
         raise DeclarationError("; ".join([*faults][:MOST_FAULTS]))
     return jobs, list(faults)
 
 
-def remaining(
-    jobs: Sequence[Job],
+def select_remaining(
+    jobs: Sequence[EvaluationJob],
     known: Sequence[Evaluation],
     device: DeviceFacts,
-    conditions: Conditions,
-) -> list[Job]:
+    conditions: TrialConditions,
+) -> list[EvaluationJob]:
     """The jobs that nobody has done yet: with this text, on this device, under these conditions."""
     done = {
         (each.place, each.dtype, each.size)
@@ -109,11 +111,11 @@ def remaining(
     return [
         each
         for each in jobs
-        if (each.place, conditions.dtype, _size(each.entry, device, conditions)) not in done
+        if (each.place, conditions.dtype, _resolve_size(each.entry, device, conditions)) not in done
     ]
 
 
-def trial_of(job: Job, conditions: Conditions, device: DeviceFacts) -> Trial:
+def make_trial(job: EvaluationJob, conditions: TrialConditions, device: DeviceFacts) -> Trial:
     """What is to be tried on `device`, with the defaults that the sample has for it.
 
     Raises Unusable for a sample that is no kernel.
@@ -121,15 +123,15 @@ def trial_of(job: Job, conditions: Conditions, device: DeviceFacts) -> Trial:
     try:
         data = job.sample.read()
     except DeclarationError as error:
-        outcome = Outcome.FORBIDDEN if job.sample.leads_out else Outcome.NO_TEXT
-        raise Unusable(outcome, str(error)) from None
-    text = text_of(data)
-    kernel = kernel_of(text, job.entry.name, job.sample.path.name, job.sample.ending)
-    return _trial(job, kernel.on(device_names(device)), conditions)
+        outcome = GenerationOutcome.FORBIDDEN if job.sample.is_outside else GenerationOutcome.NO_TEXT
+        raise UnusableSample(outcome, str(error)) from None
+    text = decode_text(data)
+    kernel = parse_sample(text, job.entry.name, job.sample.path.name, job.sample.ending)
+    return _make_trial(job, kernel.on(device_names(device)), conditions)
 
 
-def unusable_result(
-    job: Job, conditions: Conditions, device: DeviceFacts, reason: Unusable
+def make_unusable_result(
+    job: EvaluationJob, conditions: TrialConditions, device: DeviceFacts, reason: UnusableSample
 ) -> Result:
     """The result of a sample that is no kernel: it has failed, and its text is kept."""
     try:
@@ -137,7 +139,7 @@ def unusable_result(
     except DeclarationError:
         text = ""
     empty = Kernel(job.entry.name, Path(job.sample.path.name), "", None, "", dispatches=())
-    case = describe_case(_trial(job, empty, conditions), job.entry.task, device)
+    case = describe_case(_make_trial(job, empty, conditions), job.entry.task, device)
     source_hash = hashlib.sha256(text.encode()).hexdigest()
     return Result(
         case=replace(case, source=text, source_hash=source_hash),
@@ -147,16 +149,16 @@ def unusable_result(
     )
 
 
-def judged(result: Result, measured: tuple[float | None, float | None]) -> Judged:
+def classify_result(result: Result, measured: tuple[float | None, float | None]) -> Judged:
     """The class of a sample that was tried, which its first failure tells."""
     if result.status is Status.CORRECT:
-        return Judged(Outcome.CORRECT.value, "", *measured)
+        return Judged(GenerationOutcome.CORRECT.value, "", *measured)
     first = result.failures[0]
     message = first.message.replace(f"{NOWHERE}/", "")
-    return Judged(outcome_of(first).value, message, *measured)
+    return Judged(classify_failure(first).value, message, *measured)
 
 
-def _with_entry(sample: Sample, tasks: Sequence[Entry]) -> tuple[Sample, Entry]:
+def _match_entry(sample: SampleFile, tasks: Sequence[Entry]) -> tuple[SampleFile, Entry]:
     """The sample and its task; raise DeclarationError for a number that is of no problem."""
     by_name: Mapping[str, Entry] = {each.name: each for each in tasks}
     if sample.task in by_name:
@@ -167,13 +169,13 @@ def _with_entry(sample: Sample, tasks: Sequence[Entry]) -> tuple[Sample, Entry]:
         sample = replace(sample, fault=fault)
     if not 1 <= sample.problem <= len(tasks):
         raise DeclarationError(
-            f"{sample.name}: expected problem 1 to {len(tasks)} of {set_of(sample.level)}, got "
+            f"{sample.name}: expected problem 1 to {len(tasks)} of {get_set_name(sample.level)}, got "
             f"{sample.problem}"
         )
     return sample, tasks[sample.problem - 1]
 
 
-def _trial(job: Job, kernel: Kernel, conditions: Conditions) -> Trial:
+def _make_trial(job: EvaluationJob, kernel: Kernel, conditions: TrialConditions) -> Trial:
     return Trial(
         job.entry,
         kernel,
@@ -186,5 +188,5 @@ def _trial(job: Job, kernel: Kernel, conditions: Conditions) -> Trial:
     )
 
 
-def _size(entry: Entry, device: DeviceFacts, conditions: Conditions) -> str:
+def _resolve_size(entry: Entry, device: DeviceFacts, conditions: TrialConditions) -> str:
     return conditions.size or entry.task.headline_on(device)

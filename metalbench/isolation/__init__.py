@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from metalbench.isolation.limits import Limits
-    from metalbench.isolation.workers import Workers, network_of_workers
+    from metalbench.isolation.workers import Workers, find_network_isolation
 
-__all__ = ["Limits", "Workers", "network_of_workers"]
+__all__ = ["Limits", "Workers", "find_network_isolation"]
 
 if not TYPE_CHECKING:  # which knows all names from above
     # An executor, which is of this package too, needs none of them.
-    _PLACES = {"Limits": "limits", "Workers": "workers", "network_of_workers": "workers"}
+    _PLACES = {"Limits": "limits", "Workers": "workers", "find_network_isolation": "workers"}
 
     def __getattr__(name: str) -> object:
         if name not in _PLACES:

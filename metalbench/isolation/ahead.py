@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metalbench.isolation.attended import Attended
+from metalbench.isolation.attended import WorkerHandle
 
 if TYPE_CHECKING:
     from metalbench.comparison.match import Match
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 MOST = 2
 
 
-class Ahead:
+class WorkerPool:
     """Workers that are being made ready on a `device`, as `_core.open` takes it, in their order.
 
     The first of them is, as soon as this is made, for whatever may come.
@@ -26,48 +26,48 @@ class Ahead:
 
     def __init__(self, device: str) -> None:
         self._device = device
-        self._line = deque([Attended(device)])
+        self._workers = deque([WorkerHandle(device)])
 
-    def take(self, job: Trial | Match) -> Attended:
+    def take(self, job: Trial | Match) -> WorkerHandle:
         """Take out the worker that is for `job`, or a new one; what was for others has no use."""
-        while self._line:
-            worker = self._line.popleft()
+        while self._workers:
+            worker = self._workers.popleft()
             if worker.prepared_for is None or worker.prepared_for == job:
                 return worker
             worker.process.end()
-        return Attended(self._device)
+        return WorkerHandle(self._device)
 
     def prepare(self, trials: Sequence[Trial], kind: str) -> None:
         """Begin with the first of `trials`, which come next, on a device of that kind."""
-        for trial in trials[: MOST if _pauses(kind) else 1]:
-            if all(worker.prepared_for != trial for worker in self._line):
-                self._line.append(Attended(self._device, trial))
+        for trial in trials[: MOST if _can_pause(kind) else 1]:
+            if all(worker.prepared_for != trial for worker in self._workers):
+                self._workers.append(WorkerHandle(self._device, trial))
 
-    def prepare_any(self) -> None:
+    def prepare_one(self) -> None:
         """Have a worker for what is not known yet."""
-        if not self._line:
-            self._line.append(Attended(self._device))
+        if not self._workers:
+            self._workers.append(WorkerHandle(self._device))
 
     def pause(self, kind: str) -> None:
         """Return when nothing is made ready any more: for now, or where that cannot be, at all."""
-        for worker in self._line:
-            if _pauses(kind):
+        for worker in self._workers:
+            if _can_pause(kind):
                 worker.process.pause()
             else:
-                worker.settle()
+                worker.wait_until_ready()
 
     def resume(self) -> None:
         """Go on after a pause."""
-        for worker in self._line:
+        for worker in self._workers:
             worker.process.resume()
 
     def close(self) -> None:
         """End every process."""
-        while self._line:
-            self._line.popleft().process.end()
+        while self._workers:
+            self._workers.popleft().process.end()
 
 
-def _pauses(kind: str) -> bool:
+def _can_pause(kind: str) -> bool:
     """Whether a worker may be stopped anywhere, and goes on.
 
     A GPU's driver may be waiting for it, and elsewhere than on Linux one that is stopped would

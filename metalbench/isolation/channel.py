@@ -11,7 +11,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from metalbench.errors import EncodingError
-from metalbench.isolation.messages import of_runs, of_workers
+from metalbench.isolation.messages import list_run_messages, list_worker_messages
 
 Message = tuple[str, Any]
 # Far more than any result has.
@@ -24,42 +24,42 @@ class Channel:
     def __init__(
         self,
         connection: Connection,
-        sends: Callable[[], dict[str, Any]],
-        hears: Callable[[], dict[str, Any]],
+        list_outgoing: Callable[[], dict[str, Any]],
+        list_incoming: Callable[[], dict[str, Any]],
     ) -> None:
         self._connection = connection
-        self._sends = sends
-        self._hears = hears
+        self._list_outgoing = list_outgoing
+        self._list_incoming = list_incoming
 
     @classmethod
-    def of_run(cls, connection: Connection) -> Channel:
+    def for_run(cls, connection: Connection) -> Channel:
         """The end at which the run is."""
-        return cls(connection, of_runs, of_workers)
+        return cls(connection, list_run_messages, list_worker_messages)
 
     @classmethod
-    def of_worker(cls, connection: Connection) -> Channel:
+    def for_worker(cls, connection: Connection) -> Channel:
         """The end at which the worker is."""
-        return cls(connection, of_workers, of_runs)
+        return cls(connection, list_worker_messages, list_run_messages)
 
     def send(self, name: str, value: object = None) -> None:
         """Send a message; raises EncodingError if `value` is not what messages `name` have."""
         from metalbench.isolation.encoding import encode
 
-        encoded = encode(value, self._sends()[name], name)
+        encoded = encode(value, self._list_outgoing()[name], name)
         self._connection.send_bytes(name.encode("ascii") + b"\n" + encoded)
 
     def receive(self) -> Message:
         """Wait for a message; raises EncodingError if what comes is none."""
         from metalbench.isolation.encoding import decode
 
-        head, _, data = self._bytes().partition(b"\n")
+        head, _, data = self._receive_bytes().partition(b"\n")
         name = head.decode("ascii", errors="replace")
-        known = self._hears()
+        known = self._list_incoming()
         if name not in known:
             raise EncodingError(f"message: expected one of {', '.join(known)}; got {name[:40]!r}")
         return name, decode(data, known[name], name)
 
-    def _bytes(self) -> bytes:
+    def _receive_bytes(self) -> bytes:
         try:
             return self._connection.recv_bytes(MOST_BYTES)
         except OSError as error:
@@ -70,7 +70,7 @@ class Channel:
                 f"message: expected {MOST_BYTES} bytes at most, got more"
             ) from error
 
-    def waiting(self, seconds: float) -> bool:
+    def wait_for_message(self, seconds: float) -> bool:
         """Whether within this time a message comes, or the end."""
         return self._connection.poll(seconds)
 

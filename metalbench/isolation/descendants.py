@@ -11,17 +11,17 @@ import signal
 import sys
 from contextlib import suppress
 
-from metalbench.isolation.memory import _children
+from metalbench.isolation.memory import list_children
 
 # A process that starts others faster than they are stopped is given up on.
 MOST_ROUNDS = 64
 
 
-def descendants(pid: int) -> list[int]:
+def list_descendants(pid: int) -> list[int]:
     """Return the numbers of all descendants of process `pid`, parents before their children."""
     found = [pid]
     for each in found:
-        found += [child for child in _children(each) if child not in found]
+        found += [child for child in list_children(each) if child not in found]
     return found[1:]
 
 
@@ -35,7 +35,7 @@ def kill_descendants(pid: int) -> None:
     _signal(pid, signal.SIGSTOP)
     stopped: set[int] = set()
     for _ in range(MOST_ROUNDS):
-        new = set(descendants(pid)) - stopped
+        new = set(list_descendants(pid)) - stopped
         if not new:
             break
         for each in new:

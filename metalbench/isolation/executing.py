@@ -7,7 +7,7 @@ import signal
 import threading
 
 from metalbench import _core
-from metalbench.isolation.confinement import confine, seal, to_run
+from metalbench.isolation.confinement import confine, list_executor_files, seal
 
 
 def work(channel: int, lifeline: int, parent: int, _: str) -> None:
@@ -16,12 +16,12 @@ def work(channel: int, lifeline: int, parent: int, _: str) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # This one is of its judge's session, and must not end it: what `confine` waits for is for ever.
     for_ever, _held = os.pipe()
-    confine(for_ever, parent, to_run())
-    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+    confine(for_ever, parent, list_executor_files())
+    threading.Thread(target=_exit_with_lifeline, args=(lifeline,), daemon=True).start()
     # Called when all is loaded and before the first kernel runs: nothing is opened any more.
     _core.execute(channel, seal)
 
 
-def _end_with(lifeline: int) -> None:
+def _exit_with_lifeline(lifeline: int) -> None:
     os.read(lifeline, 1)
     os._exit(1)

@@ -13,7 +13,7 @@ from metalbench.isolation.process import Process
 
 WORKER = "metalbench.isolation.executing"
 # For a kernel, its checked build, and the probe of the clock.
-OF_A_TRIAL = 3
+EXECUTORS_PER_TRIAL = 3
 
 
 class Executor:
@@ -21,9 +21,9 @@ class Executor:
 
     def __init__(self) -> None:
         # Of this process's session: whoever ends that ends all.
-        self._process = Process("", worker=WORKER, channel=self._noted, leads=False)
+        self._process = Process("", worker=WORKER, channel=self._store_socket, leads_session=False)
 
-    def _noted(self, connection: Connection) -> Connection:
+    def _store_socket(self, connection: Connection) -> Connection:
         # What goes over it is the core's own.
         self.socket = connection.fileno()
         return connection
@@ -42,15 +42,15 @@ class Executor:
 
         Before it was `ready` no kernel is to blame.
         """
-        code, words = self._process.code(), self._process.last_words()
-        ended = death.by_itself(code, words) if ready else death.not_started(code, words)
+        code, words = self._process.wait_for_exit(), self._process.read_output_tail()
+        ended = death.make_exit_error(code, words) if ready else death.make_start_error(code, words)
         if isinstance(ended, MachineError):
             raise ended
         raise KernelDied(ended.kind.value, ended.message)
 
     def raise_garbled(self, reason: str) -> NoReturn:
         """Raise KernelDied, which says that it sent what cannot be."""
-        ended = death.garbled(reason)
+        ended = death.make_protocol_error(reason)
         raise KernelDied(ended.kind.value, ended.message)
 
 
@@ -61,7 +61,9 @@ class Executors:
     started can be ended with it.
     """
 
-    def __init__(self, ready: int = OF_A_TRIAL, *, kind: type[Executor] = Executor) -> None:
+    def __init__(
+        self, ready: int = EXECUTORS_PER_TRIAL, *, kind: type[Executor] = Executor
+    ) -> None:
         self._kind = kind
         self._starter = ThreadPoolExecutor(1, thread_name_prefix="executors")
         self._ready = deque(self._starter.submit(kind) for _ in range(ready))

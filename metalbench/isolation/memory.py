@@ -11,18 +11,18 @@ MOST_CHILDREN = 256
 RUSAGE_INFO_V0 = 0
 
 
-def resident_bytes(pid: int, *, children: bool = True) -> int:
+def read_resident_bytes(pid: int, *, children: bool = True) -> int:
     """Resident memory of process `pid` and (unless `children` is false) its descendants.
 
     Of descendants that is what they do not share: the buffers of kernels are counted where they
     were made. A process that has ended holds none.
     """
-    own = _footprint(pid)
-    return own + sum(map(_of_family, _children(pid))) if children else own
+    own = _read_footprint(pid)
+    return own + sum(map(_sum_unshared_bytes, list_children(pid))) if children else own
 
 
-def _of_family(pid: int) -> int:
-    return _unshared(pid) + sum(map(_of_family, _children(pid)))
+def _sum_unshared_bytes(pid: int) -> int:
+    return _read_unshared_bytes(pid) + sum(map(_sum_unshared_bytes, list_children(pid)))
 
 
 if sys.platform == "darwin":
@@ -46,15 +46,15 @@ if sys.platform == "darwin":
 
     _system = ctypes.CDLL(None)
 
-    def _footprint(pid: int) -> int:
+    def _read_footprint(pid: int) -> int:
         usage = _Usage()
         failed = _system.proc_pid_rusage(pid, RUSAGE_INFO_V0, ctypes.byref(usage))
         return 0 if failed else int(usage.physical_footprint)
 
     # What of it is shared is not told apart here.
-    _unshared = _footprint
+    _read_unshared_bytes = _read_footprint
 
-    def _children(pid: int) -> list[int]:
+    def list_children(pid: int) -> list[int]:
         numbers = (ctypes.c_int * MOST_CHILDREN)()
         found = _system.proc_listchildpids(pid, numbers, ctypes.sizeof(numbers))
         return list(numbers[: max(0, min(found, MOST_CHILDREN))])
@@ -62,14 +62,14 @@ if sys.platform == "darwin":
 else:
     _PAGE = os.sysconf("SC_PAGE_SIZE")
 
-    def _footprint(pid: int) -> int:
-        return _pages(pid)[0] * _PAGE
+    def _read_footprint(pid: int) -> int:
+        return _read_pages(pid)[0] * _PAGE
 
-    def _unshared(pid: int) -> int:
-        resident, shared = _pages(pid)
+    def _read_unshared_bytes(pid: int) -> int:
+        resident, shared = _read_pages(pid)
         return (resident - shared) * _PAGE
 
-    def _pages(pid: int) -> tuple[int, int]:
+    def _read_pages(pid: int) -> tuple[int, int]:
         """Resident ones, and those of them that are of files or shared memory."""
         try:
             fields = Path(f"/proc/{pid}/statm").read_bytes().split()
@@ -77,7 +77,7 @@ else:
             return 0, 0
         return int(fields[1]), int(fields[2])
 
-    def _children(pid: int) -> list[int]:
+    def list_children(pid: int) -> list[int]:
         """Each thread lists the processes that it started."""
         numbers: list[int] = []
         try:

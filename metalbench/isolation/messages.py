@@ -9,7 +9,7 @@ NOTHING = type(None)
 
 
 @cache
-def of_workers() -> dict[str, Any]:
+def list_worker_messages() -> dict[str, Any]:
     """What workers send."""
     from metalbench.comparison.match import Outcome
     from metalbench.result import Case, Result
@@ -34,7 +34,7 @@ def of_workers() -> dict[str, Any]:
 
 
 @cache
-def of_runs() -> dict[str, Any]:
+def list_run_messages() -> dict[str, Any]:
     """What runs send to their workers."""
     from metalbench.comparison.match import Match
     from metalbench.run.trial import Trial

@@ -43,7 +43,7 @@ class Process(Generic[End]):
     """A worker's process, with a channel to it. It ends with us.
 
     `worker` is the module whose `work` it runs, and `channel` makes our end of what it is told by.
-    It `leads` a session of its own, which ends with it; else it is of ours.
+    It `leads_session` a session of its own, which ends with it; else it is of ours.
     """
 
     def __init__(
@@ -52,30 +52,30 @@ class Process(Generic[End]):
         *,
         worker: str,
         channel: Callable[[Connection], End],
-        leads: bool = True,
+        leads_session: bool = True,
     ) -> None:
-        self._leads = leads
+        self._leads_session = leads_session
         ours, theirs = Pipe()
         end, lifeline = os.pipe()
         self._lifeline: int | None = lifeline
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         self._scratch = Scratch(PREFIX)
         program = (
-            f"import sys; sys.path[:] = {import_folders()!r}; from {worker} import work"
+            f"import sys; sys.path[:] = {list_import_folders()!r}; from {worker} import work"
             f"; work({theirs.fileno()}, {end}, {os.getpid()}, {device!r})"
         )
         try:
             self._child = subprocess.Popen(
                 # Unbuffered: it is killed when it has answered, and what it printed is to be seen.
                 [sys.executable, "-u", "-c", program],
-                env={**without_secrets(os.environ), **self._folders()},
+                env={**remove_secrets(os.environ), **self._make_folder_variables()},
                 stdin=subprocess.DEVNULL,
                 stdout=self._words,
                 stderr=self._words,
                 pass_fds=(theirs.fileno(), end),
-                start_new_session=leads,
+                start_new_session=leads_session,
             )
-            if leads:
+            if leads_session:
                 REAPER.add(self._child.pid)
         finally:
             theirs.close()
@@ -105,7 +105,7 @@ class Process(Generic[End]):
         """Let them go on, if they stand still."""
         self._signal(signal.SIGCONT)
 
-    def code(self) -> int:
+    def wait_for_exit(self) -> int:
         """Wait until it has ended by itself; a negative code is a signal's number."""
         try:
             return self._child.wait(SECONDS_TO_END)
@@ -119,31 +119,31 @@ class Process(Generic[End]):
             kill_descendants(self._child.pid)
         self._child.kill()
         # The group may outlive its leader, as a compiler does that was still at work.
-        if self._leads:
+        if self._leads_session:
             self._signal(signal.SIGKILL)
         self._child.wait()
-        if self._leads:
+        if self._leads_session:
             REAPER.remove(self._child.pid)
 
     def _signal(self, number: signal.Signals) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._child.pid, number)
 
-    def _folders(self) -> dict[str, str]:
+    def _make_folder_variables(self) -> dict[str, str]:
         """The only ones that it writes to, by the variables that name them."""
         return {
             "METALBENCH_CACHE": str(cache.find_cache_folder()),
             "TMPDIR": str(self._scratch.path),
         }
 
-    def last_words(self) -> str:
+    def read_output_tail(self) -> str:
         """What it printed at last, as text."""
         size = self._words.seek(0, os.SEEK_END)
         self._words.seek(max(0, size - LAST_WORDS_BYTES))
         return self._words.read().decode(errors="replace").strip()
 
 
-def import_folders() -> list[str]:
+def list_import_folders() -> list[str]:
     """Return the folders that a worker imports from: those of this process without its own folder.
 
     `python -m` and `python -c` put the working directory first. What lies there is not ours, and
@@ -157,7 +157,7 @@ def import_folders() -> list[str]:
     return [*found, _ROOT] if lacks_package else found
 
 
-def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
+def remove_secrets(environment: Mapping[str, str]) -> dict[str, str]:
     """What a worker may know of `environment`: keys, tokens and passwords are left out.
 
     So is what allows GPU traces, which makes Metal slower: none are made in workers.

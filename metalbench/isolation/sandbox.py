@@ -20,15 +20,15 @@ class _Sandbox(Executor):
             super().end()
         except PermissionError:
             # The thread is one that starts a compiler, and may signal nobody any more.
-            _left.append(self)
+            _unended.append(self)
 
 
 # Those of kernels that still are there when Python ends, and those that could not be ended yet.
 _started: WeakSet[Executor] = WeakSet()
-_left: list[Executor] = []
+_unended: list[Executor] = []
 
 
-def sandboxed_device() -> _core.Device:
+def open_sandboxed_device() -> _core.Device:
     """A cpu device whose kernels run in one confined process, which starts with the first of them.
 
     It ends with the device, and with this process. One that has died is replaced at the next call.
@@ -37,7 +37,7 @@ def sandboxed_device() -> _core.Device:
 
 
 @contextmanager
-def kernels_in_executors() -> Iterator[None]:
+def run_kernels_in_executors() -> Iterator[None]:
     """Load and run kernels of `cpu` devices that are opened inside this context in executors.
 
     Each source has a process of its own, which is confined before it loads anything and sealed
@@ -51,15 +51,15 @@ def kernels_in_executors() -> Iterator[None]:
 
 
 def _start() -> Executor:
-    _end_left()
-    executor = _executors().start()
+    _end_unended()
+    executor = _get_executors().start()
     _started.add(executor)
     _end_all_at_exit()
     return executor
 
 
 @cache
-def _executors() -> Executors:
+def _get_executors() -> Executors:
     """They are all started by one thread, which lives as long as this process."""
     return Executors(0, kind=_Sandbox)
 
@@ -71,11 +71,11 @@ def _end_all_at_exit() -> None:
 
 
 def _end_all() -> None:
-    _end_left()
+    _end_unended()
     for executor in list(_started):
         executor.end()
 
 
-def _end_left() -> None:
-    for executor in [_left.pop() for _ in range(len(_left))]:
+def _end_unended() -> None:
+    for executor in [_unended.pop() for _ in range(len(_unended))]:
         executor.end()

@@ -24,8 +24,8 @@ class Scratch:
     """
 
     def __init__(self, prefix: str, *, numbered: bool = False) -> None:
-        remove_left(prefix)
-        made = _numbered(prefix) if numbered else tempfile.mkdtemp(prefix=prefix)
+        remove_abandoned(prefix)
+        made = _make_numbered_folder(prefix) if numbered else tempfile.mkdtemp(prefix=prefix)
         self.path = Path(made).resolve()
         # Held until the process ends, however it ends.
         self._lock: int | None = os.open(self.path, os.O_RDONLY)
@@ -39,14 +39,14 @@ class Scratch:
             self._lock = None
 
 
-def remove_left(prefix: str) -> None:
+def remove_abandoned(prefix: str) -> None:
     """Remove the folders of processes that were killed."""
     for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         with suppress(OSError):  # another one removes it, has it, or it is another user's
-            _remove_left(path)
+            _remove_if_abandoned(path)
 
 
-def _numbered(prefix: str) -> str:
+def _make_numbered_folder(prefix: str) -> str:
     """Make the folder of the first number that nobody has."""
     for number in count():
         path = os.path.join(tempfile.gettempdir(), f"{prefix}{number}")
@@ -56,7 +56,7 @@ def _numbered(prefix: str) -> str:
     raise AssertionError("numbers end")
 
 
-def _remove_left(path: Path) -> None:
+def _remove_if_abandoned(path: Path) -> None:
     """Remove a folder that nobody has locked; raises OSError if somebody has."""
     lock = os.open(path, os.O_RDONLY)
     try:

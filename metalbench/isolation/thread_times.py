@@ -17,7 +17,7 @@ WORKER = "mb-worker"
 CPU_CLOCK = 2
 
 
-class Times(NamedTuple):
+class ProcessTimes(NamedTuple):
     """Processor time so far, in ns, and how often the kernels' threads have waited.
 
     `kernels_ns` is of the busiest thread that runs kernels, `others_ns` of all other threads, with
@@ -29,12 +29,12 @@ class Times(NamedTuple):
     others_ns: int
     waits: int
 
-    def since(self, before: Times) -> Times:
+    def since(self, before: ProcessTimes) -> ProcessTimes:
         """Return what has been added to `before`."""
-        return Times(*(now - then for now, then in zip(self, before, strict=True)))
+        return ProcessTimes(*(now - then for now, then in zip(self, before, strict=True)))
 
 
-def kernel_threads(pid: int) -> tuple[int, ...]:
+def find_kernel_threads(pid: int) -> tuple[int, ...]:
     """Return the threads of process `pid` that run kernels; none where the system does not tell.
 
     They are told by their name, which code of the process can give to others: ask before any
@@ -44,33 +44,33 @@ def kernel_threads(pid: int) -> tuple[int, ...]:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
         return ()
-    return tuple(int(each) for each in threads if _name(pid, each) == WORKER)
+    return tuple(int(each) for each in threads if _read_thread_name(pid, each) == WORKER)
 
 
-def times(pid: int, kernels: Sequence[int]) -> Times | None:
+def read_times(pid: int, kernels: Sequence[int]) -> ProcessTimes | None:
     """Return the times of process `pid`, whose threads `kernels` run kernels.
 
     None where the system does not tell them, or the process or one of the threads has ended.
     """
     try:
         whole = time.clock_gettime_ns(~pid << 3 | CPU_CLOCK)
-        own = [_run_ns(pid, each) for each in kernels]
-        waits = [_waits(pid, each) for each in kernels]
+        own = [_read_run_ns(pid, each) for each in kernels]
+        waits = [_read_waits(pid, each) for each in kernels]
     except (OSError, ValueError, IndexError):
         return None
     if not own:
         return None
-    return Times(max(own), max(0, whole - sum(own)), max(waits))
+    return ProcessTimes(max(own), max(0, whole - sum(own)), max(waits))
 
 
-def _name(pid: int, thread: str) -> str:
+def _read_thread_name(pid: int, thread: str) -> str:
     try:
         return Path(f"/proc/{pid}/task/{thread}/comm").read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return ""
 
 
-def _run_ns(pid: int, thread: int) -> int:
+def _read_run_ns(pid: int, thread: int) -> int:
     try:
         return int(Path(f"/proc/{pid}/task/{thread}/schedstat").read_bytes().split()[0])
     except FileNotFoundError:
@@ -80,6 +80,6 @@ def _run_ns(pid: int, thread: int) -> int:
         return ticks * 10**9 // os.sysconf("SC_CLK_TCK")
 
 
-def _waits(pid: int, thread: int) -> int:
+def _read_waits(pid: int, thread: int) -> int:
     status = Path(f"/proc/{pid}/task/{thread}/status").read_bytes()
     return int(status.partition(b"\nvoluntary_ctxt_switches:")[2].split()[0])

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from metalbench.errors import DeclarationError, Disturbed, MachineError, MetalBenchError
 from metalbench.isolation.channel import Channel
 from metalbench.isolation.confinement import confine
-from metalbench.isolation.executor import OF_A_TRIAL, Executors
+from metalbench.isolation.executor import EXECUTORS_PER_TRIAL, Executors
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -34,16 +34,16 @@ NEEDED_LATER = "scipy.special"
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
     """Serve the process `parent` over the descriptor `channel`: one trial on `device`."""
-    gpu = device == "cuda" or mlx_takes_gpu(sys.path)
+    gpu = device == "cuda" or needs_gpu_for_mlx(sys.path)
     means = confine(lifeline, parent, gpu=gpu, starts_executors=True)
     try:
-        _serve(Channel.of_worker(Connection(channel)), device, means)
+        _serve(Channel.for_worker(Connection(channel)), device, means)
     except (EOFError, OSError):
         # Nobody is there any more to be told.
         return
 
 
-def mlx_takes_gpu(folders: Sequence[str]) -> bool:
+def needs_gpu_for_mlx(folders: Sequence[str]) -> bool:
     """Whether MLX is there for NVIDIA's GPUs: to import it takes one, whatever device is timed.
 
     Only names are looked at, for nothing has been imported yet.
@@ -60,9 +60,11 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
 
     # Started beside what this process has to read first. Kernels run there, and what judges here;
     # of a GPU's kernels the checked build alone.
-    _core.run_apart(Executors(OF_A_TRIAL if _kind(device_name) == "cpu" else 1).start)
+    _core.run_apart(
+        Executors(EXECUTORS_PER_TRIAL if _resolve_kind(device_name) == "cpu" else 1).start
+    )
     with ThreadPoolExecutor(1, thread_name_prefix="open") as opening:
-        opened = opening.submit(_ready, device_name)
+        opened = opening.submit(_open_device, device_name)
         for module in NEEDED:
             importlib.import_module(module)
     try:
@@ -82,7 +84,7 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
     channel.receive()
 
 
-def _ready(device_name: str) -> Device:
+def _open_device(device_name: str) -> Device:
     """The device, ready for its first use."""
     from metalbench import _core
 
@@ -91,7 +93,7 @@ def _ready(device_name: str) -> Device:
     return device
 
 
-def _kind(device_name: str) -> str:
+def _resolve_kind(device_name: str) -> str:
     from metalbench import _core
 
     return _core.devices()[0] if device_name == "auto" else device_name
@@ -127,14 +129,16 @@ def _attempt(device: Device, trial: Trial, observer: Observer, compiling: Execut
         return attempt_python(device, trial, observer)
     # The checked build, which is needed after the plain one.
     pending = [compiling.submit(precompile, device, trial, checked=True)]
-    return attempt(device, trial, observer, wait_until_quiet=partial(_settle, pending))
+    return attempt(
+        device, trial, observer, wait_until_quiet=partial(_wait_for_compilation, pending)
+    )
 
 
 def _play(device: Device, match: Match, observer: Observer, compiling: Executor) -> Outcome:
     from metalbench.comparison.match import play, precompile
 
     pending = [compiling.submit(precompile, device, match, checked=True)] if match.thorough else []
-    return play(device, match, observer, wait_until_quiet=partial(_settle, pending))
+    return play(device, match, observer, wait_until_quiet=partial(_wait_for_compilation, pending))
 
 
 def _answer(
@@ -143,7 +147,7 @@ def _answer(
     """Do what was asked for, and send what it comes to as message `name`."""
     with ThreadPoolExecutor(1, thread_name_prefix="compile") as executor:
         try:
-            done = work(_Remote(channel), executor)
+            done = work(_ChannelObserver(channel), executor)
         except MachineError as error:
             channel.send("machine", str(error))
         except DeclarationError as error:
@@ -154,11 +158,11 @@ def _answer(
             channel.send(name, done)
 
 
-def _settle(pending: Sequence[Future[Any]]) -> None:
+def _wait_for_compilation(pending: Sequence[Future[Any]]) -> None:
     wait(pending)
 
 
-class _Remote:
+class _ChannelObserver:
     """Tells the other side, and of stages and a measurement's progress waits until it has heard.
 
     So what is done there does not disturb what is timed here.

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from metalbench.errors import DeclarationError, Disturbed, MachineError
 from metalbench.foreign_text import terminal_text
 from metalbench.isolation import death
-from metalbench.isolation.ahead import Ahead
-from metalbench.isolation.attended import Attended
+from metalbench.isolation.ahead import WorkerPool
+from metalbench.isolation.attended import WorkerHandle
 from metalbench.isolation.limits import Limits
 from metalbench.kind import Kind
 
@@ -36,7 +36,7 @@ class Workers:
 
     def __init__(self, device: str, limits: Limits | None = None) -> None:
         self._limits = limits
-        self._ahead = Ahead(device)
+        self._ahead = WorkerPool(device)
 
     def __enter__(self) -> Workers:
         return self
@@ -69,8 +69,12 @@ class Workers:
         if trial.broken is None and (trial.size is not None or device.kind != "cpu"):
             self._limits = self._limits or Limits()
             check_budget(trial, device, self._limits)
-        result: Result = self._answered(
-            device, trial, following, observer, lambda worker, ended: worker.failed(device, ended)
+        result: Result = self._run_job(
+            device,
+            trial,
+            following,
+            observer,
+            lambda worker, ended: worker.make_failed_result(device, ended),
         )
         return result
 
@@ -79,19 +83,23 @@ class Workers:
 
         The process of the next one is being made ready when this returns.
         """
-        outcome: Outcome = self._answered(
-            device, match, (), observer, lambda worker, ended: worker.lost(device, ended)
+        outcome: Outcome = self._run_job(
+            device,
+            match,
+            (),
+            observer,
+            lambda worker, ended: worker.make_failed_outcome(device, ended),
         )
-        self._ahead.prepare_any()
+        self._ahead.prepare_one()
         return outcome
 
-    def _answered(
+    def _run_job(
         self,
         device: DeviceFacts,
         job: Trial | Match,
         following: Sequence[Trial],
         observer: Observer,
-        died: Callable[[Attended, death.Ended], Any],
+        died: Callable[[WorkerHandle, death.WorkerExited], Any],
     ) -> Any:
         """Return what comes of a job; if its process is no more, what `died` makes of that.
 
@@ -109,17 +117,17 @@ class Workers:
                         f"[isolation] expected the {device.kind} device in the kernel's process, "
                         f"got {result.device.kind}; name one with --device"
                     )
-                _pass_on(worker.process.last_words())
+                _pass_on(worker.process.read_output_tail())
                 return replace(result, notes=(*notes, *result.notes))
             except Disturbed as error:
                 if len(notes) == RERUNS:
-                    failed = died(worker, death.Ended(Kind.DISTURBED, str(error)))
+                    failed = died(worker, death.WorkerExited(Kind.DISTURBED, str(error)))
                     return replace(failed, notes=notes)
                 notes += (
                     "all was run again in a new process, because the system had ended a run: "
                     f"{error}",
                 )
-            except death.Ended as ended:
+            except death.WorkerExited as ended:
                 return replace(died(worker, ended), notes=notes)
             except BaseException:
                 self.close()
@@ -130,7 +138,7 @@ class Workers:
 
     def _watch(
         self,
-        worker: Attended,
+        worker: WorkerHandle,
         job: Trial | Match,
         following: Sequence[Trial],
         observer: Observer,
@@ -162,17 +170,17 @@ class Workers:
                 continue
             elif name == "progress":
                 observer.stage_progress(value)
-            worker.answer()
+            worker.let_continue()
 
 
-def network_of_workers(device: str) -> str:
+def find_network_isolation(device: str) -> str:
     """Start a worker, and tell by what means its network is cut off ("" if by none).
 
     Raises WorkerError if it cannot be made ready.
     """
-    worker = Attended(device)
+    worker = WorkerHandle(device)
     try:
-        return worker.opened()
+        return worker.wait_until_open()
     finally:
         worker.process.end()
 

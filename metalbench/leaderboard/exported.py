@@ -17,8 +17,8 @@ from pathlib import Path
 
 from metalbench.errors import DeclarationError, EncodingError
 from metalbench.foreign_json import read_json
-from metalbench.isolation.encoding.compounds import shape_of
-from metalbench.isolation.encoding.shape import Rest
+from metalbench.isolation.encoding.compounds import make_codec
+from metalbench.isolation.encoding.shape import ArrayBytes
 from metalbench.leaderboard.source import header_of, kernel_of
 from metalbench.stats import Interval
 from metalbench.store import Place, Store
@@ -174,7 +174,7 @@ def read_exported(path: Path) -> Exported:
         if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
             got = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
             raise EncodingError(f"expected schema {SCHEMA}, got {got!r}")
-        found: Exported = shape_of(Exported).put_together(plain, Rest(b""), "record")
+        found: Exported = make_codec(Exported).decode(plain, ArrayBytes(b""), "record")
         fault = next(_faults(found), None)
         if fault is not None:
             raise EncodingError(fault)

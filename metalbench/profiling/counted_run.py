@@ -13,7 +13,7 @@ from metalbench.counting.count import TIME_LIMIT, counts_of
 from metalbench.counting.counts import SIMD_WIDTH, Counts
 from metalbench.counting.dispatch import DispatchCounts
 from metalbench.errors import DeclarationError
-from metalbench.isolation.sandbox import sandboxed_device
+from metalbench.isolation.sandbox import open_sandboxed_device
 from metalbench.kernel import Kernel
 from metalbench.kernel.bare import is_kernel_file, read_standalone_kernel
 from metalbench.kernel.counts import COUNTS, Words
@@ -148,7 +148,7 @@ def profile_kernel(
 ) -> Profile:
     """The same of a kernel that has been read, and its task."""
     name = dtype or kernel.dtypes[0]
-    device = sandboxed_device()
+    device = open_sandboxed_device()
     compiled = compile_kernel(
         device,
         kernel,

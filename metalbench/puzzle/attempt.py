@@ -12,7 +12,7 @@ import numpy as np
 from metalbench import _core
 from metalbench.checking import Findings
 from metalbench.errors import CompileError, KernelDied, KernelFault, TimeLimitExceeded
-from metalbench.isolation.sandbox import sandboxed_device
+from metalbench.isolation.sandbox import open_sandboxed_device
 from metalbench.profiling import Profile
 from metalbench.puzzle.candidate import Candidate, Tried
 from metalbench.puzzle.case import Case, Counted, check_launch
@@ -138,7 +138,7 @@ class _Judge:
         self._candidate = candidate
         self._traced = traced
         self._time_limit = time_limit
-        self._device: _core.Device = sandboxed_device()
+        self._device: _core.Device = open_sandboxed_device()
         self._size = ""
 
     def attempt(self) -> Attempt:

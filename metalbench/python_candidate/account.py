@@ -12,7 +12,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metalbench.isolation.thread_times import Times
+from metalbench.isolation.thread_times import ProcessTimes
 
 # The least share of a call's work that is the candidate's own kernels', for a time to count.
 LEAST_SHARE = 0.5
@@ -43,7 +43,7 @@ class Overhead:
 class Account:
     """What `calls` calls came to.
 
-    `passed_ns` is by the judge's clock. `launches`, `kernel_ns` and `told_ns` are what the process
+    `passed_ns` is by the judge's clock. `launches`, `kernel_ns` and `reported_ns` are what the process
     tells: how many kernels, and how long they and the calls took, as are the bytes of arguments
     that kernels `read` and have `written`. `times` are the system's, None where it does not tell
     them.
@@ -53,23 +53,23 @@ class Account:
     passed_ns: float
     launches: float
     kernel_ns: float
-    told_ns: float
-    times: Times | None = None
+    reported_ns: float
+    times: ProcessTimes | None = None
     read: float = 0.0
     written: float = 0.0
 
-    def forged(self) -> str:
+    def find_forgery(self) -> str:
         """Return what in the account cannot be, or nothing."""
-        told = {"launches": self.launches, "kernel_ns": self.kernel_ns, "told_ns": self.told_ns}
+        told = {"launches": self.launches, "kernel_ns": self.kernel_ns, "told_ns": self.reported_ns}
         for name, value in told.items():
             if not math.isfinite(value) or value < 0:
                 return f"expected a number from 0 on as {name}, got {value}"
         most = self.passed_ns * (1 + TOLERANCE)
-        if self.told_ns > most or self.kernel_ns > most:
-            share = max(self.kernel_ns, self.told_ns) / max(self.passed_ns, 1)
+        if self.reported_ns > most or self.kernel_ns > most:
+            share = max(self.kernel_ns, self.reported_ns) / max(self.passed_ns, 1)
             return f"its process tells of {share:.0%} of the time that passed"
-        if self.kernel_ns > self.told_ns * (1 + TOLERANCE):
-            share = self.kernel_ns / max(self.told_ns, 1)
+        if self.kernel_ns > self.reported_ns * (1 + TOLERANCE):
+            share = self.kernel_ns / max(self.reported_ns, 1)
             return f"its process tells that its kernels took {share:.0%} of its calls' time"
         if self.times is not None:
             possible = LAUNCHES_PER_WAIT * self.times.waits + FEW_LAUNCHES
@@ -83,7 +83,7 @@ class Account:
     def host_ns(self, overhead: Overhead) -> float:
         """Return the processor time of work outside of its own kernels, without overhead."""
         if self.times is None:
-            spent = self.told_ns - self.kernel_ns
+            spent = self.reported_ns - self.kernel_ns
             return max(0.0, spent - SLACK * self.calls * overhead.call_ns)
         further = max(0.0, min(self.launches, self.times.waits) - self.calls)
         # A call without a launch has no copies that its kernels need.
@@ -112,7 +112,9 @@ class Account:
         return max(0.0, min(own / (own + host), 1 - host / max(self.passed_ns, 1)))
 
 
-def shortfall(accounts: Sequence[Account], overhead: Overhead, inputs: int, outputs: int) -> str:
+def find_missing_work(
+    accounts: Sequence[Account], overhead: Overhead, inputs: int, outputs: int
+) -> str:
     """Return what the kernels of calls lack to be what does their work, or nothing.
 
     Each account is of one request. `inputs` and `outputs` are a call's bytes.

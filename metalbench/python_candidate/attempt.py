@@ -11,9 +11,15 @@ from metalbench import verify
 from metalbench.errors import DeclarationError
 from metalbench.measure import Sides, measure
 from metalbench.python_candidate.account import LEAST_SHARE, Overhead
-from metalbench.python_candidate.calls import SLOTS_BYTES, WINDOW_NS, Side, Timing, WholeCalls
+from metalbench.python_candidate.calls import (
+    SLOTS_BYTES,
+    WINDOW_NS,
+    ReferenceProcess,
+    Timing,
+    WholeCalls,
+)
 from metalbench.python_candidate.candidate import Candidate, layout
-from metalbench.python_candidate.player import Needs
+from metalbench.python_candidate.player import KernelsNeeded
 from metalbench.python_candidate.source import NO_KERNEL, NOT_NEEDED, TOO_LITTLE, parse
 from metalbench.result import Failure, Result
 from metalbench.run.attempt import Abort, Attempt
@@ -53,10 +59,10 @@ def attempt(
             f"candidate, got {device.kind}; name it with --device cpu"
         )
     trial.check()
-    return _OfPython(device, trial, observer, wait_until_quiet).run()
+    return _PythonAttempt(device, trial, observer, wait_until_quiet).run()
 
 
-class _OfPython(Attempt):
+class _PythonAttempt(Attempt):
     def __init__(
         self,
         device: Device,
@@ -101,7 +107,7 @@ class _OfPython(Attempt):
                 timing, overhead = self._measure_calls(plain, work)
                 self._enter(Stage.RECHECK)
                 self._judge(timing)
-                self._expect_own_work(timing, overhead)
+                self._check_own_work(timing, overhead)
             if trial.verified:
                 return
             self._check_python(checked, plain)
@@ -152,7 +158,7 @@ class _OfPython(Attempt):
             slot.poison()
             try:
                 candidate.call_as_loaded(layout(work))
-            except Needs as needs:
+            except KernelsNeeded as needs:
                 if work is works[0]:
                     # A call of which none of the kernels ran: their outputs were zeros.
                     self._needs_no_kernel = slot.examiner().judge_last_run().passed
@@ -168,7 +174,7 @@ class _OfPython(Attempt):
         choice = choose_form(
             forms, seconds=max(FORMS_LEAST_S, FORMS_SHARE * plan.seconds), seed=plan.seed
         )
-        reference = Side(self._device, trial.entry, work, forms.form.kind)
+        reference = ReferenceProcess(self._device, trial.entry, work, forms.form.kind)
         with reference:
             timing = Timing(candidate, reference, work)
             measured = measure(
@@ -183,17 +189,17 @@ class _OfPython(Attempt):
         self._record_measurement(measured, task, work.size)
         return timing, overhead
 
-    def _expect_own_work(self, timing: Timing, overhead: Overhead) -> None:
+    def _check_own_work(self, timing: Timing, overhead: Overhead) -> None:
         """Raise Abort unless the candidate's own kernels did the work that was timed."""
         account = timing.account()
-        forged = account.forged()
+        forged = account.find_forgery()
         if forged:
             self._fail(Kind.FORGED_TIMES, f"forged account of its kernels: {forged}")
         if not timing.candidate.launches:
             self._fail(Kind.NOT_OWN_WORK, f"{NO_KERNEL}: the candidate calls other operations only")
         if self._needs_no_kernel:
             self._fail(Kind.NOT_OWN_WORK, f"{NOT_NEEDED}: it was right when none of them had run")
-        lack = timing.shortfall(overhead)
+        lack = timing.find_missing_work(overhead)
         if lack:
             self._fail(Kind.NOT_OWN_WORK, f"{TOO_LITTLE}: {lack}")
         share = account.own_share(overhead)

@@ -19,14 +19,21 @@ import numpy as np
 
 from metalbench import _core
 from metalbench.errors import MetalBenchError
-from metalbench.isolation.thread_times import Times
+from metalbench.isolation.thread_times import ProcessTimes
 from metalbench.kernel import Kernel
 from metalbench.kernel.library import Entry
-from metalbench.python_candidate.account import LEAST_FLOW, Account, Overhead, shortfall
-from metalbench.python_candidate.candidate import TIME_LIMIT, Array, Candidate, Slot, layout, put
-from metalbench.python_candidate.messages import Form, Start
-from metalbench.python_candidate.player import Needs, Ran
-from metalbench.python_candidate.probing import Way, follows
+from metalbench.python_candidate.account import LEAST_FLOW, Account, Overhead, find_missing_work
+from metalbench.python_candidate.candidate import (
+    TIME_LIMIT,
+    Candidate,
+    CandidateSlot,
+    OutputArray,
+    copy_inputs,
+    layout,
+)
+from metalbench.python_candidate.messages import CandidateStart, ReferenceForm
+from metalbench.python_candidate.player import CallResult, KernelsNeeded
+from metalbench.python_candidate.probing import ProbeKind, is_affine_match
 from metalbench.reference.chain import Reference, plain_ends
 from metalbench.reference.convert import to_mlx, to_numpy
 from metalbench.run.turns import like_seeds
@@ -60,19 +67,19 @@ class WholeCalls(Reference):
 
 
 @dataclass
-class Sample:
+class TimedCall:
     """One timed call: the inputs, and what it had left in its outputs when it said so."""
 
     work: Workload
     outputs: dict[str, np.ndarray[Any, Any]]
 
-    def slot(self, candidate: Candidate) -> Slot:
+    def slot(self, candidate: Candidate) -> CandidateSlot:
         """As an Examiner sees it."""
-        outputs = {name: Array(each) for name, each in self.outputs.items()}
-        return Slot(candidate, self.work, outputs)
+        outputs = {name: OutputArray(each) for name, each in self.outputs.items()}
+        return CandidateSlot(candidate, self.work, outputs)
 
 
-class Side(Candidate):
+class ReferenceProcess(Candidate):
     """A form of the reference in a process like the candidate's, called in the same way.
 
     It is not sealed: it is the task's own, and MLX may have to compile it.
@@ -81,10 +88,10 @@ class Side(Candidate):
     def __init__(self, judge: _core.Device, entry: Entry, work: Workload, kind: str) -> None:
         nobody = Kernel(entry.name, entry.task_path, "", None, "", dispatches=())
         super().__init__(judge, nobody, work.task, work.dtype)
-        self._form = Form(kind, entry.task_path, entry.set)
+        self._form = ReferenceForm(kind, entry.task_path, entry.set)
 
-    def _start(self, nbytes: int) -> Start:
-        return Start(self._form.path.name, self.task.name, nbytes, form=self._form)
+    def _start(self, nbytes: int) -> CandidateStart:
+        return CandidateStart(self._form.path.name, self.task.name, nbytes, form=self._form)
 
 
 @dataclass
@@ -95,12 +102,12 @@ class Timing:
     """
 
     candidate: Candidate
-    reference: Side
+    reference: ReferenceProcess
     first: Workload
     own_clock: bool = False
-    samples: list[Sample] = field(default_factory=list)
+    samples: list[TimedCall] = field(default_factory=list)
     calls: int = 0
-    _ran: list[tuple[int, Ran]] = field(default_factory=list)
+    _results: list[tuple[int, CallResult]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._layout = layout(self.first)
@@ -129,13 +136,13 @@ class Timing:
     def window(self, passes: int) -> float:
         """Nanoseconds of so many calls of the candidate, each on inputs of its own."""
         self._works = []
-        return sum(map(self._batch, self._batches(passes)))
+        return sum(map(self._time_batch, self._split_passes(passes)))
 
     def reference_window(self, passes: int) -> float:
         """Nanoseconds of so many calls of the reference, on inputs that the candidate had."""
         works = cycle(self._works)
-        batches = [list(islice(works, count)) for count in self._batches(passes)]
-        return float(sum(self._called(self.reference, each).ns for each in batches))
+        batches = [list(islice(works, count)) for count in self._split_passes(passes)]
+        return float(sum(self._call_side(self.reference, each).ns for each in batches))
 
     def run_reference(self, passes: int) -> None:
         """Make so many calls of the reference; who samples asks for their time instead."""
@@ -143,25 +150,27 @@ class Timing:
 
     def empty_window(self, passes: int) -> float:
         """Nanoseconds that asking takes as often as for so many calls."""
-        return float(sum(self.candidate.call(self._layout, 0).ns for _ in self._batches(passes)))
+        return float(
+            sum(self.candidate.call(self._layout, 0).ns for _ in self._split_passes(passes))
+        )
 
     def account(self) -> Account:
         """Return what all timed calls came to.
 
         Where the system does not tell times of every batch, it has none of any.
         """
-        told = [ran.times for _, ran in self._ran]
+        told = [result.times for _, result in self._results]
         known = [each for each in told if each is not None]
         whole = known and len(known) == len(told)
         return Account(
-            sum(count for count, _ in self._ran),
-            float(sum(ran.ns for _, ran in self._ran)),
-            float(sum(ran.launches for _, ran in self._ran)),
-            float(sum(ran.kernel_ns for _, ran in self._ran)),
-            float(sum(ran.told_ns for _, ran in self._ran)),
-            Times(*map(sum, zip(*known, strict=True))) if whole else None,
-            float(sum(ran.read for _, ran in self._ran)),
-            float(sum(ran.written for _, ran in self._ran)),
+            sum(count for count, _ in self._results),
+            float(sum(result.ns for _, result in self._results)),
+            float(sum(result.launches for _, result in self._results)),
+            float(sum(result.kernel_ns for _, result in self._results)),
+            float(sum(result.reported_ns for _, result in self._results)),
+            ProcessTimes(*map(sum, zip(*known, strict=True))) if whole else None,
+            float(sum(result.read for _, result in self._results)),
+            float(sum(result.written for _, result in self._results)),
         )
 
     def accounts(self) -> list[Account]:
@@ -169,54 +178,54 @@ class Timing:
         return [
             Account(
                 count,
-                float(ran.ns),
-                float(ran.launches),
-                float(ran.kernel_ns),
-                float(ran.told_ns),
-                ran.times,
-                float(ran.read),
-                float(ran.written),
+                float(result.ns),
+                float(result.launches),
+                float(result.kernel_ns),
+                float(result.reported_ns),
+                result.times,
+                float(result.read),
+                float(result.written),
             )
-            for count, ran in self._ran
+            for count, result in self._results
         ]
 
-    def shortfall(self, overhead: Overhead) -> str:
+    def find_missing_work(self, overhead: Overhead) -> str:
         """Return what its kernels lack to be what does the work of the calls, or nothing."""
         inputs = sum(each.nbytes for each in self._layout.inputs)
         outputs = sum(each.nbytes for each in self._layout.outputs)
-        return shortfall(self.accounts(), overhead, inputs, outputs)
+        return find_missing_work(self.accounts(), overhead, inputs, outputs)
 
     def probe(self) -> str:
         """Return how the result is right although its kernels go wrong, or nothing.
 
         Its process is ended: what a probe leaves in it is of no use.
         """
-        ways = list(Way)
+        ways = list(ProbeKind)
         self._random.shuffle(ways)
         try:
             for way in ways:
-                found = self._probed(way)
+                found = self._probe_once(way)
                 if found:
                     return found
         finally:
             self.candidate.end()
         return ""
 
-    def _probed(self, way: Way) -> str:
-        work = self._fresh()
+    def _probe_once(self, way: ProbeKind) -> str:
+        work = self._make_workload()
         slot = self.candidate.bind(work)
         slot.poison()
         try:
             _, written = self.candidate.probe(self._layout, way, self._random.getrandbits(63))
-        except (MetalBenchError, Needs):
+        except (MetalBenchError, KernelsNeeded):
             # It noticed: what its kernels compute is of use to it.
             self.candidate.end()
             return ""
         got = {each.name: slot.read(each.name) for each in self._layout.outputs}
-        if follows(work.expected, got, work.dtype.name):
+        if is_affine_match(work.expected, got, work.dtype.name):
             return f"its result was the expected one, up to a scale and an offset, when {way.words}"
         whole = sum(each.nbytes for each in self._layout.outputs)
-        if way is Way.OTHER_INPUTS and written < LEAST_FLOW * whole:
+        if way is ProbeKind.OTHER_INPUTS and written < LEAST_FLOW * whole:
             return f"its kernels wrote {written} bytes, and the outputs of a call are {whole}"
         return ""
 
@@ -225,20 +234,20 @@ class Timing:
         self.reference.call(self._layout)
         return self.reference.overhead()
 
-    def _batches(self, passes: int) -> list[int]:
+    def _split_passes(self, passes: int) -> list[int]:
         whole, rest = divmod(passes, self._slots)
         return [self._slots] * whole + ([rest] if rest else [])
 
-    def _batch(self, count: int) -> float:
-        works = [self._fresh() for _ in range(count)]
+    def _time_batch(self, count: int) -> float:
+        works = [self._make_workload() for _ in range(count)]
         self._works = [*self._works, *works][-MOST_SLOTS:]
-        ran = self._called(self.candidate, works)
-        self._ran.append((count, ran))
+        result = self._call_side(self.candidate, works)
+        self._results.append((count, result))
         for place, work in enumerate(works):
-            self._keep(place * self._layout.nbytes, work)
-        return float(ran.ns)
+            self._keep_sample(place * self._layout.nbytes, work)
+        return float(result.ns)
 
-    def _called(self, side: Candidate, works: Sequence[Workload]) -> Ran:
+    def _call_side(self, side: Candidate, works: Sequence[Workload]) -> CallResult:
         """Call a side once for each workload, with nothing of another call in its outputs."""
         # It is warm when its time begins: drawing takes longer than calls do. What will be timed is
         # not in its memory yet.
@@ -246,22 +255,22 @@ class Timing:
         memory = side.reserve(0).memory
         for place, work in enumerate(works):
             begin = place * self._layout.nbytes
-            put(memory, begin, self._layout, work)
+            copy_inputs(memory, begin, self._layout, work)
             for each in self._layout.outputs:
-                Array(each.array(memory, begin)).poison()
+                OutputArray(each.array(memory, begin)).poison()
         return side.call(self._layout, len(works), limit_s=TIME_LIMIT * len(works))
 
     def _reference_ns(self) -> int:
         """Return the least time of some calls of the reference."""
         arena = self.reference.reserve(self._layout.nbytes)
-        put(arena.memory, 0, self._layout, self.first)
+        copy_inputs(arena.memory, 0, self._layout, self.first)
         return min(self.reference.call(self._layout).ns for _ in range(3))
 
-    def _fresh(self) -> Workload:
+    def _make_workload(self) -> Workload:
         task, size, kind = self.first.task, self.first.size, self.first.dtype.name
         return workload(task, size, dtype_name=kind, seed=next(self._seeds))
 
-    def _keep(self, begin: int, work: Workload) -> None:
+    def _keep_sample(self, begin: int, work: Workload) -> None:
         """Every call so far is among the samples with the same chance (Vitter's algorithm R)."""
         self.calls += 1
         place = len(self.samples)
@@ -272,4 +281,4 @@ class Timing:
             del self.samples[place]
         memory = self.candidate.reserve(0).memory
         outputs = {each.name: each.array(memory, begin).copy() for each in self._layout.outputs}
-        self.samples.insert(place, Sample(work, outputs))
+        self.samples.insert(place, TimedCall(work, outputs))

@@ -18,9 +18,9 @@ from metalbench.kernel.guard import POISONS
 from metalbench.kernel.includes import find_file_access
 from metalbench.python_candidate.account import Overhead
 from metalbench.python_candidate.kernels import load
-from metalbench.python_candidate.messages import Launch, Layout, Start, layout_of
-from metalbench.python_candidate.player import Arena, Needs, Player, Ran
-from metalbench.python_candidate.probing import Way
+from metalbench.python_candidate.messages import CandidateStart, Launch, Layout, make_layout
+from metalbench.python_candidate.player import Arena, CallResult, CandidateProcess, KernelsNeeded
+from metalbench.python_candidate.probing import ProbeKind
 from metalbench.task import Task
 from metalbench.task.dtypes import DType
 from metalbench.task.workload import Workload
@@ -58,11 +58,11 @@ class Candidate:
         self._unconfined = unconfined
         self.lacking: tuple[str, ...] = ()
         self.task, self.dtype, self.kernel = task, dtype, kernel
-        self.device = Calls(self)
+        self.device = CandidateDevice(self)
         self.launches: dict[Launch, None] = {}
         self.starts = 0
         self._judge, self._checked = judge, checked
-        self._player: Player | None = None
+        self._process: CandidateProcess | None = None
         self._layout: Layout | None = None
         self.arena: Arena | None = None
 
@@ -74,9 +74,9 @@ class Candidate:
 
     def end(self) -> None:
         """End its process."""
-        if self._player is not None:
-            self._player.end()
-            self._player = self._layout = None
+        if self._process is not None:
+            self._process.end()
+            self._process = self._layout = None
 
     def reserve(self, nbytes: int) -> Arena:
         """Memory of this size at least; a process that has less is ended."""
@@ -85,41 +85,43 @@ class Candidate:
             self.arena = Arena(nbytes)
         return self.arena
 
-    def bind(self, work: Workload) -> Slot:
+    def bind(self, work: Workload) -> CandidateSlot:
         """Put a workload into the first slot."""
-        return Slot(self, work).load(work)
+        return CandidateSlot(self, work).load(work)
 
-    def call(self, layout: Layout, count: int = 1, *, limit_s: float = TIME_LIMIT) -> Ran:
+    def call(self, layout: Layout, count: int = 1, *, limit_s: float = TIME_LIMIT) -> CallResult:
         """Call it for the first slots; raises as Player, and CompileError of its kernels."""
         while True:
             try:
                 return self.call_as_loaded(layout, count, limit_s=limit_s)
-            except Needs as needs:
+            except KernelsNeeded as needs:
                 self.compile(needs.launches)
 
-    def call_as_loaded(self, layout: Layout, count: int = 1, *, limit_s: float = TIME_LIMIT) -> Ran:
+    def call_as_loaded(
+        self, layout: Layout, count: int = 1, *, limit_s: float = TIME_LIMIT
+    ) -> CallResult:
         """The same, but kernels that are not loaded are for the caller to see to.
 
         Raises Needs; their outputs were zeros.
         """
-        return self._laid_out(layout, count).call(count, limit_s)
+        return self._prepare_process(layout, count).call(count, limit_s)
 
-    def probe(self, layout: Layout, way: Way, seed: int) -> tuple[int, int]:
+    def probe(self, layout: Layout, way: ProbeKind, seed: int) -> tuple[int, int]:
         """Call it once for the first slot, with kernels that go wrong in a way.
 
         Return the bytes of arguments that its kernels read, and the bytes that they wrote. Raises
         as Player, and Needs.
         """
-        return self._laid_out(layout, 1).probe(way, seed, TIME_LIMIT)
+        return self._prepare_process(layout, 1).probe(way, seed, TIME_LIMIT)
 
-    def _laid_out(self, layout: Layout, count: int) -> Player:
-        player = self._player or self._started(layout.nbytes * count)
+    def _prepare_process(self, layout: Layout, count: int) -> CandidateProcess:
+        player = self._process or self._start_process(layout.nbytes * count)
         if layout != self._layout:
-            player.lay_out(layout)
+            player.set_layout(layout)
             self._layout = layout
         return player
 
-    def _started(self, nbytes: int) -> Player:
+    def _start_process(self, nbytes: int) -> CandidateProcess:
         self.starts += 1
         if self.starts > MOST_STARTS:
             raise CompileError(
@@ -128,19 +130,19 @@ class Candidate:
             )
         arena = self.reserve(nbytes)
         self._layout = None
-        self._player = Player(self._start(arena.nbytes), arena, time_limit=TIME_LIMIT)
-        self.lacking = self._player.lacking
-        return self._player
+        self._process = CandidateProcess(self._start(arena.nbytes), arena, time_limit=TIME_LIMIT)
+        self.lacking = self._process.lacking
+        return self._process
 
     def overhead(self) -> Overhead:
         """Return what a call's copies and a launch cost; of a form of the reference only."""
-        assert self._player is not None
-        return self._player.overhead()
+        assert self._process is not None
+        return self._process.overhead()
 
-    def _start(self, nbytes: int) -> Start:
+    def _start(self, nbytes: int) -> CandidateStart:
         file = self.kernel.path.name
         launches = tuple(self.launches)
-        return Start(
+        return CandidateStart(
             file,
             self.task.name,
             nbytes,
@@ -171,7 +173,7 @@ def compile_launch(judge: Device, launch: Launch, *, checked: bool) -> None:
         raise type(error)(f"{launch.file}: {error}") from None
 
 
-class Calls:
+class CandidateDevice:
     """A candidate's calls, as an Examiner runs a device."""
 
     kind = "cpu"
@@ -186,7 +188,7 @@ class Calls:
 
 
 @dataclass
-class Array:
+class OutputArray:
     """An output in shared memory, as an Examiner reads one; nothing can be written beside it."""
 
     array: np.ndarray[Any, Any]
@@ -236,28 +238,28 @@ class Array:
 
 
 @dataclass
-class Slot:
+class CandidateSlot:
     """A workload in the first slot, as an Examiner sees a bound kernel."""
 
     candidate: Candidate
     workload: Workload
-    outputs: Mapping[str, Array] = field(default_factory=dict)
+    outputs: Mapping[str, OutputArray] = field(default_factory=dict)
     # What a candidate is given are copies, of which nothing comes back.
-    inputs: Mapping[str, Array] = field(default_factory=dict)
-    scratches: Mapping[str, Array] = field(default_factory=dict)
+    inputs: Mapping[str, OutputArray] = field(default_factory=dict)
+    scratches: Mapping[str, OutputArray] = field(default_factory=dict)
 
     @property
     def dispatches(self) -> list[Layout]:
         """The call to be made."""
         return [layout(self.workload)]
 
-    def load(self, work: Workload) -> Slot:
+    def load(self, work: Workload) -> CandidateSlot:
         """The same slot with another workload's inputs in it."""
         where = layout(work)
         memory = self.candidate.reserve(where.nbytes).memory
-        put(memory, 0, where, work)
-        outputs = {each.name: Array(each.array(memory, 0)) for each in where.outputs}
-        return Slot(self.candidate, work, outputs)
+        copy_inputs(memory, 0, where, work)
+        outputs = {each.name: OutputArray(each.array(memory, 0)) for each in where.outputs}
+        return CandidateSlot(self.candidate, work, outputs)
 
     def poison(self, turn: int = 0) -> None:
         """Make the outputs what no candidate computes."""
@@ -284,10 +286,10 @@ def layout(work: Workload) -> Layout:
         name: (declared[name].type_in(work.dtype).name, shape)
         for name, shape in work.output_shapes.items()
     }
-    return layout_of(inputs, outputs, {**work.task.constants, **work.values})
+    return make_layout(inputs, outputs, {**work.task.constants, **work.values})
 
 
-def put(memory: np.ndarray[Any, Any], begin: int, where: Layout, work: Workload) -> None:
+def copy_inputs(memory: np.ndarray[Any, Any], begin: int, where: Layout, work: Workload) -> None:
     """Copy a workload's inputs into the slot that begins at this byte."""
     for each in where.inputs:
         np.copyto(each.array(memory, begin), work.inputs[each.name])

@@ -14,7 +14,7 @@ Entry = Callable[[Arrays], Any]
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-def entry_of(
+def find_entry(
     namespace: Mapping[str, Any],
     task: str,
     inputs: Sequence[str],
@@ -27,16 +27,16 @@ def entry_of(
     `conv.weight`, or its own `conv_weight`. Raises DispatchError for what does not fit.
     """
     if CLASS not in namespace:
-        return _Called(namespace[task], task, inputs, values)
+        return _EntryPoint(namespace[task], task, inputs, values)
     made = namespace[CLASS]
     if not callable(made):
         raise DispatchError(f"[{task}] {CLASS}: expected a class, got {type(made).__name__}")
     model = made(**_for_constructor(made, task, values))
     forward = getattr(model, "forward", None) or model
-    return _Called(forward, task, inputs, values, model)
+    return _EntryPoint(forward, task, inputs, values, model)
 
 
-class _Called:
+class _EntryPoint:
     def __init__(
         self,
         function: Callable[..., Any],

@@ -89,7 +89,7 @@ class _Kernel(CustomKernel):
         if 0 in made.threads_in_grid:
             return
         kernels = self._kernels
-        launch = launch_of(generated, made)
+        launch = make_launch(generated, made)
         if launch not in kernels.loaded:
             kernels.wanted[launch] = None
             for each in outputs:
@@ -129,7 +129,7 @@ def _unit(generated: Generated) -> str:
     return _unit_of(generated.definition, generated.variant)
 
 
-def launch_of(generated: Generated, made: Call) -> Launch:
+def make_launch(generated: Generated, made: Call) -> Launch:
     """The code that a call needs."""
     return Launch(
         generated.name,

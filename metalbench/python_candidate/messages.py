@@ -19,13 +19,13 @@ ALIGNMENT = 64
 # calls. From it: all is loaded and sealed, that is done, kernels are needed, something went wrong.
 # Before all that: to begin, once it is sealed, and of a form of the reference, to measure overhead.
 # To probe is to make one call in which its kernels go wrong.
-LAY_OUT, CALL, BEGIN, OVERHEAD, PROBE = b"L", b"C", b"B", b"O", b"P"
+SET_LAYOUT, CALL, BEGIN, OVERHEAD, PROBE = b"L", b"C", b"B", b"O", b"P"
 SEALED, DONE, NEEDS, WRONG = b"S", b"D", b"N", b"W"
 # Of CALL: how many; of DONE: launches of its own kernels, nanoseconds in them and in all calls, and
 # the bytes of the arguments that kernels read and of those that they write.
-COUNT, TOLD = struct.Struct("<I"), struct.Struct("<QQQQQ")
+COUNT, DONE_FIELDS = struct.Struct("<I"), struct.Struct("<QQQQQ")
 # Of PROBE: how, and a seed; of the answer: bytes of arguments read, and bytes that kernels wrote.
-HOW, FLOW = struct.Struct("<BQ"), struct.Struct("<QQ")
+PROBE_FIELDS, PROBE_RESULT = struct.Struct("<BQ"), struct.Struct("<QQ")
 # Of the answer to OVERHEAD: ns of a call that only launches, and of one more launch.
 COSTS = struct.Struct("<dd")
 
@@ -46,7 +46,7 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class Form:
+class ReferenceForm:
     """A form of the reference, by its kind, of the task that a file declares."""
 
     kind: str
@@ -55,7 +55,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Start:
+class CandidateStart:
     """All that a process is told before it is sealed: of a candidate, or a form in its place."""
 
     file: str
@@ -65,18 +65,18 @@ class Start:
     launches: tuple[Launch, ...] = ()
     checked: bool = False
     unconfined: bool = False
-    form: Form | None = None
+    form: ReferenceForm | None = None
 
 
 @dataclass(frozen=True)
-class Sealed:
+class SealReport:
     """What a process could not use to confine itself, each with the reason."""
 
     lacking: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Place:
+class ArrayLocation:
     """An array's place in a slot, in bytes from the slot's begin."""
 
     name: str
@@ -104,30 +104,30 @@ class Layout:
     Slots lie one behind the other in the memory that both processes share.
     """
 
-    inputs: tuple[Place, ...]
-    outputs: tuple[Place, ...]
+    inputs: tuple[ArrayLocation, ...]
+    outputs: tuple[ArrayLocation, ...]
     values: Mapping[str, int | float]
     nbytes: int
 
 
 @dataclass(frozen=True)
-class Told:
+class CandidateError:
     """What went wrong in a candidate's process: the error's class and its message."""
 
     kind: str
     message: str
 
 
-def layout_of(
+def make_layout(
     inputs: Mapping[str, tuple[str, tuple[int, ...]]],
     outputs: Mapping[str, tuple[str, tuple[int, ...]]],
     values: Mapping[str, int | float],
 ) -> Layout:
     """The layout of arrays of these element types and shapes."""
-    places: list[Place] = []
+    places: list[ArrayLocation] = []
     begin = 0
     for name, (dtype, shape) in [*inputs.items(), *outputs.items()]:
-        places.append(Place(name, dtype, shape, begin))
+        places.append(ArrayLocation(name, dtype, shape, begin))
         begin += -(-places[-1].nbytes // ALIGNMENT) * ALIGNMENT
     split = len(inputs)
     return Layout(tuple(places[:split]), tuple(places[split:]), dict(values), max(begin, ALIGNMENT))

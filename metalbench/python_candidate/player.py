@@ -29,20 +29,26 @@ from metalbench.errors import (
     TimeLimitExceeded,
 )
 from metalbench.isolation import death
-from metalbench.isolation.descendants import descendants
+from metalbench.isolation.descendants import list_descendants
 from metalbench.isolation.encoding import decode, encode
 from metalbench.isolation.process import Process
-from metalbench.isolation.thread_times import Times, kernel_threads, times
+from metalbench.isolation.thread_times import ProcessTimes, find_kernel_threads, read_times
 from metalbench.kind import Kind
 from metalbench.python_candidate import messages
 from metalbench.python_candidate.account import Overhead
-from metalbench.python_candidate.messages import Launch, Layout, Sealed, Start, Told
-from metalbench.python_candidate.receiving import launches_of, receive, told_of
+from metalbench.python_candidate.messages import (
+    CandidateError,
+    CandidateStart,
+    Launch,
+    Layout,
+    SealReport,
+)
+from metalbench.python_candidate.receiving import decode_error, decode_launches, receive
 
 WORKER = "metalbench.python_candidate.playing"
 # Until it has imported MLX and loaded its kernels; nothing of the candidate's runs in that time.
 START_S = 120.0
-_AS_IT_SAYS = {
+_REPORTED_ERRORS = {
     "CompileError": CompileError,
     "DispatchError": DispatchError,
     "KernelFault": KernelFault,
@@ -65,21 +71,21 @@ class Arena:
         self.memory: np.ndarray[Any, Any] = np.frombuffer(self._mapped, np.uint8)
 
 
-class Ran(NamedTuple):
+class CallResult(NamedTuple):
     """What some calls came to: `ns` by the judge's clock, the others as their process tells."""
 
     ns: int
     launches: int
     kernel_ns: int
-    told_ns: int
+    reported_ns: int
     # Bytes of the arguments that kernels read, and of those that they write.
     read: int
     written: int
     # What the system has counted meanwhile; None where it does not tell.
-    times: Times | None = None
+    times: ProcessTimes | None = None
 
 
-class Needs(Exception):  # noqa: N818 - what happened, and no fault
+class KernelsNeeded(Exception):  # noqa: N818 - what happened, and no fault
     """A call needs kernels that the process has not loaded."""
 
     def __init__(self, launches: tuple[Launch, ...]) -> None:
@@ -87,7 +93,7 @@ class Needs(Exception):  # noqa: N818 - what happened, and no fault
         self.launches = launches
 
 
-class Player:
+class CandidateProcess:
     """One process of a candidate. Every method but `end` raises what its candidate does wrong.
 
     CompileError of a file that raises when it is run, DispatchError of one that cannot be called,
@@ -95,25 +101,25 @@ class Player:
     candidate is to blame.
     """
 
-    def __init__(self, start: Start, arena: Arena, *, time_limit: float) -> None:
+    def __init__(self, start: CandidateStart, arena: Arena, *, time_limit: float) -> None:
         self._limit = time_limit
         self._sealed = False
         self._process: Process[Connection] = Process(
             "" if start.form else "sealed",
             worker=WORKER,
             channel=lambda ours: ours,
-            leads=False,
+            leads_session=False,
         )
         self._channel = self._process.channel
         try:
-            with self._gone():
-                self._channel.send_bytes(encode(start, Start))
+            with self._translate_disconnect():
+                self._channel.send_bytes(encode(start, CandidateStart))
                 send_handle(self._channel, arena.descriptor, self._process.number)
             said = self._answer(START_S, messages.SEALED)
             self._expect_confined(said, start)
-            self._kernel_threads = kernel_threads(self._process.number)
+            self._kernel_threads = find_kernel_threads(self._process.number)
             self._sealed = True
-            with self._gone():
+            with self._translate_disconnect():
                 self._channel.send_bytes(messages.BEGIN)
             self._answer(self._limit, messages.DONE)
         except BaseException:
@@ -121,41 +127,41 @@ class Player:
             raise
         self._stop()
 
-    def lay_out(self, layout: Layout) -> None:
+    def set_layout(self, layout: Layout) -> None:
         """Say what calls look like from here on."""
-        self._ask(messages.LAY_OUT + encode(layout, Layout), self._limit)
+        self._ask(messages.SET_LAYOUT + encode(layout, Layout), self._limit)
         self._stop()
 
-    def call(self, count: int, limit_s: float) -> Ran:
+    def call(self, count: int, limit_s: float) -> CallResult:
         """Call it once for each of the first `count` slots; raises Needs."""
         before = self._times()
         begin = perf_counter_ns()
         told = self._ask(messages.CALL + messages.COUNT.pack(count), limit_s)
         ns = perf_counter_ns() - begin
         self._stop()
-        if self.lacking and descendants(self._process.number):
+        if self.lacking and list_descendants(self._process.number):
             # Where nothing is lacking the system does not let it.
             raise KernelDied(
                 Kind.FORGED_TIMES.value,
                 "its process has started others, which may work beside every call",
             )
-        if len(told) != messages.TOLD.size:
-            raise _died(death.garbled(f"{len(told)} bytes"))
+        if len(told) != messages.DONE_FIELDS.size:
+            raise _make_died_error(death.make_protocol_error(f"{len(told)} bytes"))
         after = self._times()
         passed = None if before is None or after is None else after.since(before)
-        launches, kernel_ns, told_ns, read, written = messages.TOLD.unpack(told)
-        return Ran(ns, launches, kernel_ns, told_ns, read, written, passed)
+        launches, kernel_ns, reported_ns, read, written = messages.DONE_FIELDS.unpack(told)
+        return CallResult(ns, launches, kernel_ns, reported_ns, read, written, passed)
 
     def probe(self, way: int, seed: int, limit_s: float) -> tuple[int, int]:
         """Make one call in which its kernels go wrong in a way; raises Needs.
 
         Return the bytes of arguments that they read, and the bytes that they wrote, as told.
         """
-        told = self._ask(messages.PROBE + messages.HOW.pack(way, seed), limit_s)
+        told = self._ask(messages.PROBE + messages.PROBE_FIELDS.pack(way, seed), limit_s)
         self._stop()
-        if len(told) != messages.FLOW.size:
-            raise _died(death.garbled(f"{len(told)} bytes"))
-        read, written = messages.FLOW.unpack(told)
+        if len(told) != messages.PROBE_RESULT.size:
+            raise _make_died_error(death.make_protocol_error(f"{len(told)} bytes"))
+        read, written = messages.PROBE_RESULT.unpack(told)
         return read, written
 
     def overhead(self) -> Overhead:
@@ -164,15 +170,15 @@ class Player:
         self._stop()
         return Overhead(*messages.COSTS.unpack(told))
 
-    def _times(self) -> Times | None:
-        return times(self._process.number, self._kernel_threads)
+    def _times(self) -> ProcessTimes | None:
+        return read_times(self._process.number, self._kernel_threads)
 
-    def _expect_confined(self, said: bytes, start: Start) -> None:
+    def _expect_confined(self, said: bytes, start: CandidateStart) -> None:
         """Raise MachineError for a candidate whose process could not be confined, unless allowed.
 
         It is called before any of the candidate runs.
         """
-        self.lacking = decode(said, Sealed).lacking
+        self.lacking = decode(said, SealReport).lacking
         if self.lacking and start.form is None and not start.unconfined:
             raise MachineError(
                 f"{start.file}: expected a process that the system confines, for a Python "
@@ -188,16 +194,16 @@ class Player:
     def _ask(self, message: bytes, limit_s: float) -> bytes:
         with suppress(ProcessLookupError):
             os.kill(self._process.number, signal.SIGCONT)
-        with self._gone():
+        with self._translate_disconnect():
             self._channel.send_bytes(message)
         return self._answer(limit_s, messages.DONE)
 
     def _answer(self, limit_s: float, expected: bytes) -> bytes:
-        with self._gone():
+        with self._translate_disconnect():
             try:
                 said = receive(self._channel, limit_s)
             except EncodingError as error:
-                raise _died(death.garbled(str(error))) from None
+                raise _make_died_error(death.make_protocol_error(str(error))) from None
         if said is None:
             raise TimeLimitExceeded(
                 f"expected an answer within {limit_s:g} s, and there was none; does the "
@@ -208,21 +214,21 @@ class Player:
             return rest
         try:
             if kind == messages.NEEDS:
-                raise Needs(launches_of(rest))
+                raise KernelsNeeded(decode_launches(rest))
             if kind == messages.WRONG:
-                raise _told(told_of(rest))
+                raise _make_reported_error(decode_error(rest))
         except EncodingError as error:
-            raise _died(death.garbled(str(error))) from None
-        raise _died(death.garbled(repr(kind)))
+            raise _make_died_error(death.make_protocol_error(str(error))) from None
+        raise _make_died_error(death.make_protocol_error(repr(kind)))
 
-    def _gone(self) -> _Gone:
-        return _Gone(self)
+    def _translate_disconnect(self) -> _DisconnectTranslator:
+        return _DisconnectTranslator(self)
 
-    def ended(self) -> Exception:
+    def make_end_error(self) -> Exception:
         """How it ended by itself."""
-        code, words = self._process.code(), self._process.last_words()
-        ended = (death.by_itself if self._sealed else death.not_started)(code, words)
-        return ended if isinstance(ended, MachineError) else _died(ended)
+        code, words = self._process.wait_for_exit(), self._process.read_output_tail()
+        ended = (death.make_exit_error if self._sealed else death.make_start_error)(code, words)
+        return ended if isinstance(ended, MachineError) else _make_died_error(ended)
 
     def _stop(self) -> None:
         """Let it run no further; it stands still when this returns."""
@@ -233,10 +239,10 @@ class Player:
                 os.waitid(os.P_PID, number, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
 
-class _Gone:
+class _DisconnectTranslator:
     """Within it that the other end of the channel is gone says how the process ended."""
 
-    def __init__(self, player: Player) -> None:
+    def __init__(self, player: CandidateProcess) -> None:
         self._player = player
 
     def __enter__(self) -> None:
@@ -244,15 +250,15 @@ class _Gone:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, EOFError | OSError):
-            raise self._player.ended() from None
+            raise self._player.make_end_error() from None
 
 
-def _died(ended: death.Ended) -> KernelDied:
+def _make_died_error(ended: death.WorkerExited) -> KernelDied:
     return KernelDied(ended.kind.value, ended.message)
 
 
-def _told(told: Told) -> Exception:
-    made = _AS_IT_SAYS.get(told.kind)
+def _make_reported_error(told: CandidateError) -> Exception:
+    made = _REPORTED_ERRORS.get(told.kind)
     if made is not None:
         return made(told.message)
     kind = Kind.WRONG_RESULT if told.kind == "ResultError" else Kind.CRASH

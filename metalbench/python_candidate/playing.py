@@ -17,12 +17,24 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from metalbench.isolation.confinement import confine, lacking, seal, to_run
+from metalbench.isolation.confinement import (
+    confine,
+    list_executor_files,
+    list_missing_mechanisms,
+    seal,
+)
 from metalbench.isolation.encoding import decode, encode
-from metalbench.isolation.thread_times import kernel_threads, times
+from metalbench.isolation.thread_times import find_kernel_threads, read_times
 from metalbench.python_candidate import messages
-from metalbench.python_candidate.messages import Form, Launch, Layout, Sealed, Start, Told
-from metalbench.python_candidate.probing import Probe, Way
+from metalbench.python_candidate.messages import (
+    CandidateError,
+    CandidateStart,
+    Launch,
+    Layout,
+    ReferenceForm,
+    SealReport,
+)
+from metalbench.python_candidate.probing import Probe, ProbeKind
 
 SEALED = "sealed"
 # What candidates may import is here before files can no more be opened.
@@ -42,8 +54,8 @@ def work(channel: int, lifeline: int, parent: int, how: str) -> None:
     # Ctrl-C is for the process that asks, which is of the same session.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     for_ever, _held = os.pipe()
-    confine(for_ever, parent, to_run() if sealed else None)
-    threading.Thread(target=_end_with, args=(lifeline,), daemon=True).start()
+    confine(for_ever, parent, list_executor_files() if sealed else None)
+    threading.Thread(target=_exit_with_lifeline, args=(lifeline,), daemon=True).start()
     connection = Connection(channel)
     try:
         _serve(connection)
@@ -51,45 +63,45 @@ def work(channel: int, lifeline: int, parent: int, how: str) -> None:
         return
 
 
-def _end_with(lifeline: int) -> None:
+def _exit_with_lifeline(lifeline: int) -> None:
     os.read(lifeline, 1)
     os._exit(1)
 
 
 def _serve(connection: Connection) -> None:
-    start: Start = decode(connection.recv_bytes(messages.MOST_BYTES), Start)
+    start: CandidateStart = decode(connection.recv_bytes(messages.MOST_BYTES), CandidateStart)
     mapped = mmap.mmap(recv_handle(connection), start.arena_bytes)
     for each in _NEEDED:
         importlib.import_module(each)
-    playing = _Playing(connection, start, np.frombuffer(mapped, np.uint8))
+    server = _CandidateServer(connection, start, np.frombuffer(mapped, np.uint8))
     if start.form is None:
-        playing.load()
+        server.load()
         held = seal()
-        missing = (*lacking(), *held.lacking)
+        missing = (*list_missing_mechanisms(), *held.missing)
     else:
-        playing.load_form(start.form)
+        server.load_form(start.form)
         missing = ()
-    connection.send_bytes(messages.SEALED + encode(Sealed(missing), Sealed))
+    connection.send_bytes(messages.SEALED + encode(SealReport(missing), SealReport))
     # The judge looks at this process before the candidate can change anything in it.
     if connection.recv_bytes(messages.MOST_BYTES) != messages.BEGIN:
         return
-    playing.begin()
+    server.begin()
     while True:
-        playing.answer(connection.recv_bytes(messages.MOST_BYTES))
+        server.answer(connection.recv_bytes(messages.MOST_BYTES))
 
 
-class _Playing:
+class _CandidateServer:
     """A candidate, its kernels and its memory."""
 
-    def __init__(self, connection: Connection, start: Start, memory: Any) -> None:
+    def __init__(self, connection: Connection, start: CandidateStart, memory: Any) -> None:
         # Names of its own, for a candidate may put others into the modules.
         from metalbench.custom_kernel.arrays import as_numpy, to_mlx
-        from metalbench.python_candidate.entry import entry_of
+        from metalbench.python_candidate.entry import find_entry
         from metalbench.python_candidate.kernels import Kernels
 
-        self._as_numpy, self._to_mlx, self._entry_of = as_numpy, to_mlx, entry_of
+        self._as_numpy, self._to_mlx, self._find_entry_of = as_numpy, to_mlx, find_entry
         self._connection, self._start, self._memory = connection, start, memory
-        self._kernels = Kernels(checked=start.checked, tell=self._tell)
+        self._kernels = Kernels(checked=start.checked, tell=self._report_fault)
         self._namespace: dict[str, Any] = {"__name__": "candidate"}
         self._layout: Layout | None = None
         self._entry: Callable[[Any], Any] | None = None
@@ -108,60 +120,60 @@ class _Playing:
         for module in (mx.fast, package, custom_kernel):
             setattr(module, "metal_kernel", self._kernels.metal_kernel)  # noqa: B010
         for module in (package, custom_kernel):
-            setattr(module, "patch_mlx", _patched)  # noqa: B010
+            setattr(module, "patch_mlx", _ignore_patch)  # noqa: B010
 
-    def load_form(self, form: Form) -> None:
+    def load_form(self, form: ReferenceForm) -> None:
         """The reference in a candidate's place: nobody's but the task's own."""
         from metalbench.kernel.library import Entry
         from metalbench.reference.forms import list_forms
 
         task = Entry(self._start.task, form.set, form.path).task
         (found,) = (each.function for each in list_forms(task) if each.kind == form.kind)
-        self._entry_of = lambda *_: lambda arrays: found(**arrays)
+        self._find_entry_of = lambda *_: lambda arrays: found(**arrays)
 
     def begin(self) -> None:
         """Run the candidate's file."""
         if self._start.form is not None:
             self._connection.send_bytes(messages.DONE)
             return
-        self._guarded(self._execute, "CompileError")
+        self._run_guarded(self._execute, "CompileError")
         self._connection.send_bytes(messages.DONE)
 
     def answer(self, message: bytes) -> None:
         """Do what a message asks for, and say that it is done, or what was in the way."""
-        if message[:1] == messages.LAY_OUT:
+        if message[:1] == messages.SET_LAYOUT:
             self._layout = decode(message[1:], Layout)
-            self._guarded(self._lay_out, "raised")
+            self._run_guarded(self._find_entry, "raised")
             self._connection.send_bytes(messages.DONE)
             return
         if message[:1] == messages.OVERHEAD:
             self._connection.send_bytes(messages.DONE + messages.COSTS.pack(*self._overhead()))
             return
         if message[:1] == messages.PROBE:
-            self._probe(*messages.HOW.unpack(message[1:]))
+            self._probe(*messages.PROBE_FIELDS.unpack(message[1:]))
             return
         kernels = self._kernels
         flow = kernels.read, kernels.written
         (count,) = messages.COUNT.unpack(message[1:])
         launches, ns, begin = kernels.launches, kernels.ns, perf_counter_ns()
-        self._guarded(lambda: self._call(count), "raised")
+        self._run_guarded(lambda: self._call(count), "raised")
         if kernels.wanted:
-            self._need()
+            self._request_kernels()
             return
         told = kernels.launches - launches, kernels.ns - ns, perf_counter_ns() - begin
         flow = kernels.read - flow[0], kernels.written - flow[1]
-        self._connection.send_bytes(messages.DONE + messages.TOLD.pack(*told, *flow))
+        self._connection.send_bytes(messages.DONE + messages.DONE_FIELDS.pack(*told, *flow))
 
     def _probe(self, way: int, seed: int) -> None:
         """Make one call in which kernels go wrong in a way, and say what they read and wrote."""
         kernels, read = self._kernels, self._kernels.read
-        probe = kernels.probe = Probe(Way(way), np.random.default_rng(seed))
-        self._guarded(lambda: self._call(1), "raised")
+        probe = kernels.probe = Probe(ProbeKind(way), np.random.default_rng(seed))
+        self._run_guarded(lambda: self._call(1), "raised")
         kernels.probe = None
         if kernels.wanted:
-            self._need()
+            self._request_kernels()
             return
-        flow = messages.FLOW.pack(kernels.read - read, probe.written)
+        flow = messages.PROBE_RESULT.pack(kernels.read - read, probe.written)
         self._connection.send_bytes(messages.DONE + flow)
 
     def _overhead(self) -> tuple[float, float]:
@@ -210,11 +222,11 @@ class _Playing:
         if not any(each in self._namespace for each in names):
             raise _dispatch_error(f"expected ModelNew or {names[1]}, and the file has neither")
 
-    def _lay_out(self) -> None:
+    def _find_entry(self) -> None:
         assert self._layout is not None
         names = [each.name for each in self._layout.inputs]
         values = dict(self._layout.values)
-        self._entry = self._entry_of(self._namespace, self._start.task, names, values)
+        self._entry = self._find_entry_of(self._namespace, self._start.task, names, values)
 
     def _call(self, count: int) -> None:
         layout, entry = self._layout, self._entry
@@ -237,38 +249,42 @@ class _Playing:
                     )
                 np.copyto(place.array(self._memory, begin), got)
 
-    def _guarded(self, act: Callable[[], None], kind: str) -> None:
+    def _run_guarded(self, act: Callable[[], None], kind: str) -> None:
         """Tell of whatever the candidate raises, unless kernels were lacking, which explains it."""
         try:
             act()
         except BaseException as error:  # whatever it is, it is the candidate's
             if self._kernels.wanted:
-                self._need()
-                self._wait()
+                self._request_kernels()
+                self._wait_for_end()
             name = type(error).__name__
             own = name in ("DispatchError", "ResultError")
-            self._say(Told(name if own else kind, str(error) if own else self._where(error)))
+            self._send_error(
+                CandidateError(
+                    name if own else kind, str(error) if own else self._describe_error(error)
+                )
+            )
 
-    def _where(self, error: BaseException) -> str:
+    def _describe_error(self, error: BaseException) -> str:
         frames = traceback.extract_tb(error.__traceback__)
         lines = [each.lineno for each in frames if each.filename == self._start.file]
         line = lines[-1] if lines else getattr(error, "lineno", None)
         where = f"{self._start.file}:{line}: " if line else ""
         return f"{where}{type(error).__name__}: {error}"
 
-    def _need(self) -> None:
+    def _request_kernels(self) -> None:
         wanted = tuple(self._kernels.wanted)
         said = encode(wanted, tuple[Launch, ...])
         self._connection.send_bytes(messages.NEEDS + said)
 
-    def _tell(self, error: Exception) -> NoReturn:
-        self._say(Told(type(error).__name__, str(error)))
+    def _report_fault(self, error: Exception) -> NoReturn:
+        self._send_error(CandidateError(type(error).__name__, str(error)))
 
-    def _say(self, told: Told) -> NoReturn:
-        self._connection.send_bytes(messages.WRONG + encode(told, Told))
-        self._wait()
+    def _send_error(self, told: CandidateError) -> NoReturn:
+        self._connection.send_bytes(messages.WRONG + encode(told, CandidateError))
+        self._wait_for_end()
 
-    def _wait(self) -> NoReturn:
+    def _wait_for_end(self) -> NoReturn:
         """For the end, which the judge brings."""
         while True:
             self._connection.recv_bytes(messages.MOST_BYTES)
@@ -277,12 +293,12 @@ class _Playing:
 def _processor_ns(act: Callable[[], object], rounds: int) -> float:
     """Return the median processor time of `act` in ns, without that of the kernels' threads."""
     number = os.getpid()
-    threads = kernel_threads(number)
+    threads = find_kernel_threads(number)
     found = []
     for _ in range(rounds):
-        before, begin = times(number, threads), process_time_ns()
+        before, begin = read_times(number, threads), process_time_ns()
         act()
-        after, end = times(number, threads), process_time_ns()
+        after, end = read_times(number, threads), process_time_ns()
         known = before is not None and after is not None
         found.append(after.since(before).others_ns if known else end - begin)  # type: ignore[union-attr,arg-type]
     return float(np.median(found))
@@ -302,6 +318,6 @@ def _dispatch_error(message: str) -> Exception:
     return DispatchError(message)
 
 
-def _patched(**_: Any) -> Callable[[], None]:
+def _ignore_patch(**_: Any) -> Callable[[], None]:
     """What `patch_mlx` is here, where MLX is patched already."""
     return lambda: None

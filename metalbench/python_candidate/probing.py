@@ -24,7 +24,7 @@ TOLERANCES = {"float32": 1e-3}
 TOLERANCE = 3e-2
 
 
-class Way(IntEnum):
+class ProbeKind(IntEnum):
     """How kernels go wrong.
 
     All elements of their outputs are one wrong value, or each is another, or they run on other
@@ -39,9 +39,9 @@ class Way(IntEnum):
     def words(self) -> str:
         """What was done to the kernels, in words."""
         return {
-            Way.CONSTANT: "their outputs were all one wrong value",
-            Way.RANDOM: "their outputs were random values",
-            Way.OTHER_INPUTS: "they computed with other inputs",
+            ProbeKind.CONSTANT: "their outputs were all one wrong value",
+            ProbeKind.RANDOM: "their outputs were random values",
+            ProbeKind.OTHER_INPUTS: "they computed with other inputs",
         }[self]
 
 
@@ -49,7 +49,7 @@ class Way(IntEnum):
 class Probe:
     """One call in which kernels go wrong; `written` counts bytes of outputs that kernels wrote."""
 
-    way: Way
+    way: ProbeKind
     random: np.random.Generator
     written: int = 0
 
@@ -64,9 +64,9 @@ class Probe:
 
         `initial` says that the outputs have an initial value, which counts as written.
         """
-        if self.way is not Way.OTHER_INPUTS:
+        if self.way is not ProbeKind.OTHER_INPUTS:
             for each in outputs:
-                _fill(each.array, self.random, constant=self.way is Way.CONSTANT)
+                _fill(each.array, self.random, constant=self.way is ProbeKind.CONSTANT)
             return
         before = []
         for each in outputs:
@@ -91,13 +91,13 @@ class Probe:
         return replace(given, memory=other)
 
 
-def follows(expected: Mapping[str, Array], got: Mapping[str, Array], dtype: str) -> bool:
+def is_affine_match(expected: Mapping[str, Array], got: Mapping[str, Array], dtype: str) -> bool:
     """Whether all that was got is what was expected, up to a scale and an offset."""
     tolerance = TOLERANCES.get(dtype, TOLERANCE)
-    return all(_follows(each, got[name], tolerance) for name, each in expected.items())
+    return all(_is_affine_match(each, got[name], tolerance) for name, each in expected.items())
 
 
-def _follows(expected: Array, got: Array, tolerance: float) -> bool:
+def _is_affine_match(expected: Array, got: Array, tolerance: float) -> bool:
     e, g = (each.astype(np.float64).ravel() for each in (expected, got))
     finite = np.isfinite(e)
     if not np.array_equal(finite, np.isfinite(g)):

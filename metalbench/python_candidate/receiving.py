@@ -15,7 +15,7 @@ from time import monotonic
 from metalbench.custom_kernel.definition import MATH_MODES
 from metalbench.errors import EncodingError
 from metalbench.isolation.encoding import decode
-from metalbench.python_candidate.messages import MOST_BYTES, Launch, Told
+from metalbench.python_candidate.messages import MOST_BYTES, CandidateError, Launch
 
 # Kernels that one call may need, and the length of the text of each.
 MOST_LAUNCHES = 256
@@ -38,16 +38,16 @@ def receive(connection: Connection, limit_s: float) -> bytes | None:
     Raises EOFError if the other end is closed, and EncodingError for a message that is too long.
     """
     deadline = monotonic() + limit_s
-    header = _exactly(connection, _LENGTH_BYTES, deadline)
+    header = _read_exactly(connection, _LENGTH_BYTES, deadline)
     if header is None:
         return None
     length = int.from_bytes(header, "big", signed=True)
     if not 0 <= length <= MOST_BYTES:
         raise EncodingError(f"expected a message of at most {MOST_BYTES} bytes, got {length}")
-    return _exactly(connection, length, deadline)
+    return _read_exactly(connection, length, deadline)
 
 
-def launches_of(data: bytes) -> tuple[Launch, ...]:
+def decode_launches(data: bytes) -> tuple[Launch, ...]:
     """Return the launches that a message asks for; raises EncodingError if one cannot be."""
     found: tuple[Launch, ...] = decode(data, tuple[Launch, ...])
     if not 1 <= len(found) <= MOST_LAUNCHES:
@@ -57,14 +57,14 @@ def launches_of(data: bytes) -> tuple[Launch, ...]:
     return found
 
 
-def told_of(data: bytes) -> Told:
+def decode_error(data: bytes) -> CandidateError:
     """Return what the process says went wrong, as text that can be shown and kept."""
-    told = decode(data, Told)
+    told = decode(data, CandidateError)
     kind = told.kind if _KIND.fullmatch(told.kind) else "raised"
-    return Told(kind, _plain(told.message[:MOST_MESSAGE])[:MOST_MESSAGE])
+    return CandidateError(kind, _escape(told.message[:MOST_MESSAGE])[:MOST_MESSAGE])
 
 
-def _exactly(connection: Connection, count: int, deadline: float) -> bytes | None:
+def _read_exactly(connection: Connection, count: int, deadline: float) -> bytes | None:
     number = connection.fileno()
     poll = select.poll()
     poll.register(number, select.POLLIN)
@@ -107,7 +107,7 @@ def _expect(holds: object, field: str, expected: str, got: object) -> None:
         raise EncodingError(f"{field} of a kernel: expected {expected}, got {shown}")
 
 
-def _plain(text: str) -> str:
+def _escape(text: str) -> str:
     return "".join(
         each.encode("unicode_escape").decode("ascii") if _is_odd(each) else each for each in text
     )

@@ -49,7 +49,7 @@ def read(path: Path, task: str) -> Kernel:
     Raises as `parse`, and DeclarationError without a file. A link that leads out of the folder of
     the file is not read: lines of what it leads to would be shown and kept.
     """
-    if not leads_to_neighbour(path):
+    if not is_local_file(path):
         raise DeclarationError(
             f"[{task}] {path}: expected a file, got a link that leads out of its folder, or no "
             "regular file; it was not read. Name the file itself"
@@ -61,7 +61,7 @@ def read(path: Path, task: str) -> Kernel:
     return parse(source, name=task, path=path)
 
 
-def leads_to_neighbour(path: Path) -> bool:
+def is_local_file(path: Path) -> bool:
     """Whether a path is a regular file of its own folder, or a link to one, or nothing at all."""
     if not path.is_symlink():
         return path.is_file() or not path.exists()
@@ -78,9 +78,9 @@ def parse(source: str, *, name: str, path: Path) -> Kernel:
     Raises CompileError for what is no Python, ForbiddenError for what a candidate does not get, and
     DeclarationError without `class ModelNew` or a function of the task's name.
     """
-    kernel = unchecked(source, name=name, path=path)
-    tree = _tree(source, path.name)
-    fault = next(_faults(tree), None)
+    kernel = parse_unchecked(source, name=name, path=path)
+    tree = _parse_tree(source, path.name)
+    fault = next(_find_faults(tree), None)
     if fault is not None:
         line, what = fault
         raise ForbiddenError(f"{path.name}:{line}: {what}")
@@ -100,13 +100,13 @@ def parse(source: str, *, name: str, path: Path) -> Kernel:
     return kernel
 
 
-def unchecked(source: str, *, name: str, path: Path) -> Kernel:
+def parse_unchecked(source: str, *, name: str, path: Path) -> Kernel:
     """The candidate as it is."""
     lines = (line.strip("# \t") for line in source.splitlines() if line.lstrip().startswith("#"))
     return Kernel(name, path, source, None, next(lines, ""), dispatches=(), dtypes=FLOATS)
 
 
-def _tree(source: str, file: str) -> ast.Module:
+def _parse_tree(source: str, file: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -119,28 +119,28 @@ def _tree(source: str, file: str) -> ast.Module:
         raise CompileError(f"{file}:1:1: error: no Python: {error}") from None
 
 
-def _faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
+def _find_faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
     """What the text asks for and does not get, with its line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for each in node.names:
-                if not _allowed(each.name):
-                    yield node.lineno, _no_module(each.name)
+                if not _is_allowed(each.name):
+                    yield node.lineno, _describe_import(each.name)
         elif isinstance(node, ast.ImportFrom):
             module = "." * node.level + (node.module or "")
             if module == "metalbench":
                 for each in node.names:
                     if each.name not in OF_METALBENCH:
-                        yield node.lineno, _no_module(f"metalbench.{each.name}")
-            elif not _allowed(module):
-                yield node.lineno, _no_module(module)
+                        yield node.lineno, _describe_import(f"metalbench.{each.name}")
+            elif not _is_allowed(module):
+                yield node.lineno, _describe_import(module)
         elif isinstance(node, ast.Name) and node.id in BUILTINS:
             yield node.lineno, f"`{node.id}` is nothing that a candidate gets: it computes, only"
 
 
-def _allowed(module: str) -> bool:
+def _is_allowed(module: str) -> bool:
     return module == "metalbench" or module.partition(".")[0] in MODULES
 
 
-def _no_module(name: str) -> str:
+def _describe_import(name: str) -> str:
     return f"imports {name}; a candidate gets {', '.join(MODULES)} and metalbench.metal_kernel"

@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from metalbench.remote.failures import RemoteError
-from metalbench.remote.version import sources_of, version_here
+from metalbench.remote.version import get_local_version, hash_sources
 
 # What a build reads. Of folders all files count that are no products.
 FILES = ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE")
@@ -24,36 +24,36 @@ PACKAGES = ("metalbench", "agent_steel", "kernels", "puzzles")
 PRODUCTS = frozenset({".so", ".pyc", ".pyd", ".pyi", ".typed"})
 
 
-def archive_name() -> str:
+def get_archive_name() -> str:
     """What the archive is called."""
     return f"metalbench-{metadata.version('metalbench')}.tar.gz"
 
 
-def archive() -> bytes:
+def build_archive() -> bytes:
     """A .tar.gz of the sources; raises RemoteError where there is no checkout of this version."""
-    root = checkout()
+    root = find_checkout()
     made = io.BytesIO()
-    inside = archive_name().removesuffix(".tar.gz")
+    inside = get_archive_name().removesuffix(".tar.gz")
     with tarfile.open(fileobj=made, mode="w:gz") as tar:
         for path in _files(root):
             tar.add(path, f"{inside}/{path.relative_to(root).as_posix()}", recursive=False)
     return made.getvalue()
 
 
-def checkout() -> Path:
+def find_checkout() -> Path:
     """The checkout that this package is, or was installed from and is still the same as.
 
     Raises RemoteError if there is none.
     """
     own = Path(__file__).parents[2]
-    wanted = version_here().sources
+    wanted = get_local_version().sources
     found = [folder for folder in (own, _installed_from()) if folder and _is_checkout(folder)]
     for folder in found:
-        if sources_of(folder / "metalbench", folder / "csrc" / "msl") == wanted:
+        if hash_sources(folder / "metalbench", folder / "csrc" / "msl") == wanted:
             return folder
     got = f"{found[0]} has changed since" if found else "none is known"
     raise RemoteError(
-        f"[on] --install: expected the checkout that metalbench {version_here()} was installed "
+        f"[on] --install: expected the checkout that metalbench {get_local_version()} was installed "
         f"from, for an installed package has no C++ sources; {got}. `pip install .` in a checkout, "
         "or install the same on the other machine by hand"
     )

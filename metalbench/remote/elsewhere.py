@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from metalbench.errors import DeclarationError, EncodingError, MachineError
 from metalbench.kernel.installed import library_folder
 from metalbench.remote.failures import ConnectionLostError, RemoteError
-from metalbench.remote.messages import Job, Opened, Opening
-from metalbench.remote.reading import files_of, modules_of
-from metalbench.remote.trace import Trace
+from metalbench.remote.messages import OpenReply, OpenRequest, TrialRequest
+from metalbench.remote.reading import read_task_modules, read_trial_files
+from metalbench.remote.trace import TraceWriter
 from metalbench.run.stages import Observer, Silent
 
 if TYPE_CHECKING:
@@ -19,34 +19,34 @@ if TYPE_CHECKING:
     from metalbench.isolation.channel import Message
     from metalbench.kernel import Kernel
     from metalbench.kernel.library import Entry
-    from metalbench.remote.line import Line
+    from metalbench.remote.line import HeartbeatConnection
     from metalbench.result import DeviceFacts, Result
     from metalbench.result.environment import Environment
     from metalbench.run.trial import Trial
 
 
-class Elsewhere:
+class RemoteWorkers:
     """Tries kernels at the other end of a line, one after the other.
 
-    `name` is what errors call the other machine, `hang_up` ends the connection, `words` are what it
-    said last and `pass_on` shows what tasks have printed there. Every method raises
+    `name` is what errors call the other machine, `disconnect` ends the connection, `read_output` are what it
+    said last and `print_output` shows what tasks have printed there. Every method raises
     ConnectionLostError once the line is broken; what had come back before is in the caller's hands.
     """
 
     def __init__(
         self,
-        line: Line,
+        line: HeartbeatConnection,
         name: str,
         *,
-        hang_up: Callable[[], None] = lambda: None,
-        words: Callable[[], str] = lambda: "",
-        pass_on: Callable[[], None] = lambda: None,
+        disconnect: Callable[[], None] = lambda: None,
+        read_output: Callable[[], str] = lambda: "",
+        print_output: Callable[[], None] = lambda: None,
     ) -> None:
         self.name = name
-        self._line: Line | None = line
-        self._hang_up = hang_up
-        self._words = words
-        self._pass_on = pass_on
+        self._line: HeartbeatConnection | None = line
+        self._disconnect = disconnect
+        self._read_output = read_output
+        self._print_output = print_output
         self._sent: dict[tuple[str, Path], bytes] = {}
 
     def open(self, device: str, *, seconds: float, memory_bytes: int | None = None) -> None:
@@ -55,8 +55,8 @@ class Elsewhere:
         `seconds` and `memory_bytes` are what one kernel may use up.
         """
         headers = library_folder() / "include"
-        opening = Opening(device, seconds, memory_bytes, Path.cwd(), headers)
-        opened: Opened = self._asked("open", opening, "opened")
+        opening = OpenRequest(device, seconds, memory_bytes, Path.cwd(), headers)
+        opened: OpenReply = self._request("open", opening, "opened")
         self.facts: DeviceFacts = opened.device
         self.environment: Environment = opened.environment
         self.warnings = opened.warnings
@@ -67,55 +67,57 @@ class Elsewhere:
         """Take one kernel through all stages but the recording; raises as `Workers.attempt`."""
         for each in (trial, *following):
             self._send_files(each.entry, each.kernel)
-        result: Result = self._asked("try", Job(trial, tuple(following)), "result", observer)
+        result: Result = self._request(
+            "try", TrialRequest(trial, tuple(following)), "result", observer
+        )
         return result
 
     def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
         """Verify and time a match's candidate; raises as `Workers.play`."""
         for kernel in (match.before, match.after):
             self._send_files(match.entry, kernel)
-        outcome: Outcome = self._asked("play", match, "outcome", observer)
+        outcome: Outcome = self._request("play", match, "outcome", observer)
         return outcome
 
     def capture(self, trial: Trial, path: Path) -> None:
         """Leave a GPU trace of one pass at `path`, all of it or nothing."""
         self._send_files(trial.entry, trial.kernel)
-        with Trace(path) as trace:
-            self._asked("capture", trial, "captured", trace=trace)
+        with TraceWriter(path) as trace:
+            self._request("capture", trial, "captured", trace=trace)
 
     def close(self) -> None:
         """Hang up: what runs there is ended with it."""
         if self._line is not None:
             self._line.close()
             self._line = None
-            self._hang_up()
+            self._disconnect()
 
     def _send_files(self, entry: Entry, kernel: Kernel) -> None:
-        from metalbench.remote.messages import File
+        from metalbench.remote.messages import SentFile
 
-        found = {("file", path): data for path, data in files_of(entry, kernel).items()}
-        found |= {("module", path): data for path, data in modules_of(entry).items()}
+        found = {("file", path): data for path, data in read_trial_files(entry, kernel).items()}
+        found |= {("module", path): data for path, data in read_task_modules(entry).items()}
         for key, data in found.items():
             if self._sent.get(key) != data:
-                self._send(key[0], File(key[1], data))
+                self._send(key[0], SentFile(key[1], data))
                 self._sent[key] = data
 
-    def _asked(
+    def _request(
         self,
         name: str,
         value: Any,
         wanted: str,
         observer: Observer | None = None,
         *,
-        trace: Trace | None = None,
+        trace: TraceWriter | None = None,
     ) -> Any:
         """Send a message and return what answers it; the observer hears of all before that."""
         observer = observer or Silent()
         self._send(name, value)
         while True:
-            kind, said = self._heard()
+            kind, said = self._receive()
             if kind == wanted:
-                self._pass_on()
+                self._print_output()
                 return said
             if kind == "machine":
                 raise MachineError(f"[on] {self.name}: {said}")
@@ -128,31 +130,31 @@ class Elsewhere:
 
     def _send(self, name: str, value: Any) -> None:
         try:
-            self._connected().send(name, value)
+            self._get_connection().send(name, value)
         except OSError as error:
-            raise self._lost(error) from None
+            raise self._make_lost_error(error) from None
 
-    def _heard(self) -> Message:
+    def _receive(self) -> Message:
         try:
-            return self._connected().receive()
+            return self._get_connection().receive()
         except EncodingError as error:
             self.close()
             raise RemoteError(f"[on] {self.name} sent what is no message: {error}") from error
         except (EOFError, OSError) as error:
-            raise self._lost(error) from None
+            raise self._make_lost_error(error) from None
         except BaseException:
             # Ctrl-C: nothing is to go on there.
             self.close()
             raise
 
-    def _connected(self) -> Line:
+    def _get_connection(self) -> HeartbeatConnection:
         if self._line is None:
             raise ConnectionLostError(f"[on] the connection to {self.name} is closed")
         return self._line
 
-    def _lost(self, error: Exception) -> ConnectionLostError:
+    def _make_lost_error(self, error: Exception) -> ConnectionLostError:
         self.close()
-        said = self._words() or str(error) or "it ended without a word"
+        said = self._read_output() or str(error) or "it ended without a word"
         quoted = "\n".join(f"  {line}" for line in said.splitlines()[-12:])
         return ConnectionLostError(
             f"[on] the connection to {self.name} broke, and what ran there was ended with it:\n"

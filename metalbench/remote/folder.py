@@ -19,7 +19,7 @@ HOME = "home"
 PREFIX = "metalbench-on-"
 
 
-class Folder:
+class SessionFolder:
     """Everything that came, and nothing else; absolute paths begin anew at its `root`.
 
     Relative ones stay as they are: this process, and those that it starts, work in the folder that
@@ -31,38 +31,40 @@ class Folder:
         self._scratch = Scratch(PREFIX, numbered=True)
         self._top = self._scratch.path
         self.root = self._top / HOME
-        self._headers = self._moved(headers)
+        self._headers = self._map_path(headers)
         (self._top / MODULES).mkdir()
-        working = self._moved(home)
+        working = self._map_path(home)
         working.mkdir(parents=True)
         os.chdir(working)
         sys.path.append(str(self._top / MODULES))
 
-    def put(self, path: Path, data: bytes) -> None:
+    def write_file(self, path: Path, data: bytes) -> None:
         """Write a file; raises EncodingError for a path that leads out of the folder.
 
         MachineError if the disk does not take it.
         """
-        _write(self._moved(path), data, self.root)
+        _write(self._map_path(path), data, self.root)
 
-    def put_module(self, path: Path, data: bytes) -> None:
+    def write_module(self, path: Path, data: bytes) -> None:
         """Write a module of Python, where it is found."""
         _write(self._top / MODULES / path, data, self._top / MODULES)
 
-    def trial(self, trial: Trial) -> Trial:
+    def map_trial(self, trial: Trial) -> Trial:
         """The same trial of the files that are here."""
-        return replace(trial, entry=self._entry(trial.entry), kernel=self._kernel(trial.kernel))
+        return replace(
+            trial, entry=self._map_entry(trial.entry), kernel=self._map_kernel(trial.kernel)
+        )
 
-    def match(self, match: Match) -> Match:
+    def map_match(self, match: Match) -> Match:
         """The same match of the files that are here."""
         return replace(
             match,
-            entry=self._entry(match.entry),
-            before=self._kernel(match.before),
-            after=self._kernel(match.after),
+            entry=self._map_entry(match.entry),
+            before=self._map_kernel(match.before),
+            after=self._map_kernel(match.after),
         )
 
-    def at_home(self, text: str) -> str:
+    def restore_paths(self, text: str) -> str:
         """A message with the paths that files have at home."""
         return text.replace(str(self.root), "")
 
@@ -70,16 +72,16 @@ class Folder:
         """Remove it all."""
         self._scratch.remove()
 
-    def _moved(self, path: Path) -> Path:
+    def _map_path(self, path: Path) -> Path:
         return self.root / path.relative_to("/") if path.is_absolute() else path
 
-    def _entry(self, entry: Entry) -> Entry:
-        kernels = [self._moved(each) for each in entry.kernel_paths]
-        return replace(entry, task_path=self._moved(entry.task_path), kernel_paths=kernels)
+    def _map_entry(self, entry: Entry) -> Entry:
+        kernels = [self._map_path(each) for each in entry.kernel_paths]
+        return replace(entry, task_path=self._map_path(entry.task_path), kernel_paths=kernels)
 
-    def _kernel(self, kernel: Kernel) -> Kernel:
-        folders = (*map(self._moved, kernel.include_dirs), self._headers)
-        return replace(kernel, path=self._moved(kernel.path), include_dirs=folders)
+    def _map_kernel(self, kernel: Kernel) -> Kernel:
+        folders = (*map(self._map_path, kernel.include_dirs), self._headers)
+        return replace(kernel, path=self._map_path(kernel.path), include_dirs=folders)
 
 
 def _write(path: Path, data: bytes, within: Path) -> None:

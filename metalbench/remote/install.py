@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 from metalbench.remote.address import DEFAULT_FOLDER, Address
-from metalbench.remote.archive import archive, archive_name
+from metalbench.remote.archive import build_archive, get_archive_name
 from metalbench.remote.failures import RemoteError
-from metalbench.remote.scripts import NO_PYTHON, NOT_OURS, installing
+from metalbench.remote.scripts import NO_PYTHON, NOT_OURS, make_install_script
 from metalbench.remote.ssh import command_line
 
 REASONS = {
@@ -22,9 +22,9 @@ def install(address: Address) -> None:
 
     What pip says is shown on standard error. Raises RemoteError if it fails.
     """
-    sources = archive()
+    sources = build_archive()
     done = subprocess.run(
-        command_line(address, installing(address, archive_name())),
+        command_line(address, make_install_script(address, get_archive_name())),
         input=sources,
         stdout=sys.stderr.fileno() if _has_descriptor() else subprocess.DEVNULL,
         check=False,

@@ -8,14 +8,14 @@ from time import monotonic
 from typing import Any, cast
 
 from metalbench.isolation.channel import Channel, Message
-from metalbench.remote.messages import of_here, of_there
+from metalbench.remote.messages import list_client_messages, list_server_messages
 
 # Each side is heard at least so often, and given up when it was silent for so long.
 SECONDS_BETWEEN_BEATS = 10.0
 SECONDS_OF_SILENCE = 60.0
 
 
-class TwoEnds:
+class DuplexConnection:
     """A connection whose two directions are two descriptors, as standard input and output are."""
 
     readable = True
@@ -42,7 +42,7 @@ class TwoEnds:
         self._writing.close()
 
 
-class Line:
+class HeartbeatConnection:
     """One end. Raises EOFError or OSError when the other one is gone, or was silent too long."""
 
     def __init__(self, channel: Channel) -> None:
@@ -51,16 +51,18 @@ class Line:
         self._closed = Event()
 
     @classmethod
-    def of_here(cls, connection: Connection) -> Line:
+    def for_client(cls, connection: Connection) -> HeartbeatConnection:
         """The end at which somebody waits; from here on it tells that somebody is there."""
-        line = cls(Channel(connection, of_here, of_there))
+        line = cls(Channel(connection, list_client_messages, list_server_messages))
         Thread(target=line._beat, daemon=True).start()
         return line
 
     @classmethod
-    def of_there(cls, connection: TwoEnds) -> Line:
+    def for_server(cls, connection: DuplexConnection) -> HeartbeatConnection:
         """The end at which kernels run; it answers each beat with one of its own."""
-        return cls(Channel(cast(Connection, connection), of_there, of_here))
+        return cls(
+            Channel(cast(Connection, connection), list_server_messages, list_client_messages)
+        )
 
     def send(self, name: str, value: Any = None) -> None:
         """Send a message; raises EncodingError if `value` is not what messages `name` have."""
@@ -72,16 +74,16 @@ class Line:
         heard = monotonic()
         while True:
             left = heard + SECONDS_OF_SILENCE - monotonic()
-            if not self._channel.waiting(max(0.0, left)):
+            if not self._channel.wait_for_message(max(0.0, left)):
                 raise EOFError(f"nothing was heard for {SECONDS_OF_SILENCE:g} s")
             message = self._channel.receive()
             if message[0] != "beat":
                 return message
             heard = monotonic()
 
-    def next(self) -> Message:
+    def receive_any(self) -> Message:
         """Wait for a message, beats included, and answer those."""
-        if not self._channel.waiting(SECONDS_OF_SILENCE):
+        if not self._channel.wait_for_message(SECONDS_OF_SILENCE):
             raise EOFError(f"nothing was heard for {SECONDS_OF_SILENCE:g} s")
         message = self._channel.receive()
         if message[0] == "beat":

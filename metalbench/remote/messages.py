@@ -17,7 +17,7 @@ NOTHING = type(None)
 
 
 @dataclass(frozen=True)
-class Opening:
+class OpenRequest:
     """What device is wanted, and what a kernel may use up there; None is half of its memory.
 
     `folder` is the one that relative paths are relative to, `headers` that of the library's
@@ -32,7 +32,7 @@ class Opening:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenReply:
     """The other machine; `warnings` say what speaks against measuring there now."""
 
     device: DeviceFacts
@@ -41,7 +41,7 @@ class Opened:
 
 
 @dataclass(frozen=True)
-class File:
+class SentFile:
     """A file that kernels or tasks read, under the path that it has here.
 
     As a module it is one on Python's path.
@@ -52,7 +52,7 @@ class File:
 
 
 @dataclass(frozen=True)
-class Job:
+class TrialRequest:
     """A trial, and those that come after it, which may be made ready."""
 
     trial: Trial
@@ -60,7 +60,7 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Part:
+class TracePart:
     """The next part of a file of a GPU trace, by its path within the trace."""
 
     path: str
@@ -68,13 +68,13 @@ class Part:
 
 
 @cache
-def of_here() -> dict[str, Any]:
+def list_client_messages() -> dict[str, Any]:
     """What the machine sends at which somebody waits."""
     return {
-        "open": Opening,
-        "file": File,
-        "module": File,
-        "try": Job,
+        "open": OpenRequest,
+        "file": SentFile,
+        "module": SentFile,
+        "try": TrialRequest,
         "play": Match,
         "capture": Trial,
         # Every few seconds, whatever else there is.
@@ -83,16 +83,16 @@ def of_here() -> dict[str, Any]:
 
 
 @cache
-def of_there() -> dict[str, Any]:
+def list_server_messages() -> dict[str, Any]:
     """What the machine sends at which kernels run."""
     return {
-        "opened": Opened,
+        "opened": OpenReply,
         "stage": Stage,
         "detail": str,
         "progress": float,
         "result": Result,
         "outcome": Outcome,
-        "part": Part,
+        "part": TracePart,
         "captured": NOTHING,
         # These end what was asked for, and no kernel is to blame.
         "machine": str,

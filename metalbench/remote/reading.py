@@ -18,20 +18,21 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*(?:include|import)[ \t]*(?:"([^"\n]+)"|<([
 _PACKAGES = frozenset({"site-packages", "dist-packages"})
 
 
-def files_of(entry: Entry, kernel: Kernel) -> dict[Path, bytes]:
+def read_trial_files(entry: Entry, kernel: Kernel) -> dict[Path, bytes]:
     """The content of every file that a trial of `kernel` reads; its own text travels with it."""
-    paths = dict.fromkeys((entry.task_path, *_headers(kernel)))
+    paths = dict.fromkeys((entry.task_path, *_find_headers(kernel)))
     return {path: path.read_bytes() for path in paths if path.is_file()}
 
 
-def modules_of(entry: Entry) -> dict[Path, bytes]:
+def read_task_modules(entry: Entry) -> dict[Path, bytes]:
     """The content of the Python files that the task imports, by their path on Python's path."""
     return {
-        file.relative_to(folder): file.read_bytes() for file, folder in _modules(entry.task_path)
+        file.relative_to(folder): file.read_bytes()
+        for file, folder in _find_modules(entry.task_path)
     }
 
 
-def _headers(kernel: Kernel) -> Iterator[Path]:
+def _find_headers(kernel: Kernel) -> Iterator[Path]:
     """Those that the kernel includes, and that they include, in the folders that it may read."""
     folders = [Path(each) for each in include_folders(kernel.path, kernel.include_dirs)]
     seen: set[Path] = set()
@@ -42,35 +43,35 @@ def _headers(kernel: Kernel) -> Iterator[Path]:
             places = [*([own] if quoted else []), *folders]
             paths = (place / (quoted or angled) for place in places)
             path = next((each for each in paths if each.is_file()), None)
-            if path is None or path in seen or not _lies_in(path, folders):
+            if path is None or path in seen or not _is_inside(path, folders):
                 continue
             seen.add(path)
             yield path
             waiting.append((path.read_text(encoding="utf-8", errors="replace"), path.parent))
 
 
-def _lies_in(path: Path, folders: list[Path]) -> bool:
+def _is_inside(path: Path, folders: list[Path]) -> bool:
     """What lies elsewhere no kernel may read, so that nobody need send it."""
     real = path.resolve()
     return any(real.is_relative_to(folder.resolve()) for folder in folders)
 
 
-def _modules(path: Path) -> Iterator[tuple[Path, Path]]:
+def _find_modules(path: Path) -> Iterator[tuple[Path, Path]]:
     """Files that a task's file imports, and those import, with the folder on Python's path.
 
     What is installed is expected there, too.
     """
     seen, waiting = {path}, [path]
     while waiting:
-        for name in _imported(waiting.pop()):
-            for file, folder in _files_of_module(name):
+        for name in _find_imports(waiting.pop()):
+            for file, folder in _find_module_files(name):
                 if file not in seen:
                     seen.add(file)
                     waiting.append(file)
                     yield file, folder
 
 
-def _imported(path: Path) -> Iterator[str]:
+def _find_imports(path: Path) -> Iterator[str]:
     """The first part of every imported name; none of a file that is no Python."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -83,7 +84,7 @@ def _imported(path: Path) -> Iterator[str]:
             yield node.module.partition(".")[0]
 
 
-def _files_of_module(name: str) -> list[tuple[Path, Path]]:
+def _find_module_files(name: str) -> list[tuple[Path, Path]]:
     """A module's file, or all of a package's; none of what is installed."""
     try:
         spec = importlib.util.find_spec(name)

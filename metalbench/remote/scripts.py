@@ -16,7 +16,7 @@ NO_PYTHON = 3
 NOT_OURS = 4
 
 
-def serving(address: Address, variables: Mapping[str, str]) -> str:
+def make_serve_script(address: Address, variables: Mapping[str, str]) -> str:
     """Start `metalbench serve`, or say that it is not there, or what else is.
 
     As long as it runs a Mac that can does not fall asleep, which it may where nobody types.
@@ -31,7 +31,7 @@ def serving(address: Address, variables: Mapping[str, str]) -> str:
     )
 
 
-def installing(address: Address, archive: str) -> str:
+def make_install_script(address: Address, archive: str) -> str:
     """Read an archive of the sources from standard input, and install it into the folder.
 
     The folder becomes a virtual environment if it is none yet. Exit codes: `NO_PYTHON` where none

@@ -41,7 +41,7 @@ class Ssh:
         command = command_line(address, script)
         self.connection, theirs = Pipe()
         self._words: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as we
-        self._passed_on = 0
+        self._printed_bytes = 0
         self._last_words = ""
         with theirs:
             self._child = subprocess.Popen(
@@ -51,7 +51,7 @@ class Ssh:
                 stderr=self._words,
             )
 
-    def read_some(self) -> bytes:
+    def read_byte(self) -> bytes:
         """Wait for bytes that are no message yet; empty at the end."""
         return _read(self.connection)
 
@@ -65,20 +65,20 @@ class Ssh:
             self._child.kill()
             self._child.wait()
         if not self._words.closed:
-            self._last_words = self.last_words()
+            self._last_words = self.read_output_tail()
             self._words.close()
 
-    def last_words(self) -> str:
+    def read_output_tail(self) -> str:
         """What ssh, and the other side, said last on standard error."""
         if self._words.closed:
             return self._last_words
         start = max(0, self._said_bytes - LAST_WORDS_BYTES)
         return self._said_since(start).decode(errors="replace").strip()
 
-    def pass_on(self) -> None:
+    def print_output(self) -> None:
         """Print what was said on standard error since this was last called."""
-        said = self._said_since(self._passed_on)
-        self._passed_on += len(said)
+        said = self._said_since(self._printed_bytes)
+        self._printed_bytes += len(said)
         if said.strip():
             print(
                 terminal_text(said.decode(errors="replace").rstrip()), file=sys.stderr, flush=True

@@ -23,11 +23,11 @@ from metalbench.errors import (
 )
 from metalbench.foreign_text import terminal_text
 from metalbench.isolation import Limits, Workers
-from metalbench.remote.folder import Folder
-from metalbench.remote.line import Line, TwoEnds
-from metalbench.remote.messages import Job, Opened, Opening, Part
-from metalbench.remote.translated import match_outcome, trial_result
-from metalbench.remote.turn import turn
+from metalbench.remote.folder import SessionFolder
+from metalbench.remote.line import DuplexConnection, HeartbeatConnection
+from metalbench.remote.messages import OpenReply, OpenRequest, TracePart, TrialRequest
+from metalbench.remote.translated import translate_outcome, translate_result
+from metalbench.remote.turn import hold_machine
 from metalbench.result.conditions import crowded, warnings
 from metalbench.result.environment import environment
 from metalbench.run.capture import capture, check_captures
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 PART_BYTES = 2**20
 
 
-def serve(line: Line) -> None:
+def serve(line: HeartbeatConnection) -> None:
     """Do what is asked over `line`, one thing after the other, until the other end is gone.
 
     Then, or when it is silent for too long, this process ends at once, and with it whatever it has
@@ -52,41 +52,47 @@ def serve(line: Line) -> None:
     name, opening = line.receive()
     if name != "open":
         raise EncodingError(f"message: expected open, got {name}")
-    folder = Folder(opening.folder, opening.headers)
+    folder = SessionFolder(opening.folder, opening.headers)
     asked: SimpleQueue[Message] = SimpleQueue()
     # Workers live as long as the thread that starts them, which is the one that goes on here.
     Thread(target=_listen, args=(line, folder, asked), daemon=True).start()
     try:
         with suppress(OSError):
-            _Served(line, folder, opening).answer(asked)
+            _Session(line, folder, opening).answer(asked)
     finally:
         folder.remove()
 
 
-def _listen(line: Line, folder: Folder, asked: SimpleQueue[Message]) -> None:
+def _listen(line: HeartbeatConnection, folder: SessionFolder, asked: SimpleQueue[Message]) -> None:
     """Keep what arrives while something is done; nobody is there any more when this ends."""
     try:
         while True:
-            name, value = message = line.next()
+            name, value = message = line.receive_any()
             if name == "file":
-                folder.put(value.path, value.data)
+                folder.write_file(value.path, value.data)
             elif name == "module":
-                folder.put_module(value.path, value.data)
+                folder.write_module(value.path, value.data)
             elif name != "beat":
                 asked.put(message)
     except (EOFError, OSError):
         pass
     except (EncodingError, MachineError) as error:
-        print(terminal_text(f"[serve] {folder.at_home(str(error))}"), file=sys.stderr, flush=True)
+        print(
+            terminal_text(f"[serve] {folder.restore_paths(str(error))}"),
+            file=sys.stderr,
+            flush=True,
+        )
     finally:
         folder.remove()
         os._exit(0)
 
 
-class _Served:
+class _Session:
     """The device, and the processes in which kernels are tried on it."""
 
-    def __init__(self, line: Line, folder: Folder, opening: Opening) -> None:
+    def __init__(
+        self, line: HeartbeatConnection, folder: SessionFolder, opening: OpenRequest
+    ) -> None:
         self._line = line
         self._folder = folder
         limits = {"memory_bytes": opening.memory_bytes} if opening.memory_bytes else {}
@@ -105,20 +111,20 @@ class _Served:
             while True:
                 message = asked.get()
                 try:
-                    with turn(lambda said: self._line.send("detail", said)):
-                        for name, value in self._done(device, message):
+                    with hold_machine(lambda said: self._line.send("detail", said)):
+                        for name, value in self._handle(device, message):
                             self._line.send(name, value)
                 except DeclarationError as error:
-                    self._line.send("untried", self._folder.at_home(str(error)))
+                    self._line.send("untried", self._folder.restore_paths(str(error)))
                 except MetalBenchError as error:
-                    self._line.send("machine", self._folder.at_home(str(error)))
+                    self._line.send("machine", self._folder.restore_paths(str(error)))
 
     def _tell_opened(self, device: _core.Device) -> None:
         busy = crowded(os.getloadavg()[0], usable_cores())
         said = (*warnings(device.state()), *([busy] if busy else []))
-        self._line.send("opened", Opened(device_facts(device), environment(), said))
+        self._line.send("opened", OpenReply(device_facts(device), environment(), said))
 
-    def _done(self, device: _core.Device, message: Message) -> Iterator[Message]:
+    def _handle(self, device: _core.Device, message: Message) -> Iterator[Message]:
         name, value = message
         facts = device_facts(device)
         if name == "try":
@@ -126,19 +132,21 @@ class _Served:
         elif name == "play":
             yield "outcome", self._played(facts, value)
         elif name == "capture":
-            yield from _captured(device, self._folder.trial(value))
+            yield from _capture_trace(device, self._folder.map_trial(value))
 
-    def _tried(self, facts: DeviceFacts, job: Job) -> Result:
-        trial, *following = map(self._folder.trial, (job.trial, *job.following))
-        result = self._workers.attempt(facts, trial, following, _Told(self._line))
-        return trial_result(result, self._folder.at_home)
+    def _tried(self, facts: DeviceFacts, job: TrialRequest) -> Result:
+        trial, *following = map(self._folder.map_trial, (job.trial, *job.following))
+        result = self._workers.attempt(facts, trial, following, _ForwardingObserver(self._line))
+        return translate_result(result, self._folder.restore_paths)
 
     def _played(self, facts: DeviceFacts, match: Match) -> object:
-        outcome = self._workers.play(facts, self._folder.match(match), _Told(self._line))
-        return match_outcome(outcome, self._folder.at_home)
+        outcome = self._workers.play(
+            facts, self._folder.map_match(match), _ForwardingObserver(self._line)
+        )
+        return translate_outcome(outcome, self._folder.restore_paths)
 
 
-def _captured(device: _core.Device, trial: Trial) -> Iterator[Message]:
+def _capture_trace(device: _core.Device, trial: Trial) -> Iterator[Message]:
     """Capture one pass, and send the trace file by file."""
     check_captures(device)
     with TemporaryDirectory(prefix="metalbench-trace-") as place:
@@ -149,16 +157,16 @@ def _captured(device: _core.Device, trial: Trial) -> Iterator[Message]:
             name = path.relative_to(trace).as_posix()
             with path.open("rb") as file:
                 data = file.read(PART_BYTES)
-                yield "part", Part(name, data)
+                yield "part", TracePart(name, data)
                 while data := file.read(PART_BYTES):
-                    yield "part", Part(name, data)
+                    yield "part", TracePart(name, data)
     yield "captured", None
 
 
-class _Told:
+class _ForwardingObserver:
     """An observer at the other end of the line. Nobody waits until it has heard."""
 
-    def __init__(self, line: Line) -> None:
+    def __init__(self, line: HeartbeatConnection) -> None:
         self._line = line
 
     def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
@@ -180,9 +188,9 @@ class _Told:
         self._line.send("progress", fraction)
 
 
-def over_standard_streams() -> Line:
+def connect_standard_streams() -> HeartbeatConnection:
     """A line over standard input and output, which nothing else reads or writes from here on."""
-    line = Line.of_there(TwoEnds(os.dup(0), os.dup(1)))
+    line = HeartbeatConnection.for_server(DuplexConnection(os.dup(0), os.dup(1)))
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)

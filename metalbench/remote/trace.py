@@ -9,12 +9,12 @@ from pathlib import Path, PurePosixPath
 from types import TracebackType
 
 from metalbench.errors import EncodingError, MachineError
-from metalbench.remote.messages import Part
+from metalbench.remote.messages import TracePart
 
 NAME = "trace"
 
 
-class Trace:
+class TraceWriter:
     """Files under `path`, or `path` itself of a trace that is one file; there when all have come.
 
     As a context it leaves nothing behind if an error ends it.
@@ -24,7 +24,7 @@ class Trace:
         self._path = path
         self._folder: Path | None = None
 
-    def __enter__(self) -> Trace:
+    def __enter__(self) -> TraceWriter:
         return self
 
     def __exit__(
@@ -41,7 +41,7 @@ class Trace:
         finally:
             self._remove()
 
-    def add(self, part: Part) -> None:
+    def add(self, part: TracePart) -> None:
         """Append to a file; raises EncodingError for a name that leads out of the trace."""
         name = PurePosixPath(part.path)
         if name.is_absolute() or ".." in name.parts or "\0" in part.path:

@@ -11,13 +11,13 @@ from metalbench.result import Failure, Result
 Words = Callable[[str], str]
 
 
-def trial_result(result: Result, words: Words) -> Result:
+def translate_result(result: Result, words: Words) -> Result:
     """The result with `words` of every message."""
     failures = tuple(_failure(each, words) for each in result.failures)
     return replace(result, failures=failures, notes=tuple(map(words, result.notes)))
 
 
-def match_outcome(outcome: Outcome, words: Words) -> Outcome:
+def translate_outcome(outcome: Outcome, words: Words) -> Outcome:
     """The outcome with `words` of every message."""
     failure = outcome.failure and _failure(outcome.failure, words)
     return replace(outcome, failure=failure, notes=tuple(map(words, outcome.notes)))

@@ -13,12 +13,12 @@ WAITING = "another session has the machine; waiting for it"
 
 
 @contextmanager
-def turn(told: Callable[[str], None]) -> Iterator[None]:
+def hold_machine(told: Callable[[str], None]) -> Iterator[None]:
     """Wait until no other session of this user runs a kernel; `told` is told if one does.
 
     The system lets go of a turn when its process ends, however that happens.
     """
-    with lock_file().open("a") as file:
+    with get_lock_file().open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -27,6 +27,6 @@ def turn(told: Callable[[str], None]) -> Iterator[None]:
         yield
 
 
-def lock_file() -> Path:
+def get_lock_file() -> Path:
     """The file that whoever runs a kernel holds."""
     return Path(tempfile.gettempdir()) / f"metalbench-{os.getuid()}.lock"

@@ -18,7 +18,7 @@ from metalbench.verify import Kind
 from metalbench.verify.faults import kind_named
 
 if TYPE_CHECKING:
-    from metalbench.remote.elsewhere import Elsewhere
+    from metalbench.remote.elsewhere import RemoteWorkers
     from metalbench.result import DeviceFacts
 
 DEVICE = "cpu"
@@ -28,22 +28,22 @@ FOUND_HERE = (
 )
 NOT_VERIFIED = "not verified here before it was sent to {}: {}"
 # What the cpu device cannot do a GPU may.
-NO_FAULT = frozenset({"Unsupported", str(Kind.UNSUPPORTED)})
+UNSUPPORTED_KINDS = frozenset({"Unsupported", str(Kind.UNSUPPORTED)})
 
 Key = tuple[object, ...]
 Notes = tuple[str, ...]
 
 
-class VerifiedHere:
+class LocallyVerifiedWorkers:
     """Tries kernels elsewhere that were right on this machine's cpu device, in a process there.
 
     Of those that were not the result tells why, as if it came from elsewhere.
     """
 
-    def __init__(self, elsewhere: Elsewhere, limits: Limits) -> None:
-        self._elsewhere = elsewhere
+    def __init__(self, remote: RemoteWorkers, limits: Limits) -> None:
+        self._remote = remote
         self._workers = Workers(DEVICE, limits)
-        self._here = device_facts(_core.open(DEVICE))
+        self._device = device_facts(_core.open(DEVICE))
         self._right: dict[Key, Notes] = {}
         # Found ahead of its turn; what is wrong then is not looked at twice.
         self._wrong: dict[Key, Result] = {}
@@ -52,52 +52,52 @@ class VerifiedHere:
         self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
     ) -> Result:
         """Take one kernel through all stages but the recording; raises as `Workers.attempt`."""
-        found, notes = self._verified(trial, observer)
+        found, notes = self._verify(trial, observer)
         if found is not None:
             return replace(found, device=device, notes=(*found.notes, *notes))
-        coming = [each for each in following[:1] if self._will_do(each, observer)]
-        result = self._elsewhere.attempt(device, trial, coming, observer)
+        coming = [each for each in following[:1] if self._is_right(each, observer)]
+        result = self._remote.attempt(device, trial, coming, observer)
         return replace(result, notes=(*notes, *result.notes))
 
     def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
         """Verify and time a match's candidate; raises as `Workers.play`."""
         noted: list[str] = []
         for side in range(int(match.knows_before), 2):
-            found, notes = self._verified(_trial_of(match, side), observer)
+            found, notes = self._verify(_trial_of(match, side), observer)
             noted += notes
             if found is not None:
                 failure = found.failures[0]
                 failure = replace(failure, kind=str(kind_named(failure.kind)))
                 return Outcome(device, failure, notes=tuple(noted), wrong=match.names[side])
-        outcome = self._elsewhere.play(device, match, observer)
+        outcome = self._remote.play(device, match, observer)
         return replace(outcome, notes=(*noted, *outcome.notes))
 
     def close(self) -> None:
         """End the processes here."""
         self._workers.close()
 
-    def _will_do(self, trial: Trial, observer: Observer) -> bool:
+    def _is_right(self, trial: Trial, observer: Observer) -> bool:
         """Whether a kernel whose turn is yet to come is right, so that it may be made ready."""
         try:
-            found, _ = self._verified(trial, _Ahead(observer, trial.entry.name))
+            found, _ = self._verify(trial, _NextKernelObserver(observer, trial.entry.name))
         except MetalBenchError:
             return False  # told when it is its turn
         if found is not None:
             self._wrong[_key(trial)] = found
         return found is None
 
-    def _verified(self, trial: Trial, observer: Observer) -> tuple[Result | None, Notes]:
+    def _verify(self, trial: Trial, observer: Observer) -> tuple[Result | None, Notes]:
         """What is wrong with a kernel, None if nothing is, and what is to be noted of that.
 
         It is verified at sizes up to the cpu device's headline, for those of a GPU take too long.
         """
-        key, name = _key(trial), self._elsewhere.name
+        key, name = _key(trial), self._remote.name
         if key in self._right:
             return None, self._right[key]
         found = self._wrong.pop(key, None)
         if found is None:
             here = replace(trial, size=None, timed=False)
-            found = self._workers.attempt(self._here, here, (), _Here(observer))
+            found = self._workers.attempt(self._device, here, (), _LocalObserver(observer))
         if found.status is not Status.CORRECT and not _cannot_be_tried(found):
             return found, (FOUND_HERE.format(name),)
         said = "; ".join(each.message for each in found.failures)
@@ -126,10 +126,10 @@ def _key(trial: Trial) -> Key:
 
 
 def _cannot_be_tried(found: Result) -> bool:
-    return {each.kind for each in found.failures} <= NO_FAULT
+    return {each.kind for each in found.failures} <= UNSUPPORTED_KINDS
 
 
-class _Here(Silent):
+class _LocalObserver(Silent):
     """Passes on at what stage a kernel is, and that it is so on this machine."""
 
     def __init__(self, observer: Observer) -> None:
@@ -145,7 +145,7 @@ class _Here(Silent):
         self._observer.stage_detail(f"here, {detail}")
 
 
-class _Ahead(Silent):
+class _NextKernelObserver(Silent):
     """Passes on that a kernel is looked at whose turn is yet to come."""
 
     def __init__(self, observer: Observer, name: str) -> None:

@@ -16,7 +16,7 @@ DIGITS = 16
 
 
 @dataclass(frozen=True)
-class Version:
+class InstalledVersion:
     """A version, as its number alone does not tell: `sources` is a hash of what is installed."""
 
     number: str
@@ -27,12 +27,12 @@ class Version:
         return f"{self.number} (sources {self.sources}, protocol {self.protocol})"
 
     @property
-    def line(self) -> str:
+    def greeting(self) -> str:
         """How it is told as the first thing, before there are messages."""
         return f"{MARK} {self.protocol} {self.number} {self.sources}"
 
     @classmethod
-    def read(cls, line: str) -> Version | None:
+    def parse(cls, line: str) -> InstalledVersion | None:
         """The version that such a line tells, None of any other line."""
         words = line.split()
         if len(words) != 4 or words[0] != MARK or not words[1].isdecimal():
@@ -40,14 +40,16 @@ class Version:
         return cls(words[2], words[3], int(words[1]))
 
 
-def version_here() -> Version:
+def get_local_version() -> InstalledVersion:
     """The version that is installed here."""
     package = Path(__file__).parents[1]
-    return Version(metadata.version("metalbench"), sources_of(package, _headers(package)))
+    return InstalledVersion(
+        metadata.version("metalbench"), hash_sources(package, _headers(package))
+    )
 
 
 @cache
-def sources_of(package: Path, headers: Path) -> str:
+def hash_sources(package: Path, headers: Path) -> str:
     """Hash of a package's Python files and of the headers of MSL, wherever they lie."""
     found = hashlib.sha256()
     for folder, files in ((package, _python_files(package)), (headers, headers.rglob("*"))):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from metalbench.errors import DeclarationError, MachineError, Unsupported
 from metalbench.foreign_text import xml_text
-from metalbench.generations.comparison import Column
+from metalbench.generations.comparison import FolderFigures
 from metalbench.stats import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FORMATS = (".svg", ".png")
 
 
-def draw(columns: Sequence[Column], path: Path) -> None:
+def draw(columns: Sequence[FolderFigures], path: Path) -> None:
     """Write the picture that the file's name asks for: one plot a level, a band for the interval.
 
     Raises DeclarationError for another format than .svg and .png, Unsupported without matplotlib,
@@ -40,7 +40,7 @@ def draw(columns: Sequence[Column], path: Path) -> None:
             raise MachineError(f"{path} cannot be written: {error.strerror}") from error
 
 
-def _figure(columns: Sequence[Column]) -> Figure:
+def _figure(columns: Sequence[FolderFigures]) -> Figure:
     """Return the picture: one plot a level."""
     from matplotlib.figure import Figure
 

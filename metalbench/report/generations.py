@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from metalbench.foreign_text import json_text
-from metalbench.generations.comparison import Column
+from metalbench.generations.comparison import FolderFigures
 from metalbench.generations.metrics import AtK, FastShare, Figures
-from metalbench.generations.outcomes import Outcome
+from metalbench.generations.outcomes import GenerationOutcome
 from metalbench.report import numbers
 from metalbench.report.export import lines_of_csv
 from metalbench.report.styles import QUIET, WARNING
@@ -23,7 +23,7 @@ CSV_HEAD = ("run", "level", "figure", "p", "k", "value", "low", "high", "naive")
 Cell = Callable[[Figures], str]
 
 
-def comparison_report(columns: Sequence[Column], baseline: str) -> Group:
+def comparison_report(columns: Sequence[FolderFigures], baseline: str) -> Group:
     """The tables of every level, with one column a folder, and what the figures mean."""
     levels = dict.fromkeys(level for column in columns for level in column.levels)
     blocks: list[RenderableType] = []
@@ -42,7 +42,7 @@ def share(interval: Interval) -> str:
     return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
-def to_json(columns: Sequence[Column], baseline: str) -> str:
+def to_json(columns: Sequence[FolderFigures], baseline: str) -> str:
     """All figures, as JSON with the keys of KernelBench's analysis where it has the same."""
     told = [{"run": each.name, "device": each.device, **_levels(each)} for each in columns]
     return (
@@ -50,7 +50,7 @@ def to_json(columns: Sequence[Column], baseline: str) -> str:
     )
 
 
-def to_csv(columns: Sequence[Column]) -> str:
+def to_csv(columns: Sequence[FolderFigures]) -> str:
     """One row a figure."""
     rows = (
         (column.name, level, *row)
@@ -61,7 +61,7 @@ def to_csv(columns: Sequence[Column]) -> str:
     return lines_of_csv(CSV_HEAD, (dict(zip(CSV_HEAD, row, strict=True)) for row in rows))
 
 
-def _table(level: str, columns: Sequence[Column]) -> Table:
+def _table(level: str, columns: Sequence[FolderFigures]) -> Table:
     shown = [(each, each.levels[level]) for each in columns if level in each.levels]
     table = Table(title=level, title_justify="left", box=None, pad_edge=False)
     table.add_column("figure")
@@ -82,7 +82,7 @@ def lines_of(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str, Cel
     yield "mean ratio", lambda of: numbers.ratio(of.mean_ratio)
     for place, at in enumerate(first.at_k):
         yield name_of(at), lambda of, i=place: share(of.at_k[i].share)  # type: ignore[misc]
-    for outcome in Outcome:
+    for outcome in GenerationOutcome:
         if any(each.outcomes.get(outcome) for each in all_):
             yield f"  {outcome}", lambda of, o=outcome: str(of.outcomes.get(o, 0))  # type: ignore[misc]
     if any(each.without_kernel for each in all_):
@@ -131,7 +131,7 @@ def _ends(interval: Interval) -> tuple[Any, Any, Any]:
     return interval.value, interval.low, interval.high
 
 
-def _levels(column: Column) -> dict[str, Any]:
+def _levels(column: FolderFigures) -> dict[str, Any]:
     return {"levels": {level: _as_json(each) for level, each in column.levels.items()}}
 
 

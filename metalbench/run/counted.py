@@ -11,7 +11,7 @@ from time import perf_counter
 
 from metalbench.counting.count import counts_of
 from metalbench.errors import MetalBenchError
-from metalbench.isolation.sandbox import sandboxed_device
+from metalbench.isolation.sandbox import open_sandboxed_device
 from metalbench.kernel.prepare import Compiled, compile_kernel
 from metalbench.msl.building import cache
 from metalbench.msl.building.toolchain import find_toolchain
@@ -41,7 +41,7 @@ def count_bytes(trial: Trial, device: TimedDevice) -> CountedBytes | None:
     if kept is not None:
         return CountedBytes(**kept)
     compiled = compile_kernel(
-        sandboxed_device(),
+        open_sandboxed_device(),
         trial.kernel,
         task,
         dtype_name=trial.dtype,

@@ -12,7 +12,7 @@ import numpy as np
 
 from metalbench.cores import usable_cores
 from metalbench.errors import MetalBenchError, find_machine_error
-from metalbench.isolation.sandbox import sandboxed_device
+from metalbench.isolation.sandbox import open_sandboxed_device
 from metalbench.kernel.prepare import Bound, compile_kernel
 from metalbench.task.workload import Workload, workload
 
@@ -74,7 +74,7 @@ class _Batch:
     """
 
     def __init__(self, cases: Sequence[Case], compilers: ThreadPoolExecutor) -> None:
-        self._device = sandboxed_device()
+        self._device = open_sandboxed_device()
         self._cases = cases
         self._futures = [compilers.submit(self._prepared, *case) for case in cases]
 

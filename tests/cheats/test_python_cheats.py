@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from metalbench.cli import main
-from metalbench.generations.folder import plan_of
+from metalbench.generations.folder import read_plan
 from metalbench.store import Store
 from metalbench.store.evaluations import Evaluation
 
@@ -32,7 +32,7 @@ def evaluated(root: Path, candidates: Sequence[Path]) -> list[Evaluation]:
     done = CliRunner().invoke(main, list(map(str, [*command, *options])))
     assert done.exit_code == 0, done.output
     with Store(root / "a.db") as store:
-        return store.evaluations(plan_of(root / "run").id)
+        return store.evaluations(read_plan(root / "run").id)
 
 
 def expect(path: Path, found: Evaluation) -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from metalbench.cli import main, other_names
 from metalbench.cli.diagnosis import Health, examinations
 from metalbench.cli.group import OWN
-from metalbench.isolation.messages import of_workers
+from metalbench.isolation.messages import list_worker_messages
 from metalbench.run.stages import Stage
 
 
@@ -222,7 +222,7 @@ def test_doctor_takes_a_kernel_through_a_process_of_its_own(
     examine = dict(examinations())["isolation"]
     assert "a trial kernel ran correctly in one" in examine().detail
     # What a worker sends and this side cannot read.
-    monkeypatch.setitem(of_workers(), "result", Stage)
+    monkeypatch.setitem(list_worker_messages(), "result", Stage)
     finding = examine()
     assert finding.health is Health.BROKEN
     assert "sent what is no result: result: expected Stage, got dict" in finding.detail

@@ -75,7 +75,7 @@ def test_run_of_an_odd_python_file(shell: Any, kernels: Path, kind: str, tmp_pat
 
 
 def test_evaluate_goes_on_behind_odd_files(tmp_path: Path) -> None:
-    from metalbench.generations.folder import plan_of
+    from metalbench.generations.folder import read_plan
 
     kernels = samples.tasks_in(tmp_path / "kernels", 1)
     texts = [samples.RIGHT, samples.RIGHT.replace("(n)", f"({DIGITS})"), SCRATCH + samples.RIGHT]
@@ -93,7 +93,7 @@ def test_evaluate_goes_on_behind_odd_files(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, [*map(str, command), "--time", "0.05"])
     assert result.exit_code == 0, result.output
     with Store(db) as store:
-        found = store.evaluations(plan_of(root).id)
+        found = store.evaluations(read_plan(root).id)
     outcomes = {each.place.sample: each.outcome for each in found}
     assert outcomes.pop(0) == "correct"
     assert sorted(outcomes) == list(range(1, 9))

@@ -26,9 +26,9 @@ from metalbench.errors import (
     KernelFault,
     TimeLimitExceeded,
 )
-from metalbench.isolation.confinement import landlock, to_run
+from metalbench.isolation.confinement import landlock, list_executor_files
 from metalbench.isolation.confinement.start import _Starter
-from metalbench.isolation.memory import _children
+from metalbench.isolation.memory import list_children
 from metalbench.kind import Kind
 
 AT = "uint i = thread_position_in_grid.x; "
@@ -44,7 +44,7 @@ class Sandboxed:
     """A kernel over one array, and the numbers of the processes that it has started."""
 
     def __init__(self, source: str = TWICE, **options: Any) -> None:
-        self._others = set(_children(os.getpid()))
+        self._others = set(list_children(os.getpid()))
         given = {"device": "cpu", "sandbox": True, **options}
         self._kernel = metal_kernel("test", ["a"], ["out"], source, **given)
 
@@ -61,7 +61,7 @@ class Sandboxed:
 
     @property
     def processes(self) -> set[int]:
-        return set(_children(os.getpid())) - self._others
+        return set(list_children(os.getpid())) - self._others
 
 
 @pytest.mark.parametrize("source", [TWICE, REVERSED])
@@ -100,7 +100,7 @@ def test_one_process_serves_all_calls_of_a_kernel_and_ends_with_it() -> None:
     assert twice.processes == before
     del twice
     gc.collect()
-    assert not before & set(_children(os.getpid()))
+    assert not before & set(list_children(os.getpid()))
 
 
 def test_outputs_are_the_callers_own() -> None:
@@ -188,7 +188,7 @@ def test_what_mlx_runs_is_in_no_sandbox() -> None:
 
 
 def test_kernels_of_code_that_asks_mlx() -> None:
-    others = set(_children(os.getpid()))
+    others = set(list_children(os.getpid()))
     with patched_mlx(device="cpu", sandbox=True):
         kernel = mx.fast.metal_kernel("test", ["a"], ["out"], TWICE)
         (out,) = kernel(
@@ -198,7 +198,7 @@ def test_kernels_of_code_that_asks_mlx() -> None:
             output_shapes=[(8,)],
             output_dtypes=[mx.float32],
         )
-        assert len(set(_children(os.getpid())) - others) == 1
+        assert len(set(list_children(os.getpid())) - others) == 1
     assert mx.array_equal(out, 2 * mx.arange(8.0))
 
 
@@ -206,16 +206,16 @@ PROGRAM = """
 import os, sys
 import numpy as np
 from metalbench import metal_kernel
-from metalbench.isolation.confinement import landlock, to_run
+from metalbench.isolation.confinement import landlock, list_executor_files
 from metalbench.isolation.confinement.start import _Starter
-from metalbench.isolation.memory import _children
+from metalbench.isolation.memory import list_children
 source = "out[thread_position_in_grid.x] = a[thread_position_in_grid.x];"
 kernel = metal_kernel("test", ["a"], ["out"], source, device="cpu", sandbox=True)
 def call():
     asked = dict(grid=(8, 1, 1), threadgroup=(8, 1, 1), output_shapes=[(8,)])
     return kernel(inputs=[np.arange(8.0)], output_dtypes=["float32"], **asked)[0]
 call()
-print(*_children(os.getpid()), flush=True)
+print(*list_children(os.getpid()), flush=True)
 """
 
 
@@ -248,13 +248,17 @@ def test_a_kernel_may_be_forgotten_where_nobody_may_be_signalled() -> None:
         held.clear()
         return gc.collect()
 
-    with landlock.rules(to_run()) if landlock.version() else nullcontext(None) as rules:
+    with (
+        landlock.open_ruleset(list_executor_files())
+        if landlock.version()
+        else nullcontext(None) as rules
+    ):
         forgetting = _Starter(forget, rules)
         forgetting.start()
         forgetting.join()
-    forgetting.started()
+    forgetting.wait_for_start()
     Sandboxed()()
-    assert process not in _children(os.getpid())
+    assert process not in list_children(os.getpid())
 
 
 def test_ctrl_c_is_for_the_caller() -> None:

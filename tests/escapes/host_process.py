@@ -12,7 +12,7 @@ import sys
 
 from escapes.other_user import be
 
-from metalbench.isolation.confinement import landlock, policies, seal, seccomp, to_run
+from metalbench.isolation.confinement import landlock, list_executor_files, policies, seal, seccomp
 
 DONE, REFUSED, NOT_HELD = 0, 1, 2
 
@@ -20,9 +20,9 @@ DONE, REFUSED, NOT_HELD = 0, 1, 2
 def hold(how: str) -> bool:
     """Confine this process, as `confine` does for a process that will seal itself, or seal it."""
     if how == "confined":
-        with landlock.rules(to_run()) as rules:
-            landlock.restrict(rules)
-        seccomp.install(*policies.executing(os.getppid()), every_thread=False)
+        with landlock.open_ruleset(list_executor_files()) as rules:
+            landlock.restrict_thread(rules)
+        seccomp.install_filter(*policies.make_executor_policy(os.getppid()), every_thread=False)
     return bool(seal().means) if how == "sealed" else True
 
 

@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from metalbench.isolation.confinement.system_calls import machine
+from metalbench.isolation.confinement.system_calls import load_system_calls
 from metalbench.msl.building.toolchain import find_toolchain
 
 # System calls without a C library; a failure is a negative number.
@@ -213,7 +213,7 @@ def build(text: str, target: Path, *libraries: Path) -> None:
     The libraries are loaded with it, and found where they are now.
     """
     tools = find_toolchain()
-    numbers = [f"-DSYS_{name}={number}" for name, number in machine().numbers.items()]
+    numbers = [f"-DSYS_{name}={number}" for name, number in load_system_calls().numbers.items()]
     made = target.with_suffix(".o")
     compiling = [
         *tools.clang,

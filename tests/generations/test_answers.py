@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 from generations import samples
 
-from metalbench.generations.answers import Unusable, blocks_of, code_of, kernel_of, text_of
-from metalbench.generations.outcomes import Outcome
+from metalbench.generations.answers import (
+    UnusableSample,
+    decode_text,
+    extract_code,
+    find_code_blocks,
+    parse_sample,
+)
+from metalbench.generations.outcomes import GenerationOutcome
 from metalbench.kind import Kind
 from metalbench.result import Failure
 
@@ -20,64 +26,64 @@ from metalbench.result import Failure
     ],
 )
 def test_a_kernel_is_read_with_or_without_fences_around_it(text: str) -> None:
-    assert kernel_of(text, "twice01", "sample_0.metal").source.strip() == samples.RIGHT.strip()
+    assert parse_sample(text, "twice01", "sample_0.metal").source.strip() == samples.RIGHT.strip()
 
 
 @pytest.mark.parametrize(
     ("text", "outcome", "message"),
     [
-        ("", Outcome.EMPTY, "got nothing"),
-        (" \n\t\n", Outcome.EMPTY, "got nothing"),
-        ("```metal\n```", Outcome.EMPTY, "empty code block"),
-        (samples.PROSE, Outcome.PROSE, "I would rather tell"),
-        (samples.SEVERAL, Outcome.SEVERAL_BLOCKS, "got 2"),
-        (samples.PYTHON, Outcome.PYTHON, "import mlx.core"),
-        (f"```python\n{samples.PYTHON}```", Outcome.PYTHON, "expected Metal, got Python"),
-        ("def f(x):\n    return x\n", Outcome.PYTHON, "def f"),
-        (samples.HEADLESS, Outcome.NO_HEADER, "no dispatch line"),
-        (samples.READS, Outcome.FORBIDDEN, "/etc/passwd"),
-        (samples.HOST, Outcome.FORBIDDEN, "asm"),
-        ('#include "sample_1.metal"\n', Outcome.FORBIDDEN, "expected a header of Metal"),
+        ("", GenerationOutcome.EMPTY, "got nothing"),
+        (" \n\t\n", GenerationOutcome.EMPTY, "got nothing"),
+        ("```metal\n```", GenerationOutcome.EMPTY, "empty code block"),
+        (samples.PROSE, GenerationOutcome.PROSE, "I would rather tell"),
+        (samples.SEVERAL, GenerationOutcome.SEVERAL_BLOCKS, "got 2"),
+        (samples.PYTHON, GenerationOutcome.PYTHON, "import mlx.core"),
+        (f"```python\n{samples.PYTHON}```", GenerationOutcome.PYTHON, "expected Metal, got Python"),
+        ("def f(x):\n    return x\n", GenerationOutcome.PYTHON, "def f"),
+        (samples.HEADLESS, GenerationOutcome.NO_HEADER, "no dispatch line"),
+        (samples.READS, GenerationOutcome.FORBIDDEN, "/etc/passwd"),
+        (samples.HOST, GenerationOutcome.FORBIDDEN, "asm"),
+        ('#include "sample_1.metal"\n', GenerationOutcome.FORBIDDEN, "expected a header of Metal"),
     ],
 )
 def test_everything_else_has_a_class_and_a_message(
-    text: str, outcome: Outcome, message: str
+    text: str, outcome: GenerationOutcome, message: str
 ) -> None:
-    with pytest.raises(Unusable, match=message) as raised:
-        kernel_of(text, "twice01", "sample_0.metal")
+    with pytest.raises(UnusableSample, match=message) as raised:
+        parse_sample(text, "twice01", "sample_0.metal")
     assert raised.value.outcome is outcome
 
 
 @pytest.mark.parametrize(("ending", "outcome"), [("refused", "refused"), ("cut", "cut off")])
 def test_how_the_answer_ended_goes_before_what_it_says(ending: str, outcome: str) -> None:
-    with pytest.raises(Unusable) as raised:
-        kernel_of(samples.RIGHT, "twice01", "sample_0.metal", ending)
+    with pytest.raises(UnusableSample) as raised:
+        parse_sample(samples.RIGHT, "twice01", "sample_0.metal", ending)
     assert raised.value.outcome.value == outcome
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"kernel\0", b"x" * 1_000_001])
 def test_what_is_no_text_is_told(data: bytes) -> None:
-    with pytest.raises(Unusable) as raised:
-        text_of(data)
-    assert raised.value.outcome is Outcome.NO_TEXT
+    with pytest.raises(UnusableSample) as raised:
+        decode_text(data)
+    assert raised.value.outcome is GenerationOutcome.NO_TEXT
 
 
 def test_a_block_that_does_not_end_goes_to_the_end() -> None:
-    assert blocks_of("a\n```\nb\n") == ["b\n"]
-    assert code_of("````\n```\nb\n```\n````\n") == "```\nb\n```\n"
+    assert find_code_blocks("a\n```\nb\n") == ["b\n"]
+    assert extract_code("````\n```\nb\n```\n````\n") == "```\nb\n```\n"
 
 
 def test_every_kind_of_finding_has_a_class() -> None:
-    from metalbench.generations.outcomes import outcome_of
+    from metalbench.generations.outcomes import classify_failure
 
     for kind in Kind:
-        assert outcome_of(Failure("verify", str(kind), "")) is not Outcome.CORRECT
+        assert classify_failure(Failure("verify", str(kind), "")) is not GenerationOutcome.CORRECT
 
 
 def test_what_metal_has_not_is_forbidden() -> None:
-    from metalbench.generations.outcomes import outcome_of
+    from metalbench.generations.outcomes import classify_failure
     from metalbench.msl.reading.host_code import make_host_code_error
 
-    assert outcome_of(
+    assert classify_failure(
         Failure("compile", "CompileError", str(make_host_code_error("a:1", "asm")))
-    ) is (Outcome.FORBIDDEN)
+    ) is (GenerationOutcome.FORBIDDEN)

@@ -14,7 +14,7 @@ from time import monotonic, sleep
 import pytest
 from generations import samples
 
-from metalbench.generations.folder import plan_of
+from metalbench.generations.folder import read_plan
 from metalbench.store import Store
 from metalbench.store.evaluations import Evaluation
 
@@ -43,7 +43,11 @@ def slots_beneath(parent: int) -> list[int]:
     beneath = {parent}
     for _ in range(4):
         beneath |= {int(own) for own, above, _ in rows if int(above) in beneath}
-    return [int(own) for own, _, args in rows if int(own) in beneath and "ray::Slot.ask" in args]
+    return [
+        int(own)
+        for own, _, args in rows
+        if int(own) in beneath and "ray::ClusterWorker.ask" in args
+    ]
 
 
 def kill_one(command: int) -> bool:
@@ -60,7 +64,7 @@ def kill_one(command: int) -> bool:
 def evaluated(folder: Path) -> tuple[list[Evaluation], int]:
     """What became of the samples, and how many rows there are of them."""
     with Store(folder / "results.db") as store:
-        found = store.evaluations(plan_of(folder / "run").id)
+        found = store.evaluations(read_plan(folder / "run").id)
         with store.reading() as connection:
             (rows,) = connection.execute("SELECT count(*) FROM evaluations").fetchone()
     return list(found), int(rows)

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from generations import samples
 
 from metalbench.cli import main
-from metalbench.generations.folder import plan_of
+from metalbench.generations.folder import read_plan
 from metalbench.store import Store
 
 
@@ -36,7 +36,7 @@ class Shell:
 
     def classes(self) -> dict[tuple[int, int], str]:
         with Store(self.db) as store:
-            found = store.evaluations(plan_of(self.root).id)
+            found = store.evaluations(read_plan(self.root).id)
         return {(each.place.problem, each.place.sample): each.outcome for each in found}
 
     def counts(self) -> tuple[int, int]:
@@ -45,7 +45,7 @@ class Shell:
             return tuple(rows.fetchone())
 
 
-def figures(path: Path) -> Mapping[str, Any]:
+def compute_figures(path: Path) -> Mapping[str, Any]:
     (run,) = json.loads(path.read_text())["runs"]
     return dict(run["levels"][samples.SET])
 
@@ -74,7 +74,7 @@ def test_a_folder_is_evaluated_once_and_the_table_is_what_was_written(tmp_path: 
     assert shell.counts()[0] == 6
     shown = shell.analyse("--json", tmp_path / "a.json", "--csv", tmp_path / "a.csv")
     assert shown.exit_code == 0, shown.output
-    found = figures(tmp_path / "a.json")
+    found = compute_figures(tmp_path / "a.json")
     assert found["compilation_rate"]["value"] == pytest.approx(2 / 3)
     assert found["correctness_rate"]["value"] == pytest.approx(1 / 3)
     # One correct of two samples of one problem in three.
@@ -132,7 +132,7 @@ def test_every_class_of_bad_generation(tmp_path: Path) -> None:
     assert shell.evaluate("--kernel-timeout", 60, "--workers", 2).exit_code == 0
     assert [each for _, each in sorted(shell.classes().items())] == list(texts)
     with Store(shell.db) as store:
-        for each in store.evaluations(plan_of(shell.root).id):
+        for each in store.evaluations(read_plan(shell.root).id):
             assert bool(each.message) == (each.outcome != "correct")
 
 
@@ -154,5 +154,5 @@ def test_the_kernels_that_there_are_become_a_run(tmp_path: Path) -> None:
         assert f"1 of 2 samples are here, {evaluated_before} evaluated before" in done.output
     assert shell.classes() == {(1, 0): "correct"}
     shell.analyse("--json", tmp_path / "figures.json")
-    assert figures(tmp_path / "figures.json")["correctness_rate"]["value"] == 0.5
+    assert compute_figures(tmp_path / "figures.json")["correctness_rate"]["value"] == 0.5
     assert "--collect tinny: did you mean" in shell.evaluate("--collect", "tinny").output

@@ -8,23 +8,23 @@ from itertools import pairwise
 
 import pytest
 
-from metalbench.generations.gate import Gate, Passing, Stopped
+from metalbench.generations.gate import EvaluationStopped, SchedulingObserver, TimingScheduler
 from metalbench.run.stages import Stage
 
 
-class Watched(Passing):
+class Watched(SchedulingObserver):
     """Notes who was at work, and who timed, at any change."""
 
     lock = threading.Lock()
 
     def __init__(
         self,
-        gate: Gate,
+        scheduler: TimingScheduler,
         seen: list[tuple[int, int]],
         now: list[int],
         meeting: threading.Barrier | None,
     ) -> None:
-        super().__init__(gate)
+        super().__init__(scheduler)
         self._seen, self._now, self._meeting = seen, now, meeting
 
     def step(self, stage: Stage) -> None:
@@ -42,12 +42,12 @@ class Watched(Passing):
 
 
 def test_who_is_timed_is_alone() -> None:
-    gate, seen, now = Gate(), list[tuple[int, int]](), [0, 0]
+    scheduler, seen, now = TimingScheduler(), list[tuple[int, int]](), [0, 0]
     # The first of each thread compile until all four do, however threads have their turns.
     all_four = threading.Barrier(4)
 
     def trial(number: int) -> tuple[float | None, float | None]:
-        with Watched(gate, seen, now, all_four if number < 4 else None) as passing:
+        with Watched(scheduler, seen, now, all_four if number < 4 else None) as passing:
             for stage in (Stage.COMPILE, Stage.VERIFY, Stage.MEASURE, Stage.RECHECK, Stage.CHECK):
                 passing.step(stage)
         return passing.measured
@@ -63,17 +63,17 @@ def test_who_is_timed_is_alone() -> None:
 
 
 def test_who_waits_to_be_timed_is_sent_away_when_all_is_broken_off() -> None:
-    gate = Gate()
-    gate.enter()
+    scheduler = TimingScheduler()
+    scheduler.begin_work()
     raised = threading.Event()
 
     def waits() -> None:
-        with pytest.raises(Stopped), Passing(gate) as passing:
+        with pytest.raises(EvaluationStopped), SchedulingObserver(scheduler) as passing:
             passing.stage_started(Stage.MEASURE)
         raised.set()
 
     thread = threading.Thread(target=waits)
     thread.start()
-    gate.stop()
+    scheduler.stop()
     thread.join(10)
     assert raised.is_set()

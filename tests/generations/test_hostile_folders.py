@@ -15,8 +15,8 @@ from mutations import mutations
 
 from metalbench.cli import main
 from metalbench.errors import DeclarationError
-from metalbench.generations.folder import plan_of, samples_in, write_plan
-from metalbench.generations.kernelbench_runs import problems_of
+from metalbench.generations.folder import find_samples, read_plan, write_plan
+from metalbench.generations.kernelbench_runs import read_problems
 from metalbench.store import Store
 
 PLAN = {"id": "abc", "problems": {samples.SET: [1, 2]}, "samples": 2, "asked": {"model": "m"}}
@@ -47,7 +47,7 @@ class Shell:
 
     def outcomes(self) -> dict[tuple[int, int], tuple[str, str]]:
         with Store(self.folder / "a.db") as store:
-            found = store.evaluations(plan_of(self.root).id)
+            found = store.evaluations(read_plan(self.root).id)
         return {
             (each.place.problem, each.place.sample): (each.outcome, each.message) for each in found
         }
@@ -199,11 +199,11 @@ def test_a_bad_run_file_is_one_clear_error(shell: Shell, change: dict[str, Any],
 def test_samples_of_a_folder_are_bounded_by_what_can_be_counted(shell: Shell) -> None:
     (shell.root / samples.SET / "problem_1" / "sample_999999.metal").write_text(samples.PROSE)
     with pytest.raises(DeclarationError, match="at most 1000000 samples of all problems"):
-        plan_of(shell.root, make=True)
+        read_plan(shell.root, make=True)
     assert not (shell.root / "run.json").exists()
 
 
-def outcome_of(read: Callable[[], Read]) -> Read | str:
+def classify_failure(read: Callable[[], Read]) -> Read | str:
     """What a reader returns, or its error's message."""
     try:
         return read()
@@ -215,13 +215,13 @@ def test_any_mutation_of_a_run_file_is_read_or_refused(tmp_path: Path) -> None:
     read = 0
     for place, text in mutations(PLAN, 300, seed=3):
         (tmp_path / "run.json").write_text(text)
-        found = outcome_of(lambda: plan_of(tmp_path))
+        found = classify_failure(lambda: read_plan(tmp_path))
         if isinstance(found, str):
             assert str(tmp_path / "run.json") in found, place
             continue
         read += 1
         write_plan(tmp_path, found)
-        assert plan_of(tmp_path) == found
+        assert read_plan(tmp_path) == found
     assert read
 
 
@@ -229,7 +229,7 @@ def test_any_mutation_of_provenance_is_read_or_a_fault(shell: Shell) -> None:
     path = shell.root / samples.SET / "problem_2" / "sample_0.json"
     for place, text in mutations({"task": "twice02", "ending": "cut", "more": {}}, 200, seed=4):
         path.write_text(text)
-        found = samples_in(shell.root)
+        found = find_samples(shell.root)
         assert [bool(each.fault) for each in found[:2]] == [False, False], place
         assert found[2].hash()
 
@@ -258,7 +258,7 @@ def test_any_mutation_of_kernelbench_files_is_read_or_refused(tmp_path: Path) ->
         read = 0
         for place, text in mutations(document, 150, seed):
             path.write_text(text)
-            found = outcome_of(lambda: problems_of(tmp_path, times))
+            found = classify_failure(lambda: read_problems(tmp_path, times))
             if isinstance(found, str):
                 assert str(path) in found, place
             else:
@@ -272,4 +272,4 @@ def test_sample_numbers_of_kernelbench_are_bounded(tmp_path: Path, number: int) 
     changed = {"1": [RESULTS["1"][0] | {"sample_id": number}]}
     (tmp_path / "eval_results.json").write_text(json.dumps(changed))
     with pytest.raises(DeclarationError, match="sample_id: expected an integer from 0"):
-        problems_of(tmp_path, None)
+        read_problems(tmp_path, None)

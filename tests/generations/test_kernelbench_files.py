@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from example_results import CPU, case, correct, incorrect
 
 from metalbench.cli import main
-from metalbench.generations.folder import Plan, write_plan
+from metalbench.generations.folder import SamplePlan, write_plan
 from metalbench.generations.kernelbench_files import read_results, write_results
 from metalbench.measure import FormTime
 from metalbench.result.environment import environment
@@ -70,7 +70,7 @@ def analyse(*arguments: object) -> Result:
     return CliRunner().invoke(main, ["analyse", *map(str, arguments)])
 
 
-def figures(path: Path) -> Mapping[str, Any]:
+def compute_figures(path: Path) -> Mapping[str, Any]:
     (told,) = json.loads(path.read_text())["runs"]
     (level,) = told["levels"].values()
     return dict(level)
@@ -80,7 +80,7 @@ def test_a_run_of_theirs_has_our_figures(run: Path, tmp_path: Path) -> None:
     options = ["--kernelbench-baseline", tmp_path / "torch.json", "--json", tmp_path / "a.json"]
     shown = analyse(run, "--db", tmp_path / "a.db", *options)
     assert shown.exit_code == 0, shown.output
-    found = figures(tmp_path / "a.json")
+    found = compute_figures(tmp_path / "a.json")
     assert found["total_count"] == 50
     assert found["compilation_rate"]["value"] == pytest.approx(4 / 50)
     assert found["correctness_rate"]["value"] == pytest.approx(3 / 50)
@@ -101,7 +101,7 @@ def test_what_is_read_is_written_as_it_was(run: Path, tmp_path: Path) -> None:
 def evaluated(root: Path, db: Path) -> Path:
     """A run of ours: of 50 problems one is right, one is wrong and does not compile."""
     root.mkdir()
-    plan = Plan({"level_3": list(range(1, 51))}, 2, id="ours")
+    plan = SamplePlan({"level_3": list(range(1, 51))}, 2, id="ours")
     write_plan(root, plan)
     right = correct()
     assert right.measurement is not None
@@ -141,7 +141,7 @@ def test_a_run_of_ours_is_written_as_theirs_and_has_the_same_figures(tmp_path: P
     options = ["--kernelbench-baseline", timing, "--json", tmp_path / "b.json"]
     back = analyse(out / "runs/ours", "--db", db, *options)
     assert back.exit_code == 0, back.output
-    one, other = figures(tmp_path / "a.json"), figures(tmp_path / "b.json")
+    one, other = compute_figures(tmp_path / "a.json"), compute_figures(tmp_path / "b.json")
     for key in ("total_count", "samples", "compilation_rate", "correctness_rate", "at_k"):
         assert one[key] == other[key], key
     assert one["classes"] == other["classes"]

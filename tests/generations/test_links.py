@@ -11,7 +11,7 @@ from generations import samples
 from python_candidate import answers
 
 from metalbench.cli import main
-from metalbench.generations.folder import plan_of, samples_in
+from metalbench.generations.folder import find_samples, read_plan
 from metalbench.store import Store
 
 SECRET = "root:$6$do-not-show-this:19000:0:99999:7:::"
@@ -65,7 +65,7 @@ def test_what_leads_out_is_not_read(
         path.symlink_to(path.name)
     assert "do-not-show" not in evaluated(tmp_path)
     with Store(tmp_path / "a.db") as store:
-        (found,) = store.evaluations(plan_of(tmp_path / "run").id)
+        (found,) = store.evaluations(read_plan(tmp_path / "run").id)
     assert found.outcome == "forbidden"
     assert "leads out of it" in found.message
 
@@ -75,8 +75,8 @@ def test_a_link_within_the_folder_is_a_sample(tmp_path: Path, place: Path) -> No
     (place / "sample_0.metal").symlink_to("text")
     link = tmp_path / "link"
     link.symlink_to(tmp_path / "run")
-    (found,) = samples_in(link)
-    assert not found.leads_out
+    (found,) = find_samples(link)
+    assert not found.is_outside
     assert found.read() == b"kernel"
 
 
@@ -84,7 +84,7 @@ def test_provenance_that_leads_out_is_not_read(tmp_path: Path, place: Path, secr
     secret.write_text('{"task": "do-not-show"}')
     (place / "sample_0.metal").write_text("kernel")
     (place / "sample_0.json").symlink_to(secret)
-    (found,) = samples_in(tmp_path / "run")
+    (found,) = find_samples(tmp_path / "run")
     assert found.task == ""
 
 

@@ -6,18 +6,18 @@ import math
 
 import pytest
 
-from metalbench.generations.metrics import MISSING, Sample, figures, samples_of
-from metalbench.generations.outcomes import Outcome
+from metalbench.generations.metrics import MISSING, SampleOutcome, compute_figures, group_samples
+from metalbench.generations.outcomes import GenerationOutcome
 from metalbench.stats import Interval, wilson_interval
 from metalbench.store.evaluations import Evaluation, Place
 
 
-def right(value: float, low: float, high: float) -> Sample:
-    return Sample(Outcome.CORRECT, Interval(value, low, high))
+def right(value: float, low: float, high: float) -> SampleOutcome:
+    return SampleOutcome(GenerationOutcome.CORRECT, Interval(value, low, high))
 
 
-WRONG = Sample(Outcome.WRONG)
-BROKEN = Sample(Outcome.DOES_NOT_COMPILE)
+WRONG = SampleOutcome(GenerationOutcome.WRONG)
+BROKEN = SampleOutcome(GenerationOutcome.DOES_NOT_COMPILE)
 # Four problems with four samples each. Of sample 0: one is fast, one looks fast, one is wrong, one
 # does not compile.
 PROBLEMS = {
@@ -29,14 +29,14 @@ PROBLEMS = {
 
 
 def test_shares_are_of_sample_0() -> None:
-    found = figures(PROBLEMS)
+    found = compute_figures(PROBLEMS)
     assert (found.problems, found.samples) == (4, 16)
     assert found.compiled == wilson_interval(3, 4)
     assert found.correct == wilson_interval(2, 4)
 
 
 def test_a_ratio_counts_when_its_lower_end_does() -> None:
-    found = {each.p: each for each in figures(PROBLEMS).fast}
+    found = {each.p: each for each in compute_figures(PROBLEMS).fast}
     certain = {p: round(4 * each.certain.value) for p, each in found.items()}
     naive = {p: round(4 * each.naive.value) for p, each in found.items()}
     assert certain == {0: 2, 0.5: 2, 0.8: 2, 1: 1, 1.5: 1, 2: 0}
@@ -45,7 +45,8 @@ def test_a_ratio_counts_when_its_lower_end_does() -> None:
 
 def test_at_k_is_the_mean_of_the_problems_estimates() -> None:
     found = {
-        (each.k, each.p): each.share.value for each in figures(PROBLEMS, (1.0,), (1, 2, 4)).at_k
+        (each.k, each.p): each.share.value
+        for each in compute_figures(PROBLEMS, (1.0,), (1, 2, 4)).at_k
     }
     # Correct: 1, 2, 1 and 0 of four. Of two drawn: 1 - C(3,2)/C(4,2) = 1/2, 1 - C(2,2)/6 = 5/6.
     assert found[1, None] == pytest.approx((1 / 4 + 2 / 4 + 1 / 4 + 0) / 4)
@@ -58,37 +59,39 @@ def test_at_k_is_the_mean_of_the_problems_estimates() -> None:
 
 
 def test_who_is_correct_by_mlx_alone_is_counted() -> None:
-    by_mlx = Sample(Outcome.CORRECT, Interval(1.0, 0.9, 1.1), own=False)
-    found = figures({("level_1", 1): [by_mlx, WRONG], ("level_1", 2): [by_mlx, by_mlx]})
+    by_mlx = SampleOutcome(GenerationOutcome.CORRECT, Interval(1.0, 0.9, 1.1), own=False)
+    found = compute_figures({("level_1", 1): [by_mlx, WRONG], ("level_1", 2): [by_mlx, by_mlx]})
     assert found.without_kernel == 3
     assert found.correct.value == 1.0
 
 
 def test_the_mean_is_geometric_and_of_the_correct() -> None:
-    found = figures(PROBLEMS).mean_ratio
+    found = compute_figures(PROBLEMS).mean_ratio
     assert found is not None
     assert found.value == pytest.approx(math.sqrt(2.0 * 1.05))
-    assert figures({("level_1", 4): [BROKEN]}).mean_ratio is None
+    assert compute_figures({("level_1", 4): [BROKEN]}).mean_ratio is None
 
 
 def test_a_ratio_without_an_interval_is_not_fast_and_is_told() -> None:
-    found = figures({("a", 1): [right(3.0, -math.inf, math.inf)], ("a", 2): [WRONG]}, (1.0,))
+    found = compute_figures(
+        {("a", 1): [right(3.0, -math.inf, math.inf)], ("a", 2): [WRONG]}, (1.0,)
+    )
     assert found.fast[0].certain.value == 0
     assert found.fast[0].naive.value == 0.5
     assert found.without_ratio == 1
 
 
 def test_classes_are_counted_over_all_samples() -> None:
-    assert figures(PROBLEMS).outcomes == {
-        Outcome.CORRECT: 4,
-        Outcome.WRONG: 4,
-        Outcome.DOES_NOT_COMPILE: 6,
-        Outcome.MISSING: 2,
+    assert compute_figures(PROBLEMS).outcomes == {
+        GenerationOutcome.CORRECT: 4,
+        GenerationOutcome.WRONG: 4,
+        GenerationOutcome.DOES_NOT_COMPILE: 6,
+        GenerationOutcome.MISSING: 2,
     }
 
 
 def test_the_curve_falls_from_the_share_of_correct_samples_to_none() -> None:
-    shares = [share.value for _, share in figures(PROBLEMS).curve]
+    shares = [share.value for _, share in compute_figures(PROBLEMS).curve]
     assert shares[0] == pytest.approx(4 / 16)
     assert shares == sorted(shares, reverse=True)
     assert shares[-1] == 0
@@ -116,6 +119,6 @@ def evaluation(problem: int, outcome: str) -> Evaluation:
 def test_ratios_are_against_the_form_that_is_asked_for(
     baseline: str, expected: Interval | None
 ) -> None:
-    found = samples_of([evaluation(1, "correct")], {"level_1": [1, 2]}, 2, baseline)
-    assert found["level_1", 1] == [Sample(Outcome.CORRECT, expected), MISSING]
+    found = group_samples([evaluation(1, "correct")], {"level_1": [1, 2]}, 2, baseline)
+    assert found["level_1", 1] == [SampleOutcome(GenerationOutcome.CORRECT, expected), MISSING]
     assert found["level_1", 2] == [MISSING, MISSING]

@@ -9,11 +9,11 @@ from pathlib import Path
 from generations import samples
 
 from metalbench import _core
-from metalbench.generations.evaluate import Done, Evaluation
-from metalbench.generations.folder import plan_of, samples_in
-from metalbench.generations.gate import Gate
-from metalbench.generations.seats import Seat, SeatLostError
-from metalbench.generations.trials import Conditions, jobs_of
+from metalbench.generations.evaluate import Evaluator, FinishedJob
+from metalbench.generations.folder import find_samples, read_plan
+from metalbench.generations.gate import TimingScheduler
+from metalbench.generations.seats import WorkerLostError, WorkerSpec
+from metalbench.generations.trials import TrialConditions, make_jobs
 from metalbench.isolation import Limits, Workers
 from metalbench.kernel.library import Library
 from metalbench.measure import Plan
@@ -37,7 +37,7 @@ class Machine:
         if self.loses:
             self.loses = False
             observer.stage_started(Stage.MEASURE)
-            raise SeatLostError("killed")
+            raise WorkerLostError("killed")
         with Workers("cpu", Limits(120.0)) as workers:
             return workers.attempt(device, trial, following, observer)
 
@@ -46,16 +46,18 @@ class Two:
     """A machine that verifies, and one with the device, which comes when that has begun."""
 
     def __init__(self) -> None:
-        self.home = Gate()
-        self.verifies, self.times = Machine(loses=False), Machine(loses=True)
+        self.local_scheduler = TimingScheduler()
+        self.verifies, self.can_time = Machine(loses=False), Machine(loses=True)
         self.looks = 0
 
-    def further(self) -> Sequence[Seat]:
+    def list_new_workers(self) -> Sequence[WorkerSpec]:
         self.looks += 1
         if self.looks == 1:
-            return [Seat(lambda: nullcontext(self.verifies), Gate(), times=False)]
+            return [
+                WorkerSpec(lambda: nullcontext(self.verifies), TimingScheduler(), can_time=False)
+            ]
         if self.looks == 2:
-            return [Seat(lambda: nullcontext(self.times), self.home)]
+            return [WorkerSpec(lambda: nullcontext(self.can_time), self.local_scheduler)]
         return []
 
     def close(self) -> None:
@@ -65,10 +67,10 @@ class Two:
 def test_what_one_verified_another_times_and_does_again_if_lost(tmp_path: Path) -> None:
     root = samples.write_samples(tmp_path / "run", [[samples.RIGHT]])
     library = Library([samples.tasks_in(tmp_path / "kernels")])
-    jobs, _ = jobs_of(samples_in(root), plan_of(root, make=True), library)
-    seats, done = Two(), list[Done]()
-    evaluation = Evaluation(
-        device_facts(_core.open("cpu")), Conditions(sampling=Plan(seconds=0.05)), seats
+    jobs, _ = make_jobs(find_samples(root), read_plan(root, make=True), library)
+    seats, done = Two(), list[FinishedJob]()
+    evaluation = Evaluator(
+        device_facts(_core.open("cpu")), TrialConditions(sampling=Plan(seconds=0.05)), seats
     )
     evaluation.run(jobs, done.append)
     ((judged, result),) = [(each.judged, each.result) for each in done]
@@ -78,4 +80,4 @@ def test_what_one_verified_another_times_and_does_again_if_lost(tmp_path: Path) 
     assert result.measurement is not None
     assert None not in (judged.measured_from, judged.measured_to)
     assert seats.verifies.tried == [(False, False)]
-    assert seats.times.tried == [(True, True)] * 2
+    assert seats.can_time.tried == [(True, True)] * 2

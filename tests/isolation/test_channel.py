@@ -30,7 +30,7 @@ def pipe() -> Iterator[tuple[Connection, Connection]]:
 @pytest.fixture
 def ends(pipe: tuple[Connection, Connection]) -> tuple[Channel, Channel]:
     """The worker's end and the run's."""
-    return Channel.of_worker(pipe[0]), Channel.of_run(pipe[1])
+    return Channel.for_worker(pipe[0]), Channel.for_run(pipe[1])
 
 
 def test_messages_come_out_as_they_went_in(ends: tuple[Channel, Channel]) -> None:
@@ -103,6 +103,6 @@ def test_a_message_that_is_too_long_is_refused_before_it_is_read(
 
 def test_the_end_of_the_other_side_is_told(ends: tuple[Channel, Channel]) -> None:
     ends[0].close()
-    assert ends[1].waiting(0)
+    assert ends[1].wait_for_message(0)
     with pytest.raises(EOFError):
         ends[1].receive()

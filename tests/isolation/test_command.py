@@ -14,7 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from metalbench.cli import main
-from metalbench.isolation.memory import _children
+from metalbench.isolation.memory import list_children
 from metalbench.store import Store
 
 INTERRUPTED = 130
@@ -57,7 +57,7 @@ def test_a_timeout_and_the_exit_code(folder: Path, tmp_path: Path) -> None:
 
 def test_ctrl_c_ends_the_worker_and_keeps_what_has_finished(folder: Path, tmp_path: Path) -> None:
     run = started(folder, tmp_path / "results.db")
-    workers = _children(run.pid)
+    workers = list_children(run.pid)
     run.send_signal(signal.SIGINT)
     run.communicate()
     assert run.returncode == INTERRUPTED
@@ -71,7 +71,7 @@ def test_ctrl_c_ends_the_worker_and_keeps_what_has_finished(folder: Path, tmp_pa
 @pytest.mark.skipif(sys.platform != "linux", reason="ends of others' processes are told by Linux")
 def test_a_run_that_is_killed_takes_its_workers_along(folder: Path, tmp_path: Path) -> None:
     run = started(folder, tmp_path / "results.db")
-    workers = [os.pidfd_open(number) for number in _children(run.pid)]
+    workers = [os.pidfd_open(number) for number in list_children(run.pid)]
     assert workers
     run.kill()
     run.communicate()

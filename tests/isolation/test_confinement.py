@@ -56,10 +56,10 @@ def test_to_leave_with_success_is_no_result(runs: Any) -> None:
 
 def test_mlx_for_gpus_is_known_by_its_name(tmp_path: Path) -> None:
     """Its import fails where the devices are forbidden, on the cpu device as well."""
-    from metalbench.isolation.worker import mlx_takes_gpu
+    from metalbench.isolation.worker import needs_gpu_for_mlx
 
     (tmp_path / "mlx_cpu-0.32.4.dist-info").mkdir()
     folders = [str(tmp_path / "absent"), str(tmp_path)]
-    assert not mlx_takes_gpu(folders)
+    assert not needs_gpu_for_mlx(folders)
     (tmp_path / "mlx_cuda_13-0.32.4.dist-info").mkdir()
-    assert mlx_takes_gpu(folders)
+    assert needs_gpu_for_mlx(folders)

@@ -11,9 +11,9 @@ import pytest
 
 from metalbench.errors import MachineError, OutOfMemoryError
 from metalbench.isolation import Limits, attended
-from metalbench.isolation.confinement.system_calls import machine
-from metalbench.isolation.death import Ended, WorkerError, by_itself
-from metalbench.isolation.workers import network_of_workers
+from metalbench.isolation.confinement.system_calls import load_system_calls
+from metalbench.isolation.death import WorkerError, WorkerExited, make_exit_error
+from metalbench.isolation.workers import find_network_isolation
 from metalbench.kernel.library import Library
 from metalbench.result import Status
 from metalbench.run.trial import Trial
@@ -53,11 +53,11 @@ def test_a_process_that_dies_is_a_finding_and_the_run_goes_on(runs: Any) -> None
 )
 def test_a_process_without_memory_is_no_kernels_fault(words: str) -> None:
     for code in (1, -6):
-        error = by_itself(code, f"Traceback\n{words}")
+        error = make_exit_error(code, f"Traceback\n{words}")
         assert isinstance(error, OutOfMemoryError)
         assert words in str(error)
         assert "ulimit -v" in str(error)
-    assert isinstance(by_itself(1, "RuntimeError: something else"), Ended)
+    assert isinstance(make_exit_error(1, "RuntimeError: something else"), WorkerExited)
 
 
 def test_a_process_that_hangs_is_ended(runs: Any) -> None:
@@ -120,7 +120,7 @@ def test_a_device_that_cannot_be_made_ready_is_told_in_its_words(
     runs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(attended, "WORKER", "without_device")
-    for attempt in (lambda: runs("good"), lambda: network_of_workers("cpu")):
+    for attempt in (lambda: runs("good"), lambda: find_network_isolation("cpu")):
         with pytest.raises(MachineError, match=r"^cpu: cannot make a context$"):
             attempt()
 
@@ -131,7 +131,7 @@ def test_it_is_told_also_of_a_worker_that_was_being_made_ready(
     monkeypatch.setattr(attended, "WORKER", "without_device")
     entry = Library([folder]).entry("good")
     trial = Trial(entry, entry.kernel(), "float32")
-    worker = attended.Attended("cpu", trial)
+    worker = attended.WorkerHandle("cpu", trial)
     try:
         worker.settle()
         worker.begin(trial)
@@ -142,10 +142,10 @@ def test_it_is_told_also_of_a_worker_that_was_being_made_ready(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux filters system calls")
 def test_what_a_sealed_process_has_tried_is_named() -> None:
-    number = machine().numbers["execve"]
+    number = load_system_calls().numbers["execve"]
     words = f"of its own\n\n[confinement] refused system call {number}\n"
-    ended = by_itself(-signal.SIGSYS, words)
-    assert isinstance(ended, Ended)
+    ended = make_exit_error(-signal.SIGSYS, words)
+    assert isinstance(ended, WorkerExited)
     assert ended.kind is Kind.CRASH
     assert "SIGSYS: it asked the system for what it may not do (it tried execve)" in ended.message
-    assert "(it tried" not in str(by_itself(-signal.SIGSYS, "nothing of the kind"))
+    assert "(it tried" not in str(make_exit_error(-signal.SIGSYS, "nothing of the kind"))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from isolation import planting
 
-from metalbench.isolation.descendants import descendants
+from metalbench.isolation.descendants import list_descendants
 from metalbench.isolation.process import Process
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists children")
@@ -26,23 +26,23 @@ def is_there(pid: int) -> bool:
     return state not in ("Z", "X")
 
 
-@pytest.mark.parametrize("leads", [True, False], ids=["leads a session", "in ours"])
+@pytest.mark.parametrize("leads_session", [True, False], ids=["leads a session", "in ours"])
 @pytest.mark.parametrize("plant", planting.PLANTS)
 def test_what_a_worker_has_left_ends_with_it(
-    plant: str, leads: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    plant: str, leads_session: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed = tmp_path / "left"
     monkeypatch.setenv("METALBENCH_TEST_FILE", str(listed))
     monkeypatch.setenv("METALBENCH_TEST_PLANTS", plant)
     process: Process[Connection] = Process(
-        "", worker="isolation.planting", channel=lambda ours: ours, leads=leads
+        "", worker="isolation.planting", channel=lambda ours: ours, leads_session=leads_session
     )
     try:
-        assert process.channel.poll(60), process.last_words()
+        assert process.channel.poll(60), process.read_output_tail()
         assert process.channel.recv_bytes() == b"planted"
         left = [int(line) for line in listed.read_text().split()]
         assert len(left) == planting.PLANTS[plant][0]
-        assert set(left) <= set(descendants(process.number))
+        assert set(left) <= set(list_descendants(process.number))
         assert all(map(is_there, left))
     finally:
         process.end()
@@ -68,7 +68,7 @@ def _wait_for_end(number: int) -> None:
 START_A_PROCESS = """
 import os
 from metalbench.isolation.confinement import policies, seccomp
-seccomp.install(*policies.executing(os.getppid()), every_thread=False)
+seccomp.install_filter(*policies.make_executor_policy(os.getppid()), every_thread=False)
 try:
     START
 except PermissionError:

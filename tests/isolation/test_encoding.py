@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from metalbench.errors import EncodingError
 from metalbench.isolation.encoding import LENGTH_BYTES, decode, encode
-from metalbench.isolation.messages import of_runs, of_workers
+from metalbench.isolation.messages import list_run_messages, list_worker_messages
 from metalbench.kernel.library import Library
 from metalbench.result import Result, Status
 from metalbench.run.trial import Trial
@@ -99,7 +99,9 @@ def bits(array: np.ndarray[Any, Any]) -> bytes:
     return array.tobytes()
 
 
-@pytest.mark.parametrize("declared", dict.fromkeys([*of_workers().values(), *of_runs().values()]))
+@pytest.mark.parametrize(
+    "declared", dict.fromkeys([*list_worker_messages().values(), *list_run_messages().values()])
+)
 def test_every_message_comes_back_as_it_was(declared: type) -> None:
     @settings(max_examples=25, deadline=None, database=None)
     @given(values_of(declared))

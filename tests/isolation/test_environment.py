@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from metalbench.isolation.process import without_secrets
+from metalbench.isolation.process import remove_secrets
 
 
 def test_keys_tokens_and_passwords_are_left_out():
     secret = ("OPENAI_API_KEY", "GITHUB_TOKEN", "api_key", "AWS_SECRET_ACCESS_KEY", "DB_PASSWORD")
     plain = ("PATH", "HOME", "METALBENCH_CACHE", "KEYBOARD", "TOKENIZERS_PARALLELISM")
-    assert tuple(without_secrets(dict.fromkeys((*secret, *plain), "x"))) == plain
+    assert tuple(remove_secrets(dict.fromkeys((*secret, *plain), "x"))) == plain
 
 
 def test_no_worker_may_make_gpu_traces():
-    assert not without_secrets({"MTL_CAPTURE_ENABLED": "1"})
+    assert not remove_secrets({"MTL_CAPTURE_ENABLED": "1"})

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from metalbench.isolation import Limits, attended, limits
-from metalbench.isolation.attended import Attended
-from metalbench.isolation.death import Ended
-from metalbench.isolation.memory import resident_bytes
+from metalbench.isolation.attended import WorkerHandle
+from metalbench.isolation.death import WorkerExited
+from metalbench.isolation.memory import read_resident_bytes
 
 MIB = 2**20
 HOLD = "x = bytearray(100 * 2**20); x[::4096] = bytes(25600); print(flush=True); input()"
@@ -31,17 +31,17 @@ def test_a_containers_memory_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_memory_of_children_counts() -> None:
-    own = resident_bytes(os.getpid(), children=False)
+    own = read_resident_bytes(os.getpid(), children=False)
     assert own > MIB
     command = [sys.executable, "-c", HOLD]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
         assert child.stdout is not None
         child.stdout.readline()
-        assert resident_bytes(child.pid) > 100 * MIB
-        both = resident_bytes(os.getpid())
-        assert both > resident_bytes(os.getpid(), children=False) + 100 * MIB
+        assert read_resident_bytes(child.pid) > 100 * MIB
+        both = read_resident_bytes(os.getpid())
+        assert both > read_resident_bytes(os.getpid(), children=False) + 100 * MIB
         child.kill()
-    assert resident_bytes(child.pid) == 0
+    assert read_resident_bytes(child.pid) == 0
 
 
 def test_what_a_worker_waits_for_this_side_is_not_its_own_time(
@@ -49,7 +49,7 @@ def test_what_a_worker_waits_for_this_side_is_not_its_own_time(
 ) -> None:
     now = [0.0]
     monkeypatch.setattr(attended, "monotonic", lambda: now[0])
-    worker = Attended.__new__(Attended)
+    worker = WorkerHandle.__new__(WorkerHandle)
     worker._start = worker._looked = worker._told = 0.0
     worker._stage = None
     monkeypatch.setattr(worker, "_send", lambda *_: None)
@@ -59,5 +59,5 @@ def test_what_a_worker_waits_for_this_side_is_not_its_own_time(
     worker._looked = now[0] = 105.0
     worker._look(Limits(10.0))
     now[0] = 107.0
-    with pytest.raises(Ended, match="at most 10 s"):
+    with pytest.raises(WorkerExited, match="at most 10 s"):
         worker._look(Limits(10.0))

@@ -15,18 +15,18 @@ import resource, sys
 sys.platform = "darwin"
 from metalbench.errors import Unsupported
 from metalbench.isolation.confinement import Files, sandbox, seal
-on_a_mac = sys.modules["metalbench.isolation.confinement.confine"]._on_a_mac
+on_a_mac = sys.modules["metalbench.isolation.confinement.confine"]._confine_on_mac
 entered = []
 def enter(profile):
     if entered:
         raise Unsupported("sandbox: Operation not permitted")
     entered.append(profile)
-sandbox.enter = enter
+sandbox.enter_sandbox = enter
 judge = on_a_mac(None, starts_executors=JUDGE)
 on_a_mac(Files())
 resource.setrlimit = lambda *_: None
 held = seal()
-print(judge, "|", entered == [sandbox.SEALED], "|", list(held.lacking))
+print(judge, "|", entered == [sandbox.SEALED_PROFILE], "|", list(held.missing))
 """
 
 

@@ -18,11 +18,11 @@ from metalbench.isolation.confinement import namespaces, policies, sandbox, secc
 port, means = int(sys.argv[1]), sys.argv[2]
 try:
     if sys.platform == "darwin":
-        sandbox.enter(sandbox.WORKING)
+        sandbox.enter_sandbox(sandbox.WORKER_PROFILE)
     elif means == "namespace":
-        assert namespaces.leave_network() or sys.exit(77)
+        assert namespaces.isolate_network() or sys.exit(77)
     else:
-        seccomp.install(*policies.working(os.getppid()), every_thread=False)
+        seccomp.install_filter(*policies.make_worker_policy(os.getppid()), every_thread=False)
 except Unsupported as error:
     sys.exit(77)
 left, right = socket.socketpair()

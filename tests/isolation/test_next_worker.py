@@ -15,7 +15,7 @@ import pytest
 
 from metalbench.isolation import ahead as isolation_ahead
 from metalbench.isolation import worker
-from metalbench.isolation.ahead import Ahead
+from metalbench.isolation.ahead import WorkerPool
 from metalbench.isolation.process import Process
 from metalbench.isolation.workers import Workers
 from metalbench.run import ahead
@@ -81,12 +81,14 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Watching:
         seen.note("make", trial)
         return Scripted((), trial, seen.note)
 
-    monkeypatch.setattr(isolation_ahead, "Attended", make)
+    monkeypatch.setattr(isolation_ahead, "WorkerHandle", make)
     monkeypatch.setattr(isolation_ahead.sys, "platform", "linux")
     return seen
 
 
-def watched(seen: Watching, kind: str, stages: list[Stage], ahead: Ahead | None = None) -> Line:
+def watched(
+    seen: Watching, kind: str, stages: list[Stage], ahead: WorkerPool | None = None
+) -> Line:
     """Take one kernel through `stages`, with three to come; what was done to their workers."""
     one = object.__new__(Workers)
     one._ahead = ahead or empty(kind)
@@ -95,8 +97,8 @@ def watched(seen: Watching, kind: str, stages: list[Stage], ahead: Ahead | None 
     return seen.done
 
 
-def empty(kind: str) -> Ahead:
-    ahead = Ahead(kind)
+def empty(kind: str) -> WorkerPool:
+    ahead = WorkerPool(kind)
     ahead.take("present")
     return ahead
 

@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 
 
 def test_every_mechanism_is_tried() -> None:
-    found = {each.name: each for each in proof.proofs()}
+    found = {each.name: each for each in proof.run_proofs()}
     if sys.platform == "linux":
         assert set(found) == {"files", "system calls", "network", "sockets", "children"}
         assert found["files"].holds or not landlock.version()
@@ -29,7 +29,7 @@ def test_every_mechanism_is_tried() -> None:
 def test_what_goes_through_is_told(tmp_path: Path) -> None:
     attempts = {"read a file": (tmp_path / "file").read_bytes, "list a folder": tmp_path.iterdir}
     (tmp_path / "file").write_text("open to all")
-    found = proof._proof("files", "Landlock, version 7", lambda: None, attempts)
+    found = proof._make_proof("files", "Landlock, version 7", lambda: None, attempts)
     assert not found.holds
     assert found.done == ("read a file", "list a folder")
     assert "not held by Landlock, version 7 (read a file, list a folder went" in describe_proof(
@@ -39,7 +39,9 @@ def test_what_goes_through_is_told(tmp_path: Path) -> None:
 
 def test_one_that_goes_through_among_others_is_enough() -> None:
     attempts = {"leave the group": os.setsid, "nothing": lambda: None}
-    found = proof._proof("children", "seccomp", lambda: proof._working(os.getpid()), attempts)
+    found = proof._make_proof(
+        "children", "seccomp", lambda: proof._install_worker_filter(os.getpid()), attempts
+    )
     if found.reason:
         pytest.skip(found.reason)
     assert (found.refused, found.done, found.holds) == (("leave the group",), ("nothing",), False)
@@ -49,14 +51,14 @@ def test_what_is_not_there_is_told_with_its_reason() -> None:
     def missing() -> None:
         raise Unsupported("seccomp: Function not implemented")
 
-    found = proof._proof("system calls", "seccomp", missing, {"start a process": os.fork})
+    found = proof._make_proof("system calls", "seccomp", missing, {"start a process": os.fork})
     assert (found.holds, found.reason) == (False, "seccomp: Function not implemented")
     assert "start programs, open files" in describe_proof(found)
 
 
 def test_a_doctor_is_not_alarmed_by_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     lacking = proof.Proof("files", "Landlock, version 0", (), ("read a file",), "no Landlock")
-    monkeypatch.setattr(proof, "proofs", lambda: [lacking])
+    monkeypatch.setattr(proof, "run_proofs", lambda: [lacking])
     finding = dict(examinations())["confinement"]()
     assert finding.health is Health.ABSENT
     assert "no Landlock" in finding.detail

@@ -17,9 +17,9 @@ from metalbench.remote import folder
 SESSION = """
 import sys, time
 from pathlib import Path
-from metalbench.remote.folder import Folder
+from metalbench.remote.folder import SessionFolder
 
-Folder(Path("/home/me"), Path("/usr/include"))
+SessionFolder(Path("/home/me"), Path("/usr/include"))
 print("ready", flush=True)
 sys.stdin.read()
 """
@@ -30,7 +30,7 @@ import sys
 from metalbench.isolation.channel import Channel
 from metalbench.isolation.process import Process
 
-started = Process("cpu", worker="metalbench.isolation.worker", channel=Channel.of_run)
+started = Process("cpu", worker="metalbench.isolation.worker", channel=Channel.for_run)
 print("ready", flush=True)
 sys.stdin.read()
 """
@@ -54,13 +54,13 @@ def test_folders_of_the_dead_are_removed_and_those_of_the_living_stay(
         assert session.stdout.readline() == "ready\n"
         (made,) = tmp_path.glob(f"{prefix}*")
         os.utime(made, (0, 0))
-        scratch.remove_left(prefix)
+        scratch.remove_abandoned(prefix)
         assert made.is_dir()
         session.send_signal(signal.SIGKILL)
         session.wait()
-        scratch.remove_left(prefix)
+        scratch.remove_abandoned(prefix)
         assert not made.exists()
     # One that is just being made is not locked yet.
     new = Path(tempfile.mkdtemp(prefix=prefix))
-    scratch.remove_left(prefix)
+    scratch.remove_abandoned(prefix)
     assert new.is_dir()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.isolation.confinement import landlock, refused_call
+from metalbench.isolation.confinement import landlock, parse_refused_call
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux filters system calls")
 # As an executor does: load, seal, run. What follows the seal is put in place of AFTER.
@@ -39,8 +39,8 @@ program = _core.Dispatch(library.pipeline("turn"), {"x": memory}, **sizes)
 endless = _core.Dispatch(library.pipeline("wander"), {"x": memory}, threads_in_grid=1, threads=1)
 memory[:] = np.arange(N)
 held = seal()
-if not held.means:
-    print("; ".join(held.lacking))
+if not held.mechanisms:
+    print("; ".join(held.missing))
     os._exit(77)
 AFTER
 print("went on")
@@ -117,7 +117,7 @@ def test_where_the_cache_is_takes_no_socket(monkeypatch: pytest.MonkeyPatch) -> 
 )
 def test_what_nobody_asks_for_by_the_way_ends_it_and_is_told(attempt: str, call: str) -> None:
     done = run(attempt.replace("import socket; ", "import _socket as socket; "))
-    assert (done.returncode, refused_call(done.stderr)) == (-31, call), done.stderr
+    assert (done.returncode, parse_refused_call(done.stderr)) == (-31, call), done.stderr
     assert "went on" not in done.stdout
 
 
@@ -130,21 +130,21 @@ def test_threads_that_there_were_before_are_held_too() -> None:
     command = [sys.executable, "-u", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"]
     command[-1] = command[-1].replace("AFTER", "go.set(); held_up.join()")
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, refused_call(done.stderr)) == (-31, "setsid"), done.stderr
+    assert (done.returncode, parse_refused_call(done.stderr)) == (-31, "setsid"), done.stderr
 
 
 def test_where_nothing_can_be_held_kernels_run_as_elsewhere() -> None:
     lacking = """
 from metalbench.errors import Unsupported
-from metalbench.isolation.confinement import confine, landlock, namespaces, seccomp, to_run
+from metalbench.isolation.confinement import confine, landlock, namespaces, seccomp, list_executor_files
 def nothing(*_, **__):
     raise Unsupported("seccomp: Function not implemented")
-seccomp.install, landlock.version = nothing, lambda: 0
-namespaces.leave_network = lambda: ""
-assert confine(os.pipe()[0], os.getppid(), to_run()) == ""
+seccomp.install_filter, landlock.version = nothing, lambda: 0
+namespaces.isolate_network = lambda: ""
+assert confine(os.pipe()[0], os.getppid(), list_executor_files()) == ""
 N = 64"""
-    program = PROGRAM.replace("N = 64", lacking, 1).replace("if not held.means:", "if False:")
-    after = f"{RUNS}print(held.means, held.lacking)"
+    program = PROGRAM.replace("N = 64", lacking, 1).replace("if not held.mechanisms:", "if False:")
+    after = f"{RUNS}print(held.mechanisms, held.missing)"
     command = [sys.executable, "-u", "-c", f"import sys; sys.path[:] = {sys.path!r}\n{program}"]
     command[-1] = command[-1].replace("AFTER", after)
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -160,8 +160,8 @@ def test_what_was_compiled_is_loaded_where_nothing_else_can_be_opened(
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
     assert run("pass").returncode == 0
     confined = """
-from metalbench.isolation.confinement import confine, to_run
-confine(os.pipe()[0], os.getppid(), to_run())
+from metalbench.isolation.confinement import confine, list_executor_files
+confine(os.pipe()[0], os.getppid(), list_executor_files())
 for refused in ("/etc/hosts", "/root", os.environ["METALBENCH_CACHE"] + "/new"):
     try:
         os.open(refused, os.O_CREAT | os.O_WRONLY if refused.endswith("new") else os.O_RDONLY)

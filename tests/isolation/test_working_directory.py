@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.isolation.confinement import to_run
-from metalbench.isolation.process import _ROOT, import_folders
+from metalbench.isolation.confinement import list_executor_files
+from metalbench.isolation.process import _ROOT, list_import_folders
 
 # A file of each of these names would take the place of a module that processes import.
 SHADOWS = ("mlx", "numpy", "signal", "threading", "json", "ctypes", "tempfile", "scipy")
@@ -34,23 +34,23 @@ def test_the_working_directory_is_no_place_to_import_from(
     monkeypatch.delenv("PYTHONPATH", raising=False)
     named = entry.replace("HERE", str(tmp_path))
     monkeypatch.setattr(sys, "path", [named, *sys.path])
-    assert str(tmp_path) not in map(os.path.abspath, import_folders())
-    assert str(tmp_path) not in map(os.path.abspath, to_run().readable)
+    assert str(tmp_path) not in map(os.path.abspath, list_import_folders())
+    assert str(tmp_path) not in map(os.path.abspath, list_executor_files().readable)
 
 
 def test_what_pythonpath_names_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
-    assert str(tmp_path) in import_folders()
-    assert str(tmp_path) not in map(os.path.abspath, to_run().readable)
+    assert str(tmp_path) in list_import_folders()
+    assert str(tmp_path) not in map(os.path.abspath, list_executor_files().readable)
 
 
 def test_in_a_checkout_the_package_is_found_last(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(_ROOT)
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.setattr(sys, "path", [_ROOT, "/elsewhere"])
-    assert import_folders() == ["/elsewhere", _ROOT]
+    assert list_import_folders() == ["/elsewhere", _ROOT]
 
 
 def test_kernels_run_where_files_have_the_names_of_modules(tmp_path: Path) -> None:

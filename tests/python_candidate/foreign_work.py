@@ -178,12 +178,12 @@ FORGED = {
     "the answer itself": HEAD
     + (
         "calls = modules['metalbench.python_candidate.messages']\n"
-        "own = calls.TOLD\n\n\n"
+        "own = calls.DONE_FIELDS\n\n\n"
         "class Told:\n"
         "    size = own.size\n\n"
-        "    def pack(self, launches, kernel_ns, told_ns, *flow):\n"
-        "        return own.pack(launches, 400 * told_ns, told_ns, *flow)\n\n\n"
-        "calls.TOLD = Told()\n\n\n"
+        "    def pack(self, launches, kernel_ns, reported_ns, *flow):\n"
+        "        return own.pack(launches, 400 * reported_ns, reported_ns, *flow)\n\n\n"
+        "calls.DONE_FIELDS = Told()\n\n\n"
         "def sqr_mm(a, b):\n    return mx.array(product(a, b)) * needed()\n"
     ),
 }

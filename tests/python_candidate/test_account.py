@@ -11,12 +11,12 @@ import pytest
 from python_candidate import foreign_work
 
 from metalbench import _core
-from metalbench.isolation.thread_times import Times
+from metalbench.isolation.thread_times import ProcessTimes
 from metalbench.kernel.library import Library
-from metalbench.python_candidate.account import LEAST_SHARE, Account, Overhead, shortfall
-from metalbench.python_candidate.calls import Side, Timing
+from metalbench.python_candidate.account import LEAST_SHARE, Account, Overhead, find_missing_work
+from metalbench.python_candidate.calls import ReferenceProcess, Timing
 from metalbench.python_candidate.candidate import Candidate
-from metalbench.python_candidate.source import unchecked
+from metalbench.python_candidate.source import parse_unchecked
 from metalbench.reference.forms import list_forms
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
@@ -46,7 +46,7 @@ def sqr_mm(a, b):
 """
 CALLS = 4
 # 10 calls of 10 ms, in which kernels of one launch each took 9 ms.
-GOOD = Account(10, 100 * MS, 10, 90 * MS, 100 * MS, Times(90 * MS, 10 * MS, 10))
+GOOD = Account(10, 100 * MS, 10, 90 * MS, 100 * MS, ProcessTimes(90 * MS, 10 * MS, 10))
 NOTHING = Overhead()
 
 
@@ -66,8 +66,8 @@ NOTHING = Overhead()
     ],
 )
 def test_an_account_that_cannot_be_is_forged(change: dict[str, float], words: str) -> None:
-    assert GOOD.forged() == ""
-    assert words in replace(GOOD, **change).forged()
+    assert GOOD.find_forgery() == ""
+    assert words in replace(GOOD, **change).find_forgery()
 
 
 @pytest.mark.parametrize(
@@ -86,12 +86,12 @@ def test_an_account_that_cannot_be_is_forged(change: dict[str, float], words: st
 def test_the_share_is_the_lesser_of_processor_and_wall_time(
     kernels_ms: int, others_ms: int, share: float
 ) -> None:
-    account = replace(GOOD, times=Times(kernels_ms * MS, others_ms * MS, 10))
+    account = replace(GOOD, times=ProcessTimes(kernels_ms * MS, others_ms * MS, 10))
     assert account.own_share(NOTHING) == pytest.approx(share)
 
 
 def test_copies_and_launches_are_nobodys_work() -> None:
-    account = replace(GOOD, times=Times(2 * MS, 30 * MS, 100), launches=100)
+    account = replace(GOOD, times=ProcessTimes(2 * MS, 30 * MS, 100), launches=100)
     assert account.own_share(NOTHING) < 0.1
     assert account.own_share(Overhead(0.5 * MS, 0.05 * MS)) < 0.5
     assert account.own_share(Overhead(0.5 * MS, 0.05 * MS)) > account.own_share(Overhead(0.5 * MS))
@@ -99,7 +99,7 @@ def test_copies_and_launches_are_nobodys_work() -> None:
 
 
 def test_launches_that_are_told_but_did_not_happen_excuse_nothing() -> None:
-    account = replace(GOOD, times=Times(2 * MS, 30 * MS, 10))
+    account = replace(GOOD, times=ProcessTimes(2 * MS, 30 * MS, 10))
     many = replace(account, launches=10_000)
     overhead = Overhead(0.1 * MS, 0.1 * MS)
     assert many.own_share(overhead) == account.own_share(overhead)
@@ -112,24 +112,24 @@ def test_without_launches_nothing_is_its_own() -> None:
 def test_where_the_system_tells_nothing_the_process_is_believed_within_limits() -> None:
     told = replace(GOOD, times=None, kernel_ns=4 * MS)
     assert told.own_share(NOTHING) == pytest.approx(0.04)
-    assert replace(told, kernel_ns=40063 * MS).forged()
+    assert replace(told, kernel_ns=40063 * MS).find_forgery()
 
 
 MB = 10**6
 # One call of 10 ms that reads 2 MB of inputs and writes 1 MB of outputs.
-CALL = Account(1, 10 * MS, 1, 9 * MS, 10 * MS, Times(9 * MS, MS, 1), 2 * MB, MB)
-BURNT = replace(CALL, times=Times(90 * MS, MS, 1), passed_ns=100 * MS)
-FOREIGN = replace(CALL, times=Times(MS, 9 * MS, 1))
+CALL = Account(1, 10 * MS, 1, 9 * MS, 10 * MS, ProcessTimes(9 * MS, MS, 1), 2 * MB, MB)
+BURNT = replace(CALL, times=ProcessTimes(90 * MS, MS, 1), passed_ns=100 * MS)
+FOREIGN = replace(CALL, times=ProcessTimes(MS, 9 * MS, 1))
 
 
 def lacks(*accounts: Account) -> str:
     """What calls lack whose inputs are 2 MB and whose outputs 1 MB."""
-    return shortfall(accounts, NOTHING, 2 * MB, MB)
+    return find_missing_work(accounts, NOTHING, 2 * MB, MB)
 
 
 def test_calls_whose_kernels_read_and_write_everything_lack_nothing() -> None:
     assert lacks(*[CALL] * 20) == ""
-    eight = replace(CALL, calls=8, launches=8, times=Times(9 * MS, MS, 8))
+    eight = replace(CALL, calls=8, launches=8, times=ProcessTimes(9 * MS, MS, 8))
     assert lacks(replace(eight, read=16 * MB, written=8 * MB)) == ""
 
 
@@ -150,7 +150,7 @@ def test_calls_whose_kernels_read_and_write_everything_lack_nothing() -> None:
                 "launches": 8,
                 "read": 16 * MB,
                 "written": 8 * MB,
-                "times": Times(9, 1, 0),
+                "times": ProcessTimes(9, 1, 0),
             },
             "its threads can have run",
         ),
@@ -171,8 +171,10 @@ def test_calls_are_judged_one_by_one_and_not_by_their_sum() -> None:
         *(sum(getattr(each, name) for each in calls) for name in ("calls", "passed_ns")),
         launches=28,
         kernel_ns=0,
-        told_ns=0,
-        times=Times(*(sum(each) for each in zip(*(call.times for call in calls), strict=True))),
+        reported_ns=0,
+        times=ProcessTimes(
+            *(sum(each) for each in zip(*(call.times for call in calls), strict=True))
+        ),
     )
     assert whole.own_share(NOTHING) > LEAST_SHARE
     assert "in 86% of the requests they did less than 50%" in lacks(*calls)
@@ -185,23 +187,26 @@ def test_half_of_the_requests_may_be_below_the_limit(foreign: int, passes: bool)
 
 
 def test_copies_of_calls_without_a_launch_are_not_free() -> None:
-    account = replace(GOOD, times=Times(MS, 30 * MS, 1), launches=1)
+    account = replace(GOOD, times=ProcessTimes(MS, 30 * MS, 1), launches=1)
     overhead = Overhead(2 * MS)
     assert account.own_share(overhead) < 0.1
-    assert replace(account, launches=10, times=Times(MS, 30 * MS, 10)).own_share(overhead) == 1.0
+    assert (
+        replace(account, launches=10, times=ProcessTimes(MS, 30 * MS, 10)).own_share(overhead)
+        == 1.0
+    )
 
 
 @pytest.fixture(scope="module")
 def overhead() -> Iterator[Overhead]:
     """What calls and launches cost on this machine."""
     work = workload(ENTRY.task, "seed", dtype_name="float32", seed=1)
-    with Side(_core.open("cpu"), ENTRY, work, list_forms(ENTRY.task)[0].kind) as side:
+    with ReferenceProcess(_core.open("cpu"), ENTRY, work, list_forms(ENTRY.task)[0].kind) as side:
         yield Timing(side, side, work).overhead()
 
 
 def account_of(text: str) -> Account:
     """What some calls at the size that is timed come to."""
-    kernel = unchecked(text, name="sqr_mm", path=Path("answer.py"))
+    kernel = parse_unchecked(text, name="sqr_mm", path=Path("answer.py"))
     work = workload(ENTRY.task, "seed", dtype_name="float32", seed=1)
     with Candidate(_core.open("cpu"), kernel, ENTRY.task, dtype("float32")) as candidate:
         timing = Timing(candidate, candidate, work)
@@ -225,26 +230,26 @@ def of(variants: dict[str, str], *quick: str) -> list[object]:
 )
 def test_work_of_the_host_is_not_its_own(text: str, overhead: Overhead) -> None:
     account = account_of(text)
-    assert account.forged() or account.own_share(overhead) < LEAST_SHARE, account
+    assert account.find_forgery() or account.own_share(overhead) < LEAST_SHARE, account
 
 
 @pytest.mark.parametrize("text", of(foreign_work.FORGED, "the answer itself"))
 def test_forged_accounts_are_seen(text: str, overhead: Overhead) -> None:
     account = account_of(text)
-    assert account.forged() or account.own_share(overhead) < LEAST_SHARE, account
-    assert account.forged(), account
+    assert account.find_forgery() or account.own_share(overhead) < LEAST_SHARE, account
+    assert account.find_forgery(), account
 
 
 @pytest.mark.slow
 def test_a_kernel_that_computes_everything_does_the_work(overhead: Overhead) -> None:
     # Slow on a processor: at a size that takes well below the limit of a launch.
     work = workload(ENTRY.task, "small", dtype_name="float32", seed=1)
-    kernel = unchecked(KERNEL, name="sqr_mm", path=Path("answer.py"))
+    kernel = parse_unchecked(KERNEL, name="sqr_mm", path=Path("answer.py"))
     with Candidate(_core.open("cpu"), kernel, ENTRY.task, dtype("float32")) as candidate:
         timing = Timing(candidate, candidate, work)
         candidate.call(candidate.bind(work).dispatches[0])
         for _ in range(CALLS):
             timing.window(1)
         account = timing.account()
-    assert not account.forged()
+    assert not account.find_forgery()
     assert account.own_share(overhead) > LEAST_SHARE

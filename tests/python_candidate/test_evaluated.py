@@ -12,7 +12,7 @@ from generations import samples
 from python_candidate import answers
 
 from metalbench.cli import main
-from metalbench.generations.folder import plan_of
+from metalbench.generations.folder import read_plan
 from metalbench.store import Store
 from metalbench.store.evaluations import Evaluation
 
@@ -31,7 +31,7 @@ def evaluated(
     done = CliRunner().invoke(main, list(map(str, command)))
     assert done.exit_code == 0, done.output
     with Store(folder / "a.db") as store:
-        return store.evaluations(plan_of(folder / "run").id)
+        return store.evaluations(read_plan(folder / "run").id)
 
 
 def classes(found: Sequence[Evaluation]) -> Mapping[int, str]:

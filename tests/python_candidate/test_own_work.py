@@ -30,7 +30,7 @@ def lacks(text: str) -> tuple[str, str]:
         assert slot.examiner().judge_last_run().passed
         timing = Timing(candidate, candidate, work)
         timing.window(1)
-        return timing.shortfall(Overhead(1e12, 1e12)), timing.probe()
+        return timing.find_missing_work(Overhead(1e12, 1e12)), timing.probe()
 
 
 def of(variants: dict[str, str], *quick: str) -> list[object]:

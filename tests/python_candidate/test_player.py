@@ -18,11 +18,11 @@ from metalbench.task.dtypes import dtype
 from metalbench.task.workload import Workload, workload
 
 TASK = Library().entry("relu").task
-Start = Callable[[str], Candidate]
+CandidateStart = Callable[[str], Candidate]
 
 
 @pytest.fixture
-def start() -> Iterator[Start]:
+def start() -> Iterator[CandidateStart]:
     """Candidates for relu, which end with the test."""
     made: list[Candidate] = []
 
@@ -47,7 +47,7 @@ def output(candidate: Candidate) -> np.ndarray:
     return slot.read("y").copy()
 
 
-def test_nothing_of_it_runs_between_two_calls(start: Start) -> None:
+def test_nothing_of_it_runs_between_two_calls(start: CandidateStart) -> None:
     """A thread notes the longest time that it did not come to its turn, and its turns since."""
     candidate = start(
         "import dataclasses\nimport mlx.core as mx\n\n"
@@ -71,19 +71,19 @@ def test_nothing_of_it_runs_between_two_calls(start: Start) -> None:
     assert float(output(candidate).max()) >= pause
 
 
-def test_a_call_that_cannot_be_made_says_why(start: Start) -> None:
+def test_a_call_that_cannot_be_made_says_why(start: CandidateStart) -> None:
     with pytest.raises(DispatchError, match=r"ModelNew\(width\): expected a constructor without"):
         output(start("class ModelNew:\n    def __init__(self, width):\n        pass\n"))
 
 
-def test_what_a_module_raises_is_told_with_its_line(start: Start) -> None:
+def test_what_a_module_raises_is_told_with_its_line(start: CandidateStart) -> None:
     text = "class ModelNew:\n    def forward(self, x):\n        return x + missing\n"
     with pytest.raises(KernelDied, match=r"answer.py:3: NameError: name 'missing'") as caught:
         output(start(text))
     assert caught.value.kind == "CRASH"
 
 
-def test_parameters_of_a_module_are_set_by_their_names(start: Start) -> None:
+def test_parameters_of_a_module_are_set_by_their_names(start: CandidateStart) -> None:
     """KernelBench's modules hold what they learn; here it is the task's second input."""
     entry = Library().entry("kb1_040_layer_norm")
     text = (

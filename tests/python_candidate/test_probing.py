@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metalbench.python_candidate.probing import follows
+from metalbench.python_candidate.probing import is_affine_match
 
 RANDOM = np.random.default_rng(5)
 EXPECTED = RANDOM.normal(3, 2, (40, 40)).astype(np.float32)
@@ -30,32 +30,34 @@ INDEPENDENT = {
 
 @pytest.mark.parametrize("got", DEPENDENT.values(), ids=DEPENDENT)
 def test_what_depends_on_kernels_does_not_follow(got: np.ndarray) -> None:
-    assert not follows({"y": EXPECTED}, {"y": got.astype(np.float32)}, "float32")
+    assert not is_affine_match({"y": EXPECTED}, {"y": got.astype(np.float32)}, "float32")
 
 
 @pytest.mark.parametrize("got", INDEPENDENT.values(), ids=INDEPENDENT)
 def test_what_is_right_up_to_a_scale_and_an_offset_follows(got: np.ndarray) -> None:
-    assert follows({"y": EXPECTED}, {"y": got.astype(np.float32)}, "float32")
+    assert is_affine_match({"y": EXPECTED}, {"y": got.astype(np.float32)}, "float32")
 
 
 def test_half_precision_follows_as_well() -> None:
     got = (EXPECTED.astype(np.float16) * np.float16(1.3)).astype(np.float16)
-    assert follows({"y": EXPECTED}, {"y": got}, "float16")
+    assert is_affine_match({"y": EXPECTED}, {"y": got}, "float16")
 
 
 def test_few_elements_have_to_be_the_same() -> None:
     one = np.array([2.5], np.float32)
-    assert follows({"y": one}, {"y": one}, "float32")
-    assert not follows({"y": one}, {"y": one * 2}, "float32")
+    assert is_affine_match({"y": one}, {"y": one}, "float32")
+    assert not is_affine_match({"y": one}, {"y": one * 2}, "float32")
 
 
 def test_all_outputs_have_to_follow() -> None:
     other = DEPENDENT["another array"]
-    assert not follows({"y": EXPECTED, "z": EXPECTED}, {"y": EXPECTED, "z": other}, "float32")
+    assert not is_affine_match(
+        {"y": EXPECTED, "z": EXPECTED}, {"y": EXPECTED, "z": other}, "float32"
+    )
 
 
 def test_infinities_have_to_be_where_they_are_expected() -> None:
     expected = EXPECTED.copy()
     expected[3, 4] = np.inf
-    assert follows({"y": expected}, {"y": expected * 2}, "float32")
-    assert not follows({"y": expected}, {"y": EXPECTED}, "float32")
+    assert is_affine_match({"y": expected}, {"y": expected * 2}, "float32")
+    assert not is_affine_match({"y": expected}, {"y": EXPECTED}, "float32")

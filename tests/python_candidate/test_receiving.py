@@ -16,9 +16,9 @@ from metalbench.python_candidate.receiving import (
     MOST_LAUNCHES,
     MOST_MESSAGE,
     MOST_TEXT,
-    launches_of,
+    decode_error,
+    decode_launches,
     receive,
-    told_of,
 )
 
 GOOD = Launch(
@@ -70,7 +70,7 @@ def as_sent(value: object) -> bytes:
 
 
 def test_what_the_judge_s_own_code_sends_is_accepted() -> None:
-    assert launches_of(encode((GOOD,), tuple[Launch, ...])) == (GOOD,)
+    assert decode_launches(encode((GOOD,), tuple[Launch, ...])) == (GOOD,)
 
 
 @pytest.mark.parametrize("change", FIELDS.values(), ids=FIELDS)
@@ -78,7 +78,7 @@ def test_a_field_that_cannot_be_is_named(change: dict[str, object]) -> None:
     (field,) = change
     data = as_sent([asdict(replace(GOOD, **change))])  # type: ignore[arg-type]
     with pytest.raises(EncodingError, match=field) as caught:
-        launches_of(data)
+        decode_launches(data)
     assert str(caught.value).isprintable()
     assert len(str(caught.value)) < 500
 
@@ -86,17 +86,19 @@ def test_a_field_that_cannot_be_is_named(change: dict[str, object]) -> None:
 @pytest.mark.parametrize("field", OTHER_TYPES)
 def test_a_field_of_another_type_is_refused(field: str) -> None:
     with pytest.raises(EncodingError, match=field):
-        launches_of(as_sent([{**asdict(GOOD), field: OTHER_TYPES[field]}]))
+        decode_launches(as_sent([{**asdict(GOOD), field: OTHER_TYPES[field]}]))
 
 
 @pytest.mark.parametrize("count", [0, MOST_LAUNCHES + 1])
 def test_the_number_of_kernels_is_limited(count: int) -> None:
     with pytest.raises(EncodingError, match=f"got {count}"):
-        launches_of(as_sent([asdict(GOOD)] * count))
+        decode_launches(as_sent([asdict(GOOD)] * count))
 
 
 def test_what_went_wrong_is_told_in_plain_text_of_limited_length() -> None:
-    told = told_of(as_sent({"kind": "a\x1b b", "message": "x\ud800\x1b[31m\0" + "A" * 3_000_000}))
+    told = decode_error(
+        as_sent({"kind": "a\x1b b", "message": "x\ud800\x1b[31m\0" + "A" * 3_000_000})
+    )
     told.message.encode()
     assert told.kind == "raised"
     assert len(told.message) == MOST_MESSAGE

@@ -125,7 +125,7 @@ def test_the_commands_pass_the_option_on(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def _confines() -> bool:
-    from metalbench.isolation.confinement.proof import proofs
+    from metalbench.isolation.confinement.proof import run_proofs
 
-    held = {each.name: each.holds for each in proofs()}
+    held = {each.name: each.holds for each in run_proofs()}
     return held["files"] and held["system calls"]

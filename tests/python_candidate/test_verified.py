@@ -9,8 +9,8 @@ from generations import samples
 from python_candidate import answers
 
 from metalbench import _core
-from metalbench.generations.folder import plan_of, samples_in
-from metalbench.generations.trials import Conditions, jobs_of, trial_of
+from metalbench.generations.folder import find_samples, read_plan
+from metalbench.generations.trials import TrialConditions, make_jobs, make_trial
 from metalbench.isolation import Limits, Workers
 from metalbench.kernel.library import Library
 from metalbench.measure import Plan
@@ -35,9 +35,9 @@ def test_what_is_known_to_be_right_is_timed_and_not_looked_at_further(tmp_path: 
     (place / "sample_0.py").write_text(answers.named(answers.FUNCTION, "twice01"))
     root = place.parents[1]
     library = Library([samples.tasks_in(tmp_path / "kernels")])
-    ((job,), _) = jobs_of(samples_in(root), plan_of(root, make=True), library)
+    ((job,), _) = make_jobs(find_samples(root), read_plan(root, make=True), library)
     facts = device_facts(_core.open("cpu"))
-    trial = trial_of(job, Conditions(sampling=Plan(seconds=0.05)), facts)
+    trial = make_trial(job, TrialConditions(sampling=Plan(seconds=0.05)), facts)
     trial = replace(trial, verified=True)
     noting = Noting()
     with Workers("cpu", Limits(120.0)) as workers:

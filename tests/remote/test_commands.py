@@ -109,9 +109,9 @@ def test_a_search_that_lost_its_machine_goes_on_there(
 ) -> None:
     where = ("--kernels", str(kernels), "--db", str(tmp_path / "results.db"))
     log = tmp_path / "log"
-    words = ["--kernel-name", "twice,hangs", "--candidates", "1", "--no-verify-here", *QUICK]
+    read_output = ["--kernel-name", "twice,hangs", "--candidates", "1", "--no-verify-here", *QUICK]
     with log.open("wb") as out:
-        command = [sys.executable, "-m", "agent_steel", *words, *where]
+        command = [sys.executable, "-m", "agent_steel", *read_output, *where]
         with subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL) as child:
             machine.wait_until_begun()
             machine.drop_connections()

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from metalbench.cli import main
-from metalbench.remote.version import version_here
+from metalbench.remote.version import get_local_version
 
 from .conftest import Machine
 
@@ -33,17 +33,17 @@ def refused(tmp_path: Path, kernels: Path) -> Refused:
 def test_nothing_installed_there(machine: Machine, refused: Refused) -> None:
     machine.metalbench.unlink()
     said = refused("ssh://mac")
-    here = version_here()
+    here = get_local_version()
     assert f"expected metalbench {here} there, and found none in ~/.metalbench/on" in said
     assert "add --install, which installs this very version there" in said
     assert "found none in ~/other;" in refused("ssh://mac/~/other")
 
 
 def test_another_version_there(machine: Machine, refused: Refused) -> None:
-    there = replace(version_here(), number="0.0.9", sources="0123456789abcdef")
+    there = replace(get_local_version(), number="0.0.9", sources="0123456789abcdef")
     machine.has(f"echo {there.line}; cat > /dev/null")
     said = refused("ssh://mac")
-    assert f"expected metalbench {version_here()}, as it is here; there is {there}" in said
+    assert f"expected metalbench {get_local_version()}, as it is here; there is {there}" in said
     assert "add --install" in said
 
 

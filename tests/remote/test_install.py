@@ -20,7 +20,7 @@ from metalbench.cli import main, on
 from metalbench.remote import archive, install
 from metalbench.remote.address import Address
 from metalbench.remote.failures import RemoteError
-from metalbench.remote.version import Version, sources_of, version_here
+from metalbench.remote.version import InstalledVersion, get_local_version, hash_sources
 
 from .conftest import Machine
 
@@ -31,7 +31,7 @@ SAFELY: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 @pytest.fixture(scope="module")
 def packed() -> bytes:
-    return archive.archive()
+    return archive.build_archive()
 
 
 def test_the_archive_has_what_a_build_reads_and_no_products(packed: bytes) -> None:
@@ -40,7 +40,7 @@ def test_the_archive_has_what_a_build_reads_and_no_products(packed: bytes) -> No
     assert {"pyproject.toml", "CMakeLists.txt", "build_backend/backend.py", "README.md"} <= names
     assert {"csrc/core/device.cpp", "csrc/msl/mb/abi.h", "kernels/common/softmax.py"} <= names
     assert {"metalbench/remote/archive.py", "agent_steel/__main__.py", "puzzles/01_map.md"} <= names
-    build = (archive.checkout() / "CMakeLists.txt").read_text(encoding="utf-8")
+    build = (archive.find_checkout() / "CMakeLists.txt").read_text(encoding="utf-8")
     for folder in re.findall(r"install\(DIRECTORY (\w+)/", build):
         assert [each for each in names if each.startswith(f"{folder}/")], folder
     assert not [each for each in names if each.endswith((".so", ".pyc", "_core.pyi"))]
@@ -60,11 +60,11 @@ def test_an_installed_package_is_packed_from_the_checkout_that_pip_was_given(
     monkeypatch.setattr(metadata, "distribution", lambda name: installed())
     # As if the package lay somewhere else.
     monkeypatch.setattr(archive, "__file__", "/site-packages/metalbench/remote/archive.py")
-    assert archive.checkout() == checkout
+    assert archive.find_checkout() == checkout
     (checkout / "metalbench" / "errors.py").write_text("")
-    sources_of.cache_clear()
+    hash_sources.cache_clear()
     with pytest.raises(RemoteError, match="a checkout has changed since"):
-        archive.archive()
+        archive.build_archive()
 
 
 def test_versions_differ_where_a_line_of_python_or_of_a_header_does(tmp_path: Path) -> None:
@@ -74,17 +74,17 @@ def test_versions_differ_where_a_line_of_python_or_of_a_header_does(tmp_path: Pa
     seen = set()
     for path in (package / "a.py", headers / "b.h", package / "a.py", package / "kernels/c.py"):
         path.write_text(f"{path.read_text() if path.exists() else ''}1\n")
-        sources_of.cache_clear()
-        seen.add(sources_of(package, headers))
-    sources_of.cache_clear()
+        hash_sources.cache_clear()
+        seen.add(hash_sources(package, headers))
+    hash_sources.cache_clear()
     # The library's tasks are sent along, whatever is there.
     assert len(seen) == 3
 
 
 def test_the_line_of_a_version_is_read_again() -> None:
-    assert Version.read(version_here().line) == version_here()
+    assert InstalledVersion.parse(get_local_version().line) == get_local_version()
     for line in ("", "metalbench-serves", "metalbench-serves one 0.1 abc", "You have mail."):
-        assert Version.read(line) is None
+        assert InstalledVersion.parse(line) is None
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_the_line_of_a_version_is_read_again() -> None:
 def test_why_it_could_not_be_installed_is_told(
     inside: str, said: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(install, "archive", lambda: b"")
+    monkeypatch.setattr(install, "build_archive", lambda: b"")
     monkeypatch.setattr("metalbench.remote.scripts.PYTHONS", ("no-such-python",))
     if inside:
         (machine.home / "of-mine").mkdir(exist_ok=True)

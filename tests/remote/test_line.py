@@ -12,21 +12,21 @@ import pytest
 
 from metalbench.errors import EncodingError, MachineError
 from metalbench.remote import line
-from metalbench.remote.elsewhere import Elsewhere
+from metalbench.remote.elsewhere import RemoteWorkers
 from metalbench.remote.failures import ConnectionLostError, RemoteError
-from metalbench.remote.line import Line, TwoEnds
-from metalbench.remote.messages import File, Part
-from metalbench.remote.trace import Trace
+from metalbench.remote.line import DuplexConnection, HeartbeatConnection
+from metalbench.remote.messages import SentFile, TracePart
+from metalbench.remote.trace import TraceWriter
 from metalbench.run.stages import Stage
 
-Ends = tuple[Connection, TwoEnds]
+Ends = tuple[Connection, DuplexConnection]
 
 
 @pytest.fixture
 def ends() -> Iterator[Ends]:
     """Our connection, and the two descriptors of the other side."""
     ours, theirs = Pipe()
-    both = TwoEnds(os.dup(theirs.fileno()), os.dup(theirs.fileno()))
+    both = DuplexConnection(os.dup(theirs.fileno()), os.dup(theirs.fileno()))
     theirs.close()
     yield ours, both
     for each in (ours, both):
@@ -35,8 +35,8 @@ def ends() -> Iterator[Ends]:
 
 
 def test_messages_come_out_as_they_went_in(ends: Ends) -> None:
-    here, there = Line.of_here(ends[0]), Line.of_there(ends[1])
-    file = File(Path("a/b.h"), bytes(range(256)))
+    here, there = HeartbeatConnection.for_client(ends[0]), HeartbeatConnection.for_server(ends[1])
+    file = SentFile(Path("a/b.h"), bytes(range(256)))
     here.send("file", file)
     assert there.receive() == ("file", file)
     there.send("stage", Stage.CHECK)
@@ -50,7 +50,7 @@ def test_beats_are_answered_and_heard_by_nobody(
     ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(line, "SECONDS_BETWEEN_BEATS", 0.001)
-    here, there = Line.of_here(ends[0]), Line.of_there(ends[1])
+    here, there = HeartbeatConnection.for_client(ends[0]), HeartbeatConnection.for_server(ends[1])
     assert [there.next() for _ in range(3)] == [("beat", None)] * 3
     there.send("detail", "small")
     assert here.receive() == ("detail", "small")
@@ -59,11 +59,11 @@ def test_beats_are_answered_and_heard_by_nobody(
 
 def test_silence_is_an_end(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line, "SECONDS_OF_SILENCE", 0.01)
-    here, there = Line.of_here(ends[0]), Line.of_there(ends[1])
+    here, there = HeartbeatConnection.for_client(ends[0]), HeartbeatConnection.for_server(ends[1])
     with pytest.raises(EOFError, match=r"nothing was heard for 0\.01 s"):
         there.next()
     hung_up: list[bool] = []
-    found = Elsewhere(here, "mac", hang_up=lambda: hung_up.append(True))
+    found = RemoteWorkers(here, "mac", hang_up=lambda: hung_up.append(True))
     with pytest.raises(ConnectionLostError, match=r"to mac broke(?s:.)*nothing was heard"):
         found.open("cpu", seconds=1)
     with pytest.raises(ConnectionLostError, match="is closed"):
@@ -82,7 +82,7 @@ class Command:
 
 
 def test_nothing_that_comes_back_is_unpickled(ends: Ends, tmp_path: Path) -> None:
-    found = Elsewhere(Line.of_here(ends[0]), "mac")
+    found = RemoteWorkers(HeartbeatConnection.for_client(ends[0]), "mac")
     ends[1].send_bytes(pickle.dumps(("opened", Command(tmp_path / "a"))))
     with pytest.raises(RemoteError, match="mac sent what is no message"):
         found.open("cpu", seconds=1)
@@ -90,15 +90,21 @@ def test_nothing_that_comes_back_is_unpickled(ends: Ends, tmp_path: Path) -> Non
 
 
 def test_a_part_that_nobody_asked_for_is_no_answer(ends: Ends) -> None:
-    found, there = Elsewhere(Line.of_here(ends[0]), "mac"), Line.of_there(ends[1])
-    there.send("part", Part("a", b""))
+    found, there = (
+        RemoteWorkers(HeartbeatConnection.for_client(ends[0]), "mac"),
+        HeartbeatConnection.for_server(ends[1]),
+    )
+    there.send("part", TracePart("a", b""))
     with pytest.raises(EncodingError, match="answers nothing that was asked"):
         found.open("cpu", seconds=1)
     found.close()
 
 
 def test_errors_of_the_machine_name_it(ends: Ends) -> None:
-    found, there = Elsewhere(Line.of_here(ends[0]), "ssh://mac"), Line.of_there(ends[1])
+    found, there = (
+        RemoteWorkers(HeartbeatConnection.for_client(ends[0]), "ssh://mac"),
+        HeartbeatConnection.for_server(ends[1]),
+    )
     there.send("machine", "memory does not suffice")
     with pytest.raises(MachineError, match=r"^\[on\] ssh://mac: memory does not suffice"):
         found.open("cpu", seconds=1)
@@ -108,8 +114,8 @@ def test_errors_of_the_machine_name_it(ends: Ends) -> None:
 @pytest.mark.parametrize("name", ["../a", "/etc/a", "a/../../b", "a\0b"])
 def test_a_trace_is_made_of_files_within_it(name: str, tmp_path: Path) -> None:
     path = tmp_path / "a.gputrace"
-    trace = Trace(path)
-    trace.add(Part("inner/a", b"1"))
+    trace = TraceWriter(path)
+    trace.add(TracePart("inner/a", b"1"))
     with pytest.raises(EncodingError, match="path of a file within it"), trace:
-        trace.add(Part(name, b"2"))
+        trace.add(TracePart(name, b"2"))
     assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ import pytest
 
 from metalbench.kernel.installed import library_folder
 from metalbench.kernel.library import Entry, Library
-from metalbench.remote.reading import files_of, modules_of
+from metalbench.remote.reading import read_task_modules, read_trial_files
 
 
 @pytest.fixture
@@ -27,11 +27,11 @@ def test_headers_are_sent_with_those_that_they_include(kernels: Path, entry: Ent
     kernel = entry.kernel()
     names = ("twice.py", "twice.h", "inner/a.h", "inner/b.h")
     library = library_folder() / "include" / "metalbench"
-    found = set(files_of(entry, kernel))
+    found = set(read_trial_files(entry, kernel))
     of_library = {each for each in found if each.parent == library}
     assert found - of_library == {kernels / name for name in names}
     assert library / "tiles.h" in of_library
-    assert files_of(entry, kernel)[kernels / "inner" / "b.h"].startswith(b"// Beside")
+    assert read_trial_files(entry, kernel)[kernels / "inner" / "b.h"].startswith(b"// Beside")
 
 
 def test_what_no_kernel_may_read_is_not_sent(kernels: Path, entry: Entry, tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_what_no_kernel_may_read_is_not_sent(kernels: Path, entry: Entry, tmp_pa
     (kernels / "link.h").symlink_to(secret)
     text = f'#include "{secret}"\n#include "../secret.h"\n#include "link.h"\n'
     (kernels / "twice.h").write_text(text)
-    found = files_of(entry, entry.kernel())
+    found = read_trial_files(entry, entry.kernel())
     assert set(found) == {kernels / "twice.py", kernels / "twice.h"}
 
 
@@ -56,7 +56,7 @@ def test_modules_of_ones_own_are_sent_and_installed_ones_are_not(
     monkeypatch.syspath_prepend(modules)
     path = kernels / "twice.py"
     path.write_text(f"from shapes_of_mine import TWO\nimport scipy.special\n{path.read_text()}")
-    assert set(map(str, modules_of(entry))) == {
+    assert set(map(str, read_task_modules(entry))) == {
         "shapes_of_mine/__init__.py",
         "shapes_of_mine/round.py",
         "factors_of_mine.py",

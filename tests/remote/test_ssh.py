@@ -22,10 +22,10 @@ def said(script: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str
     monkeypatch.setenv("PATH", f"{place}:{os.environ['PATH']}")
     ssh = Ssh(MAC, "true")
     out = b""
-    while byte := ssh.read_some():
+    while byte := ssh.read_byte():
         out += byte
     ssh.end()
-    return out.decode(), ssh.last_words()
+    return out.decode(), ssh.read_output_tail()
 
 
 def test_ctrl_c_of_the_terminal_is_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

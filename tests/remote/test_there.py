@@ -19,11 +19,11 @@ from metalbench.errors import DeclarationError, EncodingError, MachineError
 from metalbench.kernel.library import Library
 from metalbench.measure import Plan
 from metalbench.remote import there, turn
-from metalbench.remote.elsewhere import Elsewhere
-from metalbench.remote.folder import Folder
-from metalbench.remote.line import Line
-from metalbench.remote.trace import Trace
-from metalbench.remote.version import Version, version_here
+from metalbench.remote.elsewhere import RemoteWorkers
+from metalbench.remote.folder import SessionFolder
+from metalbench.remote.line import HeartbeatConnection
+from metalbench.remote.trace import TraceWriter
+from metalbench.remote.version import InstalledVersion, get_local_version
 from metalbench.result import Status
 from metalbench.result.environment import environment
 from metalbench.run.stages import Silent, Stage
@@ -52,7 +52,7 @@ def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Start]:
         said = b""
         while said.count(b"\n") < 2:
             said += os.read(ours.fileno(), 1)
-        assert Version.read(said.decode()) == version_here()
+        assert InstalledVersion.parse(said.decode()) == get_local_version()
         return ours, children[-1]
 
     yield begin
@@ -88,11 +88,11 @@ def test_matches_are_played_there_in_turn_with_other_sessions(
     start: Start, kernels: Path, tmp_path: Path
 ) -> None:
     connection, child = start()
-    found = Elsewhere(Line.of_here(connection), "there")
+    found = RemoteWorkers(HeartbeatConnection.for_client(connection), "there")
     found.open("cpu", seconds=60)
     assert found.facts.kind == "cpu"
     assert found.environment == environment()
-    other = turn.lock_file().open("a")
+    other = turn.get_lock_file().open("a")
     fcntl.flock(other, fcntl.LOCK_EX)
     right, wrong, stages = trial(kernels, "twice"), trial(kernels, "thrice"), Stages(other)
     match = Match(right.entry, right.kernel, wrong.kernel, ("a", "b"), size="small", plan=QUICK)
@@ -111,7 +111,7 @@ def test_matches_are_played_there_in_turn_with_other_sessions(
 @pytest.mark.slow
 def test_what_was_made_ready_there_need_not_come(start: Start, kernels: Path) -> None:
     connection, _ = start()
-    found = Elsewhere(Line.of_here(connection), "there")
+    found = RemoteWorkers(HeartbeatConnection.for_client(connection), "there")
     found.open("cpu", seconds=60)
     right, wrong = trial(kernels, "twice"), trial(kernels, "thrice")
     for _ in range(2):
@@ -137,19 +137,19 @@ def test_no_file_leads_out_of_the_folder(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.chdir(tmp_path)
-    folder = Folder(Path("/home/me"), Path("/usr/include"))
-    folder.put(Path("/home/me/a.py"), b"1")
-    folder.put(Path("b/../c.py"), b"2")
+    folder = SessionFolder(Path("/home/me"), Path("/usr/include"))
+    folder.write_file(Path("/home/me/a.py"), b"1")
+    folder.write_file(Path("b/../c.py"), b"2")
     assert (folder.root / "home/me/a.py").read_bytes() == b"1"
     assert Path("c.py").read_bytes() == b"2"
-    assert folder.at_home(f"{folder.root}/home/me/a.py:3: what") == "/home/me/a.py:3: what"
+    assert folder.restore_paths(f"{folder.root}/home/me/a.py:3: what") == "/home/me/a.py:3: what"
     for path in ("../../../d.py", "/../d.py"):
         with pytest.raises(EncodingError, match="within the session's folder"):
-            folder.put(Path(path), b"3")
+            folder.write_file(Path(path), b"3")
     with pytest.raises(EncodingError, match="within the session's folder"):
-        folder.put_module(Path("../d.py"), b"3")
+        folder.write_module(Path("../d.py"), b"3")
     with pytest.raises(MachineError, match=r"a\.py/b cannot be written there: File exists"):
-        folder.put(Path("/home/me/a.py/b"), b"4")
+        folder.write_file(Path("/home/me/a.py/b"), b"4")
     folder.remove()
     assert list(tmp_path.glob("metalbench-on-*")) == []
 
@@ -166,10 +166,10 @@ def test_traces_come_back_file_by_file(
     monkeypatch.setattr(there, "check_captures", lambda device: None)
     monkeypatch.setattr(there, "capture", capture)
     monkeypatch.setattr(there, "PART_BYTES", 4)
-    messages = list(there._captured(_core.open("cpu"), trial(kernels, "twice")))
+    messages = list(there._capture_trace(_core.open("cpu"), trial(kernels, "twice")))
     assert messages.pop() == ("captured", None)
     path = tmp_path / "a.gputrace"
-    with Trace(path) as trace:
+    with TraceWriter(path) as trace:
         for name, part in messages:
             assert name == "part"
             trace.add(part)

@@ -14,7 +14,7 @@ from metalbench.comparison.match import Match, Outcome
 from metalbench.errors import DeclarationError
 from metalbench.isolation import Limits
 from metalbench.kernel.library import Library
-from metalbench.remote.verified_here import VerifiedHere
+from metalbench.remote.verified_here import LocallyVerifiedWorkers
 from metalbench.result import Case, DeviceFacts, Failure, Result, Status
 from metalbench.run.stages import Observer, Silent
 from metalbench.run.trial import Trial
@@ -22,7 +22,7 @@ from metalbench.run.trial import Trial
 GPU = DeviceFacts("metal", "Apple M4 Max", "m4_max", 40)
 
 
-class Elsewhere:
+class RemoteWorkers:
     """Another machine to which everything is right."""
 
     name = "ssh://mac"
@@ -76,16 +76,16 @@ class Heard(Silent):
 
 
 @pytest.fixture
-def elsewhere() -> Elsewhere:
-    return Elsewhere()
+def remote_workers() -> RemoteWorkers:
+    return RemoteWorkers()
 
 
 @pytest.fixture
-def verified(elsewhere: Elsewhere, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    def make(**found: Any) -> tuple[VerifiedHere, Workers]:
+def verified(remote_workers: RemoteWorkers, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    def make(**found: Any) -> tuple[LocallyVerifiedWorkers, Workers]:
         workers = Workers(found)
         monkeypatch.setattr("metalbench.remote.verified_here.Workers", lambda *_: workers)
-        return VerifiedHere(elsewhere, Limits()), workers  # type: ignore[arg-type]
+        return LocallyVerifiedWorkers(remote_workers, Limits()), workers  # type: ignore[arg-type]
 
     return make
 
@@ -96,7 +96,7 @@ def trial(kernels: Path, name: str, size: str | None = None) -> Trial:
 
 
 def test_what_is_right_is_sent_once_it_was_verified_and_not_timed(
-    verified: Any, elsewhere: Elsewhere, kernels: Path
+    verified: Any, remote_workers: RemoteWorkers, kernels: Path
 ) -> None:
     site, workers = verified()
     heard = Heard()
@@ -105,42 +105,42 @@ def test_what_is_right_is_sent_once_it_was_verified_and_not_timed(
         assert (result.device, result.notes) == (GPU, correct().notes)
     assert workers.verified == [("twice", None, False)]
     assert heard.details == ["here, size small"]
-    assert elsewhere.tried == ["twice", "twice"]
+    assert remote_workers.tried == ["twice", "twice"]
 
 
 def test_what_is_wrong_is_not_sent_and_says_where_it_was_found(
-    verified: Any, elsewhere: Elsewhere, kernels: Path
+    verified: Any, remote_workers: RemoteWorkers, kernels: Path
 ) -> None:
     site, _ = verified(thrice="CompileError")
     result = site.attempt(GPU, trial(kernels, "thrice"), (), Silent())
     assert (result.status, result.device) == (Status.FAILED, GPU)
     assert "was not sent to ssh://mac" in result.notes[-1]
-    assert elsewhere.tried == []
+    assert remote_workers.tried == []
 
 
 def test_what_the_cpu_device_cannot_do_is_sent_and_noted(
-    verified: Any, elsewhere: Elsewhere, kernels: Path
+    verified: Any, remote_workers: RemoteWorkers, kernels: Path
 ) -> None:
     site, _ = verified(twice="Unsupported")
     result = site.attempt(GPU, trial(kernels, "twice"), (), Silent())
     assert result.notes[0] == "not verified here before it was sent to ssh://mac: so it is"
-    assert elsewhere.tried == ["twice"]
+    assert remote_workers.tried == ["twice"]
 
 
 def test_only_what_is_right_is_made_ready_there(
-    verified: Any, elsewhere: Elsewhere, kernels: Path
+    verified: Any, remote_workers: RemoteWorkers, kernels: Path
 ) -> None:
     site, workers = verified(thrice="WRONG_RESULT", hangs=DeclarationError("the task is wrong"))
     heard = Heard()
     twice, thrice, hangs = (trial(kernels, name) for name in ("twice", "thrice", "hangs"))
     site.attempt(GPU, replace(twice, seed=1), [thrice], heard)
-    assert elsewhere.prepared == []
+    assert remote_workers.prepared == []
     assert heard.details[-1] == "here, size small, thrice, which comes next"
     assert site.attempt(GPU, thrice, [hangs], Silent()).status is Status.FAILED
     site.attempt(GPU, twice, [hangs], Silent())
     site.attempt(GPU, thrice, [twice], Silent())
     site.attempt(GPU, twice, [twice], Silent())
-    assert elsewhere.prepared == ["twice"]
+    assert remote_workers.prepared == ["twice"]
     # thrice was looked at ahead of its turn once, and for its second turn again.
     assert [name for name, *_ in workers.verified] == ["twice", "thrice", "hangs", "thrice"]
     with pytest.raises(DeclarationError, match="the task is wrong"):
@@ -149,7 +149,7 @@ def test_only_what_is_right_is_made_ready_there(
 
 @pytest.mark.parametrize("knows_before", [True, False])
 def test_kernels_of_a_match_are_verified_before_it_is_played(
-    knows_before: bool, verified: Any, elsewhere: Elsewhere, kernels: Path
+    knows_before: bool, verified: Any, remote_workers: RemoteWorkers, kernels: Path
 ) -> None:
     site, _ = verified(twice="CompileError")
     one = trial(kernels, "twice")
@@ -159,7 +159,7 @@ def test_kernels_of_a_match_are_verified_before_it_is_played(
     assert outcome.failure is not None
     # As matches call it.
     assert outcome.failure.kind == "COMPILE_ERROR"
-    assert elsewhere.tried == []
+    assert remote_workers.tried == []
 
 
 def test_a_case_of_a_file_that_cannot_be_read_is_told(verified: Any, kernels: Path) -> None:

@@ -10,7 +10,7 @@ import errno
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from metalbench.isolation.confinement.system_calls import Machine
+from metalbench.isolation.confinement.system_calls import SystemCallTable
 
 LOAD, JUMP_EQUAL, JUMP_NOT_BELOW, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 # Where `struct seccomp_data` has what is asked about; arguments are of 64 bits each.
@@ -22,7 +22,7 @@ TRAP = 0x00030000
 X32 = 0x40000000
 
 
-def refuse(number: int = errno.EPERM) -> int:
+def make_refusal(number: int = errno.EPERM) -> int:
     """The action that makes a call fail with an error's number."""
     return 0x00050000 | number
 
@@ -50,7 +50,7 @@ Instruction = tuple[int, int, int, int]
 Policy = Mapping[str, Sequence[Rule]]
 
 
-def assemble(machine: Machine, policy: Policy, otherwise: int) -> list[Instruction]:
+def assemble(machine: SystemCallTable, policy: Policy, otherwise: int) -> list[Instruction]:
     """Write a policy, rules by the name of a call, as instructions: code, if true, if false, value.
 
     Calls that this processor has not are left out. What calls of other names, or rules without one
@@ -114,5 +114,5 @@ class Program(ctypes.Structure):
 
     def __init__(self, steps: Iterable[Instruction]) -> None:
         listed = list(steps)
-        self._kept = (_Instruction * len(listed))(*(_Instruction(*step) for step in listed))
-        super().__init__(len(listed), self._kept)
+        self._instructions = (_Instruction * len(listed))(*(_Instruction(*step) for step in listed))
+        super().__init__(len(listed), self._instructions)

@@ -5,20 +5,20 @@ from __future__ import annotations
 import ctypes
 from contextlib import suppress
 
-from metalbench.isolation.confinement.system import address, system_call
+from metalbench.isolation.confinement.system import get_address, system_call
 
 VERSION_3 = 0x20080522
 # Reading and writing files whatever their owner: as whom a container's root finds its own files.
 DAC_OVERRIDE, DAC_READ_SEARCH = 1, 2
 
 
-def give_up(*, files: bool) -> None:
+def drop_capabilities(*, files: bool) -> None:
     """Have none any more, in this thread and what it starts; rights to files only if `files`."""
     header = (ctypes.c_uint32 * 2)(VERSION_3, 0)
     # Effective, permitted, inheritable, for the lower and the upper half of the set.
     now = (ctypes.c_uint32 * 6)()
     kept = 0 if files else 1 << DAC_OVERRIDE | 1 << DAC_READ_SEARCH
     with suppress(OSError):
-        system_call("capget", address(header), address(now))
+        system_call("capget", get_address(header), get_address(now))
         less = (ctypes.c_uint32 * 6)(now[0] & kept, now[1] & kept, 0, 0, 0, 0)
-        system_call("capset", address(header), address(less))
+        system_call("capset", get_address(header), get_address(less))

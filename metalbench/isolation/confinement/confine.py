@@ -17,7 +17,7 @@ from metalbench.isolation.confinement import (
     sandbox,
     seccomp,
 )
-from metalbench.isolation.confinement.held import Held
+from metalbench.isolation.confinement.held import ConfinementReport
 from metalbench.isolation.confinement.landlock import Files
 
 # Of one file that it writes: shared memory is files, too, so that a buffer may be as large.
@@ -31,7 +31,7 @@ _FACTS = ("/etc/ld.so.cache", "/etc/localtime", "/proc/self", "/proc/cpuinfo", "
 _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 2))
 # The key of a compiled kernel is a digest of these, which an installed package has in itself.
 _HEADERS_OF_CHECKOUT = (os.path.join(_PACKAGE, "../csrc/msl"), os.path.join(_PACKAGE, "../include"))
-_held = Held()
+_report = ConfinementReport()
 _KERNEL = ("/sys/devices/system", "/sys/fs/cgroup", "/dev/urandom", "/dev/random", "/dev/null")
 
 
@@ -51,7 +51,7 @@ def confine(
     Without `files` it may read whatever its user may, because tasks are Python, and writes to the
     cache and to its folder for temporary files. With `files`, for a process that is going to call
     `seal`, it opens nothing else (on macOS all of that waits for `seal`: a process has one sandbox
-    only). What the system does not offer is done without: `lacking` names it, and so does
+    only). What the system does not offer is done without: `list_missing_mechanisms` names it, and so does
     `metalbench doctor`.
 
     Such a process starts no other one from here on: loading a kernel may run code of its object.
@@ -64,22 +64,22 @@ def confine(
     """
     faulthandler.enable(all_threads=False)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _limit(resource.RLIMIT_FSIZE, FILE_BYTES)
-    lifetime.die_first_when_memory_runs_out()
+    _lower_limit(resource.RLIMIT_FSIZE, FILE_BYTES)
+    lifetime.prefer_as_oom_victim()
     if sys.platform == "darwin":
-        means = _on_a_mac(files, starts_executors=starts_executors)
+        means = _confine_on_mac(files, starts_executors=starts_executors)
     else:
-        means = _on_linux(parent, files, gpu=gpu)
-    lifetime.die_with(lifeline, parent)
+        means = _confine_on_linux(parent, files, gpu=gpu)
+    lifetime.exit_with_parent(lifeline, parent)
     return means
 
 
-def lacking() -> tuple[str, ...]:
+def list_missing_mechanisms() -> tuple[str, ...]:
     """Return what `confine` could not use in this process, each with the reason."""
-    return tuple(_held.lacking)
+    return tuple(_report.missing)
 
 
-def to_run() -> Files:
+def list_executor_files() -> Files:
     """What a process needs to open that loads kernels from the cache, for `confine`."""
     found = (sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable))
     # The working directory is the user's own, even where `python -m` has put it into the path.
@@ -89,7 +89,7 @@ def to_run() -> Files:
         *(each for each in sys.path if each and os.path.abspath(each) != here),
         _PACKAGE,
         *_HEADERS_OF_CHECKOUT,
-        *_cache(),
+        *_list_cache_folders(),
         *_SYSTEM,
         *_FACTS,
         *_KERNEL,
@@ -97,51 +97,51 @@ def to_run() -> Files:
     return Files(readable=tuple(paths), writable=("/dev/null",))
 
 
-def _to_work(*, gpu: bool) -> Files:
+def _list_worker_files(*, gpu: bool) -> Files:
     """What tasks may need, which are Python: to read and start whatever there is."""
     # Which take longer to import than all else here, and are not for what loads kernels.
     import glob
     import tempfile
 
-    writable = [*_cache(), tempfile.gettempdir(), *_NOWHERE]
+    writable = [*_list_cache_folders(), tempfile.gettempdir(), *_NOWHERE]
     if gpu:
         writable += [*glob.glob(_GPUS), _THREADS]
     return Files(readable=("/",), executable=("/",), writable=tuple(writable))
 
 
-def _on_linux(parent: int, files: Files | None, *, gpu: bool) -> str:
-    means = namespaces.leave_network()
+def _confine_on_linux(parent: int, files: Files | None, *, gpu: bool) -> str:
+    means = namespaces.isolate_network()
     lifetime.adopt_orphans()
-    _held.attempt("Landlock", lambda: _restrict_files(files or _to_work(gpu=gpu)))
+    _report.attempt("Landlock", lambda: _restrict_files(files or _list_worker_files(gpu=gpu)))
     if files is None:
-        policy = policies.working(parent, local_sockets=gpu)
+        policy = policies.make_worker_policy(parent, local_sockets=gpu)
     else:
         # Not for what only judges and compiles: the extension takes time to import.
         from metalbench import _core
 
         _core.tell_of_refused_calls()
-        policy = policies.executing(parent)
-    if _held.attempt("seccomp", lambda: seccomp.install(*policy, every_thread=False)):
+        policy = policies.make_executor_policy(parent)
+    if _report.attempt("seccomp", lambda: seccomp.install_filter(*policy, every_thread=False)):
         means = means or "a filter of system calls"
-    capabilities.give_up(files=False)
+    capabilities.drop_capabilities(files=False)
     return means
 
 
 def _restrict_files(files: Files) -> None:
-    with landlock.rules(files) as rules:
-        landlock.restrict(rules)
+    with landlock.open_ruleset(files) as rules:
+        landlock.restrict_thread(rules)
 
 
-def _on_a_mac(files: Files | None, *, starts_executors: bool = False) -> str:
+def _confine_on_mac(files: Files | None, *, starts_executors: bool = False) -> str:
     if files is not None:
         return "the sandbox"
     if starts_executors:
         return "the sandbox of its executors"
-    held = _held.attempt("the sandbox", lambda: sandbox.enter(sandbox.WORKING))
+    held = _report.attempt("the sandbox", lambda: sandbox.enter_sandbox(sandbox.WORKER_PROFILE))
     return "the sandbox" if held else ""
 
 
-def _cache() -> list[str]:
+def _list_cache_folders() -> list[str]:
     """The folder of compiled kernels, as who started this process has told; made, to be named."""
     named = os.environ.get("METALBENCH_CACHE")
     if not named:
@@ -152,7 +152,7 @@ def _cache() -> list[str]:
     return [named]
 
 
-def _limit(which: int, most: int) -> None:
+def _lower_limit(which: int, most: int) -> None:
     """Lower a limit for good, if it is not lower already."""
     _, hard = resource.getrlimit(which)
     least = most if hard == resource.RLIM_INFINITY else min(most, hard)

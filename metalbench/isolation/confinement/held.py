@@ -7,19 +7,19 @@ from collections.abc import Callable
 from metalbench.errors import Unsupported
 
 
-class Held:
+class ConfinementReport:
     """Mechanisms that hold by their names, and of the others why they do not."""
 
     def __init__(self) -> None:
-        self.means: list[str] = []
-        self.lacking: list[str] = []
+        self.mechanisms: list[str] = []
+        self.missing: list[str] = []
 
     def attempt(self, name: str, mechanism: Callable[[], object]) -> bool:
         """Use a mechanism, and note whether it holds."""
         try:
             mechanism()
         except Unsupported as error:
-            self.lacking.append(str(error))
+            self.missing.append(str(error))
             return False
-        self.means.append(name)
+        self.mechanisms.append(name)
         return True

@@ -14,7 +14,7 @@ from functools import cache
 from typing import NamedTuple
 
 from metalbench.errors import Unsupported
-from metalbench.isolation.confinement.system import address, gain_no_privileges, system_call
+from metalbench.isolation.confinement.system import get_address, set_no_new_privileges, system_call
 
 CREATE_RULESET_VERSION, PATH_BENEATH = 1, 1
 # Python has it on Linux only.
@@ -73,8 +73,8 @@ def version() -> int:
 
 
 @contextmanager
-def rules(files: Files) -> Iterator[int]:
-    """A descriptor of rules that allow these files alone, for `restrict`. Raises Unsupported."""
+def open_ruleset(files: Files) -> Iterator[int]:
+    """A descriptor of rules that allow these files alone, for `restrict_thread`. Raises Unsupported."""
     if not version():
         raise Unsupported("landlock: this kernel has none, or it is not among the modules in use")
     handled = _rights()
@@ -83,7 +83,7 @@ def rules(files: Files) -> Iterator[int]:
     )
     size = 24 if version() >= SCOPES_SINCE else 16 if version() >= TCP_SINCE else 8
     try:
-        ruleset = system_call("landlock_create_ruleset", address(attributes), size, 0)
+        ruleset = system_call("landlock_create_ruleset", get_address(attributes), size, 0)
     except OSError as error:
         raise Unsupported(f"landlock: {error.strerror}") from error
     try:
@@ -95,10 +95,10 @@ def rules(files: Files) -> Iterator[int]:
         os.close(ruleset)
 
 
-def restrict(ruleset: int) -> None:
+def restrict_thread(ruleset: int) -> None:
     """Hold this thread, and what it starts, to rules. Raises Unsupported."""
     try:
-        gain_no_privileges()
+        set_no_new_privileges()
         system_call("landlock_restrict_self", ruleset, 0)
     except OSError as error:
         raise Unsupported(f"landlock: {error.strerror}") from error
@@ -121,6 +121,6 @@ def _allow_path(ruleset: int, path: str, rights: int) -> None:
         if not stat.S_ISDIR(os.fstat(folder).st_mode):
             rights &= OF_FILES
         rule = _Beneath(rights, folder)
-        system_call("landlock_add_rule", ruleset, PATH_BENEATH, address(rule), 0)
+        system_call("landlock_add_rule", ruleset, PATH_BENEATH, get_address(rule), 0)
     finally:
         os.close(folder)

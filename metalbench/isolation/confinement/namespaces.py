@@ -13,7 +13,7 @@ from metalbench.isolation.confinement.system import system_call
 CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWNET = 0x08000000, 0x10000000, 0x40000000
 
 
-def leave_network() -> str:
+def isolate_network() -> str:
     """Be in a network with nobody else; returns what holds then, "" where it is not allowed.
 
     To be called before threads are started.

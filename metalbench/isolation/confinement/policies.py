@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 
-from metalbench.isolation.confinement.bpf import ALLOW, TRAP, Condition, Policy, Rule, refuse
+from metalbench.isolation.confinement.bpf import ALLOW, TRAP, Condition, Policy, Rule, make_refusal
 
 PROT_EXEC = 4
 CLONE_THREAD = 0x00010000
@@ -29,7 +29,7 @@ _SEALED = """
     exit exit_group
 """
 # What libraries may ask for at any time, and do without: no reason to end the process.
-_DONE_WITHOUT = """
+_FAILING = """
     open openat openat2 creat stat lstat newfstatat statx access faccessat faccessat2 readlink
     readlinkat getdents getdents64 getcwd chdir statfs fstatfs ioctl uname
     unlink unlinkat rename renameat renameat2 mkdir mkdirat rmdir chmod fchmod fchmodat utimensat
@@ -41,7 +41,7 @@ _DONE_WITHOUT = """
     getsockopt getsockname getpeername shutdown arch_prctl setrlimit inotify_init1
 """
 # Beyond a process's own business, whoever it is: other processes, the system, keys, privileges.
-_OF_NOBODY = """
+_FORBIDDEN = """
     setsid setpgid ptrace process_vm_readv process_vm_writev process_madvise process_mrelease
     pidfd_open pidfd_getfd pidfd_send_signal kcmp setns unshare mount umount2 pivot_root chroot
     move_mount open_tree open_tree_attr fsopen fsconfig fsmount fspick mount_setattr
@@ -52,31 +52,31 @@ _OF_NOBODY = """
     personality vhangup lookup_dcookie move_pages migrate_pages fanotify_init modify_ldt
 """
 # Calls that start a process or a program. `clone` is decided by its flags.
-_OF_NEW_PROCESSES = "fork vfork execve execveat"
+_NEW_PROCESSES = "fork vfork execve execveat"
 _SIGNALS = "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo"
 
 
-def _each(names: str, action: int) -> dict[str, tuple[Rule, ...]]:
+def _map_calls(names: str, action: int) -> dict[str, tuple[Rule, ...]]:
     return dict.fromkeys(names.split(), (Rule(action),))
 
 
 # Its flags are in memory, where no filter looks: the C library goes on with the older call.
-_NO_CLONE3 = {"clone3": (Rule(refuse(errno.ENOSYS)),)}
+_NO_CLONE3 = {"clone3": (Rule(make_refusal(errno.ENOSYS)),)}
 
 
-def sealed(process: int) -> tuple[Policy, int]:
+def make_sealed_policy(process: int) -> tuple[Policy, int]:
     """Of process number `process`, which computes and answers, and the action for all else.
 
     It may have memory that is not executable, threads, time, and read and write what is open.
     What goes beyond that on purpose ends it; what libraries ask for by the way fails.
     """
-    allow, fail = Rule(ALLOW), Rule(refuse())
-    not_executable = (Rule(refuse(), (Condition(2, any_bit=PROT_EXEC),)), allow)
+    allow, fail = Rule(ALLOW), Rule(make_refusal())
+    not_executable = (Rule(make_refusal(), (Condition(2, any_bit=PROT_EXEC),)), allow)
     own = (Rule(ALLOW, (Condition(0, equal=process),)),)
     only_asks = (Condition(0, equal=0), Condition(2, equal=0), Condition(2, equal=0, half=1))
     policy: Policy = {
-        **_each(_SEALED, ALLOW),
-        **_each(_DONE_WITHOUT, refuse()),
+        **_map_calls(_SEALED, ALLOW),
+        **_map_calls(_FAILING, make_refusal()),
         **_NO_CLONE3,
         "mmap": not_executable,
         "mprotect": not_executable,
@@ -86,7 +86,7 @@ def sealed(process: int) -> tuple[Policy, int]:
         ),
         "tgkill": own,
         "kill": own,
-        "rt_sigaction": (Rule(refuse(), (Condition(0, equal=SIGSYS),)), allow),
+        "rt_sigaction": (Rule(make_refusal(), (Condition(0, equal=SIGSYS),)), allow),
         "prlimit64": (Rule(ALLOW, only_asks), fail),
         "prctl": (Rule(ALLOW, (Condition(0, equal=PR_SET_NAME),)), fail),
         # A descriptor's owner, which is sent signals, is not to be changed.
@@ -98,46 +98,52 @@ def sealed(process: int) -> tuple[Policy, int]:
     return policy, TRAP
 
 
-def working(parent: int, *, local_sockets: bool = False) -> tuple[Policy, int]:
+def make_worker_policy(parent: int, *, local_sockets: bool = False) -> tuple[Policy, int]:
     """Of a process that compiles and runs Python, and those it starts: nobody leaves its group.
 
     `parent` gets no signals from it. Pairs of sockets within it are its only ones, but for
     `local_sockets`.
     """
-    no_socket = Rule(refuse(errno.EACCES))
+    no_socket = Rule(make_refusal(errno.EACCES))
     local = Rule(ALLOW, (Condition(0, equal=AF_UNIX),))
-    others = tuple(Rule(refuse(), (Condition(0, equal=each),)) for each in (parent, -parent, -1))
+    others = tuple(
+        Rule(make_refusal(), (Condition(0, equal=each),)) for each in (parent, -parent, -1)
+    )
     policy: Policy = {
-        **_each(_OF_NOBODY, refuse()),
+        **_map_calls(_FORBIDDEN, make_refusal()),
         **_NO_CLONE3,
-        "clone": (Rule(refuse(), (Condition(0, any_bit=NEW_NAMESPACES),)), Rule(ALLOW)),
+        "clone": (Rule(make_refusal(), (Condition(0, any_bit=NEW_NAMESPACES),)), Rule(ALLOW)),
         **dict.fromkeys(_SIGNALS.split(), (*others, Rule(ALLOW))),
         "socket": (local, no_socket) if local_sockets else (no_socket,),
         "socketpair": (local, no_socket),
         # It stays the parent of what has lost its own, see `lifetime.adopt_orphans`.
-        "prctl": (Rule(refuse(), (Condition(0, equal=PR_SET_CHILD_SUBREAPER),)), Rule(ALLOW)),
+        "prctl": (Rule(make_refusal(), (Condition(0, equal=PR_SET_CHILD_SUBREAPER),)), Rule(ALLOW)),
     }
     return policy, ALLOW
 
 
-def executing(parent: int) -> tuple[Policy, int]:
+def make_executor_policy(parent: int) -> tuple[Policy, int]:
     """Return the policy of an executor before its seal: a process that works and starts nothing.
 
     Threads can be created. A new process or another program is refused: a library that asks for one
     as it is imported does without. Loading a kernel's object can run code of that object, and this
     is in force by then.
     """
-    policy, otherwise = working(parent)
+    policy, otherwise = make_worker_policy(parent)
     threads_only = (
-        Rule(refuse(), (Condition(0, any_bit=~OF_THREADS),)),
+        Rule(make_refusal(), (Condition(0, any_bit=~OF_THREADS),)),
         Rule(ALLOW, (Condition(0, any_bit=CLONE_THREAD),)),
-        Rule(refuse()),
+        Rule(make_refusal()),
     )
-    return {**policy, **_each(_OF_NEW_PROCESSES, refuse()), "clone": threads_only}, otherwise
+    return {
+        **policy,
+        **_map_calls(_NEW_PROCESSES, make_refusal()),
+        "clone": threads_only,
+    }, otherwise
 
 
-def compiling(parent: int) -> tuple[Policy, int]:
+def make_compiler_policy(parent: int) -> tuple[Policy, int]:
     """Of a compiler that `parent` starts: as a process that works, with nothing to share."""
-    policy, otherwise = working(parent)
+    policy, otherwise = make_worker_policy(parent)
     further = "socketpair connect bind listen accept accept4 shmget shmat msgget semget mq_open"
-    return {**policy, **_each(further, refuse())}, otherwise
+    return {**policy, **_map_calls(further, make_refusal())}, otherwise

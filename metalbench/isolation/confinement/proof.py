@@ -17,7 +17,7 @@ from pathlib import Path
 
 from metalbench.errors import Unsupported
 from metalbench.isolation.confinement import landlock, namespaces, policies, sandbox, seccomp
-from metalbench.isolation.confinement.confine import to_run
+from metalbench.isolation.confinement.confine import list_executor_files
 from metalbench.isolation.confinement.seal import seal
 
 DONE, REFUSED, NOT_THERE = 0, 1, 2
@@ -41,7 +41,7 @@ class Proof:
         return bool(self.refused) and not self.done
 
 
-def proofs() -> list[Proof]:
+def run_proofs() -> list[Proof]:
     """Try all of them, in processes of their own. Raises OSError if none can be started."""
     program = f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as proof; proof.main()"
     done = subprocess.run(
@@ -60,11 +60,13 @@ def main() -> None:
     with ExitStack() as held:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         server = held.enter_context(socket.create_server(("127.0.0.1", 0)))
-        found = [vars(each) for each in _proofs(folder, server.getsockname()[1], os.getpid())]
+        found = [
+            vars(each) for each in _iterate_proofs(folder, server.getsockname()[1], os.getpid())
+        ]
     print(json.dumps(found))
 
 
-def _proofs(folder: Path, port: int, parent: int) -> Iterator[Proof]:
+def _iterate_proofs(folder: Path, port: int, parent: int) -> Iterator[Proof]:
     secret = folder / "secret"
     secret.write_text("not for kernels")
     calls: Attempts = {
@@ -76,10 +78,15 @@ def _proofs(folder: Path, port: int, parent: int) -> Iterator[Proof]:
     }
     network: Attempts = {"connect": lambda: socket.create_connection(("127.0.0.1", port), 5)}
     if sys.platform == "darwin":
-        yield _proof(
-            "a sealed process", "the sandbox", lambda: sandbox.enter(sandbox.SEALED), calls
+        yield _make_proof(
+            "a sealed process",
+            "the sandbox",
+            lambda: sandbox.enter_sandbox(sandbox.SEALED_PROFILE),
+            calls,
         )
-        yield _proof("network", "the sandbox", lambda: sandbox.enter(sandbox.WORKING), network)
+        yield _make_proof(
+            "network", "the sandbox", lambda: sandbox.enter_sandbox(sandbox.WORKER_PROFILE), network
+        )
         return
     files: Attempts = {
         "read a file": secret.read_bytes,
@@ -90,15 +97,20 @@ def _proofs(folder: Path, port: int, parent: int) -> Iterator[Proof]:
     executable: Attempts = {
         "make memory executable": lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_EXEC | mmap.PROT_READ)
     }
-    yield _proof("files", f"Landlock, version {landlock.version()}", _only_needed_files, files)
-    yield _proof("system calls", "seccomp", _sealed, {**calls, **executable})
-    yield _proof("network", "a network namespace", _alone, network)
-    yield _proof("sockets", "seccomp", lambda: _working(parent), network)
-    yield _proof("children", "seccomp", lambda: _working(parent), {"leave the group": os.setsid})
+    yield _make_proof("files", f"Landlock, version {landlock.version()}", _restrict_files, files)
+    yield _make_proof("system calls", "seccomp", _seal_process, {**calls, **executable})
+    yield _make_proof("network", "a network namespace", _isolate_network, network)
+    yield _make_proof("sockets", "seccomp", lambda: _install_worker_filter(parent), network)
+    yield _make_proof(
+        "children",
+        "seccomp",
+        lambda: _install_worker_filter(parent),
+        {"leave the group": os.setsid},
+    )
 
 
-def _proof(name: str, means: str, confine: Callable[[], None], attempts: Attempts) -> Proof:
-    came = {what: _tried(confine, attempt) for what, attempt in attempts.items()}
+def _make_proof(name: str, means: str, confine: Callable[[], None], attempts: Attempts) -> Proof:
+    came = {what: _run_attempt(confine, attempt) for what, attempt in attempts.items()}
     missing = next((reason for code, reason in came.values() if code == NOT_THERE), "")
     return Proof(
         name,
@@ -109,20 +121,20 @@ def _proof(name: str, means: str, confine: Callable[[], None], attempts: Attempt
     )
 
 
-def _tried(confine: Callable[[], None], attempt: Callable[[], object]) -> tuple[int, str]:
+def _run_attempt(confine: Callable[[], None], attempt: Callable[[], object]) -> tuple[int, str]:
     """How a process ends that is confined and then tries something, and what it said."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
-        os._exit(_outcome(confine, attempt, writing))
+        os._exit(_attempt_in_child(confine, attempt, writing))
     os.close(writing)
     with os.fdopen(reading) as said:
         words = said.read()
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), words
 
 
-def _outcome(confine: Callable[[], None], attempt: Callable[[], object], told: int) -> int:
+def _attempt_in_child(confine: Callable[[], None], attempt: Callable[[], object], told: int) -> int:
     try:
         confine()
     except Unsupported as error:
@@ -135,21 +147,21 @@ def _outcome(confine: Callable[[], None], attempt: Callable[[], object], told: i
     return DONE
 
 
-def _only_needed_files() -> None:
-    with landlock.rules(to_run()) as rules:
-        landlock.restrict(rules)
+def _restrict_files() -> None:
+    with landlock.open_ruleset(list_executor_files()) as rules:
+        landlock.restrict_thread(rules)
 
 
-def _sealed() -> None:
+def _seal_process() -> None:
     held = seal()
-    if not held.means:
-        raise Unsupported("; ".join(held.lacking))
+    if not held.mechanisms:
+        raise Unsupported("; ".join(held.missing))
 
 
-def _alone() -> None:
-    if not namespaces.leave_network():
+def _isolate_network() -> None:
+    if not namespaces.isolate_network():
         raise Unsupported("namespaces: this user may not make any here")
 
 
-def _working(parent: int) -> None:
-    seccomp.install(*policies.working(parent), every_thread=False)
+def _install_worker_filter(parent: int) -> None:
+    seccomp.install_filter(*policies.make_worker_policy(parent), every_thread=False)

@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 
 from metalbench.errors import Unsupported
-from metalbench.isolation.confinement.system_calls import machine
+from metalbench.isolation.confinement.system_calls import load_system_calls
 
 # As csrc/cpu/linux/refused_call.cpp writes it.
-_TOLD = re.compile(r"^\[confinement\] refused system call (\d+)$", re.M)
+_REFUSED = re.compile(r"^\[confinement\] refused system call (\d+)$", re.M)
 
 
-def refused_call(last_words: str) -> str | None:
+def parse_refused_call(last_words: str) -> str | None:
     """The name of the system call that ended a process which printed this; None if none did."""
-    told = _TOLD.search(last_words)
+    told = _REFUSED.search(last_words)
     if told is None:
         return None
     try:
-        return machine().name(int(told[1]))
+        return load_system_calls().name(int(told[1]))
     except Unsupported:
         return f"system call {told[1]}"

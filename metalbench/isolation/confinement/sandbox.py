@@ -5,17 +5,17 @@ from __future__ import annotations
 import ctypes
 
 from metalbench.errors import Unsupported
-from metalbench.isolation.confinement.system import library
+from metalbench.isolation.confinement.system import load_c_library
 
 # All but sockets between processes of this machine; the way in which Bazel's sandbox says it.
-WORKING = b"""(version 1)
+WORKER_PROFILE = b"""(version 1)
 (allow default)
 (deny network*)
 (allow network* (remote unix-socket))
 (allow network* (local unix-socket))
 """
 # What the GPU's driver talks to stays: mach services and IOKit. Of rules the last that fits counts.
-SEALED = b"""(version 1)
+SEALED_PROFILE = b"""(version 1)
 (allow default)
 (deny network*)
 (deny file-write*)
@@ -27,9 +27,9 @@ SEALED = b"""(version 1)
 """
 
 
-def enter(profile: bytes) -> None:
+def enter_sandbox(profile: bytes) -> None:
     """Hold this process to a profile. Raises Unsupported where that is not possible."""
-    system = library()
+    system = load_c_library()
     if not hasattr(system, "sandbox_init"):
         raise Unsupported("sandbox: this macOS has no sandbox_init")
     message = ctypes.c_char_p()

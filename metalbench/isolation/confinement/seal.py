@@ -8,13 +8,13 @@ import sys
 
 from metalbench import _core
 from metalbench.isolation.confinement import capabilities, policies, sandbox, seccomp
-from metalbench.isolation.confinement.held import Held
+from metalbench.isolation.confinement.held import ConfinementReport
 
 # Of what it prints, which is all that it can write to.
 PRINTED_BYTES = 1 << 26
 
 
-def seal() -> Held:
+def seal() -> ConfinementReport:
     """Let this process compute, and answer over what is open, and nothing else, for good.
 
     Holds for every thread that there is, and for those to come. Afterwards it can allocate memory,
@@ -28,21 +28,23 @@ def seal() -> Held:
 
     What a library asks for by the way (a file of its own, the terminal) fails with EPERM, and it
     does without. What nobody asks for by the way (to start a program or a process, a socket, a
-    signal to others) ends the process by SIGSYS, and `refused_call` reads its name from what the
+    signal to others) ends the process by SIGSYS, and `parse_refused_call` reads its name from what the
     process printed: an attempt at more than computing shall not go on to try something else.
 
     Raises nothing for what the system does not offer; the result tells.
     """
-    held = Held()
+    held = ConfinementReport()
     os.environ.clear()
     resource.setrlimit(resource.RLIMIT_FSIZE, (PRINTED_BYTES, PRINTED_BYTES))
     if sys.platform == "darwin":
-        held.attempt("the sandbox", lambda: sandbox.enter(sandbox.SEALED))
+        held.attempt("the sandbox", lambda: sandbox.enter_sandbox(sandbox.SEALED_PROFILE))
         return held
-    capabilities.give_up(files=True)
+    capabilities.drop_capabilities(files=True)
     _core.tell_of_refused_calls()
     held.attempt(
         "a filter of system calls",
-        lambda: seccomp.install(*policies.sealed(os.getpid()), every_thread=True),
+        lambda: seccomp.install_filter(
+            *policies.make_sealed_policy(os.getpid()), every_thread=True
+        ),
     )
     return held

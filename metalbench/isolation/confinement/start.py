@@ -31,14 +31,14 @@ def start_compiler(
         rules = None
         if files is not None:
             with suppress(Unsupported):
-                rules = held.enter_context(landlock.rules(files))
+                rules = held.enter_context(landlock.open_ruleset(files))
         starter = _Starter(lambda: subprocess.Popen(command, **options), rules)
         # Whose garbage is collected in that thread may have processes to end, which it may not
         # signal: it is confined as what it starts.
         with gc_paused():
             starter.start()
             starter.join()
-    return starter.started()
+    return starter.wait_for_start()
 
 
 class _Starter(threading.Thread):
@@ -54,7 +54,7 @@ class _Starter(threading.Thread):
         self._error: BaseException | None = None
 
     def run(self) -> None:
-        """Confine this thread and start the program; what goes wrong is for `started` to tell."""
+        """Confine this thread and start the program; what goes wrong is for `wait_for_start` to tell."""
         try:
             self._confine()
             self._process = self._start()
@@ -64,11 +64,11 @@ class _Starter(threading.Thread):
     def _confine(self) -> None:
         if self._rules is not None:
             with suppress(Unsupported):
-                landlock.restrict(self._rules)
+                landlock.restrict_thread(self._rules)
         with suppress(Unsupported):
-            seccomp.install(*policies.compiling(os.getpid()), every_thread=False)
+            seccomp.install_filter(*policies.make_compiler_policy(os.getpid()), every_thread=False)
 
-    def started(self) -> subprocess.Popen[bytes]:
+    def wait_for_start(self) -> subprocess.Popen[bytes]:
         """The program, once this thread has ended. Raises what kept it from starting."""
         if self._error is not None:
             raise self._error

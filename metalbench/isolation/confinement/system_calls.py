@@ -97,7 +97,7 @@ writev:20:66
 """
 
 
-class Machine(NamedTuple):
+class SystemCallTable(NamedTuple):
     """A processor: what the kernel calls it in `seccomp_data`, and its system calls' numbers."""
 
     audit: int
@@ -113,7 +113,7 @@ _PROCESSORS = {"x86_64": (0xC000003E, 1), "aarch64": (0xC00000B7, 2)}
 
 
 @cache
-def machine(processor: str = "") -> Machine:
+def load_system_calls(processor: str = "") -> SystemCallTable:
     """The processor of that name, or the one that this runs on.
 
     Raises Unsupported where no table is written for it.
@@ -126,4 +126,4 @@ def machine(processor: str = "") -> Machine:
         )
     audit, column = _PROCESSORS[processor]
     rows = (entry.split(":") for entry in _TABLE.split())
-    return Machine(audit, {row[0]: int(row[column]) for row in rows if row[column] != "-"})
+    return SystemCallTable(audit, {row[0]: int(row[column]) for row in rows if row[column] != "-"})

@@ -10,8 +10,8 @@ import json
 from typing import Any
 
 from metalbench.errors import EncodingError
-from metalbench.isolation.encoding.compounds import shape_of
-from metalbench.isolation.encoding.shape import Rest
+from metalbench.isolation.encoding.compounds import make_codec
+from metalbench.isolation.encoding.shape import ArrayBytes
 
 __all__ = ["decode", "encode"]
 
@@ -21,7 +21,7 @@ LENGTH_BYTES = 8
 def encode(value: object, declared: Any, name: str = "value") -> bytes:
     """The bytes of `value`, which is of the type `declared`; `name` is what errors call it."""
     arrays: list[bytes] = []
-    text = json.dumps(shape_of(declared).take_apart(value, arrays, name)).encode("ascii")
+    text = json.dumps(make_codec(declared).encode(value, arrays, name)).encode("ascii")
     return b"".join((len(text).to_bytes(LENGTH_BYTES, "little"), text, *arrays))
 
 
@@ -34,9 +34,9 @@ def decode(data: bytes, declared: Any, name: str = "value") -> Any:
         plain = json.loads(data[LENGTH_BYTES:end].decode("ascii"))
     except (ValueError, RecursionError) as error:
         raise EncodingError(f"{name}: expected JSON, got something else: {error}") from error
-    rest = Rest(data[end:])
+    rest = ArrayBytes(data[end:])
     try:
-        value = shape_of(declared).put_together(plain, rest, name)
+        value = make_codec(declared).decode(plain, rest, name)
     except EncodingError:
         raise
     except (ValueError, OverflowError) as error:

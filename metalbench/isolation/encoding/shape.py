@@ -10,7 +10,7 @@ from metalbench.errors import EncodingError
 LONGEST_SHOWN = 60
 
 
-class Shape(ABC):
+class Codec(ABC):
     """One declared type. `name` is what errors call the place of a value."""
 
     def __init__(self, declared: Any) -> None:
@@ -20,33 +20,33 @@ class Shape(ABC):
         return str(getattr(self._declared, "__name__", self._declared))
 
     @abstractmethod
-    def holds(self, value: object) -> bool:
+    def can_encode(self, value: object) -> bool:
         """Whether `value` itself, whatever its parts are, is of this type."""
 
     @abstractmethod
-    def reads(self, plain: object) -> bool:
+    def can_decode(self, plain: object) -> bool:
         """Whether `plain` itself, whatever its parts are, can stand for a value of this type."""
 
-    def take_apart(self, value: Any, arrays: list[bytes], name: str) -> Any:
+    def encode(self, value: Any, arrays: list[bytes], name: str) -> Any:
         """What JSON can say of `value`; bytes of arrays are appended to `arrays`."""
-        if not self.holds(value):
-            raise EncodingError(f"{name}: expected {self}, got {shown(value)}")
-        return self._apart(value, arrays, name)
+        if not self.can_encode(value):
+            raise EncodingError(f"{name}: expected {self}, got {format_value(value)}")
+        return self._encode(value, arrays, name)
 
-    def put_together(self, plain: Any, rest: Rest, name: str) -> Any:
+    def decode(self, plain: Any, rest: ArrayBytes, name: str) -> Any:
         """The value that `plain` stands for; bytes of arrays are taken from `rest`."""
-        if not self.reads(plain):
-            raise EncodingError(f"{name}: expected {self}, got {shown(plain)}")
-        return self._together(plain, rest, name)
+        if not self.can_decode(plain):
+            raise EncodingError(f"{name}: expected {self}, got {format_value(plain)}")
+        return self._decode(plain, rest, name)
 
     @abstractmethod
-    def _apart(self, value: Any, arrays: list[bytes], name: str) -> Any: ...
+    def _encode(self, value: Any, arrays: list[bytes], name: str) -> Any: ...
 
     @abstractmethod
-    def _together(self, plain: Any, rest: Rest, name: str) -> Any: ...
+    def _decode(self, plain: Any, rest: ArrayBytes, name: str) -> Any: ...
 
 
-class Rest:
+class ArrayBytes:
     """The bytes of arrays that are not taken yet."""
 
     def __init__(self, data: bytes | memoryview) -> None:
@@ -63,7 +63,7 @@ class Rest:
         return taken
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """A value as errors quote it."""
     text = repr(value)
     short = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."

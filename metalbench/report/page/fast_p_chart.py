@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from metalbench.generations.comparison import Column
+from metalbench.generations.comparison import FolderFigures
 from metalbench.report.page.markup import Markup, element
 from metalbench.stats import Interval
 
@@ -16,7 +16,7 @@ COLOURS = 6
 Curve = Sequence[tuple[float, Interval]]
 
 
-def fast_p_chart(columns: Sequence[Column], level: str) -> Markup:
+def fast_p_chart(columns: Sequence[FolderFigures], level: str) -> Markup:
     """One step a column: the share of its samples that is surely more than p times as fast."""
     shown = [(each.name, each.levels[level].curve) for each in columns if level in each.levels]
     title = f"fast_p of {level}, of all samples, over p"

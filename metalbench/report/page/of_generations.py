@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from metalbench.generations.comparison import Column
+from metalbench.generations.comparison import FolderFigures
 from metalbench.report.generations import lines_of, meanings
 from metalbench.report.notice import SIMULATION
 from metalbench.report.page.document import whole
@@ -15,7 +15,7 @@ from metalbench.stats import CONFIDENCE
 TITLE = "Generated kernels"
 
 
-def page_of_generations(columns: Sequence[Column], baseline: str) -> str:
+def page_of_generations(columns: Sequence[FolderFigures], baseline: str) -> str:
     """The page as one file of HTML, with everything in it."""
     lead = "Shares of kernels that compile, are correct and are fast: " + ", ".join(
         each.name for each in columns
@@ -23,7 +23,7 @@ def page_of_generations(columns: Sequence[Column], baseline: str) -> str:
     return whole(TITLE, lead, _levels(columns), (element("p", " ".join(meanings(baseline))),))
 
 
-def _levels(columns: Sequence[Column]) -> Iterator[Markup]:
+def _levels(columns: Sequence[FolderFigures]) -> Iterator[Markup]:
     if any("simulated" in each.device for each in columns):
         yield element("p", element("strong", "Simulated. "), SIMULATION, class_="notice")
     levels = dict.fromkeys(level for column in columns for level in column.levels)
@@ -37,7 +37,7 @@ def _levels(columns: Sequence[Column]) -> Iterator[Markup]:
         )
 
 
-def _table(columns: Sequence[Column], level: str) -> Markup:
+def _table(columns: Sequence[FolderFigures], level: str) -> Markup:
     shown = [each for each in columns if level in each.levels]
     figures = [each.levels[level] for each in shown]
     heads = [element("th", f"{each.name} ({each.device})", scope="col") for each in shown]

@@ -14,7 +14,7 @@ def playing():
         frame = error.__traceback__.tb_frame
     while frame is not None:
         found = frame.f_locals.get("self")
-        if type(found).__name__ == "_Playing":
+        if type(found).__name__ == "_CandidateServer":
             return found
         frame = frame.f_back
     return None
