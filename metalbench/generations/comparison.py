@@ -77,9 +77,10 @@ def select_evaluations(root: Path, store: Store, question: ComparisonOptions) ->
 
 def _compute_column(root: Path, store: Store, question: ComparisonOptions) -> FolderFigures:
     for k in question.ks:
-        if not 1 <= k <= count_planned_samples(root):
+        count = count_planned_samples(root)
+        if not 1 <= k <= count:
             raise DeclarationError(
-                f"-k {k}: expected 1 to {count_planned_samples(root)}, the samples of a problem in {root}"
+                f"-k {k}: expected 1 to {count}, the samples of a problem in {root}"
             )
     if is_kernelbench_run(root):
         plan, problems, name = read_problems(root, question.timing)

@@ -49,12 +49,11 @@ class EvaluationJob:
 
 
 def _find_level_tasks(level: str, library: Library) -> list[Entry]:
-    known = library.sets()
-    if get_set_name(level) not in known:
-        raise DeclarationError(
-            f"{level}: expected level_N, or a set of tasks; {suggestion(get_set_name(level), known)}"
-        )
-    return [library.entry(name) for name in library.names(get_set_name(level))]
+    known, name = library.sets(), get_set_name(level)
+    if name not in known:
+        hint = suggestion(name, known)
+        raise DeclarationError(f"{level}: expected level_N, or a set of tasks; {hint}")
+    return [library.entry(each) for each in library.names(name)]
 
 
 def find_tasks(levels: Iterable[str], library: Library) -> dict[str, list[Entry]]:
@@ -169,8 +168,8 @@ def _match_entry(sample: SampleFile, tasks: Sequence[Entry]) -> tuple[SampleFile
         sample = replace(sample, fault=fault)
     if not 1 <= sample.problem <= len(tasks):
         raise DeclarationError(
-            f"{sample.name}: expected problem 1 to {len(tasks)} of {get_set_name(sample.level)}, got "
-            f"{sample.problem}"
+            f"{sample.name}: expected problem 1 to {len(tasks)} of {get_set_name(sample.level)}, "
+            f"got {sample.problem}"
         )
     return sample, tasks[sample.problem - 1]
 

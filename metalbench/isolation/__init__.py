@@ -1,4 +1,4 @@
-"""Every kernel in a process of its own: what it does there reaches no other kernel."""
+"""Run every kernel in a separate process, so that a kernel cannot affect another kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["Limits", "Workers", "find_network_isolation"]
 
 if not TYPE_CHECKING:  # which knows all names from above
-    # An executor, which is of this package too, needs none of them.
+    # An executor imports this package too and needs none of these names.
     _PLACES = {"Limits": "limits", "Workers": "workers", "find_network_isolation": "workers"}
 
     def __getattr__(name: str) -> object:

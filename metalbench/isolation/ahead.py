@@ -1,4 +1,4 @@
-"""The workers of the kernels to come, made ready while the present one does not measure."""
+"""Prepare workers for the next kernels while the current kernel is not measured."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from metalbench.comparison.match import Match
     from metalbench.run.trial import Trial
 
-# So many kernels are made ready ahead where that can pause: while one waits for its compiler, the
-# other has a use for the core, and a build that takes long is begun long before it is needed.
-MOST = 2
+# Number of kernels to prepare where preparation can pause. While one kernel waits for its compiler,
+# the other uses the core, and a long build starts early.
+MAX_PREPARED = 2
 
 
 class WorkerPool:
-    """Workers that are being made ready on a `device`, as `_core.open` takes it, in their order.
+    """Workers on one device, in the order of their trials. The first starts with the pool.
 
-    The first of them is, as soon as this is made, for whatever may come.
+    `device` is an argument of `_core.open`.
     """
 
     def __init__(self, device: str) -> None:
@@ -29,7 +29,7 @@ class WorkerPool:
         self._workers = deque([WorkerHandle(device)])
 
     def take(self, job: Trial | Match) -> WorkerHandle:
-        """Take out the worker that is for `job`, or a new one; what was for others has no use."""
+        """Remove and return the worker for `job`, or start one. End the workers for other jobs."""
         while self._workers:
             worker = self._workers.popleft()
             if worker.prepared_for is None or worker.prepared_for == job:
@@ -38,18 +38,18 @@ class WorkerPool:
         return WorkerHandle(self._device)
 
     def prepare(self, trials: Sequence[Trial], kind: str) -> None:
-        """Begin with the first of `trials`, which come next, on a device of that kind."""
-        for trial in trials[: MOST if _can_pause(kind) else 1]:
+        """Start to prepare the first of `trials`, which come next, on a device of this kind."""
+        for trial in trials[: MAX_PREPARED if _can_pause(kind) else 1]:
             if all(worker.prepared_for != trial for worker in self._workers):
                 self._workers.append(WorkerHandle(self._device, trial))
 
     def prepare_one(self) -> None:
-        """Have a worker for what is not known yet."""
+        """Start a worker without a trial if the pool is empty."""
         if not self._workers:
             self._workers.append(WorkerHandle(self._device))
 
     def pause(self, kind: str) -> None:
-        """Return when nothing is made ready any more: for now, or where that cannot be, at all."""
+        """Pause preparation. Where a worker cannot be paused, wait until it is ready."""
         for worker in self._workers:
             if _can_pause(kind):
                 worker.process.pause()
@@ -57,7 +57,7 @@ class WorkerPool:
                 worker.wait_until_ready()
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Resume preparation after a pause."""
         for worker in self._workers:
             worker.process.resume()
 
@@ -68,9 +68,9 @@ class WorkerPool:
 
 
 def _can_pause(kind: str) -> bool:
-    """Whether a worker may be stopped anywhere, and goes on.
+    """Return whether a worker may be stopped at any point and resumed later.
 
-    A GPU's driver may be waiting for it, and elsewhere than on Linux one that is stopped would
-    outlive a run that is killed.
+    A GPU driver may wait for the process. Outside Linux a stopped worker outlives a run that is
+    killed.
     """
     return kind == "cpu" and sys.platform == "linux"

@@ -1,4 +1,4 @@
-"""A worker as the run sees it: its process, what it has told, and how long it may still take."""
+"""Handle of a worker in the process of the run: its process, messages and limits."""
 
 from __future__ import annotations
 
@@ -21,23 +21,24 @@ if TYPE_CHECKING:
     from metalbench.run.trial import Trial
 
 WORKER = "metalbench.isolation.worker"
-# How often a worker is looked at: seldom while it measures, and then not at its children.
+# Time between two checks of a worker's limits. While it measures, checks are rare and leave out
+# its children.
 SECONDS_BETWEEN_CHECKS = 0.1
 SECONDS_BETWEEN_CHECKS_MEASURING = 0.5
-# How long a measurement waits at most for the next worker to have been made ready.
+# Longest time that a measurement waits until the next worker is ready.
 SECONDS_FOR_QUIET = 30.0
 
 
 class WorkerHandle:
-    """A process and what is known of its one trial, which it makes ready if it is given here.
+    """A worker process and the state of its only trial, which it prepares if `trial` is given.
 
-    `device` is what `_core.open` takes.
+    `device` is an argument of `_core.open`.
     """
 
     def __init__(self, device: str, trial: Trial | None = None) -> None:
         self.process = Process(device, worker=WORKER, channel=Channel.for_run)
         self._open = self._ready = False
-        # What it has said while it was made ready, and is still to be told.
+        # A message that arrived during preparation and was not returned yet.
         self._early_message: Message | None = None
         self.prepared_for = trial
         self._stage: Stage | None = None
@@ -48,7 +49,7 @@ class WorkerHandle:
             self._send("prepare", trial)
 
     def begin(self, job: Trial | Match) -> None:
-        """Let the job begin; it is the trial that was prepared, if one was."""
+        """Start the job. It equals the prepared trial, if there is one."""
         from metalbench.run.trial import Trial
 
         self._start, self._job = monotonic(), job
@@ -58,9 +59,9 @@ class WorkerHandle:
             self._send("try" if isinstance(job, Trial) else "play", job)
 
     def wait_until_open(self) -> str:
-        """Wait until the worker has opened its device; returns how its network is cut off.
+        """Wait until the worker has opened its device, and return how its network is disabled.
 
-        Raises MachineError if it cannot be opened.
+        Raises MachineError if the device cannot be opened.
         """
         try:
             name, said = self.process.channel.receive()
@@ -71,12 +72,12 @@ class WorkerHandle:
         return str(said)
 
     def let_continue(self) -> None:
-        """Let the worker go on. That it has waited for this side is not its own time."""
+        """Let the worker continue. The time that it waited does not count towards its limit."""
         self._start += monotonic() - self._last_message
         self._send("go on")
 
     def wait_until_ready(self) -> None:
-        """Return when nothing is being prepared any more, or it takes too long, or has failed."""
+        """Wait until preparation has ended, has failed, or takes longer than SECONDS_FOR_QUIET."""
         end = monotonic() + SECONDS_FOR_QUIET
         with suppress(EOFError, OSError, EncodingError):
             while not self._ready and self.process.channel.wait_for_message(
@@ -88,9 +89,10 @@ class WorkerHandle:
                     return
 
     def receive(self, limits: Limits) -> Message:
-        """Wait for what the worker tells of its trial.
+        """Wait for the next message about the trial.
 
-        Raises Ended if it dies or goes beyond its limits, WorkerError if it never was ready.
+        Raises WorkerExited if the worker dies or exceeds its limits, WorkerError if it never opened
+        its device.
         """
         if self._early_message is not None:
             return self._early_message
@@ -109,7 +111,7 @@ class WorkerHandle:
                 return message
 
     def make_failed_result(self, device: DeviceFacts, ended: death.WorkerExited) -> Result:
-        """Make the result of a trial whose process is no more."""
+        """Return the result of a trial whose process has ended."""
         from metalbench.result import Result, Status
         from metalbench.run.trial import Trial, describe_case
 
@@ -123,7 +125,7 @@ class WorkerHandle:
         )
 
     def make_failed_outcome(self, device: DeviceFacts, ended: death.WorkerExited) -> Outcome:
-        """Make the outcome of a match whose process is no more."""
+        """Return the outcome of a match whose process has ended."""
         from metalbench.comparison.match import Outcome
 
         return Outcome(device, self._make_failure(ended))
@@ -136,7 +138,7 @@ class WorkerHandle:
         return Failure(stage, str(ended.kind), ended.message)
 
     def _handle_message(self, message: Message) -> bool:
-        """Keep what is for this side only; false for what is only news of the preparation."""
+        """Store the message's value, and return whether the caller needs the message."""
         name, value = message
         if name == "open":
             self._open = True
@@ -176,6 +178,6 @@ class WorkerHandle:
         return SECONDS_BETWEEN_CHECKS_MEASURING if self._is_measuring else SECONDS_BETWEEN_CHECKS
 
     def _send(self, name: str, value: Any = None) -> None:
-        # That the other side is gone is noticed, with the reason, when it is listened to.
+        # `receive` reports the end of the worker, with the reason.
         with suppress(OSError):
             self.process.channel.send(name, value)

@@ -1,7 +1,7 @@
 """Messages between a run and its workers.
 
-What comes from a worker has been where a kernel could write: nothing in it is run, and what comes
-out is made of the types that `messages` declares.
+A kernel may have written to the memory of a worker. So nothing in a message is executed, and
+decoded values have only the types that `messages` declares.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from metalbench.errors import EncodingError
 from metalbench.isolation.messages import list_run_messages, list_worker_messages
 
 Message = tuple[str, Any]
-# Far more than any result has.
+# Far more than any result needs.
 MOST_BYTES = 2**28
 
 
 class Channel:
-    """One end of a connection. Raises EOFError or OSError when the other end is gone."""
+    """One end of a connection. Methods raise EOFError or OSError if the other end is closed."""
 
     def __init__(
         self,
@@ -33,23 +33,23 @@ class Channel:
 
     @classmethod
     def for_run(cls, connection: Connection) -> Channel:
-        """The end at which the run is."""
+        """Return the end in the process of the run."""
         return cls(connection, list_run_messages, list_worker_messages)
 
     @classmethod
     def for_worker(cls, connection: Connection) -> Channel:
-        """The end at which the worker is."""
+        """Return the end in the process of the worker."""
         return cls(connection, list_worker_messages, list_run_messages)
 
     def send(self, name: str, value: object = None) -> None:
-        """Send a message; raises EncodingError if `value` is not what messages `name` have."""
+        """Send a message. Raises EncodingError if `value` does not match the type of `name`."""
         from metalbench.isolation.encoding import encode
 
         encoded = encode(value, self._list_outgoing()[name], name)
         self._connection.send_bytes(name.encode("ascii") + b"\n" + encoded)
 
     def receive(self) -> Message:
-        """Wait for a message; raises EncodingError if what comes is none."""
+        """Wait for a message and return it. Raises EncodingError if it is malformed."""
         from metalbench.isolation.encoding import decode
 
         head, _, data = self._receive_bytes().partition(b"\n")
@@ -65,13 +65,13 @@ class Channel:
         except OSError as error:
             if self._connection.readable:
                 raise
-            # A connection that was told of more than it may take hears nothing any more.
+            # `Connection` closes itself after a message above the limit.
             raise EncodingError(
                 f"message: expected {MOST_BYTES} bytes at most, got more"
             ) from error
 
     def wait_for_message(self, seconds: float) -> bool:
-        """Whether within this time a message comes, or the end."""
+        """Return whether a message, or the end of the connection, comes within this time."""
         return self._connection.poll(seconds)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""From how a worker ended to words about it."""
+"""Describe how a worker process ended."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from metalbench.isolation.confinement import parse_refused_call
 from metalbench.kind import Kind
 
 CAUSES = {
-    "SIGSEGV": "it touched memory that is not its own, or its stack overflowed",
-    "SIGBUS": "it touched memory that is not there",
-    "SIGILL": "it ran what is no instruction",
-    "SIGFPE": "an arithmetic fault, as of an integer division by zero",
-    "SIGABRT": "it gave up by itself",
-    "SIGTRAP": "it ran into a trap",
+    "SIGSEGV": "it accessed memory outside its mappings, or its stack overflowed",
+    "SIGBUS": "it accessed memory that does not exist",
+    "SIGILL": "it executed an illegal instruction",
+    "SIGFPE": "an arithmetic fault, such as an integer division by zero",
+    "SIGABRT": "it aborted",
+    "SIGTRAP": "it reached a trap instruction",
     "SIGKILL": "killed from outside, as the system does when memory runs out",
-    "SIGSYS": "it asked the system for what it may not do",
+    "SIGSYS": "it made a forbidden system call",
 }
 LINES = 12
 # The package of MLX, by the system.
 MLX = "mlx" if sys.platform == "darwin" else "'mlx[cpu]'"
-# What those say who find no memory, address space or thread any more.
+# Texts of errors for exhausted memory, address space or threads.
 NO_MEMORY_MESSAGES = (
     "MemoryError",
     "bad_alloc",
@@ -34,11 +34,11 @@ NO_MEMORY_MESSAGES = (
 
 
 class WorkerError(MachineError):
-    """The process for a kernel could not be made ready; no kernel is to blame."""
+    """The process for a kernel could not be started. The kernel is not the cause."""
 
 
-class WorkerExited(Exception):  # noqa: N818 - what happened, to be told as a finding
-    """A worker ended without a result: `kind` of the finding, and the message."""
+class WorkerExited(Exception):  # noqa: N818 - an event that becomes a finding
+    """A worker ended without a result. `kind` and `message` describe the finding."""
 
     def __init__(self, kind: Kind, message: str) -> None:
         super().__init__(message)
@@ -47,9 +47,10 @@ class WorkerExited(Exception):  # noqa: N818 - what happened, to be told as a fi
 
 
 def make_exit_error(code: int, last_words: str) -> WorkerExited | MachineError:
-    """A process that ended with `wait_for_exit`, negative for a signal, having printed `read_output_tail`.
+    """Return the error for a process with exit status `code`, which printed `last_words`.
 
-    That it found no memory is no kernel's fault: its own memory kernels get from the device.
+    A negative `code` is a signal number. A process without memory is not a fault of the kernel:
+    kernels allocate their memory on the device.
     """
     if any(word in last_words for word in NO_MEMORY_MESSAGES):
         return OutOfMemoryError(
@@ -71,7 +72,7 @@ def make_exit_error(code: int, last_words: str) -> WorkerExited | MachineError:
 
 
 def make_timeout_error(seconds: float) -> WorkerExited:
-    """A trial that took longer than it may."""
+    """Return the error for a trial that exceeded its time limit."""
     return WorkerExited(
         Kind.TIME_LIMIT,
         f"expected the whole trial to take at most {seconds:g} s, and it was not done by then; its "
@@ -81,27 +82,27 @@ def make_timeout_error(seconds: float) -> WorkerExited:
 
 
 def make_memory_error(used: int, limit: int) -> WorkerExited:
-    """A process that holds more memory than it may."""
+    """Return the error for a process that holds more memory than its limit."""
     return WorkerExited(
         Kind.OUT_OF_MEMORY,
-        f"expected at most {_format_bytes(limit)} of memory, and the kernel's process held {_format_bytes(used)}; "
-        "it was ended. Take a smaller --size, or raise --memory-limit",
+        f"expected at most {_format_bytes(limit)} of memory, and the kernel's process held "
+        f"{_format_bytes(used)}; it was ended. Take a smaller --size, or raise --memory-limit",
     )
 
 
 def make_protocol_error(reason: str) -> WorkerExited:
-    """A process that sent what cannot be, as one whose memory a kernel has overwritten."""
+    """Return the error for a malformed message, as from a process with overwritten memory."""
     return WorkerExited(Kind.CRASH, f"the kernel's process sent what is no result: {reason}")
 
 
 def make_start_error(code: int, last_words: str) -> WorkerError:
-    """A process that ended before it knew of any kernel."""
+    """Return the error for a process that ended before it received a kernel."""
     if re.search(r"No module named '?mlx\b", last_words):
         return WorkerError(f"MLX is missing; run `pip install {MLX}`, or see `metalbench doctor`")
     return WorkerError(
         f"[isolation] the process for the next kernel ended as it started, with code {code}"
-        f"{_quote_output(last_words)}\n`metalbench doctor` says what is missing; `--in-process`, and "
-        "metal_kernel without `sandbox`, do without processes"
+        f"{_quote_output(last_words)}\n`metalbench doctor` says what is missing; `--in-process`, "
+        "and metal_kernel without `sandbox`, do without processes"
     )
 
 
@@ -116,7 +117,7 @@ def _quote_output(words: str) -> str:
     if not words:
         return ""
     lines = words.splitlines()
-    # A fault's own words come first, an exception's last.
+    # The text of a fault is first, that of an exception last.
     fatal = next((i for i, line in enumerate(lines) if line.startswith("Fatal")), None)
     shown = lines[-LINES:] if fatal is None else lines[fatal : fatal + LINES]
     return "; its last words:\n" + "\n".join(f"  {line}" for line in shown)

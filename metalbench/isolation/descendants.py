@@ -1,7 +1,7 @@
-"""Processes that a process has started, and those that these have started, in whatever group.
+"""List and kill the descendants of a process, in any process group.
 
-A confined process is a subreaper (`lifetime.adopt_orphans`): what was started in two steps, or has
-left its session, stays among its descendants as long as it runs.
+A confined process is a subreaper (`lifetime.adopt_orphans`), so a process that was started in two
+steps, or has left its session, remains a descendant.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from contextlib import suppress
 
 from metalbench.isolation.memory import list_children
 
-# A process that starts others faster than they are stopped is given up on.
+# Bound on the rounds, for a process that starts others faster than they are stopped.
 MOST_ROUNDS = 64
 
 
 def list_descendants(pid: int) -> list[int]:
-    """Return the numbers of all descendants of process `pid`, parents before their children."""
+    """Return the IDs of all descendants of process `pid`, parents before their children."""
     found = [pid]
     for each in found:
         found += [child for child in list_children(each) if child not in found]
@@ -26,11 +26,11 @@ def list_descendants(pid: int) -> list[int]:
 
 
 def kill_descendants(pid: int) -> None:
-    """Kill all descendants of process `pid`, a child of this process, which stands still then.
+    """Stop process `pid`, a child of this process, and kill all its descendants.
 
-    They are stopped until no new one appears, so that none can start another one meanwhile.
+    Descendants are stopped first, until no new one appears, so that none can start another.
     """
-    if sys.platform != "linux":  # where the group is all that is known
+    if sys.platform != "linux":  # only the process group is known there
         return
     _signal(pid, signal.SIGSTOP)
     stopped: set[int] = set()

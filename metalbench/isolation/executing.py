@@ -1,4 +1,4 @@
-"""What runs in an executor's process. It imports next to nothing: it starts for every kernel."""
+"""Entry point of an executor process. It starts for every kernel, so it imports little."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from metalbench.isolation.confinement import confine, list_executor_files, seal
 
 
 def work(channel: int, lifeline: int, parent: int, _: str) -> None:
-    """Run kernels for the process `parent`, which asks over the descriptor `channel`."""
-    # Ctrl-C is for the process that asks, which is of the same session.
+    """Run kernels for the process `parent`, which sends requests over the descriptor `channel`."""
+    # The parent, in the same session, handles Ctrl-C.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # This one is of its judge's session, and must not end it: what `confine` waits for is for ever.
-    for_ever, _held = os.pipe()
-    confine(for_ever, parent, list_executor_files())
+    # `confine` kills the process group when its pipe closes. The group is the judge's, so that pipe
+    # never closes; the thread below ends this process alone.
+    open_pipe, _held = os.pipe()
+    confine(open_pipe, parent, list_executor_files())
     threading.Thread(target=_exit_with_lifeline, args=(lifeline,), daemon=True).start()
-    # Called when all is loaded and before the first kernel runs: nothing is opened any more.
+    # The core calls `seal` after loading and before the first kernel runs.
     _core.execute(channel, seal)
 
 

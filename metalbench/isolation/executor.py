@@ -1,4 +1,4 @@
-"""Executors: processes in which kernels run, apart from everything that judges them."""
+"""Executors: processes that run kernels, separate from the processes that judge them."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from metalbench.isolation import death
 from metalbench.isolation.process import Process
 
 WORKER = "metalbench.isolation.executing"
-# For a kernel, its checked build, and the probe of the clock.
+# One each for the kernel, its checked build, and the probe of the clock.
 EXECUTORS_PER_TRIAL = 3
 
 
 class Executor:
-    """One process, as `_core.run_apart` takes them: `socket` is our end of its channel."""
+    """One process as `_core.run_apart` expects it; `socket` is this end of its channel."""
 
     def __init__(self) -> None:
-        # Of this process's session: whoever ends that ends all.
+        # In the session of this process: the end of that session ends all executors.
         self._process = Process("", worker=WORKER, channel=self._store_socket, leads_session=False)
 
     def _store_socket(self, connection: Connection) -> Connection:
-        # What goes over it is the core's own.
+        # The core defines the protocol of this socket.
         self.socket = connection.fileno()
         return connection
 
     @property
     def number(self) -> int:
-        """The system's number of the process."""
+        """The process ID."""
         return self._process.number
 
     def end(self) -> None:
-        """End it; it is gone when this returns."""
+        """End the process. It has ended when this returns."""
         self._process.end()
 
     def raise_end(self, ready: bool) -> NoReturn:
-        """Raise KernelDied, or MachineError, which says how it ended by itself.
+        """Raise KernelDied, or MachineError, with the reason why the process ended.
 
-        Before it was `ready` no kernel is to blame.
+        A process that was not `ready` has not run a kernel yet: then the kernel is not the cause.
         """
         code, words = self._process.wait_for_exit(), self._process.read_output_tail()
         ended = death.make_exit_error(code, words) if ready else death.make_start_error(code, words)
@@ -49,16 +49,16 @@ class Executor:
         raise KernelDied(ended.kind.value, ended.message)
 
     def raise_garbled(self, reason: str) -> NoReturn:
-        """Raise KernelDied, which says that it sent what cannot be."""
+        """Raise KernelDied for a malformed message of the process."""
         ended = death.make_protocol_error(reason)
         raise KernelDied(ended.kind.value, ended.message)
 
 
 class Executors:
-    """Starts executors, of which so many are being made ready from here on.
+    """Start executors; `ready` of them start in advance.
 
-    They are started by a thread that lives as long as this process: on Linux what a thread has
-    started can be ended with it.
+    One thread, which lives as long as this process, starts them: on Linux a process may be ended
+    with the thread that started it (PR_SET_PDEATHSIG, prctl(2)).
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class Executors:
         self._ready = deque(self._starter.submit(kind) for _ in range(ready))
 
     def start(self) -> Executor:
-        """One that is ready, or a new one."""
+        """Return an executor that was started in advance, or a new one."""
         try:
             ready = self._ready.popleft()
         except IndexError:
@@ -77,7 +77,7 @@ class Executors:
         return ready.result()
 
     def close(self) -> None:
-        """End those that nobody has taken, and start no more."""
+        """End the executors that were not taken, and start no more."""
         while self._ready:
             self.start().end()
         self._starter.shutdown()

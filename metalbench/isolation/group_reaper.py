@@ -1,8 +1,8 @@
-"""End the process groups of workers when this process dies without a chance to end them itself.
+"""Kill the process groups of workers if this process dies without a chance to end them.
 
-A worker dies with its parent, its compilers do not: they may be stopped (SIGSTOP) while something
-is measured, and a stopped process never notices that its parent is gone. So a small shell process
-waits for the end of this one, which it sees by a pipe, and kills the groups that are left.
+A worker dies with its parent. Its compilers do not: they may be stopped (SIGSTOP) during a
+measurement, and a stopped process does not react to the end of its parent. A small shell process
+waits for the end of this process on a pipe, and kills the remaining groups.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done
 
 
 class GroupReaper:
-    """Kills the process groups that are added when this process ends, however it does."""
+    """Kill the registered process groups when this process ends, by whatever cause."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -32,7 +32,7 @@ class GroupReaper:
         self._shell: subprocess.Popen[bytes] | None = None
 
     def add(self, group: int) -> None:
-        """Kill `group` at the end of this process."""
+        """Register `group`."""
         with self._lock:
             if self._owner != os.getpid():
                 self._start()
@@ -40,14 +40,14 @@ class GroupReaper:
             self._send()
 
     def remove(self, group: int) -> None:
-        """Let `group` alone, which has ended: its number may be given to another one."""
+        """Unregister `group`, which has ended: the system may reuse its ID."""
         with self._lock:
             if group in self._groups:
                 self._groups.remove(group)
                 self._send()
 
     def _start(self) -> None:
-        """Start the shell; a process that was forked from this one starts its own."""
+        """Start the shell. A fork of this process starts a separate one."""
         end, self._pipe = os.pipe()
         self._owner, self._groups = os.getpid(), set()
         try:
@@ -57,7 +57,7 @@ class GroupReaper:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                # Ctrl-C at a terminal is not for it.
+                # Ctrl-C at a terminal must not end it.
                 start_new_session=True,
             )
         finally:
@@ -65,14 +65,14 @@ class GroupReaper:
         atexit.register(self._end, self._owner)
 
     def _end(self, owner: int) -> None:
-        """End the shell with this process, where there is time to: nothing is left behind then."""
+        """End the shell at the exit of this process."""
         if os.getpid() == owner and self._shell is not None:
             os.close(self._pipe)
             self._shell.wait()
             self._shell = None
 
     def _send(self) -> None:
-        # Somebody may have killed the shell; then workers still die with this process.
+        # If the shell was killed, workers still die with this process.
         with suppress(BrokenPipeError):
             os.write(self._pipe, f"{' '.join(map(str, sorted(self._groups)))}\n".encode())
 

@@ -1,4 +1,4 @@
-"""What one kernel may use up."""
+"""Limits of time and memory for one kernel."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 SECONDS = 600.0
-# Where Linux tells how much memory a container has, of version 2 and 1 of control groups.
+# Memory limit of the container on Linux: control groups version 2, then version 1.
 CONTAINER = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def memory_bytes() -> int:
-    """Memory of the machine, or of the container where that is less."""
+    """Return the memory of the machine, or of the container where that is less."""
     known = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     for path in map(Path, CONTAINER):
         try:
@@ -30,9 +30,9 @@ def _half_of_memory() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """`seconds` for a kernel's whole trial, `memory_bytes` for its process and that one's children.
+    """Limits of one trial: `seconds`, and `memory_bytes` for its process and that one's children.
 
-    The memory is what is resident: address space that is only reserved costs nothing.
+    Resident memory counts. Reserved address space does not.
     """
 
     seconds: float = SECONDS

@@ -1,4 +1,4 @@
-"""How much memory another process holds, by its number; no rights are needed for one's own."""
+"""Read the resident memory of another process of this user."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ RUSAGE_INFO_V0 = 0
 
 
 def read_resident_bytes(pid: int, *, children: bool = True) -> int:
-    """Resident memory of process `pid` and (unless `children` is false) its descendants.
+    """Return the resident bytes of process `pid` and, unless `children` is false, its descendants.
 
-    Of descendants that is what they do not share: the buffers of kernels are counted where they
-    were made. A process that has ended holds none.
+    Of descendants only unshared memory counts: buffers of kernels count where they were allocated.
+    A process that has ended has 0.
     """
     own = _read_footprint(pid)
     return own + sum(map(_sum_unshared_bytes, list_children(pid))) if children else own
@@ -51,10 +51,11 @@ if sys.platform == "darwin":
         failed = _system.proc_pid_rusage(pid, RUSAGE_INFO_V0, ctypes.byref(usage))
         return 0 if failed else int(usage.physical_footprint)
 
-    # What of it is shared is not told apart here.
+    # macOS does not report how much of it is shared.
     _read_unshared_bytes = _read_footprint
 
     def list_children(pid: int) -> list[int]:
+        """Return the IDs of the processes that `pid` started; at most MOST_CHILDREN."""
         numbers = (ctypes.c_int * MOST_CHILDREN)()
         found = _system.proc_listchildpids(pid, numbers, ctypes.sizeof(numbers))
         return list(numbers[: max(0, min(found, MOST_CHILDREN))])
@@ -70,7 +71,7 @@ else:
         return (resident - shared) * _PAGE
 
     def _read_pages(pid: int) -> tuple[int, int]:
-        """Resident ones, and those of them that are of files or shared memory."""
+        """Return the resident pages, and those of them that belong to files or shared memory."""
         try:
             fields = Path(f"/proc/{pid}/statm").read_bytes().split()
         except OSError:

@@ -1,4 +1,4 @@
-"""What a run and its workers tell each other: names of messages, and the type of what each has."""
+"""Messages between a run and its workers: names and value types."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NOTHING = type(None)
 
 @cache
 def list_worker_messages() -> dict[str, Any]:
-    """What workers send."""
+    """Return the messages that workers send."""
     from metalbench.comparison.match import Outcome
     from metalbench.result import Case, Result
     from metalbench.run.stages import Stage
@@ -24,18 +24,18 @@ def list_worker_messages() -> dict[str, Any]:
         "progress": float,
         "result": Result,
         "outcome": Outcome,
-        # These end a trial, and no kernel is to blame: what the machine lacks, and what is wrong
-        # with the task's file or with what was asked for.
+        # These end a trial without a fault of the kernel: a problem of the machine, and a problem
+        # of the task's file or of the request.
         "machine": str,
         "untried": str,
-        # The system has ended a run on the GPU for what others did there.
+        # The system ended a GPU run because of other work on the GPU.
         "disturbed": str,
     }
 
 
 @cache
 def list_run_messages() -> dict[str, Any]:
-    """What runs send to their workers."""
+    """Return the messages that runs send."""
     from metalbench.comparison.match import Match
     from metalbench.run.trial import Trial
 

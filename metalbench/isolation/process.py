@@ -1,4 +1,4 @@
-"""A fresh interpreter, started and not forked: neither Metal nor MLX survives a fork."""
+"""Start a new interpreter. It is not forked: neither Metal nor MLX survives a fork."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from metalbench.msl.building import cache
 PREFIX = "metalbench-of-"
 LAST_WORDS_BYTES = 4000
 SECONDS_TO_END = 10.0
-# The folder of this package.
+# The folder that holds this package.
 _ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), os.pardir, os.pardir))
-# What variables are called that hold what nobody but their owner should know.
+# Names of environment variables that hold secrets.
 _SECRET = re.compile(
     r"(^|_)(KEY|TOKEN|SECRET|PASSWORD|PASSPHRASE|CREDENTIALS?)(_|$)", re.IGNORECASE
 )
 
 
 class Closable(Protocol):
-    """One end of what a process is told by."""
+    """One end of a channel to a process."""
 
     def close(self) -> None:
         """Close this end."""
@@ -40,10 +40,10 @@ End = TypeVar("End", bound=Closable)
 
 
 class Process(Generic[End]):
-    """A worker's process, with a channel to it. It ends with us.
+    """A child process with a channel to it. It ends with this process.
 
-    `worker` is the module whose `work` it runs, and `channel` makes our end of what it is told by.
-    It `leads_session` a session of its own, which ends with it; else it is of ours.
+    `worker` is the module whose `work` function it runs. `channel` builds this end of the channel.
+    With `leads_session` it has a separate session, which ends with it; else it joins ours.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Process(Generic[End]):
         )
         try:
             self._child = subprocess.Popen(
-                # Unbuffered: it is killed when it has answered, and what it printed is to be seen.
+                # Unbuffered: its output must be complete when it is killed after its reply.
                 [sys.executable, "-u", "-c", program],
                 env={**remove_secrets(os.environ), **self._make_folder_variables()},
                 stdin=subprocess.DEVNULL,
@@ -84,11 +84,11 @@ class Process(Generic[End]):
 
     @property
     def number(self) -> int:
-        """The system's number of the process."""
+        """The process ID."""
         return self._child.pid
 
     def end(self) -> None:
-        """End the process and all that it started; it is gone when this returns."""
+        """End the process and all its descendants. They have ended when this returns."""
         self._kill()
         self.channel.close()
         self._words.close()
@@ -98,15 +98,15 @@ class Process(Generic[End]):
             self._lifeline = None
 
     def pause(self) -> None:
-        """Let the process, which leads a session, and all that it started stand still."""
+        """Stop the process, which leads a session, and all processes of the session."""
         self._signal(signal.SIGSTOP)
 
     def resume(self) -> None:
-        """Let them go on, if they stand still."""
+        """Continue the processes after `pause`."""
         self._signal(signal.SIGCONT)
 
     def wait_for_exit(self) -> int:
-        """Wait until it has ended by itself; a negative code is a signal's number."""
+        """Wait until the process ends, and return its exit status; negative for a signal."""
         try:
             return self._child.wait(SECONDS_TO_END)
         except subprocess.TimeoutExpired:
@@ -114,11 +114,11 @@ class Process(Generic[End]):
             return 0
 
     def _kill(self) -> None:
-        # First those that have left the group: without a parent they are found no more.
+        # First the descendants outside the group: without a parent they cannot be found.
         if self._child.poll() is None:
             kill_descendants(self._child.pid)
         self._child.kill()
-        # The group may outlive its leader, as a compiler does that was still at work.
+        # The group may outlive its leader, for example a compiler that still runs.
         if self._leads_session:
             self._signal(signal.SIGKILL)
         self._child.wait()
@@ -130,25 +130,25 @@ class Process(Generic[End]):
             os.killpg(self._child.pid, number)
 
     def _make_folder_variables(self) -> dict[str, str]:
-        """The only ones that it writes to, by the variables that name them."""
+        """Return the environment variables that name the only writable folders."""
         return {
             "METALBENCH_CACHE": str(cache.find_cache_folder()),
             "TMPDIR": str(self._scratch.path),
         }
 
     def read_output_tail(self) -> str:
-        """What it printed at last, as text."""
+        """Return the last LAST_WORDS_BYTES of its output, as text."""
         size = self._words.seek(0, os.SEEK_END)
         self._words.seek(max(0, size - LAST_WORDS_BYTES))
         return self._words.read().decode(errors="replace").strip()
 
 
 def list_import_folders() -> list[str]:
-    """Return the folders that a worker imports from: those of this process without its own folder.
+    """Return the folders that a worker imports from: `sys.path` without the working directory.
 
-    `python -m` and `python -c` put the working directory first. What lies there is not ours, and
-    must not take the place of a module. A folder that PYTHONPATH names stays. Where this package
-    itself is in the working directory, as in a checkout, that comes last.
+    `python -m` and `python -c` put the working directory first. A file there must not replace a
+    module. A folder that PYTHONPATH names remains. If this package is in the working directory, as
+    in a checkout, that comes last.
     """
     here = os.getcwd()
     named = {os.path.abspath(each) for each in os.environ.get("PYTHONPATH", "").split(":") if each}
@@ -158,9 +158,9 @@ def list_import_folders() -> list[str]:
 
 
 def remove_secrets(environment: Mapping[str, str]) -> dict[str, str]:
-    """What a worker may know of `environment`: keys, tokens and passwords are left out.
+    """Return `environment` without keys, tokens and passwords.
 
-    So is what allows GPU traces, which makes Metal slower: none are made in workers.
+    MTL_CAPTURE_ENABLED is removed too: it slows Metal down, and workers make no GPU traces.
     """
     return {
         name: value

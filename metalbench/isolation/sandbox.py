@@ -1,4 +1,4 @@
-"""Devices for kernels that are to run in a process of their own, apart from the caller's."""
+"""Devices that run kernels in a process separate from the caller's."""
 
 from __future__ import annotations
 
@@ -13,35 +13,37 @@ from metalbench.isolation.executor import Executor, Executors
 
 
 class _Sandbox(Executor):
-    """An executor that may be let go of anywhere, as Python does when it collects garbage."""
+    """An executor that Python may collect in any thread."""
 
     def end(self) -> None:
+        """End the process, or store it for later if this thread may not signal it."""
         try:
             super().end()
         except PermissionError:
-            # The thread is one that starts a compiler, and may signal nobody any more.
+            # This thread starts a compiler, and its filter forbids signals.
             _unended.append(self)
 
 
-# Those of kernels that still are there when Python ends, and those that could not be ended yet.
+# Executors of kernels that still exist when Python exits, and those that could not be ended yet.
 _started: WeakSet[Executor] = WeakSet()
 _unended: list[Executor] = []
 
 
 def open_sandboxed_device() -> _core.Device:
-    """A cpu device whose kernels run in one confined process, which starts with the first of them.
+    """Return a cpu device that runs its kernels in one confined process.
 
-    It ends with the device, and with this process. One that has died is replaced at the next call.
+    The process starts with the first kernel, and ends with the device or with this process. If it
+    dies, the next call starts another one.
     """
     return _core.open_apart(_start)
 
 
 @contextmanager
 def run_kernels_in_executors() -> Iterator[None]:
-    """Load and run kernels of `cpu` devices that are opened inside this context in executors.
+    """Run kernels of `cpu` devices that are opened inside this context in executors.
 
-    Each source has a process of its own, which is confined before it loads anything and sealed
-    before it runs anything. `_core.run_apart(None)` ends that early.
+    Each source has a separate process, which is confined before it loads anything and sealed before
+    it runs anything. `_core.run_apart(None)` ends that early.
     """
     _core.run_apart(_start)
     try:
@@ -60,13 +62,13 @@ def _start() -> Executor:
 
 @cache
 def _get_executors() -> Executors:
-    """They are all started by one thread, which lives as long as this process."""
+    """Return the starter of all executors; its thread lives as long as this process."""
     return Executors(0, kind=_Sandbox)
 
 
 @cache
 def _end_all_at_exit() -> None:
-    """Called once there is one: before Python takes away what it consists of."""
+    """Register `_end_all` with atexit, once: it must run before Python tears modules down."""
     atexit.register(_end_all)
 
 

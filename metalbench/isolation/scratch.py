@@ -1,4 +1,4 @@
-"""Folders for files of one process, which another one removes if that was killed."""
+"""Temporary folders of one process, removed by another process if the first was killed."""
 
 from __future__ import annotations
 
@@ -11,28 +11,27 @@ from contextlib import suppress
 from itertools import count
 from pathlib import Path
 
-# How old a folder is at least that nobody has locked: one that is being made is not locked yet.
+# Least age of an abandoned folder: a folder is not locked yet while it is being created.
 SECONDS_TO_LOCK = 2.0
 
 
 class Scratch:
-    """A new folder at `path`, in the system's for temporary files, and called after `prefix`.
+    """A new folder at `path` in the system's temporary folder; its name begins with `prefix`.
 
-    What processes that were killed have left with the same prefix is removed first. One that is
-    `numbered` has the first number that is free: so paths are the same again, and what is cached
-    by them is found.
+    Abandoned folders with the same prefix are removed first. A `numbered` folder has the first free
+    number, so that paths, and caches keyed by paths, are the same in the next session.
     """
 
     def __init__(self, prefix: str, *, numbered: bool = False) -> None:
         remove_abandoned(prefix)
         made = _make_numbered_folder(prefix) if numbered else tempfile.mkdtemp(prefix=prefix)
         self.path = Path(made).resolve()
-        # Held until the process ends, however it ends.
+        # The system releases the lock when the process ends.
         self._lock: int | None = os.open(self.path, os.O_RDONLY)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it, as far as that is possible."""
+        """Remove the folder and its content as far as possible."""
         shutil.rmtree(self.path, ignore_errors=True)
         if self._lock is not None:
             os.close(self._lock)
@@ -42,25 +41,25 @@ class Scratch:
 def remove_abandoned(prefix: str) -> None:
     """Remove the folders of processes that were killed."""
     for path in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
-        with suppress(OSError):  # another one removes it, has it, or it is another user's
+        with suppress(OSError):  # another process removes it or holds it, or another user owns it
             _remove_if_abandoned(path)
 
 
 def _make_numbered_folder(prefix: str) -> str:
-    """Make the folder of the first number that nobody has."""
+    """Create the folder with the first free number."""
     for number in count():
         path = os.path.join(tempfile.gettempdir(), f"{prefix}{number}")
         with suppress(FileExistsError):
             os.mkdir(path, 0o700)
             return path
-    raise AssertionError("numbers end")
+    raise AssertionError("unreachable")
 
 
 def _remove_if_abandoned(path: Path) -> None:
-    """Remove a folder that nobody has locked; raises OSError if somebody has."""
+    """Remove a folder that is not locked. Raises OSError if a process holds its lock."""
     lock = os.open(path, os.O_RDONLY)
     try:
-        # Held to the end: a folder that is made anew by that name is not this one, and stays.
+        # Keep the lock until the end: a new folder with this name is another inode and remains.
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if time.time() - os.fstat(lock).st_mtime >= SECONDS_TO_LOCK:
             shutil.rmtree(path, ignore_errors=True)

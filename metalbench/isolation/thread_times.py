@@ -1,6 +1,6 @@
-"""Processor time of another process, by thread, as the system counts it.
+"""Read the processor time of another process per thread from the system.
 
-Nothing in the process itself can write to these figures.
+The process cannot write these figures.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-# The name that csrc/cpu/pool.cpp gives the threads that run kernels.
+# Name of the threads that run kernels, set in csrc/cpu/pool.cpp.
 WORKER = "mb-worker"
-# How Linux makes a clock out of a process's number, clock_getcpuclockid(3).
+# Encoding of a process ID as a clock ID on Linux, clock_getcpuclockid(3).
 CPU_CLOCK = 2
 
 
 class ProcessTimes(NamedTuple):
-    """Processor time so far, in ns, and how often the kernels' threads have waited.
+    """Processor times so far in ns, and a count of waits of kernel threads.
 
-    `kernels_ns` is of the busiest thread that runs kernels, `others_ns` of all other threads, with
-    those that have ended. `waits` is the greatest number of voluntary context switches of a thread
-    that runs kernels: each launch ends with one.
+    `kernels_ns` is the time of the busiest kernel thread. `others_ns` is that of all other threads,
+    including ended ones. `waits` is the greatest number of voluntary context switches of a kernel
+    thread: each launch ends with one.
     """
 
     kernels_ns: int
@@ -30,15 +30,15 @@ class ProcessTimes(NamedTuple):
     waits: int
 
     def since(self, before: ProcessTimes) -> ProcessTimes:
-        """Return what has been added to `before`."""
+        """Return the difference to `before`."""
         return ProcessTimes(*(now - then for now, then in zip(self, before, strict=True)))
 
 
 def find_kernel_threads(pid: int) -> tuple[int, ...]:
-    """Return the threads of process `pid` that run kernels; none where the system does not tell.
+    """Return the IDs of the kernel threads of process `pid`; empty where /proc is missing.
 
-    They are told by their name, which code of the process can give to others: ask before any
-    foreign code runs there.
+    Threads are found by name. Code in the process can give that name to other threads: call this
+    before any foreign code runs there.
     """
     try:
         threads = os.listdir(f"/proc/{pid}/task")
@@ -50,7 +50,7 @@ def find_kernel_threads(pid: int) -> tuple[int, ...]:
 def read_times(pid: int, kernels: Sequence[int]) -> ProcessTimes | None:
     """Return the times of process `pid`, whose threads `kernels` run kernels.
 
-    None where the system does not tell them, or the process or one of the threads has ended.
+    None where the system does not report them, or the process or one of the threads has ended.
     """
     try:
         whole = time.clock_gettime_ns(~pid << 3 | CPU_CLOCK)
@@ -74,7 +74,7 @@ def _read_run_ns(pid: int, thread: int) -> int:
     try:
         return int(Path(f"/proc/{pid}/task/{thread}/schedstat").read_bytes().split()[0])
     except FileNotFoundError:
-        # A kernel without these statistics counts in ticks.
+        # A Linux kernel without CONFIG_SCHED_INFO reports ticks only.
         fields = Path(f"/proc/{pid}/task/{thread}/stat").read_bytes().rpartition(b")")[2].split()
         ticks = int(fields[11]) + int(fields[12])
         return ticks * 10**9 // os.sysconf("SC_CLK_TCK")

@@ -1,4 +1,4 @@
-"""What runs in a worker's process: one kernel, told of and answered over a channel."""
+"""Entry point of a worker process: it runs one trial and replies over a channel."""
 
 from __future__ import annotations
 
@@ -24,29 +24,28 @@ if TYPE_CHECKING:
     from metalbench.run.stages import Observer, Stage
     from metalbench.run.trial import Trial
 
-# Every kernel needs these, and they take their time.
+# Modules that every kernel needs. Their import is slow.
 NEEDED = ("mlx.core", "metalbench.reference", "metalbench.run.attempt")
-# Judging needs this, once the first windows have been timed, and some tasks do. Who is made ready
-# ahead has the time; else it is imported where it is needed, for it would keep what comes before
-# from going on, and the clock from starting.
+# Statistics need this module after the first windows, and some tasks do. A worker that is prepared
+# in advance imports it early. Else it is imported on first use, so that it does not delay a trial.
 NEEDED_LATER = "scipy.special"
 
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
-    """Serve the process `parent` over the descriptor `channel`: one trial on `device`."""
+    """Run one trial on `device` for the process `parent`, over the descriptor `channel`."""
     gpu = device == "cuda" or needs_gpu_for_mlx(sys.path)
     means = confine(lifeline, parent, gpu=gpu, starts_executors=True)
     try:
         _serve(Channel.for_worker(Connection(channel)), device, means)
     except (EOFError, OSError):
-        # Nobody is there any more to be told.
+        # The parent has closed the channel.
         return
 
 
 def needs_gpu_for_mlx(folders: Sequence[str]) -> bool:
-    """Whether MLX is there for NVIDIA's GPUs: to import it takes one, whatever device is timed.
+    """Return whether the installed MLX is the CUDA build: its import opens a GPU on any device.
 
-    Only names are looked at, for nothing has been imported yet.
+    Only names of folders are read, because nothing has been imported yet.
     """
     for folder in folders:
         with suppress(OSError):
@@ -58,8 +57,8 @@ def needs_gpu_for_mlx(folders: Sequence[str]) -> bool:
 def _serve(channel: Channel, device_name: str, means: str) -> None:
     from metalbench import _core
 
-    # Started beside what this process has to read first. Kernels run there, and what judges here;
-    # of a GPU's kernels the checked build alone.
+    # Executors start while this process imports. Kernels run in executors, judging happens here. Of
+    # a GPU's kernels only the checked build runs in an executor.
     _core.run_apart(
         Executors(EXECUTORS_PER_TRIAL if _resolve_kind(device_name) == "cpu" else 1).start
     )
@@ -80,12 +79,12 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
     else:
         _prepare(channel, device, job, asked=name == "prepare")
         _answer(channel, "result", partial(_attempt, device, job))
-    # The other side ends this process when it has the answer.
+    # The parent ends this process after the reply.
     channel.receive()
 
 
 def _open_device(device_name: str) -> Device:
-    """The device, ready for its first use."""
+    """Open the device and prepare it for its first use."""
     from metalbench import _core
 
     device = _core.open(device_name)
@@ -100,18 +99,18 @@ def _resolve_kind(device_name: str) -> str:
 
 
 def _prepare(channel: Channel, device: Device, trial: Trial, *, asked: bool) -> None:
-    """Compile what the trial needs if that is `asked` for, and say what the trial is about."""
+    """Compile the trial's kernels if `asked`, and send the trial's case."""
     from metalbench.run.ahead import precompile, prepare_reference
     from metalbench.run.trial import describe_case, find_task
 
     if asked:
-        # Both at once: nothing is timed, and who waits for this has a core to spare.
+        # Both builds run concurrently: nothing is timed now.
         with ThreadPoolExecutor(2, thread_name_prefix="compile") as both:
             for checked in (False, True):
                 both.submit(precompile, device, trial, checked=checked)
-            # Beside them, for they mostly wait for clang.
+            # Concurrently, because both builds mostly wait for clang.
             importlib.import_module(NEEDED_LATER)
-            # Here, for MLX is this thread's alone.
+            # In this thread, because only it may use MLX.
             prepare_reference(device, trial)
         channel.send("ready")
         channel.receive()
@@ -127,7 +126,7 @@ def _attempt(device: Device, trial: Trial, observer: Observer, compiling: Execut
         from metalbench.python_candidate.attempt import attempt as attempt_python
 
         return attempt_python(device, trial, observer)
-    # The checked build, which is needed after the plain one.
+    # The checked build is needed after the plain one.
     pending = [compiling.submit(precompile, device, trial, checked=True)]
     return attempt(
         device, trial, observer, wait_until_quiet=partial(_wait_for_compilation, pending)
@@ -144,7 +143,7 @@ def _play(device: Device, match: Match, observer: Observer, compiling: Executor)
 def _answer(
     channel: Channel, name: str, work: Callable[[Observer, Executor], Result | Outcome]
 ) -> None:
-    """Do what was asked for, and send what it comes to as message `name`."""
+    """Do the requested work, and send its result as message `name`."""
     with ThreadPoolExecutor(1, thread_name_prefix="compile") as executor:
         try:
             done = work(_ChannelObserver(channel), executor)
@@ -163,19 +162,19 @@ def _wait_for_compilation(pending: Sequence[Future[Any]]) -> None:
 
 
 class _ChannelObserver:
-    """Tells the other side, and of stages and a measurement's progress waits until it has heard.
+    """Send stages and progress to the run. Wait for its reply to a stage and to progress.
 
-    So what is done there does not disturb what is timed here.
+    So work in the run does not disturb what is timed here.
     """
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel
 
     def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
-        """A run tells this, not a trial."""
+        """Ignore: runs report this, not trials."""
 
     def kernel_finished(self, result: Result) -> None:
-        """Likewise."""
+        """Ignore: runs report this, not trials."""
 
     def stage_started(self, stage: Stage) -> None:
         self._tell("stage", stage)

@@ -1,4 +1,4 @@
-"""Workers, one for each kernel; the next are made ready beside the checks of the present one."""
+"""Run each kernel in a worker, and prepare the next workers during the checks of this one."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from metalbench.run.stages import Observer
     from metalbench.run.trial import Trial
 
-# Messages that end a trial for which no kernel is to blame.
+# Messages that end a trial without a fault of the kernel.
 NO_RESULT = {"machine": MachineError, "untried": DeclarationError, "disturbed": Disturbed}
-# How often a disturbed trial begins again.
+# Number of reruns of a disturbed trial.
 RERUNS = 2
 
 
 class Workers:
-    """Tries each kernel in a process of its own; the first is being made ready from here on.
+    """Run each kernel in a separate process. The first process starts with this object.
 
-    `device` is what `_core.open` takes. As a context it ends all processes at its end.
+    `device` is an argument of `_core.open`. As a context manager it ends all processes.
     """
 
     def __init__(self, device: str, limits: Limits | None = None) -> None:
@@ -56,16 +56,16 @@ class Workers:
     def attempt(
         self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
     ) -> Result:
-        """Take one kernel through all stages but the recording, and make the next ones ready.
+        """Run one kernel through all stages except recording, and prepare `following`.
 
-        A process that dies, hangs or eats all memory is a result too. Raises MachineError if the
-        machine is at fault, which includes that no process can be made ready, and DeclarationError
-        if the task's file is wrong or lacks the size or the element type, or if that is estimated
-        to need more memory or time than there is.
+        A process that dies, hangs or exhausts memory gives a failed result. Raises MachineError if
+        the machine is the cause, including a process that cannot be started. Raises
+        DeclarationError if the task's file is invalid, lacks the size or element type, or exceeds
+        the available memory or time.
         """
         from metalbench.run.room import check_budget
 
-        # Sizes for processors fit, and their tasks are loaded where they run.
+        # Default sizes of the cpu device fit, and a worker loads their tasks.
         if trial.broken is None and (trial.size is not None or device.kind != "cpu"):
             self._limits = self._limits or Limits()
             check_budget(trial, device, self._limits)
@@ -79,9 +79,9 @@ class Workers:
         return result
 
     def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
-        """Verify and time a match's candidate; raises as `attempt`, and death is an outcome too.
+        """Verify and time the candidate of a match. Raises as `attempt`.
 
-        The process of the next one is being made ready when this returns.
+        A dead process is an outcome too. The process for the next match starts before this returns.
         """
         outcome: Outcome = self._run_job(
             device,
@@ -101,10 +101,10 @@ class Workers:
         observer: Observer,
         died: Callable[[WorkerHandle, death.WorkerExited], Any],
     ) -> Any:
-        """Return what comes of a job; if its process is no more, what `died` makes of that.
+        """Return the result of a job. If its process has ended, return the result of `died`.
 
-        A disturbed job begins again in a new process: Metal may ignore all further work of the old
-        one for minutes. Notes tell of it.
+        A disturbed job is rerun in a new process, because Metal may ignore the old process for
+        minutes. The result's notes report reruns.
         """
         limits = self._limits = self._limits or Limits()
         notes: tuple[str, ...] = ()
@@ -148,7 +148,7 @@ class Workers:
     ) -> Any:
         from metalbench.run.stages import Stage
 
-        # The checked run of a GPU's kernel comes before its timing.
+        # The checked run of a GPU's kernel precedes its timing.
         after_timing = {Stage.RECHECK, *([Stage.CHECK] if kind == "cpu" else [])}
         worker.begin(job)
         while True:
@@ -174,9 +174,9 @@ class Workers:
 
 
 def find_network_isolation(device: str) -> str:
-    """Start a worker, and tell by what means its network is cut off ("" if by none).
+    """Start a worker, and return how its network is disabled; "" if it is not.
 
-    Raises WorkerError if it cannot be made ready.
+    Raises WorkerError if the worker cannot start.
     """
     worker = WorkerHandle(device)
     try:
@@ -186,6 +186,6 @@ def find_network_isolation(device: str) -> str:
 
 
 def _pass_on(words: str) -> None:
-    """Print what a task's code has printed where nobody saw it."""
+    """Print the output of a task's code on standard error."""
     if words:
         print(terminal_text(words), file=sys.stderr, flush=True)

@@ -41,12 +41,12 @@ class Overhead:
 
 @dataclass(frozen=True)
 class Account:
-    """What `calls` calls came to.
+    """Totals of `calls` calls.
 
-    `passed_ns` is by the judge's clock. `launches`, `kernel_ns` and `reported_ns` are what the process
-    tells: how many kernels, and how long they and the calls took, as are the bytes of arguments
-    that kernels `read` and have `written`. `times` are the system's, None where it does not tell
-    them.
+    `passed_ns` is measured by the judge's clock. The process itself reports `launches`, `kernel_ns`
+    and `reported_ns`: the number of kernel launches, and the time of kernels and of calls. It also
+    reports the bytes of arguments that kernels `read` and have `written`. `times` come from the
+    system; None where it does not report them.
     """
 
     calls: int

@@ -53,9 +53,9 @@ def find_checkout() -> Path:
             return folder
     got = f"{found[0]} has changed since" if found else "none is known"
     raise RemoteError(
-        f"[on] --install: expected the checkout that metalbench {get_local_version()} was installed "
-        f"from, for an installed package has no C++ sources; {got}. `pip install .` in a checkout, "
-        "or install the same on the other machine by hand"
+        f"[on] --install: expected the checkout that metalbench {get_local_version()} was "
+        f"installed from, for an installed package has no C++ sources; {got}. `pip install .` "
+        "in a checkout, or install the same on the other machine by hand"
     )
 
 

@@ -1,4 +1,4 @@
-"""Workers on another machine: to those who have kernels tried, the same as those on this one."""
+"""Workers on another machine, with the interface of `Workers`."""
 
 from __future__ import annotations
 
@@ -26,11 +26,12 @@ if TYPE_CHECKING:
 
 
 class RemoteWorkers:
-    """Tries kernels at the other end of a line, one after the other.
+    """Run kernels over a connection, one after the other.
 
-    `name` is what errors call the other machine, `disconnect` ends the connection, `read_output` are what it
-    said last and `print_output` shows what tasks have printed there. Every method raises
-    ConnectionLostError once the line is broken; what had come back before is in the caller's hands.
+    Errors use `name` for the other machine. `disconnect` ends the connection, `read_output` returns
+    the last output of the other side, and `print_output` prints the output of tasks there. Every
+    method raises ConnectionLostError once the connection is broken; earlier results are not
+    affected.
     """
 
     def __init__(
@@ -50,9 +51,9 @@ class RemoteWorkers:
         self._sent: dict[tuple[str, Path], bytes] = {}
 
     def open(self, device: str, *, seconds: float, memory_bytes: int | None = None) -> None:
-        """Have the device opened there, and learn what it is; raises RemoteError if there is none.
+        """Open the device on the other machine. Raises RemoteError if that fails.
 
-        `seconds` and `memory_bytes` are what one kernel may use up.
+        `seconds` and `memory_bytes` are the limits of one kernel.
         """
         headers = library_folder() / "include"
         opening = OpenRequest(device, seconds, memory_bytes, Path.cwd(), headers)
@@ -64,7 +65,7 @@ class RemoteWorkers:
     def attempt(
         self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
     ) -> Result:
-        """Take one kernel through all stages but the recording; raises as `Workers.attempt`."""
+        """Run one kernel through all stages except recording; raises as `Workers.attempt`."""
         for each in (trial, *following):
             self._send_files(each.entry, each.kernel)
         result: Result = self._request(
@@ -73,20 +74,20 @@ class RemoteWorkers:
         return result
 
     def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
-        """Verify and time a match's candidate; raises as `Workers.play`."""
+        """Verify and time the candidate of a match; raises as `Workers.play`."""
         for kernel in (match.before, match.after):
             self._send_files(match.entry, kernel)
         outcome: Outcome = self._request("play", match, "outcome", observer)
         return outcome
 
     def capture(self, trial: Trial, path: Path) -> None:
-        """Leave a GPU trace of one pass at `path`, all of it or nothing."""
+        """Write a GPU trace of one pass to `path`, all of it or nothing."""
         self._send_files(trial.entry, trial.kernel)
         with TraceWriter(path) as trace:
             self._request("capture", trial, "captured", trace=trace)
 
     def close(self) -> None:
-        """Hang up: what runs there is ended with it."""
+        """Close the connection; the other machine then ends what it runs."""
         if self._line is not None:
             self._line.close()
             self._line = None
@@ -111,7 +112,7 @@ class RemoteWorkers:
         *,
         trace: TraceWriter | None = None,
     ) -> Any:
-        """Send a message and return what answers it; the observer hears of all before that."""
+        """Send a message and return its reply. Pass earlier messages to the observer."""
         observer = observer or Silent()
         self._send(name, value)
         while True:
@@ -139,11 +140,11 @@ class RemoteWorkers:
             return self._get_connection().receive()
         except EncodingError as error:
             self.close()
-            raise RemoteError(f"[on] {self.name} sent what is no message: {error}") from error
+            raise RemoteError(f"[on] {self.name} sent a malformed message: {error}") from error
         except (EOFError, OSError) as error:
             raise self._make_lost_error(error) from None
         except BaseException:
-            # Ctrl-C: nothing is to go on there.
+            # Ctrl-C: end what runs on the other machine.
             self.close()
             raise
 
@@ -154,11 +155,11 @@ class RemoteWorkers:
 
     def _make_lost_error(self, error: Exception) -> ConnectionLostError:
         self.close()
-        said = self._read_output() or str(error) or "it ended without a word"
+        said = self._read_output() or str(error) or "it ended without a message"
         quoted = "\n".join(f"  {line}" for line in said.splitlines()[-12:])
         return ConnectionLostError(
-            f"[on] the connection to {self.name} broke, and what ran there was ended with it:\n"
-            f"{quoted}\nWhat had come back is kept."
+            f"[on] the connection to {self.name} broke, and with it ended what ran there:\n"
+            f"{quoted}\nResults that arrived before are kept."
         )
 
 
@@ -170,4 +171,4 @@ def _tell(observer: Observer, kind: str, said: Any) -> None:
     elif kind == "progress":
         observer.stage_progress(said)
     else:
-        raise EncodingError(f"message: {kind} answers nothing that was asked")
+        raise EncodingError(f"message: {kind} is not a reply to the request")

@@ -72,7 +72,7 @@ def ended(command: Sequence[str], ground: Ground) -> subprocess.CompletedProcess
 
 
 def are_refused(came: dict[str, str]) -> bool:
-    ends = "KernelDied [escape] the kernel's process was ended by SIGSYS: it asked the system for"
+    ends = "KernelDied [escape] the kernel's process was ended by SIGSYS: it made a forbidden"
     return all(line == "1.0" or line.startswith(ends) for line in came.values())
 
 
@@ -222,5 +222,5 @@ def test_a_run_says_what_ended_a_kernel(run_of: Ground, user: int, name: str, ca
     said = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 1, said
     assert "twice (float32): incorrect at verify" in said
-    assert f"ended by SIGSYS: it asked the system for what it may not do (it tried {call})" in said
+    assert f"ended by SIGSYS: it made a forbidden system call (it tried {call})" in said
     assert run_of.is_untouched

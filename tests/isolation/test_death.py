@@ -147,5 +147,5 @@ def test_what_a_sealed_process_has_tried_is_named() -> None:
     ended = make_exit_error(-signal.SIGSYS, words)
     assert isinstance(ended, WorkerExited)
     assert ended.kind is Kind.CRASH
-    assert "SIGSYS: it asked the system for what it may not do (it tried execve)" in ended.message
+    assert "SIGSYS: it made a forbidden system call (it tried execve)" in ended.message
     assert "(it tried" not in str(make_exit_error(-signal.SIGSYS, "nothing of the kind"))

@@ -232,7 +232,7 @@ def test_the_form_of_a_message() -> None:
     [
         (dict(points="a"), "shapes.points: expected tuple"),
         (dict(points=[{"x": 1.0}]), "shapes.points[0]: expected Point, but str 'name' is missing"),
-        (dict(points=[{"x": 1.0, "name": "", "y": 2}]), "str 'y' is none of its fields"),
+        (dict(points=[{"x": 1.0, "name": "", "y": 2}]), "str 'y' is not one of its fields"),
         (dict(points=[{"x": True, "name": ""}]), "shapes.points[0].x: expected float, got bool"),
         (dict(points=[{"x": 10**400, "name": ""}]), "too large"),
         (dict(colour="blue"), "shapes.colour: expected Colour, got str 'blue'"),

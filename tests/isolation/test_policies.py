@@ -161,8 +161,9 @@ def test_tables_of_other_processors_are_trapped(policy: tuple[Policy, int]) -> N
 
 def test_the_first_rule_that_applies_decides_and_all_its_tests_must_pass() -> None:
     both = (Condition(0, equal=1), Condition(1, any_bit=6))
-    policy = {"read": (Rule(make_refusal(7), both), Rule(refuse(8), (Condition(0, equal=1),)))}
-    for arguments, action in (((1, 2), make_refusal(7)), ((1, 1), refuse(8)), ((2, 2), ALLOW)):
+    first, second = make_refusal(7), make_refusal(8)
+    policy = {"read": (Rule(first, both), Rule(second, (Condition(0, equal=1),)))}
+    for arguments, action in (((1, 2), first), ((1, 1), second), ((2, 2), ALLOW)):
         assert asked((policy, ALLOW), "aarch64", "read", arguments) == action
 
 

@@ -136,7 +136,8 @@ def test_threads_that_there_were_before_are_held_too() -> None:
 def test_where_nothing_can_be_held_kernels_run_as_elsewhere() -> None:
     lacking = """
 from metalbench.errors import Unsupported
-from metalbench.isolation.confinement import confine, landlock, namespaces, seccomp, list_executor_files
+from metalbench.isolation.confinement import confine, landlock, list_executor_files, namespaces
+from metalbench.isolation.confinement import seccomp
 def nothing(*_, **__):
     raise Unsupported("seccomp: Function not implemented")
 seccomp.install_filter, landlock.version = nothing, lambda: 0

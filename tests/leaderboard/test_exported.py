@@ -150,7 +150,7 @@ def with_nan(made: Exported) -> str:
         (lambda _: "[" * 100_000, "levels of nesting"),
         (lambda made: json.dumps(plain(made) | {"schema": 2}), "expected schema 1, got 2"),
         (without, "'verdict' is missing"),
-        (lambda made: json.dumps(plain(made) | {"run": "rm"}), "'run' is none of its fields"),
+        (lambda made: json.dumps(plain(made) | {"run": "rm"}), "'run' is not one of its fields"),
         (lambda made: json.dumps(plain(made) | {"sizes": {"n": "1"}}), "expected int, got str"),
         (lambda made: json.dumps(plain(made) | {"sizes": {"n": True}}), "expected int, got bool"),
         (lambda made: json.dumps(plain(made) | {"source": ["x"]}), "expected str, got list"),

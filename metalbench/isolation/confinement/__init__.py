@@ -1,7 +1,8 @@
-"""What a process may not do that has native code of a stranger's in it.
+"""Confinement of processes that run foreign native code.
 
-`confine` at its start, `seal` before the first instruction of a kernel; compilers are confined as
-they are started. One mechanism of the system a file; each is done without where it is missing.
+`confine` runs at the start of a process, `seal` before the first instruction of a kernel. Compilers
+are confined at their start. Each file holds one mechanism of the system. A missing mechanism is
+skipped and reported.
 """
 
 from metalbench.isolation.confinement.confine import (

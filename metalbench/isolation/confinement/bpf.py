@@ -1,6 +1,6 @@
-"""Programs of classic BPF as seccomp(2) runs them: rules on the number and arguments of a call.
+"""Assemble classic BPF programs for seccomp(2): rules on the number and arguments of a call.
 
-A rule is tried in the order in which it was given, and the first that applies decides.
+Rules apply in their order, and the first match decides.
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ from typing import NamedTuple
 from metalbench.isolation.confinement.system_calls import SystemCallTable
 
 LOAD, JUMP_EQUAL, JUMP_NOT_BELOW, JUMP_ANY_BIT, RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
-# Where `struct seccomp_data` has what is asked about; arguments are of 64 bits each.
+# Offsets in `struct seccomp_data`; each argument has 64 bits.
 NUMBER, ARCHITECTURE, FIRST_ARGUMENT = 0, 4, 16
 ALLOW = 0x7FFF0000
-# The caller gets SIGSYS, of which a handler can tell, and which nothing survives that has none.
+# Send SIGSYS: a handler can report the call; without a handler the process ends.
 TRAP = 0x00030000
-# Calls of x32 have this bit, and would go past a filter that knows the plain numbers only.
+# Calls of the x32 ABI have this bit, and would bypass a filter for the plain numbers.
 X32 = 0x40000000
 
 
 def make_refusal(number: int = errno.EPERM) -> int:
-    """The action that makes a call fail with an error's number."""
+    """Return the action that makes a call fail with this errno."""
     return 0x00050000 | number
 
 
 class Condition(NamedTuple):
-    """Of one half of an argument, the lower unless told: what its bits, or itself, must be.
+    """A condition on one 32-bit half of an argument: equality, or any of some bits.
 
-    Most arguments are `int`, or flags of which no upper one is defined; pointers have two halves.
+    Most arguments are `int`, or flags without a defined upper bit. Pointers have two halves; `half`
+    1 is the upper one.
     """
 
     argument: int
@@ -40,7 +41,7 @@ class Condition(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """What happens to a call that meets all conditions."""
+    """The action for a call that meets all conditions."""
 
     action: int
     conditions: tuple[Condition, ...] = ()
@@ -51,10 +52,11 @@ Policy = Mapping[str, Sequence[Rule]]
 
 
 def assemble(machine: SystemCallTable, policy: Policy, otherwise: int) -> list[Instruction]:
-    """Write a policy, rules by the name of a call, as instructions: code, if true, if false, value.
+    """Return the instructions of a policy: code, jump if true, jump if false, value.
 
-    Calls that this processor has not are left out. What calls of other names, or rules without one
-    that applies, come to is `otherwise`; those of another processor's table are trapped.
+    `policy` maps names of calls to rules. Calls that this processor lacks are omitted. `otherwise`
+    is the action for other calls and for calls without a matching rule. Calls of another
+    architecture are trapped.
     """
     program: list[Instruction] = [
         (LOAD, 0, 0, ARCHITECTURE),
@@ -83,7 +85,7 @@ def _call(number: int, rules: Sequence[Rule], otherwise: int) -> list[Instructio
 
 
 def _rule(rule: Rule) -> list[Instruction]:
-    """The conditions, each of which jumps behind the return if it fails."""
+    """Return the instructions of a rule. Each condition that fails jumps past the return."""
     steps: list[Instruction] = [(RETURN, 0, 0, rule.action)]
     for condition in reversed(rule.conditions):
         code = JUMP_ANY_BIT if condition.equal is None else JUMP_EQUAL
@@ -105,7 +107,7 @@ class _Instruction(ctypes.Structure):
 
 
 class Program(ctypes.Structure):
-    """`struct sock_fprog`, which keeps its instructions alive."""
+    """`struct sock_fprog`; it keeps its instructions alive."""
 
     _fields_ = [
         ("length", ctypes.c_uint16),

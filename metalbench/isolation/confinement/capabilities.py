@@ -1,4 +1,4 @@
-"""What root may do beyond others, capabilities(7), given up."""
+"""Drop the capabilities of root, capabilities(7)."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from contextlib import suppress
 from metalbench.isolation.confinement.system import get_address, system_call
 
 VERSION_3 = 0x20080522
-# Reading and writing files whatever their owner: as whom a container's root finds its own files.
+# Access to files of any owner: the root user of a container needs it for its own files.
 DAC_OVERRIDE, DAC_READ_SEARCH = 1, 2
 
 
 def drop_capabilities(*, files: bool) -> None:
-    """Have none any more, in this thread and what it starts; rights to files only if `files`."""
+    """Drop all capabilities of this thread and its children; access to files only with `files`."""
     header = (ctypes.c_uint32 * 2)(VERSION_3, 0)
     # Effective, permitted, inheritable, for the lower and the upper half of the set.
     now = (ctypes.c_uint32 * 6)()

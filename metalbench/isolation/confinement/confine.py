@@ -1,4 +1,4 @@
-"""What a process gives up as it starts: before imports, before anything of a kernel is near."""
+"""Confine a process at its start, before imports and before any code of a kernel is loaded."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from metalbench.isolation.confinement import (
 from metalbench.isolation.confinement.held import ConfinementReport
 from metalbench.isolation.confinement.landlock import Files
 
-# Of one file that it writes: shared memory is files, too, so that a buffer may be as large.
+# Largest file that a process may write. Shared memory is a file too, so a buffer may be this large.
 FILE_BYTES = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-# Where the driver of NVIDIA's GPUs is reached; and its library names its threads.
+# Device files of NVIDIA's driver; its library names its threads in the second.
 _GPUS, _THREADS = "/dev/nvidia*", "/proc/self/task"
-# What programs write to and means nothing.
+# Device files that discard what is written to them.
 _NOWHERE = ("/dev/null", "/dev/zero", "/dev/full")
 _SYSTEM = ("/usr/lib", "/lib", "/lib64", "/usr/lib64", "/usr/local/lib", "/usr/share/zoneinfo")
 _FACTS = ("/etc/ld.so.cache", "/etc/localtime", "/proc/self", "/proc/cpuinfo", "/proc/meminfo")
 _PACKAGE = os.path.abspath(os.path.join(os.path.dirname(__file__), *[os.pardir] * 2))
-# The key of a compiled kernel is a digest of these, which an installed package has in itself.
+# Headers in a checkout. The key of a compiled kernel is a digest of them. An installed package
+# contains them.
 _HEADERS_OF_CHECKOUT = (os.path.join(_PACKAGE, "../csrc/msl"), os.path.join(_PACKAGE, "../include"))
 _report = ConfinementReport()
 _KERNEL = ("/sys/devices/system", "/sys/fs/cgroup", "/dev/urandom", "/dev/random", "/dev/null")
@@ -43,24 +44,25 @@ def confine(
     gpu: bool = False,
     starts_executors: bool = False,
 ) -> str:
-    """Confine this process, and return by what means its network is cut ("" if by none).
+    """Confine this process, and return how its network is disabled; "" if it is not.
 
-    To be called first of all, before there are threads. `lifeline` is a pipe whose other end only
-    the process `parent` holds: when that one ends, this one does.
+    Call this first, before the process has threads. `lifeline` is a pipe whose other end only the
+    process `parent` holds: this process ends with that one.
 
-    Without `files` it may read whatever its user may, because tasks are Python, and writes to the
-    cache and to its folder for temporary files. With `files`, for a process that is going to call
-    `seal`, it opens nothing else (on macOS all of that waits for `seal`: a process has one sandbox
-    only). What the system does not offer is done without: `list_missing_mechanisms` names it, and so does
-    `metalbench doctor`.
+    Without `files` the process may read all files of its user, because tasks are Python, and write
+    to the cache and its temporary folder. With `files`, for a process that will call `seal`, it
+    opens no other files. On macOS that begins with `seal`, because a process can enter one sandbox
+    only. Mechanisms that the system lacks are skipped; `list_missing_mechanisms` and `metalbench
+    doctor` report them.
 
-    Such a process starts no other one from here on: loading a kernel may run code of its object.
+    A process with `files` cannot start other processes from here on: loading a kernel may run code
+    of its object.
 
-    With `starts_executors` macOS's sandbox is left to these: children inherit it, and a process has
-    only one, which then cannot be the narrower one of `seal`.
+    With `starts_executors` macOS's sandbox is left to the executors. Children inherit a sandbox,
+    and a process can enter only one, which then could not be the narrower one of `seal`.
 
-    With `gpu` it has what NVIDIA's library does not start without: the devices, the names of its
-    own threads, and sockets of this machine, of which it is in a network of its own.
+    With `gpu` the process has what NVIDIA's library needs: the devices, the names of its threads,
+    and sockets of this machine. It still has a separate network namespace.
     """
     faulthandler.enable(all_threads=False)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -75,14 +77,14 @@ def confine(
 
 
 def list_missing_mechanisms() -> tuple[str, ...]:
-    """Return what `confine` could not use in this process, each with the reason."""
+    """Return the mechanisms that `confine` could not use in this process, each with the reason."""
     return tuple(_report.missing)
 
 
 def list_executor_files() -> Files:
-    """What a process needs to open that loads kernels from the cache, for `confine`."""
+    """Return the files that a process needs to load kernels from the cache, for `confine`."""
     found = (sys.prefix, sys.base_prefix, sys.exec_prefix, os.path.dirname(sys.executable))
-    # The working directory is the user's own, even where `python -m` has put it into the path.
+    # The working directory belongs to the user, even where `python -m` has put it into the path.
     here = os.getcwd()
     paths = [
         *found,
@@ -98,8 +100,8 @@ def list_executor_files() -> Files:
 
 
 def _list_worker_files(*, gpu: bool) -> Files:
-    """What tasks may need, which are Python: to read and start whatever there is."""
-    # Which take longer to import than all else here, and are not for what loads kernels.
+    """Return the files that tasks may need. Tasks are Python and may read any file."""
+    # Slow imports, which processes that load kernels do not need.
     import glob
     import tempfile
 
@@ -116,7 +118,7 @@ def _confine_on_linux(parent: int, files: Files | None, *, gpu: bool) -> str:
     if files is None:
         policy = policies.make_worker_policy(parent, local_sockets=gpu)
     else:
-        # Not for what only judges and compiles: the extension takes time to import.
+        # Only here: workers that judge and compile start faster without this import.
         from metalbench import _core
 
         _core.tell_of_refused_calls()
@@ -142,18 +144,18 @@ def _confine_on_mac(files: Files | None, *, starts_executors: bool = False) -> s
 
 
 def _list_cache_folders() -> list[str]:
-    """The folder of compiled kernels, as who started this process has told; made, to be named."""
+    """Create the cache folder that METALBENCH_CACHE names, and return it in a list."""
     named = os.environ.get("METALBENCH_CACHE")
     if not named:
         return []
-    # Where it cannot be made, whoever writes to it first says what is wrong.
+    # If it cannot be created, the first write to it reports the error.
     with suppress(OSError):
         os.makedirs(named, exist_ok=True)
     return [named]
 
 
 def _lower_limit(which: int, most: int) -> None:
-    """Lower a limit for good, if it is not lower already."""
+    """Lower a resource limit permanently, unless it is lower already."""
     _, hard = resource.getrlimit(which)
     least = most if hard == resource.RLIM_INFINITY else min(most, hard)
     resource.setrlimit(which, (least, least))

@@ -1,4 +1,4 @@
-"""What came of confining a process: nothing of it is required, all of it can be told."""
+"""Report of the mechanisms that confine a process."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from metalbench.errors import Unsupported
 
 
 class ConfinementReport:
-    """Mechanisms that hold by their names, and of the others why they do not."""
+    """Names of the active `mechanisms`, and reasons for the `missing` ones."""
 
     def __init__(self) -> None:
         self.mechanisms: list[str] = []
         self.missing: list[str] = []
 
     def attempt(self, name: str, mechanism: Callable[[], object]) -> bool:
-        """Use a mechanism, and note whether it holds."""
+        """Apply a mechanism, record the outcome, and return whether it is active."""
         try:
             mechanism()
         except Unsupported as error:

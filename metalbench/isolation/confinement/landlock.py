@@ -1,6 +1,6 @@
-"""Which files may be opened, landlock(7): irrevocable, and inherited by whatever is started.
+"""Restrict file access with landlock(7). Rules are permanent and children inherit them.
 
-What is not handled by the kernel's version of Landlock stays allowed; `version` tells which it is.
+Access that the kernel's version of Landlock does not handle remains allowed; see `version`.
 """
 
 from __future__ import annotations
@@ -17,28 +17,27 @@ from metalbench.errors import Unsupported
 from metalbench.isolation.confinement.system import get_address, set_no_new_privileges, system_call
 
 CREATE_RULESET_VERSION, PATH_BENEATH = 1, 1
-# Python has it on Linux only.
+# Python defines it on Linux only.
 O_PATH = 0o10000000
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1 << 0, 1 << 1, 1 << 2, 1 << 3
 REFER, TRUNCATE, IOCTL_DEVICE = 1 << 13, 1 << 14, 1 << 15
-# All rights there are in the first version, and what each later one has added.
+# All rights of the first version, and those that later versions added.
 FIRST_RIGHTS = (1 << 13) - 1
 ADDED_RIGHTS = {2: REFER, 3: TRUNCATE, 5: IOCTL_DEVICE}
 OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEVICE
-# Nodes of devices and sockets are nobody's to make: kinds 6, 9 and 11.
+# Rights to create character devices, sockets and block devices.
 MAKING_DEVICES = 1 << 6 | 1 << 9 | 1 << 11
 READING = READ_FILE | READ_DIR
 TCP = 0b11
 TCP_SINCE, SCOPES_SINCE = 4, 6
-# To reach abstract sockets, and to send signals, of processes that are not confined alike.
+# Scopes: abstract sockets and signals of processes outside this domain.
 SCOPES = 0b11
 
 
 class Files(NamedTuple):
-    """Folders and files that stay reachable: `executable` ones to start, and to read as well.
+    """Accessible folders and files. `executable` ones are readable too.
 
-    What is `writable` is so with all that lies in it, and readable. What does not exist is passed
-    over.
+    `writable` folders are readable and include their content. Missing paths are skipped.
     """
 
     readable: tuple[str | os.PathLike[str], ...] = ()
@@ -65,7 +64,7 @@ class _Beneath(ctypes.Structure):
 
 @cache
 def version() -> int:
-    """Of the kernel's Landlock; 0 where there is none."""
+    """Return the version of the kernel's Landlock; 0 without Landlock."""
     try:
         return system_call("landlock_create_ruleset", None, 0, CREATE_RULESET_VERSION)
     except (OSError, Unsupported):
@@ -74,7 +73,7 @@ def version() -> int:
 
 @contextmanager
 def open_ruleset(files: Files) -> Iterator[int]:
-    """A descriptor of rules that allow these files alone, for `restrict_thread`. Raises Unsupported."""
+    """Yield a descriptor of rules that allow only these files. Raises Unsupported."""
     if not version():
         raise Unsupported("landlock: this kernel has none, or it is not among the modules in use")
     handled = _rights()
@@ -96,7 +95,7 @@ def open_ruleset(files: Files) -> Iterator[int]:
 
 
 def restrict_thread(ruleset: int) -> None:
-    """Hold this thread, and what it starts, to rules. Raises Unsupported."""
+    """Apply rules to this thread and its children. Raises Unsupported."""
     try:
         set_no_new_privileges()
         system_call("landlock_restrict_self", ruleset, 0)

@@ -1,4 +1,4 @@
-"""That a process ends with the one that started it, and before that one when memory runs out."""
+"""End a process with its parent, and before its parent when memory runs out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
 
 def prefer_as_oom_victim() -> None:
-    """Rather this process than the one that keeps the results."""
+    """Let the system kill this process first when memory runs out, not the one with results."""
     try:
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
@@ -23,20 +23,20 @@ def prefer_as_oom_victim() -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of descendants whose own parent has ended, prctl(2).
+    """Become the parent of descendants whose parent has ended, PR_SET_CHILD_SUBREAPER of prctl(2).
 
-    So they stay among the descendants of this process, where `list_descendants.end_all` finds them.
+    So they remain descendants of this process, where `descendants.kill_descendants` finds them.
     """
     load_c_library().prctl(PR_SET_CHILD_SUBREAPER, ctypes.c_ulong(1), 0, 0, 0)
 
 
 def exit_with_parent(lifeline: int, parent: int) -> None:
-    """End this process, and all of its group, when nobody holds the other end of a pipe any more.
+    """Kill this process group when the other end of the pipe `lifeline` closes.
 
-    The process `parent` holds it, and has started this one.
+    The process `parent` holds that end, and is the parent of this process.
     """
     if sys.platform == "linux":
-        # Holds too when this process is stuck where it lets no thread of Python run.
+        # Works even while this process blocks all Python threads.
         load_c_library().prctl(PR_SET_PDEATHSIG, ctypes.c_ulong(signal.SIGKILL), 0, 0, 0)
         if os.getppid() != parent:
             os._exit(1)

@@ -1,6 +1,6 @@
-"""Namespaces of this process's own, namespaces(7): of the network, and of what processes share.
+"""Create namespaces for this process, namespaces(7): network and System V IPC.
 
-Without the right to make them it makes a namespace of users first, in which it has that right.
+Without the right to create them, create a user namespace first, which grants that right.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ CLONE_NEWIPC, CLONE_NEWUSER, CLONE_NEWNET = 0x08000000, 0x10000000, 0x40000000
 
 
 def isolate_network() -> str:
-    """Be in a network with nobody else; returns what holds then, "" where it is not allowed.
+    """Move this process to an empty network, and return a description; "" if not permitted.
 
-    To be called before threads are started.
+    Call this before threads start.
     """
     user, group = os.getuid(), os.getgid()
     for further, name in (
@@ -34,7 +34,7 @@ def isolate_network() -> str:
 
 
 def _keep_identity(user: int, group: int) -> None:
-    """Be called in the new namespace what one was called outside; access to files is as before."""
+    """Map this user and group to themselves in the new namespace: file access is unchanged."""
     for file, text in (
         ("setgroups", "deny"),
         ("uid_map", f"{user} {user} 1"),

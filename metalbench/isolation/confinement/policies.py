@@ -1,4 +1,4 @@
-"""Which system calls a process may make: one that works, a compiler, one that runs a kernel."""
+"""System call policies of a worker, a compiler, an executor and a sealed process."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from metalbench.isolation.confinement.bpf import ALLOW, TRAP, Condition, Policy,
 
 PROT_EXEC = 4
 CLONE_THREAD = 0x00010000
-# What the C libraries start a thread with; CLONE_DETACHED is musl's.
+# Clone flags that the C libraries create a thread with; CLONE_DETACHED is musl's.
 OF_THREADS = 0x003D0F00 | 0x00400000
 NEW_NAMESPACES = 0x7E020080
 SIGSYS = 31
@@ -16,7 +16,7 @@ AF_UNIX = 1
 F_GETFD, F_SETFD, F_GETFL = 1, 2, 3
 PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 15, 36
 
-# Memory, threads, time and what is already open.
+# Memory, threads, time and open descriptors.
 _SEALED = """
     futex read write clock_gettime clock_nanosleep nanosleep sched_yield poll ppoll restart_syscall
     futex_wait futex_wake futex_waitv futex_requeue set_robust_list get_robust_list rseq membarrier
@@ -28,7 +28,7 @@ _SEALED = """
     getpid gettid getppid getuid geteuid getgid getegid getresuid getresgid getgroups getpgrp
     exit exit_group
 """
-# What libraries may ask for at any time, and do without: no reason to end the process.
+# Calls that libraries attempt and can do without: they fail instead of ending the process.
 _FAILING = """
     open openat openat2 creat stat lstat newfstatat statx access faccessat faccessat2 readlink
     readlinkat getdents getdents64 getcwd chdir statfs fstatfs ioctl uname
@@ -40,7 +40,7 @@ _FAILING = """
     epoll_create epoll_create1 timerfd_create timer_create setitimer getitimer alarm pause
     getsockopt getsockname getpeername shutdown arch_prctl setrlimit inotify_init1
 """
-# Beyond a process's own business, whoever it is: other processes, the system, keys, privileges.
+# Calls that no process here needs: other processes, the system, keys, privileges.
 _FORBIDDEN = """
     setsid setpgid ptrace process_vm_readv process_vm_writev process_madvise process_mrelease
     pidfd_open pidfd_getfd pidfd_send_signal kcmp setns unshare mount umount2 pivot_root chroot
@@ -51,7 +51,7 @@ _FORBIDDEN = """
     settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname syslog iopl ioperm
     personality vhangup lookup_dcookie move_pages migrate_pages fanotify_init modify_ldt
 """
-# Calls that start a process or a program. `clone` is decided by its flags.
+# Calls that start a process or a program. For `clone` its flags decide.
 _NEW_PROCESSES = "fork vfork execve execveat"
 _SIGNALS = "kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo"
 
@@ -60,15 +60,15 @@ def _map_calls(names: str, action: int) -> dict[str, tuple[Rule, ...]]:
     return dict.fromkeys(names.split(), (Rule(action),))
 
 
-# Its flags are in memory, where no filter looks: the C library goes on with the older call.
+# Its flags are in memory, which a filter cannot read. After ENOSYS the C library uses `clone`.
 _NO_CLONE3 = {"clone3": (Rule(make_refusal(errno.ENOSYS)),)}
 
 
 def make_sealed_policy(process: int) -> tuple[Policy, int]:
-    """Of process number `process`, which computes and answers, and the action for all else.
+    """Return the policy of the sealed process with ID `process`, and the action for other calls.
 
-    It may have memory that is not executable, threads, time, and read and write what is open.
-    What goes beyond that on purpose ends it; what libraries ask for by the way fails.
+    It may use memory that is not executable, threads, time, and open descriptors. A deliberate
+    attempt at more ends it; calls that libraries make in passing fail.
     """
     allow, fail = Rule(ALLOW), Rule(make_refusal())
     not_executable = (Rule(make_refusal(), (Condition(2, any_bit=PROT_EXEC),)), allow)
@@ -89,7 +89,7 @@ def make_sealed_policy(process: int) -> tuple[Policy, int]:
         "rt_sigaction": (Rule(make_refusal(), (Condition(0, equal=SIGSYS),)), allow),
         "prlimit64": (Rule(ALLOW, only_asks), fail),
         "prctl": (Rule(ALLOW, (Condition(0, equal=PR_SET_NAME),)), fail),
-        # A descriptor's owner, which is sent signals, is not to be changed.
+        # The owner of a descriptor, which receives signals, must not change.
         "fcntl": (
             *(Rule(ALLOW, (Condition(1, equal=each),)) for each in (F_GETFD, F_SETFD, F_GETFL)),
             fail,
@@ -99,10 +99,10 @@ def make_sealed_policy(process: int) -> tuple[Policy, int]:
 
 
 def make_worker_policy(parent: int, *, local_sockets: bool = False) -> tuple[Policy, int]:
-    """Of a process that compiles and runs Python, and those it starts: nobody leaves its group.
+    """Return the policy of a process that compiles and runs Python, and of its children.
 
-    `parent` gets no signals from it. Pairs of sockets within it are its only ones, but for
-    `local_sockets`.
+    They cannot leave the process group and cannot signal `parent`. Socket pairs are allowed, and
+    Unix sockets with `local_sockets`.
     """
     no_socket = Rule(make_refusal(errno.EACCES))
     local = Rule(ALLOW, (Condition(0, equal=AF_UNIX),))
@@ -116,18 +116,18 @@ def make_worker_policy(parent: int, *, local_sockets: bool = False) -> tuple[Pol
         **dict.fromkeys(_SIGNALS.split(), (*others, Rule(ALLOW))),
         "socket": (local, no_socket) if local_sockets else (no_socket,),
         "socketpair": (local, no_socket),
-        # It stays the parent of what has lost its own, see `lifetime.adopt_orphans`.
+        # It remains the parent of orphans, see `lifetime.adopt_orphans`.
         "prctl": (Rule(make_refusal(), (Condition(0, equal=PR_SET_CHILD_SUBREAPER),)), Rule(ALLOW)),
     }
     return policy, ALLOW
 
 
 def make_executor_policy(parent: int) -> tuple[Policy, int]:
-    """Return the policy of an executor before its seal: a process that works and starts nothing.
+    """Return the policy of an executor before its seal.
 
-    Threads can be created. A new process or another program is refused: a library that asks for one
-    as it is imported does without. Loading a kernel's object can run code of that object, and this
-    is in force by then.
+    Threads can be created. A new process or program is refused; libraries that try to start one
+    during import continue without it. Loading a kernel's object can run code of that object, so
+    this policy is in force by then.
     """
     policy, otherwise = make_worker_policy(parent)
     threads_only = (
@@ -143,7 +143,7 @@ def make_executor_policy(parent: int) -> tuple[Policy, int]:
 
 
 def make_compiler_policy(parent: int) -> tuple[Policy, int]:
-    """Of a compiler that `parent` starts: as a process that works, with nothing to share."""
+    """Return the policy of a compiler that `parent` starts: a worker's, without IPC and sockets."""
     policy, otherwise = make_worker_policy(parent)
     further = "socketpair connect bind listen accept accept4 shmget shmat msgget semget mq_open"
     return {**policy, **_map_calls(further, make_refusal())}, otherwise

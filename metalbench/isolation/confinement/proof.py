@@ -1,4 +1,4 @@
-"""Which mechanisms hold here: each is used by a process that then tries to get past it."""
+"""Test which mechanisms hold on this system: apply each in a process and try to bypass it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Attempts = Mapping[str, Callable[[], object]]
 
 @dataclass(frozen=True)
 class Proof:
-    """A mechanism: what it keeps a process from, what got past it, and why it is not there."""
+    """A mechanism, the `refused` attempts, the `done` (successful) ones, and why it is missing."""
 
     name: str
     means: str
@@ -37,12 +37,12 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """Whether everything that was tried was refused."""
+        """Whether every attempt was refused."""
         return bool(self.refused) and not self.done
 
 
 def run_proofs() -> list[Proof]:
-    """Try all of them, in processes of their own. Raises OSError if none can be started."""
+    """Test all mechanisms in separate processes. Raises OSError if no process can start."""
     program = f"import sys; sys.path[:] = {sys.path!r}; import {__name__} as proof; proof.main()"
     done = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
@@ -56,7 +56,7 @@ def run_proofs() -> list[Proof]:
 
 
 def main() -> None:
-    """Try all mechanisms that this system may have, and print what came of it as JSON."""
+    """Test all mechanisms of this system, and print the outcomes as JSON."""
     with ExitStack() as held:
         folder = Path(held.enter_context(tempfile.TemporaryDirectory()))
         server = held.enter_context(socket.create_server(("127.0.0.1", 0)))
@@ -122,7 +122,7 @@ def _make_proof(name: str, means: str, confine: Callable[[], None], attempts: At
 
 
 def _run_attempt(confine: Callable[[], None], attempt: Callable[[], object]) -> tuple[int, str]:
-    """How a process ends that is confined and then tries something, and what it said."""
+    """Return the exit status and output of a process that confines itself, then tries `attempt`."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

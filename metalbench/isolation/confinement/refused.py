@@ -1,4 +1,4 @@
-"""What a sealed process tells of itself when a system call ends it, read back."""
+"""Parse the report of a sealed process that a forbidden system call ended."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import re
 from metalbench.errors import Unsupported
 from metalbench.isolation.confinement.system_calls import load_system_calls
 
-# As csrc/cpu/linux/refused_call.cpp writes it.
+# Format of csrc/cpu/linux/refused_call.cpp.
 _REFUSED = re.compile(r"^\[confinement\] refused system call (\d+)$", re.M)
 
 
 def parse_refused_call(last_words: str) -> str | None:
-    """The name of the system call that ended a process which printed this; None if none did."""
+    """Return the system call that ended a process, from its output; None without one."""
     told = _REFUSED.search(last_words)
     if told is None:
         return None

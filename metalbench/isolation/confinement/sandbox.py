@@ -1,4 +1,4 @@
-"""The sandbox of macOS, sandbox(7): a process gets one, for good, which its children inherit."""
+"""The sandbox of macOS, sandbox(7). It is permanent, and children inherit it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import ctypes
 from metalbench.errors import Unsupported
 from metalbench.isolation.confinement.system import load_c_library
 
-# All but sockets between processes of this machine; the way in which Bazel's sandbox says it.
+# Deny the network except Unix sockets, with the rules of Bazel's sandbox.
 WORKER_PROFILE = b"""(version 1)
 (allow default)
 (deny network*)
 (allow network* (remote unix-socket))
 (allow network* (local unix-socket))
 """
-# What the GPU's driver talks to stays: mach services and IOKit. Of rules the last that fits counts.
+# Mach services and IOKit, which the GPU driver uses, remain allowed. The last match decides.
 SEALED_PROFILE = b"""(version 1)
 (allow default)
 (deny network*)
@@ -28,7 +28,7 @@ SEALED_PROFILE = b"""(version 1)
 
 
 def enter_sandbox(profile: bytes) -> None:
-    """Hold this process to a profile. Raises Unsupported where that is not possible."""
+    """Apply a profile to this process. Raises Unsupported if that is not possible."""
     system = load_c_library()
     if not hasattr(system, "sandbox_init"):
         raise Unsupported("sandbox: this macOS has no sandbox_init")

@@ -1,4 +1,4 @@
-"""What a process gives up once all is loaded, before the first instruction of a kernel."""
+"""Seal a process after everything is loaded, before the first instruction of a kernel."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from metalbench import _core
 from metalbench.isolation.confinement import capabilities, policies, sandbox, seccomp
 from metalbench.isolation.confinement.held import ConfinementReport
 
-# Of what it prints, which is all that it can write to.
+# Limit of its output, the only file that it can write.
 PRINTED_BYTES = 1 << 26
 
 
 def seal() -> ConfinementReport:
-    """Let this process compute, and answer over what is open, and nothing else, for good.
+    """Restrict this process permanently to computing and to its open descriptors.
 
-    Holds for every thread that there is, and for those to come. Afterwards it can allocate memory,
+    This applies to all current and future threads. Afterwards the process can allocate memory,
     start threads, wait, and read, write and map descriptors that are open or sent to it. It cannot
-    open files, make sockets, start programs or processes, signal others, or make memory executable.
+    open files, create sockets, start programs or processes, signal others, or make memory
+    executable.
 
-    To be called when the device is open, every module is imported, and each kernel was loaded in
-    the shapes that it will be launched in: `device.pipeline(...)` and `device.program([...])` load
-    code, which is no more possible then. Faults of kernels have no lines of a source any more,
-    because these are read from files.
+    Call this when the device is open, every module is imported, and each kernel was loaded in the
+    shapes of its launches: `device.pipeline(...)` and `device.program([...])` load code, which is
+    not possible later. Faults of kernels then have no source lines, because lines are read from
+    files.
 
-    What a library asks for by the way (a file of its own, the terminal) fails with EPERM, and it
-    does without. What nobody asks for by the way (to start a program or a process, a socket, a
-    signal to others) ends the process by SIGSYS, and `parse_refused_call` reads its name from what the
-    process printed: an attempt at more than computing shall not go on to try something else.
+    Calls that libraries make in passing (a file, the terminal) fail with EPERM. Deliberate calls
+    (to start a program or process, a socket, a signal to others) end the process with SIGSYS, so
+    that it cannot try something else; `parse_refused_call` reads the call's name from its output.
 
-    Raises nothing for what the system does not offer; the result tells.
+    Missing mechanisms do not raise; the returned report lists them.
     """
     held = ConfinementReport()
     os.environ.clear()

@@ -1,4 +1,4 @@
-"""Filters of system calls, seccomp(2): irrevocable, and inherited by whatever is started."""
+"""Install system call filters, seccomp(2). They are permanent, and children inherit them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from metalbench.isolation.confinement.system import get_address, set_no_new_priv
 from metalbench.isolation.confinement.system_calls import load_system_calls
 
 SET_MODE_FILTER, EVERY_THREAD = 1, 1
-# Older kernels (before 5.16) else make the processor guess less in filtered threads, which slows
-# down what is timed, and protects a process from code that it is made of here.
+# SECCOMP_FILTER_FLAG_SPEC_ALLOW: Linux before 5.16 otherwise disables speculative store bypass in
+# filtered threads. That slows timed code down, and would only protect the process from itself.
 SPEC_ALLOW = 4
 
 
 def install_filter(policy: Policy, otherwise: int, *, every_thread: bool) -> None:
-    """Filter the calls of this thread and of those it starts, or of `every_thread` there is.
+    """Filter the calls of this thread and its children, or of `every_thread` of the process.
 
-    Raises Unsupported, saying why, where that is not possible; then nothing has changed.
+    Raises Unsupported with the reason if that is not possible. Then nothing has changed.
     """
     program = Program(assemble(load_system_calls(), policy, otherwise))
     try:
@@ -26,4 +26,4 @@ def install_filter(policy: Policy, otherwise: int, *, every_thread: bool) -> Non
     except OSError as error:
         raise Unsupported(f"seccomp: {error.strerror}") from error
     if other:
-        raise Unsupported(f"seccomp: thread {other} has a filter of its own already")
+        raise Unsupported(f"seccomp: thread {other} already has another filter")

@@ -1,4 +1,4 @@
-"""Programs that are confined before their first instruction, by a process that is not."""
+"""Start programs that are confined before their first instruction."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from metalbench.uncollected import gc_paused
 def start_compiler(
     command: Sequence[str], files: Files | None, **options: Any
 ) -> subprocess.Popen[bytes]:
-    """Start a compiler, or its linker, as `subprocess.Popen` does; it may open `files` alone.
+    """Start a compiler or its linker like `subprocess.Popen`; it can open only `files`.
 
-    It has no network, may leave this process's group as little as signal it, and what it starts is
-    confined as it is. None lets it open what its user may. On macOS it is confined as this process
-    is: a sandbox within a sandbox is not allowed. Raises OSError if it cannot be started.
+    It has no network, cannot leave this process group, and cannot signal this process. Its children
+    are confined too. With `files` None it can open all files of its user. On macOS it inherits this
+    process's sandbox, because sandboxes do not nest. Raises OSError if it cannot be started.
     """
     if sys.platform != "linux":
         return subprocess.Popen(command, **options)
@@ -42,9 +42,9 @@ def start_compiler(
 
 
 class _Starter(threading.Thread):
-    """Confines itself, starts a program, and ends: rules and filters are a thread's own.
+    """A thread that confines itself, starts a program, and ends: rules and filters are per thread.
 
-    Nothing has to be done between fork and exec, where a process of many threads could not.
+    So no code has to run between fork and exec, where a process with threads may deadlock.
     """
 
     def __init__(self, start: Callable[[], subprocess.Popen[bytes]], rules: int | None) -> None:
@@ -54,7 +54,7 @@ class _Starter(threading.Thread):
         self._error: BaseException | None = None
 
     def run(self) -> None:
-        """Confine this thread and start the program; what goes wrong is for `wait_for_start` to tell."""
+        """Confine this thread and start the program; `wait_for_start` raises what failed."""
         try:
             self._confine()
             self._process = self._start()
@@ -69,7 +69,7 @@ class _Starter(threading.Thread):
             seccomp.install_filter(*policies.make_compiler_policy(os.getpid()), every_thread=False)
 
     def wait_for_start(self) -> subprocess.Popen[bytes]:
-        """The program, once this thread has ended. Raises what kept it from starting."""
+        """Return the program after this thread has ended. Raises the error of the start."""
         if self._error is not None:
             raise self._error
         assert self._process is not None

@@ -1,4 +1,4 @@
-"""Calls of the C library and of the kernel, of which a failure is an OSError."""
+"""Call the C library and the kernel; a failure raises OSError."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ PR_SET_NO_NEW_PRIVS = 38
 
 @cache
 def load_c_library() -> ctypes.CDLL:
-    """The C library, whose functions leave their `errno` where ctypes finds it."""
+    """Return the C library, with `errno` accessible to ctypes."""
     return ctypes.CDLL(None, use_errno=True)
 
 
 def system_call(name: str, *arguments: int | ctypes.c_void_p | None) -> int:
-    """Make a system call; raises OSError if it fails, Unsupported on processors unknown here."""
+    """Make a system call. Raises OSError if it fails, Unsupported on unknown processors."""
     call = load_c_library().syscall
     call.restype = ctypes.c_long
     given = [
@@ -34,10 +34,10 @@ def system_call(name: str, *arguments: int | ctypes.c_void_p | None) -> int:
 
 
 def get_address(memory: ctypes.Structure | ctypes.Array[Any]) -> ctypes.c_void_p:
-    """Where something is, as an argument; it must be kept alive meanwhile."""
+    """Return the address of `memory` as an argument. The caller keeps `memory` alive."""
     return ctypes.c_void_p(ctypes.addressof(memory))
 
 
 def set_no_new_privileges() -> None:
-    """No program that this thread starts has more rights than it; filters and rules require it."""
+    """Forbid this thread to gain privileges by starting programs, as filters and rules require."""
     system_call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)

@@ -1,4 +1,4 @@
-"""System calls of Linux by name and number, on the processors that this runs on.
+"""System calls of Linux by name and number, for each supported processor.
 
 From the headers <asm/unistd_64.h> of x86 and of aarch64, Linux 6.17.
 """
@@ -98,13 +98,13 @@ writev:20:66
 
 
 class SystemCallTable(NamedTuple):
-    """A processor: what the kernel calls it in `seccomp_data`, and its system calls' numbers."""
+    """A processor: its `audit` value in `seccomp_data`, and the numbers of its system calls."""
 
     audit: int
     numbers: dict[str, int]
 
     def name(self, number: int) -> str:
-        """The name of a system call, or its number where that has none here."""
+        """Return the name of a system call, or its number if it has no name here."""
         known = (name for name, each in self.numbers.items() if each == number)
         return next(known, f"system call {number}")
 
@@ -114,16 +114,14 @@ _PROCESSORS = {"x86_64": (0xC000003E, 1), "aarch64": (0xC00000B7, 2)}
 
 @cache
 def load_system_calls(processor: str = "") -> SystemCallTable:
-    """The processor of that name, or the one that this runs on.
+    """Return the table of a processor, by default of this machine.
 
-    Raises Unsupported where no table is written for it.
+    Raises Unsupported without a table for the processor.
     """
     processor = processor or os.uname().machine
     if processor not in _PROCESSORS:
         known = " or ".join(_PROCESSORS)
-        raise Unsupported(
-            f"system calls: expected {known}, got {processor}, of which none is known"
-        )
+        raise Unsupported(f"system calls: expected {known}, got {processor}, which has no table")
     audit, column = _PROCESSORS[processor]
     rows = (entry.split(":") for entry in _TABLE.split())
     return SystemCallTable(audit, {row[0]: int(row[column]) for row in rows if row[column] != "-"})

@@ -1,7 +1,7 @@
-"""Values as bytes, and back by the types that are declared for them: nothing in the bytes is run.
+"""Encode values as bytes, and decode them by declared types. Decoding executes nothing.
 
-A value becomes JSON in which a dataclass is an object of its fields, an enumeration's member its
-value and an array its shape; the bytes of the arrays follow. No type is named in it.
+A value becomes JSON: a dataclass is an object of its fields, an enumeration's member its value, an
+array its shape. The bytes of the arrays follow. The bytes name no types.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ LENGTH_BYTES = 8
 
 
 def encode(value: object, declared: Any, name: str = "value") -> bytes:
-    """The bytes of `value`, which is of the type `declared`; `name` is what errors call it."""
+    """Return the bytes of `value`, which has type `declared`; errors use `name` for it."""
     arrays: list[bytes] = []
     text = json.dumps(make_codec(declared).encode(value, arrays, name)).encode("ascii")
     return b"".join((len(text).to_bytes(LENGTH_BYTES, "little"), text, *arrays))
 
 
 def decode(data: bytes, declared: Any, name: str = "value") -> Any:
-    """The value of the type `declared` that `data` stands for; raises EncodingError if for none."""
+    """Return the value of type `declared` in `data`. Raises EncodingError for other bytes."""
     end = LENGTH_BYTES + int.from_bytes(data[:LENGTH_BYTES], "little")
     if len(data) < max(end, LENGTH_BYTES):
         raise EncodingError(f"{name}: expected {end} bytes at least, got {len(data)}")

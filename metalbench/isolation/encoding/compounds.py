@@ -1,4 +1,4 @@
-"""Types that have parts, each of a declared type of its own."""
+"""Codecs of types with parts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from metalbench.isolation.encoding.shape import ArrayBytes, Codec, format_value
 
 @cache
 def make_codec(declared: Any) -> Codec:
-    """The shape of a declared type; raises TypeError for one that has none."""
+    """Return the codec of a declared type. Raises TypeError for an unsupported type."""
     declared = _resolve_alias(declared)
     kind = (
         ScalarCodec if declared in ScalarCodec.KINDS else OF_ORIGIN.get(typing.get_origin(declared))
@@ -38,19 +38,19 @@ def make_codec(declared: Any) -> Codec:
     elif isinstance(declared, type) and issubclass(declared, Enum):
         kind = EnumCodec
     if kind is None:
-        raise TypeError(f"{declared}: no way is known to encode values of this type")
+        raise TypeError(f"{declared}: values of this type cannot be encoded")
     return kind(declared)
 
 
 def _resolve_alias(declared: Any) -> Any:
-    """What a type is that an alias of Python 3.12 names, as NDArray does from NumPy 2.5 on."""
+    """Return the type behind an alias of Python 3.12, such as NDArray from NumPy 2.5 on."""
     origin = typing.get_origin(declared)
     meant = getattr(origin, "__value__", None)
     return declared if meant is None else meant[typing.get_args(declared)]
 
 
 class UnionCodec(Codec):
-    """A value of the first of several types that it is of."""
+    """A value of the first matching type of a union."""
 
     def __init__(self, declared: Any) -> None:
         super().__init__(declared)
@@ -60,11 +60,11 @@ class UnionCodec(Codec):
         return " or ".join(map(str, self._codecs))
 
     def can_encode(self, value: object) -> bool:
-        """Whether it is of one of the types."""
+        """Return whether one of the types matches."""
         return any(each.can_encode(value) for each in self._codecs)
 
     def can_decode(self, plain: object) -> bool:
-        """Whether it can stand for one of them."""
+        """Return whether one of the types matches."""
         return any(each.can_decode(plain) for each in self._codecs)
 
     def _encode(self, value: Any, arrays: list[bytes], name: str) -> Any:
@@ -77,7 +77,7 @@ class UnionCodec(Codec):
 
 
 class SequenceCodec(Codec):
-    """A list, or a tuple of any or of a fixed length; sequences come back as tuples."""
+    """A list, or a tuple of any or of fixed length. Sequences are decoded as tuples."""
 
     def __init__(self, declared: Any) -> None:
         super().__init__(declared)
@@ -94,11 +94,11 @@ class SequenceCodec(Codec):
         return str(self._declared)
 
     def can_encode(self, value: object) -> bool:
-        """Whether it is a list or tuple of the right length."""
+        """Return whether it is a list or tuple of the right length."""
         return isinstance(value, (list, tuple)) and self._has_length(value)
 
     def can_decode(self, plain: object) -> bool:
-        """Likewise."""
+        """Return whether it is a list of the right length."""
         return isinstance(plain, list) and self._has_length(plain)
 
     def _has_length(self, items: list[Any] | tuple[Any, ...]) -> bool:
@@ -123,24 +123,24 @@ class SequenceCodec(Codec):
 
 
 class MappingCodec(Codec):
-    """A mapping from names."""
+    """A mapping with string keys."""
 
     def __init__(self, declared: Any) -> None:
         super().__init__(declared)
         key, held = typing.get_args(declared)
         if key is not str:
-            raise TypeError(f"{declared}: expected names as keys")
+            raise TypeError(f"{declared}: expected string keys")
         self._held = make_codec(held)
 
     def __str__(self) -> str:
         return f"names with {self._held} each"
 
     def can_encode(self, value: object) -> bool:
-        """Whether it maps names."""
+        """Return whether it is a mapping with string keys."""
         return isinstance(value, collections.abc.Mapping) and all(type(key) is str for key in value)
 
     def can_decode(self, plain: object) -> bool:
-        """Whether it is an object of JSON."""
+        """Return whether it is a JSON object."""
         return isinstance(plain, dict)
 
     def _encode(self, value: Any, arrays: list[bytes], name: str) -> Any:
@@ -163,17 +163,17 @@ class DataclassCodec(Codec):
         self._hints: dict[str, Any] | None = None
 
     def _codecs(self) -> dict[str, Codec]:
-        # Looked up when they are needed: a dataclass may have fields of its own type.
+        # Resolved on first use: a dataclass may have fields of its own type.
         if self._hints is None:
             self._hints = typing.get_type_hints(self._declared)
         return {field.name: make_codec(self._hints[field.name]) for field in fields(self._declared)}
 
     def can_encode(self, value: object) -> bool:
-        """Whether it is this dataclass itself, none that is derived from it."""
+        """Return whether it is exactly this dataclass, not a subclass."""
         return type(value) is self._declared
 
     def can_decode(self, plain: object) -> bool:
-        """Whether it is an object of JSON."""
+        """Return whether it is a JSON object."""
         return isinstance(plain, dict)
 
     def _encode(self, value: Any, arrays: list[bytes], name: str) -> Any:
@@ -184,7 +184,7 @@ class DataclassCodec(Codec):
 
     def _decode(self, plain: Any, rest: ArrayBytes, name: str) -> Any:
         for part in sorted(self._names ^ plain.keys()):
-            wrong = "is missing" if part in self._names else "is none of its fields"
+            wrong = "is missing" if part in self._names else "is not one of its fields"
             raise EncodingError(f"{name}: expected {self}, but {format_value(part)} {wrong}")
         return self._declared(
             **{

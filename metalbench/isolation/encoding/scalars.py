@@ -1,4 +1,4 @@
-"""Types that have no parts, and arrays of numbers."""
+"""Codecs of types without parts, and of arrays of numbers."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from metalbench.errors import EncodingError
 from metalbench.isolation.encoding.shape import ArrayBytes, Codec
 
-# The bits of other element types could be more than numbers.
+# Other element types may have bit patterns that are not numbers.
 ELEMENTS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
 
 
 class ScalarCodec(Codec):
-    """Nothing, a truth value, a number, a text or a path."""
+    """None, a bool, a number, a string or a path."""
 
-    # What a value may be, and what may stand for it.
+    # Accepted types of a value, and of its JSON form.
     KINDS: typing.ClassVar[dict[Any, tuple[tuple[type, ...], tuple[type, ...]]]] = {
         type(None): ((type(None),), (type(None),)),
         bool: ((bool, np.bool_), (bool,)),
@@ -30,15 +30,15 @@ class ScalarCodec(Codec):
     }
 
     def can_encode(self, value: object) -> bool:
-        """Whether it is of the type; numbers of NumPy are numbers."""
+        """Return whether it has the type; numbers of NumPy are numbers."""
         return self._is_one_of(self.KINDS[self._declared][0], value)
 
     def can_decode(self, plain: object) -> bool:
-        """Whether it is what JSON has for the type."""
+        """Return whether it has the type's JSON form."""
         return self._is_one_of(self.KINDS[self._declared][1], plain)
 
     def _is_one_of(self, kinds: tuple[type, ...], value: object) -> bool:
-        # In Python truth values are integers.
+        # In Python a bool is an int.
         return isinstance(value, kinds) and (self._declared is bool or not isinstance(value, bool))
 
     def _encode(self, value: Any, arrays: list[bytes], name: str) -> Any:
@@ -55,11 +55,11 @@ class EnumCodec(Codec):
     """A member of an enumeration, by its value."""
 
     def can_encode(self, value: object) -> bool:
-        """Whether it is a member itself, not only its value."""
+        """Return whether it is a member itself, not only a value."""
         return isinstance(value, self._declared)
 
     def can_decode(self, plain: object) -> bool:
-        """Whether some member has this value."""
+        """Return whether a member has this value."""
         return any(
             type(plain) is type(each.value) and plain == each.value for each in self._declared
         )
@@ -72,14 +72,14 @@ class EnumCodec(Codec):
 
 
 class LiteralCodec(Codec):
-    """One of the words of a Literal."""
+    """One of the strings of a Literal."""
 
     def can_encode(self, value: object) -> bool:
-        """Whether it is one of them."""
+        """Return whether it is one of the strings."""
         return isinstance(value, str) and value in typing.get_args(self._declared)
 
     def can_decode(self, plain: object) -> bool:
-        """Likewise."""
+        """Return whether it is one of the strings."""
         return self.can_encode(plain)
 
     def _encode(self, value: Any, arrays: list[bytes], name: str) -> Any:
@@ -90,14 +90,14 @@ class LiteralCodec(Codec):
 
 
 class BytesCodec(Codec):
-    """The content of a file; its length is in the JSON, the bytes are behind it."""
+    """Bytes: the length is in the JSON, the bytes follow it."""
 
     def can_encode(self, value: object) -> bool:
-        """Whether it is bytes."""
+        """Return whether it is bytes."""
         return isinstance(value, bytes)
 
     def can_decode(self, plain: object) -> bool:
-        """Whether it is a length."""
+        """Return whether it is a length."""
         return type(plain) is int and plain >= 0
 
     def _encode(self, value: Any, arrays: list[bytes], name: str) -> Any:
@@ -109,11 +109,11 @@ class BytesCodec(Codec):
 
 
 class ArrayCodec(Codec):
-    """A NumPy array of numbers; the shape is in the JSON, its bytes are behind it."""
+    """A NumPy array of numbers: the shape is in the JSON, the bytes follow it."""
 
     def __init__(self, declared: Any) -> None:
         super().__init__(declared)
-        # Of NDArray[float64]: the parameter of its second one, the dtype.
+        # NDArray[float64] is ndarray[shape, dtype[float64]].
         (element,) = typing.get_args(typing.get_args(declared)[1])
         self._element = np.dtype(element)
         if self._element not in ELEMENTS:
@@ -123,11 +123,11 @@ class ArrayCodec(Codec):
         return f"an array of {self._element}"
 
     def can_encode(self, value: object) -> bool:
-        """Whether it is an array of these elements."""
+        """Return whether it is an array with this element type."""
         return isinstance(value, np.ndarray) and value.dtype == self._element
 
     def can_decode(self, plain: object) -> bool:
-        """Whether it is a shape."""
+        """Return whether it is a shape."""
         return isinstance(plain, list) and all(type(each) is int and each >= 0 for each in plain)
 
     def _encode(self, value: Any, arrays: list[bytes], name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What every declared type has in common: values of it are taken apart and put together."""
+"""Base class of codecs, and the bytes of arrays."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LONGEST_SHOWN = 60
 
 
 class Codec(ABC):
-    """One declared type. `name` is what errors call the place of a value."""
+    """A codec of one declared type. Errors use `name` for the place of a value."""
 
     def __init__(self, declared: Any) -> None:
         self._declared = declared
@@ -21,20 +21,20 @@ class Codec(ABC):
 
     @abstractmethod
     def can_encode(self, value: object) -> bool:
-        """Whether `value` itself, whatever its parts are, is of this type."""
+        """Return whether `value` has this type, without regard to its parts."""
 
     @abstractmethod
     def can_decode(self, plain: object) -> bool:
-        """Whether `plain` itself, whatever its parts are, can stand for a value of this type."""
+        """Return whether `plain` is the JSON form of this type, without regard to its parts."""
 
     def encode(self, value: Any, arrays: list[bytes], name: str) -> Any:
-        """What JSON can say of `value`; bytes of arrays are appended to `arrays`."""
+        """Return the JSON form of `value`, and append the bytes of arrays to `arrays`."""
         if not self.can_encode(value):
             raise EncodingError(f"{name}: expected {self}, got {format_value(value)}")
         return self._encode(value, arrays, name)
 
     def decode(self, plain: Any, rest: ArrayBytes, name: str) -> Any:
-        """The value that `plain` stands for; bytes of arrays are taken from `rest`."""
+        """Return the value of `plain`, and take the bytes of arrays from `rest`."""
         if not self.can_decode(plain):
             raise EncodingError(f"{name}: expected {self}, got {format_value(plain)}")
         return self._decode(plain, rest, name)
@@ -47,7 +47,7 @@ class Codec(ABC):
 
 
 class ArrayBytes:
-    """The bytes of arrays that are not taken yet."""
+    """The bytes of arrays that were not decoded yet."""
 
     def __init__(self, data: bytes | memoryview) -> None:
         self._data = memoryview(data)
@@ -56,7 +56,7 @@ class ArrayBytes:
         return len(self._data)
 
     def take(self, size: int, name: str) -> memoryview:
-        """Take the next `size` bytes."""
+        """Remove and return the next `size` bytes."""
         if size > len(self):
             raise EncodingError(f"{name}: expected {size} more bytes, got {len(self)}")
         taken, self._data = self._data[:size], self._data[size:]
@@ -64,7 +64,7 @@ class ArrayBytes:
 
 
 def format_value(value: object) -> str:
-    """A value as errors quote it."""
+    """Return a value as error messages show it."""
     text = repr(value)
     short = text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
     return f"{type(value).__name__} {short}"
