@@ -84,7 +84,7 @@ class Command:
 def test_nothing_that_comes_back_is_unpickled(ends: Ends, tmp_path: Path) -> None:
     found = RemoteWorkers(HeartbeatConnection.for_client(ends[0]), "mac")
     ends[1].send_bytes(pickle.dumps(("opened", Command(tmp_path / "a"))))
-    with pytest.raises(RemoteError, match="mac sent what is no message"):
+    with pytest.raises(RemoteError, match="mac sent a malformed message"):
         found.open("cpu", seconds=1)
     assert list(tmp_path.iterdir()) == []
 

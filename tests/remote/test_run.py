@@ -105,7 +105,7 @@ def test_a_dropped_connection_loses_nothing_that_had_finished(
         machine.drop_connections()
         assert done.wait(SECONDS) == 2
     said = log.read_text()
-    assert "the connection to ssh://mac broke, and what ran there was ended with it" in said
+    assert "the connection to ssh://mac broke, and with it ended what ran there" in said
     assert "Not finished: 1 of 2." in said
     assert "metalbench run hangs\n" in said
     assert kept(db) == [("twice", "correct")]
