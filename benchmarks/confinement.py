@@ -20,7 +20,7 @@ confined = sys.argv[1] == "confined"
 from metalbench.isolation.confinement import confine, seal, list_executor_files
 from metalbench.isolation.confinement.confine import _confine_on_linux
 from metalbench.isolation.confinement.start import start_compiler
-from metalbench.msl.building.reach import reach_of
+from metalbench.msl.building.reach import list_tool_files
 imported = time.process_time()
 if confined:
     _confine_on_linux(os.getppid(), None, gpu=False)
@@ -49,7 +49,7 @@ one = _core.Dispatch(library.pipeline("one"), {"x": x}, threads_in_grid=1 << 14,
 times = {"confine": started - imported}
 begun = time.process_time()
 for _ in range(10):
-    files = reach_of("/bin/true")
+    files = list_tool_files("/bin/true")
     (start_compiler(["/bin/true"], files) if confined else subprocess.Popen(["/bin/true"])).wait()
 times["start a program"] = (time.process_time() - begun) / 10
 for launch in (meet, one):
