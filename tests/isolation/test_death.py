@@ -23,7 +23,7 @@ MIB = 2**20
 
 
 DEATHS = {
-    "touches_null": (Kind.CRASH, "SIGSEGV", "memory that is not its own", "in misbehave"),
+    "touches_null": (Kind.CRASH, "SIGSEGV", "memory outside its mappings", "in misbehave"),
     "overflows_its_stack": (Kind.CRASH, "its stack overflowed"),
     "aborts": (Kind.CRASH, "SIGABRT", "Fatal Python error: Aborted"),
     "exits": (Kind.CRASH, "exit code 3 and no result", "too late"),
@@ -133,7 +133,7 @@ def test_it_is_told_also_of_a_worker_that_was_being_made_ready(
     trial = Trial(entry, entry.kernel(), "float32")
     worker = attended.WorkerHandle("cpu", trial)
     try:
-        worker.settle()
+        worker.wait_until_ready()
         worker.begin(trial)
         assert worker.receive(Limits()) == ("machine", "cpu: cannot make a context")
     finally:

@@ -50,14 +50,14 @@ def test_what_a_worker_waits_for_this_side_is_not_its_own_time(
     now = [0.0]
     monkeypatch.setattr(attended, "monotonic", lambda: now[0])
     worker = WorkerHandle.__new__(WorkerHandle)
-    worker._start = worker._looked = worker._told = 0.0
+    worker._start = worker._last_check = worker._last_message = 0.0
     worker._stage = None
     monkeypatch.setattr(worker, "_send", lambda *_: None)
-    now[0] = worker._told = 4.0  # it has told of a stage, and is let go on much later
+    now[0] = worker._last_message = 4.0  # it has told of a stage, and is let go on much later
     now[0] = 100.0
-    worker.answer()
-    worker._looked = now[0] = 105.0
-    worker._look(Limits(10.0))
+    worker.let_continue()
+    worker._last_check = now[0] = 105.0
+    worker._check_limits(Limits(10.0))
     now[0] = 107.0
     with pytest.raises(WorkerExited, match="at most 10 s"):
-        worker._look(Limits(10.0))
+        worker._check_limits(Limits(10.0))

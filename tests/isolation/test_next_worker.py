@@ -47,12 +47,12 @@ class Scripted:
         self.process = SimpleNamespace(
             **{name: partial(note, name, trial) for name in ("pause", "resume", "end")}
         )
-        self.settle = partial(note, "settle", trial)
+        self.wait_until_ready = partial(note, "settle", trial)
 
     def begin(self, trial: Any) -> None:
         pass
 
-    def answer(self) -> None:
+    def let_continue(self) -> None:
         pass
 
     def receive(self, limits: Any) -> tuple[str, Any]:
@@ -157,7 +157,7 @@ def test_what_a_process_has_started_stands_still_with_it(tmp_path: Path) -> None
     count = tmp_path / "count"
     counting = f"while :; do echo >> {count}; done"
     process = object.__new__(Process)
-    process._leads = True
+    process._leads_session = True
     process._child = subprocess.Popen(["sh", "-c", f"({counting}) & wait"], start_new_session=True)
 
     def grows() -> bool:
