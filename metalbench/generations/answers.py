@@ -88,7 +88,9 @@ def parse_sample(text: str, name: str, file: str, ending: str = "") -> Kernel:
             GenerationOutcome.PYTHON, f"expected Metal, got Python: {_first_line(source)}"
         )
     if not _CODE.search(source):
-        raise UnusableSample(GenerationOutcome.PROSE, f"expected a kernel, got prose: {_first_line(source)}")
+        raise UnusableSample(
+            GenerationOutcome.PROSE, f"expected a kernel, got prose: {_first_line(source)}"
+        )
     fault = find_file_access(source)
     if fault:
         raise UnusableSample(GenerationOutcome.FORBIDDEN, fault)

@@ -122,7 +122,9 @@ def make_trial(job: EvaluationJob, conditions: TrialConditions, device: DeviceFa
     try:
         data = job.sample.read()
     except DeclarationError as error:
-        outcome = GenerationOutcome.FORBIDDEN if job.sample.is_outside else GenerationOutcome.NO_TEXT
+        outcome = (
+            GenerationOutcome.FORBIDDEN if job.sample.is_outside else GenerationOutcome.NO_TEXT
+        )
         raise UnusableSample(outcome, str(error)) from None
     text = decode_text(data)
     kernel = parse_sample(text, job.entry.name, job.sample.path.name, job.sample.ending)
