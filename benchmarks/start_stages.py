@@ -144,7 +144,7 @@ def command() -> None:
         os._exit(0)
 
     attended.WorkerHandle.__init__ = noted  # type: ignore[method-assign,assignment]
-    attended.WorkerHandle.failed = ended  # type: ignore[method-assign,assignment]
+    attended.WorkerHandle.make_failed_result = ended  # type: ignore[method-assign,assignment]
     process.LAST_WORDS_BYTES = 1 << 20
     main()
 

@@ -23,7 +23,7 @@ def hold(how: str) -> bool:
         with landlock.open_ruleset(list_executor_files()) as rules:
             landlock.restrict_thread(rules)
         seccomp.install_filter(*policies.make_executor_policy(os.getppid()), every_thread=False)
-    return bool(seal().means) if how == "sealed" else True
+    return bool(seal().mechanisms) if how == "sealed" else True
 
 
 def outcome(escape: object, how: str) -> int:

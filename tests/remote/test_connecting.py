@@ -41,7 +41,7 @@ def test_nothing_installed_there(machine: Machine, refused: Refused) -> None:
 
 def test_another_version_there(machine: Machine, refused: Refused) -> None:
     there = replace(get_local_version(), number="0.0.9", sources="0123456789abcdef")
-    machine.has(f"echo {there.line}; cat > /dev/null")
+    machine.has(f"echo {there.greeting}; cat > /dev/null")
     said = refused("ssh://mac")
     assert f"expected metalbench {get_local_version()}, as it is here; there is {there}" in said
     assert "add --install" in said

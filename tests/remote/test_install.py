@@ -82,7 +82,7 @@ def test_versions_differ_where_a_line_of_python_or_of_a_header_does(tmp_path: Pa
 
 
 def test_the_line_of_a_version_is_read_again() -> None:
-    assert InstalledVersion.parse(get_local_version().line) == get_local_version()
+    assert InstalledVersion.parse(get_local_version().greeting) == get_local_version()
     for line in ("", "metalbench-serves", "metalbench-serves one 0.1 abc", "You have mail."):
         assert InstalledVersion.parse(line) is None
 

@@ -51,7 +51,7 @@ def test_beats_are_answered_and_heard_by_nobody(
 ) -> None:
     monkeypatch.setattr(line, "SECONDS_BETWEEN_BEATS", 0.001)
     here, there = HeartbeatConnection.for_client(ends[0]), HeartbeatConnection.for_server(ends[1])
-    assert [there.next() for _ in range(3)] == [("beat", None)] * 3
+    assert [there.receive_any() for _ in range(3)] == [("beat", None)] * 3
     there.send("detail", "small")
     assert here.receive() == ("detail", "small")
     here.close()
@@ -61,7 +61,7 @@ def test_silence_is_an_end(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(line, "SECONDS_OF_SILENCE", 0.01)
     here, there = HeartbeatConnection.for_client(ends[0]), HeartbeatConnection.for_server(ends[1])
     with pytest.raises(EOFError, match=r"nothing was heard for 0\.01 s"):
-        there.next()
+        there.receive_any()
     hung_up: list[bool] = []
     found = RemoteWorkers(here, "mac", hang_up=lambda: hung_up.append(True))
     with pytest.raises(ConnectionLostError, match=r"to mac broke(?s:.)*nothing was heard"):
