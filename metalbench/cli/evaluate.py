@@ -116,19 +116,21 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
 
 def _conditions(options: Mapping[str, Any]) -> TrialConditions:
     from metalbench.generations.trials import TrialConditions
-    from metalbench.measure import SamplePlan
+    from metalbench.measure import Plan
 
     return TrialConditions(
         options["dtype"],
         options["size"],
         options["seed"],
-        SamplePlan(seconds=options["seconds"]),
+        Plan(seconds=options["seconds"]),
         options["oracle"],
         unconfined=options["unconfined"],
     )
 
 
-def _print_plan(log: Console, plan: SamplePlan, jobs: Sequence[EvaluationJob], left: Sequence[EvaluationJob]) -> None:
+def _print_plan(
+    log: Console, plan: SamplePlan, jobs: Sequence[EvaluationJob], left: Sequence[EvaluationJob]
+) -> None:
     planned = plan.samples * sum(map(len, plan.problems.values()))
     text = f"{len(jobs)} of {planned} samples are here, {len(jobs) - len(left)} evaluated before"
     log.print(text, highlight=False)
@@ -155,7 +157,7 @@ def _evaluate(
         log.print(f"[{count}/{len(jobs)}] {_describe_outcome(done)}", markup=False, highlight=False)
 
     def report_lost(each: LostJob) -> None:
-        where = f" on {each.where}" if each.where else ""
+        where = f" on {each.machine}" if each.machine else ""
         said = f"{each.job.sample.name}{where}: done again, for {each.reason}"
         log.print(said, style="yellow", markup=False, highlight=False)
 

@@ -106,7 +106,9 @@ def connect_machine(
         found.close()
 
 
-def _connect(address: Address, variables: Mapping[str, str] | None, *, install: bool) -> RemoteWorkers:
+def _connect(
+    address: Address, variables: Mapping[str, str] | None, *, install: bool
+) -> RemoteWorkers:
     from metalbench.remote.connecting import connect
     from metalbench.remote.failures import VersionError
     from metalbench.remote.install import install as install_on

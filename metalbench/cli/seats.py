@@ -37,7 +37,7 @@ def open_seats(
     # Kernels of the cpu device run in the same way on every node, so that results compare.
     variables = {ENGINE_VARIABLE: read_engine()}
     wanted = ClusterOptions(config.limits.seconds, config.memory_limit, variables)
-    seats = RayWorkerProvider(cluster, config.device, wanted, workers or usable_cores())
+    provider = RayWorkerProvider(cluster, config.device, wanted, workers or usable_cores())
     try:
         opened = provider.opened
         for each in opened.warnings:
