@@ -50,7 +50,7 @@ Words = np.ndarray[Any, np.dtype[np.uint64]]
 
 @dataclass(frozen=True)
 class Table:
-    """The meaning of the counts of a kernel, as `msl.building.counting` writes it.
+    """The meaning of the counts of a kernel, as `msl.transforms.counting` writes it.
 
     `sites` are instructions that access memory, `segments` are pieces of code without branches.
     """

@@ -8,12 +8,12 @@ from typing import Any
 
 from metalbench.msl.building import cache
 from metalbench.msl.building.compiler import MessageTranslator, assemble, generate_ir, optimise
-from metalbench.msl.building.counting import count
 from metalbench.msl.building.frames import check_stack_usage
 from metalbench.msl.building.toolchain import CONVERGENT_FLAGS, find_toolchain, list_flags
 from metalbench.msl.ir.module import Module
 from metalbench.msl.rewriting.edits import TranslationUnit
 from metalbench.msl.transforms import block_layout
+from metalbench.msl.transforms.counting import count
 from metalbench.msl.transforms.metal_semantics import give_metal_semantics
 
 # As written, but for the headers' own functions, which are within the user's: what is counted.
@@ -47,8 +47,7 @@ def counted_threads_of(
     with cache.write_atomically(target) as path:
         module = Module(generate_ir(code, tools, written, translate))
         give_metal_semantics(module, checked=False)
-        text, counted = count(str(module))
-        module = Module(text)
+        counted = count(module)
         block_layout.inline_meeting_functions(module)
         module = Module(optimise(str(module), tools, translate, compiled))
         block_layout.lay_out_blocks(module)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
 from metalbench.msl.ir.text import IrError, closing
-from metalbench.msl.ir.types import VOID, Layout, Type
+from metalbench.msl.ir.types import POINTER, VOID, Layout, Type, type_of
 
 _INTEGER = re.compile(r"-?\d+$")
 # A local value, a block or a named type; the other alternative is a string.
@@ -27,6 +27,10 @@ _CALLED = re.compile(r'@("[^"]*"|[\w.$-]+)\(')
 _CALL_IN_TEXT = re.compile(r'\bcall [^\n@]*@("[^"\n]*"|[\w.$-]+)\(')
 _UNNAMED = re.compile(r"%(\d+)\b")
 _UNNAMED_LABEL = re.compile(r"(^|\n)(\d+:)")
+# Simple addresses and types, which need no reading of the whole instruction.
+_ADDRESS = re.compile(r", ptr (%[-\w.$]+), align ")
+_ACCESSED = re.compile(r"\b(?:load|store) (?:volatile )?(i\d+|float|half|bfloat|ptr(?=,| [^a]))\b")
+_BASE = re.compile(r", ptr (%[-\w.$]+)(?:,|$)")
 _GROUPS = re.compile(r" (#\d+)(?= )")
 
 
@@ -183,6 +187,15 @@ class ElementPointer(Instruction):
 
     element: Type
 
+    @property
+    def base(self) -> Value:
+        """Return the pointer that it is computed from."""
+        if self.text and not _has(self, "operands"):
+            found = _BASE.search(self.text)
+            if found:
+                return Value(POINTER, found[1])
+        return self.operands[0]
+
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Memory(Instruction):
@@ -195,11 +208,19 @@ class Memory(Instruction):
     @property
     def address(self) -> Value:
         """Where."""
+        if self.text and not _has(self, "operands"):
+            found = _ADDRESS.search(self.text)
+            if found:
+                return Value(POINTER, found[1])
         return self.operands[-1]
 
     @property
     def accessed(self) -> Type:
         """What."""
+        if self.text and not _has(self, "operands"):
+            found = _ACCESSED.search(self.text)
+            if found:
+                return type_of(found[1])
         return self.type if self.opcode == "load" else self.operands[0].type
 
     @property

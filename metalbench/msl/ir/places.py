@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import NamedTuple
 
 # How the names of the MSL headers begin in debug information (Toolchain.include_flags), and that of
 # the text around a source. The preprocessor refuses sources with such names of files.
@@ -15,12 +16,25 @@ _CALLED_AT = re.compile(r"\binlinedAt: (!\d+)")
 _FILE = re.compile(r"\bfile: (!\d+)")
 _NAME = re.compile(r'\bfilename: "([^"]*)"')
 _DIRECTORY = re.compile(r'\bdirectory: "([^"]*)"')
+_LOCATION = re.compile(
+    r"(?:distinct )?!DILocation\((?:line: (\d+), )?(?:column: \d+, )?scope: (!\d+)"
+    r"(?:, inlinedAt: (!\d+))?"
+)
+_FUNCTION = re.compile(r'\bname: "([^"]*)"')
 _SUBPROGRAM = re.compile(r'\bname: "[^"]*"')
 
 
 def is_own(file: str) -> bool:
     """Return whether a file in debug information is one of the MSL headers, not the user's."""
     return file.startswith(OWN)
+
+
+class Location(NamedTuple):
+    """A debug location: `scope` and `inlined_at` are references, `inlined_at` may be empty."""
+
+    line: int
+    scope: str
+    inlined_at: str
 
 
 class Metadata:
@@ -32,6 +46,7 @@ class Metadata:
         self._next = max((int(each[1:]) for each in self._nodes), default=-1) + 1
         self._seen: dict[str, tuple[str, int]] = {}
         self._files: dict[str, tuple[str, bool]] = {}
+        self._locations: dict[str, Location] = {}
         self.added: list[str] = []
 
     def __contains__(self, reference: str) -> bool:
@@ -68,6 +83,29 @@ class Metadata:
     def written_in(self, place: str) -> str:
         """Return the name of the file that an instruction is written in, wherever it is inlined."""
         return self.file_of(_reference(_SCOPE, self._nodes[place]))
+
+    def location(self, reference: str) -> Location | None:
+        """Return what a debug location says; None for another node, or none."""
+        if reference not in self._locations:
+            found = _LOCATION.match(self._nodes.get(reference, ""))
+            line, scope, inlined_at = found.groups("") if found else ("", "", "")
+            self._locations[reference] = Location(int(line or 0), scope, inlined_at)
+        return self._locations[reference] if self._locations[reference].scope else None
+
+    def function_of(self, scope: str) -> tuple[str, str]:
+        """Return the name of the file that a scope is in, and that of its function."""
+        file = ""
+        while True:
+            node = self._nodes[scope]
+            own = _text(_FILE, node)
+            if not file and own:
+                file = _text(_NAME, self._nodes.get(own, "")) or ""
+            if "!DISubprogram" in node:
+                return file, _text(_FUNCTION, node) or ""
+            outer = _text(_SCOPE, node)
+            if outer is None:
+                return file, ""
+            scope = outer
 
     def paths_of(self, scope: str) -> tuple[str, str]:
         """Return the name of a scope's file, and the same below the folder that it is told with.
