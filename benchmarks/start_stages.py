@@ -37,7 +37,7 @@ OF_COMMAND = (
     "metalbench.cli.run:open_consoles",
     "metalbench.cli.reporting:progress_on",
     "metalbench.cli.machine:LocalMachine.environment",
-    "metalbench.isolation.attended:Attended.begin",
+    "metalbench.isolation.attended:WorkerHandle.begin",
 )
 OF_WORKER = (
     "metalbench.isolation.worker:confine",

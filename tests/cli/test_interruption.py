@@ -80,7 +80,7 @@ def test_while_something_is_compiled(tmp_path: Path, kernels: Path) -> None:
 @pytest.mark.parametrize(
     "place",
     [
-        "metalbench.isolation.attended.Attended.__init__",
+        "metalbench.isolation.attended.WorkerHandle.__init__",
         "metalbench.cli.run.list_trials",
         "metalbench.cli.machine.warn",
         "metalbench.store.Store.begin_run",
