@@ -37,7 +37,6 @@ ROOMS = (
     "msl.ir",
     "msl.vector",
     "msl.emission",
-    "msl.matrices",
     "msl.transforms",
     "msl.rewriting",
     "msl.building",

@@ -7,7 +7,7 @@ import re
 import pytest
 from cuda.ptx import check_sound
 
-from metalbench.msl.matrices.joined import Lanes
+from metalbench.msl.transforms.matrix_words import Lanes
 
 
 def tiles(pitch: int, *, type_name: str = "half", shift: int = 0, rights: str = "B[k]") -> str:

@@ -18,8 +18,9 @@ from metalbench.msl.building.shared_addresses import initialised_with_shared, st
 from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.three_inputs import with_three_inputs
 from metalbench.msl.building.toolchain import GPU_FLAGS, find_toolchain, list_flags
-from metalbench.msl.matrices.lowering import has_matrices, with_tensor_cores
+from metalbench.msl.ir.module import Module
 from metalbench.msl.rewriting.edits import TranslationUnit
+from metalbench.msl.transforms.tensor_cores import lower_matrices
 
 # Functions that the driver would have to find elsewhere; what lies in memory is the kernel's own.
 _ATTRIBUTES = re.compile(r"^attributes #\d+ = \{", re.M)
@@ -49,10 +50,9 @@ def ptx_of(
     ir = with_natural_alignment(store_at_run_time(generate_ir(code, tools, as_it_is, translate)))
 
     def compiled(module: str) -> str:
-        made = optimise(module, tools, translate, options)
-        if has_matrices(module):
-            made = with_tensor_cores(made)
-        made = with_proven_alignment(made, buffer_alignment)
+        optimised = Module(optimise(module, tools, translate, options))
+        lower_matrices(optimised)
+        made = with_proven_alignment(str(optimised), buffer_alignment)
         return with_three_inputs(emit_assembly(made, tools, translate, as_it_is))
 
     ptx = compiled(ir)

@@ -503,7 +503,6 @@ class Function:
         def named(found: re.Match[str]) -> str:
             return f"%{prefix}{found[1]}"
 
-        self.head = _UNNAMED.sub(named, self.head)
         blocks: dict[str, Block] = {}
         for block in self.blocks.values():
             block.name = _UNNAMED.sub(named, block.name)
@@ -512,7 +511,7 @@ class Function:
             for each in block.instructions:
                 if _UNNAMED.search(each.text):
                     each.set_text(_UNNAMED.sub(named, each.text))
-        self.blocks = blocks
+        self.head, self.blocks = _UNNAMED.sub(named, self.head), blocks
         _unset(self, ["parameters"])
         self.changed()
 

@@ -51,6 +51,18 @@ def read_instruction(line: str) -> Instruction:
     return instruction
 
 
+@lru_cache(4096)
+def read_constant(text: str) -> Instruction | None:
+    """Return a constant expression as the instruction that it is written like; None for others.
+
+    Such as `getelementptr (i8, ptr @x, i64 4)` or `addrspacecast (ptr addrspace(3) @x to ptr)`.
+    """
+    head, parenthesis, rest = text.partition(" (")
+    if not parenthesis or head.partition(" ")[0] not in _READERS:
+        return None
+    return read_instruction(f"{head} {rest[:-1]}")
+
+
 def read_fields(instruction: Instruction) -> None:
     """Set all fields of an instruction from its text. Raises IrError."""
     made = _made_of(instruction.text)

@@ -1,7 +1,7 @@
 // What a warp's tensor cores do with matrices of 8 x 8 elements, of which each lane has two: of two
 // bytes in a word, of float as sums of numbers that tensor cores know. There is no builtin for it:
 // the functions below are calls in LLVM's IR, whose neighbours become one instruction in
-// metalbench/msl/matrices.
+// metalbench/msl/transforms/tensor_cores.py.
 #pragma once
 
 #include "../names.h"
