@@ -62,7 +62,7 @@ std::vector<std::string> device_kinds() {
   if (why_left_out("metal").empty() && metal::why_absent().empty()) {
     kinds.insert(kinds.begin(), "metal");
   }
-  // Beside a GPU of NVIDIA's MLX runs on the CPU: whoever wants it there says so.
+  // With an NVIDIA GPU, MLX runs on the CPU unless the user chooses the GPU.
   if (why_left_out("cuda").empty() && cuda::why_absent().empty()) kinds.emplace_back("cuda");
   return kinds;
 }

@@ -154,12 +154,11 @@ void define_dispatches(nb::module_& module) {
       .def_prop_ro(
           "needs_fibers",
           [](const BoundPipeline& self) { return self.pipeline->info().needs_fibers; },
-          "cpu device: whether its threads synchronise, so that each needs a stack of its own.")
+          "cpu device: whether its threads synchronise, so that each needs a separate stack.")
       .def_prop_ro(
           "engine", [](const BoundPipeline& self) { return self.pipeline->info().engine; },
-          "How it runs: `metal`, or on the cpu device `vectors` (a SIMD-group at a time), `fibers` "
-          "(a "
-          "thread at a time, each on a stack of its own) or `loops` over the threads.")
+          "Execution mode: `metal`, or on the cpu device `vectors` (one SIMD-group at a time), "
+          "`fibers` (one thread at a time, each on a separate stack) or `loops` over the threads.")
       .def_prop_ro(
           "engine_reason",
           [](const BoundPipeline& self) { return self.pipeline->info().engine_reason; },

@@ -103,8 +103,8 @@ double wall_ns_of(const nb::callable& function, std::uint32_t passes) {
   return elapsed;
 }
 
-// A Python function that runs so many passes to completion: timed on the host's clock, and on the
-// device's by an observer. Of a device that has no clock of its own, the host's is both.
+// Make a source of a Python function that runs a number of passes to completion. It is timed on the
+// host's clock, and by an observer on the device's clock if the device has one.
 Source source_of(const nb::callable& function, Device& device) {
   const std::shared_ptr<Observer> observer = device.observe();
   const bool own_clock = device.info().own_clock;
@@ -157,7 +157,7 @@ DispatchList list_of(const nb::object& work, const char* name) {
   DispatchList list;
   if (nb::try_cast(work, list)) return list;
   throw ArgumentTypeError("[sample] " + std::string(name) +
-                          ": expected dispatches, or a function that runs so many passes; got " +
+                          ": expected dispatches, or a function that runs n passes; got " +
                           described(work));
 }
 
@@ -265,25 +265,18 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device) {
               "kernel_time_limit: float = 10.0, "
               "progress: collections.abc.Callable[[int, int], object] | None = None, " PLAN_OPTIONS
               ") -> Samples"),
-      "Time `candidate` against `reference` in pairs, in random order within each pair, in "
-      "windows\n"
-      "of as many passes as make `window_ns`. Each is a list of dispatches, or a function that "
-      "runs\n"
-      "so many passes to completion; what such a function, or MLX in its name, commits to a GPU "
-      "is\n"
-      "timed by the GPU's clock as well as by the wall's. One call runs the whole plan; the GIL "
-      "is\n"
-      "held only within functions and `progress(done, total)`. `kernel_time_limit` in s ends a "
-      "hang.\n"
-      "`probe` is work of a fixed length in registers alone: where it takes longer than its best\n"
-      "by `probe_drop`, the clock is throttled; the pairs since the last good probe are dropped,\n"
-      "and sampling goes on after `cool_ns`, up to `retries` times. `candidate_repeats` and\n"
-      "`reference_repeats` say how often one pass of a side does the work. `long_windows` of four "
-      "times the passes are\n"
-      "timed at the end, of both sides. `candidate_window` and `reference_window` are the passes "
-      "of a window "
-      "where\n"
-      "an earlier look has found them; then no empty windows are timed.");
+      "Time `candidate` against `reference` in pairs, in random order within each pair. A window\n"
+      "has enough passes to last `window_ns`. Each side is a list of dispatches, or a function\n"
+      "that runs a number of passes to completion. GPU work that such a function commits, also\n"
+      "through MLX, is timed on the GPU's clock and on the wall clock. One call runs the whole\n"
+      "plan. The GIL is held only within functions and `progress(done, total)`.\n"
+      "`kernel_time_limit` in s ends a hang. `probe` is fixed work in registers: if it takes\n"
+      "longer than its fastest run by `probe_drop`, the clock is throttled. Then the pairs since\n"
+      "the last good probe are discarded, and sampling continues after `cool_ns`, up to `retries`\n"
+      "times. `candidate_repeats` and `reference_repeats` are the executions of the work in one\n"
+      "pass of a side. `long_windows` is the number of windows with four times the passes, timed\n"
+      "at the end for both sides. `candidate_window` and `reference_window` are the passes\n"
+      "of a window, known from an earlier batch; then no empty windows are timed.");
   module.def(
       "sample_script", &run_script, nb::arg("candidate"), nb::arg("reference") = nb::none(),
       nb::kw_only(), nb::arg("floor") = nb::none(), nb::arg("probe") = nb::none(),
@@ -298,9 +291,10 @@ void define_sampling(nb::module_& module, nb::class_<Device>& device) {
               "rest: collections.abc.Callable[[float], object], "
               "progress: collections.abc.Callable[[int, int], object] | None = None, "
               "by_wall: bool = False, tick_ns: float = 1.0, " PLAN_OPTIONS ") -> Samples"),
-      "What Device.sample decides, on times that functions tell for so many passes, and on a\n"
-      "clock that a function tells: for tests and simulations. A time may be a pair, on the\n"
-      "device's clock and on the wall's; `by_wall` takes the latter for the length of windows.");
+      "Run the algorithm of Device.sample with a simulated clock, for tests and simulations.\n"
+      "Functions return the time of a number of passes, and the current time. A time may be a\n"
+      "pair: on the device's clock and on the wall clock. `by_wall` uses the latter for the\n"
+      "length of windows.");
 }
 
 }  // namespace metalbench::bindings

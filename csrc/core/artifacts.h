@@ -5,11 +5,11 @@
 
 namespace metalbench {
 
-// Names files for what was compiled, by everything that it was compiled from.
+// File names for build results, derived from everything that the build depends on.
 class ArtifactCache {
  public:
   virtual ~ArtifactCache() = default;
-  // In a folder that exists; the file itself may or may not. Throws Error when it cannot be made.
+  // Return a path in an existing folder; the file may or may not exist. Throws Error.
   [[nodiscard]] virtual std::string path(const std::vector<std::string>& contents,
                                          const std::string& suffix) = 0;
 };

@@ -10,33 +10,33 @@
 
 namespace metalbench {
 
-// Memory that host and device share. Devices derive from it to keep their own handle.
+// Memory shared by host and device. Device classes derive from it and add their own handle.
 class Storage {
  public:
   virtual ~Storage() = default;
   [[nodiscard]] virtual std::span<std::byte> bytes() = 0;
-  // Where kernels see its first byte.
+  // Device address of the first byte.
   [[nodiscard]] virtual std::uint64_t address() {
     return reinterpret_cast<std::uintptr_t>(bytes().data());
   }
 
-  // For checked runs: one byte for each of the storage, not zero where nothing has written yet.
-  // Null when all counts as written.
+  // Marks of checked runs: one byte for each byte of storage, nonzero until that byte is written.
+  // Null when all bytes count as written.
   using Unwritten = std::atomic<std::uint8_t>;
   [[nodiscard]] Unwritten* unwritten() const { return unwritten_.get(); }
   void mark(std::size_t offset, std::size_t size, bool is_unwritten);
 
  protected:
-  // Memory for the marks, all zero.
+  // Allocate the marks, all zero.
   [[nodiscard]] virtual std::shared_ptr<Unwritten[]> make_marks(std::size_t size);
-  // Marks that another process shares; null for none.
+  // Use marks that another process shares; null for none.
   void share_marks(std::shared_ptr<Unwritten[]> marks) { unwritten_ = std::move(marks); }
 
  private:
   std::shared_ptr<Unwritten[]> unwritten_;
 };
 
-// A view of some storage: what a kernel may touch when it is bound.
+// A view of a storage: the range that a kernel may access when the buffer is bound.
 class Buffer {
  public:
   Buffer(std::shared_ptr<Storage> storage, bool shared, std::string dtype = "");
@@ -48,14 +48,14 @@ class Buffer {
   [[nodiscard]] std::uint64_t address() const { return storage_->address() + offset_; }
   [[nodiscard]] std::size_t offset() const { return offset_; }
   [[nodiscard]] std::size_t size() const { return size_; }
-  // Whether an array of the caller's is the storage itself.
+  // Return whether the storage is the caller's array, without a copy.
   [[nodiscard]] bool shared() const { return shared_; }
-  // What it was made of, in NumPy's words; empty for plain bytes.
+  // NumPy dtype of the source array; empty for plain bytes.
   [[nodiscard]] const std::string& dtype() const { return dtype_; }
-  // What a checked run makes of reads that come before any write. Not to be called during a run.
+  // Mark all bytes as unwritten: a checked run then reports reads before writes. Not during a run.
   void mark_unwritten() const { storage_->mark(offset_, size_, true); }
   void mark_written() const { storage_->mark(offset_, size_, false); }
-  // The marks of this view's first byte and those after it; null without any.
+  // Return the mark of this view's first byte, followed by the others; null without marks.
   [[nodiscard]] Storage::Unwritten* unwritten() const {
     Storage::Unwritten* marks = storage_->unwritten();
     return marks == nullptr ? nullptr : marks + offset_;

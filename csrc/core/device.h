@@ -19,68 +19,68 @@
 namespace metalbench {
 
 struct RunOptions {
-  std::uint32_t passes = 1;  // how often the whole list of dispatches is run
-  // At most, where the device takes command buffers; 0 leaves their number to the device.
+  std::uint32_t passes = 1;  // number of executions of the whole list of dispatches
+  // Upper limit, on devices with command buffers; 0: the device chooses.
   std::uint32_t passes_per_command_buffer = 0;
   std::chrono::nanoseconds time_limit = std::chrono::seconds(10);
   InterruptPoll interrupted;        // may be empty
-  std::vector<std::string> inputs;  // of a check: arguments that kernels must not write to
+  std::vector<std::string> inputs;  // of a checked run: arguments that kernels must not write to
 };
 
-// How long one window took, in ns.
+// Duration of one window, in ns.
 struct Timing {
-  // How long the device was busy, on its own clock: from start to end of what was handed over, but
-  // for gaps between pieces of it. NaN where not all of that is known, as of what others ran.
+  // Busy time on the device's own clock: from start to end of the submitted work, without the gaps
+  // between its parts. NaN if any part is unknown, for example for work of other libraries.
   double device_ns = 0;
-  // The same by counters sampled at the encoder's ends; NaN without them, or when they failed.
+  // The same from counters sampled at the encoder's boundaries; NaN without counters or on failure.
   double counter_ns = std::numeric_limits<double>::quiet_NaN();
-  double wall_ns = 0;    // from before encoding until the host knows of the end
-  double encode_ns = 0;  // the host's own work until the window was handed over
-  std::uint32_t command_buffers = 0;  // that the window took; 0 where they are not counted
+  double wall_ns = 0;    // from the start of encoding until the host sees the end
+  double encode_ns = 0;  // time that the host spends until submission
+  std::uint32_t command_buffers = 0;  // command buffers of the window; 0 if not counted
 };
 
-// A window that was handed to the device.
+// A window that was submitted to the device.
 class Running {
  public:
-  // Waits for the end, whatever it is: nothing writes to the buffers afterwards.
+  // Wait for the end, also after an error: nothing writes to the buffers afterwards.
   virtual ~Running() = default;
-  // Waits for the end. Throws KernelFault, TimeLimitExceeded, Interrupted; the device stays usable
-  // after each of them, unless it then says that it is lost. To be called once.
+  // Wait for the end. Throws KernelFault, TimeLimitExceeded, Interrupted. The device stays usable
+  // after each of them, unless lost() then returns a reason. Call once.
   [[nodiscard]] virtual Timing wait() = 0;
 };
 
-// Dispatches made ready for repeated runs; the device's own form of a command buffer.
+// Dispatches prepared for repeated execution.
 class Program {
  public:
   virtual ~Program() = default;
-  // Hands over a window: everything in order, `passes` times. Windows of one device run one after
-  // the other, in the order in which they were started. May itself run it to its end, and throw
-  // what wait() would.
+  // Submit a window: all dispatches in order, `passes` times. Windows of one device execute one
+  // after the other, in the order of their start. A device may execute the window before it
+  // returns, and then throws the errors of wait() here.
   [[nodiscard]] virtual std::unique_ptr<Running> start(const RunOptions& options) = 0;
 
-  // Where host and device have memory of their own: windows run between the two, and find what the
-  // host had written before enter(); the host finds what they wrote after leave(). Of buffers that
-  // several programs share, the first enter() and the last leave() copy. After a fault the host
-  // keeps what it has.
-  // What enter() throws it has not entered; what leave() throws it has left.
+  // Copy between separate host and device memory. Windows run between enter() and leave(): they see
+  // host writes made before enter(), and the host sees their writes after leave(). For buffers
+  // shared by several programs, the first enter() and the last leave() copy. After a fault the
+  // host's data is unchanged. If enter() throws, the program has not been entered; if leave()
+  // throws, it has been left.
   virtual void enter() {}
   virtual void leave() {}
 
-  // Shorter windows say too little, in ns: of one whose way to the device is no part of it.
+  // Return the shortest window that can be timed precisely, in ns, without the submission latency.
   [[nodiscard]] virtual double least_window_ns() { return 0; }
 
   Timing run(const RunOptions& options);
 
-  // Runs a window of checked builds, which goes on after what they find, and returns all of it.
-  // Throws Unsupported where there are none, TimeLimitExceeded only where nothing was found.
+  // Run a window of checked builds, which continues after findings, and return all findings. Throws
+  // Unsupported without checked builds, and TimeLimitExceeded only if there are no findings.
   [[nodiscard]] virtual std::vector<Finding> check(const RunOptions& options);
 };
 
-// While it is there, windows of these programs may run. To be ended by leave(): without that,
-// something has failed, and whatever else does on the way out is of no interest.
+// Residency scope: windows of these programs may run while it exists. Call leave() to end it. The
+// destructor is for error paths, so it discards further errors.
 class Stay {
  public:
-  explicit Stay(std::initializer_list<Program*> programs);  // null ones count as none
+  explicit Stay(std::initializer_list<Program*> programs);  // null pointers are skipped
   ~Stay();
   Stay(const Stay&) = delete;
   Stay& operator=(const Stay&) = delete;
@@ -92,7 +92,7 @@ class Stay {
   std::vector<Program*> programs_;
 };
 
-// Of a device that runs windows where they are started.
+// The result of start() on a device that runs windows synchronously.
 class Finished final : public Running {
  public:
   explicit Finished(Timing timing) : timing_(timing) {}
@@ -102,21 +102,21 @@ class Finished final : public Running {
   Timing timing_;
 };
 
-// What an observer saw of one window.
+// The measurement of one window by an observer.
 struct Observation {
-  // How long the device was busy with it, in ns; NaN if there was nothing, something failed, or not
-  // all of it told its time.
+  // Busy time of the device, in ns; NaN if no work was seen, some work failed, or some work has no
+  // time stamps.
   double device_ns = std::numeric_limits<double>::quiet_NaN();
   std::uint32_t command_buffers = 0;
 };
 
-// Sees what other code in this process runs on a device, such as MLX, for as long as it is there.
+// Observes the work that other code in this process (such as MLX) submits to a device.
 class Observer {
  public:
   virtual ~Observer() = default;
-  // A window begins: what is handed to the device from now on is of it.
+  // Begin a window: it includes all work submitted from now on.
   virtual void begin() = 0;
-  // Ends it, and waits until the device is done with all of it.
+  // End the window and wait for all of its work.
   [[nodiscard]] virtual Observation end() = 0;
 };
 
@@ -126,33 +126,33 @@ class Device {
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
   [[nodiscard]] virtual std::shared_ptr<Library> compile(const std::string& source,
                                                          const CompileOptions& options) = 0;
-  // Zeroed and page-aligned.
+  // Allocate zeroed, page-aligned memory.
   [[nodiscard]] virtual std::shared_ptr<Storage> allocate(std::size_t size) = 0;
-  // Storage over the caller's memory, kept alive by `owner`; null where the device needs a copy.
+  // Use the caller's memory, which `owner` keeps alive, as storage; null where the device needs a
+  // copy.
   [[nodiscard]] virtual std::shared_ptr<Storage> wrap(std::span<std::byte> memory,
                                                       std::shared_ptr<void> owner) = 0;
-  // What stands for a texture inside of a buffer: kernels get its address. Null where the device
-  // has no such thing.
+  // Return the descriptor of a texture for argument buffers: kernels read its address. Null where
+  // the device does not support this.
   [[nodiscard]] virtual std::shared_ptr<const void> describe(const Texture& texture) const;
   [[nodiscard]] virtual std::unique_ptr<Program> prepare(std::span<const Dispatch> dispatches) = 0;
-  // The same grids and bindings with kernels that do nothing: what a launch costs.
+  // Prepare the same grids and bindings with empty kernels, to measure the cost of a launch.
   [[nodiscard]] virtual std::unique_ptr<Program> prepare_null(
       std::span<const Dispatch> dispatches) = 0;
-  // Resolution of the device's clock, in ns.
+  // Return the resolution of the device's clock, in ns.
   [[nodiscard]] virtual double tick_ns() const = 0;
-  // What may change while it runs: power mode, heat.
+  // Return facts that may change between windows: power mode, temperature.
   [[nodiscard]] virtual Facts state() const { return {}; }
-  // Why nothing runs on it any more, whoever opens it in this process; empty as long as all is
-  // well.
+  // Return why the device is unusable for this process, however it is opened; empty while it works.
   [[nodiscard]] virtual std::string lost() const { return {}; }
-  // Does now what the first use would wait for; called from any thread.
+  // Initialise in advance, so that the first use does not wait. Callable from any thread.
   virtual void make_ready() {}
   // Raises the QoS class of the calling thread until the result is released, on the same thread.
   // May be null.
   [[nodiscard]] virtual std::shared_ptr<void> raise_thread_qos() { return nullptr; }
-  // Null where nothing can be seen, and where the device has no clock of its own.
+  // Return an observer; null on devices without observation or without their own clock.
   [[nodiscard]] virtual std::unique_ptr<Observer> observe() { return nullptr; }
-  // Runs one window and leaves a GPU trace of it at `path`. Throws Unsupported.
+  // Run one window and write a GPU trace of it to `path`. Throws Unsupported.
   virtual void capture(Program& program, const RunOptions& options, const std::string& path);
 };
 

@@ -19,8 +19,8 @@ constexpr std::uint32_t threadgroup_alignment = 16;  // as Metal demands of dyna
 
 bool is_threadgroup(const Argument& argument) { return argument.kind == ArgumentKind::threadgroup; }
 
-// What is given must be an argument: a name that is mistyped is told before the one that is
-// missing.
+// Throw for a name that is not an argument. Called before the check for missing arguments, so that
+// a mistyped name is reported as such.
 template <typename T>
 void check_names(const PipelineInfo& info, const std::map<std::string, T>& given,
                  bool threadgroup) {

@@ -18,8 +18,8 @@ namespace metalbench {
 using Bytes = std::vector<std::byte>;
 using Textures = std::vector<Texture>;
 using Samplers = std::vector<Sampler>;
-// A buffer, or a small constant copied into the dispatch; textures or samplers: one, or as many as
-// an array of them has.
+// A buffer; a small constant that is copied into the dispatch; or textures or samplers, one for
+// each element of an array parameter.
 using Value = std::variant<Buffer, Bytes, Textures, Samplers>;
 
 struct Binding {
@@ -33,14 +33,14 @@ struct ThreadgroupMemory {
   std::uint32_t bytes = 0;
 };
 
-// One launch of a kernel with everything it needs, ready to run any number of times.
+// One launch of a kernel with all of its arguments. It can be run any number of times.
 struct Dispatch {
   std::shared_ptr<const Pipeline> pipeline;
   std::vector<Binding> bindings;
   std::vector<ThreadgroupMemory> threadgroup_memory;
-  std::vector<Buffer> resources;  // reached through addresses that other buffers hold
-  Size3 grid;                     // in threads or in threadgroups
-  bool grid_in_threads = true;    // as dispatchThreads; else as dispatchThreadgroups
+  std::vector<Buffer> resources;  // accessed through addresses in other buffers
+  Size3 grid;                     // in threads or in threadgroups, see grid_in_threads
+  bool grid_in_threads = true;    // dispatchThreads; otherwise dispatchThreadgroups
   Size3 threads;                  // per threadgroup
 
   [[nodiscard]] Size3 threads_per_grid() const;
@@ -56,7 +56,7 @@ struct DispatchRequest {
   Size3 threads;
 };
 
-// Binds by name and checks everything against the kernel and the limits. Throws DispatchError.
+// Bind arguments by name and check them against the kernel and the limits. Throws DispatchError.
 [[nodiscard]] Dispatch bind(std::shared_ptr<const Pipeline> pipeline, DispatchRequest request,
                             const Limits& limits);
 

@@ -1,4 +1,4 @@
-// What can go wrong, as the user sees it. Python has one exception class for each of these.
+// Errors that users see. The bindings map each class to one Python exception.
 #pragma once
 
 #include <stdexcept>
@@ -17,19 +17,19 @@ class CompileError : public Error {
   using Error::Error;
 };
 
-// This device or machine cannot do it; what() says why and what would help.
+// This device or machine does not support the operation; what() gives the reason and a remedy.
 class Unsupported : public Error {
  public:
   using Error::Error;
 };
 
-// The machine cannot, whatever the kernel is: its memory, its disk or a program that is missing.
+// The machine fails for any kernel: memory, disk, or a missing program.
 class MachineError : public Error {
  public:
   using Error::Error;
 };
 
-// Memory or address space does not suffice; Python's MemoryError.
+// Not enough memory or address space; Python's MemoryError.
 class OutOfMemoryError : public MachineError {
  public:
   using MachineError::MachineError;
@@ -47,14 +47,14 @@ class ArgumentTypeError : public DispatchError {
   using DispatchError::DispatchError;
 };
 
-// The kernel did what no kernel may: touched foreign memory, raced, crashed.
+// The kernel did something undefined: an access outside of its buffers, a race, a crash.
 class KernelFault : public Error {
  public:
   using Error::Error;
 };
 
-// The system ended a run for what others did, or for others to go on: no kernel is to blame, and
-// the same run may well succeed. What it had written is undefined.
+// The system ended a run in favour of other work. The kernel is not the cause, and the same run may
+// succeed later. The contents of output buffers are undefined.
 class Disturbed : public Error {
  public:
   using Error::Error;
@@ -65,13 +65,13 @@ class TimeLimitExceeded : public Error {
   using Error::Error;
 };
 
-// A process reports times that cannot be, or goes on working when it has said that it is done.
+// A process reports impossible times, or continues to work after it has reported completion.
 class ForgedTimes : public Error {
  public:
   using Error::Error;
 };
 
-// The user pressed Ctrl-C; the bindings have the Python exception already.
+// The user pressed Ctrl-C; the bindings hold the Python exception already.
 class Interrupted : public std::exception {
  public:
   [[nodiscard]] const char* what() const noexcept override { return "interrupted"; }

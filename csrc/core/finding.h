@@ -1,4 +1,4 @@
-// What checked runs find, where a run does not end with the first of it.
+// Findings of checked runs that continue after the first one.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace metalbench {
 
-// A line of the source that led to something; of inlined functions there is one for each.
+// A source line of a call stack; inlined functions have one frame each.
 struct Frame {
   std::string function;
   std::string file;
@@ -16,20 +16,20 @@ struct Frame {
   std::uint32_t column = 0;
 };
 
-// Of several of its rule at one place of the code: the first in the grid, and how many there were.
+// The first occurrence (in grid order) of one rule at one place in the code, and their number.
 struct Finding {
   std::string rule;  // "race"
   std::string kernel;
   std::string message;
   std::uint64_t count = 1;
-  // More than one: stands for places of this rule that are not listed, and has no place itself.
+  // If more than 1: a summary of this many unlisted places of the rule, without a place itself.
   std::uint64_t places = 1;
-  // Where in the code: a shared object and offsets in it, the innermost first.
+  // Place in the code: a shared object and offsets in it, the innermost frame first.
   std::string object;
   std::vector<std::uint64_t> offsets;
-  // Likewise, of a variable that it is about, and of the other access of a race.
+  // Likewise, for the declaration of the variable, and for the other access of a race.
   std::optional<std::uint64_t> declared;
-  std::vector<Frame> frames;  // what its debug information makes of them
+  std::vector<Frame> frames;  // source lines from the debug information
 };
 
 }  // namespace metalbench

@@ -1,4 +1,4 @@
-// Windows on their way to a device and back.
+// Windows in flight: submitted and not yet complete.
 #pragma once
 
 #include <cstddef>
@@ -12,12 +12,12 @@
 
 namespace metalbench {
 
-// What is timed. Hands over windows of passes, with a limit of passes for each command buffer.
+// The work to time. Starts windows of passes, with a limit of passes for each command buffer.
 struct Source {
-  // As RunOptions has them. May be empty.
+  // See RunOptions. May be empty.
   std::function<std::unique_ptr<Running>(std::uint32_t passes, std::uint32_t per_command_buffer)>
       hand_over;
-  bool queued = false;  // whether a window may be started while others still run
+  bool queued = false;  // whether windows may be started while others run
   std::uint32_t passes_per_command_buffer = 0;
 
   [[nodiscard]] explicit operator bool() const { return static_cast<bool>(hand_over); }
@@ -26,8 +26,8 @@ struct Source {
   }
 };
 
-// Keeps some windows on their way, so that a GPU, whose clock drops when it has nothing to do,
-// always has the next one; they land in the order in which they were started.
+// Queue of several windows in flight, completed in the order of their start. An idle GPU lowers its
+// clock, so the next window must always be queued.
 class Flight {
  public:
   using Landed = std::function<void(const Timing&)>;

@@ -197,7 +197,7 @@ class Branches {
 std::string marker(std::size_t line, const std::string& filename) {
   std::string text = "#line " + std::to_string(line) + " \"";
   for (const char c : filename) {
-    // A line break would end the directive, and what follows it would be text of its own.
+    // A line break would end the directive, and the rest of the name would become source text.
     const bool control = static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
     if (c == '"' || c == '\\') text += '\\';
     text += control ? '?' : c;

@@ -5,15 +5,15 @@
 
 namespace metalbench {
 
-// The source with the files that it includes in place of its `#include`s, for compilers that know
-// no include paths. `#line` keeps messages at the user's own lines; the first names `filename`.
-// Includes of files that are nowhere, and of names that macros hold, are left as they are. So are
-// those of absolute names, and of files outside of `filename`'s folder and `include_dirs`, links
-// resolved. Raises CompileError for a text that grows beyond the limits in includes.cpp.
+// Return the source with included files in place of its `#include`s, for compilers without include
+// paths. `#line` directives preserve the user's line numbers; the first names `filename`. Some
+// includes stay as they are: missing files, names from macros, absolute names, and files outside of
+// `filename`'s folder and `include_dirs` (after links are resolved). Throws CompileError if the
+// text grows beyond the limits in includes.cpp.
 [[nodiscard]] std::string with_includes(const std::string& source, const std::string& filename,
                                         const std::vector<std::string>& include_dirs);
 
-// The text apart from the places that its `#line`s name.
+// Return the text without its `#line` directives.
 [[nodiscard]] std::string without_lines(const std::string& text);
 
 }  // namespace metalbench

@@ -5,7 +5,7 @@
 
 namespace metalbench {
 
-// "did you mean `x`?" of the known name that is nearest to `name`; empty where none is near.
+// Return "did you mean `x`?" for the known name that is nearest to `name`; empty if none is near.
 [[nodiscard]] std::string did_you_mean(const std::string& name,
                                        const std::vector<std::string>& known);
 

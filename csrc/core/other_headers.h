@@ -1,5 +1,4 @@
-// What is said where a kernel was compiled with other MSL headers than this extension was built
-// from.
+// Error for a kernel that was compiled with MSL headers of another version.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +8,7 @@
 
 namespace metalbench {
 
-// `found` is the number that the kernel's headers have; see csrc/msl/mb/info.h.
+// `found` is the abi version of the kernel's headers; see csrc/msl/mb/info.h.
 [[nodiscard]] Error other_headers(const std::string& device, std::uint32_t found);
 
 }  // namespace metalbench

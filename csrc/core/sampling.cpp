@@ -10,8 +10,8 @@ namespace metalbench {
 namespace {
 
 constexpr std::uint32_t floor_windows = 16;
-// What is too slow for min_pairs may overrun the time limit so many times, to get at least these:
-// with fewer there is no 98 % interval of the median.
+// Work that is too slow for min_pairs may overrun the time limit by this factor to get the fewest
+// pairs: below 7 there is no 98 % confidence interval of the median.
 constexpr double overrun = 4;
 constexpr std::uint32_t fewest_pairs = 7;
 constexpr std::uint32_t long_factor = 4;
@@ -165,7 +165,7 @@ class Sampling {
     samples_.best_probe_ns = best > 0 ? std::min(best, fastest) : fastest;
     if (best > 0 && plan_.probe_drop > 0) {
       if (fastest > best * (1 + plan_.probe_drop)) return false;
-      // What was sampled before this best was throttled, though nobody could know.
+      // All samples before this best were throttled, which was not detectable then.
       if (best > fastest * (1 + plan_.probe_drop)) discard_from(0);
     }
     good_ = taken();

@@ -9,17 +9,17 @@
 
 namespace metalbench {
 
-// A kernel's parameters as they are written.
+// The parameters of a kernel as written in the source.
 struct Signature {
-  std::vector<Argument> arguments;  // sizes not known
+  std::vector<Argument> arguments;  // sizes unknown
   std::vector<Attribute> attributes;
 };
 
-// Reads the source itself, for words that a device's reflection does not keep.
+// Reads the MSL source for names that the device's reflection does not report.
 class SignatureReader {
  public:
   virtual ~SignatureReader() = default;
-  // Nothing where the source is beyond our own front end, though the device compiles it.
+  // Return nothing if our own front end cannot parse the source, though the device compiles it.
   [[nodiscard]] virtual std::optional<Signature> read(const std::string& source,
                                                       const CompileOptions& options,
                                                       const std::string& function,

@@ -1,4 +1,4 @@
-// Textures and samplers: what they are made of, on any device.
+// Formats, types and contents of textures and samplers, for all devices.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ using mb::TextureType;
 
 struct PixelFormat {
   Channel channel = Channel::unorm8;
-  std::uint8_t channels = 4;  // 1, 2 or 4; 1 of a packed format, whose texels are one number
+  std::uint8_t channels = 4;  // 1, 2 or 4; 1 for a packed format, whose texel is one number
   bool bgra = false;
 
   [[nodiscard]] std::uint32_t channel_bytes() const;
@@ -35,18 +35,18 @@ struct PixelFormat {
   [[nodiscard]] bool operator==(const PixelFormat&) const = default;
 };
 
-// Metal's names without the prefix: rgba8unorm, r32float, bgra8unorm_srgb, rgb10a2unorm. Throws
-// DispatchError.
+// Parse Metal's name without the prefix: rgba8unorm, r32float, bgra8unorm_srgb, rgb10a2unorm.
+// Throws DispatchError.
 [[nodiscard]] PixelFormat pixel_format(std::string_view name);
 [[nodiscard]] std::string to_string(const PixelFormat& format);
 
-// As in MSL without the prefix: 2d, 2d_array, cube, buffer. Throws DispatchError.
+// Parse an MSL name without the prefix: 2d, 2d_array, cube, buffer. Throws DispatchError.
 [[nodiscard]] TextureType texture_type(std::string_view name);
 [[nodiscard]] const char* to_string(TextureType type);
 [[nodiscard]] const char* to_string(TexelKind kind);
-// Dimensions of one slice: 1, 2 or 3.
+// Return the dimensions of one slice: 1, 2 or 3.
 [[nodiscard]] std::uint32_t dimensions(TextureType type);
-// Whether its slices are elements of an array, faces or samples.
+// Return whether the slices are array elements, faces or samples.
 [[nodiscard]] bool has_slices(TextureType type);
 
 // One mip level. `slices` are depth planes, array elements, faces or samples.
@@ -68,17 +68,17 @@ struct TextureDescriptor {
 // Texels in memory that host and device share.
 class Texture {
  public:
-  // Throws DispatchError when the sizes do not fit each other, the type or the buffer.
+  // Throws DispatchError if sizes, type and buffer do not match.
   Texture(Buffer buffer, TextureDescriptor descriptor);
 
   [[nodiscard]] const Buffer& buffer() const { return buffer_; }
   [[nodiscard]] const TextureDescriptor& descriptor() const { return descriptor_; }
 
-  // What stands for the texture in a buffer that a kernel reads it from; null where the device has
-  // nothing of the kind (Device::describe).
+  // Return the descriptor of the texture in an argument buffer; null where the device does not
+  // support it (Device::describe).
   [[nodiscard]] const std::shared_ptr<const void>& handle() const { return handle_; }
   void set_handle(std::shared_ptr<const void> handle) { handle_ = std::move(handle); }
-  // The texels' memory, and with it the handle, for as long as a dispatch needs them.
+  // Return the texels' buffer, which also keeps the descriptor alive during a dispatch.
   [[nodiscard]] Buffer resource() const;
 
  private:
@@ -87,12 +87,12 @@ class Texture {
   std::shared_ptr<const void> handle_;
 };
 
-// What a kernel's texture parameter demands.
+// Requirements of a kernel's texture parameter.
 struct TextureUse {
   TextureType type = TextureType::none;
   TexelKind texel = TexelKind::floating;
-  bool depth = false;       // takes formats of one floating-point component only
-  std::uint32_t count = 1;  // of textures or samplers; more for array<texture2d<T>, count>
+  bool depth = false;       // accepts only formats with one floating-point component
+  std::uint32_t count = 1;  // of textures or samplers; above 1 for array<texture2d<T>, count>
 };
 
 }  // namespace metalbench

@@ -6,7 +6,7 @@
 
 namespace metalbench {
 
-// Why a texture or sampler argument cannot take this value; empty when it can.
+// Return why a texture or sampler argument does not accept this value; empty if it does.
 [[nodiscard]] std::string mismatch(const Argument& argument, const Value& value);
 
 }  // namespace metalbench

@@ -15,7 +15,7 @@ namespace metalbench {
 struct Size3 {
   std::uint32_t x = 1, y = 1, z = 1;
 
-  // The product; 2^64 - 1 if it does not fit.
+  // Return the product; 2^64 - 1 on overflow.
   [[nodiscard]] std::uint64_t count() const {
     const std::uint64_t plane = std::uint64_t{x} * y;
     constexpr std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
@@ -35,7 +35,7 @@ struct Limits {
   std::uint32_t max_samplers = 16;
 };
 
-// What a device knows of itself, by name; units are suffixes (`_bytes`, `_ns`).
+// Facts about a device by name; units are suffixes (`_bytes`, `_ns`).
 using Fact = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
 using Facts = std::map<std::string, Fact>;
 
@@ -46,7 +46,7 @@ struct DeviceInfo {
   std::uint32_t cores = 0;
   Limits limits;
   bool checked_builds = false;
-  bool own_clock = false;  // whether Timing::device_ns is not the host's time
+  bool own_clock = false;  // whether Timing::device_ns comes from a device clock
   Facts capabilities;
 };
 
@@ -56,7 +56,7 @@ enum class Access { read, read_write, write, sample };
 [[nodiscard]] const char* to_string(ArgumentKind kind);
 [[nodiscard]] const char* to_string(Access access);
 
-// The numbers in memory; `any` where they are not all of one type, as in a struct.
+// Number type in memory; `any` for mixed types such as a struct.
 enum class Element : std::uint8_t {
   any,
   boolean,
@@ -73,7 +73,7 @@ enum class Element : std::uint8_t {
   float32,
 };
 
-// One parameter of a kernel that the caller must bind.
+// A kernel parameter that the caller must bind.
 struct Argument {
   std::string name;
   ArgumentKind kind = ArgumentKind::buffer;
@@ -82,18 +82,18 @@ struct Argument {
   std::string address_space;  // "device", "constant", "threadgroup"; empty for a texture
   Access access = Access::read;
   std::uint32_t element_bytes = 0;  // of `type`: 16 for float4
-  Element element = Element::any;   // of what `type` consists: float32 for float4
-  std::uint32_t alignment = 0;      // that its address must have, in bytes; 0 for any
+  Element element = Element::any;   // element type of `type`: float32 for float4
+  std::uint32_t alignment = 0;      // required alignment of the address, in bytes; 0 for any
   TextureUse texture;               // of textures and samplers
 };
 
-// A parameter that the device fills in: `thread_position_in_grid` and its kin.
+// A parameter that the device supplies, such as `thread_position_in_grid`.
 struct Attribute {
   std::string name;
   std::string type;
 };
 
-// Asked now and then during long work; true means that the user wants it to end.
+// Polled during long work; true requests an early end.
 using InterruptPoll = std::function<bool()>;
 
 }  // namespace metalbench

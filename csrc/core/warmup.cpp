@@ -41,8 +41,9 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// Standard deviation of the difference of two medians of so many windows. The windows' own spread
-// comes from the steps between neighbours, which a clock that is still moving hardly widens.
+// Return the standard deviation of the difference between the medians of two groups of windows. The
+// spread of windows is estimated from differences between neighbours, which are robust to a
+// drifting clock.
 double noise_of_step(const std::vector<double>& first, const std::vector<double>& second) {
   std::vector<double> steps;
   for (const auto* run : {&first, &second}) {

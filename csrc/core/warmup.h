@@ -6,15 +6,15 @@
 
 namespace metalbench {
 
-// The time that samples are made of.
+// Return the duration of a window on the clock of the samples.
 [[nodiscard]] double on(Clock clock, const Timing& timing);
 
-// Warms a source up until it has settled, at least `warmup_ns`; returns the passes that make its
-// windows long enough for the clock.
+// Warm a source up for at least `warmup_ns`, until its times are stable. Return the number of
+// passes that makes a window long enough for the clock.
 [[nodiscard]] std::uint32_t warm_up(const Source& source, const Sources& sources,
                                     const SamplePlan& plan, double warmup_ns);
 
-// Once more, with the passes known.
+// Repeat the warm-up with a known number of passes.
 void warm_up_again(const Source& source, std::uint32_t passes, const Sources& sources,
                    double warmup_ns);
 

@@ -1,16 +1,16 @@
-// The registers of a thread that a signal has interrupted, as the platform lays them out.
+// Access to the registers of a thread that a signal has interrupted, for each platform.
 #pragma once
 
 namespace metalbench::cpu {
 
 class Context {
  public:
-  // What a signal handler gets as its third argument.
+  // `context` is the third argument of a signal handler.
   explicit Context(void* context) : context_(context) {}
 
   [[nodiscard]] void* stack_pointer() const;
   [[nodiscard]] void* pc() const;
-  // When the handler returns, `target` runs on the stack.
+  // Make the signal handler return to `target` on this stack.
   void jump(void* stack, void (*target)()) const;
 
  private:

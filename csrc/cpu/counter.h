@@ -1,4 +1,4 @@
-// Counted launches: what a kernel's threads do to memory, as SIMD-groups do it together.
+// Counted launches: memory accesses of a kernel, combined per SIMD-group.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ namespace metalbench::cpu {
 
 struct Launch;
 
-// One access of a SIMD-group: the same instruction, run by each of `lanes` as often before.
+// One access of a SIMD-group: one instruction in one iteration, executed by each of `lanes`.
 struct SimdAccess {
   std::uint32_t lanes = 0;
   std::uint32_t bytes = 0;
@@ -23,14 +23,14 @@ struct SimdAccess {
   std::array<const std::byte*, mb::simd_width> address{};
 };
 
-// The sums of one launch. Its buffer begins with what the host asks for, in words of 64 bits, and
-// gets the sums behind it when the launch has ended; csrc/msl/mb/cpu/counts.h says where what is.
+// Counts of one launch. The head of the buffer holds the host's request in words of 64 bits; the
+// counts follow it when the launch has ended. csrc/msl/mb/cpu/counts.h defines the layout.
 class Counter {
  public:
-  // Throws DispatchError if the buffer is too small for what its head says.
+  // Throws DispatchError if the buffer is too small for the request in its head.
   Counter(Buffer results, const std::string& kernel);
 
-  // Before a run. The launch is complete only then.
+  // Call before a run, because the launch is complete only then.
   void begin(const Launch& launch);
   void publish();
 
@@ -40,26 +40,26 @@ class Counter {
   void add_segment(std::uint32_t segment, std::uint64_t by_threads, std::uint64_t by_simdgroups);
   void add_access(std::uint32_t site, const SimdAccess& access, const std::byte* arena);
   void add_simdgroup(std::uint32_t threads);
-  // How often one thread read and wrote device memory, then threadgroup memory.
+  // Add the numbers of reads and writes of one thread: device memory, then threadgroup memory.
   void add_thread(const std::array<std::uint64_t, 4>& accesses);
   void trace(std::uint32_t site, std::uint64_t group, std::uint32_t thread,
              const std::byte* address, const std::byte* arena);
-  // Where an address lies: an index of counts::Space.
+  // Return the address space of an address, as an index of counts::Space.
   [[nodiscard]] std::uint32_t space_of(const std::byte* address, const std::byte* arena);
 
  private:
   struct Memory {
     const std::byte* begin;
     const std::byte* end;
-    std::uint64_t skew;  // of its begin, where Metal's buffers begin at a page
+    std::uint64_t skew;  // offset of the begin in its page; Metal's buffers begin at a page
     bool is_constant;
-    // A bit for each byte, in lines of 128.
+    // One bit per byte, in lines of 128 bytes.
     std::vector<std::uint64_t> read, written;
   };
   struct Line {
     std::uint32_t memory;
     std::uint64_t number;
-    std::uint64_t low, high;  // which of its bytes
+    std::uint64_t low, high;  // bits of the bytes in the line
   };
 
   [[nodiscard]] std::uint64_t* row(std::uint32_t site, std::uint32_t space);
@@ -73,27 +73,28 @@ class Counter {
   Buffer results_;
   std::uint32_t sites_ = 0, segments_ = 0;
   std::uint64_t trace_capacity_ = 0;
-  std::vector<std::uint64_t> words_;  // what is published
+  std::vector<std::uint64_t> words_;  // the published result
   std::vector<std::uint64_t> trace_;
   std::vector<Memory> memories_;
-  std::uint32_t last_ = 0;  // of them, where the last address was
+  std::uint32_t last_ = 0;  // index of the last address's buffer in them
   std::size_t arena_bytes_ = 0;
   std::vector<Line> lines_;
-  std::vector<std::uint64_t> wanted_;  // words of threadgroup memory
+  std::vector<std::uint64_t> wanted_;  // words of threadgroup memory that lanes access
 };
 
-// What the threads of one threadgroup have done since they last met.
+// Counts of one threadgroup since the last synchronisation of its threads.
 class GroupCounts {
  public:
   void begin(Counter& counter) { counter_ = &counter; }
   void start_group(std::uint64_t number, std::uint32_t threads);
-  // How often each segment was run by a thread of the group.
+  // Return a thread's execution counts, one for each segment of the code.
   [[nodiscard]] mb::u32* of_thread(std::uint32_t index) {
     return executions_.data() + std::size_t{index} * counter_->segments();
   }
   void access(const mb::Fiber& fiber, const std::byte* address, std::uint32_t site, mb::u32 bytes,
               mb::Counted kind, std::uint32_t turn);
-  // Its lanes have met, or have returned: nothing that comes belongs to what was.
+  // Combine pending accesses at a synchronisation or return of the SIMD-group's lanes: later
+  // accesses do not combine with earlier ones.
   void fold(std::uint32_t simdgroup, const std::byte* arena);
   void fold_all(const std::byte* arena);
   void end_group(const std::byte* arena);

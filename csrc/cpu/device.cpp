@@ -18,8 +18,8 @@
 namespace metalbench::cpu {
 namespace {
 
-// What lies between two buffers, so that an index that is too large does not reach the next one
-// and a checked run can tell them apart. It takes no memory as long as nothing touches it.
+// Gap between two buffers: an index that is slightly too large does not reach the next buffer, and
+// a checked run can distinguish them. Untouched gaps take no memory.
 constexpr std::size_t gap_bytes = 16 * 1024;
 
 class OwnedStorage final : public Storage {

@@ -7,11 +7,11 @@
 
 namespace metalbench::cpu {
 
-// What this machine's cpu device is, wherever it runs.
+// Return the description of this machine's cpu device, also for executors.
 [[nodiscard]] DeviceInfo device_info();
 
-// MSL on the host's own cores: same results as a GPU, every undefined behaviour caught on request,
-// and times that are those of a simulation.
+// Make a device that runs MSL on the host's cores. Results equal a GPU's. Checked runs detect
+// undefined behaviour. Times are times of a simulation.
 [[nodiscard]] std::shared_ptr<Device> make_device(std::shared_ptr<FrontEnd> front_end);
 
 }  // namespace metalbench::cpu

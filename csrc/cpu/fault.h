@@ -7,20 +7,20 @@
 
 namespace metalbench::cpu {
 
-// What a kernel may not do, as findings are called by. What reports a fault says which it is.
+// Rules that findings report. Each fault carries its rule.
 enum class Rule : std::uint8_t {
-  fault,  // none of those below
+  fault,  // any other fault
   out_of_bounds,
-  wild_pointer,  // null, freed, or of no buffer that the kernel has
+  wild_pointer,  // null, freed, or outside of all buffers of the kernel
   write_to_constant,
   write_to_input,
   misaligned,
-  texture_bounds,  // of a texture: Metal defines it
+  texture_bounds,  // of a texture: defined behaviour in Metal
   stack_overflow,
   uninitialised,
   race,
-  texture_fence,    // a thread reads its own texel too early
-  same_value_race,  // threads that write the same: harmless on GPUs
+  texture_fence,    // a thread reads its own texel write without a fence
+  same_value_race,  // threads write the same value: harmless on GPUs
   barrier,
   simdgroup,
   assertion,
@@ -33,45 +33,45 @@ enum class Rule : std::uint8_t {
   time_limit,
 };
 
-// As users write it: "out-of-bounds".
+// Return the rule's name in the user interface, such as "out-of-bounds".
 [[nodiscard]] const char* rule_name(Rule rule);
 
-// What stopped a kernel. Plain data: filled in by signal handlers and on the stacks of GPU threads.
+// The error that stopped a kernel. Plain data: signal handlers and GPU threads' stacks write it.
 struct Fault {
   enum class Kind : std::uint8_t {
     none,
-    reported,     // by a check; `text` says what
+    reported,     // by a check; see `text`
     bad_address,  // SIGSEGV, SIGBUS
-    no_address,   // likewise, and nobody knows which
+    no_address,   // the same, at an unknown address
     stack_overflow,
     arithmetic,  // SIGFPE: an integer division by zero
     illegal,     // SIGILL: a trap
-    stopped,     // from outside: time limit or Ctrl-C
+    stopped,     // stopped from outside: time limit or Ctrl-C
   };
 
   Kind kind = Kind::none;
   Rule rule = Rule::fault;
   const void* pc = nullptr;
-  // Where the last call to a check returns: what is stopped from outside may be in the check.
+  // Return address of the last call to a check: a stop from outside may interrupt the check.
   const void* checked = nullptr;
   const void* address = nullptr;
   bool has_thread = false;
   mb::Dim3 thread{};
-  bool has_simdgroup = false;  // where its threads are not told apart
+  bool has_simdgroup = false;  // false if threads are not identified
   std::uint32_t simdgroup = 0;
   mb::Dim3 threadgroup{};
   std::array<char, 512> text{};
-  std::array<char, 64> variable{};  // whose value it is about, if that is known,
-  const void* born = nullptr;       // and where that was declared; or the other access, or barrier
-  // Where the functions that led to `pc` were called, the innermost first; null behind the last.
+  std::array<char, 64> variable{};  // the variable of the value, if known
+  const void* born = nullptr;       // its declaration; or the place of the other access or barrier
+  // Return addresses of the callers of `pc`, the innermost first; null after the last.
   std::array<const void*, 8> callers{};
-  bool names_thread = false;     // whether `text` does
-  const void* memory = nullptr;  // where the buffer begins that it is about, if it is about one
+  bool names_thread = false;     // whether `text` names the thread
+  const void* memory = nullptr;  // begin of the buffer in question, if any
 
   explicit operator bool() const { return kind != Kind::none; }
 };
 
-// That of its kind, where no check has said which.
+// Return the default rule of a fault's kind, for faults without a check's rule.
 [[nodiscard]] Rule rule_of(const Fault& fault);
 [[nodiscard]] Rule rule_of(mb::Finding finding);
 

@@ -13,16 +13,16 @@
 
 namespace metalbench::cpu {
 
-// The faults of a run that goes on after them. Shared by all workers.
+// Faults of a run that continues after faults. Shared by all workers.
 class Findings {
  public:
   struct Entry {
-    Fault first;  // in the grid
+    Fault first;  // the first in grid order
     std::size_t launch = 0;
     std::uint64_t count = 0;
   };
 
-  // The places of one rule in one launch that have no entry of their own, and the faults there.
+  // Summary of unlisted places: all faults of one rule in one launch that have no entry.
   struct Rest {
     std::size_t launch = 0;
     Rule rule = Rule::fault;
@@ -31,7 +31,7 @@ class Findings {
   };
 
   void add(const Fault& fault, std::size_t launch);
-  // By launch and place in the code.
+  // Sorted by launch and place in the code.
   [[nodiscard]] std::vector<Entry> entries() const;
   [[nodiscard]] std::vector<Rest> rests() const;
 
@@ -48,7 +48,7 @@ class Findings {
     std::set<Key> places;
     std::uint64_t count = 0;
   };
-  using Kind = std::pair<std::size_t, Rule>;  // of a launch
+  using Kind = std::pair<std::size_t, Rule>;  // launch and rule
 
   mutable std::mutex mutex_;
   std::map<Key, Entry> entries_;

@@ -1,4 +1,4 @@
-// Faults as users are told of them.
+// Conversion of faults to the findings that users see.
 #pragma once
 
 #include <optional>
@@ -13,18 +13,18 @@
 
 namespace metalbench::cpu {
 
-// What happened, and which thread did it.
+// Return the description of a fault, with the thread.
 [[nodiscard]] std::string words_of(const Fault& fault);
-// Where in its module's file; nothing where that is not known.
+// Return the fault's offset in the module's file, if known.
 [[nodiscard]] std::optional<mb::uptr> offset_of(const Fault& fault, const Module& module);
-// Likewise, where the variable that it is about was declared.
+// Return the offset of the variable's declaration, if known.
 [[nodiscard]] std::optional<mb::uptr> declared_offset_of(const Fault& fault, const Module& module);
-// And of a race, where the other access was.
+// Return the note about the declaration, or about the other access of a race.
 [[nodiscard]] std::string declared_at(std::string_view rule, const std::optional<SourceLine>& line);
-// Without frames: whoever has the files reads those.
+// Make a finding without source lines: the process that has the files adds them.
 [[nodiscard]] Finding finding_of(const Findings::Entry& entry, const Launch& launch);
 [[nodiscard]] Finding finding_of(const Findings::Rest& rest, const Launch& launch);
-// Adds what the debug information of its object says.
+// Add source lines from the object's debug information.
 void place(Finding& finding, FrontEnd& front_end);
 
 }  // namespace metalbench::cpu

@@ -138,7 +138,7 @@ void GroupRunner::undefined(mb::Fiber* fiber, const mb::Undefined* what) {
   if (!self.note()) self.stop();
 }
 
-// An access that leaves more than the member is told of as that.
+// An access that leaves the whole variable is reported by another check.
 bool GroupRunner::is_of_one(const mb::Undefined& member) const {
   const auto* low = reinterpret_cast<const std::byte*>(member.value[0]);
   const auto* at = low + static_cast<std::ptrdiff_t>(member.value[1]);
@@ -161,7 +161,7 @@ void GroupRunner::fail(mb::Fiber* fiber, const char* what, const void* pc) {
   GroupRunner& self = of(fiber);
   const std::string_view text = what;
   const bool is_of_lanes = text.starts_with("SIMD-group");
-  // What a lane does not use may be anything: told of only where all that there is was asked for.
+  // The lane may not use the undefined value, so only runs that continue after faults report it.
   if (is_of_lanes && self.launch_->findings == nullptr) return;
   self.fault_.kind = Fault::Kind::reported;
   if (is_of_lanes) self.fault_.rule = Rule::simdgroup;

@@ -134,7 +134,7 @@ GroupRunner::Progress GroupRunner::run_span(const Launch& launch, std::uint64_t 
   span_first_ = first;
   span_count_ = count;
   prepare_stack(stacks_->fiber(0), &GroupRunner::span_main);
-  laid_out_ = {};  // its stack is no thread's now
+  laid_out_ = {};  // no thread uses this stack now
   return enter(fresh_stack(stacks_->fiber(0)));
 }
 

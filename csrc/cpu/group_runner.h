@@ -1,5 +1,5 @@
-// Runs threadgroups on one worker: a fiber for each GPU thread, or for as many as a vector has
-// lanes.
+// Execution of threadgroups on one worker: one fiber for each GPU thread, or for each vector of
+// threads.
 #pragma once
 
 #include <array>
@@ -22,39 +22,39 @@ class GroupRunner {
  public:
   GroupRunner();
 
-  // How far a threadgroup has come. One that waits spins for something that no thread of its own
-  // can bring about: another threadgroup must run meanwhile.
+  // State of a threadgroup. `waiting`: it spins for a condition that only another threadgroup can
+  // fulfil, so another threadgroup must run meanwhile.
   enum class Progress { done, waiting, faulty };
 
-  // Runs `count` consecutive threadgroups, x fastest, of a kernel that needs no synchronisation.
+  // Run `count` consecutive threadgroups, x fastest, of a kernel without synchronisation.
   [[nodiscard]] Progress run_span(const Launch& launch, std::uint64_t first, std::uint64_t count);
-  // Runs one threadgroup, until it is done or waits.
+  // Run one threadgroup until it is done or waits.
   [[nodiscard]] Progress run_group(const Launch& launch, std::uint64_t number);
-  // Goes on with the threadgroup that waits.
+  // Resume the waiting threadgroup.
   [[nodiscard]] Progress resume();
 
-  // Before the first threadgroup of a launch; `run` is a number of its own for each.
+  // Call before the first threadgroup of a launch; `run` is unique to each launch of each run.
   void begin(std::uint64_t run) {
     run_ = run;
     is_new_ = true;
   }
 
   [[nodiscard]] const Fault& fault() const { return fault_; }
-  // Of a threadgroup that waits and is not to go on: where it was, as far as its checks know.
+  // Return the position of a waiting threadgroup that will not resume, from its last check.
   [[nodiscard]] Fault stopped() const;
   void clear_fault();
 
-  // For signal handlers: whether the address belongs to a GPU thread's stack.
+  // For signal handlers: return whether the address lies in a GPU thread's stack.
   [[nodiscard]] bool on_fiber(const void* stack_pointer) const {
     return stacks_ != nullptr && stacks_->contains(stack_pointer);
   }
   [[nodiscard]] bool in_guard(const void* address) const { return stacks_->in_guard(address); }
-  // Where to continue instead of the GPU thread that is being abandoned.
+  // Abandon the running GPU thread and return the stack on which to continue.
   [[nodiscard]] void* abandon(Fault::Kind kind, const void* pc, const void* address,
                               const void* stack_pointer);
 
  private:
-  // What a fiber finds of its runner through its bundle's group.
+  // Connection from a fiber to its runner, through its SIMD-group's group.
   struct Group : mb::Group {
     GroupRunner* runner;
   };
@@ -110,40 +110,41 @@ class GroupRunner {
   mb::Bundle* release_barrier();
   void check_barrier();
   void place(const mb::Fiber* fiber, const void* pc);
-  // Where the functions on the fiber's stack were called, from a frame of the runtime's on it.
+  // Record the callers of the fiber's code, starting at a frame of the runtime on its stack.
   void trace(const void* frame);
-  // Takes the fault into the findings of a run that goes on after it. False where none does.
+  // Record the fault in the findings of a run that continues after it. Return false without
+  // findings.
   [[nodiscard]] bool note();
   [[noreturn]] void stop(const mb::Fiber* fiber, const void* pc);
   [[noreturn]] void stop();
-  // Ends the thread alone; nobody waits for it at a barrier.
+  // End this thread only; barriers no longer wait for it.
   [[noreturn]] void stop_thread(mb::Fiber* fiber);
-  // Goes on with another fiber, and never comes back.
+  // Continue with another fiber and never return.
   [[noreturn]] void leave(mb::Fiber* fiber);
 
   std::unique_ptr<Stacks> stacks_;
-  std::unique_ptr<PrivateShadow> shadow_;  // null until a module has one
+  std::unique_ptr<PrivateShadow> shadow_;  // null until a module needs it
   std::uint32_t fibers_ = 0;
-  void* own_stack_ = nullptr;  // where the worker stands while fibers run
-  // One more than a group has, for mb::prefetch_stack().
+  void* own_stack_ = nullptr;  // the worker's own saved stack while fibers run
+  // One more than a group needs, for mb::prefetch_stack().
   std::array<mb::Bundle, 33> bundles_{};
-  std::array<std::uint32_t, 33> stopped_{};  // by bundle: threads that a fault has ended
-  std::uint32_t started_ = 0;                // bundles of the group that have stacks
+  std::array<std::uint32_t, 33> stopped_{};  // by bundle: mask of threads that a fault has ended
+  std::uint32_t started_ = 0;                // bundles of the group with initialised stacks
   Group group_{};
   mb::Dim3 laid_out_{};
   std::uint32_t threads_per_fiber_ = 1;
   const Launch* launch_ = nullptr;
-  const GroupEntry* entry_ = nullptr;  // of the group
-  std::uint32_t idle_yields_ = 0;      // since a thread of the group has got anywhere
-  void* waiting_stack_ = nullptr;      // of the thread to go on with
+  const GroupEntry* entry_ = nullptr;  // entry point of the current group
+  std::uint32_t idle_yields_ = 0;      // yields since the last progress of any thread of the group
+  void* waiting_stack_ = nullptr;      // saved stack of the thread to resume
   std::uint64_t span_first_ = 0;
   std::uint64_t span_count_ = 0;
   std::unique_ptr<std::byte[]> arena_storage_;
   std::uint64_t run_ = 0;
-  bool is_new_ = true;  // whether the launch is: no threadgroup of it has run here
+  bool is_new_ = true;  // whether no threadgroup of the launch has run here
   std::uint32_t poisons_ = 0;
   std::unique_ptr<MemoryCheck> memory_check_;
-  const void* checked_ = nullptr;  // where the last access was asked about
+  const void* checked_ = nullptr;  // return address of the last call to a check
   GroupCounts counts_;
   Fault fault_;
 };

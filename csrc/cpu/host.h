@@ -1,4 +1,4 @@
-// Facts about the machine we run on.
+// Facts about the host machine.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 namespace metalbench::cpu {
 
 [[nodiscard]] std::string processor_name();
-// How many workers suit this process: the cores that it may use.
+// Return the number of workers for this process: the cores that it may use.
 [[nodiscard]] std::uint32_t usable_cores();
-// The smallest step of the clock that is ever seen, in ns.
+// Return the smallest observed step of the clock, in ns.
 [[nodiscard]] double clock_tick_ns();
 
 }  // namespace metalbench::cpu

@@ -15,8 +15,8 @@ namespace metalbench::cpu {
 
 using Clock = std::chrono::steady_clock;
 
-// What the workers share while they run a list of launches. All of them go through all launches in
-// step; within one they take threadgroups from a common counter.
+// State shared by the workers during a list of launches. All workers process the launches in the
+// same order; within a launch they take threadgroups from a common counter.
 struct Pool::Job {
   Job(std::span<const std::unique_ptr<Launch>> list, std::uint32_t passes_, std::uint32_t workers)
       : launches(list), passes(passes_) {
@@ -27,13 +27,14 @@ struct Pool::Job {
     running = participants;
   }
 
-  // Large enough to keep the counter cool and plain loops long, small enough to share fairly.
+  // Return the number of threadgroups per take: large enough for little contention on the counter
+  // and long loops, small enough for an even distribution.
   [[nodiscard]] std::uint64_t chunk(const Launch& launch) const {
     constexpr std::uint64_t shares = 16;
     return std::max<std::uint64_t>(1, launch.groups / (std::uint64_t{participants} * shares));
   }
 
-  // All participants meet here; the last one runs `last` before any of them goes on.
+  // Barrier of all participants; the last one runs `last` before the others continue.
   template <typename Last>
   void meet(Last last) {
     const std::uint32_t turn = turns.load(std::memory_order_acquire);
@@ -52,7 +53,7 @@ struct Pool::Job {
   std::span<const std::unique_ptr<Launch>> launches;
   std::uint32_t passes;
   std::uint32_t participants;
-  std::chrono::nanoseconds least{};  // no worker is done earlier
+  std::chrono::nanoseconds least{};  // minimum duration for each worker
   Clock::time_point start;
   Clock::time_point end;
 
@@ -60,8 +61,8 @@ struct Pool::Job {
   alignas(64) std::atomic<std::uint32_t> missing;
   alignas(64) std::atomic<std::uint32_t> turns{0};
   alignas(64) std::atomic<bool> aborted{false};
-  std::uint32_t running;  // under the pool's mutex
-  Fault fault;            // likewise
+  std::uint32_t running;  // guarded by the pool's mutex
+  Fault fault;            // guarded by the pool's mutex
   std::size_t faulty_launch = 0;
 };
 

@@ -19,62 +19,62 @@
 
 namespace metalbench::cpu {
 
-// Memory that a kernel may touch, with the name to use in reports.
+// Memory that a kernel may access, with its name in reports.
 struct Range {
   std::string name;
   const std::byte* begin = nullptr;
   const std::byte* end = nullptr;
   std::size_t element_bytes = 0;
   bool is_writable = false;
-  bool is_input = false;     // of a check: must not be written, whatever its type says
-  bool is_constant = false;  // of Metal's constant memory
+  bool is_input = false;     // of a checked run: must not be written, even if its type permits it
+  bool is_constant = false;  // in Metal's constant address space
   bool is_texture = false;
-  bool is_read_back = false;  // of a texture: that the kernel may write to and read
-  // Of checked launches: what is known of its bytes; null for constants, which nobody writes.
+  bool is_read_back = false;  // a texture with read_write access
+  // Access history of checked launches; null for constants, which no thread writes.
   Region* region = nullptr;
   std::optional<Buffer> buffer;
 };
 
-// A threadgroup variable or argument: where it lies in threadgroup memory.
+// Position of a threadgroup variable or argument in threadgroup memory.
 struct ArenaPart {
   std::string name;
   std::size_t begin = 0, end = 0;
 };
 
-// A dispatch in the form in which workers run it. Keeps everything alive that it points to.
+// A dispatch prepared for the workers. It owns a reference to everything that it points to.
 struct Launch {
   Launch(const Dispatch& dispatch, const CpuPipeline& pipeline);
 
-  // The same launch of a kernel that does nothing.
+  // Replace the kernel by an empty one.
   void make_null();
-  // Watches the memory of all checked launches of a program; null if there are none.
+  // Make the shadow memory of all checked launches of a program; null without checked launches.
   static std::shared_ptr<Shadow> watch(std::span<const std::unique_ptr<Launch>> launches);
-  // Before a run: what this launch writes unseen counts as written.
+  // Mark memory as written before a run where this launch's writes are not observed.
   void assume_written() const;
-  // Whether it lies in the launch's own description, which kernels read to find their arguments.
+  // Return whether the address lies in the launch's argument description, which kernels read.
   [[nodiscard]] bool describes(const std::byte* address) const;
-  // The one that a program counter lies in, as far as that is known.
+  // Return the module that contains a program counter, as far as known.
   [[nodiscard]] const Module& module_of(const void* pc) const;
 
   mb::Launch shared{};
   std::shared_ptr<const Module> module;
   std::string kernel;
   GroupEntry entry;
-  GroupEntry edge_entry;  // of groups with fewer threads along x
+  GroupEntry edge_entry;  // for threadgroups with fewer threads along x
   mb::SpanEntry span_entry = nullptr;
   std::uint64_t groups = 0;
   std::uint32_t fibers_per_group = 0;
-  std::uint32_t arena_bytes = 0;  // static and dynamic threadgroup memory
+  std::uint32_t arena_bytes = 0;  // static and dynamic threadgroup memory together
   bool use_span = false;
   bool checked = false;
-  // Threadgroups are taken from everywhere, so that a part of them says something of all.
+  // Take threadgroups from all over the grid, so that a part of them represents the whole.
   bool scattered = false;
   std::vector<Range> ranges;
   std::vector<ArenaPart> parts;              // of checked launches
   std::shared_ptr<Shadow> shadow;            // of checked launches
   std::shared_ptr<const Storages> storages;  // of the device
   std::unique_ptr<Counter> counter;          // of counted launches
-  // Where a run that goes on after faults keeps them, and this launch's number there; else null.
+  // Findings of a run that continues after faults, and this launch's number in them; else null.
   Findings* findings = nullptr;
   std::size_t number = 0;
 

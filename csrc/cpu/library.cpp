@@ -89,7 +89,8 @@ GroupEntry CpuPipeline::entry_for(std::uint32_t size_x) const {
   // A shape whose vectors do not fit a stack has a fiber for each thread.
   const mb::ThreadEntry thread = module->thread_entry();
   if (thread != nullptr) return {thread, 1, std::move(module)};
-  throw Error("cpu device: " + module->path() + " is no compiled kernel; remove it from the cache");
+  throw Error("cpu device: " + module->path() +
+              " is not a compiled kernel; remove it from the cache");
 }
 
 std::shared_ptr<const Module> CpuPipeline::module_for(Shape shape) const {

@@ -13,10 +13,10 @@
 
 namespace metalbench::cpu {
 
-// What a counted launch takes in addition: the buffer of its counts. No source can say such a name.
+// Name of the counts buffer, an extra argument of counted launches. Not a valid identifier in MSL.
 inline constexpr const char* counts_name = "(counts)";
 
-// How the threads of a group are run: by calls of `function`, each on a fiber of its own.
+// Entry for the threads of a group: each call of `function` runs on a separate fiber.
 struct GroupEntry {
   mb::ThreadEntry function = nullptr;
   std::uint32_t threads_per_fiber = 1;
@@ -31,11 +31,12 @@ class CpuPipeline final : public Pipeline {
   [[nodiscard]] const std::shared_ptr<const Module>& module() const { return module_; }
   [[nodiscard]] bool checked() const { return checked_; }
   [[nodiscard]] bool counted() const { return module_->info().counted != 0; }
-  // Whether no threadgroup can wait for another.
+  // Return whether threadgroups never wait for each other.
   [[nodiscard]] bool any_order() const { return any_order_; }
-  // For groups of so many threads along x; of kernels that need fibers. May compile.
+  // Return the entry for groups with `size_x` threads along x, of kernels that need fibers. May
+  // compile.
   [[nodiscard]] GroupEntry entry_for(std::uint32_t size_x) const;
-  // Loads what entry_for() will need of that shape.
+  // Load the module that entry_for() needs for this shape.
   void load(Shape shape) const { (void)module_for(shape); }
 
  private:
@@ -43,16 +44,16 @@ class CpuPipeline final : public Pipeline {
   [[nodiscard]] std::shared_ptr<const Module> module_for(Shape shape) const;
 
   std::shared_ptr<const Module> module_;
-  std::shared_ptr<const Shapes> shapes_;  // null where every fiber runs one thread
+  std::shared_ptr<const Shapes> shapes_;  // null if every fiber runs one thread
   bool checked_;
   bool any_order_;
   mutable std::mutex mutex_;
   mutable std::map<Shape, std::shared_ptr<const Module>> modules_;
 };
 
-// How groups of so many threads along x are run, of kernels whose entries have these widths.
+// Choose the shape for groups with `size_x` threads along x from the available widths.
 [[nodiscard]] Shape shape_for(const std::vector<std::uint32_t>& widths, std::uint32_t size_x);
-// What is known of a kernel by how it was built, and by what its object tells.
+// Return the description of a kernel from its build and from its object's mb_info.
 [[nodiscard]] PipelineInfo info_of(const std::string& function, const std::string& filename,
                                    Built& built, const mb::Info& found);
 [[nodiscard]] std::shared_ptr<metalbench::Library> make_library(

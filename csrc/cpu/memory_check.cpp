@@ -210,7 +210,7 @@ bool MemoryCheck::is_written(const Range& range, const MemoryAccess& access, Fau
                   "read of %" PRIu64 " bytes of `%s` that nothing has written: byte %td",
                   access.bytes, range.name.c_str(), access.begin + first - range.begin);
   }
-  // What has been told of once is not told of again by those who use it.
+  // Report each unwritten byte once: clear its marks.
   if (access.writes() || is_bad) {
     std::for_each(marks, marks + access.bytes,
                   [](auto& mark) { mark.store(0, std::memory_order_relaxed); });

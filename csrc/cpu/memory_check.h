@@ -1,4 +1,4 @@
-// Checked runs: every access of a kernel is asked about here before it happens.
+// Checked runs: each access of a kernel is checked here before it happens.
 #pragma once
 
 #include <array>
@@ -18,43 +18,42 @@
 
 namespace metalbench::cpu {
 
-// Bounds of buffers and of threadgroup memory; memory that is read before anybody wrote to it;
-// accesses of two threads to the same bytes that nothing orders, in threadgroup memory and, also
-// across threadgroups, in device memory.
+// Checks bounds of buffers and threadgroup memory, reads of uninitialised memory, and data races:
+// in threadgroup memory, and in device memory also across threadgroups.
 class MemoryCheck {
  public:
   MemoryCheck(const mb::u8* arena, std::uint32_t arena_capacity);
 
-  // For the threadgroups to come, of launch run `run`.
+  // Prepare for the threadgroups of launch run `run`.
   void begin(const Launch& launch, std::uint64_t run);
   void start_group(const mb::Group& group, std::uint64_t number);
-  // All threads of the group have met.
+  // Record a barrier of all threads of the group.
   void barrier(std::uint32_t mem_flags);
-  // With the bits that say what it orders.
+  // Record a fence; `mem_flags` are the memory kinds that it orders.
   void fence(std::uint32_t mem_flags, std::uint32_t thread);
-  // Of the thread's own writes to a texture; null: to every one.
+  // Record a fence for the thread's own writes to a texture; null: to all textures.
   void fence_texels(const mb::Texture* texture, std::uint32_t thread);
-  // The mem_flags of the thread's own fences since the last barrier.
+  // Return the mem_flags of the thread's own fences since the last barrier.
   [[nodiscard]] std::uint32_t fences_of(std::uint32_t thread) const { return fenced_[thread]; }
 
-  // False when the kernel must not have done what it was doubtful about before. To be asked before
-  // each access, and at the end of the group.
+  // Return false if an earlier undecided access turns out to be a race. Call before each access and
+  // at the end of the group.
   [[nodiscard]] bool settles(Fault& fault) { return !doubt_.access || is_settled(fault); }
-  // False when the kernel must not do it; `fault` then says what, where and who.
+  // Return false if the access is a fault, and describe it in `fault`.
   [[nodiscard]] bool allows(const MemoryAccess& access, Fault& fault);
-  // False when `to` lies in other memory of the kernel's than the pointer that it comes from.
+  // Return false if `to` lies in other memory of the kernel than the pointer `from`, its origin.
   [[nodiscard]] bool stays(const std::byte* from, const std::byte* to, Fault& fault) const;
-  // Whether both lie in the same buffer, or the same variable of threadgroup memory.
+  // Return whether both lie in the same buffer or in the same threadgroup variable.
   [[nodiscard]] bool is_of_one(const std::byte* first, const std::byte* second) const;
-  // Whether it is memory of the kernel's; `fault` then says what is wrong with it.
+  // Return whether the address belongs to the kernel's memory; otherwise describe it in `fault`.
   [[nodiscard]] bool is_known(const Misaligned& what, Fault& fault) const;
-  // Whether the access can be done all the same: nothing but the kernel's own memory is touched.
+  // Return whether a faulty access can be executed, because it stays in the kernel's own memory.
   [[nodiscard]] bool is_harmless(const MemoryAccess& access) const;
-  // The marks of memory that nothing has written to, from this address on; null for all else.
+  // Return the marks of unwritten memory from this address on; null without marks.
   [[nodiscard]] const Storage::Unwritten* unwritten(const void* address, std::uint64_t bytes) const;
 
  private:
-  // Of threadgroup memory: each runner has its own, and only barriers order its accesses.
+  // Clock of threadgroup memory: each runner has its own memory, and only barriers order accesses.
   struct ArenaClock {
     static constexpr bool is_shared = false;
     std::uint32_t epoch = 1;
@@ -70,10 +69,10 @@ class MemoryCheck {
     [[nodiscard]] bool is_concurrent(std::uint32_t segment) const { return segment == epoch; }
   };
 
-  // Two threads write to the same bytes. C++ calls that a race whatever they write; but kernels
-  // that cover the end of a row by overlapping tiles live by it, MLX's among them, and no GPU does
-  // harm to them. So it is one if the second write changes anything, which shows at the next access
-  // of any thread of the group.
+  // Two threads write to the same bytes. C++ calls this a race for any values. But kernels that
+  // cover the end of a row by overlapping tiles depend on it, including MLX's, and GPUs execute it
+  // without harm. So it counts as a race only if the second write changes the value. That is
+  // visible at the next access of any thread of the group.
   struct Doubt {
     std::optional<MemoryAccess> access;
     Clash clash;
@@ -81,10 +80,10 @@ class MemoryCheck {
     std::vector<std::byte> before;
   };
 
-  // What the thread may hand over, or be handed, by an access to an atomic object.
+  // Record the happens-before edges that an access to an atomic object may create.
   void note_atomic(const MemoryAccess& access, bool is_device);
   [[nodiscard]] bool reports_same(const MemoryAccess& access, Fault& fault);
-  // Of texels that a thread has written itself.
+  // Check the fence between a thread's own write of a texel and its read.
   [[nodiscard]] bool is_fenced(const Range& range, const MemoryAccess& access, Fault& fault);
   [[nodiscard]] bool is_aligned(const MemoryAccess& access, Fault& fault) const;
   [[nodiscard]] bool allows_now(const MemoryAccess& access, Fault& fault);

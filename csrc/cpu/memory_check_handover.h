@@ -1,4 +1,4 @@
-// What threads hand over to each other through atomic objects and fences.
+// Happens-before edges through atomic objects and fences.
 #pragma once
 
 #include <algorithm>
@@ -13,19 +13,19 @@
 
 namespace metalbench::cpu {
 
-// What a fence orders the accesses of its thread with.
+// A fence and the memory kinds whose accesses it orders.
 struct Fence {
   bool acquires = true;
   bool releases = true;
 };
 
-// Of threadgroups, those releases that are known: by group, the time of the last one.
+// Releases of other threadgroups that are known: by group, the time of the latest one.
 class Known {
  public:
   [[nodiscard]] bool is_empty() const { return everything_ == 0 && groups_.empty(); }
   [[nodiscard]] bool holds(std::uint64_t group, std::uint32_t time) const;
   void add(std::uint64_t group, std::uint32_t time) { join({{group, time}}, 0); }
-  // All that was released until then.
+  // Add all releases up to this time.
   void add_all(std::uint32_t time) { everything_ = std::max(everything_, time); }
   void join(const Known& other) { join(other.groups_, other.everything_); }
 
@@ -34,10 +34,10 @@ class Known {
   void join(const Groups& groups, std::uint32_t everything);
 
   Groups groups_;                 // by group
-  std::uint32_t everything_ = 0;  // time; 0: nothing
+  std::uint32_t everything_ = 0;  // all releases up to this time are known; 0: none
 };
 
-// The atomic objects that somebody has read; of very many, just that they are many.
+// The atomic objects that threads have read; above a limit only the fact that they are many.
 class AtomicReads {
  public:
   void clear() { objects_.clear(), are_many_ = false; }
@@ -55,28 +55,29 @@ class AtomicReads {
   bool are_many_ = false;
 };
 
-// Within a threadgroup, from one of its barriers to the next: which SIMD-groups know what others
-// have done. What one lane of a SIMD-group learns or tells counts for all of them.
+// Happens-before between SIMD-groups of a threadgroup, from one of its barriers to the next.
+// Releases and acquires of one lane count for its whole SIMD-group.
 class Handover {
  public:
   void start();
   void fence(std::uint32_t thread, Fence fence);
   void read(const std::byte* object, std::uint32_t thread);
   void write(const std::byte* object, std::uint32_t thread);
-  // Whether those whose mark it is have handed over to the thread's SIMD-group, another one.
+  // Return whether all threads of the mark have released to the thread's SIMD-group, a different
+  // one.
   [[nodiscard]] bool is_over(const Mark& mark, std::uint32_t thread) const;
 
  private:
   static constexpr std::uint32_t most_simdgroups = mb::max_threads / mb::simd_width;
-  using Mask = std::uint32_t;  // of SIMD-groups
+  using Mask = std::uint32_t;  // one bit per SIMD-group
   static_assert(most_simdgroups <= 32);
   [[nodiscard]] bool knows(std::uint32_t simdgroup, std::uint32_t of) const {
     return simdgroup == of || (known_[simdgroup] >> of & 1) != 0;
   }
 
   bool is_used_ = false;
-  Mask releasing_ = 0;  // have had a fence
-  Mask released_ = 0;   // through any object
+  Mask releasing_ = 0;  // executed a fence
+  Mask released_ = 0;   // released through any object
   std::array<Mask, most_simdgroups> known_{};
   std::array<AtomicReads, most_simdgroups> read_;
   std::unordered_map<const std::byte*, Mask> objects_;

@@ -1,4 +1,4 @@
-// Who touched some bytes last, in 64 bits, so that workers can exchange it in one piece.
+// The last access to some bytes, in 64 bits, so that workers can exchange it atomically.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,9 @@ namespace metalbench::cpu {
 
 class Mark {
  public:
-  // Several may have read the same bytes, updated them atomically, or written the same to them,
-  // with nothing in between. Then the mark is of the last, and knows one other: of another lane,
-  // another SIMD-group or another threadgroup.
+  // Several threads may have read the same bytes, updated them atomically, or written the same
+  // value without synchronisation. Then the mark describes the last access and one other: of
+  // another lane, another SIMD-group or another threadgroup.
   enum class By : std::uint64_t { thread, lanes, simdgroups, threadgroups };
 
   static constexpr std::uint32_t segments = 1U << 28;
@@ -22,11 +22,12 @@ class Mark {
   Mark(std::uint32_t segment, std::uint32_t thread, std::uint32_t round)
       : bits_(segment | std::uint64_t{thread % 1024} << 28 | std::uint64_t{round} << 45) {}
 
-  [[nodiscard]] std::uint32_t segment() const { return bits_ % segments; }   // 0: nobody
+  [[nodiscard]] std::uint32_t segment() const { return bits_ % segments; }   // 0: no access
   [[nodiscard]] std::uint32_t thread() const { return bits_ >> 28 & 1023; }  // in its group
   [[nodiscard]] std::uint32_t simdgroup() const { return thread() / mb::simd_width; }
   [[nodiscard]] By by() const { return static_cast<By>(bits_ >> 38 & 3); }
-  // Of its SIMD-group, as many as fit; not kept where marks of any round clash.
+  // Synchronisation round of the SIMD-group, truncated. By::simdgroups and By::threadgroups
+  // overwrite it, because they clash in any round.
   [[nodiscard]] std::uint32_t round() const { return static_cast<std::uint32_t>(bits_ >> 45); }
 
   [[nodiscard]] Mark with_lane(std::uint32_t other) const {
@@ -44,7 +45,8 @@ class Mark {
     if (by() != By::lanes) return bits_ >> 40 & 1023;
     return simdgroup() * mb::simd_width + (bits_ >> 40) % mb::simd_width;
   }
-  // Whatever ends like it and is nearest: threadgroups that meet in memory run at about one time.
+  // Return the nearest segment with these low bits: threadgroups that conflict run at about the
+  // same time.
   [[nodiscard]] std::uint32_t other_segment() const {
     const std::uint32_t half = near_segments / 2;
     const auto end = static_cast<std::uint32_t>(bits_ >> 50);
@@ -60,7 +62,7 @@ class Mark {
   std::uint64_t bits_ = 0;
 };
 
-// Exchanged where several workers may note the same word in one moment, so that none is lost.
+// Exchanged atomically, because several workers may update one word at the same time.
 using Cell = std::atomic<Mark>;
 static_assert(sizeof(Cell) == 8);
 static_assert(Cell::is_always_lock_free);

@@ -1,4 +1,4 @@
-// Memory that threads share, and who touched each part of it last.
+// Access history of memory that threads share.
 #pragma once
 
 #include <algorithm>
@@ -17,30 +17,30 @@
 
 namespace metalbench::cpu {
 
-// Two accesses to the same bytes, at least one a write, not both atomic, and nothing that orders
-// them.
+// A race: two accesses to the same bytes, at least one of them a write, not both atomic, and not
+// ordered.
 struct Clash {
   enum class With { read, write, atomic };
   With with;
   Mark mark;
   const std::byte* at;
   const std::byte* end;
-  // Whether both only write: that is harmless if they write the same value.
+  // Whether both accesses are writes, which is harmless if they write the same value.
   bool is_write_after_write = false;
-  // The lower halves of where in the code the mark's access was, and that of the thread that it
-  // knows beside.
+  // Lower halves of the program counters of the mark's access, and of the other access that the
+  // mark knows.
   std::uint32_t pc[2] = {0, 0};
 };
 
-// A range of bytes. What is remembered of it takes memory only where it is touched. Marks are for
-// whole words, until somebody touches less than one; from then on those of words are only read.
+// Access history of a range of bytes, allocated on first touch. Marks are per word until an access
+// is smaller than a word; afterwards word marks are only read.
 //
-// A Clock says which marks belong to what is over for a thread (is_over), and which to threads of
-// the same threadgroup (is_own), with no barrier in between (is_concurrent); and whether several
-// workers touch the region at once (is_shared).
+// A Clock defines the order: is_over (the marked access happened before), is_own (same
+// threadgroup), is_concurrent (same threadgroup without a barrier in between), is_shared (several
+// workers access the region at once).
 class Region {
  public:
-  // Words are powers of two of bytes, 4 at most.
+  // Words are powers of two, at most 4 bytes.
   static constexpr std::size_t largest_word = 4;
   Region(const std::byte* begin, const std::byte* end, std::size_t word_bytes, bool is_watched);
   Region(const Region&) = delete;
@@ -49,14 +49,14 @@ class Region {
   [[nodiscard]] const std::byte* begin() const { return begin_; }
   [[nodiscard]] const std::byte* end() const { return end_; }
 
-  // What is only read needs no watch; that a cast takes a `const` away is seen from then on.
+  // Read-only memory is not watched, until a write through a cast that removes `const`.
   [[nodiscard]] bool watches(const MemoryAccess& access) {
     if (is_watched_.load(std::memory_order_relaxed)) return true;
     if (access.writes()) is_watched_ = true;
     return access.writes();
   }
 
-  // Takes note of an access that it watches; says whether it clashes with an earlier one.
+  // Record an access to watched memory; return the clash with an earlier access, if any.
   template <typename Clock>
   [[nodiscard]] std::optional<Clash> touch(const MemoryAccess& access, const Mark& own,
                                            const Clock& clock) {
@@ -76,21 +76,21 @@ class Region {
     const auto met = note(words, access, own, clock);
     if (!clash) clash = met;
     if constexpr (Clock::is_shared) {
-      // Two workers that touch a word in the same moment both take note first and then look once
-      // more: one of them at least sees the other.
+      // Two workers that access a word at the same time both record first and then check again, so
+      // at least one of them sees the other.
       if (const auto other = find(words, access, own, clock, Looks::again)) return other;
     }
     return clash;
   }
 
  private:
-  // Beside each mark, where in the code that was: of an access that comes in the same moment it may
-  // be the other's.
+  // Program counters, stored next to each mark. For simultaneous accesses it may be that of the
+  // other.
   using Place = std::atomic<std::uint32_t>;
   struct Cells {
     Cell write;
     Cell read;
-    // Of the mark's own access, and of that of the other thread that it knows.
+    // Of the mark's own access, and of the other access that it knows.
     Place writer[2];
     Place reader[2];
   };
@@ -107,7 +107,7 @@ class Region {
     unsigned shift;
     const Words* coarser;
     Reserved plain;
-    Reserved atomic;  // address space alone, until there is an atomic access
+    Reserved atomic;  // reserved address space until the first atomic access
   };
 
   [[nodiscard]] const Words& words_for(const MemoryAccess& access) {
@@ -124,11 +124,11 @@ class Region {
     if (mark.by() == Mark::By::threadgroups || !clock.is_concurrent(mark.segment())) return true;
     if (mark.by() == Mark::By::simdgroups) return true;
     if (mark.by() == Mark::By::thread && mark.thread() == own.thread()) return false;
-    // Lanes of one SIMD-group are in step from one of its meetings to the next.
+    // Lanes of one SIMD-group are in step between two synchronisations.
     return mark.simdgroup() != own.simdgroup() || mark.round() == own.round();
   }
 
-  // `own` together with those of the mark that it does not follow.
+  // Combine `own` with the concurrent accesses of the mark.
   template <typename Clock>
   static Mark joined(const Mark& mark, const Mark& own, const Clock& clock) {
     if (mark == own || mark.segment() == 0 || clock.is_over(mark, own.thread())) return own;
@@ -156,14 +156,14 @@ class Region {
             {place[0].load(std::memory_order_relaxed), place[1].load(std::memory_order_relaxed)}};
   }
 
-  // Again: not where the access itself has been noted.
+  // `again`: skip the mark of the access itself.
   enum class Looks { first, again };
 
   template <typename Clock>
   [[nodiscard]] std::optional<Clash> find(const Words& words, const MemoryAccess& access,
                                           const Mark& own, const Clock& clock,
                                           Looks looks = Looks::first) const {
-    // In one order with what other workers note.
+    // Sequentially consistent with the records of other workers.
     constexpr auto order = std::memory_order_seq_cst;
     const bool sees_writes = looks == Looks::first || access.atomic() || !access.writes();
     const bool has_atomics = !access.atomic() && has_atomics_.load(std::memory_order_relaxed);
@@ -196,7 +196,7 @@ class Region {
     return found;
   }
 
-  // Says with which write a write clashes that `find` came too early for.
+  // Return the write-write clash for an access that was recorded after `find` looked.
   template <typename Clock>
   [[nodiscard]] std::optional<Clash> note(const Words& words, const MemoryAccess& access,
                                           const Mark& own, const Clock& clock) const {
@@ -222,7 +222,7 @@ class Region {
     return found;
   }
 
-  // Puts the mark of `own` where another one is, and gives that back.
+  // Exchange a mark for that of `own` and return the old one.
   template <typename Clock>
   static Mark exchange(Cell& cell, const Mark& own, const Clock& clock) {
     Mark before = cell.load(std::memory_order_acquire);
@@ -239,12 +239,12 @@ class Region {
 
   const std::byte* begin_;
   const std::byte* end_;
-  const std::byte* origin_;  // the word in which it begins
+  const std::byte* origin_;  // begin of its first word
   std::atomic<bool> is_watched_;
   std::atomic<bool> has_atomics_{false};
   std::atomic<const Words*> words_{nullptr};
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Words>> all_;  // another worker may still use a coarser one
+  std::vector<std::unique_ptr<Words>> all_;  // other workers may still use coarser ones
 };
 
 }  // namespace metalbench::cpu

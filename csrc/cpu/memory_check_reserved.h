@@ -4,17 +4,17 @@
 
 namespace metalbench::cpu {
 
-// Zeroed memory of which only what is touched exists.
+// Zeroed memory that is committed on first touch.
 class Reserved {
  public:
   Reserved() = default;
-  // Dense: nearly all of it is going to be touched, which is cheaper at once.
+  // `is_dense`: nearly all of it will be touched, so that committing it at once is cheaper.
   explicit Reserved(std::size_t size, bool is_dense = false);
   Reserved(Reserved&& other) noexcept;
   Reserved& operator=(Reserved&&) = delete;
   ~Reserved();
 
-  // Of types whose zero is all bits zero.
+  // For types whose zero value is all zero bits.
   template <typename T>
   [[nodiscard]] T* as() const {
     return static_cast<T*>(memory_);

@@ -131,7 +131,7 @@ bool GroupClock::is_handed_over(const Mark& mark, std::uint32_t thread) const {
 
 bool GroupClock::is_over(const Mark& mark, std::uint32_t thread) const {
   if (mark.segment() < first_) return true;
-  // Which others there were, nobody knows any more.
+  // The mark does not record the other threadgroups, so assume that they released.
   if (mark.by() == Mark::By::threadgroups && !acquired_.is_empty()) return true;
   if (mark.segment() == segment_) {
     return mark.by() != Mark::By::threadgroups && handover_.is_over(mark, thread);

@@ -1,4 +1,4 @@
-// What is ordered in device memory: the accesses of a threadgroup fall into segments.
+// Order of accesses to device memory: the accesses of a threadgroup fall into segments.
 #pragma once
 
 #include <atomic>
@@ -15,12 +15,12 @@
 
 namespace metalbench::cpu {
 
-// What a threadgroup does from one of its points of synchronisation to the next.
+// Accesses of a threadgroup between two of its points of synchronisation.
 struct Segment {
   std::uint64_t group = 0;
-  std::uint32_t epoch = 0;                 // a barrier lies between two different ones
-  std::uint32_t phase = 0;                 // likewise, one without mem_device
-  std::atomic<std::uint32_t> released{0};  // when another threadgroup could first know; 0: never
+  std::uint32_t epoch = 0;                 // a barrier separates different epochs
+  std::uint32_t phase = 0;                 // the same for barriers without mem_device
+  std::atomic<std::uint32_t> released{0};  // first release to another threadgroup; 0: never
 };
 
 // All segments of a program's runs. Shared by all workers.
@@ -28,10 +28,11 @@ class Segments {
  public:
   Segments();
 
-  // Launches that come later have a run of their own. To be called by every worker before it asks
-  // for segments in it. Returns the first segment that belongs to the run.
+  // Enter a run; later launches have separate runs. Every worker calls this before it requests
+  // segments. Return the first segment of the run.
   [[nodiscard]] std::uint32_t enter(std::uint64_t run);
-  // The numbers from first to second - 1; none when there are no more: what follows is not watched.
+  // Return the numbers first to second - 1; an empty range if none are left: later accesses are not
+  // checked.
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> take();
   [[nodiscard]] std::uint32_t end() const { return next_.load(); }
   [[nodiscard]] Segment& at(std::uint32_t number) const { return entries_.as<Segment>()[number]; }
@@ -39,8 +40,8 @@ class Segments {
   [[nodiscard]] std::uint32_t now() const { return time_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint32_t advance() { return 1 + time_.fetch_add(1); }
 
-  // Whoever acquires through an atomic object knows what others have released through it, and what
-  // they knew then.
+  // Record a release: an acquire through the same atomic object then knows `known`, which includes
+  // what the releasing threads had acquired.
   void publish(const std::byte* object, const Known& known);
   void learn(const std::byte* object, Known& known) const;
 
@@ -56,32 +57,32 @@ class Segments {
   std::uint32_t first_ = 1;
 };
 
-// The segments of the threadgroups that one runner runs, one after the other.
+// Segments of the threadgroups that one runner executes in sequence.
 //
-// Threads of one group are ordered by a barrier with mem_device, or by any other one if the first
-// has a fence before it and the second one after it. Two groups are ordered as in the
-// C++ memory model: by a fence, then an atomic write of the one; an atomic read of the same object
-// by the other, then a fence. Whether the read saw that write is not looked at: too few races may
-// be seen, never too many. A barrier with mem_device counts as a fence; Metal had no other
+// A barrier with mem_device orders the threads of a group. So does any other barrier, if the
+// earlier thread executes a fence before it and the later one after it. Two groups are ordered as
+// in the C++ memory model: a fence, then an atomic write in one; an atomic read of the same object
+// in the other, then a fence. Whether the read returned that write is not checked, so races may be
+// missed but never invented. A barrier with mem_device counts as a fence; Metal had no other fence
 // before 3.2.
 class GroupClock {
  public:
   static constexpr bool is_shared = true;
-  // Of launch run `run`.
+  // Enter launch run `run`.
   void enter(Segments& segments, std::uint64_t run);
   void start_group(std::uint64_t number);
   void barrier(bool is_device);
   void fence(std::uint32_t thread, Fence fence);
-  // Objects in device memory alone are seen by other threadgroups.
+  // Other threadgroups see only objects in device memory.
   void read_atomically(const std::byte* object, std::uint32_t thread, bool is_device);
   void write_atomically(const std::byte* object, std::uint32_t thread, bool is_device);
 
   [[nodiscard]] std::uint32_t segment() const { return segment_; }
-  // Whether the segment, of this launch, is one of this group.
+  // Return whether the segment, of this launch, belongs to this group.
   [[nodiscard]] bool is_own(std::uint32_t segment) const { return group_of(segment) == group_; }
-  // And with no barrier since.
+  // Return whether it is own and no barrier has followed.
   [[nodiscard]] bool is_concurrent(std::uint32_t segment) const;
-  // Whether what another one did is over for certain when `thread` comes: in an earlier launch,
+  // Return whether an access happened before the current one of `thread`: in an earlier launch,
   // before a barrier, or released to this thread or group.
   [[nodiscard]] bool is_over(const Mark& mark, std::uint32_t thread) const;
   [[nodiscard]] bool is_of_this_launch(std::uint32_t segment) const {
@@ -97,8 +98,8 @@ class GroupClock {
   [[nodiscard]] bool is_handed_over(const Mark& mark, std::uint32_t thread) const;
 
   Segments* segments_ = nullptr;
-  std::uint32_t first_ = 0;  // of this launch
-  std::uint32_t free_ = 0;   // taken, not yet used: up to free_end_
+  std::uint32_t first_ = 0;  // first segment of this launch
+  std::uint32_t free_ = 0;   // first reserved, unused segment; free_end_ ends the range
   std::uint32_t free_end_ = 0;
   std::uint64_t group_ = 0;
   std::uint32_t segment_ = 0;
@@ -110,7 +111,7 @@ class GroupClock {
   std::uint32_t released_at_ = 0;  // time; 0: never
   std::vector<std::uint32_t> unreleased_;
   Handover handover_;  // within the group
-  // By thread: the phase of its last fence; 0: none. Empty until there is one.
+  // By thread: phase of its last fence; 0: none. Empty until the first fence.
   std::vector<std::uint32_t> fenced_in_;
 };
 

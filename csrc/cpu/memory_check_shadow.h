@@ -11,21 +11,21 @@
 
 namespace metalbench::cpu {
 
-// What checked runs of one program know of the buffers' memory. Shared by its launches and by all
+// Access history of the buffers of one program's checked runs. Shared by its launches and by all
 // workers.
 class Shadow {
  public:
-  // Buffers may overlap; to be called for all of them before the first region_of(). Watched from
-  // the start is what the kernel may write to.
+  // Add a buffer; buffers may overlap. Add all of them before the first region_of(). Writable
+  // memory is watched from the start.
   void add(const std::byte* begin, const std::byte* end, std::size_t element_bytes,
            bool is_watched);
   void divide();
-  // Of memory that was added.
+  // Return the region of memory that was added.
   [[nodiscard]] Region* region_of(const std::byte* begin) const;
 
   [[nodiscard]] Segments& segments() { return segments_; }
 
-  // Runs of the program, one after the other; `turn` tells the launches within one apart.
+  // Begin a run of the program; `turn` distinguishes the launches within a run.
   void begin_run() { runs_.fetch_add(1, std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t run_of(std::uint32_t turn) const {
     return runs_.load(std::memory_order_relaxed) << 32 | turn;
@@ -40,7 +40,7 @@ class Shadow {
   };
 
   std::vector<Part> parts_;
-  std::vector<std::unique_ptr<Region>> regions_;  // by address, none overlaps another
+  std::vector<std::unique_ptr<Region>> regions_;  // sorted by address, not overlapping
   Segments segments_;
   std::atomic<std::uint64_t> runs_{0};
 };

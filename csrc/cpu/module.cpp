@@ -33,7 +33,7 @@ Module::Module(const std::string& path, const std::string& entry) : path_(path) 
   Dl_info where{};
   if (info == nullptr || dladdr(reinterpret_cast<void*>(info), &where) == 0) {
     dlclose(handle_);
-    throw Error("cpu device: " + path + " is no compiled kernel; remove it from the cache");
+    throw Error("cpu device: " + path + " is not a compiled kernel; remove it from the cache");
   }
   info_ = info();
   base_ = reinterpret_cast<mb::uptr>(where.dli_fbase);

@@ -11,8 +11,7 @@
 
 namespace metalbench::cpu {
 
-// A lowered kernel's shared object, loaded. What it exports ends in `entry`, if it has more
-// kernels.
+// A kernel's shared object, loaded. If it has several kernels, its symbols end in `entry`.
 class Module {
  public:
   explicit Module(const std::string& path, const std::string& entry = "");
@@ -22,17 +21,18 @@ class Module {
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const mb::Info& info() const { return *info_; }
-  // Null if its fibers run several threads each, or none; the other one is null if they do not.
+  // Entries for fibers that run one thread, for fibers that run several threads, and for kernels
+  // without fibers; null for the other kinds.
   [[nodiscard]] mb::ThreadEntry thread_entry() const { return thread_; }
   [[nodiscard]] mb::ThreadEntry lanes_entry() const { return lanes_; }
-  [[nodiscard]] mb::SpanEntry span_entry() const { return span_; }  // null if it needs fibers
-  // Of checked builds: its threadgroup variables.
+  [[nodiscard]] mb::SpanEntry span_entry() const { return span_; }
+  // Checked builds: descriptions of threadgroup variables.
   [[nodiscard]] mb::PartsEntry parts_entry() const { return parts_; }
-  // Whether private memory is followed.
+  // Return whether the module has shadow memory for private memory.
   [[nodiscard]] bool has_shadow() const { return has_shadow_; }
-  // The program counter as an offset into the file's own address space.
+  // Return a program counter as an offset into the file's address space.
   [[nodiscard]] std::optional<mb::uptr> offset_of(const void* pc) const;
-  // Code and constants of the module.
+  // Return whether an address lies in code or constants of the module.
   [[nodiscard]] bool contains(const void* address) const;
 
  private:
@@ -47,7 +47,8 @@ class Module {
   bool has_shadow_ = false;
 };
 
-// How many objects this process has loaded since it started, whatever has become of them.
+// Return the number of objects that this process has loaded since its start, including unloaded
+// ones.
 [[nodiscard]] std::uint64_t modules_loaded();
 
 }  // namespace metalbench::cpu

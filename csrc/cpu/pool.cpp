@@ -73,7 +73,7 @@ class Pool::Worker {
 
   void report(Job& job, std::size_t launch, const Fault& fault) {
     const std::lock_guard lock(pool_.mutex_);
-    // A thread that was stopped because another one failed is no news.
+    // Another fault has priority over the stops that it causes.
     if (!job.fault || job.fault.kind == Fault::Kind::stopped) {
       job.fault = fault;
       job.faulty_launch = launch;

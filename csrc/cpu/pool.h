@@ -1,4 +1,4 @@
-// The workers: one thread a core, which together run lists of launches.
+// Thread pool: one worker per core; all of them run lists of launches together.
 #pragma once
 
 #include <atomic>
@@ -21,8 +21,8 @@ struct Outcome {
   double elapsed_ns = 0;
   bool interrupted = false;
   bool timed_out = false;
-  Fault fault;             // the first one, if any
-  std::size_t launch = 0;  // in which it happened
+  Fault fault;             // the first fault, if any
+  std::size_t launch = 0;  // index of its launch
 };
 
 class Pool {
@@ -32,10 +32,10 @@ class Pool {
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Runs the launches in order, `options.passes` times over. One caller at a time; others wait.
+  // Run the launches in order, `options.passes` times. Concurrent callers wait.
   [[nodiscard]] Outcome run(std::span<const std::unique_ptr<Launch>> launches,
                             const RunOptions& options);
-  // Keeps all workers busy for so long, with nothing.
+  // Keep all workers busy for this time, without work.
   void occupy(std::chrono::nanoseconds time);
 
   struct Job;

@@ -139,7 +139,7 @@ void PrivateShadow::copy(const mb::Fiber* fiber, const void* to, const void* fro
   std::memmove(target.shadow, source.shadow, bytes);
   std::memmove(target.origins, source.origins, (bytes + 3) / 4 * 4);
   if (!is_in_arena(from)) return;
-  // Of what nobody has written to, the copy was told of if it was nothing else.
+  // A copy of only unwritten bytes has been reported already.
   const bool is_told =
       std::all_of(target.shadow, target.shadow + bytes, [](mb::u8 bits) { return bits == 0xff; }) &&
       std::all_of(target.origins, target.origins + (bytes + 3) / 4,

@@ -1,5 +1,5 @@
-// What is known of private memory in checked builds that follow uninitialised values or have red
-// zones; its layout is in msl/mb/cpu/shadow_abi.h.
+// Shadow memory of private memory in checked builds that detect uninitialised values or have red
+// zones. msl/mb/cpu/shadow_abi.h defines its layout.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace metalbench::cpu {
 
 class PrivateShadow {
  public:
-  // Where a value was declared without being given one.
+  // Declaration of a variable without an initial value.
   struct Origin {
     const char* name = nullptr;
     const void* pc = nullptr;
@@ -36,39 +36,40 @@ class PrivateShadow {
   }
   [[nodiscard]] bool contains(const std::byte* address) const;
 
-  // Another module's variables are to come.
+  // Begin a module with different variables.
   void begin();
-  // Nothing of the threadgroup's memory is given yet.
+  // Mark the threadgroup memory as uninitialised.
   void start_group(std::uint32_t arena_bytes);
 
-  // Without a name: what a SIMD-group function gives a lane that asks for what is not there.
+  // Return the origin of a variable. Without a name: the result of a SIMD-group function for a lane
+  // that reads an inactive lane.
   [[nodiscard]] std::uint32_t born(const char* name, const void* pc);
   [[nodiscard]] Origin origin(std::uint32_t number) const;
-  // Of memory that is not of this thread's own stack.
+  // Return the shadow of memory outside of the thread's own stack.
   [[nodiscard]] mb::Metadata metadata(const mb::Fiber* fiber, const void* address,
                                       std::uint64_t bytes, bool is_store, const void* pc);
-  // A thread ends in the middle: the red zones of its frames, from `frame` on, are none any more.
+  // Clear the red zones of the frames from `frame` on, of a thread that ends early.
   static void forget_zones(const mb::Fiber* fiber, const void* frame);
-  // So do all threads, wherever they are.
+  // Clear the red zones of all threads.
   void forget_all_zones() { is_abandoned_ = true; }
-  // What is given to the threadgroup's memory by what is not instrumented, such as an atomic.
+  // Mark threadgroup memory as initialised after a write of uninstrumented code, such as an atomic.
   void given(const void* address, std::uint64_t bytes);
-  // The shadow of `from` becomes that of `to`; without `from`, all values are given. `unwritten`
-  // has a mark for each byte of device memory that nothing has written to.
+  // Copy the shadow of `from` to `to`; without `from`, mark all bytes as initialised. `unwritten`
+  // has one mark for each unwritten byte of device memory.
   void copy(const mb::Fiber* fiber, const void* to, const void* from, std::uint64_t bytes,
             const void* pc, const Storage::Unwritten* unwritten = nullptr);
-  // What of the value that a thread last wrote to memory that is not followed was never given.
+  // Return the uninitialised part of the value that a thread last wrote to memory without shadow.
   [[nodiscard]] std::optional<Written> take_written(const mb::Fiber* fiber);
 
  private:
-  // Null: it is not followed.
+  // Null: memory without shadow.
   [[nodiscard]] mb::Metadata followed(const void* address) const;
   [[nodiscard]] bool is_in_arena(const void* address) const {
     const auto offset =
         reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(arena_);
     return offset < 4 * arena_shadow_.size();
   }
-  // What nobody has written to is told of as it is read: as values, those bytes count as given.
+  // Mark unwritten bytes as initialised after a read, because the read itself is reported.
   static void forget_unwritten(const mb::Metadata& of, std::uint64_t bytes);
 
   const Stacks& stacks_;

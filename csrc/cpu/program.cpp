@@ -112,7 +112,8 @@ class CpuProgram final : public Program {
     return text + words_of(fault) + declared(launch, fault);
   }
 
-  // Memory of a buffer can always be read: what faults there is a write to a page that is protected.
+  // Memory of a buffer can always be read: what faults there is a write to a page that is
+  // protected.
   [[nodiscard]] bool is_write_to_constant(const Fault& fault) const {
     if (fault.kind != Fault::Kind::bad_address) return false;
     const auto found = context_.storages->find(static_cast<const std::byte*>(fault.address));
@@ -126,7 +127,7 @@ class CpuProgram final : public Program {
     return context_.front_end->symbolize(module.path(), *offset);
   }
 
-  // Where nobody knows lines, the place of the fault is to be the one that was asked for last.
+  // Without line information, the last request to the front end must be the place of the fault.
   [[nodiscard]] std::string declared(const Launch& launch, const Fault& fault) const {
     const Module& module = launch.module_of(fault.pc);
     const auto offset = declared_offset_of(fault, module);

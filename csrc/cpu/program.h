@@ -18,7 +18,7 @@ struct ProgramContext {
 
 [[nodiscard]] std::unique_ptr<Program> make_program(std::span<const Dispatch> dispatches,
                                                     ProgramContext context);
-// The same number of launches, of kernels that do nothing.
+// Make a program with the same number of launches of empty kernels.
 [[nodiscard]] std::unique_ptr<Program> make_null_program(std::span<const Dispatch> dispatches,
                                                          ProgramContext context);
 

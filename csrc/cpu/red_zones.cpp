@@ -11,9 +11,9 @@
 namespace metalbench::cpu {
 namespace {
 
-// As clang's pass lays a frame out: eight bytes share a number, which is 0 where all of them are a
-// variable's, or how many of them are. A frame begins with a zone of its own, and in it with a
-// magic number and the description of its variables.
+// Frame layout of AddressSanitizer: eight bytes share one shadow byte. It is 0 if all eight belong
+// to a variable, or the number of leading bytes that do. A frame begins with its left red zone,
+// which begins with a magic number and the description of the variables.
 constexpr std::uintptr_t granule = 8;
 constexpr mb::u8 left_zone = 0xf1;
 constexpr std::uint64_t frame_magic = 0x41B58AB3;

@@ -1,4 +1,4 @@
-// Accesses of a thread's own memory that no variable of it has.
+// Checks of private memory accesses outside of variables.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace metalbench::cpu {
 
-// Whether some bytes of the fiber's own stack all belong to a variable; if not, `text` says beside
-// which they lie.
+// Return whether bytes of the fiber's own stack all belong to one variable; otherwise write the
+// name of the nearest variable to `text`.
 [[nodiscard]] bool allows_private(const mb::Fiber* fiber, const std::byte* begin,
                                   std::uint64_t bytes, const char* verb,
                                   std::array<char, 512>& text);

@@ -1,5 +1,5 @@
-// AddressSanitizer marks the frames of functions as they begin and unmarks them as they return.
-// GPU threads that end, or are cut off, never return: their marks must be wiped away.
+// AddressSanitizer marks the frames of functions on entry and unmarks them on return. GPU threads
+// that end early never return, so their marks must be cleared.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
-// A GPU thread that crashes or never ends is cut off, and its worker goes on.
+// Signal handling: a GPU thread that crashes or does not end is abandoned, and its worker
+// continues.
 #pragma once
 
 #include <pthread.h>
@@ -10,7 +11,7 @@
 
 namespace metalbench::cpu {
 
-// While it exists the calling thread has a stack for signal handlers, and can be guarded.
+// Gives the calling thread a signal stack and allows it to be guarded, during its lifetime.
 class ThreadGuard {
  public:
   ThreadGuard();
@@ -22,14 +23,14 @@ class ThreadGuard {
   std::unique_ptr<std::byte[]> stack_;
 };
 
-// From now on faults and stop requests on the stacks of `runner`'s GPU threads end them.
+// From now on, faults and stop requests on the stacks of `runner`'s GPU threads end these threads.
 void guard_this_thread(GroupRunner* runner);
 
-// Takes the signals that guarding needs, unless they are ours already (others may take them too,
-// Python's faulthandler for one). What is not a GPU thread's goes to whoever had them before.
+// Install our handlers, unless they are installed already (other code such as Python's faulthandler
+// may replace them). Signals outside of GPU threads go to the previous handler.
 void install_signal_handlers();
 
-// Ends what the worker runs, if it is in a kernel at this moment.
+// Stop the worker's GPU thread, if one is running at this moment.
 void request_stop(pthread_t worker);
 
 }  // namespace metalbench::cpu

@@ -8,8 +8,8 @@
 
 namespace metalbench::cpu {
 
-// The stacks of one worker's GPU threads: address space for all, memory only for what is touched,
-// and a page below each that must not be.
+// Stacks of one worker's GPU threads: address space for all, memory on first touch, and a guard
+// page below each.
 class Stacks {
  public:
   explicit Stacks(std::uint32_t count);
@@ -24,14 +24,14 @@ class Stacks {
     const auto offset = reinterpret_cast<mb::uptr>(address) - reinterpret_cast<mb::uptr>(base_);
     return offset < count_ * mb::stack_bytes;
   }
-  // After GPU threads that were cut off.
+  // Clear the frames of abandoned GPU threads.
   void forget_frames() const { cpu::forget_frames(base_, count_ * mb::stack_bytes); }
-  // From a place on one of the stacks down to its forbidden page.
+  // Return the bytes from an address in a stack down to its guard page.
   [[nodiscard]] std::size_t room_below(const void* address) const {
     const std::size_t offset = reinterpret_cast<mb::uptr>(address) % mb::stack_bytes;
     return offset < page_bytes_ ? 0 : offset - page_bytes_;
   }
-  // Whether it lies in the forbidden page of one of the stacks.
+  // Return whether the address lies in a guard page.
   [[nodiscard]] bool in_guard(const void* address) const;
 
  private:

@@ -9,29 +9,29 @@
 
 namespace metalbench::cpu {
 
-// The memory of a device's buffers, those included that are gone: for reports of checked runs.
+// Memory of all buffers of a device, including freed ones, for reports of checked runs.
 class Storages {
  public:
   struct Entry {
     std::span<const std::byte> bytes;
-    // With a gap on both sides; arrays of the caller's lie next to each other.
+    // Own memory has a gap on both sides; the caller's arrays may be adjacent.
     bool is_own;
     bool is_freed = false;
     std::span<const std::byte> taken;
   };
 
-  // `taken` are the addresses that nothing else has meanwhile: its gaps are part of them.
+  // `taken` is the address range that belongs to the entry alone: the bytes with their gaps.
   void add(std::span<const std::byte> bytes, std::span<const std::byte> taken, bool is_own);
   void remove(std::span<const std::byte> bytes);
-  // The one that an address lies in.
+  // Return the entry that contains an address.
   [[nodiscard]] std::optional<Entry> find(const std::byte* address) const;
-  // Whether it all lies in memory of a buffer's own, its gaps included: to touch it does no harm.
+  // Return whether the range lies in one own buffer with its gaps: an access there is harmless.
   [[nodiscard]] bool holds(const std::byte* begin, const std::byte* end) const;
 
  private:
   mutable std::mutex mutex_;
   std::list<Entry> live_;
-  std::deque<Entry> freed_;  // own ones whose addresses nothing has taken since, last first
+  std::deque<Entry> freed_;  // freed own buffers whose addresses are not reused; the latest first
 };
 
 }  // namespace metalbench::cpu

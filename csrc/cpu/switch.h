@@ -1,19 +1,19 @@
-// Moving between stacks, from the runtime. What a left stack looks like is in msl/mb/switch.h.
+// Switching between stacks in the runtime. msl/mb/switch.h describes the layout of a saved stack.
 #pragma once
 
 #include <cstddef>
 
 extern "C" {
-// Saves where this stack stands in *save and continues where `load` was saved.
+// Save the current stack position in *save and continue at `load`.
 [[gnu::visibility("hidden")]] void mb_switch(void** save, void* load);
-// The second half of mb_switch: with the stack pointer at a saved place, jumping here continues it.
+// Second half of mb_switch: with the stack pointer at a saved position, a jump here continues it.
 [[gnu::visibility("hidden")]] void mb_resume();
 }
 
 namespace metalbench::cpu {
 
-// Prepares a stack that ends at `top` (16-byte aligned) so that switching to `fresh_stack(top)`
-// calls `entry`, which must never return; time and again, since what runs there stays below.
+// Prepare a stack that ends at `top` (16-byte aligned): a switch to `fresh_stack(top)` then calls
+// `entry`, which must not return. Can be repeated, since `entry` leaves the top intact.
 void prepare_stack(void* top, void (*entry)());
 [[nodiscard]] void* fresh_stack(void* top);
 

@@ -1,5 +1,5 @@
-// Accesses of textures beside their texels: Metal says what comes of them, and hardly anybody means
-// them.
+// Reports of texture accesses outside of the texture: Metal defines their result, but they are
+// rarely intended.
 #pragma once
 
 #include <array>
@@ -10,11 +10,11 @@
 
 namespace metalbench::cpu {
 
-// `text` says which texel of which of the textures in `ranges` there is not.
+// Describe in `text` the missing texel and its texture, one of those in `ranges`.
 void describe(const mb::OutsideTexel& what, std::span<const Range> ranges,
               std::array<char, 512>& text);
 
-// The memory of that texture; null where it is none of `ranges`.
+// Return the memory of the texture; null if it is not one of `ranges`.
 [[nodiscard]] const Range* texture_range(const mb::Texture& texture, std::span<const Range> ranges);
 
 }  // namespace metalbench::cpu

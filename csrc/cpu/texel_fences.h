@@ -1,4 +1,4 @@
-// A thread's own writes to a texture that it may read again: it sees them after a fence alone.
+// Checks of read_write textures: a thread sees its own writes only after a fence.
 #pragma once
 
 #include <cstddef>
@@ -9,22 +9,23 @@
 
 namespace metalbench::cpu {
 
-// Of one threadgroup at a time.
+// State of one threadgroup at a time.
 class TexelFences {
  public:
   void start() {
     writes_.clear();
     fences_.clear();
   }
-  // All of the thread's writes to the texture whose memory begins there; null: to every texture.
+  // Record a fence for the thread's writes to the texture that begins at this address; null: to all
+  // textures.
   void fence(std::uint32_t thread, const std::byte* texture) {
     if (!writes_.empty()) fences_[{thread, texture}] = ++now_;
   }
   void write(const std::byte* texel, std::uint32_t thread, const void* pc) {
     writes_[texel] = {pc, now_, thread};
   }
-  // Where in the code the thread's write is that it does not see yet; null: there is none, or
-  // another thread has written since.
+  // Return the program counter of the thread's write that is not visible to it yet; null without
+  // one, or if another thread has written since.
   [[nodiscard]] const void* unseen(const std::byte* texel, std::uint32_t thread,
                                    const std::byte* texture) const {
     const auto found = writes_.find(texel);

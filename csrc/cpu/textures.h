@@ -1,4 +1,4 @@
-// Textures and samplers in the form in which kernels see them.
+// Textures and samplers in the kernels' representation.
 #pragma once
 
 #include <memory>
@@ -9,13 +9,13 @@
 
 namespace metalbench::cpu {
 
-// The textures and samplers of one dispatch, by index. Keeps their memory alive.
+// The textures and samplers of one dispatch, by index. It keeps their memory alive.
 class TextureTable {
  public:
   void bind(std::uint32_t index, const Textures& textures);
   void bind(std::uint32_t index, const Samplers& samplers);
 
-  // Whether it lies in what kernels find their textures and samplers by.
+  // Return whether the address lies in the table, which kernels read.
   [[nodiscard]] bool holds(const std::byte* address) const;
   [[nodiscard]] const mb::Texture* textures() const { return textures_.data(); }
   [[nodiscard]] const mb::Sampler* samplers() const { return samplers_.data(); }
@@ -26,10 +26,10 @@ class TextureTable {
   std::vector<std::shared_ptr<const mb::Texture>> owners_;
 };
 
-// A texture as kernels find it through an address in a buffer.
+// Make the texture descriptor that kernels read through an address in a buffer.
 [[nodiscard]] std::shared_ptr<const mb::Texture> describe(const Texture& texture);
 
-// What the compiler found out about a texture or sampler parameter.
+// Copy the compiler's description of a texture or sampler parameter to `argument`.
 void describe(const mb::ArgumentInfo& found, Argument& argument);
 
 }  // namespace metalbench::cpu

@@ -1,5 +1,4 @@
-// One worker's share of a launch: takes threadgroups, and keeps those that wait for others
-// resident.
+// A worker's part of a launch: takes threadgroups, and keeps waiting threadgroups resident.
 #pragma once
 
 #include <memory>
@@ -10,14 +9,14 @@
 
 namespace metalbench::cpu {
 
-// What a worker can hold at a time. All but the first exist only once a threadgroup has waited.
+// Threadgroups that a worker can hold. All but the first are allocated when a threadgroup waits.
 using Residents = std::vector<std::unique_ptr<GroupRunner>>;
 
 class Threadgroups {
  public:
   Threadgroups(Residents& residents, Pool::Job& job, std::size_t launch);
 
-  // Takes and runs threadgroups until none are left. False when one had a fault.
+  // Take and run threadgroups until none are left. Return false after a fault.
   [[nodiscard]] bool run();
   [[nodiscard]] const Fault& fault() const { return fault_; }
 
@@ -25,7 +24,7 @@ class Threadgroups {
   [[nodiscard]] bool run_scattered();
   [[nodiscard]] bool run_chunk(std::uint64_t first, std::uint64_t count);
   [[nodiscard]] bool settle(GroupRunner* runner, GroupRunner::Progress progress);
-  // Lets those that wait have a turn, until at most `most` of them are left.
+  // Resume waiting threadgroups until at most `most` of them are left.
   [[nodiscard]] bool resume_until(std::size_t most);
   [[nodiscard]] GroupRunner* idle_runner();
 

@@ -9,8 +9,8 @@
 namespace metalbench::cpu {
 namespace {
 
-// Clang has names in quotes, and says after them what they stand for: `'uint' (aka 'unsigned
-// int')`. The front end has some of its own, which are no user's.
+// Clang puts type names in quotes and appends the underlying type: `'uint' (aka 'unsigned int')`.
+// Names that the front end has added are removed.
 std::string name_of(const mb::TypeDescriptor& type) {
   const std::string text = type.name;
   const std::size_t own = text.starts_with("'mb") ? text.rfind("(aka '") : std::string::npos;

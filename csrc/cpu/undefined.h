@@ -1,4 +1,4 @@
-// Words for what the instrumented code of a checked build has found.
+// Messages for undefined behaviour found by the instrumented code of a checked build.
 #pragma once
 
 #include <array>

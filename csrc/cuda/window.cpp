@@ -104,8 +104,8 @@ class Window final : public Running {
     const std::string what = script_->names() + "time limit of " + limit + " s reached";
     gpu_.lose(what);
     throw TimeLimitExceeded(what +
-                            "; a GPU of NVIDIA's cannot be told to stop: the kernel ends with its "
-                            "process, and the device is to be opened anew, in another one");
+                            "; NVIDIA GPUs cannot stop a running kernel: the kernel ends with its "
+                            "process; open the device again in another process");
   }
 
   std::shared_ptr<Script> script_;

@@ -10,22 +10,23 @@ namespace metalbench::executor {
 namespace {
 
 constexpr std::size_t kept_handshakes = 15;
-// Of a handshake's time, the part that the way of a window may take: ways vary.
+// Tolerated ratio of a window's round-trip latency to that of the handshakes: latencies vary.
 constexpr double allowed = 1.5;
-// A kernel cannot make the way look longer than so many times what it took before it ran,
+// Maximum growth of the latency, relative to that before any kernel ran. It limits forgery by
+// kernels
 constexpr double most_growth = 2;
-// nor can a machine that was busy then.
+// and, as an absolute limit, the error from a machine that was busy then.
 constexpr double most_allowed_ns = 500e3;
-// The clock is read before and after, by either side.
+// Both processes read the clock before and after a window.
 constexpr double clock_slack_ns = 2e3;
-// A way that is so many times longer, and so large a part of the window, is no way.
-// Others that keep the machine busy delay both sides: what they do to some windows is no forgery,
-// and what is missing is counted anyway.
+// A latency that is this many times longer, and this large a part of the window, is forged if most
+// windows have it. Other load on the machine also delays some windows; that is not a forgery, and
+// the missing time is added to the window anyway.
 constexpr double far = 20;
 constexpr double far_part = 0.75;
 constexpr std::size_t fewest_windows = 32;
 constexpr double most_windows = 0.9;
-// What is done behind an answer: the channel, and threads that find that there is no more work.
+// Permitted work after an answer: the channel, and threads that find no more work.
 constexpr double idle_work_ns = 1e6;
 constexpr double idle_part = 0.02;
 constexpr double most_overwork_ns = 20e6;  // of all windows

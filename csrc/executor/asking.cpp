@@ -20,7 +20,8 @@ constexpr std::chrono::nanoseconds most_beyond = std::chrono::seconds(10);
 // Waking who has slept that long takes as long as after a window of work, and longer than at once.
 constexpr std::chrono::nanoseconds busy_handshake = std::chrono::milliseconds(2);
 
-// How often an executor is looked at for processes of its own: it takes longer than a small window.
+// Windows between checks for child processes of the executor; a check takes longer than a small
+// window.
 constexpr std::uint32_t windows_for_children = 16;
 
 double ns_since(std::chrono::steady_clock::time_point start) {
@@ -85,8 +86,8 @@ void Judge::check_idle() {
   if (!now_ns || !worked_ns_) return;
   if (idle_checks_++ % windows_for_children == 0 && has_children(process_->number())) {
     throw ForgedTimes(
-        "forged times: the kernel's process has started another one, which may work beside every "
-        "window; what it says of times is worth nothing");
+        "forged times: the kernel's process has started another process, which may work outside of "
+        "the windows; its times cannot be used");
   }
   agreement_.check_idle(*now_ns - *worked_ns_, ns_since(idle_since_));
 }

@@ -58,7 +58,7 @@ void Channel::wait_for(short event, const Patience& patience) const {
     pollfd watched{socket_, event, 0};
     const int milliseconds =
         asks ? static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(slice).count()) : -1;
-    // Errors and hang-ups are told by what reads or writes.
+    // The following read or write reports errors and hang-ups.
     if (poll(&watched, 1, milliseconds) > 0) return;
     if (patience.interrupted && patience.interrupted()) throw Interrupted();
     if (patience.deadline && steady_clock::now() > *patience.deadline) throw Late();
@@ -81,11 +81,11 @@ void Channel::send(const Message& message, const Patience& patience,
     if (descriptor) {  // goes with the first byte
       header.msg_control = &control;
       header.msg_controllen = sizeof control;
-      cmsghdr* told = CMSG_FIRSTHDR(&header);
-      told->cmsg_level = SOL_SOCKET;
-      told->cmsg_type = SCM_RIGHTS;
-      told->cmsg_len = CMSG_LEN(sizeof(int));
-      std::memcpy(CMSG_DATA(told), &*descriptor, sizeof(int));
+      cmsghdr* rights = CMSG_FIRSTHDR(&header);
+      rights->cmsg_level = SOL_SOCKET;
+      rights->cmsg_type = SCM_RIGHTS;
+      rights->cmsg_len = CMSG_LEN(sizeof(int));
+      std::memcpy(CMSG_DATA(rights), &*descriptor, sizeof(int));
     }
     const ssize_t sent = sendmsg(socket_, &header, quietly);
     if (sent < 0) {

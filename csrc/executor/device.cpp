@@ -156,8 +156,8 @@ class JudgedDevice final : public Device {
       judged(dispatch).handed()->build(dispatch);
       if (judged(dispatch).judge() == judge) continue;
       throw DispatchError("[" + dispatch.pipeline->info().name +
-                          "] expected all dispatches of a run from one source; kernels of several "
-                          "sources run in processes of their own");
+                          "] expected all dispatches of a run from one source; each source runs in "
+                          "a separate process");
     }
     auto work = std::make_shared<Work>();
     work->number = ++last_number;

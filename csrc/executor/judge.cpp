@@ -194,7 +194,7 @@ double Judge::run(const std::shared_ptr<Work>& work, const RunOptions& options) 
     for (int i = 0; agreement_.wants_handshakes() && i < more_handshakes; ++i) ping();
     return counted_ns;
   } catch (const ForgedTimes&) {
-    end();  // what else it has done nobody knows
+    end();  // its other results cannot be trusted
     throw;
   } catch (const Late&) {
     raise_late(options);

@@ -58,7 +58,7 @@ bool writes(const Pipeline& pipeline, const Binding& binding) {
     if (argument.index != binding.index || argument.kind != ArgumentKind::buffer) continue;
     return argument.access != Access::read;
   }
-  return true;  // nobody knows
+  return true;  // unknown
 }
 
 class Server {
@@ -345,7 +345,7 @@ void serve(int socket, const std::function<void()>& seal) {
   try {
     Server(socket, seal).run();
   } catch (const Gone&) {
-    // Nobody is there any more to be told.
+    // The judge is gone: no report is possible.
     return;
   }
 }

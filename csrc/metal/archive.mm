@@ -21,7 +21,7 @@ id<MTLBinaryArchive> open_archive(id<MTLDevice> device, NSURL* url) {
 
 NSURL* to_url(const std::string& path) { return [NSURL fileURLWithPath:to_ns(path)]; }
 
-// Whoever reads the file at the same time sees all of it or nothing.
+// Write atomically: concurrent readers see the whole file or none.
 void write(id<MTLBinaryArchive> archive, const std::string& path) {
   static std::atomic<unsigned> count = 0;
   const std::string unfinished =

@@ -80,7 +80,7 @@ bool Window::commit(std::uint32_t passes, bool is_first, bool is_last) {
     if (encoder == nil) return false;
     buffer.label = script_->label();
     encoder.label = script_->label();
-    // A fence that nobody updates yet is nothing to wait for.
+    // Do not wait for a fence without an earlier update.
     if (before_ != nullptr || !is_first) [encoder waitForFence:lane_->fence];
     script_->encode(encoder, passes);
     [encoder updateFence:lane_->fence];

@@ -26,7 +26,7 @@ void on_refused_call(int signal, siginfo_t* info, void*) {
   } while (number != 0);
   while (count != 0) *end++ = digits[--count];
   *end++ = '\n';
-  // Nobody is left to be told where this fails.
+  // A failure cannot be reported.
   [[maybe_unused]] const auto written =
       write(STDERR_FILENO, text, static_cast<std::size_t>(end - text));
   // The default disposition is back already.
