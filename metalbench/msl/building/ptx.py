@@ -16,14 +16,13 @@ from metalbench.msl.building.compiler import MessageTranslator, emit_assembly, g
 from metalbench.msl.building.options import BUFFER_ALIGNMENT
 from metalbench.msl.building.shared_addresses import initialised_with_shared, store_at_run_time
 from metalbench.msl.building.targets import NVPTX
-from metalbench.msl.building.three_inputs import with_three_inputs
 from metalbench.msl.building.toolchain import GPU_FLAGS, find_toolchain, list_flags
 from metalbench.msl.ir.module import Module
 from metalbench.msl.rewriting.edits import TranslationUnit
+from metalbench.msl.transforms.lop3 import join_bitwise_operations
 from metalbench.msl.transforms.tensor_cores import lower_matrices
 
 # Functions that the driver would have to find elsewhere; what lies in memory is the kernel's own.
-_ATTRIBUTES = re.compile(r"^attributes #\d+ = \{", re.M)
 _MISSING = re.compile(r"^\s*\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.M)
 
 
@@ -52,13 +51,17 @@ def ptx_of(
     def compiled(module: str) -> str:
         optimised = Module(optimise(module, tools, translate, options))
         lower_matrices(optimised)
-        made = with_proven_alignment(str(optimised), buffer_alignment)
-        return with_three_inputs(emit_assembly(made, tools, translate, as_it_is))
+        optimised = Module(with_proven_alignment(str(optimised), buffer_alignment))
+        join_bitwise_operations(optimised)
+        return emit_assembly(str(optimised), tools, translate, as_it_is)
 
     ptx = compiled(ir)
     if initialised_with_shared(ptx):
         # LLVM makes a table of what a `switch` chooses from.
-        ptx = compiled(_ATTRIBUTES.sub(r'\g<0> "no-jump-tables"="true"', ir))
+        without_tables = Module(ir)
+        for name, attributes in without_tables.attribute_groups.items():
+            without_tables.set_attribute_group(name, f'"no-jump-tables"="true" {attributes}')
+        ptx = compiled(str(without_tables))
     _check_complete(ptx, translate)
     _check_initialisers(ptx)
     for path, text in ((target.with_suffix(".cpp"), code.text), (target, ptx)):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from metalbench._core import CompileError
@@ -23,16 +22,22 @@ from metalbench.msl.building.undefined import unknown
 from metalbench.msl.emission.body import LaunchShape
 from metalbench.msl.emission.markers import SIMD_WIDTH
 from metalbench.msl.emission.vectorise import vectorize_module
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.rewriting.edits import TranslationUnit
 from metalbench.msl.rewriting.leaving import NO_UNROLL_MACRO
 
-# What a SIMD-group does as one: its lanes may not be run in parts.
-_TOGETHER = re.compile(
-    r"\bcall [^@\n]*@(?:mb_vector_(?:lane|ballot|shuffle|first|sum|product|min|max|and|or|xor"
-    r"|inclusive|exclusive)\w*|_ZN2mbL\d+matrix_\w+)\("
+# The function of one lane, by the beginning of its name.
+_LANE = "mb_vector_source"
+# Functions of a SIMD-group as a whole: its lanes may not be run in parts.
+_COLLECTIVE = tuple(
+    f"mb_vector_{each}"
+    for each in (
+        *("lane", "ballot", "shuffle", "first", "sum", "product", "min", "max", "and", "or", "xor"),
+        *("inclusive", "exclusive"),
+    )
 )
-_LANE = re.compile(r"^define [^\n]*@mb_vector_source\w*\(.*?^}$", re.M | re.S)
+_OWN_SYMBOL, _MATRIX = "_ZN2mbL", "matrix_"
 _NARROWER = (16, 8)
 
 
@@ -65,8 +70,11 @@ def lane_of(
 
 def check_size(lane: Path) -> None:
     """Raise IrError for a kernel that is too large to be written for all lanes at once."""
-    found = _LANE.search(lane.read_text())
-    count = found[0].count("\n  ") if found else 0
+    functions = Module(lane.read_text()).functions
+    found = next((each for name, each in functions.items() if name.startswith(_LANE)), None)
+    if found is None:
+        raise IrError(f"the module does not define {_LANE}")
+    count = found.length
     if count > LARGEST_LANE:
         raise IrError(f"{count} instructions of one thread, more than {LARGEST_LANE}")
 
@@ -80,9 +88,15 @@ def lane_flags(code: TranslationUnit, *, fast_math: bool, spaces: bool = False) 
 
 def widths_of(lane: Path) -> tuple[int, ...]:
     """How many lanes along x one call may run, the most first."""
-    if _TOGETHER.search(lane.read_text()):
+    functions = Module(lane.read_text()).functions.values()
+    if any(_is_collective(called) for function in functions for called in function.callees):
         return (SIMD_WIDTH,)
     return (SIMD_WIDTH, *_NARROWER)
+
+
+def _is_collective(function: str) -> bool:
+    is_matrix = function.removeprefix(_OWN_SYMBOL).lstrip("0123456789").startswith(_MATRIX)
+    return function.startswith(_COLLECTIVE) or (function.startswith(_OWN_SYMBOL) and is_matrix)
 
 
 def entry_of(lane: Path, launch: LaunchShape, kernel: str, *, fast_math: bool) -> Path:

@@ -497,6 +497,11 @@ class Function:
             return set(_CALL_IN_TEXT.findall(self.text))
         return {each.name for _, each in self.instructions if isinstance(each, Call) and each.name}
 
+    @property
+    def length(self) -> int:
+        """Return how many lines its instructions have, by which its size is limited."""
+        return str(self).count("\n  ")
+
     def name_unnamed(self, prefix: str) -> None:
         """Name the values and blocks that have numbers: instructions may then change places."""
 
