@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from example_results import CPU, GPU
 
-from metalbench.report.page.model import Board, Page, Row, Step
+from metalbench.report.page.model import Board, KernelRow, Page, RecordStep
 from metalbench.stats import Interval
 
 HOSTILE = "\"><img src=x onerror=alert(1)><script>alert(2)</script>'&\x00\x1b</pre></script>"
@@ -23,8 +23,8 @@ def about(value: float, share: float = 0.02) -> Interval:
     return Interval(value, value * (1 - share), value * (1 + share))
 
 
-def row(task: str = "softmax", **changes: object) -> Row:
-    step = Step("2030-01-02T03:04:05+00:00", about(2000.0), about(2.0), (), "ab" * 32, "run")
+def row(task: str = "softmax", **changes: object) -> KernelRow:
+    step = RecordStep("2030-01-02T03:04:05+00:00", about(2000.0), about(2.0), (), "ab" * 32, "run")
     gained = replace(
         step,
         accepted_at="2030-02-03T04:05:06+00:00",
@@ -32,7 +32,7 @@ def row(task: str = "softmax", **changes: object) -> Row:
         gains=(about(1.9), about(2.1)),
         origin="agent_steel",
     )
-    whole = Row(
+    whole = KernelRow(
         task=task,
         set="common",
         dtype="float32",
@@ -93,8 +93,8 @@ def hostile_page() -> Page:
         failures=(HOSTILE,),
         facts=((HOSTILE, HOSTILE),),
         history=(
-            Step(HOSTILE, None, None, (), HOSTILE, HOSTILE),
-            Step(HOSTILE, None, None, (), HOSTILE, HOSTILE),
+            RecordStep(HOSTILE, None, None, (), HOSTILE, HOSTILE),
+            RecordStep(HOSTILE, None, None, (), HOSTILE, HOSTILE),
         ),
     )
     worse = replace(bad, status=HOSTILE, history=(), time_ns=None)

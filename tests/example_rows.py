@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metalbench.comparison import ResultSet, Row
+from metalbench.comparison import ComparedRow, ResultSet
 from metalbench.stats import Interval
 from metalbench.store import HistoryEntry
 
@@ -11,8 +11,8 @@ def about(value: float, half_width: float = 0.004) -> Interval:
     return Interval(value, value / (1 + half_width), value * (1 + half_width))
 
 
-def row(task: str = "softmax", time_ns: float = 1000.0, ratio: float | None = None) -> Row:
-    return Row(
+def row(task: str = "softmax", time_ns: float = 1000.0, ratio: float | None = None) -> ComparedRow:
+    return ComparedRow(
         task=task,
         dtype="float32",
         size="seed",
@@ -28,7 +28,7 @@ def row(task: str = "softmax", time_ns: float = 1000.0, ratio: float | None = No
     )
 
 
-def kept(row: Row, run: int) -> HistoryEntry:
+def kept(row: ComparedRow, run: int) -> HistoryEntry:
     """`row` as the store has it of another run."""
     return HistoryEntry(
         id=run,
@@ -59,7 +59,9 @@ def kept(row: Row, run: int) -> HistoryEntry:
     )
 
 
-def results(name: str, *rows: Row, others: int = 8, device: str = "cpu (Example CPU)") -> ResultSet:
+def results(
+    name: str, *rows: ComparedRow, others: int = 8, device: str = "cpu (Example CPU)"
+) -> ResultSet:
     """A run of which so many others are known, which all gave the same."""
     repeated = {row.key: tuple(kept(row, run) for run in range(others)) for row in rows}
     return ResultSet(name, device, rows, repeated)

@@ -81,10 +81,10 @@ def test_csv_cell_keeps_what_is_no_formula(value):
 
 
 def test_csv_of_hostile_cells_has_as_many_rows_and_cells():
-    from metalbench.report.export import lines_of_csv
+    from metalbench.report.export import write_csv
 
     rows = [{"a": text, "b": f"x{text}"} for text in (*FORMULAS, *ATTACKS.values(), HOSTILE)]
-    written = lines_of_csv(("a", "b"), rows)
+    written = write_csv(("a", "b"), rows)
     assert_harmless(written)
     read = list(csv.reader(io.StringIO(written)))
     assert len(read) == 1 + len(rows)

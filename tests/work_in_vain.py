@@ -8,7 +8,7 @@ from time import monotonic
 
 from example_results import correct, measurement
 
-from metalbench.comparison.match import Match, Outcome
+from metalbench.comparison.match import Match, MatchOutcome
 from metalbench.result import DeviceFacts, Failure, Result
 from metalbench.run.stages import Observer
 from metalbench.run.trial import Trial
@@ -68,7 +68,7 @@ class Simulated:
         self.played: list[Match] = []
         self._wrong = wrong
 
-    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> MatchOutcome:
         self.played.append(match)
         before, after = (
             kernel.tuned(tunables)["WORK"]
@@ -76,11 +76,11 @@ class Simulated:
         )
         if "WRONG" in match.after.source or after in self._wrong:
             failure = Failure("verify", "WRONG_RESULT", "it is wrong")
-            return Outcome(device, failure, wrong=match.names[1])
+            return MatchOutcome(device, failure, wrong=match.names[1])
         began = monotonic()
         ratio = (1000.0 + before) / (1000.0 + after)
         measured = measurement(match.plan.seed, 1000.0 + after, reference=ratio)
-        return Outcome(device, None, measured, began, monotonic())
+        return MatchOutcome(device, None, measured, began, monotonic())
 
     def attempt(
         self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer

@@ -31,10 +31,10 @@ def history(name: str, top: int | None, techniques: bool, db: Path | None) -> No
     from agent_steel.history import History
     from agent_steel.history.lineage import Lineage
     from metalbench.report.console import console
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
     out = console()
-    with Store(location(db)) as store:
+    with Store(store_path(db)) as store:
         kept = History(store)
         found = _lineages(kept, name)
         if not found:
@@ -115,7 +115,7 @@ def show(number: int, db: Path | None) -> None:
     """Show an attempt with its diagnosis, what became of it, and its source."""
     from agent_steel.cli.progress import outcome
     from metalbench.report.console import console
-    from metalbench.result.tuning import spelled
+    from metalbench.result.tuning import format_tunables
 
     attempt = _attempt(number, db)
     out = console()
@@ -127,7 +127,7 @@ def show(number: int, db: Path | None) -> None:
         "proposer": " ".join(each for each in (attempt.proposer, attempt.model) if each),
         "technique": attempt.technique,
         "summary": attempt.summary,
-        "tunables": spelled(attempt.tunables),
+        "tunables": format_tunables(attempt.tunables),
         "diagnosis": attempt.diagnosis,
         "in its words": attempt.wording,
         "outcome": outcome(attempt),
@@ -167,9 +167,9 @@ def _colour(line: str) -> str | None:
 
 def _attempt(number: int, db: Path | None) -> Attempt:
     from agent_steel.history import History
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
-    with Store(location(db)) as store:
+    with Store(store_path(db)) as store:
         found = History(store).attempt(number)
         if found is None:
             raise click.ClickException(

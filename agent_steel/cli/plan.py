@@ -23,12 +23,12 @@ def tell_plan(
 ) -> None:
     """Say which kernels would be tried, by whom, and how much of that there is at most."""
     from metalbench.report import numbers
-    from metalbench.result.tuning import spelled
+    from metalbench.result.tuning import format_tunables
 
     device = subjects[0].device
     out.print(f"On {device.kind} ({device.name}):", soft_wrap=True)
     for each in subjects:
-        defaults = spelled(each.kernel.tuned(dtype=each.dtype))
+        defaults = format_tunables(each.kernel.tuned(dtype=each.dtype))
         with_values = f", {defaults}" if defaults else ""
         out.print(
             f"  {each.entry.name} ({each.dtype}, {each.size}{with_values}) from {each.kernel.path}",

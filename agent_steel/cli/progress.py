@@ -38,9 +38,9 @@ def outcome(attempt: Attempt) -> str:
 
 def format_tunables(attempt: Attempt) -> str:
     """Return the technique of an attempt, with the values of its tunables."""
-    from metalbench.result.tuning import spelled
+    from metalbench.result.tuning import format_tunables
 
-    values = f" ({spelled(attempt.tunables)})" if attempt.tunables else ""
+    values = f" ({format_tunables(attempt.tunables)})" if attempt.tunables else ""
     return f"{attempt.technique or attempt.summary or NO_ANSWER}{values}"
 
 

@@ -35,9 +35,9 @@ def run(ctx: click.Context, options: dict[str, Any]) -> int:
     from agent_steel.history import History
     from metalbench.cli.config import MachineConfig
     from metalbench.cli.machine import open_machine
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
-    with Store(location(options["db"])) as store:
+    with Store(store_path(options["db"])) as store:
         history = History(store)
         session = None
         if options["resume"]:

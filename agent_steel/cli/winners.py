@@ -112,10 +112,10 @@ def _find(name: str, options: dict[str, Any]) -> tuple[Subject, Lineage]:
     from agent_steel.history import History
     from agent_steel.history.lineage import Lineage
     from agent_steel.target import Target
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
     asked = {**options, "kernel_names": (name,), "set_name": None, "everything": False}
     (subject,) = subjects_for(asked, open_device(MachineConfig.of(options)))
-    with Store(location(options["db"])) as store:
+    with Store(store_path(options["db"])) as store:
         target = Target(options.get("target", Target.SPEED))
         return subject, Lineage(History(store).attempts(subject.place), target)

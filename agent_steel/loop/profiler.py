@@ -17,7 +17,7 @@ from metalbench.msl.reading.lexer import lex
 from metalbench.profiling import profile_kernel
 from metalbench.report import numbers
 from metalbench.result import Result, Status
-from metalbench.result.tuning import spelled
+from metalbench.result.tuning import format_tunables
 from metalbench.run.stages import Silent
 from metalbench.run.trial import Trial
 
@@ -192,7 +192,7 @@ def _text(kernel: Kernel, result: Result) -> Iterator[Fact]:
         yield Fact(f"{name} in the file", str(sum(tokens.count(word) for word in words)))
     yield Fact("math", kernel.math)
     if kernel.tunables:
-        yield Fact("tunables", spelled(result.case.tunables))
+        yield Fact("tunables", format_tunables(result.case.tunables))
     for note in result.notes:
         yield Fact("note", note)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from agent_steel.attempt import Status
 from agent_steel.target import OF_SCATTER, Target, shortfall
-from metalbench.comparison.match import Match, Players, outcome_of
+from metalbench.comparison.match import Match, MatchRunner, run_match
 from metalbench.errors import MetalBenchError
 from metalbench.measure import Plan
 from metalbench.run.stages import Silent
@@ -61,7 +61,7 @@ class Verifier:
     the best of many short measurements is biased (winner's curse).
     """
 
-    players: Players
+    players: MatchRunner
     seed: int = 0
     plan: Plan = field(default_factory=lambda: Plan(seconds=SECONDS))
     confirmation: Plan = field(default_factory=lambda: Plan(seconds=CONFIRMATION_SECONDS))
@@ -109,7 +109,7 @@ class Verifier:
 
     def _read_match(self, subject: Subject, match: Match, observer: Observer) -> Judgement:
         """Return the judgement of one match; KEPT is not confirmed yet."""
-        outcome = outcome_of(self.players, subject.device, match, observer)
+        outcome = run_match(self.players, subject.device, match, observer)
         if outcome.failure is not None:
             return _fail(match, outcome.failure, outcome.wrong)
         measured = outcome.measurement

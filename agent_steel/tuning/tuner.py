@@ -14,7 +14,7 @@ from agent_steel.tuning.space import beyond, find_untried, key_of, read_declared
 from agent_steel.tuning.transformations import TRANSFORMATIONS
 from metalbench.errors import DeclarationError
 from metalbench.kernel import Kernel
-from metalbench.result.tuning import spelled
+from metalbench.result.tuning import format_tunables
 
 Key = tuple[tuple[str, int], ...]
 
@@ -68,7 +68,8 @@ class Tuner:
                 brief.parent.source,
                 values,
                 technique,
-                f"The same text with {spelled(values)}. Geometry and code change together, so that "
+                f"The same text with {format_tunables(values)}. "
+                "Geometry and code change together, so that "
                 "only measuring tells which values suit the device.",
             )
             tried[key_of(values)] = None

@@ -75,7 +75,7 @@ def welder_command(**options: Any) -> None:
     from metalbench import _core
     from metalbench.isolation import Limits
     from metalbench.run.observed import device_facts
-    from metalbench.store import location
+    from metalbench.store import store_path
 
     path, _, function = (options["reference"] or "").rpartition(":")
     if options["reference"] and not path:
@@ -98,7 +98,7 @@ def welder_command(**options: Any) -> None:
         device=options["device"],
         limits=Limits(options["check_seconds"]),
         measure=options["measure"],
-        alone=DeviceLock.of(device, location(None).parent).hold(),
+        alone=DeviceLock.of(device, store_path(None).parent).hold(),
     )
     echo(_as_json(welded) if options["output"] == "json" else _as_text(welded))
 

@@ -1,4 +1,4 @@
-"""Everything that checked builds find in a kernel: where, who, how often."""
+"""Checked runs of kernels: findings with their location, threads and count."""
 
 from metalbench.checking.check import check
 from metalbench.checking.finding import Finding, Findings, Frame

@@ -1,6 +1,6 @@
-"""Comments of a source that allow a finding: `// check: allow KIND reason`.
+"""Suppression comments in a source: `// check: allow KIND reason`.
 
-One is for its own line; where it stands alone, for the next line of code.
+A comment applies to its own line; on a line without code, to the next line of code.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ FORM = "`// check: allow KIND reason`"
 
 
 @dataclass(frozen=True, slots=True)
-class Allowance:
+class Suppression:
     """One comment at `line`, for findings of `kind` in the line `of`."""
 
     kind: str
@@ -28,8 +28,8 @@ class Allowance:
     of: int
 
 
-def allowances(source: str, file: str) -> list[Allowance]:
-    """The comments of a source. Raises DeclarationError for one of no known kind or no reason."""
+def read_suppressions(source: str, file: str) -> list[Suppression]:
+    """Return the suppressions of a source; raises DeclarationError for an invalid one."""
     found = []
     lines = source.splitlines()
     for number, text in enumerate(lines, 1):
@@ -48,23 +48,23 @@ def allowances(source: str, file: str) -> list[Allowance]:
             raise DeclarationError(
                 f"{file}:{number}: expected a reason why {kind} is allowed, got none; write {FORM}"
             )
-        found.append(Allowance(kind, reason.strip(), number, _line_of(lines, number)))
+        found.append(Suppression(kind, reason.strip(), number, _line_of(lines, number)))
     return found
 
 
 def _line_of(lines: Sequence[str], number: int) -> int:
-    """The line of code that the comment at `number` is for."""
+    """Return the line of code to which the comment at `number` applies."""
     while number < len(lines) and not lines[number - 1].partition("//")[0].strip():
         number += 1
     return number
 
 
-def sorted_out(
-    findings: Sequence[Finding], known: Sequence[Allowance], file: str
+def apply_suppressions(
+    findings: Sequence[Finding], known: Sequence[Suppression], file: str
 ) -> tuple[list[Finding], list[Finding], list[str]]:
-    """The findings that count, those that are allowed, and what is to be said of idle comments.
+    """Return the findings that count, the suppressed ones, and messages about unused comments.
 
-    Allowed is a finding at the line, and one in a function that is called there.
+    A suppression covers a finding in its line, and in a function that is called there.
     """
     counting, allowed = [], []
     used: set[int] = set()

@@ -1,4 +1,4 @@
-"""One kernel's checked runs, in a process that has nothing but the kernel and its buffers."""
+"""Run the checked build of one kernel, in a process with only the kernel and its buffers."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metalbench.checking.allowances import Allowance, allowances, sorted_out
+from metalbench.checking.allowances import Suppression, apply_suppressions, read_suppressions
 from metalbench.checking.checked_run import CheckedRun
-from metalbench.checking.finding import Finding, Findings, folded
-from metalbench.checking.kinds import ALL, kind_named, tools_of
-from metalbench.checking.subject import Subject, subject
+from metalbench.checking.finding import Finding, Findings, merge_findings
+from metalbench.checking.kinds import ALL, find_kind, parse_tools
+from metalbench.checking.subject import Subject, resolve_subject
 from metalbench.isolation.sandbox import open_sandboxed_device
 from metalbench.kernel.prepare import compile_kernel
 
@@ -33,28 +33,30 @@ def check(
     seed: int = 0,
     time_limit: float = SECONDS,
 ) -> Findings:
-    """Run a kernel's checked build, `time_limit` s a size at most; return all that is wrong.
+    """Run a kernel's checked build, for at most `time_limit` s a size; return all findings.
 
     Parameters
     ----------
     kernel
-        NAME of a task of the library or of `folders`; or FILE.metal whose header says what it
-        takes, with the arrays in the file `buffers`.
+        NAME of a task of the library or of `folders`; or FILE.metal whose header declares its
+        arguments, with the arrays in the file `buffers`.
     tools
-        What counts: "mem", "race", "init", "sync", "arithmetic", or "all".
+        The tools to apply: "mem", "race", "init", "sync", "arithmetic", or "all".
     sizes, dtype, seed
-        Of a task: if none, its small sizes and the kernel's first element type.
+        Of a task: by default its small sizes and the kernel's first element type.
     tunables, include_dirs
-        Values of `// tune:` lines, else their first ones; where includes are.
+        Values of `// tune:` lines, by default their first ones; folders of includes.
 
     Raises CompileError, and DeclarationError or DispatchError if lines, arguments or sizes are
-    wrong. What a kernel does is never an exception.
+    wrong. A fault of the kernel is a finding, never an exception.
     """
-    what = subject(kernel, sizes=sizes, buffers=buffers, folders=folders, include_dirs=include_dirs)
+    what = resolve_subject(
+        kernel, sizes=sizes, buffers=buffers, folders=folders, include_dirs=include_dirs
+    )
     return check_subject(
         what,
         open_sandboxed_device(),
-        tools_of([tools] if isinstance(tools, str) else tools),
+        parse_tools([tools] if isinstance(tools, str) else tools),
         dtype=dtype,
         tunables=tunables,
         seed=seed,
@@ -71,14 +73,14 @@ def check_subject(
     tunables: Mapping[str, int] | None = None,
     seed: int = 0,
     time_limit: float = SECONDS,
-    placed: Callable[[Finding], Finding] = lambda finding: finding,
+    relocate: Callable[[Finding], Finding] = lambda finding: finding,
 ) -> Findings:
-    """The same of what has been read already, on a device that makes checked builds.
+    """Check a resolved subject, as `check`, on a device with checked builds.
 
-    `placed` puts a finding where the user's own file has it. Raises CompileError, and DispatchError
-    if the kernel's lines are wrong.
+    `relocate` maps a finding to its place in the user's file. Raises CompileError, and
+    DispatchError if the kernel's lines are wrong.
     """
-    known = _allowed(what, tools)
+    known = _read_suppressions_of(what, tools)
     built = compile_kernel(
         device,
         what.kernel,
@@ -89,8 +91,10 @@ def check_subject(
         tools=tools,
     )
     runs = (CheckedRun(what, built, size, seed).findings(time_limit) for size in what.sizes)
-    found = [placed(each) for run in runs for each in run if each.of.tool in tools]
-    counting, allowed, unused = sorted_out(folded(found), known, str(what.kernel.path))
+    found = [relocate(each) for run in runs for each in run if each.kind_info.tool in tools]
+    counting, allowed, unused = apply_suppressions(
+        merge_findings(found), known, str(what.kernel.path)
+    )
     return Findings(
         kernel=what.kernel.name,
         sizes=what.sizes,
@@ -102,7 +106,7 @@ def check_subject(
     )
 
 
-def _allowed(what: Subject, tools: Sequence[str]) -> list[Allowance]:
-    """The source's comments that are about findings of these tools."""
-    every = allowances(what.kernel.source, str(what.kernel.path))
-    return [each for each in every if kind_named(each.kind).tool in tools]
+def _read_suppressions_of(what: Subject, tools: Sequence[str]) -> list[Suppression]:
+    """Return the source's suppressions for findings of these tools."""
+    every = read_suppressions(what.kernel.source, str(what.kernel.path))
+    return [each for each in every if find_kind(each.kind).tool in tools]

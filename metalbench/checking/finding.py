@@ -1,4 +1,4 @@
-"""What checked runs have found, and what a check comes to."""
+"""Findings of checked runs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from metalbench.checking.kinds import Kind, kind_named
+from metalbench.checking.kinds import Kind, find_kind
 from metalbench.verify.place import FindingPlace, place_of
 
 _OTHER = re.compile(r"; the other (?:access|barrier) is at (.*):(\d+)$")
@@ -15,7 +15,7 @@ _OTHER = re.compile(r"; the other (?:access|barrier) is at (.*):(\d+)$")
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A line of the source that led to a finding; `line` and `column` count from 1."""
+    """A line of the source on the call stack of a finding; `line` and `column` count from 1."""
 
     function: str
     file: str
@@ -25,13 +25,12 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that a kernel must not do, at one place of its source.
+    """One defect of a kernel at one place of its source.
 
-    `frames` are the lines that led to it, the innermost call first. `count` is how often it was
-    seen, in all sizes; `message` is of the first time in the grid, at `size`. `element` is the
-    index in `buffer`, as one dimension; negative before its start. `allowed` is the reason of the
-    comment that allows it, empty without one. `places` is more than one where the finding stands
-    for places of its kind that are not listed.
+    `frames` is the call stack, innermost first. `count` is the number of occurrences in all sizes;
+    `message` describes the first one in the grid, at `size`. `element` is the flat index in
+    `buffer`, negative before its start. `allowed` is the reason of the comment that suppresses it,
+    empty without one. `places` is above one if the finding represents unlisted places of its kind.
     """
 
     kind: str
@@ -46,44 +45,44 @@ class Finding:
     places: int = 1
 
     @property
-    def of(self) -> Kind:
-        """What is known of its kind."""
-        return kind_named(self.kind)
+    def kind_info(self) -> Kind:
+        """The description of its kind."""
+        return find_kind(self.kind)
 
     @property
     def severity(self) -> str:
         """Either error or warning."""
-        return "warning" if self.of.is_warning else "error"
+        return "warning" if self.kind_info.is_warning else "error"
 
     @property
     def frame(self) -> Frame | None:
-        """Where it happened; None where nobody knows."""
+        """The innermost frame; None if the place is unknown."""
         return self.frames[0] if self.frames else None
 
     @property
-    def told(self) -> FindingPlace:
-        """Buffer, byte and threads, as its message has them."""
+    def details(self) -> FindingPlace:
+        """Buffer, byte and threads, as parsed from the message."""
         return place_of(self.message)
 
     @property
     def other_line(self) -> int | None:
-        """Of a race the other access' line, of barriers the other one's; None where unknown."""
+        """The line of the other access of a race or of the other barrier; None if unknown."""
         found = _OTHER.search(self.message)
         same = found and self.frame and Path(found[1]).name == Path(self.frame.file).name
         return int(found[2]) if found and same else None
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What findings that differ only in when they were seen have in common."""
-        return self.kind, self.kernel, self.frames, self.told.buffer
+        """The identity of the finding: occurrences with the same key are merged."""
+        return self.kind, self.kernel, self.frames, self.details.buffer
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What a check has found in one kernel's file.
+    """All findings of a check in one kernel's file.
 
-    `found` counts, errors first; `allowed` are those that comments of the source allow, `unused`
-    says of comments that allow nothing that was found, `skipped` what could not be checked.
+    `found` counts, errors first. `allowed` are suppressed by comments of the source, `unused` are
+    messages about comments without a finding, `skipped` about checks that were impossible.
     """
 
     kernel: str
@@ -102,37 +101,37 @@ class Findings:
 
     @property
     def errors(self) -> tuple[Finding, ...]:
-        """Those that are no mere warnings."""
-        return tuple(each for each in self.found if not each.of.is_warning)
+        """The findings that are not warnings."""
+        return tuple(each for each in self.found if not each.kind_info.is_warning)
 
     @property
     def warnings(self) -> tuple[Finding, ...]:
-        """Those that do no harm on GPUs."""
-        return tuple(each for each in self.found if each.of.is_warning)
+        """The findings that are harmless on GPUs."""
+        return tuple(each for each in self.found if each.kind_info.is_warning)
 
     @property
     def passed(self) -> bool:
-        """Whether there are no errors."""
+        """Whether there are only warnings."""
         return not self.errors
 
     @property
     def places_by_kind(self) -> dict[str, int]:
-        """At how many places each kind was found, errors first; listed or not."""
+        """The number of places of each kind, errors first; listed or not."""
         places: dict[str, int] = {}
         for each in self.found:
             places[each.kind] = places.get(each.kind, 0) + each.places
         return places
 
 
-def folded(findings: list[Finding]) -> list[Finding]:
-    """Each once, with the sum of its counts; errors first, then in the order of their lines."""
+def merge_findings(findings: list[Finding]) -> list[Finding]:
+    """Merge equal findings and add their counts; errors first, then by line."""
     result: dict[tuple[object, ...], Finding] = {}
     for each in findings:
         known = result.get(each.key)
         if known is None:
             result[each.key] = each
             continue
-        # Sizes share their code, and with it the places that are not listed.
+        # Sizes share their code, and so the unlisted places.
         longer = each if each.places > known.places else known
         result[each.key] = replace(longer, count=known.count + each.count)
     return sorted(result.values(), key=_order)
@@ -140,4 +139,4 @@ def folded(findings: list[Finding]) -> list[Finding]:
 
 def _order(finding: Finding) -> tuple[bool, str, int, int]:
     frame = finding.frame or Frame("", "", 0, 0)
-    return finding.of.is_warning, frame.file, frame.line, frame.column
+    return finding.kind_info.is_warning, frame.file, frame.line, frame.column

@@ -1,4 +1,4 @@
-"""What can be wrong with a kernel: each kind of finding, the tool that looks for it, and advice."""
+"""Kinds of findings: for each kind its tool, a description and advice."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of finding: `name` is what suppressions call it. Warnings are harmless on GPUs."""
+    """One kind of finding: `name` is its name in suppressions. Warnings are harmless on GPUs."""
 
     name: str
     tool: str
@@ -23,8 +23,10 @@ class Kind:
 
 
 _KINDS = (
-    Kind("out-of-bounds", "mem", "an access beside a buffer or an array", "check the index first"),
-    Kind("wild-pointer", "mem", "an access to memory of no buffer that the kernel has"),
+    Kind(
+        "out-of-bounds", "mem", "an access outside of a buffer or an array", "check the index first"
+    ),
+    Kind("wild-pointer", "mem", "an access to memory outside of all buffers of the kernel"),
     Kind("write-to-constant", "mem", "a write to what the kernel declares to be constant"),
     Kind(
         "write-to-input",
@@ -33,38 +35,42 @@ _KINDS = (
         "declare it `device const`, or `inout` in its `// buffer:` line",
     ),
     Kind("misaligned", "mem", "an address that does not fit its type"),
-    # Metal defines it, and hardly anybody means it.
+    # Defined in Metal, but rarely intended.
     Kind(
         "texture-bounds",
         "mem",
-        "a read or write of a texel that a texture has not",
+        "a read or write of a texel outside of the texture",
         "ask get_width() and get_height() first",
         True,
     ),
     Kind("stack-overflow", "mem", "more private memory than a thread has"),
-    Kind("race", "race", "two threads at the same bytes, nothing in between, one of them writes"),
+    Kind(
+        "race",
+        "race",
+        "two threads access the same bytes without a barrier, and one of them writes",
+    ),
     Kind(
         "texture-fence",
         "race",
-        "a thread reads a texel that it has written, with no fence in between",
+        "a thread reads a texel that it has written, without a fence",
         "call fence() of the texture between the write and the read",
     ),
     Kind(
         "same-value-race",
         "race",
-        "two threads write the same to the same bytes, with nothing in between",
+        "two threads write the same value to the same bytes without a barrier",
         is_warning=True,
     ),
     Kind(
         "uninitialised",
         "init",
-        "a read of what nothing has written",
-        "outputs, scratch and threadgroup memory hold anything at first",
+        "a read of memory that was never written",
+        "outputs, scratch and threadgroup memory are uninitialised at first",
     ),
     Kind("output-not-written", "init", "elements of an output that the kernel never writes"),
     Kind("barrier", "sync", "a barrier that some threads do not reach"),
     Kind("simdgroup", "sync", "a SIMD-group function that not all its lanes reach together"),
-    Kind("time-limit", "sync", "a kernel that does not end"),
+    Kind("time-limit", "sync", "a kernel that does not end in time"),
     Kind("division", "arithmetic", "an integer division by zero"),
     Kind("overflow", "arithmetic", "a signed quotient that does not fit its type"),
     Kind(
@@ -74,29 +80,29 @@ _KINDS = (
         "compute in an unsigned type, which wraps",
         True,
     ),
-    # Metal defines both of these, and hardly anybody means it.
+    # Both are defined in Metal, but rarely intended.
     Kind(
         "shift",
         "arithmetic",
-        "a shift by more bits than there are, or by fewer than none",
+        "a shift by the width of the type or more, or by a negative number",
         "",
         True,
     ),
-    Kind("float-cast", "arithmetic", "a float that does not fit the integer it is made", "", True),
+    Kind("float-cast", "arithmetic", "a float that does not fit the integer type", "", True),
     Kind("assertion", "arithmetic", "an assert() that does not hold"),
-    Kind("trap", "arithmetic", "undefined behaviour that the compiler has made a trap of"),
-    Kind("fault", "mem", "a fault of no kind that is known"),
+    Kind("trap", "arithmetic", "undefined behaviour that the compiler replaced by a trap"),
+    Kind("fault", "mem", "a fault of unknown kind"),
 )
 KINDS = {each.name: each for each in _KINDS}
 
 
-def kind_named(name: str) -> Kind:
-    """The kind that suppressions call `name`; what is of no known kind is a fault."""
+def find_kind(name: str) -> Kind:
+    """Return the kind with a name; an unknown name gives the kind `fault`."""
     return KINDS.get(name, KINDS["fault"])
 
 
-def tools_of(names: Iterable[str]) -> tuple[str, ...]:
-    """The tools that are meant by `names`, such as `mem,race`; raises DeclarationError."""
+def parse_tools(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the tools in `names`, such as `mem,race`; raises DeclarationError for others."""
     wanted = [part.strip() for name in names for part in name.split(",")]
     for each in wanted:
         if each not in (*TOOLS, ALL):

@@ -1,4 +1,4 @@
-"""What is checked: a kernel of the library by its name, or a file without a task."""
+"""Resolve the subject of a check: a kernel of the library by name, or a file without a task."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from metalbench.verify.flow import small_sizes
 
 @dataclass(frozen=True)
 class Subject:
-    """A kernel, the task that says what it takes, and the inputs that it may write to."""
+    """A kernel, the task that declares its arguments, and the inputs that it may write."""
 
     kernel: Kernel
     task: Task
@@ -24,7 +24,7 @@ class Subject:
     inout: frozenset[str] = frozenset()
 
 
-def subject(
+def resolve_subject(
     named: str | Path,
     *,
     sizes: Sequence[str] = (),
@@ -32,9 +32,9 @@ def subject(
     folders: Sequence[Path] = (),
     include_dirs: Sequence[Path] = (),
 ) -> Subject:
-    """The kernel that `named` means: NAME of a task, or FILE.metal with lines of its own.
+    """Return the kernel with this name: NAME of a task, or FILE.metal with declaring lines.
 
-    Without `sizes` a task's small ones. Raises DeclarationError if there is no such thing.
+    Without `sizes`, the small sizes of a task. Raises DeclarationError if nothing has this name.
     """
     if not is_kernel_file(str(named)):
         if buffers is not None:

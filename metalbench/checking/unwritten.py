@@ -1,4 +1,4 @@
-"""Outputs that a checked run has left unwritten, and where a kernel declares them."""
+"""Find outputs that a checked run left unwritten, and their declarations."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from metalbench.kernel.prepare import Bound
 from metalbench.kernel.texture import pixel_format
 
 
-def unwritten(bound: Bound) -> Iterator[tuple[str, str]]:
-    """The name of each output that has elements nobody wrote, and what is to be said of it."""
+def find_unwritten_outputs(bound: Bound) -> Iterator[tuple[str, str]]:
+    """Yield the name of each output with unwritten elements, and a message."""
     for name, each in bound.outputs.items():
         missing, first = each.buffer.unwritten()
         if missing:
@@ -25,8 +25,8 @@ def unwritten(bound: Bound) -> Iterator[tuple[str, str]]:
             )
 
 
-def declared(source: str, file: str, kernel: str, argument: str) -> Frame:
-    """Where a kernel of `source` declares its argument; its first line where that is not seen."""
+def find_declaration(source: str, file: str, kernel: str, argument: str) -> Frame:
+    """Return the declaration of a kernel's argument in `source`; the first line if not found."""
     text = re.sub(r"//[^\n]*", lambda comment: " " * len(comment[0]), source)
     head = re.search(rf"\b{re.escape(kernel)}\s*\(", text)
     start = head.end() if head else 0

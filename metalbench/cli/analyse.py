@@ -91,7 +91,7 @@ def analyse(folders: tuple[Path, ...], **options: Any) -> None:
     )
     from metalbench.report.console import console
     from metalbench.report.generations import comparison_report, to_csv, to_json
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
     fewest = min(count_planned_samples(each) for each in folders)
     question = ComparisonOptions(
@@ -102,7 +102,7 @@ def analyse(folders: tuple[Path, ...], **options: Any) -> None:
         dtype=options["dtype"],
         timing=options["timing"],
     )
-    with Store(location(options["db"])) as store:
+    with Store(store_path(options["db"])) as store:
         columns = compute_columns(folders, store, question)
         _export(folders, store, question, options["export_folder"])
     out = console(to_stderr=is_taken(options))

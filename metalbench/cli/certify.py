@@ -75,12 +75,12 @@ def certify(ctx: click.Context, /, **options: Any) -> None:
     """
     from metalbench.report.certificate import to_markdown
     from metalbench.report.console import console
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
     log = console(to_stderr=True)
     with (
         open_machine(MachineConfig.of(options)) as machine,
-        Store(location(options["db"])) as store,
+        Store(store_path(options["db"])) as store,
     ):
         trials = list_trials(TrialConfig.of(options), machine.device)
         machine.warn(log)
@@ -89,13 +89,13 @@ def certify(ctx: click.Context, /, **options: Any) -> None:
         try:
             for trial in trials:
                 made.append(_certificate(log, machine, store, trial, options["seconds"]))
-                if made[-1].right:
+                if made[-1].is_correct:
                     files[made[-1].entry.id] = _write(made[-1], options["out"])
         finally:
             # Of what was done before an error, or Ctrl-C, too.
             if made:
                 echo_document(to_markdown(made, files))
-    ctx.exit(int(not all(each.right for each in made)))
+    ctx.exit(int(not all(each.is_correct for each in made)))
 
 
 def _certificate(

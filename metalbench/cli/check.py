@@ -135,11 +135,11 @@ def check(ctx: click.Context, /, kernel: str, **options: Any) -> None:
     after a finding. On an NVIDIA GPU compute-sanitizer checks the kernel itself.
     """
     from metalbench.checking import check as check_kernel
-    from metalbench.checking.sanitizer import check_sanitized, sanitizer_tools
+    from metalbench.checking.sanitizer import check_sanitized, parse_sanitizer_tools
     from metalbench.report.findings import findings_json, findings_text
     from metalbench.report.sarif import to_sarif
 
-    nvidias = sanitizer_tools(options["tools"], options["device"])
+    nvidias = parse_sanitizer_tools(options["tools"], options["device"])
     checked = check_kernel if nvidias is None else check_sanitized
     findings = checked(
         kernel,

@@ -98,7 +98,7 @@ def _compare_kernels(
     before: str, after: str | None, options: dict[str, Any]
 ) -> tuple[Comparison, Measurement]:
     from metalbench import _core
-    from metalbench.comparison.head_to_head import WrongKernelError, comparison_of
+    from metalbench.comparison.head_to_head import WrongKernelError, build_comparison
     from metalbench.comparison.match import Match
     from metalbench.measure import Plan
 
@@ -128,13 +128,13 @@ def _compare_kernels(
         measured = _play_match(device, match, options)
     except WrongKernelError as error:
         raise click.ClickException(str(error)) from error
-    return comparison_of(match.contest(), measured, device), measured
+    return build_comparison(match.contest(), measured, device), measured
 
 
 def _play_match(device: Device, match: Match, options: dict[str, Any]) -> Measurement:
     """Play a match in a worker process; raise WrongKernelError."""
     from metalbench.cli.waiting import waiting
-    from metalbench.comparison.match import measurement_of, outcome_of
+    from metalbench.comparison.match import require_measurement, run_match
     from metalbench.report.console import console
     from metalbench.run.observed import device_facts
     from metalbench.run.stages import Silent
@@ -148,20 +148,20 @@ def _play_match(device: Device, match: Match, options: dict[str, Any]) -> Measur
         MachineConfig.of(options).create_workers() as workers,
         waiting(console(to_stderr=True), title) as progress,
     ):
-        return measurement_of(
-            match, outcome_of(workers, device_facts(device), match, ShowProgress())
+        return require_measurement(
+            match, run_match(workers, device_facts(device), match, ShowProgress())
         )
 
 
 def _find_entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry:
     """Return the task; from the checkout that contains the installed library, if there is one."""
-    from metalbench.comparison.revision import versioned
+    from metalbench.comparison.revision import find_versioned_file
     from metalbench.kernel import library
     from metalbench.kernel.installed import library_folder
 
     (entry,) = library.find([name], None, folders)
     path, installed = entry.kernel_path(chip), library_folder()
-    found = versioned(path, installed)
+    found = find_versioned_file(path, installed)
     if found == path:
         return entry
     own = found.parents[len(path.relative_to(installed).parts) - 1]
@@ -170,11 +170,11 @@ def _find_entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry
 
 
 def _read_kernel(present: Kernel, name: str, options: dict[str, Any]) -> Kernel:
-    from metalbench.comparison.revision import kernel_at
+    from metalbench.comparison.revision import read_kernel_at
 
     kernel = replace(present, include_dirs=options["include"])
     revision = name.partition("@")[2]
-    return kernel_at(kernel, revision) if revision else kernel
+    return read_kernel_at(kernel, revision) if revision else kernel
 
 
 def _warn(device: Device) -> None:
@@ -187,12 +187,12 @@ def _warn(device: Device) -> None:
 def _show(comparison: Comparison, measured: Measurement | None, options: dict[str, Any]) -> None:
     from metalbench.report.comparison import comparison_report, to_json
     from metalbench.report.console import console
-    from metalbench.report.warnings import warnings
+    from metalbench.report.warnings import list_warnings
 
     piped = str(options["json_file"]) == "-"
     out = console(to_stderr=piped)
     out.print(comparison_report(comparison, out))
-    doubts = (*measured.doubts, *map(str, warnings(measured))) if measured else ()
+    doubts = (*measured.doubts, *map(str, list_warnings(measured))) if measured else ()
     for each in doubts:
         out.print(f"Warning: {each.removesuffix('.')}.", style="yellow", soft_wrap=True)
     if options["json_file"]:
@@ -203,4 +203,4 @@ def fails(comparison: Comparison, failing: tuple[str, ...]) -> bool:
     """Return whether some kernel has a verdict that `--fail-on` names."""
     from metalbench.stats import Verdict
 
-    return any(comparison.has(Verdict(each.upper())) for each in failing)
+    return any(comparison.has_verdict(Verdict(each.upper())) for each in failing)

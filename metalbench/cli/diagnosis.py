@@ -169,7 +169,7 @@ def _without_mlx(kind: str) -> str:
 
 def _gpu(device: Device) -> ExaminationResult:
     from metalbench.report.facts import facts_text
-    from metalbench.result.conditions import warnings
+    from metalbench.result.conditions import list_device_warnings
 
     wrong = _trial(device)
     if wrong is not None:
@@ -182,7 +182,7 @@ def _gpu(device: Device) -> ExaminationResult:
         facts_text(device.capabilities),
         facts_text(state),
     )
-    against = warnings(state)
+    against = list_device_warnings(state)
     health = Health.ABSENT if against else Health.GOOD
     return ExaminationResult(health, "\n".join(filter(None, lines)), "\n-> ".join(against))
 
@@ -271,9 +271,9 @@ def _library() -> ExaminationResult:
 
 
 def _store(db: Path | None) -> ExaminationResult:
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
-    path = location(db)
+    path = store_path(db)
     existed = path.exists()
     Store(path).close()
     return ExaminationResult(Health.GOOD, f"{path}" + ("" if existed else " (made just now)"))

@@ -89,12 +89,12 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     from metalbench.generations.trials import make_jobs, select_remaining
     from metalbench.kernel.library import Library
     from metalbench.report.console import console
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
     conditions, library = _conditions(options), Library(options["kernels"])
     log = console(to_stderr=True)
     with (
-        Store(location(options["db"])) as store,
+        Store(store_path(options["db"])) as store,
         open_seats(MachineConfig.of(options), options["cluster"], options["workers"], log) as found,
     ):
         facts, environment, seats = found
@@ -153,7 +153,7 @@ def _evaluate(
         if done.result is None or done.judged is None:
             untried.append(done.untried)
             return
-        store.evaluated(run, done.result, done.job.place, done.judged)
+        store.record_evaluation(run, done.result, done.job.place, done.judged)
         log.print(f"[{count}/{len(jobs)}] {_describe_outcome(done)}", markup=False, highlight=False)
 
     def report_lost(each: LostJob) -> None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from metalbench.comparison import ResultSet
-    from metalbench.comparison.regression import Gate as Regressions
     from metalbench.comparison.regression import Regression
+    from metalbench.comparison.regression import RegressionOutcome as Regressions
     from metalbench.run.observed import Described
     from metalbench.run.runner import Outcome
     from metalbench.run.trial import Trial
@@ -101,12 +101,12 @@ class Gate:
         self, store: Store, outcome: Outcome, *, without: Sequence[int] = ()
     ) -> Regressions:
         """Return the regressions, if they were asked for; raise if runs do not compare."""
-        from metalbench.comparison.regression import Gate as Regressions
-        from metalbench.comparison.regression import look_for_regressions
+        from metalbench.comparison.regression import RegressionOutcome as Regressions
+        from metalbench.comparison.regression import find_regressions
 
         if not self.looks_back or outcome.number is None or not outcome.results:
             return Regressions()
-        return look_for_regressions(
+        return find_regressions(
             store,
             outcome.number,
             baseline=self.baseline,

@@ -13,7 +13,7 @@ from metalbench.cli.parameters import complete_names, store_option
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench.comparison.past import Past
+    from metalbench.comparison.past import TaskHistory
     from metalbench.store import HistoryEntry
 
 EXAMPLES = """\b
@@ -52,11 +52,13 @@ def history(ctx: click.Context, /, name: str | None, **options: Any) -> None:
 
     Exit codes: 0; 1 by --fail-on; 2 wrong usage or environment.
     """
-    from metalbench.comparison.past import pasts
+    from metalbench.comparison.past import group_histories
     from metalbench.report.console import console
     from metalbench.report.history_json import all_json, history_json
 
-    found = {task: list(pasts(entries)) for task, entries in _entries(name, options).items()}
+    found = {
+        task: list(group_histories(entries)) for task, entries in _entries(name, options).items()
+    }
     out = console(to_stderr=str(options["json_file"]) == "-")
     _show(out, name, found, options)
     if options["json_file"]:
@@ -68,9 +70,9 @@ def history(ctx: click.Context, /, name: str | None, **options: Any) -> None:
 
 def _entries(name: str | None, options: dict[str, Any]) -> dict[str, list[HistoryEntry]]:
     """The results by task: of the one that was named, be there any or not, else of all."""
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
-    path = location(options["db"])
+    path = store_path(options["db"])
     if not path.exists():
         return {} if name is None else {name: []}
     with Store(path) as store:
@@ -79,15 +81,18 @@ def _entries(name: str | None, options: dict[str, Any]) -> dict[str, list[Histor
 
 
 def _show(
-    out: Console, name: str | None, found: Mapping[str, Sequence[Past]], options: dict[str, Any]
+    out: Console,
+    name: str | None,
+    found: Mapping[str, Sequence[TaskHistory]],
+    options: dict[str, Any],
 ) -> None:
     from metalbench.report.history import history_report
     from metalbench.report.overview import overview
-    from metalbench.store import location
+    from metalbench.store import store_path
 
     if not any(found.values()):
         about, command = ("", "run") if name is None else (f"{name}: ", f"run {name}")
-        path = location(options["db"])
+        path = store_path(options["db"])
         out.print(f"{about}no results in {path}; `metalbench {command}` makes some")
     elif name is None:
         out.print(overview(found, out))

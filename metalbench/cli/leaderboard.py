@@ -47,9 +47,9 @@ def leaderboard(names: tuple[str, ...], **options: Any) -> None:
     """
     from metalbench.report.console import console
     from metalbench.report.leaderboard import leaderboard_report
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
-    out, path = console(to_stderr=is_taken(options)), location(options["db"])
+    out, path = console(to_stderr=is_taken(options)), store_path(options["db"])
     if not path.exists():
         out.print(f"no records in {path}; `metalbench run --record` makes some")
         return

@@ -83,11 +83,11 @@ def profile(kernel: str, **options: Any) -> None:
     same on every machine. The kernel runs on the cpu device, in a process that has nothing else.
     """
     from metalbench.profiling import profile as profile_kernel
-    from metalbench.profiling.estimate import chip_named, estimate
+    from metalbench.profiling.estimate import estimate_time, find_chip
     from metalbench.report.console import console
-    from metalbench.report.profile import annotated, estimate_text, profile_table
+    from metalbench.report.profile import annotate_source, estimate_text, profile_table
 
-    chip = chip_named(options["chip"]) if options["chip"] else None
+    chip = find_chip(options["chip"]) if options["chip"] else None
     found = profile_kernel(
         kernel,
         size=options["size"],
@@ -110,6 +110,6 @@ def profile(kernel: str, **options: Any) -> None:
     out = console()
     out.print(profile_table(found, terminal=out.is_terminal))
     if options["lines"]:
-        out.print(annotated(found, terminal=out.is_terminal))
+        out.print(annotate_source(found, terminal=out.is_terminal))
     if chip is not None:
-        out.print(estimate_text(estimate(found, chip)))
+        out.print(estimate_text(estimate_time(found, chip)))

@@ -13,7 +13,7 @@ from rich.segment import Segment, Segments
 from rich.text import Text
 
 from metalbench.report import numbers
-from metalbench.report.styles import HEADING, OF_STATUS, QUIET
+from metalbench.report.styles import HEADING, QUIET, STATUS_STYLES
 from metalbench.report.table import results_table
 from metalbench.run.stages import Stage
 
@@ -172,7 +172,7 @@ class LineProgress(Progress):
         """Print the result and the remaining time."""
         super().kernel_finished(result)
         text = Text(f"{self.position} {self.kernel}: ")
-        text.append(result.status.value, style=OF_STATUS[result.status])
+        text.append(result.status.value, style=STATUS_STYLES[result.status])
         if result.measurement is not None:
             text.append(f", {numbers.time(result.measurement.candidate_ns)}")
         if len(self.results) < self._total:

@@ -67,7 +67,7 @@ def show(puzzle: str, hint: bool) -> None:
     from metalbench.puzzle import find
     from metalbench.puzzle.progress import Progress
     from metalbench.report.console import console
-    from metalbench.report.puzzle import statement
+    from metalbench.report.puzzle import show_statement
 
     found, progress = find(puzzle), Progress()
     step = progress.of(found.name)
@@ -77,7 +77,7 @@ def show(puzzle: str, hint: bool) -> None:
     elif hint:
         echo("There are no more hints.", err=True)
     out = console()
-    out.print(statement(found, step.hints), width=min(out.width, WIDTH))
+    out.print(show_statement(found, step.hints), width=min(out.width, WIDTH))
 
 
 @puzzles.command(short_help="Write a file to begin with.")

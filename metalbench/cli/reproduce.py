@@ -17,7 +17,7 @@ from metalbench.report.console import echo
 if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.kernel.library import Entry
-    from metalbench.leaderboard.exported import Exported
+    from metalbench.leaderboard.exported import ExportedRecord
     from metalbench.leaderboard.reproduction import Reproduction
 
 EXIT_CODES = {"REPRODUCED": 0, "NOT REPRODUCED": 1, "NOT COMPARABLE": 3}
@@ -65,30 +65,30 @@ def reproduce(ctx: click.Context, /, file: Path, **options: Any) -> None:
     ctx.exit(EXIT_CODES[said.word.value])
 
 
-def _reproduction(device: Device, found: Exported, options: dict[str, Any]) -> Reproduction:
+def _reproduction(device: Device, found: ExportedRecord, options: dict[str, Any]) -> Reproduction:
     from metalbench.cli.progress import LineProgress
     from metalbench.leaderboard.reproduction import (
         Reproduction,
-        Word,
-        obstacles,
+        ReproductionVerdict,
+        build_trial,
+        list_obstacles,
         reproduce,
-        trial_of,
     )
     from metalbench.measure import Plan
     from metalbench.report.console import console
     from metalbench.result.environment import environment
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
     entry = _entry(found.task, options["kernels"])
-    why = "; ".join(obstacles(found, device, environment(), entry))
+    why = "; ".join(list_obstacles(found, device, environment(), entry))
     if entry is None or why:
-        return Reproduction(Word.NOT_COMPARABLE, why)
+        return Reproduction(ReproductionVerdict.NOT_COMPARABLE, why)
     log = console(to_stderr=True)
     warn(log, device)
-    trial = trial_of(found, entry, Plan(seconds=options["seconds"]), options["seed"])
+    trial = build_trial(found, entry, Plan(seconds=options["seconds"]), options["seed"])
     machine = MachineConfig.of(options)
     with (
-        Store(location(options["db"])) as store,
+        Store(store_path(options["db"])) as store,
         nullcontext() if machine.in_process else machine.create_workers() as workers,
     ):
         return reproduce(

@@ -33,12 +33,12 @@ def result_set(name: str, db: Path | None) -> ResultSet:
     Raises click.UsageError for an unknown name.
     """
     from metalbench.comparison import ResultSet
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
     if Path(name).is_file():
         return ResultSet.of_file(Path(name))
     run, latest = RUN.fullmatch(name), LATEST.fullmatch(name)
-    path = location(db)
+    path = store_path(db)
     if not path.exists():
         raise click.UsageError(
             f"{name}: there is no such file, and the store {path} is empty; `metalbench run` "

@@ -39,7 +39,7 @@ from metalbench.cli.warning import warn
 
 if TYPE_CHECKING:
     from metalbench.cli.progress import LineProgress, LiveProgress
-    from metalbench.comparison.regression import Gate as Regressions
+    from metalbench.comparison.regression import RegressionOutcome as Regressions
     from metalbench.comparison.result_set import Key
     from metalbench.errors import MetalBenchError
     from metalbench.run.runner import Outcome
@@ -150,7 +150,7 @@ def run(ctx: click.Context, /, **options: Any) -> None:
 def _run_control(config: RunConfig) -> int:
     from metalbench import _core
     from metalbench.cli.control import control, print_control
-    from metalbench.report.judged import judged_together
+    from metalbench.report.judged import control_discoveries
     from metalbench.result.environment import environment
     from metalbench.run.observed import device_facts
 
@@ -162,7 +162,7 @@ def _run_control(config: RunConfig) -> int:
     out, log = open_consoles(config)
     warn(log, device)
     outcome = control(device, trials, progress_on(out, log, config.trials.seconds))
-    outcome = replace(outcome, results=judged_together(outcome.results))
+    outcome = replace(outcome, results=control_discoveries(outcome.results))
     report(out, outcome, config, perf_counter() - start)
     right = print_control(out, outcome.results)
     facts = device_facts(device)
@@ -172,7 +172,7 @@ def _run_control(config: RunConfig) -> int:
 
 def _run_kernels(config: RunConfig, machine: Machine) -> int:
     from metalbench.run.observed import device_facts
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
     start = perf_counter()
     device = machine.device
@@ -194,7 +194,7 @@ def _run_kernels(config: RunConfig, machine: Machine) -> int:
         unsaved = replace(config, recorded={**config.recorded, "save": None})
         return _try_kernels(machine, again, store, progress, unsaved)
 
-    with Store(location(config.db)) as store:
+    with Store(store_path(config.db)) as store:
         # Try the kernels and report the results.
         if config.tuned:
             trials = apply_tunings(trials, device, store, log)
@@ -232,7 +232,7 @@ def _try_kernels(
     config: RunConfig,
 ) -> Outcome:
     """Run the trials, and judge the results together. Raises MachineError; results are stored."""
-    from metalbench.report.judged import judged_together
+    from metalbench.report.judged import control_discoveries
     from metalbench.run.runner import run as run_trials
 
     with progress:
@@ -246,7 +246,7 @@ def _try_kernels(
             fail_fast=config.fail_fast,
             attempts=machine.attempts,
         )
-    outcome = replace(outcome, results=judged_together(outcome.results))
+    outcome = replace(outcome, results=control_discoveries(outcome.results))
     return outcome if config.machine.in_process else with_counts(outcome, trials)
 
 
@@ -254,7 +254,7 @@ def _regressions(
     gate: Gate, store: Store, outcome: Outcome, *, without: Sequence[int] = ()
 ) -> tuple[Regressions, MetalBenchError | None]:
     """Return the regressions, or an error, which must not prevent the writing of files."""
-    from metalbench.comparison.regression import Gate as Regressions
+    from metalbench.comparison.regression import RegressionOutcome as Regressions
     from metalbench.errors import MetalBenchError
 
     try:

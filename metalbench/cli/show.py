@@ -87,11 +87,11 @@ def show(name: str, **options: Any) -> None:
 
 def _describe_defaults(kernel: Kernel, device: Device, dtype: str | None) -> str:
     """Return the defaults of tunables on that device, by element type if they differ."""
-    from metalbench.result.tuning import spelled
+    from metalbench.result.tuning import format_tunables
 
     name = dtype or kernel.dtypes[0]
     of = f" in {name}" if any(each.dtypes for each in kernel.device_defaults) else ""
-    return f"Defaults on {device.kind}{of}: {spelled(kernel.tuned(dtype=name))}"
+    return f"Defaults on {device.kind}{of}: {format_tunables(kernel.tuned(dtype=name))}"
 
 
 def _compile(
@@ -168,9 +168,9 @@ def _print_history(out: Console, name: str, past: int, db: Path | None) -> None:
     from rich.text import Text
 
     from metalbench.report.history import history_tables
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
-    path = location(db)
+    path = store_path(db)
     out.print(Text("\nHistory", style="bold"))
     if not path.exists():
         out.print(Text(f"  none; `metalbench run {name}` makes some"))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from metalbench.kernel.library import Entry
     from metalbench.snapshot.file import Change
-    from metalbench.snapshot.taken import Taken
+    from metalbench.snapshot.taken import SnapshotResult
 
 EXAMPLES = """\b
 Examples:
@@ -59,7 +59,7 @@ def snap(ctx: click.Context, /, names: tuple[str, ...], **options: Any) -> None:
     """
     from metalbench.kernel.installed import library_folder
     from metalbench.kernel.library import ALL, find
-    from metalbench.snapshot import Change, Snapshots, taken
+    from metalbench.snapshot import Change, Snapshots, take_snapshots
 
     whole = not names and options["set_name"] is None
     entries = find(names, options["set_name"] or ALL, options["kernels"])
@@ -68,7 +68,7 @@ def snap(ctx: click.Context, /, names: tuple[str, ...], **options: Any) -> None:
     fresh = options["write"] and not path.exists()
     known = Snapshots() if fresh else Snapshots.read(path)
     found = []
-    for each in taken(cases):
+    for each in take_snapshots(cases):
         change = known.change(each)
         found.append((each, change))
         _tell(each, change, written=options["write"])
@@ -101,13 +101,13 @@ def _cases(entries: Sequence[Entry], dtypes: Sequence[str]) -> list[tuple[Entry,
     return cases
 
 
-def _fails(found: Sequence[tuple[Taken, Change]]) -> bool:
+def _fails(found: Sequence[tuple[SnapshotResult, Change]]) -> bool:
     from metalbench.snapshot.file import Change
 
     return any(change not in (Change.SAME, Change.OTHER_INPUTS) for _, change in found)
 
 
-def _tell(each: Taken, change: Change, *, written: bool) -> None:
+def _tell(each: SnapshotResult, change: Change, *, written: bool) -> None:
     """A line, as soon as it is known, for what is not as before; of what is written if it fails."""
     from metalbench.snapshot.file import Change
 

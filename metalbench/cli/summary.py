@@ -51,9 +51,9 @@ def summary(ctx: click.Context, /, before: str | None, after: str, **options: An
 
 
 def _baseline(db: Path | None) -> str:
-    from metalbench.store import Store, location
+    from metalbench.store import Store, store_path
 
-    path = location(db)
+    path = store_path(db)
     if path.exists():
         with Store(path) as store:
             latest = store.runs(1)

@@ -23,7 +23,7 @@ from metalbench.cli.parameters import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench.tuning import Candidate, Found
+    from metalbench.tuning import TuningCandidate, TuningResult
 
 EXAMPLES = """\b
 Examples:
@@ -71,23 +71,23 @@ def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
     ctx.exit(int(bool(found.faults)))
 
 
-def _search(name: str, options: dict[str, Any], log: Console) -> Found:
+def _search(name: str, options: dict[str, Any], log: Console) -> TuningResult:
     """Search, and store the result."""
     from metalbench.comparison.head_to_head import WrongKernelError
     from metalbench.kernel.library import find
     from metalbench.run.observed import device_facts
-    from metalbench.store import Store, location
-    from metalbench.tuning import Search
+    from metalbench.store import Store, store_path
+    from metalbench.tuning import TuningSearch
     from metalbench.tuning import tune as search_for
 
     (entry,) = find([name], None, options["kernels"])
-    store_path = location(options["db"])
-    with open_machine(MachineConfig.of(options)) as machine, Store(store_path) as store:
+    path = store_path(options["db"])
+    with open_machine(MachineConfig.of(options)) as machine, Store(path) as store:
         facts = device_facts(machine.device)
-        search = Search(
+        search = TuningSearch(
             entry,
             replace(entry.kernel(facts), include_dirs=options["include"]),
-            journal=store_path.with_name(JOURNAL),
+            journal=path.with_name(JOURNAL),
             dtype=options["dtype"],
             size=options["size"],
             seconds=options["seconds"],
@@ -109,21 +109,21 @@ class _Progress:
     def __init__(self, log: Console) -> None:
         self._log = log
 
-    def candidate(self, number: int, total: int, candidate: Candidate) -> None:
+    def candidate(self, number: int, total: int, candidate: TuningCandidate) -> None:
         """Print the outcome of a candidate."""
         from metalbench.report.tuning import outcome
-        from metalbench.result.tuning import spelled
+        from metalbench.result.tuning import format_tunables
 
         place = f"[{number:{len(str(total))}}/{total}]"
         self._log.print(
-            f"{place} {spelled(candidate.values)}: {outcome(candidate)}",
+            f"{place} {format_tunables(candidate.values)}: {outcome(candidate)}",
             soft_wrap=True,
             markup=False,
             highlight=False,
         )
 
-    def confirming(self, best: Candidate) -> None:
+    def confirming(self, best: TuningCandidate) -> None:
         """Print that the best candidate is measured once more."""
-        from metalbench.result.tuning import spelled
+        from metalbench.result.tuning import format_tunables
 
-        self._log.print(f"Measuring {spelled(best.values)} once more", highlight=False)
+        self._log.print(f"Measuring {format_tunables(best.values)} once more", highlight=False)

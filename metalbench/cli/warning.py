@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def warn(log: Console, device: Device) -> None:
     """Print conditions of device and machine that speak against measuring now."""
     from metalbench.cores import usable_cores
-    from metalbench.result.conditions import crowded, warnings
+    from metalbench.result.conditions import list_device_warnings, warn_of_load
 
-    busy = crowded(os.getloadavg()[0], usable_cores()) if hasattr(os, "getloadavg") else None
-    for each in (*warnings(device.state()), *([busy] if busy else ())):
+    busy = warn_of_load(os.getloadavg()[0], usable_cores()) if hasattr(os, "getloadavg") else None
+    for each in (*list_device_warnings(device.state()), *([busy] if busy else ())):
         log.print(f"Warning: {each}.", style="yellow", soft_wrap=True)

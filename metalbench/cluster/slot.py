@@ -21,7 +21,7 @@ from metalbench.remote.messages import OpenReply
 from metalbench.remote.translated import translate_result
 from metalbench.remote.version import get_local_version
 from metalbench.result import DeviceFacts
-from metalbench.result.conditions import warnings
+from metalbench.result.conditions import list_device_warnings
 from metalbench.result.environment import environment
 from metalbench.run.observed import device_facts
 from metalbench.run.stages import Silent, Stage
@@ -72,7 +72,7 @@ class ClusterWorker:
         facts = device_facts(device)
         folder = SessionFolder(opening.folder, opening.headers)
         self._replies.put(
-            pack_message("opened", OpenReply(facts, environment(), tuple(warnings(device.state()))))
+            pack_message("opened", OpenReply(facts, environment(), tuple(list_device_warnings(device.state()))))
         )
         memory = {"memory_bytes": opening.memory_bytes} if opening.memory_bytes else {}
         limits = Limits(opening.seconds, **memory)

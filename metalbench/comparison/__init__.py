@@ -1,6 +1,6 @@
-"""Results against earlier results, and a kernel against its own past."""
+"""Compare results with earlier results."""
 
-from metalbench.comparison.compare import Compared, Comparison, compare
-from metalbench.comparison.result_set import ResultSet, Row
+from metalbench.comparison.compare import ComparedKernel, Comparison, compare
+from metalbench.comparison.result_set import ComparedRow, ResultSet
 
-__all__ = ["Compared", "Comparison", "ResultSet", "Row", "compare"]
+__all__ = ["ComparedKernel", "ComparedRow", "Comparison", "ResultSet", "compare"]

@@ -1,4 +1,4 @@
-"""Two kernels for one task, run in turn: the surest way to tell them apart."""
+"""Time two kernels for one task in pairs: the most precise comparison."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from metalbench import verify
-from metalbench.comparison.compare import BY_PAIRS, Compared, Comparison
+from metalbench.comparison.compare import BY_PAIRS, ComparedKernel, Comparison
 from metalbench.errors import MetalBenchError
 from metalbench.kernel.prepare import Builds
 from metalbench.measure import Measurement, Plan, Sides, measure
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contest:
-    """Two kernels, what they are called, and on what they run.
+    """Two kernels, their names, and how they are compared.
 
-    `size` None is the task's headline on the device. `tunables` are those that differ from each
-    kernel's defaults. `knows_before`: that `before` is right is known, and not verified again.
-    Besides the size that is timed both are verified at `also_sizes`.
-    `thorough`: they are verified at all sizes, and in a checked build, as `metalbench run` does.
-    `reference_errors` are the reference's by size, as far as known; what is found is added.
+    `size` None is the task's headline size on the device. `tunables` are those that differ from
+    each kernel's defaults. With `knows_before`, `before` is known to be correct and is not verified
+    again. Both are verified at the timed size and at `also_sizes`; with `thorough` at all sizes and
+    in a checked build, as `metalbench run` does. `reference_errors` are those by size, as
+    far as known; new ones are added.
     """
 
     task: Task
@@ -65,9 +65,9 @@ class Contest:
 
 
 class WrongKernelError(MetalBenchError):
-    """One of the two kernels is not correct, so that its time is none.
+    """One of the two kernels is incorrect, so its time is meaningless.
 
-    `name` is what it is called, `finding` says why, `kind` what kind of finding it is.
+    `name` is the kernel's name, `finding` the message and `kind` the kind of the finding.
     """
 
     def __init__(self, name: str, finding: str, kind: verify.Kind) -> None:
@@ -77,7 +77,7 @@ class WrongKernelError(MetalBenchError):
         self.kind = kind
 
 
-def _unheard(_: Stage) -> None:
+def _ignore_stage(_: Stage) -> None:
     pass
 
 
@@ -86,28 +86,28 @@ def head_to_head(
 ) -> tuple[Comparison, Measurement]:
     """Verify both kernels, then time them in pairs of random order, in the same buffers.
 
-    As `metalbench run` times one: sets of inputs take turns, and are exchanged between looks.
-    Returns the comparison, and the measurement that it rests on: `after` is its candidate.
+    As for `metalbench run`, sets of inputs are rotated, and exchanged between batches. Returns the
+    comparison, and its measurement, in which `after` is the candidate.
 
     Raises
     ------
     WrongKernelError
-        If one is wrong at the size that is timed, before or after.
+        If one is wrong at the timed size, before or after timing.
     MetalBenchError
         If one does not compile or fits neither task nor device.
     """
-    measured = compete(device, contest, progress=progress)
-    return comparison_of(contest, measured, device), measured
+    measured = run_contest(device, contest, progress=progress)
+    return build_comparison(contest, measured, device), measured
 
 
-def compete(
+def run_contest(
     device: Device,
     contest: Contest,
     *,
-    enter: Callable[[Stage], None] = _unheard,
+    enter: Callable[[Stage], None] = _ignore_stage,
     progress: Callable[[float], None] | None = None,
 ) -> Measurement:
-    """Verify both kernels and time them, as `head_to_head`; `enter` hears of every stage."""
+    """Verify both kernels and time them, as `head_to_head`; calls `enter` with every stage."""
     task, size = contest.task, contest.size_on(device)
     builds = contest.builds_on(device)
     for side in range(int(contest.knows_before), 2):
@@ -119,7 +119,7 @@ def compete(
     reference = candidate.bind_another(older)
     enter(Stage.MEASURE)
     audits = ReuseAudit(reference), ReuseAudit(candidate)
-    measured = _timed(device, audits, contest.plan, progress)
+    measured = _measure_pairs(device, audits, contest.plan, progress)
     enter(Stage.RECHECK)
     samples = measured.samples
     _verify_again(
@@ -131,7 +131,7 @@ def compete(
     return measured
 
 
-def _timed(
+def _measure_pairs(
     device: Device,
     audits: tuple[ReuseAudit, ReuseAudit],
     plan: Plan,
@@ -165,7 +165,7 @@ def check_side(
     device: Device,
     contest: Contest,
     side: int,
-    enter: Callable[[Stage], None] = _unheard,
+    enter: Callable[[Stage], None] = _ignore_stage,
     builds: Builds | None = None,
 ) -> None:
     """Raise WrongKernelError if a kernel, 0 for `before`, is wrong at one of its sizes."""
@@ -199,16 +199,16 @@ def _check_build(
 def _verify_again(
     contest: Contest, audit: ReuseAudit, name: str, pass_ns: Values, window: int
 ) -> None:
-    """Raise unless what was timed still computes, in the same buffers but on other inputs."""
-    turns = audit.rotation
-    turns.exchange_inputs(turns.exchanges + 1)
-    turns.run()
-    _expect_right(turns.judge_last_window(), name)
+    """Raise WrongKernelError unless the timed kernel is still correct on other inputs."""
+    rotation = audit.rotation
+    rotation.exchange_inputs(rotation.exchanges + 1)
+    rotation.run()
+    _expect_right(rotation.judge_last_window(), name)
     _expect_right(audit.report(pass_ns, window), name)
-    seed = next(like_seeds(contest.task, max(each.seed for each in turns.workloads)))
-    size = turns.bound.workload.size
+    seed = next(like_seeds(contest.task, max(each.seed for each in rotation.workloads)))
+    size = rotation.bound.workload.size
     other = workload(contest.task, size, dtype_name=contest.dtype, seed=seed)
-    _expect_right(turns.judge_new_inputs(other), name)
+    _expect_right(rotation.judge_new_inputs(other), name)
 
 
 def _expect_right(report: verify.Report, name: str) -> None:
@@ -217,15 +217,15 @@ def _expect_right(report: verify.Report, name: str) -> None:
         raise WrongKernelError(name, finding.message, finding.kind)
 
 
-def comparison_of(
+def build_comparison(
     contest: Contest, measured: Measurement, device: Device | DeviceFacts
 ) -> Comparison:
-    """What the measurement of a contest on a device says of its two kernels."""
+    """Build the comparison of two kernels from their measurement on a device."""
     assert measured.judgement is not None
     assert measured.reference_ns is not None
     assert measured.verdict is not None
     before, after = contest.names
-    compared = Compared(
+    compared = ComparedKernel(
         task=contest.task.name,
         dtype=contest.dtype,
         size=contest.size_on(device),

@@ -1,4 +1,4 @@
-"""A contest of two kernels that another process is told of, and what has become of it."""
+"""A contest of two kernels as a message for another process, and its outcome."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
-from metalbench.comparison.head_to_head import Contest, WrongKernelError, compete
+from metalbench.comparison.head_to_head import Contest, WrongKernelError, run_contest
 from metalbench.errors import (
     DeclarationError,
     Disturbed,
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Match:
-    """A contest by the task's file instead of the task itself, which no message can hold.
+    """A contest in a form that can be sent: with the task's file in place of the task.
 
-    `after` is verified as `metalbench run` does if `thorough`, else at the size that is timed and
-    `also_sizes`, and likewise `before` unless that is known to be right. Fields are as a contest's.
+    With `thorough`, `after` is verified as `metalbench run` does, else at the timed size and
+    `also_sizes`; `before` likewise, unless it is known to be correct. Fields are as in `Contest`.
     """
 
     entry: Entry
@@ -50,7 +50,7 @@ class Match:
     thorough: bool = True
 
     def contest(self) -> Contest:
-        """Load the task; raises TaskError if it cannot be."""
+        """Load the task; raises TaskError if that fails."""
         return Contest(
             self.entry.task,
             self.before,
@@ -67,12 +67,12 @@ class Match:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a match came to: a measurement with `after` as its candidate, or what went wrong.
+class MatchOutcome:
+    """The outcome of a match: a measurement with `after` as its candidate, or a failure.
 
-    `wrong` is what the kernel is called that was found not to be correct; None where that cannot be
-    told, as of a process that died. `measured_from` and `measured_to` are instants of the system's
-    monotonic clock in seconds, between which was sampled; None where nothing was.
+    `wrong` is the name of the kernel that was found to be incorrect; None if that is unknown, as
+    after the death of a process. `measured_from` and `measured_to` are instants of the system's
+    monotonic clock in seconds, around the sampling; None without sampling.
     """
 
     device: DeviceFacts
@@ -84,15 +84,17 @@ class Outcome:
     wrong: str | None = None
 
 
-class Players(Protocol):
-    """Where matches are played: `metalbench.isolation.Workers`, or another machine."""
+class MatchRunner(Protocol):
+    """A place that runs matches: `metalbench.isolation.Workers`, or another machine."""
 
-    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> MatchOutcome:
         """Verify and time a match's candidate."""
 
 
-def outcome_of(players: Players, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
-    """Have a match played; once more if memory ran out, which others may have used up."""
+def run_match(
+    players: MatchRunner, device: DeviceFacts, match: Match, observer: Observer
+) -> MatchOutcome:
+    """Run a match; repeat it once if memory ran out, which other processes may have used."""
     outcome = players.play(device, match, observer)
     failure = outcome.failure
     if failure is not None and Kind(failure.kind) is Kind.OUT_OF_MEMORY:
@@ -100,8 +102,8 @@ def outcome_of(players: Players, device: DeviceFacts, match: Match, observer: Ob
     return outcome
 
 
-def measurement_of(match: Match, outcome: Outcome) -> Measurement:
-    """What a match has measured; raises WrongKernelError if something went wrong."""
+def require_measurement(match: Match, outcome: MatchOutcome) -> Measurement:
+    """Return the measurement of a match; raises WrongKernelError if there was a failure."""
     failure = outcome.failure
     if failure is not None:
         suspects = match.names[1:] if match.knows_before else match.names
@@ -118,19 +120,18 @@ def play(
     observer: Observer,
     *,
     wait_until_quiet: Callable[[], None] | None = None,
-) -> Outcome:
+) -> MatchOutcome:
     """Verify `after` of a match, and time it in pairs with `before`.
 
-    `wait_until_quiet` is called before measuring: it returns when nothing else keeps the machine
-    busy. What is wrong with the kernel is in the outcome; raises MachineError if the machine is at
-    fault, Disturbed if the system has ended a run for what others did, and DeclarationError if the
-    task is wrong.
+    `wait_until_quiet` is called before measuring, and returns when the machine is quiet. A fault of
+    the kernel is in the outcome. Raises MachineError if the machine is at fault, Disturbed if the
+    system ended a run because of other processes, and DeclarationError if the task is wrong.
     """
-    return _Play(device, match.contest(), observer, wait_until_quiet).go()
+    return _MatchRun(device, match.contest(), observer, wait_until_quiet).run()
 
 
 def precompile(device: Device, match: Match, *, checked: bool) -> None:
-    """Compile into the cache what `play` will need; its errors are `play`'s to tell."""
+    """Compile into the cache for `play`; errors are left to `play`."""
     with contextlib.suppress(Exception):
         compile_kernel(
             device,
@@ -142,8 +143,8 @@ def precompile(device: Device, match: Match, *, checked: bool) -> None:
         )
 
 
-class _Play:
-    """One go at a match, which knows at what stage it is."""
+class _MatchRun:
+    """One run of a match, with its present stage."""
 
     def __init__(
         self,
@@ -160,12 +161,12 @@ class _Play:
         self._from: float | None = None
         self._to: float | None = None
 
-    def go(self) -> Outcome:
+    def run(self) -> MatchOutcome:
         measured: Measurement | None = None
         failure: Failure | None = None
         wrong: str | None = None
         try:
-            measured = compete(
+            measured = run_contest(
                 self._device,
                 self._contest,
                 enter=self._enter,
@@ -177,13 +178,13 @@ class _Play:
             machine = find_machine_error(error)
             if machine is not None:
                 raise machine from error
-            # What is wrong with the kernel's own declarations is a finding, and no such error.
+            # A fault of the kernel's declarations is a finding, not a DeclarationError.
             if isinstance(error, DeclarationError) or not isinstance(error, MetalBenchError):
                 raise
             failure = self._failure(error)
             wrong = error.name if isinstance(error, WrongKernelError) else None
         facts = device_facts(self._device)
-        return Outcome(facts, failure, measured, self._from, self._to, wrong=wrong)
+        return MatchOutcome(facts, failure, measured, self._from, self._to, wrong=wrong)
 
     def _failure(self, error: MetalBenchError) -> Failure:
         if isinstance(error, WrongKernelError):

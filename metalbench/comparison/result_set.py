@@ -1,4 +1,4 @@
-"""Results of one run, wherever they are kept."""
+"""Results of one run, from the store or from a file."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 SCHEMA = 1
 Key = tuple[str, str, str]
-# Earlier results of a task that are looked at for how much runs differ.
+# Earlier results of a task for the between-run deviation.
 MOST_OTHERS = 200
-# In ns, from a femtosecond to 30 years. Ratios of ratios of what is in range stay finite.
+# In ns, from a femtosecond to 30 years. Ratios of ratios within the range stay finite.
 TIMES_NS = (1e-6, 1e18)
 RATIOS = (1e-12, 1e12)
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ComparedRow:
     """One kernel's result; times in nanoseconds, `ratio` is reference / kernel.
 
-    `time_ns` is on the GPU's own clock where there is one; `clock` says what the ratio is of.
-    `reference` names what the ratio is against: the form of it, and the version of MLX. `engine` is
-    what the cpu device ran kernels as that synchronise.
+    `time_ns` is on the GPU's clock if there is one; `clock` is the clock of the ratio. `reference`
+    is the reference's form and the version of MLX. `engine` is the execution mode of the cpu device
+    for kernels with barriers.
     """
 
     task: str
@@ -49,39 +49,39 @@ class Row:
 
     @property
     def key(self) -> Key:
-        """What makes two rows the same kernel: task, element type and size."""
+        """Task, element type and size: rows with the same key are the same kernel."""
         return self.task, self.dtype, self.size
 
 
 @dataclass(frozen=True, slots=True)
 class ResultSet:
-    """The rows of a run on one device, and what to call it.
+    """The rows of a run on one device, and its name.
 
-    `others` are, of each row by its key, what the store knows of other runs of the task under the
-    same conditions, the latest first; none of a file.
+    `others` are, for each row's key, the stored results of other runs of the task under the same
+    conditions, the latest first; empty for a file.
     """
 
     name: str
     device: str
-    rows: tuple[Row, ...]
+    rows: tuple[ComparedRow, ...]
     others: Mapping[tuple[str, ...], tuple[HistoryEntry, ...]] = field(default_factory=dict)
 
     @classmethod
     def of_run(cls, store: Store, run: int, name: str) -> ResultSet:
-        """Run number `run` of `store`; raises StoreError if it has no results."""
+        """Read run number `run` of `store`; raises StoreError if it has no results."""
         entries = store.results(run)
         if not entries:
             known = store.runs(3)
             which = f"the latest are {', '.join(map(str, known))}" if known else "it has none"
             raise StoreError(f"[store] {store.path}: no results of run {run}; {which}")
         others: dict[tuple[str, ...], tuple[HistoryEntry, ...]] = {
-            row_of(entry).key: _others(store, entry) for entry in entries
+            row_from_entry(entry).key: _find_other_runs(store, entry) for entry in entries
         }
-        return cls(name, _device(entries[0]), tuple(map(row_of, entries)), others)
+        return cls(name, _device(entries[0]), tuple(map(row_from_entry, entries)), others)
 
     @classmethod
     def of_latest(cls, store: Store, back: int, name: str) -> ResultSet:
-        """The run `back` runs before the latest; raises StoreError if there are not as many."""
+        """Read the run `back` runs before the latest; raises StoreError for too few runs."""
         known = store.runs(back + 1)
         if len(known) <= back:
             raise StoreError(
@@ -92,9 +92,9 @@ class ResultSet:
 
     @classmethod
     def of_file(cls, path: Path) -> ResultSet:
-        """Read what `metalbench run --json` wrote.
+        """Read a file of `metalbench run --json`.
 
-        Raise DeclarationError, with the file and the field, for anything else.
+        Raises DeclarationError, with the file and the field, for any other file.
         """
         with expect_form(path, "results from `metalbench run --json FILE`"):
             document = read_json(path)
@@ -107,15 +107,15 @@ class ResultSet:
         return cls(str(path), device, rows)
 
 
-def _others(store: Store, entry: HistoryEntry) -> tuple[HistoryEntry, ...]:
+def _find_other_runs(store: Store, entry: HistoryEntry) -> tuple[HistoryEntry, ...]:
     past = store.history(entry.task, MOST_OTHERS)
     same = (each for each in past if each.conditions == entry.conditions)
     return tuple(each for each in same if each.run != entry.run)
 
 
-def row_of(entry: HistoryEntry) -> Row:
-    """What of a kept result is compared."""
-    return Row(
+def row_from_entry(entry: HistoryEntry) -> ComparedRow:
+    """Return the compared part of a stored result."""
+    return ComparedRow(
         task=entry.task,
         dtype=entry.dtype,
         size=entry.size,
@@ -132,9 +132,9 @@ def row_of(entry: HistoryEntry) -> Row:
     )
 
 
-def _row_of_json(entry: JsonValue, environment: JsonValue) -> Row:
+def _row_of_json(entry: JsonValue, environment: JsonValue) -> ComparedRow:
     gpu_ns, kernel_ns = (_interval(entry[name], TIMES_NS) for name in ("gpu_ns", "kernel_ns"))
-    return Row(
+    return ComparedRow(
         task=entry["task"].text(),
         dtype=entry["dtype"].text(),
         size=entry["size"].text(),
@@ -144,15 +144,15 @@ def _row_of_json(entry: JsonValue, environment: JsonValue) -> Row:
         engine=_text(environment.get("engine")) or "fibers",
         clock=_text(entry.get("clock")),
         source_hash=entry["source_hash"].text(),
-        reference=(_compared_form(entry), _text(environment["versions"].get("mlx"))),
+        reference=(_find_compared_form(entry), _text(environment["versions"].get("mlx"))),
         time_ns=kernel_ns if gpu_ns is None else gpu_ns,
         ratio=_interval(entry["ratio"], RATIOS),
         verdict=_text(entry.get("verdict")),
     )
 
 
-def _compared_form(entry: JsonValue) -> str | None:
-    """The name of the form of the reference that the ratio is against."""
+def _find_compared_form(entry: JsonValue) -> str | None:
+    """Return the name of the form of the reference in the ratio."""
     forms = entry.get("forms")
     for form in forms.list() if forms is not None else ():
         if form["compared"].boolean():
@@ -165,7 +165,7 @@ def _text(value: JsonValue | None) -> str | None:
 
 
 def _interval(given: JsonValue, allowed: tuple[float, float]) -> Interval | None:
-    """An interval whose value is within `allowed`, without ends that are too far away."""
+    """Return an interval whose value is within `allowed`, without ends that are too far away."""
     if given.raw is None or given["value"].raw is None:
         return None
     value = given["value"].number(*allowed)
@@ -187,6 +187,6 @@ def _device(entry: HistoryEntry) -> str:
     return f"{entry.device_kind} ({entry.device_name})"
 
 
-def by_key(rows: Sequence[Row]) -> dict[Key, Row]:
-    """Rows by what makes them the same kernel; of several the last."""
+def index_rows(rows: Sequence[ComparedRow]) -> dict[Key, ComparedRow]:
+    """Return rows by key; of several rows the last."""
     return {row.key: row for row in rows}

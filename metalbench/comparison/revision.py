@@ -1,4 +1,4 @@
-"""A kernel's file as it was at a revision of the repository that it lies in."""
+"""Read a kernel's file at a revision of its git repository."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from metalbench.errors import DeclarationError, MachineError
 from metalbench.kernel import Kernel, parse
 
 
-def kernel_at(kernel: Kernel, revision: str) -> Kernel:
-    """`kernel`'s file at git's `revision`, with the headers that it includes as they are now.
+def read_kernel_at(kernel: Kernel, revision: str) -> Kernel:
+    """Return `kernel` with its file at git's `revision`, and its included headers as they are now.
 
     Raises
     ------
     DeclarationError
-        If the file is in no repository, `revision` is unknown or has no such file, or its header
-        was wrong then.
+        If the file is outside of a repository, `revision` is unknown or lacks the file, or its
+        header was wrong then.
     MachineError
-        If there is no git.
+        If git is missing.
     """
     where = f"[{kernel.name}] {kernel.path.name}@{revision}"
     if revision.startswith("-") or ":" in revision:
@@ -30,15 +30,15 @@ def kernel_at(kernel: Kernel, revision: str) -> Kernel:
     return replace(then.on(kernel.target), include_dirs=kernel.include_dirs)
 
 
-def versioned(path: Path, installed: Path) -> Path:
-    """The file at `path`, or of one in the `installed` library the same in the checkout around.
+def find_versioned_file(path: Path, installed: Path) -> Path:
+    """Return the file at `path`, or for an `installed` one the same file in the checkout.
 
-    Raises MetalBenchError if the installed one is in no repository, and the current folder in no
-    checkout.
+    Raises MetalBenchError if the installed file is outside of a repository, and the current folder
+    outside of a checkout.
     """
     if not path.is_relative_to(installed) or _is_tracked(path):
         return path
-    top = _asked(Path.cwd(), "rev-parse", "--show-toplevel")
+    top = _query_git(Path.cwd(), "rev-parse", "--show-toplevel")
     if top is not None:
         found = Path(top.decode().strip(), "kernels", path.relative_to(installed))
         if found.is_file():
@@ -50,11 +50,11 @@ def versioned(path: Path, installed: Path) -> Path:
 
 
 def _is_tracked(path: Path) -> bool:
-    return _asked(path.resolve().parent, "ls-files", "--error-unmatch", path.name) is not None
+    return _query_git(path.resolve().parent, "ls-files", "--error-unmatch", path.name) is not None
 
 
-def _asked(folder: Path, *command: str) -> bytes | None:
-    """What git answers; None if it says no, or is not there."""
+def _query_git(folder: Path, *command: str) -> bytes | None:
+    """Return git's output; None if git fails or is missing."""
     try:
         done = subprocess.run(
             ("git", "-C", str(folder), *command), capture_output=True, check=False
@@ -72,7 +72,7 @@ def _git(folder: Path, *command: str, where: str) -> str:
     except OSError as error:
         raise MachineError(f"{where}: git cannot be run: {error}") from error
     if done.returncode:
-        if _asked(folder, "rev-parse") is None:
+        if _query_git(folder, "rev-parse") is None:
             raise DeclarationError(
                 f"{where}: {folder} lies in no repository of git, so that it has no revisions"
             )

@@ -1,1 +1,1 @@
-"""What a kernel does, counted: its accesses and operations, by dispatch and by line."""
+"""Count the accesses and operations of a kernel, by dispatch and by line."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from metalbench import _core
-from metalbench.counting.dispatch import DispatchCounts, dispatch_counts
+from metalbench.counting.dispatch import DispatchCounts, read_dispatch_counts
 from metalbench.kernel import Kernel
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.task import Task
@@ -14,7 +14,7 @@ from metalbench.task.workload import workload
 TIME_LIMIT = 120.0
 
 
-def count(
+def count_kernel(
     device: _core.Device,
     kernel: Kernel,
     task: Task,
@@ -25,9 +25,9 @@ def count(
     seed: int = 0,
     time_limit: float = TIME_LIMIT,
 ) -> list[DispatchCounts]:
-    """What each dispatch of a kernel does at a size, in order.
+    """Return the counts of each dispatch of a kernel at a size, in order.
 
-    Of a device that cannot count, the `cpu` device does. Raises CompileError and the device's
+    Devices without counted builds use the `cpu` device. Raises CompileError and the device's
     errors.
     """
     compiled = compile_kernel(
@@ -35,18 +35,18 @@ def count(
     )
     bound = compiled.bind(workload(task, size, dtype_name=dtype_name, seed=seed))
     compiled.device.run(bound.dispatches, time_limit=time_limit)
-    return counts_of(compiled, bound)
+    return read_counts(compiled, bound)
 
 
-def counts_of(compiled: Compiled, bound: Bound) -> list[DispatchCounts]:
-    """What the last run of a bound kernel has left."""
+def read_counts(compiled: Compiled, bound: Bound) -> list[DispatchCounts]:
+    """Return the counts of the last run of a bound kernel."""
     return [
-        dispatch_counts(geometry, buffer, _constants(compiled.pipelines[geometry.function]))
+        read_dispatch_counts(geometry, buffer, _constants(compiled.pipelines[geometry.function]))
         for geometry, buffer in zip(bound.geometry, bound.counts, strict=True)
     ]
 
 
 def _constants(pipeline: _core.Pipeline) -> set[int]:
-    """Where buffers of constant memory are among a pipeline's, in the order of its arguments."""
+    """Return the indices of constant buffers among a pipeline's buffers, in order of arguments."""
     buffers = [each for each in pipeline.arguments if each.kind == "buffer"]
     return {i for i, each in enumerate(buffers) if each.address_space == "constant"}

@@ -1,4 +1,4 @@
-"""What threads have done: sums that can be added up, of a line, a dispatch or a whole kernel."""
+"""Counts of threads, which add up over lines, dispatches and kernels."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ TRANSACTION_BYTES = 128
 
 @dataclass
 class Counts:
-    """Exact sums. Accesses and arithmetic are of threads; what SIMD-groups do together says so.
+    """Exact sums. Accesses and arithmetic are of threads; counts of SIMD-groups are marked.
 
-    A transaction is a line of 128 bytes that one access of a SIMD-group touches. `least_` is how
-    many the same bytes need at best. A bank turn is one in which each of the 32 banks of
-    threadgroup memory can give 4 bytes.
+    A transaction is a 128-byte line that one access of a SIMD-group touches. `least_` is the
+    minimum for the same bytes. A bank turn is one cycle in which each of the 32 banks of
+    threadgroup memory can deliver 4 bytes.
     """
 
     device_reads: int = 0
@@ -33,13 +33,13 @@ class Counts:
     least_bank_turns: int = 0
     atomics: int = 0
     contended: int = 0
-    # Of SIMD-groups.
+    # Counts of SIMD-groups.
     barriers: int = 0
     simdgroup_barriers: int = 0
     simdgroup_operations: int = 0
     matrix_multiplies: int = 0
     fences: int = 0
-    # Of threads.
+    # Counts of threads.
     float_add: int = 0
     float_multiply: int = 0
     float_fma: int = 0
@@ -50,23 +50,23 @@ class Counts:
     integer_divide: int = 0
 
     def add(self, other: Counts) -> None:
-        """Add another's sums to these."""
+        """Add the sums of another object to these."""
         for each in fields(Counts):
             setattr(self, each.name, getattr(self, each.name) + getattr(other, each.name))
 
     @property
     def device_bytes(self) -> int:
-        """Bytes of device memory that threads asked to read and to write."""
+        """Bytes of device memory that threads read and write."""
         return self.device_bytes_read + self.device_bytes_written
 
     @property
     def coalescing(self) -> float:
-        """Least transactions / transactions of device memory, 1 at best; NaN without accesses."""
+        """Least transactions / transactions of device memory, at most 1; NaN without accesses."""
         return _ratio(self.least_device_transactions, self.device_transactions)
 
     @property
     def bank_conflicts(self) -> int:
-        """Turns of threadgroup memory beyond the least."""
+        """Bank turns of threadgroup memory beyond the least."""
         return self.bank_turns - self.least_bank_turns
 
     @property

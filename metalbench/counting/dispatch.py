@@ -1,4 +1,4 @@
-"""The counts of one dispatch, from the words that its run has left."""
+"""Counts of one dispatch, from the words in its counts buffer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from metalbench.counting.counts import SIMD_WIDTH, Counts
 from metalbench.kernel.counts import COLUMNS, SPACES, CountsBuffer, Head
 from metalbench.kernel.geometry import Geometry
 
-# What segments of code are said to do, and the sum that it goes into: of threads, of SIMD-groups.
+# Operations of code segments, and their sums: for threads, for SIMD-groups.
 _OF_THREADS = {
     "add": "float_add",
     "multiply": "float_multiply",
@@ -32,11 +32,11 @@ Line = tuple[str, int]
 
 @dataclass
 class DispatchCounts:
-    """One dispatch: sums, by line too, and what is no sum.
+    """Counts of one dispatch: sums, also by line, and values that do not add up.
 
-    `most_*` are the accesses of the thread that makes most of them. `lanes` are executions of
-    pieces of code by threads, `lane_slots` 32 for each of a SIMD-group. Unique bytes are of
-    buffers' bytes that were read, or written, at least once.
+    `most_*` are the accesses of the thread with the most of them. `lanes` are executions of code
+    segments by threads, `lane_slots` is 32 for each execution by a SIMD-group. Unique bytes are
+    bytes of buffers that were read, or written, at least once.
     """
 
     function: str
@@ -56,20 +56,20 @@ class DispatchCounts:
 
     @property
     def active_lanes(self) -> float:
-        """The part of SIMD-groups' lanes that run the code, 0..1; NaN where nothing ran."""
+        """The active share of SIMD-group lanes, 0..1; NaN if nothing ran."""
         return self.lanes / self.lane_slots if self.lane_slots else float("nan")
 
     @property
     def reuse(self) -> float:
-        """How often each byte of device memory is read that is read at all; NaN without any."""
+        """Reads per distinct byte of device memory; NaN without reads."""
         read = self.total.device_bytes_read
         return read / self.unique_bytes_read if self.unique_bytes_read else float("nan")
 
 
-def dispatch_counts(
+def read_dispatch_counts(
     geometry: Geometry, buffer: CountsBuffer, constants: set[int]
 ) -> DispatchCounts:
-    """What a dispatch has left; `constants` are the places of constant buffers among its own."""
+    """Return the counts of a dispatch; `constants` are the indices of its constant buffers."""
     found = DispatchCounts(geometry.function, geometry)
     found.threads, found.simdgroups = buffer.head(Head.THREADS), buffer.head(Head.SIMDGROUPS)
     for what in ("device_reads", "device_writes", "threadgroup_reads", "threadgroup_writes"):
@@ -78,24 +78,24 @@ def dispatch_counts(
         if number not in constants:
             found.unique_bytes_read += read
             found.unique_bytes_written += written
-    _take_sites(found, buffer)
-    _take_segments(found, buffer)
+    _add_sites(found, buffer)
+    _add_segments(found, buffer)
     for counts in found.lines.values():
         found.total.add(counts)
     return found
 
 
-def _take_sites(found: DispatchCounts, buffer: CountsBuffer) -> None:
+def _add_sites(found: DispatchCounts, buffer: CountsBuffer) -> None:
     for site, row in zip(buffer.table.sites, buffer.sites.tolist(), strict=True):
         for space, cells in zip(SPACES, row, strict=True):
             cell = dict(zip(COLUMNS, cells, strict=True))
             if not cell["by_threads"]:
                 continue
             line = found.lines.setdefault((site["file"], site["line"]), Counts())
-            line.add(_of_site(space, site["kind"], cell))
+            line.add(_count_site(space, site["kind"], cell))
 
 
-def _of_site(space: str, kind: int, cell: dict[str, int]) -> Counts:
+def _count_site(space: str, kind: int, cell: dict[str, int]) -> Counts:
     sums: dict[str, int] = {}
     if kind != _WRITE:
         sums |= {f"{space}_reads": cell["by_threads"], f"{space}_bytes_read": cell["bytes"]}
@@ -111,7 +111,7 @@ def _of_site(space: str, kind: int, cell: dict[str, int]) -> Counts:
     return Counts(**sums)
 
 
-def _take_segments(found: DispatchCounts, buffer: CountsBuffer) -> None:
+def _add_segments(found: DispatchCounts, buffer: CountsBuffer) -> None:
     for segment, runs in zip(buffer.table.segments, buffer.segments.tolist(), strict=True):
         by_threads, by_simdgroups = runs
         found.lanes += by_threads

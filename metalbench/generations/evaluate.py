@@ -24,7 +24,7 @@ from metalbench.remote.verified_here import UNSUPPORTED_KINDS
 from metalbench.result import DeviceFacts, Result, Status
 from metalbench.run.runner import Attempts
 from metalbench.run.trial import Trial
-from metalbench.store.evaluations import Judged
+from metalbench.store.evaluations import SampleOutcome
 
 # How long those who are at work have to come to the gate when everything is broken off.
 SECONDS_TO_STOP = 2.0
@@ -41,7 +41,7 @@ class FinishedJob:
 
     job: EvaluationJob
     result: Result | None
-    judged: Judged | None
+    judged: SampleOutcome | None
     untried: str = ""
     machine: str = ""
 
@@ -170,7 +170,7 @@ class Evaluator:
         except UnusableSample as reason:
             result = make_unusable_result(job, self._conditions, self.device, reason)
             return FinishedJob(
-                job, result, Judged(reason.outcome.value, str(reason)), machine=spec.machine
+                job, result, SampleOutcome(reason.outcome.value, str(reason)), machine=spec.machine
             )
         try:
             result = workers.attempt(

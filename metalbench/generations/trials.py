@@ -18,7 +18,7 @@ from metalbench.measure import Plan as Sampling
 from metalbench.result import DeviceFacts, Failure, Result, Status
 from metalbench.run.stages import Stage
 from metalbench.run.trial import ALL, Trial, describe_case
-from metalbench.store.evaluations import Evaluation, Judged, Place
+from metalbench.store.evaluations import Evaluation, SampleOutcome, SamplePlace
 
 # Reasons that one error lists.
 MOST_FAULTS = 3
@@ -45,7 +45,7 @@ class EvaluationJob:
 
     sample: SampleFile
     entry: Entry
-    place: Place
+    place: SamplePlace
 
 
 def _find_level_tasks(level: str, library: Library) -> list[Entry]:
@@ -88,7 +88,7 @@ def make_jobs(
         except DeclarationError as error:
             faults[str(error)] = None
             continue
-        place = Place(plan.id, sample.level, sample.problem, sample.number, sample.hash())
+        place = SamplePlace(plan.id, sample.level, sample.problem, sample.number, sample.hash())
         jobs.append(EvaluationJob(sample, entry, place))
     if faults and not jobs:
         raise DeclarationError("; ".join([*faults][:MOST_FAULTS]))
@@ -150,13 +150,13 @@ def make_unusable_result(
     )
 
 
-def classify_result(result: Result, measured: tuple[float | None, float | None]) -> Judged:
+def classify_result(result: Result, measured: tuple[float | None, float | None]) -> SampleOutcome:
     """The class of a sample that was tried, which its first failure tells."""
     if result.status is Status.CORRECT:
-        return Judged(GenerationOutcome.CORRECT.value, "", *measured)
+        return SampleOutcome(GenerationOutcome.CORRECT.value, "", *measured)
     first = result.failures[0]
     message = first.message.replace(f"{NOWHERE}/", "")
-    return Judged(classify_failure(first).value, message, *measured)
+    return SampleOutcome(classify_failure(first).value, message, *measured)
 
 
 def _match_entry(sample: SampleFile, tasks: Sequence[Entry]) -> tuple[SampleFile, Entry]:

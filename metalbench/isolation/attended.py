@@ -14,7 +14,7 @@ from metalbench.isolation.memory import read_resident_bytes
 from metalbench.isolation.process import Process
 
 if TYPE_CHECKING:
-    from metalbench.comparison.match import Match, Outcome
+    from metalbench.comparison.match import Match, MatchOutcome
     from metalbench.isolation.channel import Message
     from metalbench.result import Case, DeviceFacts, Failure, Result
     from metalbench.run.stages import Stage
@@ -124,11 +124,11 @@ class WorkerHandle:
             seconds=monotonic() - self._start,
         )
 
-    def make_failed_outcome(self, device: DeviceFacts, ended: death.WorkerExited) -> Outcome:
+    def make_failed_outcome(self, device: DeviceFacts, ended: death.WorkerExited) -> MatchOutcome:
         """Return the outcome of a match whose process has ended."""
-        from metalbench.comparison.match import Outcome
+        from metalbench.comparison.match import MatchOutcome
 
-        return Outcome(device, self._make_failure(ended))
+        return MatchOutcome(device, self._make_failure(ended))
 
     def _make_failure(self, ended: death.WorkerExited) -> Failure:
         from metalbench.result import Failure

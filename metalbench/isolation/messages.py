@@ -11,7 +11,7 @@ NOTHING = type(None)
 @cache
 def list_worker_messages() -> dict[str, Any]:
     """Return the messages that workers send."""
-    from metalbench.comparison.match import Outcome
+    from metalbench.comparison.match import MatchOutcome
     from metalbench.result import Case, Result
     from metalbench.run.stages import Stage
 
@@ -23,7 +23,7 @@ def list_worker_messages() -> dict[str, Any]:
         "detail": str,
         "progress": float,
         "result": Result,
-        "outcome": Outcome,
+        "outcome": MatchOutcome,
         # These end a trial without a fault of the kernel: a problem of the machine, and a problem
         # of the task's file or of the request.
         "machine": str,

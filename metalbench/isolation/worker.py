@@ -19,7 +19,7 @@ from metalbench.isolation.executor import EXECUTORS_PER_TRIAL, Executors
 
 if TYPE_CHECKING:
     from metalbench._core import Device
-    from metalbench.comparison.match import Match, Outcome
+    from metalbench.comparison.match import Match, MatchOutcome
     from metalbench.result import Result
     from metalbench.run.stages import Observer, Stage
     from metalbench.run.trial import Trial
@@ -133,7 +133,7 @@ def _attempt(device: Device, trial: Trial, observer: Observer, compiling: Execut
     )
 
 
-def _play(device: Device, match: Match, observer: Observer, compiling: Executor) -> Outcome:
+def _play(device: Device, match: Match, observer: Observer, compiling: Executor) -> MatchOutcome:
     from metalbench.comparison.match import play, precompile
 
     pending = [compiling.submit(precompile, device, match, checked=True)] if match.thorough else []
@@ -141,7 +141,7 @@ def _play(device: Device, match: Match, observer: Observer, compiling: Executor)
 
 
 def _answer(
-    channel: Channel, name: str, work: Callable[[Observer, Executor], Result | Outcome]
+    channel: Channel, name: str, work: Callable[[Observer, Executor], Result | MatchOutcome]
 ) -> None:
     """Do the requested work, and send its result as message `name`."""
     with ThreadPoolExecutor(1, thread_name_prefix="compile") as executor:

@@ -17,7 +17,7 @@ from metalbench.isolation.limits import Limits
 from metalbench.kind import Kind
 
 if TYPE_CHECKING:
-    from metalbench.comparison.match import Match, Outcome
+    from metalbench.comparison.match import Match, MatchOutcome
     from metalbench.result import DeviceFacts, Result
     from metalbench.run.stages import Observer
     from metalbench.run.trial import Trial
@@ -78,12 +78,12 @@ class Workers:
         )
         return result
 
-    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> MatchOutcome:
         """Verify and time the candidate of a match. Raises as `attempt`.
 
         A dead process is an outcome too. The process for the next match starts before this returns.
         """
-        outcome: Outcome = self._run_job(
+        outcome: MatchOutcome = self._run_job(
             device,
             match,
             (),

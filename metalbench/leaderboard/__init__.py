@@ -1,4 +1,4 @@
-"""The best kernel of every task on every device, and how a result becomes it."""
+"""The record of every task on every device, and how a result becomes the record."""
 
 from metalbench.leaderboard.rule import Decision, Ruling, enter, submit
 

@@ -1,4 +1,4 @@
-"""A fresh measurement of a kernel and of what it is better than, for those who may take it."""
+"""Certify a kernel: a fresh measurement against the record or the library's kernel."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from metalbench.comparison.head_to_head import Contest
 from metalbench.errors import DeclarationError
 from metalbench.kernel.device_defaults import TargetDevice
 from metalbench.kernel.library import Library
-from metalbench.leaderboard.exported import Exported, exported
+from metalbench.leaderboard.exported import ExportedRecord, export_result
 from metalbench.leaderboard.pairing import Site, pair
-from metalbench.leaderboard.rule import PAIRING_S, RECORD, Decision, Ruling, submit, where
+from metalbench.leaderboard.rule import PAIRING_S, RECORD, Decision, Ruling, choose_site, submit
 from metalbench.measure import Plan
 from metalbench.result import DeviceFacts
 from metalbench.result.environment import Environment
@@ -33,22 +33,22 @@ ORIGIN = "certify"
 
 @dataclass(frozen=True)
 class Certificate:
-    """What was measured, and against what; `record` is the file to hand on, None if it is wrong.
+    """The measurement of a kernel and its opponent; `record` is the file, None if it is incorrect.
 
-    `against` is what the kernel was run in turn with, if with anything: `verdict` and `gains` (the
-    other's time over this one's) are of that.
+    `against` is the name of the kernel that it was compared with in pairs, if any. `verdict` and
+    `gains` (the other's time over this one's) are of that comparison.
     """
 
     trial: Trial
     entry: HistoryEntry
     ruling: Ruling
-    record: Exported | None
+    record: ExportedRecord | None
     against: str = ""
     verdict: Verdict | None = None
     gains: tuple[Interval, ...] = ()
 
     @property
-    def right(self) -> bool:
+    def is_correct(self) -> bool:
         """Whether the kernel is correct."""
         return self.entry.status == "correct"
 
@@ -65,9 +65,9 @@ def certify(
     plan: Plan | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Certificate:
-    """Measure a kernel anew, against the record, or where there is none the library's own version.
+    """Measure a kernel against the record, or without a record against the library's version.
 
-    It becomes the record if it may. Raises as `metalbench.leaderboard.submit`.
+    It becomes the record if it qualifies. Raises as `metalbench.leaderboard.submit`.
     """
     ruling = submit(
         device,
@@ -84,20 +84,20 @@ def certify(
     entry = store.result(ruling.result)
     record = None
     if entry.status == "correct":
-        record = exported(store, entry.id, trial.kernel.text, trial.kernel.source)
+        record = export_result(store, entry.id, trial.kernel.text, trial.kernel.source)
     made = Certificate(trial, entry, ruling, record)
     if ruling.gains:
         return replace(made, against=RECORD, verdict=ruling.verdict, gains=ruling.gains)
-    own = _own_version(trial, device) if made.right else None
+    own = _own_version(trial, device) if made.is_correct else None
     if own is None or ruling.decision is not Decision.FIRST:
         return made
     contest = _contest(made, own, plan or Plan(seconds=PAIRING_S))
-    found = pair(where(device, trial, site), contest, progress)
+    found = pair(choose_site(device, trial, site), contest, progress)
     return replace(made, against=contest.names[0], verdict=found.verdict, gains=found.gains)
 
 
 def _contest(made: Certificate, own: Kernel, plan: Plan) -> Contest:
-    """The library's own version against the kernel that is certified."""
+    """Return the contest of the library's version with the certified kernel."""
     trial = made.trial
     return Contest(
         trial.entry.task,
@@ -113,7 +113,7 @@ def _contest(made: Certificate, own: Kernel, plan: Plan) -> Contest:
 
 
 def _own_version(trial: Trial, device: TargetDevice) -> Kernel | None:
-    """The library's kernel for the task, if it has one that is another; of that type, too."""
+    """Return the library's kernel for the task and type, if it has a different one."""
     try:
         own = Library().entry(trial.entry.name).kernel(device)
     except DeclarationError:

@@ -1,8 +1,8 @@
-"""A measured kernel as a file that others can run: source, samples, machine, and hashes of it all.
+"""A measured kernel as a file for other machines: source, samples, machine, and their hashes.
 
-JSON, one object with the fields of `Exported`; `sha256` is of the others, as `digest` makes it.
-Nothing of it is run but the kernel's source, as any candidate is. Reading is strict: a field that
-is missing, unknown, of another type or out of its range is an error that names it.
+JSON, one object with the fields of `ExportedRecord`; `sha256` is the `digest` of the other fields.
+Only the kernel's source is executed, as any candidate. Reading is strict: a field that is missing,
+unknown, of another type or out of its range is an error with its name.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from metalbench.errors import DeclarationError, EncodingError
 from metalbench.foreign_json import read_json
 from metalbench.isolation.encoding.compounds import make_codec
 from metalbench.isolation.encoding.shape import ArrayBytes
-from metalbench.leaderboard.source import header_of, kernel_of
+from metalbench.leaderboard.source import extract_header, restore_kernel
 from metalbench.stats import Interval
-from metalbench.store import Place, Store
+from metalbench.store import RecordPlace, Store
 
 SCHEMA = 1
 MOST_BYTES = 16 * 2**20
 TASK = re.compile(r"[A-Za-z]\w{0,99}")
 KERNEL = re.compile(r"\w[\w.-]{0,120}\.metal")
 HASH = re.compile(r"[0-9a-f]{64}")
-# All headers stand in place of their `#include`; one that is left would be of the reader's machine.
+# All headers are expanded; a remaining `#include` would read a file of the other machine.
 INCLUDE = re.compile(r"^\s*#\s*(?:include|include_next|import|embed)\b(.*)", re.MULTILINE)
 OF_METAL = re.compile(r"\s*<metal_?\w*>\s*(//.*)?")
 
 
 @dataclass(frozen=True)
 class Span:
-    """An interval; its ends are null where the samples carried none."""
+    """An interval; its ends are null if the samples are too few."""
 
     value: float
     low: float | None
@@ -43,7 +43,7 @@ class Span:
 
     @classmethod
     def of(cls, interval: Interval | None) -> Span | None:
-        """The same as JSON can hold it."""
+        """Return an interval in a form for JSON."""
         if interval is None:
             return None
         known = interval.is_bounded
@@ -53,14 +53,14 @@ class Span:
 
     @property
     def interval(self) -> Interval:
-        """The interval again."""
+        """The interval."""
         low = -math.inf if self.low is None else self.low
         return Interval(self.value, low, math.inf if self.high is None else self.high)
 
 
 @dataclass(frozen=True)
 class Machine:
-    """The device and the software that a kernel was measured with."""
+    """The device and the software of a measurement."""
 
     kind: str
     name: str
@@ -74,10 +74,10 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Exported:
-    """One result: what was run, where, and what came out; times in ns.
+class ExportedRecord:
+    """One result: kernel, machine and measurement; times in ns.
 
-    `samples` are by series, as in `Store.samples`; null where a clock did not tell one.
+    `samples` are by series, as in `Store.samples`; null for windows without a time of that clock.
     """
 
     schema: int
@@ -104,17 +104,17 @@ class Exported:
     sha256: str = ""
 
     @property
-    def place(self) -> Place:
-        """Of what it is a result."""
+    def place(self) -> RecordPlace:
+        """The place of the record."""
         here = self.machine
-        return Place(
+        return RecordPlace(
             *(here.kind, here.name, here.chip, here.cores, here.engine),
             *(self.task, self.dtype, self.size, tuple(sorted(self.sizes.items()))),
         )
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything else, as JSON with sorted names and no blanks."""
+        """SHA-256 of all other fields, as JSON with sorted names and without blanks."""
         rest = {name: value for name, value in asdict(self).items() if name != "sha256"}
         text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
@@ -125,23 +125,23 @@ class Exported:
         return json.dumps(asdict(self), indent=1) + "\n"
 
 
-def exported(store: Store, result: int, source: str, own: str) -> Exported:
-    """Result number `result`, which is kept with all its samples, ready to be written.
+def export_result(store: Store, result: int, source: str, own: str) -> ExportedRecord:
+    """Return stored result number `result` with all its samples, ready to be written.
 
-    `source` is the kernel with its headers in place, `own` the text of its file.
+    `source` is the kernel with expanded headers, `own` the text of its file.
     """
     entry, place, here = store.result(result), store.place_of(result), store.environment_of(result)
     kernel_ns = Span.of(entry.kernel_ns)
     if kernel_ns is None:
         raise DeclarationError(f"[{entry.task}] result {result} is {entry.status}: it has no time")
-    made = Exported(
+    made = ExportedRecord(
         schema=SCHEMA,
         task=entry.task,
         dtype=entry.dtype,
         size=entry.size,
         sizes=dict(entry.sizes),
         kernel=entry.kernel,
-        header=header_of(own),
+        header=extract_header(own),
         source=source,
         source_sha256=entry.source_hash,
         tunables=dict(entry.tunables),
@@ -167,19 +167,19 @@ def exported(store: Store, result: int, source: str, own: str) -> Exported:
     return replace(made, sha256=made.digest)
 
 
-def read_exported(path: Path) -> Exported:
-    """Read what `metalbench certify` wrote; raises DeclarationError for anything else."""
+def read_exported(path: Path) -> ExportedRecord:
+    """Read a file of `metalbench certify`; raises DeclarationError for any other file."""
     try:
         plain = read_json(path, most_bytes=MOST_BYTES).raw
         if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
             got = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
             raise EncodingError(f"expected schema {SCHEMA}, got {got!r}")
-        found: Exported = make_codec(Exported).decode(plain, ArrayBytes(b""), "record")
+        found: ExportedRecord = make_codec(ExportedRecord).decode(plain, ArrayBytes(b""), "record")
         fault = next(_faults(found), None)
         if fault is not None:
             raise EncodingError(fault)
-        # Its header is read as that of any kernel is.
-        kernel_of(found.task, found.kernel, found.header, found.source)
+        # Raises for an invalid header.
+        restore_kernel(found.task, found.kernel, found.header, found.source)
     except (OSError, ValueError, OverflowError, RecursionError) as error:
         reason = str(error).removeprefix(f"{path}: ")
         raise DeclarationError(
@@ -188,8 +188,8 @@ def read_exported(path: Path) -> Exported:
     return found
 
 
-def _faults(found: Exported) -> Iterator[str]:
-    """What no type tells: names that are none, numbers out of their range, hashes that differ."""
+def _faults(found: ExportedRecord) -> Iterator[str]:
+    """Yield faults that types do not exclude: bad names, numbers out of range, different hashes."""
     if TASK.fullmatch(found.task) is None:
         yield f"task: expected a name, got {found.task[:60]!r}"
     if KERNEL.fullmatch(found.kernel) is None:
@@ -198,7 +198,7 @@ def _faults(found: Exported) -> Iterator[str]:
         yield "sizes: expected extents from 1 on"
     if any(abs(each) >= 2**31 for each in found.tunables.values()):
         yield "tunables: expected values of 32 bits"
-    if header_of(found.header) != found.header or not found.source.startswith(found.header):
+    if extract_header(found.header) != found.header or not found.source.startswith(found.header):
         yield "header: expected the comments that the source begins with"
     for rest in INCLUDE.findall(found.source):
         if OF_METAL.fullmatch(rest) is None:
@@ -210,7 +210,7 @@ def _faults(found: Exported) -> Iterator[str]:
         yield "sha256: the file was changed after it was written"
 
 
-def _faults_of_numbers(found: Exported) -> Iterator[str]:
+def _faults_of_numbers(found: ExportedRecord) -> Iterator[str]:
     for field in fields(found):
         span = getattr(found, field.name)
         if not isinstance(span, Span):

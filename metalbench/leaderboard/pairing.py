@@ -1,4 +1,4 @@
-"""Two kernels in turn, and once more on other inputs before anything is believed."""
+"""Compare two kernels in pairs, and confirm a win on other inputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from metalbench.comparison.head_to_head import Contest, head_to_head
-from metalbench.comparison.match import Match, Players, measurement_of, outcome_of
+from metalbench.comparison.match import Match, MatchRunner, require_measurement, run_match
 from metalbench.measure import Measurement
 from metalbench.run.runner import Attempts
 from metalbench.run.stages import Silent
@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 PAIRINGS = 2
 
 
-class Site(Attempts, Players, Protocol):
-    """Where kernels are tried, and run in pairs: `metalbench.isolation.Workers`, say."""
+class Site(Attempts, MatchRunner, Protocol):
+    """A place that runs trials and matches, such as `metalbench.isolation.Workers`."""
 
 
 @dataclass(frozen=True)
-class Apart:
-    """A site that is not this process, and the device there."""
+class RemoteSite:
+    """A site outside of this process, and its device."""
 
     site: Site
     device: DeviceFacts
@@ -39,7 +39,7 @@ class Apart:
     def head_to_head(
         self, contest: Contest, progress: Callable[[float], None] | None
     ) -> Measurement:
-        """Verify and time both kernels there; raises as the function of that name."""
+        """Verify and time both kernels at the site; raises as the function of that name."""
         match = Match(
             self.entry,
             contest.before,
@@ -53,11 +53,11 @@ class Apart:
             also_sizes=contest.also_sizes,
             thorough=False,
         )
-        outcome = outcome_of(self.site, self.device, match, _Fraction(progress))
-        return measurement_of(match, outcome)
+        outcome = run_match(self.site, self.device, match, _Fraction(progress))
+        return require_measurement(match, outcome)
 
-    def fault(self, contest: Contest) -> Failure | None:
-        """What is wrong with `before`, verified as `metalbench run` does; None if nothing is."""
+    def find_fault(self, contest: Contest) -> Failure | None:
+        """Return the first failure of `before`, verified as by `metalbench run`, or None."""
         trial = Trial(
             self.entry,
             contest.before,
@@ -72,52 +72,52 @@ class Apart:
 
 
 class _Fraction(Silent):
-    """Passes on how much of a measurement is done."""
+    """An observer that passes on the completed fraction of a measurement."""
 
     def __init__(self, progress: Callable[[float], None] | None) -> None:
         self._progress = progress
 
     def stage_progress(self, fraction: float) -> None:
-        """Tell it."""
+        """Report the fraction."""
         if self._progress is not None:
             self._progress(fraction)
 
 
 @dataclass(frozen=True)
 class Pairings:
-    """Measurements of one kernel in pairs with another, each with seeds of its own.
+    """Measurements of one kernel in pairs with another, each with separate seeds.
 
-    There is a second one only if the first says FASTER.
+    There is a second one only if the first is FASTER.
     """
 
     measured: tuple[Measurement, ...]
 
     @property
     def verdict(self) -> Verdict:
-        """FASTER if all say so; else the last word, which is the one that does not."""
+        """FASTER if all are, else the last verdict."""
         verdict = self.measured[-1].verdict
         assert verdict is not None
         return verdict
 
     @property
-    def confirmed(self) -> bool:
-        """Whether the kernel was FASTER, and FASTER once more."""
+    def is_confirmed(self) -> bool:
+        """Whether the kernel was FASTER in both measurements."""
         return len(self.measured) == PAIRINGS and self.verdict is Verdict.FASTER
 
     @property
     def gains(self) -> tuple[Interval, ...]:
-        """Of each the time of the other kernel over this one's."""
+        """The time of the other kernel over this one's, of each measurement."""
         return tuple(each.ratio for each in self.measured if each.ratio is not None)
 
 
 def pair(
-    where: Device | Apart, contest: Contest, progress: Callable[[float], None] | None = None
+    where: Device | RemoteSite, contest: Contest, progress: Callable[[float], None] | None = None
 ) -> Pairings:
-    """Time `contest.after` in pairs with `contest.before`, and if it is FASTER once more.
+    """Time `contest.after` in pairs with `contest.before`, and repeat it if the verdict is FASTER.
 
-    Seeds follow that of the contest's plan, and inputs are drawn from the same distributions. By
-    chance alone equal kernels pass once in ten thousand times: each verdict is of a 98 % interval,
-    of which one side counts. A noise of one side that lasts as long as all pairs makes that more.
+    Seeds follow that of the contest's plan, and inputs have the same distributions. Equal kernels
+    pass by chance once in ten thousand times: each verdict uses a 98 % interval, of which one side
+    counts. Noise of one side that lasts for all pairs increases that probability.
 
     Raises
     ------
@@ -128,16 +128,16 @@ def pair(
     for seed in islice(like_seeds(contest.task, contest.plan.seed), PAIRINGS):
         plan = replace(contest.plan, seed=seed)
         part = _progress(progress, len(measured))
-        measured.append(_measured(where, replace(contest, plan=plan), part))
+        measured.append(_measure_contest(where, replace(contest, plan=plan), part))
         if measured[-1].verdict is not Verdict.FASTER:
             break
     return Pairings(tuple(measured))
 
 
-def _measured(
-    where: Device | Apart, contest: Contest, progress: Callable[[float], None] | None
+def _measure_contest(
+    where: Device | RemoteSite, contest: Contest, progress: Callable[[float], None] | None
 ) -> Measurement:
-    if isinstance(where, Apart):
+    if isinstance(where, RemoteSite):
         return where.head_to_head(contest, progress)
     return head_to_head(where, contest, progress)[1]
 

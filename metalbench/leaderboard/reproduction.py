@@ -1,8 +1,8 @@
-"""Whether somebody's result holds here.
+"""Reproduce a published result on this machine.
 
-It does if the kernel is correct here and surely not slower, against MLX, than was claimed, but for
-a tolerance: the whole interval of `here / claimed` has to lie above `1 - within`. A wide interval
-shows nothing, and so reproduces nothing.
+It is reproduced if the kernel is correct here and not slower, relative to MLX, than claimed, within
+a tolerance: the whole interval of `here / claimed` must lie above `1 - within`. A wide interval
+reproduces nothing.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from metalbench.errors import DeclarationError
-from metalbench.leaderboard.exported import Exported
-from metalbench.leaderboard.source import kernel_of
+from metalbench.leaderboard.exported import ExportedRecord
+from metalbench.leaderboard.source import restore_kernel
 from metalbench.measure import Plan
 from metalbench.result.environment import engine_on, environment
 from metalbench.run.observed import device_facts
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 WITHIN = 0.1
 
 
-class Word(str, Enum):
-    """The verdict."""
+class ReproductionVerdict(str, Enum):
+    """The verdict of a reproduction."""
 
     REPRODUCED = "REPRODUCED"
     NOT_REPRODUCED = "NOT REPRODUCED"
@@ -45,13 +45,13 @@ class Word(str, Enum):
 
 @dataclass(frozen=True)
 class Reproduction:
-    """The verdict and why; `relative` is what was claimed over what came out here, if it was run.
+    """The verdict with its reason; `relative` is the claim over the result here, if it was run.
 
     Above 1 the kernel does better here. `here` and `claimed` are ratios to MLX, or times in ns
-    where there is none (`by_time`).
+    without a ratio (`by_time`).
     """
 
-    word: Word
+    word: ReproductionVerdict
     why: str
     relative: Interval | None = None
     here: Interval | None = None
@@ -59,10 +59,10 @@ class Reproduction:
     by_time: bool = False
 
 
-def obstacles(
-    found: Exported, device: Device, here: Environment, entry: Entry | None
+def list_obstacles(
+    found: ExportedRecord, device: Device, here: Environment, entry: Entry | None
 ) -> Iterator[str]:
-    """Why a result does not compare with one of this machine; none if it does."""
+    """Yield the reasons why a result is not comparable with one of this machine."""
     facts, there = device_facts(device), found.machine
     pairs = (
         ("device", (there.kind, there.name), (facts.kind, facts.name)),
@@ -87,9 +87,9 @@ def obstacles(
         yield f"another task: {found.size} is {found.sizes} there, {extents} here"
 
 
-def trial_of(found: Exported, entry: Entry, plan: Plan, seed: int = 0) -> Trial:
-    """The trial of an exported kernel; raises DeclarationError if its header is wrong."""
-    kernel = kernel_of(found.task, found.kernel, found.header, found.source)
+def build_trial(found: ExportedRecord, entry: Entry, plan: Plan, seed: int = 0) -> Trial:
+    """Return the trial of an exported kernel; raises DeclarationError if its header is wrong."""
+    kernel = restore_kernel(found.task, found.kernel, found.header, found.source)
     known = {name: value for name, value in found.tunables.items() if name in kernel.tunables}
     return Trial(entry, kernel, found.dtype, found.size, seed, plan, known)
 
@@ -97,19 +97,19 @@ def trial_of(found: Exported, entry: Entry, plan: Plan, seed: int = 0) -> Trial:
 def reproduce(
     device: Device,
     store: Store,
-    found: Exported,
+    found: ExportedRecord,
     trial: Trial,
     *,
     observer: Observer,
     attempts: AbstractContextManager[Attempts] | None = None,
     within: float = WITHIN,
 ) -> Reproduction:
-    """Run an exported kernel as any other, keep the result, and judge the claim by it.
+    """Run an exported kernel, store its result, and judge the claim by it.
 
     Raises
     ------
     DeclarationError
-        If it cannot be tried here.
+        If it cannot be run here.
     KeyboardInterrupt
         If it was interrupted.
     """
@@ -129,19 +129,21 @@ def reproduce(
     (entry,) = store.results(outcome.number)
     if entry.status != "correct":
         said = "; ".join(each.message for each in outcome.results[0].failures)
-        return Reproduction(Word.NOT_REPRODUCED, f"here the kernel {_fate(entry)}: {said}")
-    return judged(found, entry, within)
+        return Reproduction(
+            ReproductionVerdict.NOT_REPRODUCED, f"here the kernel {_fate(entry)}: {said}"
+        )
+    return judge_claim(found, entry, within)
 
 
 def _fate(entry: HistoryEntry) -> str:
     return "has failed" if entry.status == "failed" else "is incorrect"
 
 
-def judged(found: Exported, entry: HistoryEntry, within: float) -> Reproduction:
+def judge_claim(found: ExportedRecord, entry: HistoryEntry, within: float) -> Reproduction:
     """Judge a claim by a correct result of this machine."""
     if found.clock != entry.clock:
         why = f"another clock: {found.clock} there, {entry.clock} here"
-        return Reproduction(Word.NOT_COMPARABLE, why)
+        return Reproduction(ReproductionVerdict.NOT_COMPARABLE, why)
     by_time = found.ratio is None or entry.ratio is None
     if by_time:
         assert entry.kernel_ns is not None
@@ -154,11 +156,11 @@ def judged(found: Exported, entry: HistoryEntry, within: float) -> Reproduction:
         relative = assess_unpaired(here, claimed, between=UNREPEATED).ratio
     least = 1.0 - within
     if relative.is_bounded and relative.low >= least:
-        word, why = Word.REPRODUCED, f"no more than {within:.0%} behind the claim"
+        word, why = ReproductionVerdict.REPRODUCED, f"no more than {within:.0%} behind the claim"
     elif relative.is_bounded and relative.high < least:
-        word, why = Word.NOT_REPRODUCED, f"more than {within:.0%} behind the claim"
+        word, why = ReproductionVerdict.NOT_REPRODUCED, f"more than {within:.0%} behind the claim"
     else:
-        word = Word.NOT_REPRODUCED
+        word = ReproductionVerdict.NOT_REPRODUCED
         why = (
             f"the interval does not exclude more than {within:.0%} behind the claim; measure longer"
         )

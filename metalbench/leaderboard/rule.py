@@ -1,10 +1,10 @@
-"""How a result becomes the record of its place: the one way there is.
+"""The rule by which a result becomes the record of its place.
 
-Correct it must be, of warm passes and with an interval. Where there is no record yet that is
-enough, for a first record claims a time and no victory, so that there is none for noise to win.
-Where there is one, the kernel is run in turn with the record's, in pairs in the same buffers, and
-must be FASTER; then once more, on other inputs. The times that both were kept with play no part: a
-lucky one neither defends a record nor takes one.
+It must be correct, of warm passes and with an interval. Without a previous record that is enough:
+a first record claims a time but no victory, so noise cannot win it. Otherwise the kernel runs in
+pairs with the record's kernel, in the same buffers, and must be FASTER twice, the second time on
+other inputs. The stored times of both are not used: a lucky time neither defends nor takes a
+record.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from metalbench.errors import (
     TaskError,
 )
 from metalbench.kernel import Kernel
-from metalbench.leaderboard.pairing import Apart, Pairings, Site, pair
-from metalbench.leaderboard.source import header_of, kernel_of
+from metalbench.leaderboard.pairing import Pairings, RemoteSite, Site, pair
+from metalbench.leaderboard.source import extract_header, restore_kernel
 from metalbench.measure import Plan
 from metalbench.result import DeviceFacts
 from metalbench.result.environment import Environment, engine_on, environment
@@ -37,7 +37,7 @@ from metalbench.run.runner import run as run_trials
 from metalbench.run.stages import Observer, Silent
 from metalbench.run.trial import Trial
 from metalbench.stats import Interval, Verdict
-from metalbench.store import Claim, HistoryEntry, Place, Record, Store
+from metalbench.store import HistoryEntry, Record, RecordClaim, RecordPlace, Store
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -47,7 +47,7 @@ RECORD, CHALLENGER = "the record", "the challenger"
 
 
 class Decision(str, Enum):
-    """What became of a result that would be the record."""
+    """The decision on a result that may become the record."""
 
     FIRST = "first record"  # there was none, or one that is wrong by now
     NEW = "new record"
@@ -57,14 +57,14 @@ class Decision(str, Enum):
 
 @dataclass(frozen=True)
 class Ruling:
-    """What was decided of result number `result` and why, with the record that there is after it.
+    """The decision on result number `result` with its reason, and the record after it.
 
-    `gains` are the time of the record before over the challenger's, of each pairing, and `verdict`
-    is that of the last one; None and none where nothing was run in pairs.
+    `gains` are the times of the previous record over the challenger's, of each pairing, and
+    `verdict` is that of the last pairing; empty and None without pairings.
     """
 
     result: int
-    place: Place
+    place: RecordPlace
     record: Record | None
     decision: Decision
     why: str
@@ -72,7 +72,7 @@ class Ruling:
     gains: tuple[Interval, ...] = ()
 
     @property
-    def accepted(self) -> bool:
+    def is_accepted(self) -> bool:
         """Whether the result is the record now."""
         return self.decision in (Decision.FIRST, Decision.NEW)
 
@@ -90,19 +90,19 @@ def submit(
     plan: Plan | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Ruling:
-    """Try a kernel as `metalbench run` does, keep the result, and let it `enter`.
+    """Run a kernel as `metalbench run` does, store the result, and let it `enter`.
 
-    `origin` says what brought it in, such as ``agent_steel``. `observer` hears of the trial,
-    `attempts` says where it is made, in a process of its own, say; `progress` is told the fraction
-    of the pairings with the record. `site` is as for `enter`, and `here` describes the machine that
-    it is on, where that is not this one.
+    `origin` names the submitting command or program, such as ``agent_steel``. `observer` follows
+    the trial. `attempts` runs the trial, for example in a separate process. `progress` is called
+    with the completed fraction of the pairings. `site` is as for `enter`. `here` describes the
+    machine of the site if it is not this one.
 
     Raises
     ------
     DeclarationError
-        If the trial cannot be made: of a wrong task, size or element type.
+        If the trial is impossible, because of a wrong task, size or element type.
     KeyboardInterrupt
-        If it was interrupted; nothing has become a record then.
+        If it was interrupted; then no record has changed.
     """
     outcome = run_trials(
         device,
@@ -134,38 +134,43 @@ def enter(
     plan: Plan | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Ruling:
-    """Let result number `result`, which `trial` gave on `device`, become the record if it may.
+    """Make result number `result` of `trial` on `device` the record if it qualifies.
 
-    `plan` is of each of the two pairings with the record, 5 s if none is given. `site` is where
-    they are timed: without it in this process, which has to have the device.
+    `plan` is for each of the two pairings with the record, 5 s by default. `site` runs the
+    pairings; without it they run in this process, which must have the device.
 
     Raises
     ------
     DeclarationError
         If the result is not that of the trial on this device.
     MachineError, TaskError, Disturbed
-        If what is to blame is no kernel.
+        If the fault is not that of a kernel.
     """
     entry, place = store.result(result), store.place_of(result)
     _expect_of(device, trial, entry, place)
     while True:
         record = store.record_at(place)
         timing = plan or Plan(seconds=PAIRING_S)
-        challenge = _Challenge(where(device, trial, site), trial, place, timing, progress)
-        ruling = _ruling(challenge, entry, record)
-        if not ruling.accepted:
+        challenge = _Challenge(choose_site(device, trial, site), trial, place, timing, progress)
+        ruling = _decide_ruling(challenge, entry, record)
+        if not ruling.is_accepted:
             return ruling
         over = record.number if record is not None else None
-        header = header_of(trial.kernel.source)
-        if store.keep_record(place, Claim(result, header, origin, over, ruling.gains)):
+        header = extract_header(trial.kernel.source)
+        if store.keep_record(place, RecordClaim(result, header, origin, over, ruling.gains)):
             return replace(ruling, record=store.record_at(place))
-        # Another has become the record while this one was timed: now that is the one to beat.
+        # Another result has become the record during timing: compare with that.
 
 
-def where(device: Device | DeviceFacts, trial: Trial, site: Site | None) -> Device | Apart:
-    """Where a trial's kernel is run in pairs; raises DeclarationError for a device elsewhere."""
+def choose_site(
+    device: Device | DeviceFacts, trial: Trial, site: Site | None
+) -> Device | RemoteSite:
+    """Return the device or site of the pairings.
+
+    Raises DeclarationError for a remote device without a site.
+    """
     if site is not None:
-        return Apart(site, device_facts(device), trial.entry)
+        return RemoteSite(site, device_facts(device), trial.entry)
     if isinstance(device, DeviceFacts):
         raise DeclarationError(f"site: expected where kernels run on {device.name}, got None")
     return device
@@ -173,16 +178,16 @@ def where(device: Device | DeviceFacts, trial: Trial, site: Site | None) -> Devi
 
 @dataclass(frozen=True)
 class _Challenge:
-    where: Device | Apart
+    where: Device | RemoteSite
     trial: Trial
-    place: Place
+    place: RecordPlace
     plan: Plan
     progress: Callable[[float], None] | None
 
     def contest(self, record: Record) -> Contest:
-        """The record's kernel against the trial's."""
+        """Return the contest of the record's kernel with the trial's."""
         task = self.trial.entry.task
-        older = kernel_of(task.name, record.entry.kernel, record.header, record.source)
+        older = restore_kernel(task.name, record.entry.kernel, record.header, record.source)
         return Contest(
             task,
             older,
@@ -191,42 +196,42 @@ class _Challenge:
             dtype=self.place.dtype,
             size=self.place.size,
             plan=replace(self.plan, seed=self.trial.seed),
-            tunables=(_known(record.entry.tunables, older), dict(self.trial.tunables)),
+            tunables=(_keep_declared(record.entry.tunables, older), dict(self.trial.tunables)),
             knows_before=True,
             also_sizes=tuple(verify.small_sizes(task)),
         )
 
 
-def _ruling(challenge: _Challenge, entry: HistoryEntry, record: Record | None) -> Ruling:
+def _decide_ruling(challenge: _Challenge, entry: HistoryEntry, record: Record | None) -> Ruling:
     ruling = partial(Ruling, entry.id, challenge.place, record)
-    fault = _unfit(entry)
+    fault = _find_obstacle(entry)
     if fault is not None:
         return ruling(Decision.REFUSED, fault)
     if record is None:
         return ruling(Decision.FIRST, "there was none")
-    if _same(entry, record.entry):
+    if _is_same_kernel(entry, record.entry):
         return ruling(Decision.STANDS, "it is this kernel already")
     try:
-        wrong = _fault_of(challenge, record)
+        wrong = _find_record_fault(challenge, record)
         if wrong is not None:
             return ruling(Decision.FIRST, f"the one before is wrong by now: {wrong}")
         found = pair(challenge.where, challenge.contest(record), challenge.progress)
     except WrongKernelError as error:
         return ruling(Decision.REFUSED, str(error))
-    return ruling(*_decided(found), found.verdict, found.gains)
+    return ruling(*_decide(found), found.verdict, found.gains)
 
 
-def _decided(found: Pairings) -> tuple[Decision, str]:
-    if found.confirmed:
+def _decide(found: Pairings) -> tuple[Decision, str]:
+    if found.is_confirmed:
         return Decision.NEW, "FASTER than the record, and once more"
     again = " the second time" if len(found.measured) > 1 else ""
     return Decision.STANDS, f"{found.verdict.value}{again} in pairs with the record"
 
 
-def _fault_of(challenge: _Challenge, record: Record) -> str | None:
-    """What is wrong with the record's kernel by the task as it is now; None if nothing is."""
-    if isinstance(challenge.where, Apart):
-        fault = challenge.where.fault(challenge.contest(record))
+def _find_record_fault(challenge: _Challenge, record: Record) -> str | None:
+    """Return the fault of the record's kernel with the present task; None without one."""
+    if isinstance(challenge.where, RemoteSite):
+        fault = challenge.where.find_fault(challenge.contest(record))
         return fault.message if fault is not None else None
     try:
         check_side(challenge.where, challenge.contest(record), 0)
@@ -239,8 +244,8 @@ def _fault_of(challenge: _Challenge, record: Record) -> str | None:
     return None
 
 
-def _unfit(entry: HistoryEntry) -> str | None:
-    """Why a result can be no record, whatever the others are; None if it can."""
+def _find_obstacle(entry: HistoryEntry) -> str | None:
+    """Return why a result can never be a record; None if it can."""
     if entry.status != "correct":
         return "the kernel has failed" if entry.status == "failed" else "the kernel is incorrect"
     if entry.mode != "warm":
@@ -255,18 +260,18 @@ def _unfit(entry: HistoryEntry) -> str | None:
     return None
 
 
-def _same(one: HistoryEntry, other: HistoryEntry) -> bool:
+def _is_same_kernel(one: HistoryEntry, other: HistoryEntry) -> bool:
     return one.source_hash == other.source_hash and one.tunables == other.tunables
 
 
-def _known(tunables: Mapping[str, int], kernel: Kernel) -> dict[str, int]:
+def _keep_declared(tunables: Mapping[str, int], kernel: Kernel) -> dict[str, int]:
     return {name: value for name, value in tunables.items() if name in kernel.tunables}
 
 
 def _expect_of(
-    device: Device | DeviceFacts, trial: Trial, entry: HistoryEntry, place: Place
+    device: Device | DeviceFacts, trial: Trial, entry: HistoryEntry, place: RecordPlace
 ) -> None:
-    """Nobody's result may bring another's kernel in."""
+    """Raise DeclarationError unless the result belongs to the trial's kernel, task and device."""
     facts, engine = device_facts(device), engine_on(device.kind)
     task = trial.entry.task
     size = trial.size_on(device)

@@ -1,4 +1,4 @@
-"""A kernel as records keep it: its text with all headers, and beside it its own header lines."""
+"""The stored form of a kernel: its text with expanded headers, and its header lines."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 from metalbench.kernel import Kernel, parse
 
 
-def header_of(source: str) -> str:
-    """The lines above the first line of code, where `// dispatch:` and the like stand.
+def extract_header(source: str) -> str:
+    """Return the lines above the first line of code, with `// dispatch:` and similar comments.
 
-    They are kept apart: in the whole text the comments of an `#include`d header may follow them.
+    They are stored separately, because in the whole text comments of an included header may follow.
     """
     lines = source.splitlines(keepends=True)
     return "".join(takewhile(lambda line: line.lstrip()[:2] in ("", "//"), lines))
 
 
-def kernel_of(task: str, file: str, header: str, source: str) -> Kernel:
-    """The kernel that was kept as `header` and `source`; raises DeclarationError if it is none."""
+def restore_kernel(task: str, file: str, header: str, source: str) -> Kernel:
+    """Return the kernel stored as `header` and `source`; raises DeclarationError."""
     return replace(parse(header, name=task, path=Path(file)), source=source)

@@ -1,4 +1,4 @@
-"""Profiles of kernels: what they do, counted, and what that may take on a GPU, estimated."""
+"""Profiles of kernels: exact counts, and an estimate of the time on a GPU."""
 
 from metalbench.profiling.counted_run import Profile, profile, profile_kernel
 

@@ -1,4 +1,4 @@
-"""What a kernel does at a size, dispatch by dispatch."""
+"""Profile a kernel at one size, dispatch by dispatch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from metalbench import _core
 from metalbench.analysis.occupancy import Occupancy
-from metalbench.counting.count import TIME_LIMIT, counts_of
+from metalbench.counting.count import TIME_LIMIT, read_counts
 from metalbench.counting.counts import SIMD_WIDTH, Counts
 from metalbench.counting.dispatch import DispatchCounts
 from metalbench.errors import DeclarationError
@@ -23,16 +23,16 @@ from metalbench.task import Task
 from metalbench.task.workload import workload
 
 SMALL = "small"
-# A SIMD-group of a GPU's core waits; another one of as many as fit then runs.
+# Limits of a threadgroup on Apple GPUs.
 MAX_THREADS = 1024
 THREADGROUP_BYTES = 32 << 10
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The counts of each dispatch of a kernel, in order, with how it fills threadgroups.
+    """The counts of each dispatch of a kernel, in order, with its occupancy.
 
-    `declared_bytes` is what the task says that moves at least; `source` is the kernel's text.
+    `declared_bytes` is the task's minimum of bytes that move; `source` is the kernel's text.
     """
 
     kernel: str
@@ -43,9 +43,9 @@ class Profile:
     occupancy: tuple[Occupancy, ...]
     declared_bytes: int
     source: str
-    # Of each dispatch: site, threadgroup, thread and place of its first accesses.
+    # For each dispatch: site, threadgroup, thread and address of its first accesses.
     traces: tuple[Words, ...] = ()
-    # Of each dispatch: the names of its buffers, by their numbers in traces.
+    # For each dispatch: the names of its buffers, by their numbers in traces.
     buffers: tuple[tuple[str, ...], ...] = ()
 
     @property
@@ -66,10 +66,10 @@ class Profile:
         return lines
 
     def _file(self, named: str) -> str:
-        """A file as it is found from here.
+        """Return a file's path relative to the current folder.
 
-        The compiler may name it from the kernel's folder; what is in the cache has been compiled
-        from the same text, perhaps elsewhere.
+        The compiler may name it relative to the kernel's folder, and cached code may come from the
+        same text in another folder.
         """
         path, own = Path(named), Path(self.path)
         if path.name == own.name:
@@ -77,7 +77,7 @@ class Profile:
         return str(path if path.exists() else own.parent / path)
 
     def record(self) -> dict[str, Any]:
-        """All of it, as JSON has it."""
+        """Return the profile as JSON values."""
         return {
             "kernel": self.kernel,
             "size": self.size,
@@ -103,26 +103,26 @@ def profile(
     time_limit: float = TIME_LIMIT,
     traced: int = 0,
 ) -> Profile:
-    """Count what a kernel does: its accesses and operations, whatever the optimiser makes of them.
+    """Count a kernel's accesses and operations in its source, independent of the optimiser.
 
     Parameters
     ----------
     kernel
         NAME of a task of the library or of `folders`; or FILE.metal whose `// buffer:` lines, or
-        the arrays in the file `buffers`, say what it takes.
+        the arrays in the file `buffers`, declare its arguments.
     size, dtype, seed
-        Of a task: `small` and the kernel's first element type, if none are given.
+        Of a task: by default `small` and the kernel's first element type.
     tunables, include_dirs
-        Values of `// tune:` lines, else their first ones; where to look for includes.
+        Values of `// tune:` lines, by default their first ones; folders of includes.
     time_limit
         Seconds for the run.
     traced
-        How many accesses of each dispatch are recorded one by one, the first ones.
+        Number of accesses of each dispatch that are recorded individually, from the first.
 
-    The kernel runs on the `cpu` device, in a process that has nothing else. Raises CompileError,
-    DeclarationError, DispatchError, KernelFault and TimeLimitExceeded.
+    The kernel runs on the `cpu` device, in a sealed process. Raises CompileError, DeclarationError,
+    DispatchError, KernelFault and TimeLimitExceeded.
     """
-    text, task, chosen = _subject(kernel, size, buffers, folders)
+    text, task, chosen = _resolve_subject(kernel, size, buffers, folders)
     return profile_kernel(
         replace(text, include_dirs=tuple(include_dirs)),
         task,
@@ -146,7 +146,7 @@ def profile_kernel(
     time_limit: float = TIME_LIMIT,
     traced: int = 0,
 ) -> Profile:
-    """The same of a kernel that has been read, and its task."""
+    """Profile a kernel that has been read, with its task; arguments as of `profile`."""
     name = dtype or kernel.dtypes[0]
     device = open_sandboxed_device()
     compiled = compile_kernel(
@@ -160,18 +160,18 @@ def profile_kernel(
     )
     bound = compiled.bind(workload(task, size, dtype_name=name, seed=seed))
     device.run(bound.dispatches, time_limit=time_limit)
-    return profile_of(compiled, bound)
+    return read_profile(compiled, bound)
 
 
-def profile_of(compiled: Compiled, bound: Bound) -> Profile:
-    """The profile of a counted build that has run."""
+def read_profile(compiled: Compiled, bound: Bound) -> Profile:
+    """Return the profile of a counted build after its run."""
     size = bound.workload.size
     return Profile(
         compiled.kernel.name,
         str(compiled.kernel.path),
         size,
         compiled.dtype.name,
-        tuple(counts_of(compiled, bound)),
+        tuple(read_counts(compiled, bound)),
         tuple(_occupancy(compiled, bound)),
         compiled.task.bytes(size, compiled.dtype.name),
         compiled.kernel.source,
@@ -185,10 +185,10 @@ def _buffers(pipeline: _core.Pipeline) -> tuple[str, ...]:
     return tuple(name for name in buffers if name != COUNTS)
 
 
-def _subject(
+def _resolve_subject(
     kernel: str | Path, size: str | None, buffers: Path | None, folders: Sequence[Path]
 ) -> tuple[Kernel, Task, str]:
-    """The kernel, its task, and the size to run it at."""
+    """Return the kernel, its task, and the size of the run."""
     if is_kernel_file(str(kernel)):
         bare = read_standalone_kernel(Path(kernel), buffers)
         if size is not None:

@@ -1,7 +1,7 @@
-"""What counted work may take on an Apple GPU: an estimate from published figures, not calibrated.
+"""Estimate the time of counted work on an Apple GPU, from published figures, uncalibrated.
 
-No Mac has confirmed it. Like a roofline (Williams, Waterman, Patterson, 2009) it takes the slowest
-of what must happen, and for memory both ends: caches that keep everything, and none.
+No Mac has confirmed it. As in a roofline (Williams, Waterman, Patterson, CACM 52, 2009) the slowest
+resource decides. For memory there are two bounds: perfect caches, and no caches.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from metalbench.counting.counts import TRANSACTION_BYTES, Counts
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.profiling.counted_run import Profile
 
-# A division or a special function takes as long as so many additions.
+# The cost of a division or a special function, in additions.
 SPECIAL_COST = 4
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """The shortest and the longest time in s that a model gives, and what bounds each.
+    """The lower and the upper bound of the time in s, and the bounding resource of each.
 
-    `assumptions` are sentences: nobody may read the numbers without them.
+    `assumptions` are sentences that every report must print with the numbers.
     """
 
     chip: Chip
@@ -32,15 +32,15 @@ class Estimate:
     assumptions: tuple[str, ...]
 
 
-def chip_named(name: str) -> Chip:
-    """A chip by a name such as `m4` or `m4_max`. Raises DeclarationError."""
+def find_chip(name: str) -> Chip:
+    """Return a chip by a name such as `m4` or `m4_max`; raises DeclarationError."""
     chip = CHIPS.get(name.lower().replace(" ", "_").replace("-", "_"))
     if chip is None:
         raise DeclarationError(f"--chip: unknown chip {name!r}; {suggestion(name, CHIPS)}")
     return chip
 
 
-def estimate(profile: Profile, chip: Chip) -> Estimate:
+def estimate_time(profile: Profile, chip: Chip) -> Estimate:
     """Estimate the time of a profiled kernel on a chip with all of its cores."""
     least, most = 0.0, 0.0
     bounds: list[dict[str, float]] = [{}, {}]

@@ -21,7 +21,7 @@ from metalbench.kernel import Kernel
 from metalbench.kernel.geometry import evaluate_extents
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.profiling import Profile
-from metalbench.profiling.counted_run import profile_of
+from metalbench.profiling.counted_run import read_profile
 from metalbench.task import Task
 from metalbench.task.workload import workload
 
@@ -78,7 +78,7 @@ class Case:
         bound.poison()
         device.run(bound.dispatches, time_limit=time_limit)
         return Counted(
-            profile_of(compiled, bound),
+            read_profile(compiled, bound),
             {name: bound.read(name).copy() for name in bound.outputs},
             {name: each.unwritten() for name, each in bound.outputs.items()},
         )
@@ -86,7 +86,7 @@ class Case:
     def findings(self, device: _core.Device, *, time_limit: float) -> Findings:
         """Return all that a checked build finds."""
         subject = Subject(self.kernel, self.task, (self.size,))
-        return check_subject(subject, device, TOOLS, time_limit=time_limit, placed=self._map_lines)
+        return check_subject(subject, device, TOOLS, time_limit=time_limit, relocate=self._map_lines)
 
     def _map_lines(self, finding: Finding) -> Finding:
         """Return a finding with the lines of the files that the source was taken from."""

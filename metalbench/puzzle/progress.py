@@ -12,7 +12,7 @@ from metalbench.errors import DeclarationError
 from metalbench.foreign_json import read_json
 from metalbench.plain_file import replace_file
 from metalbench.puzzle.attempt import Attempt
-from metalbench.store.location import location
+from metalbench.store.location import store_path
 
 FILE_NAME = "puzzles.json"
 
@@ -49,7 +49,7 @@ class Progress:
     """The steps of all puzzles, by their names; every change is written at once."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self.path = path or location().with_name(FILE_NAME)
+        self.path = path or store_path().with_name(FILE_NAME)
         self._steps = _read(self.path)
 
     def of(self, name: str) -> Step:

@@ -15,7 +15,7 @@ from metalbench.remote.trace import TraceWriter
 from metalbench.run.stages import Observer, Silent
 
 if TYPE_CHECKING:
-    from metalbench.comparison.match import Match, Outcome
+    from metalbench.comparison.match import Match, MatchOutcome
     from metalbench.isolation.channel import Message
     from metalbench.kernel import Kernel
     from metalbench.kernel.library import Entry
@@ -73,11 +73,11 @@ class RemoteWorkers:
         )
         return result
 
-    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> MatchOutcome:
         """Verify and time the candidate of a match; raises as `Workers.play`."""
         for kernel in (match.before, match.after):
             self._send_files(match.entry, kernel)
-        outcome: Outcome = self._request("play", match, "outcome", observer)
+        outcome: MatchOutcome = self._request("play", match, "outcome", observer)
         return outcome
 
     def capture(self, trial: Trial, path: Path) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from metalbench.comparison.match import Match, Outcome
+from metalbench.comparison.match import Match, MatchOutcome
 from metalbench.result import DeviceFacts, Result
 from metalbench.result.environment import Environment
 from metalbench.run.stages import Stage
@@ -91,7 +91,7 @@ def list_server_messages() -> dict[str, Any]:
         "detail": str,
         "progress": float,
         "result": Result,
-        "outcome": Outcome,
+        "outcome": MatchOutcome,
         "part": TracePart,
         "captured": NOTHING,
         # These end what was asked for, and no kernel is to blame.

@@ -28,7 +28,7 @@ from metalbench.remote.line import DuplexConnection, HeartbeatConnection
 from metalbench.remote.messages import OpenReply, OpenRequest, TracePart, TrialRequest
 from metalbench.remote.translated import translate_outcome, translate_result
 from metalbench.remote.turn import hold_machine
-from metalbench.result.conditions import crowded, warnings
+from metalbench.result.conditions import warn_of_load, list_device_warnings
 from metalbench.result.environment import environment
 from metalbench.run.capture import capture, check_captures
 from metalbench.run.observed import device_facts
@@ -120,8 +120,8 @@ class _Session:
                     self._line.send("machine", self._folder.restore_paths(str(error)))
 
     def _tell_opened(self, device: _core.Device) -> None:
-        busy = crowded(os.getloadavg()[0], usable_cores())
-        said = (*warnings(device.state()), *([busy] if busy else []))
+        busy = warn_of_load(os.getloadavg()[0], usable_cores())
+        said = (*list_device_warnings(device.state()), *([busy] if busy else []))
         self._line.send("opened", OpenReply(device_facts(device), environment(), said))
 
     def _handle(self, device: _core.Device, message: Message) -> Iterator[Message]:

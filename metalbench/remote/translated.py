@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from metalbench.comparison.match import Outcome
+from metalbench.comparison.match import MatchOutcome
 from metalbench.result import Failure, Result
 
 Words = Callable[[str], str]
@@ -17,7 +17,7 @@ def translate_result(result: Result, words: Words) -> Result:
     return replace(result, failures=failures, notes=tuple(map(words, result.notes)))
 
 
-def translate_outcome(outcome: Outcome, words: Words) -> Outcome:
+def translate_outcome(outcome: MatchOutcome, words: Words) -> MatchOutcome:
     """The outcome with `words` of every message."""
     failure = outcome.failure and _failure(outcome.failure, words)
     return replace(outcome, failure=failure, notes=tuple(map(words, outcome.notes)))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from metalbench import _core
-from metalbench.comparison.match import Match, Outcome
+from metalbench.comparison.match import Match, MatchOutcome
 from metalbench.errors import MetalBenchError
 from metalbench.isolation import Limits, Workers
 from metalbench.result import Result, Status
@@ -59,7 +59,7 @@ class LocallyVerifiedWorkers:
         result = self._remote.attempt(device, trial, coming, observer)
         return replace(result, notes=(*notes, *result.notes))
 
-    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> MatchOutcome:
         """Verify and time a match's candidate; raises as `Workers.play`."""
         noted: list[str] = []
         for side in range(int(match.knows_before), 2):
@@ -68,7 +68,7 @@ class LocallyVerifiedWorkers:
             if found is not None:
                 failure = found.failures[0]
                 failure = replace(failure, kind=str(kind_named(failure.kind)))
-                return Outcome(device, failure, notes=tuple(noted), wrong=match.names[side])
+                return MatchOutcome(device, failure, notes=tuple(noted), wrong=match.names[side])
         outcome = self._remote.play(device, match, observer)
         return replace(outcome, notes=(*noted, *outcome.notes))
 

@@ -1,1 +1,1 @@
-"""What a person or a program is shown: tables, the report on one kernel, JSON and CSV."""
+"""Reports for people and programs: tables, the report on one kernel, JSON, CSV, HTML."""

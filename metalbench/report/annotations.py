@@ -1,6 +1,6 @@
-"""What is wrong with a run, as GitHub's annotations: at the line, in the pull request.
+"""Failures and regressions as GitHub annotations, at their lines in the pull request.
 
-The form is that of GitHub's workflow commands, ``::error file=...,line=...::message``.
+The format is that of GitHub's workflow commands, ``::error file=...,line=...::message``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def annotation_lines(
     files: Mapping[str, Path],
     root: Path,
 ) -> Iterator[str]:
-    """A line for every failure and regression; `files` are kernels by task, below `root` or not."""
+    """Yield a line for every failure and regression; `files` are the kernels' files by task."""
     for result in results:
         for failure in result.failures:
             title = f"{label(result.case.task, result.case.dtype)}: {failure.kind}"
@@ -34,14 +34,14 @@ def annotation_lines(
 
 
 def _where(failure: Failure, kernel: Path, root: Path) -> dict[str, str]:
-    """File, line and column; a fault within an included file is at that file."""
+    """Return file, line and column; a fault in an included file is at that file."""
     place = place_of(failure.message)
     if place.file is None or place.line is None:
         return {"file": _relative(kernel, root)}
-    told = Path(place.file)
-    # Faults tell a file as the compiler was told of it: relative to the kernel's own folder.
-    beside = kernel.parent / told
-    found = kernel if told.name == kernel.name else beside if beside.is_file() else told
+    named = Path(place.file)
+    # Messages name files as passed to the compiler: relative to the kernel's folder.
+    relative = kernel.parent / named
+    found = kernel if named.name == kernel.name else relative if relative.is_file() else named
     where = {"file": _relative(found, root), "line": str(place.line)}
     return where if place.column is None else {**where, "col": str(place.column)}
 

@@ -1,4 +1,4 @@
-"""A certificate as text to paste, and the verdict on somebody else's."""
+"""Certificates as Markdown, and the verdict of a reproduction."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from metalbench.leaderboard.reproduction import Reproduction
 from metalbench.report import numbers
 from metalbench.report.labels import label
 from metalbench.report.notice import device_line, simulation_notice
-from metalbench.result.tuning import spelled
+from metalbench.result.tuning import format_tunables
 
 
 def to_markdown(certificates: Sequence[Certificate], files: Mapping[int, str]) -> str:
-    """A block for each certificate; `files` names its exported record by the result's number."""
+    """Return a block for each certificate; `files` has its record's file by the result's number."""
     return "\n".join(line for each in certificates for line in _lines(each, files))
 
 
 def reproduction_line(found: Reproduction, about: str) -> str:
-    """The one line: the verdict, with the interval or the reason."""
+    """Return one line: the verdict, with the interval or the reason."""
     line = f"{found.word.value}: {about}: {found.why}"
     if found.relative is None or found.here is None or found.claimed is None:
         return line
@@ -51,7 +51,7 @@ def _lines(made: Certificate, files: Mapping[int, str]) -> Iterator[str]:
 
 
 def _headline(made: Certificate) -> str:
-    if not made.right:
+    if not made.is_correct:
         return made.entry.status
     if made.verdict is None:
         return f"correct, {made.ruling.decision.value}"
@@ -71,9 +71,9 @@ def _plain_facts(made: Certificate) -> Iterator[tuple[str, str]]:
     entry, place = made.entry, made.ruling.place
     extents = ", ".join(f"{name} {extent}" for name, extent in entry.sizes.items())
     if entry.tunables:
-        yield "tunables", spelled(entry.tunables)
+        yield "tunables", format_tunables(entry.tunables)
     yield "size", f"{entry.size} ({extents}), {entry.dtype}"
-    if made.right:
+    if made.is_correct:
         yield "time", numbers.time(entry.kernel_ns)
         if entry.gpu_ns is not None:
             yield "GPU time", numbers.time(entry.gpu_ns)

@@ -1,4 +1,4 @@
-"""Two runs side by side, as a table and as JSON.
+"""Comparison of two runs, as a table and as JSON.
 
 JSON: one object.
 
@@ -29,7 +29,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from metalbench.comparison import Compared, Comparison
+from metalbench.comparison import ComparedKernel, Comparison
 from metalbench.comparison.compare import BY_PAIRS, BY_REFERENCE, BY_TIME
 from metalbench.foreign_text import json_text
 from metalbench.report import numbers
@@ -37,25 +37,25 @@ from metalbench.report.export import interval_json
 from metalbench.report.labels import label
 from metalbench.report.notice import SIMULATION
 from metalbench.report.plain import plain_table
-from metalbench.report.styles import OF_VERDICT, QUIET, WARNING
-from metalbench.report.summary import covering
+from metalbench.report.styles import QUIET, VERDICT_STYLES, WARNING
+from metalbench.report.summary import describe_coverage
 from metalbench.stats import CONFIDENCE, FALSE_DISCOVERY_RATE, Verdict
 from metalbench.stats.apart import ASSUMED_DEVIATION, ENOUGH_REPEATS, RunSpread
 
 SCHEMA = 1
 RATIO = "before / after"
 RESTS_ON = {
-    BY_REFERENCE: "Ratios are of each run's own ratio to MLX: what slowed one run down cancels.",
+    BY_REFERENCE: "Ratios are of each run's own ratio to MLX: a slower machine in one run cancels.",
     BY_TIME: (
-        "Ratios of times that were taken apart: what else ran then, and the clock, are in them. "
-        "`metalbench compare NAME@REVISION` runs both in turn."
+        "Ratios of times of separate runs: other load and clock changes affect them. "
+        "`metalbench compare NAME@REVISION` runs both in alternation."
     ),
-    BY_PAIRS: "Both ran in turn, in pairs of random order, in the same buffers.",
+    BY_PAIRS: "Both ran in pairs of random order, in the same buffers.",
 }
 
 
 def comparison_report(comparison: Comparison, console: Console) -> Group:
-    """Table of the kernels, why verdicts are missing, and the suite's mean."""
+    """Return the table of the kernels, the reasons of missing verdicts, and the geometric mean."""
     blocks: list[RenderableType] = [_table(comparison, console), Text()]
     blocks += [Text(line, style=WARNING) for line in _doubts(comparison)]
     blocks += [Text(line) for line in _summary(comparison)]
@@ -64,7 +64,7 @@ def comparison_report(comparison: Comparison, console: Console) -> Group:
 
 
 def changes(comparison: Comparison) -> Group:
-    """Only what is faster or slower, or is in one of both alone; then how many there are."""
+    """Return only the faster and slower kernels and those in one of both, and their counts."""
     found = [
         each
         for each in comparison.compared
@@ -83,7 +83,7 @@ def changes(comparison: Comparison) -> Group:
 
 
 def to_json(comparison: Comparison) -> str:
-    """A comparison as the JSON described above."""
+    """Return a comparison as the JSON described above."""
     mean = comparison.mean
     document = {
         "schema": SCHEMA,
@@ -98,7 +98,7 @@ def to_json(comparison: Comparison) -> str:
     return json_text(document, indent=2) + "\n"
 
 
-def _as_dict(each: Compared) -> dict[str, object]:
+def _as_dict(each: ComparedKernel) -> dict[str, object]:
     return {
         "task": each.task,
         "dtype": each.dtype,
@@ -116,7 +116,7 @@ def _as_dict(each: Compared) -> dict[str, object]:
 
 
 def _table(comparison: Comparison, console: Console) -> Table:
-    """One line for each kernel, or two where that is too wide."""
+    """Return a table with one line for each kernel, or two if the console is too narrow."""
     names = (comparison.before, comparison.after)
     wide = plain_table(terminal=console.is_terminal)
     for name in ("task", "dtype", "source", *names, RATIO):
@@ -138,10 +138,10 @@ def _table(comparison: Comparison, console: Console) -> Table:
     return wide if fits else narrow
 
 
-def _ratio(each: Compared, between: str) -> Text:
+def _ratio(each: ComparedKernel, between: str) -> Text:
     verdict = each.judgement.verdict
     ratio = numbers.ratio(each.judgement.ratio).replace(" [", f"{between}[")
-    return Text(f"{ratio} ").append(verdict.value, OF_VERDICT[verdict])
+    return Text(f"{ratio} ").append(verdict.value, VERDICT_STYLES[verdict])
 
 
 def _doubts(comparison: Comparison) -> Iterator[str]:
@@ -166,7 +166,7 @@ def _summary(comparison: Comparison) -> Iterator[str]:
     line = f"{comparison.after} against {comparison.before}: {', '.join(counts)}."
     mean, missing = comparison.mean, _not_in_mean(comparison)
     if mean is not None:
-        covered = covering(len(comparison.compared) + len(comparison.left_out), missing)
+        covered = describe_coverage(len(comparison.compared) + len(comparison.left_out), missing)
         line += f" Geometric mean of the ratios of {covered}: {numbers.ratio(mean)}."
     yield line
 
@@ -193,7 +193,7 @@ def _footnotes(comparison: Comparison) -> Iterator[str]:
 
 
 def _run_spread(spreads: Sequence[RunSpread]) -> Iterator[str]:
-    """What the ratios of runs that were taken apart allow for."""
+    """Yield the between-run deviation that the ratios' intervals include."""
     if not spreads:
         return
     widest = max(each.deviation for each in spreads)

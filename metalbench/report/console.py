@@ -1,4 +1,4 @@
-"""Where reports go: a terminal gets colour and its own width, a pipe plain and unbroken lines.
+"""Consoles for reports: a terminal has colour and a width, a pipe plain and unbroken lines.
 
 Every command prints with these functions only. They sanitise all text, since any of it may quote a
 candidate: see `metalbench.foreign_text`.
@@ -16,12 +16,12 @@ from metalbench.foreign_text import source_text, terminal_text
 if TYPE_CHECKING:
     from rich.console import Console
 
-# Wide enough for any table; a pipe has no edge at which to break a line.
+# Wide enough for any table: lines in a pipe are not broken.
 PIPE_WIDTH = 10_000
 
 
 def console(*, to_stderr: bool = False, quiet: bool = False) -> Console:
-    """Console for reports, on standard output unless that is taken; none at all if `quiet`."""
+    """Return a console on standard output, or on standard error; one without output if `quiet`."""
     from metalbench.report.safe_console import SafeConsole
 
     stream = sys.stderr if to_stderr else sys.stdout
@@ -34,7 +34,7 @@ def console(*, to_stderr: bool = False, quiet: bool = False) -> Console:
 
 
 class _Unpadded:
-    """A text stream without the blanks with which rich fills lines to the edge."""
+    """A text stream that removes the trailing blanks of rich."""
 
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
@@ -54,7 +54,7 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True, fg: str | None =
 
 
 def echo_source(text: str, *, nl: bool = True) -> None:
-    """Print a program to standard output, so that it still compiles when it goes to a file."""
+    """Print a program to standard output in a form that still compiles."""
     import click
 
     click.echo(source_text(text), nl=nl)

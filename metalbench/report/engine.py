@@ -1,4 +1,4 @@
-"""How the MSL engine runs kernels: in loops, as vectors or as fibers, and why."""
+"""Execution modes of the MSL engine for each kernel, with reasons."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from metalbench._core import Pipeline
 
 LEGEND = (
-    "loops: threads are the turns of a loop. vectors: threads are the elements of vectors. "
-    "fibers: each thread has a stack of its own."
+    "loops: threads are the iterations of a loop. vectors: threads are the elements of vectors. "
+    "fibers: each thread has a separate stack."
 )
 
 
 def engine_table(builds: Mapping[bool, Sequence[Pipeline]], *, terminal: bool) -> Group:
-    """List how kernels run; `builds` has them by whether their build is a checked one."""
+    """Return a table of execution modes; `builds` maps checked or not to the compiled kernels."""
     table = plain_table(terminal=terminal)
     for name in ("kernel", "build", "runs as"):
         table.add_column(name, no_wrap=True)
@@ -32,12 +32,14 @@ def engine_table(builds: Mapping[bool, Sequence[Pipeline]], *, terminal: bool) -
             for each in pipelines:
                 if each.name == name:
                     build = "checked" if checked else "plain"
-                    table.add_row(*map(Text, (name, build, way(each), because(each))))
+                    table.add_row(
+                        *map(Text, (name, build, describe_engine(each), explain_engine(each)))
+                    )
     return Group(table, Text(f"\n{LEGEND}", style=QUIET))
 
 
-def way(pipeline: Pipeline) -> str:
-    """How a kernel runs: `vectors of 32, 16 or 8 threads`."""
+def describe_engine(pipeline: Pipeline) -> str:
+    """Return the execution mode: `vectors of 32, 16 or 8 threads`."""
     if not pipeline.engine_widths:
         return pipeline.engine
     *others, least = map(str, pipeline.engine_widths)
@@ -45,6 +47,6 @@ def way(pipeline: Pipeline) -> str:
     return f"{pipeline.engine} of {widths} threads"
 
 
-def because(pipeline: Pipeline) -> str:
-    """Why a kernel runs as it does."""
+def explain_engine(pipeline: Pipeline) -> str:
+    """Return the reason for the execution mode."""
     return pipeline.engine_reason or "its threads synchronise"

@@ -71,8 +71,8 @@ from typing import TYPE_CHECKING, Any
 
 from metalbench.foreign_text import csv_cell, json_text
 from metalbench.report.notice import simulation_notice
-from metalbench.report.summary import left_out, suite_ratio
-from metalbench.report.warnings import usual_times, warnings
+from metalbench.report.summary import list_left_out, suite_ratio
+from metalbench.report.warnings import list_warnings, usual_times
 from metalbench.verify import place_of
 
 if TYPE_CHECKING:
@@ -111,11 +111,11 @@ def to_json(
     environment: Environment,
     options: Mapping[str, Any],
 ) -> str:
-    """Results as the JSON described above."""
+    """Return results as the JSON described above."""
     of_all = {
         "geometric_mean": interval_json(suite_ratio(results)),
-        "left_out": left_out(results),
-        "results": [as_dict(result) for result in results],
+        "left_out": list_left_out(results),
+        "results": [result_to_dict(result) for result in results],
     }
     return document_json(device, environment, options, of_all)
 
@@ -126,7 +126,7 @@ def document_json(
     options: Mapping[str, Any],
     of_results: Mapping[str, Any],
 ) -> str:
-    """The whole object: what every run tells of itself, and what it found."""
+    """Return the JSON of a run: its machine and options, and its results."""
     document = {
         "schema": SCHEMA,
         "metalbench": environment.versions.get("metalbench"),
@@ -139,8 +139,8 @@ def document_json(
     return json_text(document, indent=2) + "\n"
 
 
-def lines_of_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return CSV of a header and the rows, sanitised; what is in no column is left out."""
+def write_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return CSV of a header and the rows, sanitised; keys without a column are left out."""
     text = io.StringIO()
     writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
@@ -149,12 +149,12 @@ def lines_of_csv(columns: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> s
 
 
 def to_csv(results: Sequence[Result]) -> str:
-    """Results as the CSV described above."""
-    return lines_of_csv(CSV_COLUMNS, map(_row, results))
+    """Return results as the CSV described above."""
+    return write_csv(CSV_COLUMNS, map(_row, results))
 
 
 def _row(result: Result) -> dict[str, Any]:
-    row = as_dict(result)
+    row = result_to_dict(result)
     for name in INTERVALS:
         interval = row[name] or {"value": None, "low": None, "high": None}
         row[name] = interval["value"]
@@ -166,8 +166,8 @@ def _row(result: Result) -> dict[str, Any]:
     return row
 
 
-def as_dict(result: Result) -> dict[str, Any]:
-    """One entry of `results`."""
+def result_to_dict(result: Result) -> dict[str, Any]:
+    """Return one entry of `results`."""
     case, measured, analysis = result.case, result.measurement, result.analysis
     work = analysis.work if analysis else None
     return {
@@ -184,7 +184,7 @@ def as_dict(result: Result) -> dict[str, Any]:
         "checks": [asdict(check) for check in result.checks],
         "occupancy": [asdict(dispatch) for dispatch in result.occupancy],
         "kernel_ns": interval_json(measured.candidate_ns if measured else None),
-        **judged(measured),
+        **comparison_fields(measured),
         "gflops": interval_json(work.gflops if work else None),
         "gbytes_per_s": interval_json(work.gbytes_per_s if work else None),
         **_clocks(measured),
@@ -198,8 +198,8 @@ def as_dict(result: Result) -> dict[str, Any]:
     }
 
 
-def judged(measured: Measurement | None) -> dict[str, Any]:
-    """What a comparison came to."""
+def comparison_fields(measured: Measurement | None) -> dict[str, Any]:
+    """Return the fields of the comparison with the reference."""
     return {
         "reference_ns": interval_json(measured.reference_ns if measured else None),
         "ratio": interval_json(measured.ratio if measured else None),
@@ -208,7 +208,7 @@ def judged(measured: Measurement | None) -> dict[str, Any]:
 
 
 def _sampling(measured: Measurement | None) -> dict[str, Any]:
-    """How the times were taken, and in which forms the reference was."""
+    """Return the fields of the sampling and of the reference's forms."""
     return {
         "pairs": measured.pairs if measured else None,
         "effective_pairs": measured.effective_pairs if measured else None,
@@ -233,7 +233,7 @@ def _sampling(measured: Measurement | None) -> dict[str, Any]:
 
 
 def _clocks(measured: Measurement | None) -> dict[str, Any]:
-    """What each clock says, where a device has one of its own."""
+    """Return the fields of each clock, if the device has a separate one."""
     by_wall = measured.by_wall if measured else None
     wall_ns: Interval | None
     if by_wall is None and measured is not None and measured.clock == "wall time":
@@ -261,7 +261,7 @@ def _form(form: FormTime) -> dict[str, Any]:
 
 
 def _certainty(measured: Measurement | None) -> dict[str, Any]:
-    """How far the verdict and the times can be trusted."""
+    """Return the fields about the reliability of verdict and times."""
     judgement = measured.judgement if measured else None
     usual = usual_times(measured) if measured else ()
     return {
@@ -272,12 +272,12 @@ def _certainty(measured: Measurement | None) -> dict[str, Any]:
         "look_spread": judgement.batch_spread if judgement else None,
         "launch_bound": measured.launch_bound if measured else None,
         "usual_times": [asdict(each) for each in usual] if len(usual) > 1 else [],
-        "warnings": [asdict(each) for each in warnings(measured)] if measured else [],
+        "warnings": [asdict(each) for each in list_warnings(measured)] if measured else [],
     }
 
 
 def interval_json(interval: Interval | None) -> dict[str, float | None] | None:
-    """An interval as the JSON described above."""
+    """Return an interval as the JSON described above."""
     if interval is None:
         return None
     low, high = interval.useful_ends

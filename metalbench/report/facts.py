@@ -1,4 +1,4 @@
-"""What a device tells of itself, as words."""
+"""Facts that a device reports, as text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from metalbench.result.conditions import Fact, Facts
 
 
 def facts_text(facts: Facts) -> str:
-    """``low power mode no, allocated 12.0 MiB``; the units of names go to the values."""
+    """Return ``low power mode no, allocated 12.0 MiB``; units of names move to the values."""
     return ", ".join(_fact(name, value) for name, value in facts.items())
 
 

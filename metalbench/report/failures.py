@@ -1,4 +1,4 @@
-"""What went wrong, kernel by kernel."""
+"""Failures, kernel by kernel."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from textwrap import indent
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from metalbench.report.styles import HEADING, OF_STATUS
+from metalbench.report.styles import HEADING, STATUS_STYLES
 from metalbench.result import Result
 
 
 def failures(results: Sequence[Result]) -> Group:
-    """Every failure's stage and message, verbatim and in the order of the results."""
+    """Return every failure's stage and message, verbatim and in the order of the results."""
     return Group(*_blocks(results))
 
 
@@ -21,7 +21,7 @@ def _blocks(results: Sequence[Result]) -> Iterator[RenderableType]:
     for result in results:
         for failure in result.failures:
             title = Text(f"{result.case.task} ({result.case.dtype}): ", style=HEADING)
-            title.append(result.status.value, style=OF_STATUS[result.status])
+            title.append(result.status.value, style=STATUS_STYLES[result.status])
             title.append(f" at {failure.stage}")
             yield title
             yield Text(indent(failure.message, "  ") + "\n")

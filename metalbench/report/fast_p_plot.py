@@ -1,4 +1,4 @@
-"""The curves of fast_p over p, one a folder of generations."""
+"""Plot the curves of fast_p over p, one for each folder of generations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FORMATS = (".svg", ".png")
 
 
 def draw(columns: Sequence[FolderFigures], path: Path) -> None:
-    """Write the picture that the file's name asks for: one plot a level, a band for the interval.
+    """Write the plot in the format of the file's suffix: one plot a level, with interval bands.
 
     Raises DeclarationError for another format than .svg and .png, Unsupported without matplotlib,
     MachineError if the file cannot be written.
@@ -31,7 +31,7 @@ def draw(columns: Sequence[FolderFigures], path: Path) -> None:
         raise Unsupported(
             "--plot: matplotlib is missing; run `pip install 'metalbench[plot]'`"
         ) from error
-    # Names of folders are foreign text: a `$` in one is not mathematics.
+    # Names of folders are foreign text: a `$` does not begin mathematics.
     with rc_context({"text.parse_math": False}):
         figure = _figure(columns)
         try:
@@ -41,7 +41,7 @@ def draw(columns: Sequence[FolderFigures], path: Path) -> None:
 
 
 def _figure(columns: Sequence[FolderFigures]) -> Figure:
-    """Return the picture: one plot a level."""
+    """Return the figure: one plot a level."""
     from matplotlib.figure import Figure
 
     levels = list(dict.fromkeys(level for column in columns for level in column.levels))

@@ -1,4 +1,4 @@
-"""What a check has found: for people, and as JSON."""
+"""Findings of a check, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from metalbench.foreign_text import json_text
 from metalbench.report.numbers import count
 
 SCHEMA = 1
-# Of findings in a text; errors come first, and all count.
+# Findings listed in a text.
 MOST_SHOWN = 256
 
 
 def findings_text(findings: Findings) -> str:
-    """Return the findings as compilers print them, and a summary.
+    """Return the findings in the format of compilers, and a summary.
 
-    Shown are the first `MOST_SHOWN`, errors before warnings; a line counts the others.
+    Lists the first `MOST_SHOWN`, errors before warnings, and counts the others.
     """
     blocks = ["\n".join(_block(each, findings)) for each in findings.found[:MOST_SHOWN]]
     blocks += _unshown(findings.found[MOST_SHOWN:])
@@ -28,7 +28,7 @@ def findings_text(findings: Findings) -> str:
 
 
 def _unshown(findings: Sequence[Finding]) -> list[str]:
-    """Return the line that counts findings by kind, if there are any."""
+    """Return the line that counts unlisted findings by kind, if there are any."""
     if not findings:
         return []
     kinds = Counter[str]()
@@ -39,7 +39,7 @@ def _unshown(findings: Sequence[Finding]) -> list[str]:
 
 
 def summary(findings: Findings) -> str:
-    """One line: how much was found, and in what."""
+    """Return one line: the number of findings, the tools and the sizes."""
     errors = sum(each.places for each in findings.errors)
     warnings = sum(each.places for each in findings.warnings)
     parts = [count(errors, "error")] if errors else ["no errors"]
@@ -53,7 +53,7 @@ def summary(findings: Findings) -> str:
 
 
 def _block(finding: Finding, findings: Findings) -> Iterator[str]:
-    advice = f"; {finding.of.advice}" if finding.of.advice else ""
+    advice = f"; {finding.kind_info.advice}" if finding.kind_info.advice else ""
     yield f"{_where(finding)}: {finding.severity}: {finding.kind}: {finding.message}{advice}"
     frame = finding.frame
     lines = findings.lines
@@ -73,8 +73,8 @@ def _facts(finding: Finding) -> Iterator[str]:
     if finding.kernel:
         yield f"kernel {finding.kernel}"
     if finding.element is not None:
-        yield f"element {finding.element} of `{finding.told.buffer}`"
-    yield "once" if finding.count == 1 else f"{finding.count} times, the first in the grid is told"
+        yield f"element {finding.element} of `{finding.details.buffer}`"
+    yield "once" if finding.count == 1 else f"{finding.count} times, the first in the grid is shown"
 
 
 def _where(finding: Finding) -> str:
@@ -86,7 +86,7 @@ def _where(finding: Finding) -> str:
 
 
 def findings_json(findings: Findings) -> str:
-    """The same for programs."""
+    """Return the findings as JSON."""
     return (
         json_text(
             {
@@ -108,10 +108,10 @@ def findings_json(findings: Findings) -> str:
 
 
 def _plain(finding: Finding) -> dict[str, Any]:
-    told = finding.told
+    told = finding.details
     return {
         "kind": finding.kind,
-        "tool": finding.of.tool,
+        "tool": finding.kind_info.tool,
         "severity": finding.severity,
         "message": finding.message,
         "count": finding.count,

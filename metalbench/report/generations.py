@@ -1,4 +1,4 @@
-"""What became of generations: tables of shares, fast_p, pass@k and classes of failure."""
+"""Tables of generated kernels: shares, fast_p, pass@k and classes of failure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metalbench.generations.comparison import FolderFigures
 from metalbench.generations.metrics import AtK, FastShare, Figures
 from metalbench.generations.outcomes import GenerationOutcome
 from metalbench.report import numbers
-from metalbench.report.export import lines_of_csv
+from metalbench.report.export import write_csv
 from metalbench.report.styles import QUIET, WARNING
 from metalbench.stats import CONFIDENCE, Interval
 
@@ -24,26 +24,26 @@ Cell = Callable[[Figures], str]
 
 
 def comparison_report(columns: Sequence[FolderFigures], baseline: str) -> Group:
-    """The tables of every level, with one column a folder, and what the figures mean."""
+    """Return the tables of every level, with one column a folder, and the definitions."""
     levels = dict.fromkeys(level for column in columns for level in column.levels)
     blocks: list[RenderableType] = []
     for level in levels:
         blocks += [_table(level, columns), Text()]
-    blocks += [Text(line, style=QUIET) for line in meanings(baseline)]
+    blocks += [Text(line, style=QUIET) for line in explain_figures(baseline)]
     for name in dict.fromkeys(each.device for each in columns if "simulated" in each.device):
         blocks.append(Text(f"{name}: host times of a simulation, not of a GPU.", style=WARNING))
     return Group(*blocks)
 
 
 def share(interval: Interval) -> str:
-    """``0.55 [0.32, 0.76]``; ``(no interval)`` of too few problems."""
+    """Return ``0.55 [0.32, 0.76]``; with ``(no interval)`` for too few problems."""
     if not interval.is_bounded:
         return f"{interval.value:.3f} {numbers.UNCARRIED}"
     return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 def to_json(columns: Sequence[FolderFigures], baseline: str) -> str:
-    """All figures, as JSON with the keys of KernelBench's analysis where it has the same."""
+    """Return all figures as JSON, with the keys of KernelBench's analysis where it has the same."""
     told = [{"run": each.name, "device": each.device, **_levels(each)} for each in columns]
     return (
         json_text({"baseline": baseline, "confidence": CONFIDENCE, "runs": told}, indent=2) + "\n"
@@ -51,14 +51,14 @@ def to_json(columns: Sequence[FolderFigures], baseline: str) -> str:
 
 
 def to_csv(columns: Sequence[FolderFigures]) -> str:
-    """One row a figure."""
+    """Return one row a figure."""
     rows = (
         (column.name, level, *row)
         for column in columns
         for level, figures in column.levels.items()
         for row in _rows(figures)
     )
-    return lines_of_csv(CSV_HEAD, (dict(zip(CSV_HEAD, row, strict=True)) for row in rows))
+    return write_csv(CSV_HEAD, (dict(zip(CSV_HEAD, row, strict=True)) for row in rows))
 
 
 def _table(level: str, columns: Sequence[FolderFigures]) -> Table:
@@ -67,13 +67,13 @@ def _table(level: str, columns: Sequence[FolderFigures]) -> Table:
     table.add_column("figure")
     for column, _ in shown:
         table.add_column(f"{column.name} ({column.device})")
-    for name, cell in lines_of(shown[0][1], [figures for _, figures in shown]):
+    for name, cell in figure_lines(shown[0][1], [figures for _, figures in shown]):
         table.add_row(name, *(cell(figures) for _, figures in shown))
     return table
 
 
-def lines_of(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str, Cell]]:
-    """The lines of a table of figures: each one's name, and what its cells say."""
+def figure_lines(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str, Cell]]:
+    """Yield the name of each line of a table of figures, and the function of its cells."""
     yield "problems, samples", lambda of: f"{of.problems}, {of.samples}"
     yield "compiled", lambda of: share(of.compiled)
     yield "correct", lambda of: share(of.correct)
@@ -81,7 +81,7 @@ def lines_of(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str, Cel
         yield f"fast_{fast.p:g}", lambda of, i=place: _fast(of.fast[i])  # type: ignore[misc]
     yield "mean ratio", lambda of: numbers.ratio(of.mean_ratio)
     for place, at in enumerate(first.at_k):
-        yield name_of(at), lambda of, i=place: share(of.at_k[i].share)  # type: ignore[misc]
+        yield name_metric(at), lambda of, i=place: share(of.at_k[i].share)  # type: ignore[misc]
     for outcome in GenerationOutcome:
         if any(each.outcomes.get(outcome) for each in all_):
             yield f"  {outcome}", lambda of, o=outcome: str(of.outcomes.get(o, 0))  # type: ignore[misc]
@@ -89,8 +89,8 @@ def lines_of(first: Figures, all_: Sequence[Figures]) -> Iterator[tuple[str, Cel
         yield "  not by its own kernels", lambda of: str(of.without_kernel)
 
 
-def name_of(at: AtK) -> str:
-    """``pass@4`` or ``fast_1.5@4``."""
+def name_metric(at: AtK) -> str:
+    """Return ``pass@4`` or ``fast_1.5@4``."""
     return f"pass@{at.k}" if at.p is None else f"fast_{at.p:g}@{at.k}"
 
 
@@ -98,8 +98,8 @@ def _fast(fast: FastShare) -> str:
     return f"{share(fast.certain)}, naive {fast.naive.value:.3f}"
 
 
-def meanings(baseline: str) -> Iterator[str]:
-    """What the figures mean, line by line."""
+def explain_figures(baseline: str) -> Iterator[str]:
+    """Yield the definitions of the figures, line by line."""
     percent = f"{100 * CONFIDENCE:g} %"
     against = "MLX's fastest form" if baseline == "compared" else f"MLX's form `{baseline}`"
     yield f"fast_p: correct, and the lower end of (time of {against}) / (its time) is above p;"

@@ -1,4 +1,4 @@
-"""A task's past: tables, a line of its course, and whether it got slower."""
+"""The history of a task: tables, a sparkline, and regressions."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rich.text import Text
 from metalbench.report import numbers
 from metalbench.report.plain import plain_table
 from metalbench.report.sparkline import sparkline
-from metalbench.report.styles import HEADING, OF_VERDICT, QUIET, WARNING
+from metalbench.report.styles import HEADING, QUIET, VERDICT_STYLES, WARNING
 from metalbench.store import HistoryEntry
 
 if TYPE_CHECKING:
-    from metalbench.comparison.past import Past
+    from metalbench.comparison.past import TaskHistory
     from metalbench.stats import Judgement
 
 LONGEST_LINE = 60
@@ -28,8 +28,8 @@ COLUMNS = ("when", "revision", "size", "dtype", "source", "status", *TIMES)
 NARROW_COLUMNS = ("when\nrevision", "size\ndtype", "source\nstatus", *TIMES)
 
 
-def history_report(past: Past, console: Console) -> Group:
-    """One past: its course, best, latest and what became slower, then every result."""
+def history_report(past: TaskHistory, console: Console) -> Group:
+    """Return one history: sparkline, best, latest, regressions, then every result."""
     entry = past.entries[0]
     extents = ", ".join(f"{name} {extent}" for name, extent in entry.sizes.items())
     title = Text(f"{entry.device_kind} ({entry.device_name})", style=HEADING)
@@ -41,7 +41,7 @@ def history_report(past: Past, console: Console) -> Group:
 def history_tables(
     entries: Sequence[HistoryEntry], console: Console
 ) -> Iterator[tuple[str, Table]]:
-    """One table for each device, with the device's name: what two of them took does not compare."""
+    """Yield one table for each device, with its name: times of different devices do not compare."""
 
     def device(entry: HistoryEntry) -> tuple[str, str]:
         return entry.device_kind, entry.device_name
@@ -52,22 +52,22 @@ def history_tables(
 
 
 def revision_text(revision: str | None) -> str:
-    """``1a2b3c4d`` or ``v1.0-3-g1a2b3c4d``, with ``+`` if there were changes; else a dash."""
+    """Return ``1a2b3c4d`` or ``v1.0-3-g1a2b3c4d``, with ``+`` for local changes; else a dash."""
     if revision is None:
         return numbers.MISSING
     short = re.sub(r"[0-9a-f]{40}", lambda match: match[0][:8], revision)
     return f"{short.removesuffix('-dirty')}+" if short.endswith("-dirty") else short
 
 
-def course(past: Past, console: Console, longest: int = LONGEST_LINE) -> str:
-    """The scores of the last results as a line of bars, the latest last."""
+def course(past: TaskHistory, console: Console, longest: int = LONGEST_LINE) -> str:
+    """Return the scores of the last results as a sparkline, the latest last."""
     timed = {entry.id for entry in past.timed}
     shown = list(past.entries[:longest])[::-1]
     values = [past.score(entry).value if entry.id in timed else None for entry in shown]
     return sparkline(values, encoding=console.encoding)
 
 
-def _course(past: Past, console: Console) -> Iterator[Text]:
+def _course(past: TaskHistory, console: Console) -> Iterator[Text]:
     measure = "ratio to MLX" if past.by_reference else "speed"
     line = f"  course    {course(past, console)}"
     yield Text(line).append(f"  {measure}, the latest last", style=QUIET)
@@ -86,7 +86,7 @@ def _one(entry: HistoryEntry) -> str:
     )
 
 
-def _judgements(past: Past) -> Iterator[Text]:
+def _judgements(past: TaskHistory) -> Iterator[Text]:
     found = (("previous", past.against_previous), ("best", past.against_best))
     for name, judgement in found:
         if judgement is not None:
@@ -108,13 +108,13 @@ def _judgements(past: Past) -> Iterator[Text]:
 def _judgement(name: str, judgement: Judgement) -> Iterator[Text]:
     verdict = judgement.verdict
     text = Text(f"  latest against {name}: {numbers.ratio(judgement.ratio)} ")
-    yield text.append(verdict.value, OF_VERDICT[verdict])
+    yield text.append(verdict.value, VERDICT_STYLES[verdict])
     for reason in judgement.reasons:
         yield Text(f"    {reason}.", style=WARNING)
 
 
 def _table(entries: Sequence[HistoryEntry], console: Console) -> Table:
-    """One line for each result, or two where that is too wide."""
+    """Return a table with one line for each result, or two if the console is too narrow."""
     rows = [_cells(entry) for entry in entries]
     if not any(entry.gpu_ns is not None for entry in entries):
         rows = [row[:-1] for row in rows]
@@ -136,7 +136,7 @@ def _table(entries: Sequence[HistoryEntry], console: Console) -> Table:
 
 
 def _cells(entry: HistoryEntry) -> list[str]:
-    """Cells in the order of `COLUMNS`; intervals stand below their estimates."""
+    """Return cells in the order of `COLUMNS`; intervals are below their estimates."""
     verdict = f" {entry.verdict}" if entry.verdict else ""
     ratio, *ends = numbers.ratio(entry.ratio).split(" [")
     return [

@@ -34,7 +34,7 @@ from metalbench.foreign_text import json_text
 from metalbench.report.export import interval_json
 
 if TYPE_CHECKING:
-    from metalbench.comparison.past import Past
+    from metalbench.comparison.past import TaskHistory
     from metalbench.stats import Judgement
     from metalbench.store import HistoryEntry
 
@@ -43,21 +43,21 @@ PLAIN = ("id", "run", "recorded_at", "source_hash", "status", "revision", "mlx",
 INTERVALS = ("kernel_ns", "gpu_ns", "ratio")
 
 
-def history_json(task: str, pasts: Sequence[Past]) -> str:
-    """The past of `task` as the JSON described above."""
+def history_json(task: str, pasts: Sequence[TaskHistory]) -> str:
+    """Return the histories of `task` as the JSON described above."""
     document = {"schema": SCHEMA, "task": task, "pasts": [_past(each) for each in pasts]}
     return json_text(document, indent=2) + "\n"
 
 
-def all_json(pasts: Mapping[str, Sequence[Past]]) -> str:
-    """The pasts of several tasks as the JSON described above."""
+def all_json(pasts: Mapping[str, Sequence[TaskHistory]]) -> str:
+    """Return the histories of several tasks as the JSON described above."""
     tasks = [
         {"task": task, "pasts": [_past(each) for each in found]} for task, found in pasts.items()
     ]
     return json_text({"schema": SCHEMA, "tasks": tasks}, indent=2) + "\n"
 
 
-def _past(past: Past) -> dict[str, Any]:
+def _past(past: TaskHistory) -> dict[str, Any]:
     first = past.entries[0]
     return {
         "device": f"{first.device_kind} ({first.device_name})",

@@ -1,4 +1,4 @@
-"""What a run of many kernels allows to be said of each."""
+"""Verdicts of a run with several kernels, with control of the false discovery rate."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from metalbench.result import Result
 from metalbench.stats import FALSE_DISCOVERY_RATE, Verdict, assess_suite
 
 
-def judged_together(results: Sequence[Result]) -> tuple[Result, ...]:
-    """The results, with the differences that so many kernels explain made INCONCLUSIVE.
+def control_discoveries(results: Sequence[Result]) -> tuple[Result, ...]:
+    """Return the results, with differences that are not significant together INCONCLUSIVE.
 
-    Each verdict was found for its kernel alone; among a hundred kernels that are all the same some
-    look faster. The reason is added to the results that change.
+    Each verdict is of one kernel; among a hundred equal kernels some look faster by chance. The
+    reason is added to the results that change.
     """
-    places = [place for place, result in enumerate(results) if _judged(result)]
+    places = [place for place, result in enumerate(results) if _has_ratio_verdict(result)]
     measurements = [results[place].measurement for place in places]
     alone = [each.judgement for each in measurements if each and each.judgement]
     together = list(results)
@@ -28,8 +28,8 @@ def judged_together(results: Sequence[Result]) -> tuple[Result, ...]:
 
 
 def discovery_line(results: Sequence[Result]) -> str | None:
-    """What was done about chance among many verdicts; None where there are fewer than two."""
-    timed = [result.measurement for result in results if _judged(result)]
+    """Return the statement on the false discovery rate; None for fewer than two verdicts."""
+    timed = [result.measurement for result in results if _has_ratio_verdict(result)]
     judgements = [each.judgement for each in timed if each is not None]
     count = sum(each is not None and each.is_decided_by_interval for each in judgements)
     if count < 2:
@@ -40,8 +40,8 @@ def discovery_line(results: Sequence[Result]) -> str | None:
     )
 
 
-def _judged(result: Result) -> bool:
-    """Whether a result has a verdict that rests on its ratio."""
+def _has_ratio_verdict(result: Result) -> bool:
+    """Return whether a result has a verdict from its ratio."""
     measured = result.measurement
     return (
         measured is not None

@@ -1,6 +1,6 @@
-"""A run as JUnit's XML, which every CI system reads: a test case for each kernel.
+"""A run as JUnit's XML, which CI systems read: a test case for each kernel.
 
-A kernel that is incorrect, or became slower, is a failure; one that did not get as far an error.
+An incorrect or slower kernel is a failure; a kernel that did not run is an error.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ REGRESSION = "REGRESSION"
 
 
 def to_junit(results: Sequence[Result], regressions: Sequence[Regression] = ()) -> str:
-    """The results as one test suite called metalbench."""
+    """Return the results as one test suite with the name metalbench."""
     slower: dict[tuple[str, str, str], Regression] = {each.key: each for each in regressions}
     cases = [_case(result, slower) for result in results]
     counts = {

@@ -30,20 +30,20 @@ from rich.text import Text
 
 from metalbench.foreign_text import json_text, markdown_cell
 from metalbench.report import numbers
-from metalbench.report.export import interval_json, lines_of_csv
+from metalbench.report.export import interval_json, write_csv
 from metalbench.report.notice import device_line, simulation_notice
 from metalbench.report.page.of_records import by_device, rate, work_ns
 from metalbench.report.plain import plain_table
-from metalbench.report.styles import OF_VERDICT, QUIET
+from metalbench.report.styles import QUIET, VERDICT_STYLES
 from metalbench.stats import CONFIDENCE, Verdict
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from metalbench.store import Place, Record
+    from metalbench.store import Record, RecordPlace
 
-    Past = Callable[[Place], Sequence[Record]]
+    Past = Callable[[RecordPlace], Sequence[Record]]
 
 SCHEMA = 1
 COLUMNS = ("task", "dtype", "size", "kernel", "MLX", "MLX / kernel", "GFLOP/s", "GB/s", "since")
@@ -62,7 +62,7 @@ RULE = (
 
 
 def leaderboard_report(records: Sequence[Record], console: Console) -> Group:
-    """A table for each device: times of different devices never stand in one."""
+    """Return a table for each device; times of different devices are never in one table."""
     blocks: list[RenderableType] = []
     for same in by_device(records):
         notice = simulation_notice(same[0].place.device)
@@ -76,13 +76,15 @@ def leaderboard_report(records: Sequence[Record], console: Console) -> Group:
 
 
 def to_json(records: Sequence[Record], past: Past) -> str:
-    """Records as the JSON described above."""
+    """Return records as the JSON described above."""
     devices = [
         {
             "device": _facts(same[0]),
             "engine": same[0].place.engine,
             "note": simulation_notice(same[0].place.device),
-            "records": [{**as_dict(each), "records": len(past(each.place))} for each in same],
+            "records": [
+                {**record_to_dict(each), "records": len(past(each.place))} for each in same
+            ],
         }
         for same in by_device(records)
     ]
@@ -90,14 +92,14 @@ def to_json(records: Sequence[Record], past: Past) -> str:
 
 
 def to_csv(records: Sequence[Record], past: Past) -> str:
-    """Records as the CSV described above."""
-    return lines_of_csv(CSV_COLUMNS, _csv_rows(records, past))
+    """Return records as the CSV described above."""
+    return write_csv(CSV_COLUMNS, _csv_rows(records, past))
 
 
 def _csv_rows(records: Sequence[Record], past: Past) -> Iterator[dict[str, Any]]:
     for each in (each for same in by_device(records) for each in same):
         device = _facts(each)
-        row = as_dict(each) | {"engine": each.place.engine, "records": len(past(each.place))}
+        row = record_to_dict(each) | {"engine": each.place.engine, "records": len(past(each.place))}
         row |= {"device": device["kind"], "device_name": device["name"]}
         row |= {"chip": device["chip"], "cores": device["cores"]}
         for name in INTERVALS:
@@ -108,12 +110,12 @@ def _csv_rows(records: Sequence[Record], past: Past) -> Iterator[dict[str, Any]]
 
 
 def to_markdown(records: Sequence[Record]) -> str:
-    """A table for each device, for a page or a pull request."""
+    """Return a Markdown table for each device."""
     return "\n".join(_markdown(records)) + "\n"
 
 
-def as_dict(record: Record) -> dict[str, Any]:
-    """One entry of `records`, without their number."""
+def record_to_dict(record: Record) -> dict[str, Any]:
+    """Return one entry of `records`, without their number."""
     entry, time_ns = record.entry, work_ns(record)
     return {
         "task": entry.task,
@@ -157,7 +159,7 @@ def _device(record: Record) -> str:
 
 
 def _table(records: Sequence[Record], console: Console) -> Table:
-    """One line for each record, or two where that is too wide."""
+    """Return a table with one line for each record, or two if the console is too narrow."""
     wide = plain_table(terminal=console.is_terminal)
     for name in COLUMNS:
         rates = name in ("GFLOP/s", "GB/s")
@@ -170,7 +172,7 @@ def _table(records: Sequence[Record], console: Console) -> Table:
         cells = [Text(cell) for cell in _cells(each)]
         ratio, verdict = cells[5], each.entry.verdict
         if verdict is not None:
-            ratio.append(f" {verdict}", OF_VERDICT[Verdict(verdict)])
+            ratio.append(f" {verdict}", VERDICT_STYLES[Verdict(verdict)])
         wide.add_row(*cells)
         first = Text.assemble(cells[0], "\n", cells[1], " ", cells[2])
         below = [Text("\n[").join(cell.split(" [")) for cell in (cells[3], cells[4], ratio)]

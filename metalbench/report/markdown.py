@@ -19,7 +19,7 @@ BY_WALL = "by wall time"
 def to_markdown(
     results: Sequence[Result], seconds: float, regressions: Sequence[Regression] = ()
 ) -> str:
-    """A table of the results, then what is wrong and what became slower."""
+    """Return a table of the results, then failures and regressions."""
     return "\n".join(_lines(results, seconds, regressions)) + "\n"
 
 

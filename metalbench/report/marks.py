@@ -1,4 +1,4 @@
-"""Words that stand where a verdict cannot, and one line on each: what was seen, what to do."""
+"""Marks for missing or weak verdicts, with evidence and remedy."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
     from metalbench.measure import Measurement
 
 LAUNCH_BOUND = "LAUNCH-BOUND"
-# Of measurements that were not kept whole.
+# Reasons for measurements that were stored without their judgement.
 UNKNOWN = {
     Verdict.INCONCLUSIVE: "the samples do not carry a verdict; measure longer, with --time",
     Verdict.THROTTLED: "the device's clock stayed low; let the machine cool, and measure again",
 }
 
 
-def mark_lines(results: Sequence[Result]) -> Iterator[str]:
-    """``softmax: INCONCLUSIVE: the ratio's interval is 4.0% wide, ...; measure ...``."""
+def format_marks(results: Sequence[Result]) -> Iterator[str]:
+    """Yield ``softmax: INCONCLUSIVE: the ratio's interval is 4.0% wide, ...; measure ...``."""
     cases = [result.case for result in results]
     several = len({case.dtype for case in cases}) > 1
     sizes = len({case.size for case in cases}) > 1
@@ -31,12 +31,12 @@ def mark_lines(results: Sequence[Result]) -> Iterator[str]:
             continue
         case = result.case
         about = label(case.task, case.dtype if several else "float32", case.size if sizes else "")
-        for mark, why in marks(result.measurement):
+        for mark, why in list_marks(result.measurement):
             yield f"{about}: {mark}: {why}."
 
 
-def marks(measured: Measurement) -> Iterator[tuple[str, str]]:
-    """Every word that says that a verdict is missing or means little, with why and what helps."""
+def list_marks(measured: Measurement) -> Iterator[tuple[str, str]]:
+    """Yield every mark of a missing or weak verdict, with its reason and remedy."""
     if measured.verdict in (Verdict.INCONCLUSIVE, Verdict.THROTTLED):
         judgement = measured.judgement
         known = judgement.reasons if judgement is not None else ()

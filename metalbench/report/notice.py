@@ -1,4 +1,4 @@
-"""What every report says about the device that it belongs to."""
+"""Statements of every report about its device."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CLOCKS = {
 
 
 def clock_notice(results: Sequence[Result]) -> str | None:
-    """Which clock the ratios are on, where a device has one of its own."""
+    """Return the statement on the clock of the ratios, if the device has a separate clock."""
     tasks: dict[str, dict[str, None]] = {}
     for each in results:
         if each.measurement is not None and each.measurement.clock is not None:
@@ -39,12 +39,12 @@ def clock_notice(results: Sequence[Result]) -> str | None:
 
 
 def device_line(device: DeviceFacts) -> str:
-    """``cpu (Example CPU, 2 cores)``; virtual GPUs tell no number of cores."""
+    """Return ``cpu (Example CPU, 2 cores)``; virtual GPUs report no number of cores."""
     chip = f", {device.chip}" if device.chip else ""
     cores = f", {numbers.count(device.cores, 'core')}" if device.cores else ""
     return f"{device.kind} ({device.name}{chip}{cores})"
 
 
 def simulation_notice(device: DeviceFacts) -> str | None:
-    """The sentence that a simulation's reports carry; None for a real device."""
+    """Return the statement of a simulation's reports; None for a real device."""
     return SIMULATION if device.simulated else None

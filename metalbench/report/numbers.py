@@ -1,6 +1,6 @@
-"""Numbers as text. Here and nowhere else are they rounded and given units.
+"""Format numbers. All rounding and all units of output are here.
 
-The digits follow the interval: the last one printed is of the size of its half-width, so a number
+The digits follow the interval: the last digit has the order of the half-width, so that a number
 claims no more than was measured.
 """
 
@@ -27,12 +27,12 @@ MISSING = "-"
 
 
 def with_interval(interval: Interval, unit: str = "") -> str:
-    """``12.34 us [12.31, 12.38]``; ``{12.1, 12.9}`` of blocks; else as `ends`."""
+    """Return ``12.34 us [12.31, 12.38]``; ``{12.1, 12.9}`` for blocks; else as `ends`."""
     return f"{estimate(interval)}{unit} {ends(interval)}"
 
 
 def estimate(interval: Interval) -> str:
-    """The interval's value, to the digits that it carries."""
+    """Return the interval's value with its significant digits."""
     return f"{interval.value:.{_decimals(interval)}f}"
 
 
@@ -54,7 +54,7 @@ def ends(interval: Interval) -> str:
 
 
 def in_time_unit(nanoseconds: Interval) -> tuple[Interval, str]:
-    """Rescale a time to the unit in which it reads best: the interval and `` us``."""
+    """Rescale a time to its best unit: the interval and `` us``."""
     scale, unit = next(
         (each for each in TIME_UNITS if nanoseconds.value >= each[0]), TIME_UNITS[-1]
     )
@@ -62,30 +62,30 @@ def in_time_unit(nanoseconds: Interval) -> tuple[Interval, str]:
 
 
 def time(nanoseconds: Interval | None) -> str:
-    """``12.34 us [12.31, 12.38]``, or a dash where nothing was measured."""
+    """Return ``12.34 us [12.31, 12.38]``, or a dash if nothing was measured."""
     return MISSING if nanoseconds is None else with_interval(*in_time_unit(nanoseconds))
 
 
 def ratio(interval: Interval | None) -> str:
-    """``1.23x [1.21, 1.25]``, or a dash where there is no reference."""
+    """Return ``1.23x [1.21, 1.25]``, or a dash without a reference."""
     return MISSING if interval is None else with_interval(interval, "x")
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """``0.00123``, ``12.3`` or ``1234``: so many significant digits, never an exponent."""
+    """Return ``0.00123``, ``12.3`` or ``1234``: `digits` significant digits, without exponent."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     return f"{value:.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}"
 
 
 def short_time(nanoseconds: float) -> str:
-    """``12.3 us``: a time that has no interval, such as a clock's tick."""
+    """Return ``12.3 us``: a time without an interval, such as a clock's tick."""
     scale, unit = next((each for each in TIME_UNITS if nanoseconds >= each[0]), TIME_UNITS[-1])
     return f"{significant(nanoseconds / scale)} {unit}"
 
 
 def duration(seconds: float) -> str:
-    """``3.2 s`` or ``2 min 07 s``: how long a run took or will take."""
+    """Return ``3.2 s`` or ``2 min 07 s``: the duration of a run."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
@@ -93,7 +93,7 @@ def duration(seconds: float) -> str:
 
 
 def size(nbytes: float) -> str:
-    """``512 B`` or ``4.00 MiB``."""
+    """Return ``512 B`` or ``4.00 MiB``."""
     for scale, unit in BYTE_UNITS:
         if nbytes >= scale:
             return f"{significant(nbytes / scale)} {unit}"
@@ -101,7 +101,7 @@ def size(nbytes: float) -> str:
 
 
 def quantity(value: float, unit: str) -> str:
-    """``5.24 MFLOP``: a large count with an SI prefix."""
+    """Return ``5.24 MFLOP``: a large count with an SI prefix."""
     for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= scale:
             return f"{significant(value / scale)} {prefix}{unit}"
@@ -109,7 +109,7 @@ def quantity(value: float, unit: str) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """``1 kernel`` or ``2 kernels``."""
+    """Return ``1 kernel`` or ``2 kernels``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

@@ -1,4 +1,4 @@
-"""The pasts of all tasks, one line each, and which of them became slower."""
+"""The histories of all tasks, one line each, and their regressions."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from rich.text import Text
 from metalbench.report import numbers
 from metalbench.report.history import course
 from metalbench.report.plain import plain_table
-from metalbench.report.styles import OF_VERDICT, QUIET, WARNING
+from metalbench.report.styles import QUIET, VERDICT_STYLES, WARNING
 
 if TYPE_CHECKING:
-    from metalbench.comparison.past import Past
+    from metalbench.comparison.past import TaskHistory
     from metalbench.stats import Judgement
 
 LONGEST_LINE = 20
@@ -32,9 +32,9 @@ COLUMNS = (
 )
 
 
-def overview(pasts: Mapping[str, Sequence[Past]], console: Console) -> Group:
-    """A table for each device, then the kernels that became slower."""
-    devices: dict[str, list[Past]] = {}
+def overview(pasts: Mapping[str, Sequence[TaskHistory]], console: Console) -> Group:
+    """Return a table for each device, then the kernels that became slower."""
+    devices: dict[str, list[TaskHistory]] = {}
     for past in (past for found in pasts.values() for past in found):
         first = past.entries[0]
         devices.setdefault(f"{first.device_kind} ({first.device_name})", []).append(past)
@@ -48,7 +48,7 @@ def overview(pasts: Mapping[str, Sequence[Past]], console: Console) -> Group:
     return Group(*blocks)
 
 
-def _table(pasts: Sequence[Past], console: Console) -> Table:
+def _table(pasts: Sequence[TaskHistory], console: Console) -> Table:
     table = plain_table(terminal=console.is_terminal)
     for name in COLUMNS:
         table.add_column(name, no_wrap=name in ("task", "course"))
@@ -73,4 +73,4 @@ def _verdict(judgement: Judgement | None) -> Text:
         return Text(numbers.MISSING, style=QUIET)
     verdict = judgement.verdict
     ratio = f"{numbers.estimate(judgement.ratio)}x "
-    return Text(ratio).append(verdict.value, OF_VERDICT[verdict])
+    return Text(ratio).append(verdict.value, VERDICT_STYLES[verdict])

@@ -1,4 +1,4 @@
-"""Pictures of a profile, by matplotlib: who touches what when, and which lines do the most."""
+"""Plots of a profile by matplotlib: accesses of threads over time, and counts of lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _MOST_LINES = 30
 
 
 def draw(profile: Profile, path: Path) -> None:
-    """Write the picture that the file's name asks for (.svg, .png, .pdf).
+    """Write the plot in the format of the file's suffix (.svg, .png, .pdf).
 
     Raises Unsupported without matplotlib, MachineError if the file cannot be written.
     """
@@ -42,7 +42,7 @@ def draw(profile: Profile, path: Path) -> None:
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG, which notebooks show."""
+    """An SVG that notebooks display."""
 
     svg: str
 
@@ -50,8 +50,8 @@ class Picture:
         return self.svg
 
 
-def accesses(profile: Profile) -> Picture:
-    """Who touches what when, of each dispatch of a traced profile.
+def draw_accesses(profile: Profile) -> Picture:
+    """Plot the accesses of each dispatch of a traced profile: thread, offset and step.
 
     Raises Unsupported without matplotlib.
     """
@@ -64,7 +64,7 @@ def accesses(profile: Profile) -> Picture:
 
 
 def steps(trace: Words) -> tuple[Words, Words, Words, Words]:
-    """Of each recorded access: the space, the buffer, the offset in bytes, and the thread's step.
+    """Return the space, the buffer, the byte offset and the thread's step of each access.
 
     A thread's first access is its step 0.
     """
@@ -81,7 +81,7 @@ def steps(trace: Words) -> tuple[Words, Words, Words, Words]:
 
 
 def _figure(width: float, height: float) -> Figure:
-    """An empty one, in inches."""
+    """Return an empty figure, in inches."""
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -92,14 +92,14 @@ def _figure(width: float, height: float) -> Figure:
 
 
 def _without_math() -> AbstractContextManager[None]:
-    """Let a `$` in the name of a file or kernel be a `$`, not the begin of mathematics."""
+    """Disable mathematics in text, so that a `$` in a name is printed."""
     from matplotlib import rc_context
 
     return rc_context({"text.parse_math": False})
 
 
 def _draw_lines(profile: Profile, axis: Any) -> None:
-    """A heat map: rows are lines, columns are what they do, as a part of the most."""
+    """Draw a heat map: rows are lines, columns are counts, relative to the largest."""
     what = ("device_bytes", "device_transactions", "bank_conflicts", "flops", "integer")
     lines = sorted(profile.lines.items(), key=lambda each: -each[1].device_transactions)
     shown = sorted(lines[:_MOST_LINES])
@@ -122,7 +122,7 @@ def _draw_traces(profile: Profile, figures: Sequence[Any]) -> None:
 
 
 def _draw_trace(trace: Words, names: Sequence[str], figure: Any) -> None:
-    """A plot for each memory but constants: threads across, offsets up; colours are steps."""
+    """Draw a plot for each buffer except constants: threads across, offsets up, steps in colour."""
     space, buffer, offset, turn = steps(trace)
     threads = trace[:, 1] * np.uint64(1 + int(trace[:, 2].max(initial=0))) + trace[:, 2]
     keys = sorted(set(zip(space.tolist(), buffer.tolist(), strict=True)))

@@ -1,4 +1,4 @@
-"""The one style of all tables."""
+"""The common style of all tables."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from rich.table import Table
 
 
 def plain_table(*, terminal: bool, gap: int = 2) -> Table:
-    """Build an empty table with `gap` blanks between columns; only terminals get a ruled line."""
+    """Return an empty table with `gap` blanks between columns; only terminals get a rule."""
     return Table(
         box=box.SIMPLE_HEAD if terminal else None,
         show_edge=False,

@@ -1,4 +1,4 @@
-"""A profile as people read it: a table, an annotated source, an estimate."""
+"""Text reports of a profile: a table, an annotated source, an estimate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _ARITHMETIC = (
 
 
 def profile_table(profile: Profile, *, terminal: bool) -> Group:
-    """What each dispatch does, as rows of a table."""
+    """Return the counts of each dispatch as a table."""
     table = plain_table(terminal=terminal)
     table.add_column("what", no_wrap=True)
     for each in profile.dispatches:
@@ -89,13 +89,13 @@ def _rows(counts: DispatchCounts, occupancy: Occupancy) -> Iterator[tuple[str, s
     yield "one thread: threadgroup writes", f"{counts.most_threadgroup_writes:,}"
 
 
-def annotated(profile: Profile, *, terminal: bool) -> Group:
-    """The source, with what each of its lines does; lines of other files after it."""
+def annotate_source(profile: Profile, *, terminal: bool) -> Group:
+    """Return the source with the counts of each line; lines of other files follow."""
     lines = profile.lines
     own = profile.path
     parts: list[Table | Text] = []
     for file in sorted({own, *(file for file, _ in lines)}, key=lambda each: (each != own, each)):
-        text = profile.source if file == own else _text(file)
+        text = profile.source if file == own else _read_text(file)
         table = plain_table(terminal=terminal)
         for name in (
             "line",
@@ -128,7 +128,7 @@ def _cells(counts: Counts | None) -> tuple[str, ...]:
     return tuple(f"{each:,}" if each else "" for each in numbers)
 
 
-def _text(file: str) -> str:
+def _read_text(file: str) -> str:
     try:
         return Path(file).read_text()
     except OSError:
@@ -136,7 +136,7 @@ def _text(file: str) -> str:
 
 
 def estimate_text(found: Estimate) -> Text:
-    """What a model says of a chip, with everything that it takes for granted."""
+    """Return the estimated time on a chip, with all assumptions."""
     least, most = 1e6 * found.least_s, 1e6 * found.most_s
     return Text(
         f"\nEstimate for {found.chip.name}: {least:.3g} us ({found.least_bound} bounds it) to "

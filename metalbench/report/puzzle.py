@@ -1,4 +1,4 @@
-"""Puzzles as people read them: the list, a statement, and what came of an attempt."""
+"""Text reports of puzzles: the list, a statement, and the result of an attempt."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, Any]
 MOST_SHOWN = 4
-# Of a drawing: rows, and characters of a row.
+# Size of a drawing: rows, and characters of a row.
 ROWS, COLUMNS = 16, 64
 RIGHT, BAD, MISSING = ".", "x", "-"
 
 
 def puzzles_table(puzzles: Sequence[Puzzle], progress: Progress, *, terminal: bool) -> Table:
-    """Every puzzle with how far one has come."""
+    """Return every puzzle with the user's progress."""
     table = plain_table(terminal=terminal)
     table.add_column("", justify="right", no_wrap=True)
     for name in ("name", "puzzle", "state", "attempts", "hints"):
@@ -53,8 +53,8 @@ def _state(step: Step) -> str:
     return "solved" if step.solved else "tried" if step.attempts else "-"
 
 
-def statement(puzzle: Puzzle, hints: int) -> Group:
-    """What is to be done, how the skeleton looks, and the first `hints` hints."""
+def show_statement(puzzle: Puzzle, hints: int) -> Group:
+    """Return the statement, the skeleton, and the first `hints` hints."""
     parts: list[RenderableType] = [
         Text(f"Puzzle {puzzle.number}: {puzzle.title}\n", style=HEADING),
         Markdown(puzzle.statement),
@@ -74,7 +74,7 @@ def _inputs(puzzle: Puzzle) -> str:
 
 
 def attempt_report(attempt: Attempt, *, terminal: bool = False) -> Group:
-    """Whether it compiles, is right and clean, what it costs, and what comes next."""
+    """Return whether an attempt compiles, is correct and clean, its costs, and the next step."""
     puzzle = attempt.puzzle
     title = f"Puzzle {puzzle.number}, {puzzle.title}: {attempt.file}\n"
     if attempt.error:
@@ -93,7 +93,7 @@ def attempt_report(attempt: Attempt, *, terminal: bool = False) -> Group:
 
 
 def attempt_text(attempt: Attempt, *, width: int = 100) -> str:
-    """The report as plain text, in lines of at most `width` characters."""
+    """Return the report as plain text, in lines of at most `width` characters."""
     text = StringIO()
     SafeConsole(file=text, width=width, highlight=False).print(attempt_report(attempt))
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
@@ -113,7 +113,7 @@ def _results(attempt: Attempt) -> Iterator[str]:
 
 
 def _elements(wrong: Wrong) -> Iterator[str]:
-    """The first wrong elements: where, expected, got."""
+    """Yield the first wrong elements: index, expected, got."""
     places = np.argwhere(wrong.bad)
     for place in places[:MOST_SHOWN]:
         index = tuple(place.tolist())
@@ -125,21 +125,21 @@ def _elements(wrong: Wrong) -> Iterator[str]:
 
 
 def drawing(bad: Array, unwritten: Array) -> list[str]:
-    """The output as characters: right, wrong, or not written; a line for each row at most.
+    """Return the output as characters: right, wrong, or not written; at most `ROWS` lines.
 
-    Where there are more elements than characters, each stands for several of them.
+    With more elements than characters, each character stands for several elements.
     """
     wrong, missing = _grid(bad), _grid(bad & unwritten)
     by = -(-wrong.shape[0] // ROWS), -(-wrong.shape[1] // COLUMNS)
-    signs = np.where(_pooled(wrong, by), BAD, RIGHT)
-    signs[_pooled(missing, by)] = MISSING
+    signs = np.where(_pool_flags(wrong, by), BAD, RIGHT)
+    signs[_pool_flags(missing, by)] = MISSING
     each = "one element" if by == (1, 1) else f"{by[0]} x {by[1]} elements"
     legend = f"({RIGHT} right, {BAD} wrong, {MISSING} never written; a character is {each})"
     return [*map("".join, signs.tolist()), legend]
 
 
 def _grid(flags: Array) -> Array:
-    """Two dimensions: a long row is broken."""
+    """Return flags in two dimensions; a long row is split."""
     if flags.ndim > 1:
         return flags.reshape(-1, flags.shape[-1])
     rows = -(-flags.size // COLUMNS)
@@ -150,8 +150,8 @@ def _grid(flags: Array) -> Array:
     return padded.reshape(rows, COLUMNS)
 
 
-def _pooled(flags: Array, by: tuple[int, int]) -> Array:
-    """Whether any flag is set in each piece of so many rows and columns."""
+def _pool_flags(flags: Array, by: tuple[int, int]) -> Array:
+    """Return whether any flag is set in each block of `by` rows and columns."""
     rows, columns = -(-flags.shape[0] // by[0]), -(-flags.shape[1] // by[1])
     padded = np.zeros((rows * by[0], columns * by[1]), bool)
     padded[: flags.shape[0], : flags.shape[1]] = flags
@@ -206,7 +206,7 @@ def _closing(attempt: Attempt) -> Iterator[str]:
 
 
 def attempt_json(attempt: Attempt) -> dict[str, Any]:
-    """The same for programs."""
+    """Return an attempt as JSON values."""
     wrong = attempt.wrong
     return {
         "puzzle": attempt.puzzle.name,

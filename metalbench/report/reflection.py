@@ -1,4 +1,4 @@
-"""What a task is and what its kernel takes, before anything has run."""
+"""Describe a task and the arguments of its kernel, before a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def task_section(entry: Entry) -> Group:
-    """Describe the task: what goes in and out, and its sizes with their work."""
+    """Describe the task: inputs, outputs, and sizes with their work."""
     task = entry.task
     arrays = Table.grid(padding=(0, 2, 0, 0))
     for name, given in task.inputs.items():
@@ -67,7 +67,7 @@ def _sizes(entry: Entry) -> Table:
 
 
 def _headline(task: Task, size: str) -> str:
-    """Where a size is the one that is timed, if none is asked for."""
+    """Return the devices on which a size is the headline size."""
     first, *larger = task.gpu_headlines
     if size in larger:
         return "headline on a fast GPU"
@@ -81,15 +81,15 @@ def _extents(extents: Mapping[str, int]) -> str:
 
 
 def source_text(kernel: Kernel, *, terminal: bool) -> Group:
-    """Show the kernel's source, in colour on a terminal and as it is in a pipe."""
+    """Return the kernel's source, in colour on a terminal and verbatim in a pipe."""
     shown: RenderableType = Text(kernel.source)
     if terminal:
         shown = Syntax(kernel.source, "cpp", theme="ansi_dark", background_color="default")
     return Group(Text(f"\n{kernel.path}", style=HEADING), shown)
 
 
-def _form(device: Device, pipeline: Pipeline) -> str:
-    """How the cpu device runs it; a GPU has but one way."""
+def _describe_mode(device: Device, pipeline: Pipeline) -> str:
+    """Return the execution mode on the cpu device; empty for a GPU."""
     if device.kind != "cpu":
         return ""
     return (
@@ -98,13 +98,13 @@ def _form(device: Device, pipeline: Pipeline) -> str:
 
 
 def reflection(pipelines: Iterable[Pipeline], device: Device, *, terminal: bool) -> Group:
-    """List what compiled kernels take, and their limits on a device."""
+    """List the arguments of compiled kernels, and their limits on a device."""
     blocks: list[RenderableType] = []
     for pipeline in pipelines:
         title = Text(f"\n{pipeline.name}", style=HEADING)
         title.append(
             f"  at most {pipeline.max_threads} threads, {pipeline.threadgroup_bytes} bytes of "
-            f"threadgroup memory{_form(device, pipeline)}",
+            f"threadgroup memory{_describe_mode(device, pipeline)}",
             style="not bold",
         )
         table = plain_table(terminal=terminal)
@@ -112,7 +112,7 @@ def reflection(pipelines: Iterable[Pipeline], device: Device, *, terminal: bool)
             table.add_column(name, no_wrap=True)
         for each in pipeline.arguments:
             index = f"{each.kind}({each.index})"
-            # As text: a type such as `texture2d<float>` is no markup.
+            # As text: a type such as `texture2d<float>` is not markup.
             row = (each.name, index, each.type, each.address_space, each.access)
             table.add_row(*map(Text, row))
         blocks += [title, table]

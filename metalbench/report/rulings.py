@@ -1,4 +1,4 @@
-"""What became of results that would be records."""
+"""Report the decisions on results that may become records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NAMES = {
 
 
 def ruling_lines(rulings: Sequence[Ruling]) -> Iterator[str]:
-    """A line for each result that met a record or was refused, and one that counts."""
+    """Yield a line for each result that met a record or was refused, and their counts."""
     for each in rulings:
         if each.gains or each.decision is Decision.REFUSED:
             yield ruling_line(each)
@@ -30,7 +30,7 @@ def ruling_lines(rulings: Sequence[Ruling]) -> Iterator[str]:
 
 
 def ruling_line(ruling: Ruling) -> str:
-    """``softmax (seed): new record: FASTER than the record, and once more: ...``, and how much."""
+    """Return ``softmax (seed): new record: FASTER than the record ...``, with the gains."""
     place = ruling.place
     about = label(place.task, place.dtype, place.size)
     gains = " and ".join(map(numbers.ratio, ruling.gains))

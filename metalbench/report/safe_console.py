@@ -1,4 +1,4 @@
-"""A rich console that prints no control character, CI command or link of the text it is given."""
+"""A rich console that sanitises control characters, CI commands and links."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from metalbench.foreign_text import terminal_text
 
 
 class SafeConsole(Console):
-    """A console that sanitises all text; what rich itself sends to the terminal passes."""
+    """A console that sanitises all text; control sequences of rich itself pass."""
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None

@@ -1,6 +1,6 @@
 """Findings as SARIF 2.1.0, which code hosts show at the line.
 
-The form: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
+The format: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def to_sarif(findings: Findings, root: Path) -> str:
-    """One run of the tool `metalbench`; files below `root` are told relative to it."""
+    """Return one run of the tool `metalbench`; paths of files below `root` are relative."""
     rules = list(KINDS.values())
     results = [_result(each, rules, root) for each in (*findings.found, *findings.allowed)]
     driver = {
@@ -47,8 +47,8 @@ def _rule(kind: Kind) -> dict[str, Any]:
 
 def _result(finding: Finding, rules: list[Kind], root: Path) -> dict[str, Any]:
     result: dict[str, Any] = {
-        "ruleId": finding.of.name,
-        "ruleIndex": rules.index(finding.of),
+        "ruleId": finding.kind_info.name,
+        "ruleIndex": rules.index(finding.kind_info),
         "level": finding.severity,
         "message": {"text": sarif_text(finding.message)},
         "occurrenceCount": finding.count,

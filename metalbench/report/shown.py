@@ -1,7 +1,7 @@
-"""Which ends every report prints beside an estimate.
+"""The interval to print with an estimate.
 
-They are those of the interval that is stored with the result. Only where that has no ends, and the
-samples are at hand, the ends of blocks of few windows stand in their place, in braces.
+It is the interval that is stored with the result. If that has no ends, and the samples are
+available, the range of block medians is printed in braces instead.
 """
 
 from __future__ import annotations
@@ -21,33 +21,33 @@ if TYPE_CHECKING:
 
 
 def kernel_time(measured: Measurement) -> Interval:
-    """Nanoseconds of a pass of the kernel."""
-    return _carried(measured.candidate_ns, measured.samples.candidate_ns)
+    """Return the time of a pass of the kernel in ns."""
+    return _choose_interval(measured.candidate_ns, measured.samples.candidate_ns)
 
 
 def reference_time(measured: Measurement) -> Interval | None:
-    """Nanoseconds of a pass of MLX; None where it was not timed."""
+    """Return the time of a pass of MLX in ns; None if it was not timed."""
     if measured.reference_ns is None:
         return None
-    return _carried(measured.reference_ns, measured.samples.reference_ns)
+    return _choose_interval(measured.reference_ns, measured.samples.reference_ns)
 
 
 def gpu_time(measured: Measurement) -> Interval | None:
-    """Nanoseconds of a pass on the GPU's own clock; None where there is none."""
+    """Return the time of a pass on the GPU's clock in ns; None without such a clock."""
     if measured.gpu_ns is None or measured.samples.own is None:
         return measured.gpu_ns
-    return _carried(measured.gpu_ns, measured.samples.own.device_ns)
+    return _choose_interval(measured.gpu_ns, measured.samples.own.device_ns)
 
 
 def ratio(measured: Measurement) -> Interval | None:
-    """Time of MLX / time of the kernel; None where MLX was not timed."""
+    """Return the time of MLX / time of the kernel; None if MLX was not timed."""
     if measured.ratio is None or measured.ratio.is_bounded or measured.judgement is None:
         return measured.ratio
     return measured.judgement.blocks or measured.ratio
 
 
-def meanings(results: Sequence[Result]) -> Iterator[str]:
-    """What marks of ends mean that are no intervals', of those that the results show."""
+def explain_ends(results: Sequence[Result]) -> Iterator[str]:
+    """Yield the meanings of the special interval notations in the results."""
     timed = [result.measurement for result in results if result.measurement is not None]
     of = (kernel_time, reference_time, gpu_time, ratio)
     intervals = [each(measured) for measured in timed for each in of]
@@ -60,5 +60,5 @@ def meanings(results: Sequence[Result]) -> Iterator[str]:
         yield numbers.ONE_SIDED_MEANS
 
 
-def _carried(interval: Interval, samples: NDArray[np.float64]) -> Interval:
+def _choose_interval(interval: Interval, samples: NDArray[np.float64]) -> Interval:
     return interval if interval.is_bounded else block_range(samples) or interval

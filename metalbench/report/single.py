@@ -14,13 +14,13 @@ from metalbench.measure import Measurement, Mode
 from metalbench.report import numbers, shown
 from metalbench.report.facts import facts_text
 from metalbench.report.failures import failures
-from metalbench.report.marks import LAUNCH_BOUND, marks
+from metalbench.report.marks import LAUNCH_BOUND, list_marks
 from metalbench.report.notice import clock_notice, device_line, simulation_notice
-from metalbench.report.styles import HEADING, OF_STATUS, OF_VERDICT, QUIET, WARNING
-from metalbench.report.warnings import modes_text, usual_times, warnings
+from metalbench.report.styles import HEADING, QUIET, STATUS_STYLES, VERDICT_STYLES, WARNING
+from metalbench.report.warnings import list_warnings, modes_text, usual_times
 from metalbench.result import Result
 from metalbench.result.counted import CountedBytes
-from metalbench.result.tuning import spelled
+from metalbench.result.tuning import format_tunables
 from metalbench.stats import CONFIDENCE
 
 Rows = Iterator[tuple[str, str | Text]]
@@ -35,7 +35,7 @@ SCORE_UNITS = {
 
 
 def full_report(result: Result, target: Target) -> Group:
-    """Everything that was seen of one kernel, with `target` as the headline."""
+    """Return the report on one kernel, with the score of `target` in the title."""
     blocks: list[RenderableType] = [_title(result, target)]
     notice = simulation_notice(result.device)
     if notice:
@@ -63,7 +63,7 @@ def full_report(result: Result, target: Target) -> Group:
 
 def _title(result: Result, target: Target) -> Text:
     title = Text(result.case.task, style=HEADING)
-    title.append(f"  {result.status.value}", style=OF_STATUS[result.status])
+    title.append(f"  {result.status.value}", style=STATUS_STYLES[result.status])
     if result.analysis is not None:
         score = result.analysis.scores[target]
         unit = SCORE_UNITS[target].partition("=")[0].strip()
@@ -89,7 +89,7 @@ def _kernel(result: Result) -> Rows:
     yield "source", f"{case.kernel}, sha256 {case.source_hash[:12]}"
     if case.tunables:
         origin = f" ({case.tuning})" if case.tuning else ""
-        yield "tuned", spelled(case.tunables) + origin
+        yield "tuned", format_tunables(case.tunables) + origin
     yield "device", device_line(result.device)
     if result.state:
         yield "state", facts_text(result.state)
@@ -141,7 +141,7 @@ def _times(result: Result, measured: Measurement) -> Rows:
         yield "MLX", f"{numbers.time(shown.reference_time(measured))}  ({form})"
     if measured.ratio is not None and measured.verdict is not None:
         text = Text(f"{numbers.ratio(shown.ratio(measured))} ")
-        yield "MLX / kernel", text.append(measured.verdict.value, OF_VERDICT[measured.verdict])
+        yield "MLX / kernel", text.append(measured.verdict.value, VERDICT_STYLES[measured.verdict])
     yield from _forms(measured)
     yield from _other_clock(measured)
     clocks = clock_notice([result])
@@ -156,7 +156,7 @@ def _times(result: Result, measured: Measurement) -> Rows:
     yield from _command_buffers(measured)
     yield from _conditions(measured)
     yield "intervals", f"{100 * CONFIDENCE:g} % confidence, of the median"
-    yield from (("", line) for line in shown.meanings([result]))
+    yield from (("", line) for line in shown.explain_ends([result]))
     floor = Text(f"{numbers.short_time(measured.work_floor_ns)} for an empty kernel")
     if measured.launch_bound:
         floor.append(f" {LAUNCH_BOUND}", style=WARNING)
@@ -164,7 +164,7 @@ def _times(result: Result, measured: Measurement) -> Rows:
 
 
 def _other_clock(measured: Measurement) -> Rows:
-    """What the clock says that the verdict is not of."""
+    """Yield times and ratio of the clock that is not that of the verdict."""
     by_wall = measured.by_wall
     if by_wall is not None:
         yield "by wall time", f"{numbers.ratio(by_wall.ratio)}  (MLX / kernel)"
@@ -175,25 +175,25 @@ def _other_clock(measured: Measurement) -> Rows:
 
 
 def _doubts(measured: Measurement) -> Rows:
-    """What keeps a verdict from being given or trusted, then what makes the times worth less."""
-    for mark, why in marks(measured):
+    """Yield the reasons of a missing or weak verdict, then the warnings about times."""
+    for mark, why in list_marks(measured):
         yield (
             "verdict" if measured.verdict and mark == measured.verdict.value else "time",
             Text(f"{mark}: {why}.", style=WARNING),
         )
-    for doubt in warnings(measured):
+    for doubt in list_warnings(measured):
         yield "warning", Text(str(doubt), style=WARNING)
 
 
 def _forms(measured: Measurement) -> Rows:
-    """The forms of the reference that the ratio is not against."""
+    """Yield the forms of the reference that are not in the ratio."""
     for form in measured.forms:
         if not form.compared:
             yield "", f"{numbers.time(form.time_ns)}  ({form.name}) {form.fault}".rstrip()
 
 
 def _conditions(measured: Measurement) -> Rows:
-    """Where the inputs lay, and how steady the clock was."""
+    """Yield the state of the caches, and the steadiness of the clock."""
     cold = "cold: each pass takes other copies of the inputs, which no cache holds"
     yield "mode", cold if measured.mode is Mode.COLD else "warm: each pass takes the same buffers"
     steadiness = measured.steadiness
@@ -208,7 +208,7 @@ def _conditions(measured: Measurement) -> Rows:
 
 
 def _command_buffers(measured: Measurement) -> Rows:
-    """How the passes of both sides were divided, where the reference's command buffers count."""
+    """Yield the division of passes into command buffers, if the reference has a limit."""
     theirs = measured.samples.reference_passes_per_command_buffer
     if theirs:
         ours = measured.samples.passes_per_command_buffer
@@ -247,7 +247,7 @@ def _throughput(analysis: Analysis, measured: Measurement) -> Rows:
 
 
 def _bytes(counted: CountedBytes) -> Rows:
-    """What the source asks for, beside what the task says that moves at least."""
+    """Yield the bytes that the source requests, and the task's minimum."""
     ratio = (
         "" if math.isnan(counted.ratio) else f", {numbers.significant(counted.ratio)} x declared"
     )

@@ -1,4 +1,4 @@
-"""A series in one line of text."""
+"""A series as one line of text."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ MISSING = "!"
 
 
 def sparkline(values: Sequence[float | None], *, encoding: str = "utf-8") -> str:
-    """``▁▃█``: a block for each value, as high as it lies between the least and the greatest.
+    """Return ``▁▃█``: a block for each value, scaled between the least and the greatest.
 
-    Missing values are ``!``. What differs by less than twice the margin of verdicts is one height:
-    a line must not make mountains of noise. Digits stand for blocks where they cannot be encoded.
+    Missing values are ``!``. Values within twice the margin of verdicts have one height, so that
+    noise is not enlarged. Digits replace blocks if the encoding lacks them.
     """
     blocks = BLOCKS if encoding.lower().startswith("utf") else PLAIN
     known = [value for value in values if value is not None]

@@ -1,11 +1,11 @@
-"""Colours, by what they mean."""
+"""Colours by meaning."""
 
 from metalbench.result import Status
 from metalbench.stats import Verdict
 
-OF_STATUS = {Status.CORRECT: "green", Status.INCORRECT: "bold red", Status.FAILED: "bold red"}
-OF_STATUS[Status.NOT_OWN] = "bold red"
-OF_VERDICT = {
+STATUS_STYLES = {Status.CORRECT: "green", Status.INCORRECT: "bold red", Status.FAILED: "bold red"}
+STATUS_STYLES[Status.NOT_OWN] = "bold red"
+VERDICT_STYLES = {
     Verdict.FASTER: "green",
     Verdict.SLOWER: "red",
     Verdict.SAME: "blue",

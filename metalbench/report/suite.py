@@ -11,15 +11,15 @@ from rich.text import Text
 from metalbench.measure import Mode
 from metalbench.report.failures import failures
 from metalbench.report.judged import discovery_line
-from metalbench.report.marks import mark_lines
+from metalbench.report.marks import format_marks
 from metalbench.report.notice import clock_notice, device_line, simulation_notice
-from metalbench.report.shown import meanings
+from metalbench.report.shown import explain_ends
 from metalbench.report.styles import QUIET, WARNING
 from metalbench.report.summary import summary_lines
 from metalbench.report.table import results_table
 from metalbench.report.warnings import brief_warning_lines, warning_lines
 from metalbench.result import Result
-from metalbench.result.tuning import spelled
+from metalbench.result.tuning import format_tunables
 from metalbench.stats import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def brief_report(results: Sequence[Result], seconds: float) -> Group:
-    """Failures and summary alone."""
+    """Return only failures and summary."""
     wrong = [failures(results)] if any(result.failures for result in results) else []
     return Group(*wrong, *(Text(line) for line in summary_lines(results, seconds)))
 
@@ -35,16 +35,16 @@ def brief_report(results: Sequence[Result], seconds: float) -> Group:
 def suite_report(
     results: Sequence[Result], console: Console, seconds: float, *, verbose: bool = False
 ) -> Group:
-    """Table, failures, doubts and summary of at least one result, judged together.
+    """Return table, failures, warnings and summary of at least one result, judged together.
 
-    A warning is one line, or if `verbose` all of its text.
+    A warning is one line, or with `verbose` its whole text.
     """
     device = results[0].device
     blocks: list[RenderableType] = [results_table(results, console), Text()]
     if any(result.failures for result in results):
         blocks.append(failures(results))
     told = warning_lines(results) if verbose else brief_warning_lines(results)
-    doubts = [*mark_lines(results), *(f"Warning: {line}" for line in told)]
+    doubts = [*format_marks(results), *(f"Warning: {line}" for line in told)]
     blocks += [Text(line, style=WARNING) for line in doubts]
     blocks += [Text(line) for line in ([""] if doubts else [])]
     blocks += [Text(line) for line in summary_lines(results, seconds)]
@@ -61,7 +61,7 @@ def suite_report(
     said = (clock_notice(results), discovery_line(results))
     blocks += [Text(line, style=QUIET) for line in (*said, *_tunings(results)) if line]
     blocks += [Text(note, style=WARNING) for note in _notes(results)]
-    blocks += [Text(line, style=QUIET) for line in meanings(results)]
+    blocks += [Text(line, style=QUIET) for line in explain_ends(results)]
     notice = simulation_notice(device)
     if notice:
         blocks.append(Text(notice, style=WARNING))
@@ -69,13 +69,13 @@ def suite_report(
 
 
 def _tunings(results: Sequence[Result]) -> Iterator[str]:
-    """Of every kernel whose tunables a search has found, what they are and where they come from."""
+    """Yield the tunables of every kernel for which a search found them, and their origin."""
     for case in (result.case for result in results if result.case.tuning):
-        yield f"{case.task}: {spelled(case.tunables)}: {case.tuning}."
+        yield f"{case.task}: {format_tunables(case.tunables)}: {case.tuning}."
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
-    """Every note once, with the tasks that it is about."""
+    """Return every note once, with its tasks."""
     tasks: dict[str, dict[str, None]] = {}
     for result in results:
         for note in result.notes:

@@ -1,4 +1,4 @@
-"""Many kernels: one line each where there is room, two in a narrow terminal."""
+"""The table of a run: one line for each kernel, two in a narrow terminal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.text import Text
 from metalbench.report import numbers, shown
 from metalbench.report.marks import LAUNCH_BOUND
 from metalbench.report.plain import plain_table
-from metalbench.report.styles import OF_STATUS, OF_VERDICT, QUIET, WARNING
+from metalbench.report.styles import QUIET, STATUS_STYLES, VERDICT_STYLES, WARNING
 from metalbench.result import Result
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ BY_WALL = "by wall time"
 
 
 def results_table(results: Sequence[Result], console: Console) -> Table:
-    """Table of a run: task, correct, both times, ratio and verdict, GFLOP/s, GB/s, stability.
+    """Return the table: task, correct, both times, ratio and verdict, GFLOP/s, GB/s, stability.
 
-    Where one line for each kernel is too wide for `console`, intervals go below their estimates.
+    If one line for each kernel is too wide for `console`, intervals go below their estimates.
     """
     wide = _wide(results, terminal=console.is_terminal)
     unlimited = console.options.update(max_width=10 * console.width)
@@ -37,7 +37,7 @@ def results_table(results: Sequence[Result], console: Console) -> Table:
 
 def _wide(results: Sequence[Result], *, terminal: bool) -> Table:
     table = plain_table(terminal=terminal)
-    # A pipe always gets the same columns; a terminal is spared one that says nothing.
+    # A pipe always gets the same columns; a terminal only informative ones.
     with_dtype = not terminal or _several_dtypes(results)
     with_gpu, with_wall = _any_gpu_time(results), _any_by_wall(results)
     with_size = _several_sizes(results)
@@ -69,7 +69,7 @@ def _wide(results: Sequence[Result], *, terminal: bool) -> Table:
 
 
 def _any_gpu_time(results: Sequence[Result]) -> bool:
-    """Whether a GPU's clock told what the other columns do not show."""
+    """Return whether a GPU's clock has times that the other columns lack."""
     return any(
         each.measurement and each.measurement.gpu_ns and each.measurement.clock == "wall time"
         for each in results
@@ -85,7 +85,7 @@ def _several_dtypes(results: Sequence[Result]) -> bool:
 
 
 def _several_sizes(results: Sequence[Result]) -> bool:
-    """Whether a task was run at more than one; tasks may differ in what they are run at."""
+    """Return whether some task was run at several sizes; tasks may differ in their sizes."""
     return len({(result.case.task, result.case.size) for result in results}) > len(
         {result.case.task for result in results}
     )
@@ -118,7 +118,7 @@ def _narrow(results: Sequence[Result]) -> Table:
 
 
 def _status(result: Result) -> Text:
-    return Text(result.status.value, style=OF_STATUS[result.status])
+    return Text(result.status.value, style=STATUS_STYLES[result.status])
 
 
 def _dash() -> Text:
@@ -126,7 +126,7 @@ def _dash() -> Text:
 
 
 def _time(result: Result, side: int, between: str) -> Text:
-    """Time of the kernel (side 0), of MLX (side 1) or of the kernel on the GPU's clock (side 2)."""
+    """Return the time of the kernel (side 0), of MLX (1), or of the kernel by GPU clock (2)."""
     measured = result.measurement
     if measured is None:
         return _dash()
@@ -152,7 +152,7 @@ def _ratio(result: Result, *, verdict_last: bool) -> Text:
     ratio = shown.ratio(measured) if measured is not None else None
     if measured is None or ratio is None or measured.verdict is None:
         return _dash()
-    verdict = Text(f" {measured.verdict.value}", style=OF_VERDICT[measured.verdict])
+    verdict = Text(f" {measured.verdict.value}", style=VERDICT_STYLES[measured.verdict])
     if measured.launch_bound:
         verdict.append(f" {LAUNCH_BOUND}", style=WARNING)
     if verdict_last:
@@ -162,7 +162,7 @@ def _ratio(result: Result, *, verdict_last: bool) -> Text:
 
 
 def _by_wall(result: Result, before: str) -> Text:
-    """The ratio of wall times, where that is not the one that the verdict is of."""
+    """Return the ratio of wall times, if the verdict is of another clock."""
     by_wall = result.measurement.by_wall if result.measurement is not None else None
     if by_wall is None:
         return _dash() if not before else Text()
@@ -170,7 +170,7 @@ def _by_wall(result: Result, before: str) -> Text:
 
 
 def _rates(result: Result) -> tuple[Text, Text, Text]:
-    """GFLOP/s, GB/s and stability."""
+    """Return GFLOP/s, GB/s and stability."""
     measured, analysis = result.measurement, result.analysis
     if measured is None or analysis is None:
         return _dash(), _dash(), _dash()

@@ -1,4 +1,4 @@
-"""The report on a search for the values of tunables."""
+"""The report on a search for values of tunables."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from metalbench.foreign_text import json_text
 from metalbench.report import numbers
 from metalbench.report.plain import plain_table
 from metalbench.report.styles import QUIET, WARNING
-from metalbench.result.tuning import spelled
+from metalbench.result.tuning import format_tunables
 
 if TYPE_CHECKING:
     from metalbench.stats import Interval
-    from metalbench.tuning import Candidate, Found
+    from metalbench.tuning import TuningCandidate, TuningResult
 
 SHOWN = 10
 
 
-def outcome(candidate: Candidate) -> str:
-    """``1.08x``, or what is wrong, in a line."""
+def outcome(candidate: TuningCandidate) -> str:
+    """Return ``1.08x``, or the fault, in one line."""
     if candidate.ratio is None:
         return f"wrong: {candidate.fault.partition(chr(10))[0]}"
     return f"{candidate.ratio:.2f}x"
 
 
-def tuning_report(found: Found, console: Console) -> Group:
-    """The best candidates, what is wrong with others, and which values are kept."""
+def tuning_report(found: TuningResult, console: Console) -> Group:
+    """Return the best candidates, the faults of others, and the winning values."""
     ranked = sorted(found.candidates, key=lambda each: each.ratio or 0.0, reverse=True)
     names = list(found.tuning.values)
     table = plain_table(terminal=console.is_terminal)
@@ -41,40 +41,40 @@ def tuning_report(found: Found, console: Console) -> Group:
             table.add_row(*(str(each.values[name]) for name in names), f"{each.ratio:.2f}x")
     lines = [Text(line) for line in _conclusion(found)]
     faults = [
-        Text(f"Wrong with {spelled(each.values)}: {each.fault}", style=WARNING)
+        Text(f"Wrong with {format_tunables(each.values)}: {each.fault}", style=WARNING)
         for each in found.faults
     ]
     return Group(table, Text(), *faults, *lines, *_hint(found))
 
 
-def _conclusion(found: Found) -> Iterator[str]:
+def _conclusion(found: TuningResult) -> Iterator[str]:
     tuning = found.tuning
     tried = numbers.count(tuning.candidates, "candidate")
     rest = "all there are" if found.complete else "more remain: give it more --time"
     of = f"{tuning.task} ({tuning.dtype}, {tuning.size})"
     if found.confirmation is None:
-        yield f"{of}: nothing was found to be faster than the defaults, {spelled(tuning.values)}."
+        yield f"{of}: nothing is faster than the defaults, {format_tunables(tuning.values)}."
     else:
         ratio = numbers.ratio(found.confirmation)
-        yield f"{of}: {spelled(tuning.values)} is FASTER than the defaults, {ratio}."
+        yield f"{of}: {format_tunables(tuning.values)} is FASTER than the defaults, {ratio}."
     yield f"{tried} tried, {rest}."
 
 
-def _hint(found: Found) -> Iterator[Text]:
+def _hint(found: TuningResult) -> Iterator[Text]:
     if found.confirmation is not None:
         yield Text(f"Kept: `metalbench run {found.tuning.task} --tuned` uses it.", style=QUIET)
 
 
-def to_json(found: Found) -> str:
-    """JSON of a search.
+def to_json(found: TuningResult) -> str:
+    """Return a search as JSON.
 
     task, dtype, size, source_hash, found_at    strings
     tunables                                    {name: integer}: the values that are kept
     ratio                                       {value, low, high} of the defaults' time over
-                                                theirs; null where the defaults are kept
-    complete                                    whether no candidate is left
+                                                theirs; null if the defaults are kept
+    complete                                    whether all candidates were tried
     candidates                                  [{tunables, ratio, fault}]: ratio of short
-                                                measurements, null where fault says what is wrong
+                                                measurements, null with a fault
     """
     tuning = found.tuning
     described = {

@@ -1,7 +1,6 @@
-"""What makes times worth less: what happened, the likely cause, what to do.
+"""Warnings about times: what happened, the likely cause, the remedy.
 
-The manner is that of hyperfine's warnings. None of them takes a time away: they tell how far to
-trust it.
+The form is that of hyperfine's warnings. They do not change a time: they qualify it.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ if TYPE_CHECKING:
     from metalbench.measure import Measurement
     from metalbench.stats import Judgement
 
-# Some outliers are usual on any machine that does more than measure.
+# A smaller share of outliers is usual on any machine with other processes.
 USUAL_OUTLIERS = 0.05
 STEADY = 0.90
-# A probe of fixed work that takes so much longer at times did not have its device to itself.
+# Relative spread of a probe of fixed work from which the device counts as shared.
 UNDISTURBED = 0.10
-# Of kernels in one line.
+# Names of kernels in one line.
 MOST_NAMES = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """One doubt: `title` is the same for every kernel, `seen` has the kernel's own figures."""
+class TimeWarning:
+    """One warning: `title` is the same for every kernel, `seen` has the kernel's figures."""
 
     title: str
     seen: str
@@ -45,15 +44,15 @@ class Doubt:
 
     @property
     def advice(self) -> str:
-        """What is the same for every kernel that it is about."""
+        """Cause and remedy, the same for every kernel."""
         return f"Likely {self.cause}; {self.remedy}."
 
 
-def warnings(measured: Measurement) -> list[Doubt]:
-    """Every doubt about a measurement's times of the kernel, the gravest first."""
+def list_warnings(measured: Measurement) -> list[TimeWarning]:
+    """Return every warning about a measurement's times of the kernel, the most serious first."""
     times = measured.samples.candidate_ns
     several = list(_modes(usual_times(measured)))
-    # Of two usual values one looks like outliers of the other.
+    # With two modes, the samples of one look like outliers of the other.
     found = [
         *several,
         *_drift(measured.drift),
@@ -63,13 +62,13 @@ def warnings(measured: Measurement) -> list[Doubt]:
     return [
         *(found or _unsteady(measured.stability)),
         *_clocks(measured),
-        *_disturbed(measured),
-        *_taken_out(measured.judgement),
+        *_warn_of_other_load(measured),
+        *_warn_of_removed_effects(measured.judgement),
     ]
 
 
 def warning_lines(results: Sequence[Result]) -> list[str]:
-    """Each kind of warning once, with the kernels that it is about and their figures."""
+    """Return each kind of warning once, with its kernels and their figures."""
     lines = []
     for title, found in _by_title(results).items():
         about = ", ".join(f"{task} ({each.seen})" for task, each in found)
@@ -78,7 +77,7 @@ def warning_lines(results: Sequence[Result]) -> list[str]:
 
 
 def brief_warning_lines(results: Sequence[Result]) -> list[str]:
-    """Each kind of warning in one line that fits a terminal, and who tells more."""
+    """Return each kind of warning in one short line, and the option for details."""
     lines = []
     for title, found in _by_title(results).items():
         tasks = list(dict.fromkeys(task for task, _ in found))
@@ -89,30 +88,30 @@ def brief_warning_lines(results: Sequence[Result]) -> list[str]:
     return lines
 
 
-def _by_title(results: Sequence[Result]) -> dict[str, list[tuple[str, Doubt]]]:
-    """Every warning by its title, with the task that it is about."""
-    about: dict[str, list[tuple[str, Doubt]]] = {}
+def _by_title(results: Sequence[Result]) -> dict[str, list[tuple[str, TimeWarning]]]:
+    """Return every warning by its title, with its task."""
+    about: dict[str, list[tuple[str, TimeWarning]]] = {}
     for result in results:
-        for each in warnings(result.measurement) if result.measurement is not None else ():
+        for each in list_warnings(result.measurement) if result.measurement is not None else ():
             about.setdefault(each.title, []).append((result.case.task, each))
     return about
 
 
 def usual_times(measured: Measurement) -> tuple[DistributionMode, ...]:
-    """The usual times in nanoseconds with their shares, from the shortest; one as a rule."""
+    """Return the modes of the times in ns with their shares, from the shortest; usually one."""
     return tuple(DistributionMode(math.exp(each.value), each.share) for each in measured.modes)
 
 
 def modes_text(modes: Sequence[DistributionMode]) -> str:
-    """``11.9 us in 60 % and 14.2 us in 40 %``."""
+    """Return ``11.9 us in 60 % and 14.2 us in 40 %``."""
     return " and ".join(
         f"{numbers.short_time(each.value)} in {100 * each.share:.0f} %" for each in modes
     )
 
 
-def _modes(modes: Sequence[DistributionMode]) -> Iterator[Doubt]:
+def _modes(modes: Sequence[DistributionMode]) -> Iterator[TimeWarning]:
     if len(modes) > 1:
-        yield Doubt(
+        yield TimeWarning(
             "Several usual times",
             f"{modes_text(modes)} of the windows",
             "a clock that changes between two states, memory that lies differently, or another "
@@ -122,9 +121,9 @@ def _modes(modes: Sequence[DistributionMode]) -> Iterator[Doubt]:
         )
 
 
-def _drift(drift: Drift | None) -> Iterator[Doubt]:
+def _drift(drift: Drift | None) -> Iterator[TimeWarning]:
     if drift is not None and drift.is_significant and abs(drift.total) > MARGIN:
-        yield Doubt(
+        yield TimeWarning(
             "Drift",
             f"{100 * drift.total:+.1f} % from the first window to the last",
             "a machine that warms up or cools down, or another program that came or went",
@@ -133,10 +132,10 @@ def _drift(drift: Drift | None) -> Iterator[Doubt]:
         )
 
 
-def _slow_start(times: NDArray[np.float64]) -> Iterator[Doubt]:
+def _slow_start(times: NDArray[np.float64]) -> Iterator[TimeWarning]:
     odd = find_outliers(times)
     if odd[0] and times[0] > np.median(times) and not odd[1:].mean() > USUAL_OUTLIERS:
-        yield Doubt(
+        yield TimeWarning(
             "Slow start",
             f"the first window took {times[0] / np.median(times):.1f} times the median",
             "caches or clocks that were not yet warm",
@@ -144,10 +143,10 @@ def _slow_start(times: NDArray[np.float64]) -> Iterator[Doubt]:
         )
 
 
-def _outliers(times: NDArray[np.float64]) -> Iterator[Doubt]:
+def _outliers(times: NDArray[np.float64]) -> Iterator[TimeWarning]:
     count = int(find_outliers(times).sum())
     if count > USUAL_OUTLIERS * times.size:
-        yield Doubt(
+        yield TimeWarning(
             "Outliers",
             f"{count} of {numbers.count(times.size, 'window')}",
             "other programs or the system, which interrupted the kernel",
@@ -155,11 +154,11 @@ def _outliers(times: NDArray[np.float64]) -> Iterator[Doubt]:
         )
 
 
-def _disturbed(measured: Measurement) -> Iterator[Doubt]:
-    """What the probe saw; of a device with a clock of its own the measurement itself tells it."""
+def _warn_of_other_load(measured: Measurement) -> Iterator[TimeWarning]:
+    """Yield the warning of the probe; with a separate device clock the probe is not needed."""
     spread = measured.steadiness.spread
     if measured.samples.own is None and spread is not None and spread > UNDISTURBED:
-        yield Doubt(
+        yield TimeWarning(
             "Busy machine",
             f"work of a fixed length took {100 * spread:.0f} % longer at times",
             "other programs on the same device, or a clock that goes up and down",
@@ -167,11 +166,11 @@ def _disturbed(measured: Measurement) -> Iterator[Doubt]:
         )
 
 
-def _clocks(measured: Measurement) -> Iterator[Doubt]:
-    """Where wall time would have the opposite verdict."""
+def _clocks(measured: Measurement) -> Iterator[TimeWarning]:
+    """Yield the warning of an opposite verdict of wall times."""
     by_wall, opposite = measured.by_wall, {Verdict.FASTER, Verdict.SLOWER}
     if by_wall is not None and {measured.verdict, judge(by_wall.ratio)} == opposite:
-        yield Doubt(
+        yield TimeWarning(
             "Wall time says the opposite",
             f"MLX / kernel is {numbers.ratio(measured.ratio)} of GPU time and "
             f"{numbers.ratio(by_wall.ratio)} of wall time",
@@ -181,20 +180,20 @@ def _clocks(measured: Measurement) -> Iterator[Doubt]:
         )
 
 
-def _taken_out(judgement: Judgement | None) -> Iterator[Doubt]:
-    """What was taken out of the ratio, and is still in the times."""
+def _warn_of_removed_effects(judgement: Judgement | None) -> Iterator[TimeWarning]:
+    """Yield warnings of effects that are removed from the ratio, but not from the times."""
     second = judgement.order_effect if judgement is not None else None
     levels = judgement.batch_spread if judgement is not None else None
     if second is not None and abs(second) >= MARGIN:
         longer = "longer" if second > 0 else "less"
-        yield Doubt(
+        yield TimeWarning(
             "Order of the pair",
             f"what runs second takes {100 * abs(second):.1f} % {longer}",
             "caches, clocks or memory that the first leaves in another state for the second",
             "it is taken out of the ratio; half of the windows of both sides have it",
         )
     if levels is not None and levels >= MARGIN:
-        yield Doubt(
+        yield TimeWarning(
             "A level for each look",
             f"the ratio differs by {100 * levels:.1f} % between looks, which have other inputs",
             "a kernel whose time hangs on the values or the place of its inputs",
@@ -203,9 +202,9 @@ def _taken_out(judgement: Judgement | None) -> Iterator[Doubt]:
         )
 
 
-def _unsteady(stability: float) -> Iterator[Doubt]:
+def _unsteady(stability: float) -> Iterator[TimeWarning]:
     if stability < STEADY:
-        yield Doubt(
+        yield TimeWarning(
             "Unsteady times",
             f"the central 90 % spread by {100 * (1 - stability):.0f} % about the median",
             "a busy machine, or a kernel whose time hangs on where its memory lies",

@@ -1,4 +1,4 @@
-"""What was seen of a kernel, on which machine, and in what state that was."""
+"""Results of kernels, with the machine and its state during the measurement."""
 
 from metalbench.result.result import Case, Check, DeviceFacts, Failure, Result, Status
 

@@ -1,4 +1,4 @@
-"""Conditions on a machine that make its times worth less, and what to do about them."""
+"""Conditions of a machine that make its times less reliable, with remedies."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import TypeAlias
 Fact: TypeAlias = bool | int | float | str | list[str]
 Facts: TypeAlias = Mapping[str, Fact]
 
-# Apple, "Respond to thermal state changes": at `fair` fans may be heard, above it clocks drop.
+# Apple, "Respond to thermal state changes": at `fair` fans may run, above it clocks drop.
 COOL = "nominal"
-# Why an NVIDIA GPU's clock is below its highest, where that is no fault of the moment.
+# Harmless reasons for an NVIDIA GPU's clock below its maximum.
 HARMLESS = ("idle", "application clocks")
-# A run of our own leaves about one runnable process for each core behind in the average.
+# A previous run contributes about one runnable process for each core to the load average.
 CROWDED = 1.5
 
 
-def warnings(state: Facts) -> tuple[str, ...]:
-    """What `Device.state()` says against measuring now, each with the likely effect and remedy."""
+def list_device_warnings(state: Facts) -> tuple[str, ...]:
+    """Return the warnings for a `Device.state()`, each with its likely effect and remedy."""
     found = []
     if state.get("low_power_mode"):
         found.append(
@@ -30,13 +30,13 @@ def warnings(state: Facts) -> tuple[str, ...]:
             f"the machine is hot (thermal state {thermal}), so that its GPU may run at a lower "
             "clock; let it cool down, close other programs and run again"
         )
-    held = [each for each in _listed(state.get("throttle_reasons")) if each not in HARMLESS]
+    held = [each for each in _as_list(state.get("throttle_reasons")) if each not in HARMLESS]
     if held:
         found.append(
             f"the GPU holds its clock back ({', '.join(held)}), so that times are longer and may "
             "scatter; let it cool down, or see to its power, and run again"
         )
-    tools = _listed(state.get("metal_tools"))
+    tools = _as_list(state.get("metal_tools"))
     if tools:
         found.append(
             f"{', '.join(tools)} is set, with which Metal checks, captures or draws what it runs, "
@@ -45,12 +45,13 @@ def warnings(state: Facts) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _listed(fact: Fact | None) -> list[str]:
+def _as_list(fact: Fact | None) -> list[str]:
+    """Return a fact that is a list; an empty list for anything else."""
     return fact if isinstance(fact, list) else []
 
 
-def crowded(load: float, cores: int) -> str | None:
-    """What a load average of so many runnable processes on `cores` says against measuring now."""
+def warn_of_load(load: float, cores: int) -> str | None:
+    """Return the warning for a load average on `cores`; None if the load is acceptable."""
     if load <= CROWDED * cores:
         return None
     return (

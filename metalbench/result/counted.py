@@ -1,4 +1,4 @@
-"""Bytes that a kernel asks for, counted in its source, beside those that its task declares."""
+"""Bytes that a kernel requests, counted in its source, with the bytes that its task declares."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class CountedBytes:
     """Bytes of device memory in one pass at `size`, of all dispatches.
 
-    `read` and `written` are what threads ask for, `unique_read` and `unique_written` the sums over
-    dispatches of bytes that are read or written at least once; `declared` is what must move at
-    least. `timed` says whether `size` is the one that was timed.
+    `read` and `written` are the bytes that threads request. `unique_read` and `unique_written` are
+    sums over dispatches of bytes that are read or written at least once. `declared` is the minimum
+    of bytes that must move. `timed` is whether `size` is the size that was timed.
     """
 
     size: str
@@ -24,5 +24,5 @@ class CountedBytes:
 
     @property
     def ratio(self) -> float:
-        """Bytes asked for / bytes declared; NaN where none are declared."""
+        """Bytes requested / bytes declared; NaN if none are declared."""
         return (self.read + self.written) / self.declared if self.declared else float("nan")

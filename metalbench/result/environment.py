@@ -1,4 +1,4 @@
-"""Where a result was obtained: machine, operating system, versions."""
+"""Describe the machine, the operating system and the versions behind a result."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ PACKAGES = ("metalbench", "mlx", "numpy", "scipy", "ml_dtypes", "ziglang")
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """A machine and the software on it. `revision` is git's, None outside of a checkout.
+    """A machine and its software. `revision` is git's, None outside of a checkout.
 
-    `engine` is what the cpu device runs kernels as that synchronise: `fibers` or `vectors`.
+    `engine` is the execution mode of the cpu device for kernels with barriers: `fibers` or
+    `vectors`.
     """
 
     machine: str
@@ -36,17 +37,17 @@ class Environment:
     engine: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
+        """Return plain values, ready for JSON."""
         return asdict(self)
 
 
 def engine_on(kind: str) -> str:
-    """As what a device of that kind runs kernels that synchronise; empty of a GPU."""
+    """Return the execution mode for kernels with barriers on a device kind; empty for a GPU."""
     return read_engine() if kind == "cpu" else ""
 
 
 def environment() -> Environment:
-    """Describe this machine; nothing in it names its user or its host."""
+    """Describe this machine, without names of the user or the host."""
     return Environment(
         machine=platform.machine(),
         cpu=_cpu(),
@@ -72,7 +73,7 @@ def _cpu() -> str:
 
 
 def memory_bytes() -> int | None:
-    """The memory that this machine has; None where the system does not tell."""
+    """Return the memory of this machine in bytes; None if the system does not report it."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
@@ -81,7 +82,7 @@ def memory_bytes() -> int | None:
 
 @cache
 def _versions() -> Mapping[str, str]:
-    # It takes longer to import than to ask, and who wants to know of memory alone need not wait.
+    # Imported here, because the import is slow and `memory_bytes` does not need it.
     from importlib import metadata
 
     found = {}
@@ -95,14 +96,14 @@ def _versions() -> Mapping[str, str]:
 
 @cache
 def _revision(root: Path) -> str | None:
-    """Of the code that runs: what is edited meanwhile is not in it."""
+    """Return the revision of the running code. It is cached: later edits do not change it."""
     if not (root / ".git").exists():
         return None
     return _output("git", "-C", str(root), "describe", "--always", "--abbrev=40", "--dirty") or None
 
 
 def _output(*command: str) -> str:
-    """Run a command; its standard output, empty if it is missing or fails."""
+    """Run a command and return its standard output; empty if it is missing or fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=5, check=False)
     except (OSError, subprocess.TimeoutExpired):

@@ -1,4 +1,4 @@
-"""What was seen of one kernel: what was asked, whether it is right, how fast it is."""
+"""The result of one kernel: the request, its correctness and its times."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
-# Not for type checkers alone: results come out of other processes by their declared types.
+# Imported at run time: results from other processes are decoded by their declared types.
 from metalbench.analysis import Analysis, Occupancy
 from metalbench.measure import Measurement
 from metalbench.result.conditions import Facts
@@ -19,13 +19,13 @@ class Status(str, Enum):
     CORRECT = "correct"
     INCORRECT = "incorrect"
     FAILED = "failed"
-    # No error was found, but the result or the time is not of the candidate's own kernels.
+    # No error was found, but result or time do not come from the candidate's kernels.
     NOT_OWN = "not by its own kernels"
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceFacts:
-    """The device that a result belongs to; `capabilities` are what it tells of itself."""
+    """The device of a result; `capabilities` are the facts that the device reports."""
 
     kind: str
     name: str
@@ -35,7 +35,7 @@ class DeviceFacts:
 
     @property
     def simulated(self) -> bool:
-        """Whether its times are host times of a simulation, not those of a GPU."""
+        """Whether its times are host times of a simulation instead of times of a GPU."""
         return self.kind == "cpu"
 
 
@@ -43,7 +43,7 @@ class DeviceFacts:
 class Case:
     """One kernel at one size and element type, as it was run.
 
-    `tuning` says where its tunables come from, if a search found them.
+    `tuning` is the origin of its tunables if a search found them.
     """
 
     task: str
@@ -65,10 +65,10 @@ MOST_MESSAGE = 50_000
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Where in the flow a kernel failed, with the error's class and message.
+    """The stage at which a kernel failed, with the error's class and message.
 
     A message of more than `MOST_MESSAGE` characters, which a candidate may write, is cut in the
-    middle: it is stored, printed, and sent between processes.
+    middle, because it is stored, printed, and sent between processes.
     """
 
     stage: str
@@ -87,8 +87,8 @@ class Failure:
 class Check:
     """One comparison with the oracle.
 
-    `worst` is the greatest error as a fraction of what is allowed (1 is the limit), None where the
-    comparison is exact; `where` says at which element of which output, `message` what was there.
+    `worst` is the largest error as a fraction of the tolerance (1 is the limit), None for an exact
+    comparison. `where` names the element and the output, `message` the values.
     """
 
     size: str
@@ -101,12 +101,12 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Everything about one kernel in one run; a kernel that failed early lacks the later parts.
+    """All results of one kernel in one run; a kernel that failed early lacks the later parts.
 
-    `notes` say what could not be checked on this device and what makes the times doubtful; `state`
-    is that of the device when the kernel had been timed. `counted` is of kernels that were tried
-    alone, once they were timed; it is in no store. `unconfined` is what the system lacked to
-    confine the process of a Python candidate, which ran there nevertheless.
+    `notes` are checks that this device cannot do and doubts about the times. `state` is the device
+    state after timing. `counted` is set for kernels that ran alone, and is not stored. `unconfined`
+    is the confinement that the system lacked for the process of a Python candidate, which ran
+    anyway.
     """
 
     case: Case
@@ -125,6 +125,6 @@ class Result:
 
     @property
     def worst_check(self) -> Check | None:
-        """The check that came closest to its bound, or went furthest beyond it."""
+        """The check with the largest error relative to its tolerance."""
         judged = [check for check in self.checks if check.worst is not None]
         return max(judged, key=lambda check: check.worst or 0.0, default=None)

@@ -1,4 +1,4 @@
-"""Values of a kernel's tunables that a search has found to be the best on one device."""
+"""Values of a kernel's tunables that a search found to be the best on one device."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from dataclasses import dataclass
 from metalbench.stats import Interval
 
 
-def spelled(values: Mapping[str, int]) -> str:
-    """``TG = 128, KEEP = 4``."""
+def format_tunables(values: Mapping[str, int]) -> str:
+    """Return ``TG = 128, KEEP = 4``."""
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
 @dataclass(frozen=True, slots=True)
 class Tuning:
-    """What `metalbench tune` found for one kernel: file and headers have the hash `source_hash`.
+    """The result of `metalbench tune` for one kernel, with the hash of its file and headers.
 
-    `engine` is as what the cpu device ran it, empty of a GPU: what is best differs much. `ratio` is
-    the time of the defaults over that of `values`, None where nothing was faster than the defaults,
-    which are `values` then. `candidates` counts what was tried, `found_at` is an instant, ISO 8601
-    in UTC.
+    `engine` is the execution mode of the cpu device, empty for a GPU: the best values differ much.
+    `ratio` is the time of the defaults over that of `values`; None if nothing was faster than the
+    defaults, which then are `values`. `candidates` is the number of candidates tried, `found_at` an
+    instant, ISO 8601 in UTC.
     """
 
     task: str
@@ -34,7 +34,7 @@ class Tuning:
     found_at: str
 
     def __str__(self) -> str:
-        """Where the values come from, as a phrase for reports."""
+        """Return the origin of the values as a phrase for reports."""
         of = f"of {self.candidates} candidates on {self.found_at[:10]} at size {self.size}"
         if self.ratio is None:
             return f"the defaults, the best {of}"

@@ -20,7 +20,7 @@ from metalbench.kernel.prepare import Builds, Compiled
 from metalbench.measure import Measurement
 from metalbench.measure.ceiling import ceiling_of
 from metalbench.result import Check, Failure, Result, Status
-from metalbench.result.conditions import Facts, warnings
+from metalbench.result.conditions import Facts, list_device_warnings
 from metalbench.run import sizes
 from metalbench.run.failing import EXPLICABLE, make_failure
 from metalbench.run.observed import device_facts, list_occupancy, reduce_comparison
@@ -203,7 +203,7 @@ class Attempt:
         trial = self._trial
         self._measurement = measurement
         self._state = self._device.state()
-        self._notes += (*warnings(self._state), *measurement.doubts, *notes)
+        self._notes += (*list_device_warnings(self._state), *measurement.doubts, *notes)
         done = task.flops(size), task.bytes(size, trial.dtype)
         peaks = find_peaks(self._device, done[1], trial.dtype, trial.plan.mode)
         simulated = self._device.kind == "cpu"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from time import perf_counter
 
-from metalbench.counting.count import counts_of
+from metalbench.counting.count import read_counts
 from metalbench.errors import MetalBenchError
 from metalbench.isolation.sandbox import open_sandboxed_device
 from metalbench.kernel.prepare import Compiled, compile_kernel
@@ -80,7 +80,7 @@ def _count_at(
     drawn = workload(compiled.task, size, dtype_name=trial.dtype, seed=trial.seed)
     bound = compiled.bind(drawn)
     compiled.device.run(bound.dispatches, time_limit=time_limit)
-    counts = counts_of(compiled, bound)
+    counts = read_counts(compiled, bound)
     return CountedBytes(
         size=size,
         timed=size == timed,

@@ -1,6 +1,6 @@
-"""What kernels have computed before, as hashes: a change of any bit shows, wanted or not."""
+"""Hashes of the outputs of kernels, to detect a change of any bit."""
 
 from metalbench.snapshot.file import Change, Snapshots
-from metalbench.snapshot.taken import Snapshot, Taken, taken
+from metalbench.snapshot.taken import Snapshot, SnapshotResult, take_snapshots
 
-__all__ = ["Change", "Snapshot", "Snapshots", "Taken", "taken"]
+__all__ = ["Change", "Snapshot", "SnapshotResult", "Snapshots", "take_snapshots"]

@@ -1,4 +1,4 @@
-"""The file of snapshots: a line for every task, so that a change of one is a change of one line."""
+"""The file of snapshots, with one line for every task."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 from metalbench.foreign_json import JsonValue, expect_form, read_json
 from metalbench.plain_file import replace_file
-from metalbench.snapshot.taken import Snapshot, Taken
+from metalbench.snapshot.taken import Snapshot, SnapshotResult
 
 
 class Change(str, Enum):
-    """How a snapshot stands to that in the file."""
+    """The relation of a snapshot to the snapshot in the file."""
 
     SAME = "same"
     CHANGED = "changed"
-    # Of other inputs nobody knows what the outputs should be.
+    # With other inputs the expected outputs are unknown.
     OTHER_INPUTS = "other inputs"
     NEW = "not in the file"
     FAILED = "failed"
@@ -31,7 +31,7 @@ class Snapshots:
 
     @classmethod
     def read(cls, path: Path) -> Snapshots:
-        """Read a file; raises DeclarationError, with its name, unless it is one of snapshots."""
+        """Read a file; raises DeclarationError, with its name, if it is not a file of snapshots."""
         with expect_form(path, "snapshots as `metalbench snap --write` writes them"):
             return cls(
                 {
@@ -44,11 +44,11 @@ class Snapshots:
         return sum(map(len, self._found.values()))
 
     def cases(self) -> list[tuple[str, str]]:
-        """The tasks and element types that there are snapshots of."""
+        """Return the tasks and element types that have snapshots."""
         return [(task, dtype) for task, types in self._found.items() for dtype in types]
 
-    def change(self, taken: Taken) -> Change:
-        """How what was taken stands to what is in the file."""
+    def change(self, taken: SnapshotResult) -> Change:
+        """Compare a new snapshot with that in the file."""
         before = self._found.get(taken.task, {}).get(taken.dtype)
         if taken.snapshot is None:
             return Change.FAILED
@@ -58,8 +58,8 @@ class Snapshots:
             return Change.OTHER_INPUTS
         return Change.SAME if before == taken.snapshot else Change.CHANGED
 
-    def keep(self, taken: Iterable[Taken]) -> None:
-        """Let what was taken take the place of what is known of these tasks."""
+    def keep(self, taken: Iterable[SnapshotResult]) -> None:
+        """Replace the snapshots of these tasks by new ones."""
         fresh: dict[str, dict[str, Snapshot]] = {}
         for each in taken:
             if each.snapshot is not None:
@@ -68,14 +68,14 @@ class Snapshots:
             self._found[task] = {**self._found.get(task, {}), **types}
 
     def only(self, cases: Iterable[tuple[str, str]]) -> None:
-        """Forget all but these tasks and element types."""
+        """Remove all but these tasks and element types."""
         known = set(cases)
         for task, types in list(self._found.items()):
             self._found[task] = {name: of for name, of in types.items() if (task, name) in known}
         self._found = {task: types for task, types in self._found.items() if types}
 
     def write(self, path: Path) -> None:
-        """Write all of them, by name."""
+        """Write all snapshots, sorted by name."""
         lines = [
             f"{json.dumps(task)}: "
             + json.dumps({dtype: [of.inputs, of.outputs] for dtype, of in sorted(types.items())})

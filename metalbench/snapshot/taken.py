@@ -1,4 +1,4 @@
-"""The bits that kernels compute on the `cpu` device at the least size of their tasks."""
+"""Take snapshots of kernels' outputs on the `cpu` device at the first size of their tasks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from metalbench.task.workload import Workload, workload
 if TYPE_CHECKING:
     from metalbench.kernel.library import Entry
 
-# Kernels that share an executor: starting one takes longer than running a small kernel.
+# Kernels of one executor: starting an executor takes longer than running a small kernel.
 BATCH = 16
 DIGITS = 16  # of a hash: by chance two in 2^64 agree
 Case = tuple["Entry", str]
@@ -27,15 +27,15 @@ Case = tuple["Entry", str]
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Hashes of a kernel's inputs, as they were drawn, and of its outputs."""
+    """Hashes of a kernel's inputs and of its outputs."""
 
     inputs: str
     outputs: str
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """The snapshot of a kernel in one element type, or why there is none."""
+class SnapshotResult:
+    """The snapshot of a kernel in one element type, or the fault that prevented it."""
 
     task: str
     dtype: str
@@ -43,11 +43,11 @@ class Taken:
     fault: str = ""
 
 
-def taken(cases: Sequence[Case]) -> Iterator[Taken]:
-    """Take the snapshot of each kernel and element type, in order; others are compiled meanwhile.
+def take_snapshots(cases: Sequence[Case]) -> Iterator[SnapshotResult]:
+    """Take the snapshot of each kernel and element type, in order, compiling the next meanwhile.
 
-    Inputs are those of seed 0 at the task's first size. What is wrong with a kernel or a task is in
-    the result; raises MachineError for that which is not their fault.
+    Inputs are those of seed 0 at the task's first size. A fault of a kernel or a task is in the
+    result. Raises MachineError for other faults.
     """
     batches = [cases[begin : begin + BATCH] for begin in range(0, len(cases), BATCH)]
     with ThreadPoolExecutor(usable_cores()) as compilers:
@@ -58,7 +58,7 @@ def taken(cases: Sequence[Case]) -> Iterator[Taken]:
             if following is not None:
                 coming = _Batch(following, compilers)
             try:
-                yield from present.taken()
+                yield from present.run()
             except BaseException:
                 if coming is not None:
                     coming.cancel()
@@ -68,35 +68,35 @@ def taken(cases: Sequence[Case]) -> Iterator[Taken]:
 
 
 class _Batch:
-    """Cases whose kernels run in one executor, which begins to compile them.
+    """Cases whose kernels run in one executor; creating it starts their compilation.
 
-    A sealed executor loads nothing: all that a batch needs is loaded before its first kernel runs.
+    A sealed executor cannot load code: all kernels of a batch are loaded before the first one runs.
     """
 
     def __init__(self, cases: Sequence[Case], compilers: ThreadPoolExecutor) -> None:
         self._device = open_sandboxed_device()
         self._cases = cases
-        self._futures = [compilers.submit(self._prepared, *case) for case in cases]
+        self._futures = [compilers.submit(self._prepare, *case) for case in cases]
 
-    def taken(self) -> Iterator[Taken]:
+    def run(self) -> Iterator[SnapshotResult]:
         """Run the kernels in order."""
         wait(self._futures)
         for case, future in zip(self._cases, self._futures, strict=True):
-            yield self._taken(case, future)
+            yield self._run(case, future)
 
     def cancel(self) -> None:
-        """Compile no more."""
+        """Cancel the compilations that have not started."""
         for future in self._futures:
             future.cancel()
 
-    def _prepared(self, entry: Entry, dtype_name: str) -> tuple[Workload, Bound]:
+    def _prepare(self, entry: Entry, dtype_name: str) -> tuple[Workload, Bound]:
         task, device = entry.task, self._device
         work = workload(task, next(iter(task.sizes)), dtype_name=dtype_name)
         bound = compile_kernel(device, entry.kernel(device), task, dtype_name=dtype_name).bind(work)
         device.load(bound.dispatches)
         return work, bound
 
-    def _taken(self, case: Case, future: Future[tuple[Workload, Bound]]) -> Taken:
+    def _run(self, case: Case, future: Future[tuple[Workload, Bound]]) -> SnapshotResult:
         entry, dtype_name = case
         try:
             work, bound = future.result()
@@ -108,13 +108,13 @@ class _Batch:
                 raise machine from error
             if not isinstance(error, MetalBenchError):
                 raise
-            return Taken(entry.name, dtype_name, None, str(error))
+            return SnapshotResult(entry.name, dtype_name, None, str(error))
         made = {name: bound.read(name) for name in bound.outputs}
-        return Taken(entry.name, dtype_name, Snapshot(_hash(work.inputs), _hash(made)))
+        return SnapshotResult(entry.name, dtype_name, Snapshot(_hash(work.inputs), _hash(made)))
 
 
 def _hash(arrays: Any) -> str:
-    """Of names, shapes and bits; of what is no number only that it is none."""
+    """Return the hash of names, shapes and bits; all NaNs have the same hash."""
     digest = hashlib.sha256()
     for name, array in arrays.items():
         values = np.ascontiguousarray(array)

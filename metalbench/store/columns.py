@@ -1,4 +1,4 @@
-"""What of a result goes into which column."""
+"""Map a result to the columns of the table `results`."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from metalbench.stats import Interval
 
 
-def columns(result: Result) -> dict[str, object]:
-    """The row of the table `results`, without its run and its instant."""
+def result_columns(result: Result) -> dict[str, object]:
+    """Return the row of the table `results`, without its run and its instant."""
     case, measured, analysis = result.case, result.measurement, result.analysis
     columns: dict[str, object] = {
         "task": case.task,

@@ -1,4 +1,4 @@
-"""Opening the database, and turning its errors into ours."""
+"""Open the database, and translate its errors."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ BUSY_SECONDS = 30.0
 
 
 def connect(path: Path) -> sqlite3.Connection:
-    """Open the store at `path`; it and its folder are made if missing, older files brought up.
+    """Open the store at `path`; creates the file and its folder, and upgrades older versions.
 
     Raises
     ------
     StoreError
-        If the place cannot be written, the file is no store, or a newer version wrote it.
+        If the path cannot be written, the file is not a store, or a newer version wrote it.
     """
-    with explained(path):
+    with translate_errors(path):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -37,7 +37,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
-    # A result that was reported as kept survives a power cut too.
+    # A result that was reported as stored survives a power failure.
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
     with transaction(connection):
@@ -59,12 +59,12 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing; other processes that write wait."""
+    """Run a block as one transaction, which other writing processes wait for."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
     except BaseException:
-        # A full disk has rolled back already.
+        # With a full disk SQLite has rolled back already.
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
@@ -72,10 +72,10 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 @contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """Raise StoreError, with the path and the next step, for what SQLite reports.
+def translate_errors(path: Path) -> Iterator[None]:
+    """Raise StoreError, with the path and the next step, for errors of SQLite.
 
-    For a value that is too large that is ResultTooLargeError.
+    A value that is too large raises ResultTooLargeError.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""What became of samples that models have written: of each the latest evaluation counts."""
+"""Evaluations of samples that models wrote; the latest evaluation of a sample counts."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ ORDER BY level, problem, sample
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Which sample of which generation: `text_hash` is the SHA-256 of its file."""
+class SamplePlace:
+    """The position of a sample in a generation; `text_hash` is the SHA-256 of its file."""
 
     generation: str
     level: str
@@ -39,10 +39,10 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """What became of a sample: its class with the message, and from when to when it was timed.
+class SampleOutcome:
+    """The outcome class of a sample with its message, and the interval in which it was timed.
 
-    Instants are seconds of the system's monotonic clock, None of what was not timed.
+    Instants are seconds of the system's monotonic clock, None if it was not timed.
     """
 
     outcome: str
@@ -53,14 +53,14 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """What became of one sample.
+    """The evaluation of one sample.
 
-    `ratio` is the reference's time over the kernel's, as it was compared; `forms` are the times of
-    the reference's forms by name, in nanoseconds as `kernel_ns`. Samples that were not timed lack
-    all of them. `measured_from` and `measured_to` are seconds of the system's monotonic clock.
+    `ratio` is the reference's time over the kernel's, as compared. `forms` are the times of the
+    reference's forms by name, in nanoseconds like `kernel_ns`. Samples that were not timed lack all
+    of them. `measured_from` and `measured_to` are seconds of the system's monotonic clock.
     """
 
-    place: Place
+    place: SamplePlace
     outcome: str
     message: str
     task: str
@@ -77,9 +77,9 @@ class Evaluation:
 
 
 def keep_evaluation(
-    connection: sqlite3.Connection, place: Place, result: int, judged: Judged
+    connection: sqlite3.Connection, place: SamplePlace, result: int, judged: SampleOutcome
 ) -> None:
-    """Keep what became of a sample, whose result has been kept as number `result`."""
+    """Store the outcome of a sample with stored result number `result`."""
     row = (
         *(place.generation, place.level, place.problem, place.sample, place.text_hash, result),
         *(judged.outcome, judged.message, judged.measured_from, judged.measured_to),
@@ -88,15 +88,15 @@ def keep_evaluation(
     connection.execute(f"INSERT INTO evaluations ({_KEPT}) VALUES ({marks})", row)
 
 
-def evaluations_of(connection: sqlite3.Connection, generation: str) -> list[Evaluation]:
-    """The latest evaluation of every sample, of each device, element type and size one."""
+def read_evaluations(connection: sqlite3.Connection, generation: str) -> list[Evaluation]:
+    """Return the latest evaluation of every sample, device, element type and size."""
     return [_evaluation(row) for row in connection.execute(_FOUND, (generation,))]
 
 
 def _evaluation(row: tuple[object, ...]) -> Evaluation:
     *place, result, outcome, message, begin, end, task, size, dtype, kind, name = row[:15]
     return Evaluation(
-        place=Place(*place),  # type: ignore[arg-type]
+        place=SamplePlace(*place),  # type: ignore[arg-type]
         outcome=str(outcome),
         message=str(message),
         task=str(task),

@@ -1,4 +1,4 @@
-"""What the store knows of a task's past, and of a run."""
+"""Read stored results by task, by run and by number."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ FACTS = {
     "p_value": "p_value",
     "revision": "json_extract(environments.json, '$.revision')",
     "mlx": "json_extract(environments.json, '$.versions.mlx')",
-    # Before there were two there was this one.
+    # Old rows lack the mode; fibers was the only one then.
     "engine": "coalesce(json_extract(environments.json, '$.engine'), 'fibers')",
     "form": (
         "(SELECT json_extract(value, '$.name') FROM json_each(coalesce(forms, '[]'))"
@@ -51,10 +51,10 @@ FROM results JOIN runs ON runs.id = results.run
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One earlier result of a task; times in nanoseconds, `source_hash` of the kernel's text.
+    """One stored result of a task; times in nanoseconds, `source_hash` of the kernel's text.
 
-    `revision` is metalbench's own, None outside of a checkout; `mlx` the version compared with, and
-    `form` the form of the reference, where several were timed; `metal_tools` are the variables of
+    `revision` is metalbench's, None outside of a checkout. `mlx` is the version of the reference,
+    and `form` its form if several were timed. `metal_tools` are the environment variables of
     Metal's tools that were set, with which times are longer.
     """
 
@@ -89,7 +89,7 @@ class HistoryEntry:
 
     @property
     def conditions(self) -> tuple[object, ...]:
-        """What results of a task have to share to compare."""
+        """The conditions that results of a task must share to be comparable."""
         sizes = tuple(sorted(self.sizes.items()))
         device = (self.device_kind, self.device_name, self.engine)
         return (
@@ -103,23 +103,23 @@ class HistoryEntry:
         )
 
 
-def history(connection: sqlite3.Connection, task: str, limit: int) -> list[HistoryEntry]:
-    """Up to `limit` results of `task`, the latest first."""
+def read_history(connection: sqlite3.Connection, task: str, limit: int) -> list[HistoryEntry]:
+    """Return up to `limit` results of `task`, the latest first."""
     where = "WHERE task = ? ORDER BY results.id DESC LIMIT ?"
     return [_entry(row) for row in connection.execute(RESULTS + where, (task, limit))]
 
 
-def results_of(connection: sqlite3.Connection, run: int) -> list[HistoryEntry]:
-    """Every result of a run, in order."""
+def read_results(connection: sqlite3.Connection, run: int) -> list[HistoryEntry]:
+    """Return every result of a run, in order."""
     where = "WHERE run = ? ORDER BY results.id"
     return [_entry(row) for row in connection.execute(RESULTS + where, (run,))]
 
 
-def entry_of(connection: sqlite3.Connection, result: int) -> HistoryEntry:
-    """Result number `result`; raises StoreError if there is none."""
+def read_result(connection: sqlite3.Connection, result: int) -> HistoryEntry:
+    """Return result number `result`; raises StoreError if it does not exist."""
     row = connection.execute(RESULTS + "WHERE results.id = ?", (result,)).fetchone()
     if row is None:
-        raise StoreError(f"[store] there is no result {result}")
+        raise StoreError(f"[store] result {result} does not exist")
     return _entry(row)
 
 
@@ -133,7 +133,7 @@ def _entry(row: tuple[object, ...]) -> HistoryEntry:
 
 
 def _interval(value: float | None, low: float | None, high: float | None) -> Interval | None:
-    """Join an interval's three columns; None where nothing was measured."""
+    """Join an interval's three columns; None if nothing was measured."""
     if value is None:
         return None
     return Interval(value, -math.inf if low is None else low, math.inf if high is None else high)

@@ -1,4 +1,4 @@
-"""Where the store lies."""
+"""The path of the store."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pathlib import Path
 FILE_NAME = "results.db"
 
 
-def location(explicit: str | Path | None = None) -> Path:
-    """Path of the store: `explicit`, else in `$METALBENCH_HOME`, else in the user's data folder."""
+def store_path(explicit: str | Path | None = None) -> Path:
+    """Return `explicit`, else the path in `$METALBENCH_HOME`, else in the user's data folder."""
     if explicit is not None:
         return Path(explicit)
     home = os.environ.get("METALBENCH_HOME")

@@ -1,4 +1,4 @@
-"""The records that are kept: of each place the result that none was shown to be faster than."""
+"""Records: for each place the result that no other result was shown to be faster than."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from metalbench.errors import StoreError
 from metalbench.result import DeviceFacts
 from metalbench.stats import Interval
-from metalbench.store.history import HistoryEntry, entry_of
+from metalbench.store.history import HistoryEntry, read_result
 
 _PLACE = (
     "device_kind, device_name, device_chip, device_cores, engine, task, dtype, size, records.sizes"
@@ -26,7 +26,7 @@ SELECT records.id, records.result, task_set, text, header, gflops, gbytes_per_s,
 FROM records JOIN results ON results.id = records.result JOIN sources ON hash = results.source
      JOIN runs ON runs.id = run JOIN environments ON environments.id = runs.environment
 """
-# Of which result there can be a record, and where.
+# The place of a result.
 _PLACE_OF = """
 SELECT device_kind, device_name, device_chip, device_cores,
        CASE device_kind WHEN 'cpu' THEN coalesce(json_extract(json, '$.engine'), 'fibers')
@@ -38,11 +38,11 @@ WHERE results.id = ?
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """What there is one record of: a task at one size and element type, on one kind of device.
+class RecordPlace:
+    """The place of a record: a task at one size and element type, on one kind of device.
 
-    `sizes` are the extents, by name: a size that was declared anew is another place. `engine` is as
-    what the cpu device runs kernels, empty of a GPU.
+    `sizes` are the extents by name: a size with changed extents is another place. `engine` is the
+    execution mode of the cpu device, empty for a GPU.
     """
 
     device_kind: str
@@ -73,11 +73,12 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
-    """That result number `result` is the record, in place of record number `over`, if of any.
+class RecordClaim:
+    """The claim that result number `result` is the record, in place of record `over`, if any.
 
-    `gains` are the time of the record before over its own, of each pairing; `header` is what stands
-    above the kernel's first line of code, and `origin` what brought it in.
+    `gains` are the times of the previous record over its own, of each pairing. `header` is the
+    comment block above the kernel's first line of code, `origin` the command or program that
+    submitted it.
     """
 
     result: int
@@ -91,14 +92,14 @@ class Claim:
 class Record:
     """A result that is or was the record of its place.
 
-    `entry` has its times and verdict, `source` is the kernel with its headers in place of the
-    `#include`s and `header` what stands above its first line of code. `environment` is as
-    `metalbench.result.environment` describes it; throughput is of 10^9 a second. `floor_ns` is a
+    `entry` has its times and verdict. `source` is the kernel with `#include`s expanded, `header`
+    the comment block above its first line of code. `environment` is as
+    `metalbench.result.environment` describes it. Throughput is in 10^9 per second. `floor_ns` is a
     pass of empty kernels on the clock of the work's time.
     """
 
     number: int
-    place: Place
+    place: RecordPlace
     entry: HistoryEntry
     set: str
     source: str
@@ -113,16 +114,18 @@ class Record:
     accepted_at: str
 
 
-def place_of(connection: sqlite3.Connection, result: int) -> Place:
-    """Of what result number `result` could be the record; raises StoreError if there is none."""
+def read_place(connection: sqlite3.Connection, result: int) -> RecordPlace:
+    """Return the place of result number `result`; raises StoreError if it does not exist."""
     row = connection.execute(_PLACE_OF, (result,)).fetchone()
     if row is None:
-        raise StoreError(f"[store] there is no result {result}")
+        raise StoreError(f"[store] result {result} does not exist")
     return _place(row)
 
 
-def keep_record(connection: sqlite3.Connection, place: Place, claim: Claim, now: str) -> bool:
-    """Make a result the record of `place`; False if another has become it in the meantime."""
+def keep_record(
+    connection: sqlite3.Connection, place: RecordPlace, claim: RecordClaim, now: str
+) -> bool:
+    """Make a result the record of `place`; False if another one has become it in the meantime."""
     known = connection.execute(f"SELECT max(id) FROM records WHERE {_AT}", place._row).fetchone()
     if known[0] != claim.over:
         return False
@@ -140,35 +143,37 @@ def keep_record(connection: sqlite3.Connection, place: Place, claim: Claim, now:
     return True
 
 
-def record_at(connection: sqlite3.Connection, place: Place) -> Record | None:
+def read_record(connection: sqlite3.Connection, place: RecordPlace) -> Record | None:
     """Return the record of `place`; None if there is none yet."""
-    found = records_of(connection, place, limit=1)
+    found = read_records_at(connection, place, limit=1)
     return found[0] if found else None
 
 
-def records(connection: sqlite3.Connection) -> list[Record]:
-    """Every place's record, by task."""
+def read_records(connection: sqlite3.Connection) -> list[Record]:
+    """Return every place's record, by task."""
     latest = f"SELECT max(id) AS id, {_PLACE} FROM records GROUP BY {_PLACE} ORDER BY task, id"
     rows = connection.execute(latest).fetchall()
     return [_record(connection, number, _place(place)) for number, *place in rows]
 
 
-def records_of(connection: sqlite3.Connection, place: Place, limit: int = -1) -> list[Record]:
-    """All that were the record of `place`, the latest first."""
+def read_records_at(
+    connection: sqlite3.Connection, place: RecordPlace, limit: int = -1
+) -> list[Record]:
+    """Return the present and all previous records of `place`, the latest first."""
     numbers = connection.execute(
         f"SELECT id FROM records WHERE {_AT} ORDER BY id DESC LIMIT ?", (*place._row, limit)
     ).fetchall()
     return [_record(connection, number, place) for (number,) in numbers]
 
 
-def _record(connection: sqlite3.Connection, number: int, place: Place) -> Record:
+def _record(connection: sqlite3.Connection, number: int, place: RecordPlace) -> Record:
     row = connection.execute(f"{_RECORDS} WHERE records.id = ?", (number,)).fetchone()
     _, result, task_set, source, header, gflops, gbytes, floor, gpu_floor, *rest = row
     environment, over, gains, origin, accepted_at = rest
     return Record(
         number=number,
         place=place,
-        entry=entry_of(connection, result),
+        entry=read_result(connection, result),
         set=task_set,
         source=source,
         header=header,
@@ -183,7 +188,7 @@ def _record(connection: sqlite3.Connection, number: int, place: Place) -> Record
     )
 
 
-def _place(row: Sequence[Any]) -> Place:
+def _place(row: Sequence[Any]) -> RecordPlace:
     kind, name, chip, cores, engine, task, dtype, size, sizes = row
     extents = tuple(sorted(json.loads(sizes).items()))
-    return Place(kind, name, chip, cores, engine, task, dtype, size, extents)
+    return RecordPlace(kind, name, chip, cores, engine, task, dtype, size, extents)

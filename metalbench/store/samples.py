@@ -1,4 +1,4 @@
-"""Raw samples as rows: series, passes, dtype and bytes."""
+"""Convert raw samples to rows: series, passes, dtype and bytes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Row = tuple[str, int, str, "NDArray[np.generic]"]
 
 
 def sample_rows(samples: SampleSet) -> list[tuple[str, int, str, sqlite3.Binary]]:
-    """Every series of a measurement: its name, passes of a sample, dtype and bytes."""
+    """Return a row for every series of a measurement: name, passes of a sample, dtype and bytes."""
     from metalbench.measure.slope import LONGER
 
     passes = samples.candidate_window
@@ -48,7 +48,7 @@ def sample_rows(samples: SampleSet) -> list[tuple[str, int, str, sqlite3.Binary]
 
 
 def read_samples(rows: Iterable[tuple[str, str, bytes]]) -> dict[str, NDArray[Any]]:
-    """Arrays by series, of rows of series, dtype and bytes."""
+    """Return arrays by series, from rows of series, dtype and bytes."""
     import numpy as np
 
     return {series: np.frombuffer(data, dtype=dtype) for series, dtype, data in rows}

@@ -1,7 +1,7 @@
-"""The tables. `SCHEMA_VERSION` is kept in the file's `user_version`; older files are brought up.
+"""The tables. `SCHEMA_VERSION` is the file's `user_version`; older files are upgraded.
 
-Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has three columns:
-the estimate, `_low` and `_high`; both ends are NULL where the samples carried no interval.
+Times are nanoseconds of one pass, instants ISO 8601 in UTC. An interval has three columns: the
+estimate, `_low` and `_high`; both ends are NULL if the samples are too few for an interval.
 """
 
 SCHEMA_VERSION = 8
@@ -130,7 +130,7 @@ CREATE INDEX records_by_place ON records (task, dtype, size, device_kind, device
 """
 TABLES += RECORDS
 
-# Of agent_steel, whose queries are in agent_steel.history.
+# For agent_steel, whose queries are in agent_steel.history.
 ATTEMPTS = """
 CREATE TABLE sessions (
     id INTEGER PRIMARY KEY,
@@ -185,7 +185,7 @@ CREATE TABLE attempt_samples (
 """
 TABLES += ATTEMPTS
 
-# The rival's scatter / that of the attempt.
+# Dispersion of the rival / of the attempt.
 STEADINESS = """
 ALTER TABLE attempts ADD COLUMN steadiness REAL;
 ALTER TABLE attempts ADD COLUMN steadiness_low REAL;
@@ -193,7 +193,7 @@ ALTER TABLE attempts ADD COLUMN steadiness_high REAL;
 """
 TABLES += STEADINESS
 
-# Of metalbench.generations: what became of each sample that a model has written.
+# For metalbench.generations: the outcome of each sample of a model.
 EVALUATIONS = """
 CREATE TABLE evaluations (
     id INTEGER PRIMARY KEY,                 -- of one sample on one device the latest counts
@@ -211,7 +211,7 @@ CREATE INDEX evaluations_by_generation ON evaluations (generation, level, proble
 """
 TABLES += EVALUATIONS
 
-# From each older version to the next.
+# Statements that upgrade each version to the next.
 MIGRATIONS = {
     1: """
 ALTER TABLE runs ADD COLUMN device_capabilities TEXT;

@@ -1,4 +1,4 @@
-"""The tunings that are kept: of a device, a kernel's text, an element type and a size one."""
+"""Tunings: one for each device, kernel text, element type and size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COLUMNS = (
     "task, dtype, size, source, engine, tunables, ratio, ratio_low, ratio_high, candidates, "
     "found_at"
 )
-# Of the same size before those of others, and the latest of them.
+# The same size first, then the latest.
 _FIND = f"""
 SELECT {_COLUMNS} FROM tunings
 WHERE device_kind = ? AND device_name = ? AND device_cores = ? AND dtype = ? AND source = ?
@@ -26,7 +26,7 @@ ORDER BY size = ? DESC, found_at DESC LIMIT 1
 
 
 def keep_tuning(connection: sqlite3.Connection, device: DeviceFacts, tuning: Tuning) -> None:
-    """Keep a tuning in place of an earlier one of the same device, kernel, type and size."""
+    """Store a tuning in place of an earlier one of the same device, kernel, type and size."""
     ratio = tuning.ratio
     row = (
         device.kind,

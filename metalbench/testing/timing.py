@@ -15,7 +15,7 @@ from metalbench.errors import DispatchError, suggestion
 from metalbench.measure import Measurement, Plan, Sides, measure
 from metalbench.measure.probe import create_probe
 from metalbench.report import numbers
-from metalbench.report.warnings import warnings
+from metalbench.report.warnings import list_warnings
 from metalbench.stats import Interval, Verdict
 from metalbench.testing.arguments import buffers_of, dtype_of, read_inputs
 from metalbench.testing.launch import Build, Grid, Size, bind
@@ -56,7 +56,7 @@ class Timing:
             text += f"; reference / kernel {numbers.ratio(self.ratio)} {self.verdict.value}"
         if self.device == "cpu":
             text += f" ({SIMULATED})"
-        doubts = [*self.measurement.doubts, *map(str, warnings(self.measurement))]
+        doubts = [*self.measurement.doubts, *map(str, list_warnings(self.measurement))]
         return "\n".join([text, *(f"Warning: {each}" for each in doubts)])
 
 

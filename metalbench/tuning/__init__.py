@@ -1,5 +1,11 @@
-"""The search for the values of a kernel's tunables that are the fastest on a device."""
+"""Search for the fastest values of a kernel's tunables on a device."""
 
-from metalbench.tuning.search import Candidate, Found, Observer, Search, tune
+from metalbench.tuning.search import (
+    TuningCandidate,
+    TuningObserver,
+    TuningResult,
+    TuningSearch,
+    tune,
+)
 
-__all__ = ["Candidate", "Found", "Observer", "Search", "tune"]
+__all__ = ["TuningCandidate", "TuningObserver", "TuningResult", "TuningSearch", "tune"]

@@ -1,4 +1,4 @@
-"""Optuna's study of one search, kept in a file: what was tried once is not tried again."""
+"""Optuna's study of one search in a file, so that no candidate is tried twice."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
 Space = Mapping[str, tuple[int, ...]]
 Values = dict[str, int]
 Key = tuple[tuple[str, int], ...]
-# Spaces no larger are gone through in random order; larger ones are sampled where it seems best.
+# Spaces up to this size are searched in random order, larger ones by the sampler.
 MOST_IN_TURN = 64
-# A sampler that suggests what is known so often in a row has nothing new to say: a random one then.
+# After this number of known suggestions in a row a random candidate is drawn.
 PATIENCE = 8
 FAULT = "fault"
 
 
 class Journal:
-    """The candidates of one search, and which comes next.
+    """The candidates of one search, and the next candidate.
 
-    `name` says of which device, kernel, type and size it is; of the same name it goes on where it
-    was left. With `path` None nothing is kept. Raises MachineError where Optuna is not installed.
+    `name` identifies device, kernel, type and size; a search with the same name is continued. With
+    `path` None nothing is stored. Raises MachineError if Optuna is not installed.
 
     References
     ----------
     T. Akiba et al., "Optuna", KDD 2019. J. Bergstra et al., "Algorithms for hyper-parameter
-    optimization", NIPS 2011: the tree-structured Parzen estimator behind large spaces.
+    optimization", NIPS 2011: the tree-structured Parzen estimator for large spaces.
     """
 
     def __init__(self, path: Path | None, name: str, space: Space, *, seed: int = 0) -> None:
@@ -59,42 +59,42 @@ class Journal:
 
     @property
     def size(self) -> int:
-        """How many candidates there are."""
+        """Number of candidates in the space."""
         return math.prod(map(len, self._space.values()))
 
-    def known(self) -> Iterator[tuple[Values, float | None, str]]:
-        """Every candidate that was tried: its values, its ratio or None, and what is wrong."""
+    def read_candidates(self) -> Iterator[tuple[Values, float | None, str]]:
+        """Yield every tried candidate: its values, its ratio or None, and its fault."""
         states = _optuna().trial.TrialState
         for trial in self._study.get_trials(deepcopy=False):
-            # What a sampler has suggested again has failed, and what was broken off never ended.
+            # Repeated suggestions are FAIL, interrupted trials are RUNNING.
             if trial.state in (states.COMPLETE, states.PRUNED):
                 yield dict(trial.params), trial.value, str(trial.user_attrs.get(FAULT, ""))
 
     def next(self) -> optuna.Trial | None:
-        """Return a candidate that has not been tried, None if there is none."""
-        tried = {_key(values) for values, _, _ in self.known()}
+        """Return an untried candidate, None if all were tried."""
+        tried = {_key(values) for values, _, _ in self.read_candidates()}
         if len(tried) >= self.size:
             return None
         for _ in range(PATIENCE if self.size > MOST_IN_TURN else 0):
-            trial = self._asked()
+            trial = self._ask()
             if _key(trial.params) not in tried:
                 return trial
             self._study.tell(trial, state=_optuna().trial.TrialState.FAIL)
-        self._study.enqueue_trial(self._drawn(tried))
-        return self._asked()
+        self._study.enqueue_trial(self._draw_untried(tried))
+        return self._ask()
 
     def tell(self, trial: optuna.Trial, ratio: float) -> None:
-        """Keep how a candidate has done."""
+        """Store the ratio of a candidate."""
         self._study.tell(trial, ratio)
 
     def tell_fault(self, trial: optuna.Trial, fault: str) -> None:
-        """Keep what is wrong with a candidate."""
+        """Store the fault of a candidate."""
         trial.set_user_attr(FAULT, fault)
         self._study.tell(trial, state=_optuna().trial.TrialState.PRUNED)
 
     def add(self, values: Values, ratio: float | None) -> None:
-        """Keep a candidate that nobody asked for, unless it is known; None is of a wrong one."""
-        if values not in [known for known, _, _ in self.known()]:
+        """Store a candidate of another source unless it is known; None marks a wrong one."""
+        if values not in [known for known, _, _ in self.read_candidates()]:
             states = _optuna().trial.TrialState
             self._study.add_trial(
                 _optuna().trial.create_trial(
@@ -105,12 +105,12 @@ class Journal:
                 )
             )
 
-    def _asked(self) -> optuna.Trial:
+    def _ask(self) -> optuna.Trial:
         trial: optuna.Trial = self._study.ask(self._distributions)
         return trial
 
-    def _drawn(self, tried: set[Key]) -> Values:
-        """Draw one that has not been tried; there is one."""
+    def _draw_untried(self, tried: set[Key]) -> Values:
+        """Draw a random untried candidate; one must exist."""
         while True:
             values = {
                 name: several[self._random.integers(len(several))]

@@ -1,4 +1,4 @@
-"""Values of tunables, tried one after the other against the kernel's defaults, in pairs."""
+"""Search values of tunables: each candidate is timed in pairs against the kernel's defaults."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from metalbench import verify
 from metalbench.comparison.head_to_head import WrongKernelError
-from metalbench.comparison.match import Match, Players, measurement_of, outcome_of
+from metalbench.comparison.match import Match, MatchRunner, require_measurement, run_match
 from metalbench.errors import DeclarationError
 from metalbench.measure import Measurement, Plan
 from metalbench.result.environment import engine_on
-from metalbench.result.tuning import Tuning, spelled
+from metalbench.result.tuning import Tuning, format_tunables
 from metalbench.run.stages import Silent
 from metalbench.stats import Interval, Verdict
 from metalbench.tuning.journal import Journal, Values
@@ -27,16 +27,15 @@ if TYPE_CHECKING:
     from metalbench.result import DeviceFacts
     from metalbench.task.declaration import TimedDevice
 
-# Of the defaults alone, which are only to be right; of one candidate, which is to be better than
-# the best so far; and of the last word on the winner.
+# Seconds for the defaults, which are only verified; for one candidate; for the confirmation.
 DEFAULTS_S = 0.05
 CANDIDATE_S = 0.5
 CONFIRMATION_S = 5.0
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """Values that were tried: the time of the defaults over theirs, or what is wrong with them."""
+class TuningCandidate:
+    """Values that were tried: the time of the defaults over theirs, or their fault."""
 
     values: Values
     ratio: float | None
@@ -44,39 +43,40 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What a search came to: all candidates, of which `tuning` names the winner.
+class TuningResult:
+    """The outcome of a search: all candidates; `tuning` names the winner.
 
-    `confirmation` is the winner's ratio to the defaults, measured once more, None where the
-    defaults are the best; `complete` says whether no candidate is left.
+    `confirmation` is the winner's ratio to the defaults in a second measurement, None if the
+    defaults win. `complete` is whether all candidates were tried.
     """
 
     tuning: Tuning
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[TuningCandidate, ...]
     confirmation: Interval | None
     complete: bool
 
     @property
-    def faults(self) -> tuple[Candidate, ...]:
-        """The candidates with which the kernel is wrong, though its header offers them."""
+    def faults(self) -> tuple[TuningCandidate, ...]:
+        """The candidates that make the kernel incorrect, although its header offers them."""
         return tuple(each for each in self.candidates if each.fault)
 
 
-class Observer(Protocol):
-    """Hears of a search while it goes on."""
+class TuningObserver(Protocol):
+    """Callbacks for the progress of a search."""
 
-    def candidate(self, number: int, total: int, candidate: Candidate) -> None:
-        """Hear of the next candidate that was tried, or that was known from before."""
+    def candidate(self, number: int, total: int, candidate: TuningCandidate) -> None:
+        """Handle a candidate that was tried, or that an earlier search had tried."""
 
-    def confirming(self, best: Candidate) -> None:
-        """Hear that the best one is measured once more."""
+    def confirming(self, best: TuningCandidate) -> None:
+        """Handle the start of the second measurement of the best candidate."""
 
 
 @dataclass(frozen=True)
-class Search:
-    """What is searched: a kernel's tunables for one element type and size, in `seconds`.
+class TuningSearch:
+    """The arguments of a search over a kernel's tunables for one element type and size.
 
-    `journal` is the file that remembers what was tried. `size` None is the device's headline.
+    `journal` is the file of tried candidates. `size` None is the device's headline size. `seconds`
+    is the time budget.
     """
 
     entry: Entry
@@ -96,18 +96,18 @@ class Search:
 
 def tune(
     device: DeviceFacts,
-    search: Search,
-    players: Players,
-    observer: Observer,
+    search: TuningSearch,
+    players: MatchRunner,
+    observer: TuningObserver,
     *,
     clock: Callable[[], float] = monotonic,
-) -> Found:
-    """Try candidates until the time is up or none is left, and confirm the best one.
+) -> TuningResult:
+    """Try candidates until the time is up or all are tried, and confirm the best one.
 
-    Each is verified at small sizes and at the one that is timed, before and after, and timed in
-    pairs with the defaults, where `players` let it run. The best one wins only if a longer
-    measurement, in pairs again, calls it FASTER. What was tried in earlier searches of the same
-    kernel on the same device counts.
+    Each candidate is verified at small sizes and at the timed size, before and after timing, and
+    timed in pairs with the defaults by `players`. The best one wins only if a longer measurement,
+    in pairs again, is FASTER. Candidates of earlier searches of the same kernel on the same device
+    count.
 
     Raises
     ------
@@ -119,62 +119,62 @@ def tune(
         If Optuna is missing, or the machine is at fault.
     """
     _expect_tunables(search.kernel)
-    bench = _Bench(device, search, players)
+    bench = _Evaluator(device, search, players)
     bench.check_defaults()
     end = clock() + search.seconds
-    journal = _journal(device, search)
-    tried = [Candidate(*each) for each in journal.known()]
+    journal = _open_journal(device, search)
+    tried = [TuningCandidate(*each) for each in journal.read_candidates()]
     for number, candidate in enumerate(tried, 1):
         observer.candidate(number, journal.size, candidate)
-    while clock() < end and (found := _next(bench, journal)) is not None:
+    while clock() < end and (found := _try_next(bench, journal)) is not None:
         tried.append(found)
         observer.candidate(len(tried), journal.size, found)
-    best, ratio, tried = _best(bench, tried, observer)
-    tuning = _tuning(device, search, best, ratio, candidates=len(tried))
-    return Found(tuning, tuple(tried), ratio, len(tried) >= journal.size)
+    best, ratio, tried = _confirm_best(bench, tried, observer)
+    tuning = _build_tuning(device, search, best, ratio, candidates=len(tried))
+    return TuningResult(tuning, tuple(tried), ratio, len(tried) >= journal.size)
 
 
 @dataclass(frozen=True)
-class _Bench:
-    """Where values are held against the defaults."""
+class _Evaluator:
+    """Compares candidates with the defaults."""
 
     device: DeviceFacts
-    search: Search
-    players: Players
+    search: TuningSearch
+    players: MatchRunner
 
     @property
     def defaults(self) -> str:
-        """What the kernel is called as it is."""
+        """The name of the kernel with its defaults."""
         return f"{self.search.entry.name} with its defaults"
 
     def check_defaults(self) -> None:
-        """Raise WrongKernelError if the kernel is wrong as it is."""
+        """Raise WrongKernelError if the kernel is wrong with its defaults."""
         plan = replace(self.search.candidate_plan, seconds=DEFAULTS_S)
-        self._measured({}, self.defaults, plan)
+        self._measure({}, self.defaults, plan)
 
-    def tried(self, values: Values) -> Candidate:
-        """Verify values, and time them shortly; raises WrongKernelError if the defaults are."""
+    def try_values(self, values: Values) -> TuningCandidate:
+        """Verify and time values shortly; raises WrongKernelError if the defaults are wrong."""
         try:
             measured = self._against_defaults(values, self.search.candidate_plan)
         except WrongKernelError as error:
             if error.name == self.defaults:
                 raise
-            return Candidate(values, None, error.finding)
+            return TuningCandidate(values, None, error.finding)
         assert measured.ratio is not None
-        return Candidate(values, measured.ratio.value)
+        return TuningCandidate(values, measured.ratio.value)
 
-    def confirmed(self, values: Values) -> Interval | None:
-        """The ratio of values on other inputs, if they are FASTER; raises WrongKernelError."""
+    def confirm(self, values: Values) -> Interval | None:
+        """Return the ratio of values on other inputs if FASTER; raises WrongKernelError."""
         plan = self.search.confirmation_plan
         measured = self._against_defaults(values, plan, self.search.seed + 1)
         return measured.ratio if measured.verdict is Verdict.FASTER else None
 
     def _against_defaults(self, values: Values, plan: Plan, seed: int | None = None) -> Measurement:
-        return self._measured(
-            values, f"{self.search.entry.name} with {spelled(values)}", plan, seed
+        return self._measure(
+            values, f"{self.search.entry.name} with {format_tunables(values)}", plan, seed
         )
 
-    def _measured(
+    def _measure(
         self, values: Values, name: str, plan: Plan, seed: int | None = None
     ) -> Measurement:
         search = self.search
@@ -190,16 +190,16 @@ class _Bench:
             also_sizes=tuple(verify.small_sizes(search.entry.task)),
             thorough=False,
         )
-        outcome = outcome_of(self.players, self.device, match, Silent())
-        return measurement_of(match, outcome)
+        outcome = run_match(self.players, self.device, match, Silent())
+        return require_measurement(match, outcome)
 
 
-def _next(bench: _Bench, journal: Journal) -> Candidate | None:
-    """Try the next candidate and remember it; None if there is none."""
+def _try_next(bench: _Evaluator, journal: Journal) -> TuningCandidate | None:
+    """Try the next candidate and store it; None if all were tried."""
     trial = journal.next()
     if trial is None:
         return None
-    candidate = bench.tried(dict(trial.params))
+    candidate = bench.try_values(dict(trial.params))
     if candidate.ratio is None:
         journal.tell_fault(trial, candidate.fault)
     else:
@@ -215,16 +215,21 @@ def _expect_tunables(kernel: Kernel) -> None:
         )
 
 
-def _journal(device: DeviceFacts, search: Search) -> Journal:
-    """What was tried of a search before, the defaults among it."""
-    name = _name(device, search)
+def _open_journal(device: DeviceFacts, search: TuningSearch) -> Journal:
+    """Open the journal of a search, with the defaults in it."""
+    name = _name_search(device, search)
     journal = Journal(search.journal, name, search.kernel.tunables, seed=search.seed)
     journal.add(search.kernel.tuned(dtype=search.dtype), 1.0)
     return journal
 
 
-def _tuning(
-    device: DeviceFacts, search: Search, values: Values, ratio: Interval | None, *, candidates: int
+def _build_tuning(
+    device: DeviceFacts,
+    search: TuningSearch,
+    values: Values,
+    ratio: Interval | None,
+    *,
+    candidates: int,
 ) -> Tuning:
     return Tuning(
         task=search.entry.name,
@@ -239,8 +244,8 @@ def _tuning(
     )
 
 
-def _name(device: DeviceFacts, search: Search) -> str:
-    """What identifies the search, for what was tried under other circumstances does not count."""
+def _name_search(device: DeviceFacts, search: TuningSearch) -> str:
+    """Return the identity of the search: device, execution mode, kernel, type and size."""
     size = search.size_on(device)
     parts = (
         *(device.kind, device.name, str(device.cores), engine_on(device.kind)),
@@ -250,10 +255,10 @@ def _name(device: DeviceFacts, search: Search) -> str:
     return f"{search.entry.name}-{search.dtype}-{size}-{digest[:16]}"
 
 
-def _best(
-    bench: _Bench, tried: list[Candidate], observer: Observer
-) -> tuple[Values, Interval | None, list[Candidate]]:
-    """Return the winner and its ratio, and the candidates with what the last measurement found."""
+def _confirm_best(
+    bench: _Evaluator, tried: list[TuningCandidate], observer: TuningObserver
+) -> tuple[Values, Interval | None, list[TuningCandidate]]:
+    """Return the winner and its ratio, and the candidates with the result of the confirmation."""
     defaults = bench.search.kernel.tuned(dtype=bench.search.dtype)
     while True:
         best = max(tried, key=lambda each: each.ratio or 0.0)
@@ -261,12 +266,12 @@ def _best(
             return defaults, None, tried
         observer.confirming(best)
         try:
-            ratio = bench.confirmed(best.values)
+            ratio = bench.confirm(best.values)
         except WrongKernelError as error:
             if error.name == bench.defaults:
                 raise
-            # On other inputs than before. The next best may be right.
-            wrong = Candidate(best.values, None, error.finding)
+            # Wrong on other inputs than before: try the next best.
+            wrong = TuningCandidate(best.values, None, error.finding)
             tried = [wrong if each is best else each for each in tried]
             continue
         return (defaults if ratio is None else best.values), ratio, tried

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from time import perf_counter
 
-from metalbench.counting.count import counts_of
+from metalbench.counting.count import read_counts
 from metalbench.counting.counts import Counts
 from metalbench.errors import MachineError, MetalBenchError
 from metalbench.kernel import Kernel
@@ -136,6 +136,6 @@ _KINDS = {
 
 def _total(compiled: Compiled, bound: Bound) -> Counts:
     total = Counts()
-    for each in counts_of(compiled, bound):
+    for each in read_counts(compiled, bound):
         total.add(each.total)
     return total

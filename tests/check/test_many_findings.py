@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from metalbench.checking import Finding, Findings, Frame, check
-from metalbench.checking.finding import folded
+from metalbench.checking.finding import merge_findings
 from metalbench.report.findings import MOST_SHOWN, findings_text
 
 HEAD = """\
@@ -28,7 +28,7 @@ def finding(kind: str, line: int, **changes: object) -> Finding:
 def test_text_shows_errors_first_and_counts_the_rest():
     several = [finding("same-value-race", line) for line in range(1, MOST_SHOWN + 50)]
     several += [finding("out-of-bounds", 900), finding("race", 901)]
-    found = Findings("k", ("file",), ("mem", "race"), tuple(folded(several)))
+    found = Findings("k", ("file",), ("mem", "race"), tuple(merge_findings(several)))
     text = findings_text(found)
     assert text.startswith("k.metal:900:3: error: out-of-bounds")
     assert "note: 51 more findings are not shown (warning: same-value-race 51)" in text
@@ -43,7 +43,9 @@ def test_text_shows_errors_first_and_counts_the_rest():
 
 def test_places_that_are_not_listed_count():
     rest = finding("race", 0, places=70, count=140)
-    found = Findings("k", ("a", "b"), ("race",), tuple(folded([rest, replace(rest, places=60)])))
+    found = Findings(
+        "k", ("a", "b"), ("race",), tuple(merge_findings([rest, replace(rest, places=60)]))
+    )
     assert found.places_by_kind == {"race": 70}
     assert found.found[0].count == 280
     assert "k: 70 errors" in findings_text(found)

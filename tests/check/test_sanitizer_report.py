@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metalbench.checking.sanitizer.report import Report, reports
+from metalbench.checking.sanitizer.report import SanitizerReport, parse_reports
 
 OUT_OF_BOUNDS = """\
 ========= COMPUTE-SANITIZER
@@ -51,8 +51,8 @@ NONE = """\
 """
 
 
-def only(text: str) -> Report:
-    (report,) = reports(text)
+def only(text: str) -> SanitizerReport:
+    (report,) = parse_reports(text)
     return report
 
 
@@ -99,5 +99,5 @@ def test_a_barrier_says_what_is_wrong_with_it() -> None:
 
 def test_several_are_told_in_their_order_and_remarks_are_none() -> None:
     text = NONE + OUT_OF_BOUNDS + BARRIER + RACE
-    assert [each.kind for each in reports(text)] == ["out-of-bounds", "barrier", "race"]
-    assert reports(NONE) == []
+    assert [each.kind for each in parse_reports(text)] == ["out-of-bounds", "barrier", "race"]
+    assert parse_reports(NONE) == []

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 from example_results import CPU, correct, measurement
 
 from metalbench.cli import main
-from metalbench.comparison.match import Outcome
+from metalbench.comparison.match import MatchOutcome
 from metalbench.isolation import Workers
 from metalbench.result import DeviceFacts
 from metalbench.result.environment import environment
@@ -72,8 +72,8 @@ def test_a_version_that_does_not_end_is_ended_with_its_process(history: Path) ->
 def test_a_slower_one_fails_if_that_was_asked(
     history: Path, monkeypatch: pytest.MonkeyPatch, factor: float, verdict: str, code: int
 ) -> None:
-    def played(_: Workers, device: DeviceFacts, *__: object) -> Outcome:
-        return Outcome(device, None, measurement(reference=factor))
+    def played(_: Workers, device: DeviceFacts, *__: object) -> MatchOutcome:
+        return MatchOutcome(device, None, measurement(reference=factor))
 
     monkeypatch.setattr(Workers, "play", played)
     arguments = ("--kernels", history, "--fail-on", "slower")

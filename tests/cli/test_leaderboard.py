@@ -17,11 +17,11 @@ from metalbench.cli import main
 from metalbench.errors import StoreError
 from metalbench.leaderboard import reproduction
 from metalbench.leaderboard.exported import read_exported
-from metalbench.leaderboard.reproduction import Reproduction, Word
+from metalbench.leaderboard.reproduction import Reproduction, ReproductionVerdict
 from metalbench.report.notice import SIMULATION
 from metalbench.result.environment import environment
 from metalbench.stats import Interval
-from metalbench.store import Claim, Store
+from metalbench.store import RecordClaim, Store
 
 Command = Callable[..., Result]
 QUICK = ("--time", "0.05", "--in-process")
@@ -45,7 +45,7 @@ def recorded(tmp_path: Path) -> Path:
     with Store(path) as store:
         for task in ("softmax", "relu"):
             number = store.record(store.begin_run({}, CPU, environment()), correct(task))
-            assert store.keep_record(store.place_of(number), Claim(number, "//", "test"))
+            assert store.keep_record(store.place_of(number), RecordClaim(number, "//", "test"))
     return path
 
 
@@ -186,13 +186,18 @@ def test_what_cannot_be_compared_is_not_run(
 
 
 @pytest.mark.parametrize(
-    ("word", "code"), [(Word.REPRODUCED, 0), (Word.NOT_REPRODUCED, 1), (Word.NOT_COMPARABLE, 3)]
+    ("word", "code"),
+    [
+        (ReproductionVerdict.REPRODUCED, 0),
+        (ReproductionVerdict.NOT_REPRODUCED, 1),
+        (ReproductionVerdict.NOT_COMPARABLE, 3),
+    ],
 )
 def test_verdicts_have_exit_codes(
     command: Command,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    word: Word,
+    word: ReproductionVerdict,
     code: int,
 ) -> None:
     command("certify", "twice", "--out", tmp_path, *QUICK)

@@ -10,7 +10,7 @@ from click.testing import CliRunner, Result
 from example_results import measurement
 
 from metalbench.cli import main
-from metalbench.comparison.match import Match, Outcome
+from metalbench.comparison.match import Match, MatchOutcome
 from metalbench.isolation import Workers
 from metalbench.result import DeviceFacts, Failure
 from metalbench.run.stages import Observer
@@ -71,17 +71,17 @@ def test_a_value_that_makes_the_kernel_wrong_is_told(folder: Path, tmp_path: Pat
 def test_a_value_with_which_the_process_dies_costs_that_process_alone(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def played(_: Workers, device: DeviceFacts, match: Match, __: Observer) -> Outcome:
+    def played(_: Workers, device: DeviceFacts, match: Match, __: Observer) -> MatchOutcome:
         if match.tunables[1].get("TG") == 32:
-            return Outcome(device, Failure("verify", "CRASH", "it was ended by SIGSEGV"))
-        return Outcome(device, None, measurement())
+            return MatchOutcome(device, Failure("verify", "CRASH", "it was ended by SIGSEGV"))
+        return MatchOutcome(device, None, measurement())
 
     monkeypatch.setattr(Workers, "play", played)
     done = invoke(tmp_path, folder, "tune", "twice")
     assert done.exit_code == 1, done.output
     said = " ".join(done.output.split())
     assert "Wrong with TG = 32: it was ended by SIGSEGV" in said
-    assert "nothing was found to be faster than the defaults, TG = 64" in said
+    assert "nothing is faster than the defaults, TG = 64" in said
 
 
 def test_a_kernel_that_is_wrong_is_not_tuned(folder: Path, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pytest
 
 from metalbench.comparison import regression
-from metalbench.comparison.regression import Gate, State, look_for_regressions
-from metalbench.comparison.result_set import ResultSet, Row
+from metalbench.comparison.regression import RegressionOutcome, RegressionState, find_regressions
+from metalbench.comparison.result_set import ComparedRow, ResultSet
 from metalbench.errors import DeclarationError
 from metalbench.stats import Interval
 
@@ -34,7 +34,7 @@ def row(own_us, mlx_us, *, spread=0.01, source="a", verdict=None, **changed):
         "clock": "wall time",
         "reference": ("mx.softmax", "0.32"),
     }
-    return Row(
+    return ComparedRow(
         **{**facts, **changed},
         source_hash=source,
         time_ns=interval(1000 * own_us, spread),
@@ -47,12 +47,12 @@ def row(own_us, mlx_us, *, spread=0.01, source="a", verdict=None, **changed):
 def gate(monkeypatch):
     """Compares rows as a baseline and a run."""
 
-    def look(before, after, *, devices=(DEVICE, DEVICE), allowed=ALLOWED) -> Gate:
+    def look(before, after, *, devices=(DEVICE, DEVICE), allowed=ALLOWED) -> RegressionOutcome:
         latest = ResultSet("run:2", devices[1], tuple(after))
         of_run = SimpleNamespace(of_run=lambda *_: latest)
         monkeypatch.setattr(regression, "ResultSet", of_run)
         baseline = ResultSet("main", devices[0], tuple(before))
-        return look_for_regressions(None, 2, baseline=baseline, allowed=allowed)
+        return find_regressions(None, 2, baseline=baseline, allowed=allowed)
 
     return look
 
@@ -153,5 +153,5 @@ def test_a_second_measurement_confirms_clears_or_leaves_it_open(gate):
 
 def test_a_larger_share_allows_more(gate):
     (found,) = gate([row(210, 322)], [row(260, 322)]).regressed
-    assert found.state(0.05) is State.REGRESSED
-    assert found.state(0.5) is State.NOT_SLOWER
+    assert found.state(0.05) is RegressionState.REGRESSED
+    assert found.state(0.5) is RegressionState.NOT_SLOWER

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 from rich.console import Console
 
-from metalbench.comparison.past import Past, pasts
+from metalbench.comparison.past import TaskHistory, group_histories
 from metalbench.report import history_json
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.history import history_report, revision_text
@@ -56,10 +56,10 @@ def entry(
     )
 
 
-def past(*times: float) -> Past:
+def past(*times: float) -> TaskHistory:
     """Of runs that took these times, the earliest first."""
     entries = [entry(number, time_ns) for number, time_ns in enumerate(times, 1)]
-    (only,) = pasts(entries[::-1])
+    (only,) = group_histories(entries[::-1])
     return only
 
 
@@ -90,7 +90,7 @@ def test_one_result_is_against_nothing() -> None:
 
 def test_a_lucky_wide_result_is_not_the_best() -> None:
     entries = [entry(2, 1000), replace(entry(1, 700), kernel_ns=about(700, 0.6))]
-    (found,) = pasts(entries)
+    (found,) = group_histories(entries)
     assert found.best is not None
     assert found.best.id == 2
 
@@ -102,17 +102,17 @@ def test_noise_between_runs_of_one_source_is_no_regression() -> None:
     for _ in range(100):
         times = 1000.0 * random.lognormal(0.0, 0.03, 30)
         entries = [entry(i, time_ns, source="same") for i, time_ns in enumerate(times, 1)]
-        (found,) = pasts(entries[::-1])
+        (found,) = group_histories(entries[::-1])
         alarms += found.regressed
     assert alarms <= 5
 
 
 def test_results_compare_by_their_ratio_to_mlx_where_the_latest_has_one() -> None:
     slow_machine = [entry(2, 1300, ratio=2.0), entry(1, 1000, ratio=2.0)]
-    (found,) = pasts(slow_machine)
+    (found,) = group_histories(slow_machine)
     assert found.by_reference
     assert not found.regressed
-    (other,) = pasts([slow_machine[0], replace(slow_machine[1], mlx="0.29")])
+    (other,) = group_histories([slow_machine[0], replace(slow_machine[1], mlx="0.29")])
     assert len(other.timed) == 1
 
 
@@ -126,12 +126,12 @@ def test_other_conditions_are_another_past() -> None:
         replace(base, sizes={"n": 1}),
         replace(base, dtype="float16"),
     ]
-    assert len(list(pasts(entries))) == 6
+    assert len(list(group_histories(entries))) == 6
 
 
 def test_what_was_incorrect_has_no_time_but_is_shown() -> None:
     wrong = replace(entry(3, 1), status="incorrect", kernel_ns=None, verdict=None)
-    (found,) = pasts([wrong, entry(2, 900), entry(1, 1000)])
+    (found,) = group_histories([wrong, entry(2, 900), entry(1, 1000)])
     assert found.latest is not None
     assert found.latest.id == 2
     text = printed(found)
@@ -139,7 +139,7 @@ def test_what_was_incorrect_has_no_time_but_is_shown() -> None:
     assert "incorrect" in text
 
 
-def printed(found: Past) -> str:
+def printed(found: TaskHistory) -> str:
     console = Console(file=io.StringIO(), width=PIPE_WIDTH, highlight=False)
     console.print(history_report(found, console))
     assert isinstance(console.file, io.StringIO)

@@ -12,7 +12,7 @@ from example_results import correct, on_gpu
 from example_rows import kept, results, row
 from rich.console import Console
 
-from metalbench.comparison import ResultSet, Row, compare
+from metalbench.comparison import ComparedRow, ResultSet, compare
 from metalbench.report import comparison as report
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.result.environment import environment
@@ -22,7 +22,7 @@ from metalbench.store import Store
 
 
 def test_two_runs_alone_say_no_more_than_is_known_of_runs() -> None:
-    def judged(after: Row) -> Judgement:
+    def judged(after: ComparedRow) -> Judgement:
         before = results("a", row(), others=0)
         (compared,) = compare(before, results("b", after, others=0)).compared
         assert compared.between == UNREPEATED

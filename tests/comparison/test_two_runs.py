@@ -13,7 +13,7 @@ from example_results import CPU, GPU, correct, incorrect, on_gpu
 from example_rows import results, row
 from rich.console import Console
 
-from metalbench.comparison import ResultSet, Row, compare
+from metalbench.comparison import ComparedRow, ResultSet, compare
 from metalbench.errors import MetalBenchError, StoreError
 from metalbench.report import comparison as report
 from metalbench.report.console import PIPE_WIDTH
@@ -23,7 +23,7 @@ from metalbench.stats import Verdict
 from metalbench.store import Store
 
 
-def verdicts(before: Row, after: Row) -> tuple[Verdict, str]:
+def verdicts(before: ComparedRow, after: ComparedRow) -> tuple[Verdict, str]:
     (compared,) = compare(results("a", before), results("b", after)).compared
     return compared.judgement.verdict, compared.by
 
@@ -153,7 +153,7 @@ def test_the_report_says_what_the_ratios_rest_on() -> None:
         "run:2 against run:1: 1 FASTER, 1 SLOWER. Geometric mean of the ratios of "
         "2 of 3 kernels (without gelu): 1.000x",
         "what slowed one run down cancels",
-        "times that were taken apart",
+        "Ratios of times of separate runs",
         "Allowed for: runs of one source differ by up to 0.0% beyond their intervals.",
         "Benjamini-Hochberg",
         "simulation",

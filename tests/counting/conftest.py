@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from metalbench import _core
-from metalbench.counting.dispatch import DispatchCounts, dispatch_counts
+from metalbench.counting.dispatch import DispatchCounts, read_dispatch_counts
 from metalbench.kernel.counts import COUNTS, CountsBuffer, build_tables
 from metalbench.kernel.geometry import Geometry
 
@@ -33,7 +33,9 @@ def run_counted(
     device.run([dispatch])
     buffers = [each for each in pipeline.arguments if each.kind == "buffer"]
     constants = {i for i, each in enumerate(buffers) if each.address_space == "constant"}
-    return dispatch_counts(Geometry(pipeline.name, full[1], full[0], True, {}), buffer, constants)
+    return read_dispatch_counts(
+        Geometry(pipeline.name, full[1], full[0], True, {}), buffer, constants
+    )
 
 
 @pytest.fixture

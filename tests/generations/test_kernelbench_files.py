@@ -18,7 +18,7 @@ from metalbench.generations.kernelbench_files import read_results, write_results
 from metalbench.measure import FormTime
 from metalbench.result.environment import environment
 from metalbench.store import Store
-from metalbench.store.evaluations import Judged, Place
+from metalbench.store.evaluations import SampleOutcome, SamplePlace
 
 
 def stats(mean: float, std: float = 0.01, trials: int = 100) -> dict[str, Any]:
@@ -119,9 +119,9 @@ def evaluated(root: Path, db: Path) -> Path:
             (8, 0, incorrect(), "wrong result"),
             (8, 1, incorrect(), "does not compile"),
         ):
-            place = Place(plan.id, "level_3", problem, sample, "0" * 64)
+            place = SamplePlace(plan.id, "level_3", problem, sample, "0" * 64)
             message = "" if outcome == "correct" else f"{outcome}, at y[3]"
-            store.evaluated(number, result, place, Judged(outcome, message))
+            store.record_evaluation(number, result, place, SampleOutcome(outcome, message))
     return root
 
 

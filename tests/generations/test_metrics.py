@@ -9,7 +9,7 @@ import pytest
 from metalbench.generations.metrics import MISSING, SampleOutcome, compute_figures, group_samples
 from metalbench.generations.outcomes import GenerationOutcome
 from metalbench.stats import Interval, wilson_interval
-from metalbench.store.evaluations import Evaluation, Place
+from metalbench.store.evaluations import Evaluation, SamplePlace
 
 
 def right(value: float, low: float, high: float) -> SampleOutcome:
@@ -98,7 +98,7 @@ def test_the_curve_falls_from_the_share_of_correct_samples_to_none() -> None:
 
 
 def evaluation(problem: int, outcome: str) -> Evaluation:
-    place = Place("id", "level_1", problem, 0, "hash")
+    place = SamplePlace("id", "level_1", problem, 0, "hash")
     kernel, forms = Interval(100, 98, 102), (("a + b", Interval(300, 290, 310)),)
     compiled = ("mx.compile: a + b", Interval(200, 195, 205))
     return Evaluation(

@@ -10,7 +10,7 @@ from work_in_vain import KERNEL, folder_with
 
 from metalbench import _core
 from metalbench.comparison.head_to_head import WrongKernelError
-from metalbench.comparison.match import Match, Outcome, measurement_of
+from metalbench.comparison.match import Match, MatchOutcome, require_measurement
 from metalbench.isolation import Limits, Workers
 from metalbench.isolation.encoding import decode, encode
 from metalbench.kernel import Kernel, parse
@@ -53,7 +53,7 @@ def match(folder: Path, source: str = KERNEL, *, work: tuple[int, int] = (0, 0))
     return Match(entry, entry.kernel(), after, names, plan=QUICK, tunables=tunables)  # type: ignore[arg-type]
 
 
-def played(given: Match, limits: Limits | None = None) -> tuple[Outcome, list[Stage]]:
+def played(given: Match, limits: Limits | None = None) -> tuple[MatchOutcome, list[Stage]]:
     stages = Stages()
     with Workers("cpu", limits or Limits(60)) as workers:
         outcome = workers.play(device_facts(_core.open("cpu")), given, stages)
@@ -99,7 +99,7 @@ def test_of_two_kernels_that_which_is_wrong_is_named(folder: Path) -> None:
     assert outcome.failure is not None
     assert (outcome.failure.kind, outcome.wrong) == ("WRONG_RESULT", "the best")
     with pytest.raises(WrongKernelError, match="the best is not correct"):
-        measurement_of(given, outcome)
+        require_measurement(given, outcome)
 
 
 def test_a_process_that_takes_too_long_is_an_outcome(folder: Path) -> None:

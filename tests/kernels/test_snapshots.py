@@ -16,7 +16,7 @@ from short_form import is_in_sample
 
 from metalbench.kernel.installed import library_folder
 from metalbench.kernel.library import Entry, Library
-from metalbench.snapshot import Change, Snapshots, taken
+from metalbench.snapshot import Change, Snapshots, take_snapshots
 
 LIBRARY = Library()
 FILE = library_folder() / "snapshots.json"
@@ -68,7 +68,7 @@ def test_the_file_has_every_kernel_in_every_type_and_no_other() -> None:
 
 @pytest.mark.parametrize(("entry", "dtype"), list(by_speed()))
 def test_a_kernel_computes_the_bits_it_did(entry: Entry, dtype: str) -> None:
-    (found,) = taken([(entry, dtype)])
+    (found,) = take_snapshots([(entry, dtype)])
     assert found.fault == ""
     change = Snapshots.read(FILE).change(found)
     if IS_X86_64 and change is Change.OTHER_INPUTS and digest_numpy() == DIGEST_OF_NUMPY:
@@ -81,7 +81,7 @@ def test_a_kernel_computes_the_bits_it_did(entry: Entry, dtype: str) -> None:
         assert change is Change.SAME
     else:
         # The file has no outputs to compare with: another run has.
-        (again,) = taken([(entry, dtype)])
+        (again,) = take_snapshots([(entry, dtype)])
         assert again == found
 
 

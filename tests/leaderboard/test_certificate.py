@@ -103,7 +103,7 @@ def test_a_wrong_kernel_gets_no_file(
     store: Store, trial: MakeTrial, contests: list[Any], library: None
 ) -> None:
     made = certified(store, trial(4, KERNEL.replace("double_of(x[i])", "3 * x[i]")))
-    assert (made.right, made.record, contests) == (False, None, [])
+    assert (made.is_correct, made.record, contests) == (False, None, [])
     text = to_markdown([made], {})
     assert text.startswith("### doubled (seed): incorrect")
     assert "reproduce" not in text

@@ -14,8 +14,14 @@ from mutations import mutations
 
 from metalbench import _core
 from metalbench.errors import DeclarationError
-from metalbench.leaderboard.exported import MOST_BYTES, Exported, exported, read_exported
-from metalbench.leaderboard.reproduction import Word, judged, obstacles, reproduce, trial_of
+from metalbench.leaderboard.exported import MOST_BYTES, ExportedRecord, export_result, read_exported
+from metalbench.leaderboard.reproduction import (
+    ReproductionVerdict,
+    build_trial,
+    judge_claim,
+    list_obstacles,
+    reproduce,
+)
 from metalbench.result.environment import environment
 from metalbench.run.observed import device_facts
 from metalbench.run.stages import Silent
@@ -34,15 +40,17 @@ def device() -> _core.Device:
 
 
 @pytest.fixture
-def made(device: _core.Device, store: Store, trial: MakeTrial) -> Exported:
+def made(device: _core.Device, store: Store, trial: MakeTrial) -> ExportedRecord:
     """A result of the kernel that was never measured."""
     one = trial(4)
     result = replace(correct(), case=describe_case(one, one.entry.task, device))
     run = store.begin_run({}, device_facts(device), environment())
-    return exported(store, store.record(run, result), one.kernel.text, one.kernel.source)
+    return export_result(store, store.record(run, result), one.kernel.text, one.kernel.source)
 
 
-def test_any_mutation_of_a_record_is_refused_with_its_name(made: Exported, tmp_path: Path) -> None:
+def test_any_mutation_of_a_record_is_refused_with_its_name(
+    made: ExportedRecord, tmp_path: Path
+) -> None:
     file = tmp_path / "a.json"
     for _, text in mutations(json.loads(made.text), 300, seed=7):
         file.write_text(text)
@@ -59,14 +67,14 @@ def _parsed(text: str) -> Any:
         return None
 
 
-def written(path: Path, made: Exported, **changes: Any) -> Path:
+def written(path: Path, made: ExportedRecord, **changes: Any) -> Path:
     """A file that somebody has changed, and signed again."""
     changed = replace(made, **changes)
     path.write_text(replace(changed, sha256=changed.digest).text)
     return path
 
 
-def test_all_of_it_comes_back(made: Exported, tmp_path: Path) -> None:
+def test_all_of_it_comes_back(made: ExportedRecord, tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text(made.text)
     assert read_exported(file) == made
@@ -101,7 +109,7 @@ def test_all_of_it_comes_back(made: Exported, tmp_path: Path) -> None:
     ],
 )
 def test_what_was_signed_but_cannot_be_is_refused(
-    made: Exported, tmp_path: Path, changes: dict[str, Any], says: str
+    made: ExportedRecord, tmp_path: Path, changes: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(DeclarationError, match=r"a\.json: expected a file of `metalbench") as told:
         read_exported(written(tmp_path / "a.json", made, **changes))
@@ -119,7 +127,9 @@ def test_what_was_signed_but_cannot_be_is_refused(
         '#embed "/etc/passwd"',
     ],
 )
-def test_a_source_reads_no_file_of_the_readers(made: Exported, tmp_path: Path, line: str) -> None:
+def test_a_source_reads_no_file_of_the_readers(
+    made: ExportedRecord, tmp_path: Path, line: str
+) -> None:
     import hashlib
 
     source = f"{made.source}\n{line}\n"
@@ -129,16 +139,16 @@ def test_a_source_reads_no_file_of_the_readers(made: Exported, tmp_path: Path, l
         read_exported(file)
 
 
-def plain(made: Exported) -> dict[str, Any]:
+def plain(made: ExportedRecord) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(made.text)
     return found
 
 
-def without(made: Exported) -> str:
+def without(made: ExportedRecord) -> str:
     return json.dumps({name: each for name, each in plain(made).items() if name != "verdict"})
 
 
-def with_nan(made: Exported) -> str:
+def with_nan(made: ExportedRecord) -> str:
     return json.dumps(plain(made) | {"kernel_ns": {"value": float("nan"), "low": 1, "high": 2}})
 
 
@@ -163,7 +173,7 @@ def with_nan(made: Exported) -> str:
     ],
 )
 def test_what_is_no_such_file_is_told(
-    made: Exported, tmp_path: Path, text: Callable[[Exported], str], says: str
+    made: ExportedRecord, tmp_path: Path, text: Callable[[ExportedRecord], str], says: str
 ) -> None:
     file = tmp_path / "a.json"
     file.write_text(text(made))
@@ -172,7 +182,7 @@ def test_what_is_no_such_file_is_told(
     assert says in str(told.value)
 
 
-def test_intervals_have_their_value_within(made: Exported, tmp_path: Path) -> None:
+def test_intervals_have_their_value_within(made: ExportedRecord, tmp_path: Path) -> None:
     upside_down = replace(made.kernel_ns, low=made.kernel_ns.value * 2)
     with pytest.raises(DeclarationError, match="kernel_ns: expected low <= value <= high"):
         read_exported(written(tmp_path / "a.json", made, kernel_ns=upside_down))
@@ -189,22 +199,24 @@ def test_intervals_have_their_value_within(made: Exported, tmp_path: Path) -> No
     ],
 )
 def test_other_machines_do_not_compare(
-    device: _core.Device, made: Exported, trial: MakeTrial, change: dict[str, Any], says: str
+    device: _core.Device, made: ExportedRecord, trial: MakeTrial, change: dict[str, Any], says: str
 ) -> None:
     entry, here = trial().entry, environment()
-    assert list(obstacles(made, device, here, entry)) == []
+    assert list(list_obstacles(made, device, here, entry)) == []
     moved = replace(made, machine=replace(made.machine, **change))
-    (why,) = obstacles(moved, device, here, entry)
+    (why,) = list_obstacles(moved, device, here, entry)
     assert says in why
 
 
-def test_other_tasks_do_not_compare(device: _core.Device, made: Exported, trial: MakeTrial) -> None:
+def test_other_tasks_do_not_compare(
+    device: _core.Device, made: ExportedRecord, trial: MakeTrial
+) -> None:
     entry, here = trial().entry, environment()
-    (why,) = obstacles(replace(made, sizes={"n": 7}), device, here, entry)
+    (why,) = list_obstacles(replace(made, sizes={"n": 7}), device, here, entry)
     assert why == "another task: seed is {'n': 7} there, {'n': 2048} here"
-    (why,) = obstacles(replace(made, size="huge"), device, here, entry)
+    (why,) = list_obstacles(replace(made, size="huge"), device, here, entry)
     assert why.startswith("another task: [doubled] unknown size 'huge'")
-    (why,) = obstacles(made, device, here, None)
+    (why,) = list_obstacles(made, device, here, None)
     assert "--kernels" in why
 
 
@@ -217,51 +229,65 @@ def entry_with(ratio: Interval | None, time_ns: float = 12_340.0) -> HistoryEntr
 @pytest.mark.parametrize(
     ("here", "word", "why"),
     [
-        (Interval(2.0, 1.98, 2.02), Word.REPRODUCED, "no more than 10% behind"),
-        (Interval(3.0, 2.9, 3.1), Word.REPRODUCED, "no more than 10% behind"),
-        (Interval(1.85, 1.83, 1.87), Word.NOT_REPRODUCED, "does not exclude"),
-        (Interval(1.5, 1.48, 1.52), Word.NOT_REPRODUCED, "more than 10% behind the claim"),
-        (Interval(2.0, 1.4, 2.6), Word.NOT_REPRODUCED, "does not exclude"),
-        (Interval(2.0, float("-inf"), float("inf")), Word.NOT_REPRODUCED, "does not exclude"),
+        (Interval(2.0, 1.98, 2.02), ReproductionVerdict.REPRODUCED, "no more than 10% behind"),
+        (Interval(3.0, 2.9, 3.1), ReproductionVerdict.REPRODUCED, "no more than 10% behind"),
+        (Interval(1.85, 1.83, 1.87), ReproductionVerdict.NOT_REPRODUCED, "does not exclude"),
+        (
+            Interval(1.5, 1.48, 1.52),
+            ReproductionVerdict.NOT_REPRODUCED,
+            "more than 10% behind the claim",
+        ),
+        (Interval(2.0, 1.4, 2.6), ReproductionVerdict.NOT_REPRODUCED, "does not exclude"),
+        (
+            Interval(2.0, float("-inf"), float("inf")),
+            ReproductionVerdict.NOT_REPRODUCED,
+            "does not exclude",
+        ),
     ],
 )
 def test_a_claim_holds_only_if_the_whole_interval_says_so(
-    made: Exported, here: Interval, word: Word, why: str
+    made: ExportedRecord, here: Interval, word: ReproductionVerdict, why: str
 ) -> None:
-    said = judged(made, entry_with(here), 0.1)
+    said = judge_claim(made, entry_with(here), 0.1)
     assert said.word is word, said
     assert why in said.why
 
 
-def test_without_mlx_times_are_compared_and_clocks_must_be_the_same(made: Exported) -> None:
+def test_without_mlx_times_are_compared_and_clocks_must_be_the_same(made: ExportedRecord) -> None:
     alone = replace(made, ratio=None)
-    assert judged(alone, entry_with(None), 0.1).word is Word.REPRODUCED
-    assert judged(alone, entry_with(None), 0.1).by_time
-    assert judged(alone, entry_with(None, 20_000.0), 0.1).word is Word.NOT_REPRODUCED
-    assert judged(alone, entry_with(None, 6_000.0), 0.1).word is Word.REPRODUCED
+    assert judge_claim(alone, entry_with(None), 0.1).word is ReproductionVerdict.REPRODUCED
+    assert judge_claim(alone, entry_with(None), 0.1).by_time
+    assert (
+        judge_claim(alone, entry_with(None, 20_000.0), 0.1).word
+        is ReproductionVerdict.NOT_REPRODUCED
+    )
+    assert judge_claim(alone, entry_with(None, 6_000.0), 0.1).word is ReproductionVerdict.REPRODUCED
     other = replace(made, clock="GPU time")
-    assert judged(other, entry_with(made.ratio.interval), 0.1).word is Word.NOT_COMPARABLE  # type: ignore[union-attr]
+    assert (
+        judge_claim(other, entry_with(made.ratio.interval), 0.1).word
+        is ReproductionVerdict.NOT_COMPARABLE
+    )  # type: ignore[union-attr]
 
 
 def test_a_kernel_that_is_wrong_here_is_not_reproduced(
-    device: _core.Device, store: Store, trial: MakeTrial, made: Exported
+    device: _core.Device, store: Store, trial: MakeTrial, made: ExportedRecord
 ) -> None:
     entry = trial().entry
     wrong = KERNEL.replace("double_of(x[i])", "3 * x[i]").replace("WORK = 400, 4", "WORK = 4")
     bad = replace(made, source=trial(4, wrong).kernel.text)
-    said = reproduce(device, store, bad, trial_of(bad, entry, QUICK), observer=Silent())
-    assert said.word is Word.NOT_REPRODUCED
+    said = reproduce(device, store, bad, build_trial(bad, entry, QUICK), observer=Silent())
+    assert said.word is ReproductionVerdict.NOT_REPRODUCED
     assert "here the kernel is incorrect: [doubled] y: expected" in said.why
     assert store.results(store.runs(1)[0])[0].status == "incorrect"
 
 
 def test_what_is_run_is_what_was_sent(
-    device: _core.Device, store: Store, trial: MakeTrial, made: Exported
+    device: _core.Device, store: Store, trial: MakeTrial, made: ExportedRecord
 ) -> None:
-    ready = trial_of(made, trial().entry, QUICK)
+    ready = build_trial(made, trial().entry, QUICK)
     assert ready.kernel.hash == made.source_sha256
     assert ready.kernel.dispatches[0].function == "twice"
     said = reproduce(device, store, made, ready, observer=Silent(), within=0.1)
     assert said.here is not None
-    assert said.word in (Word.REPRODUCED, Word.NOT_REPRODUCED)
+    assert said.word in (ReproductionVerdict.REPRODUCED, ReproductionVerdict.NOT_REPRODUCED)
     assert store.results(store.runs(1)[0])[0].source_hash == made.source_sha256

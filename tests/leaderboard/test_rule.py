@@ -16,7 +16,7 @@ from scripted_gpu import ScriptedGpu
 from metalbench import _core
 from metalbench.errors import DeclarationError
 from metalbench.leaderboard import Decision, Ruling, enter, pairing, submit
-from metalbench.leaderboard.source import header_of, kernel_of
+from metalbench.leaderboard.source import extract_header, restore_kernel
 from metalbench.measure import Mode
 from metalbench.result import Result, Status
 from metalbench.result.environment import environment
@@ -145,7 +145,7 @@ def test_noise_does_not_win(
     # Some are lucky once.
     assert once.count(Verdict.FASTER) > 0
     assert len(once) == 80 + once.count(Verdict.FASTER)
-    assert not any(ruling.accepted for ruling in rulings)
+    assert not any(ruling.is_accepted for ruling in rulings)
 
 
 def test_both_pairings_have_seeds_of_their_own(
@@ -194,7 +194,7 @@ def test_what_cannot_be_a_record(
     ruling = enter(device, store, one, kept(device, store, one, result), origin="test")
     assert ruling.decision is Decision.REFUSED
     assert why in ruling.why
-    assert not ruling.accepted
+    assert not ruling.is_accepted
     assert store.records() == []
 
 
@@ -247,7 +247,7 @@ def test_who_loses_a_race_is_timed_against_the_one_who_won(
 def test_a_kernel_comes_back_from_its_text_with_all_headers(trial: MakeTrial) -> None:
     kernel = trial(4).kernel
     assert "another" in kernel.text
-    again = kernel_of("doubled", "doubled.metal", header_of(kernel.source), kernel.text)
+    again = restore_kernel("doubled", "doubled.metal", extract_header(kernel.source), kernel.text)
     assert (again.dispatches, again.tunables) == (kernel.dispatches, kernel.tunables)
     assert again.hash == kernel.hash
 
@@ -257,5 +257,5 @@ def test_gains_are_intervals_of_the_pairs() -> None:
     twice = pairing.Pairings((measured, measured))
     assert twice.gains == (measured.ratio, measured.ratio)
     assert isinstance(twice.gains[0], Interval)
-    assert twice.confirmed
-    assert not pairing.Pairings((measured,)).confirmed
+    assert twice.is_confirmed
+    assert not pairing.Pairings((measured,)).is_confirmed

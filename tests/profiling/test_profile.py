@@ -11,7 +11,7 @@ import metalbench
 from metalbench.chips import CHIPS
 from metalbench.cli import main
 from metalbench.errors import DeclarationError
-from metalbench.profiling.estimate import chip_named, estimate
+from metalbench.profiling.estimate import estimate_time, find_chip
 from metalbench.report.pictures import steps
 
 SAXPY = """// dispatch: saxpy threads_in_grid=(n) threads=(64)
@@ -68,16 +68,16 @@ def test_the_command_writes_json(saxpy):
 def test_an_estimate_is_a_range_with_its_assumptions(saxpy):
     found = metalbench.profile(saxpy)
     for chip in CHIPS.values():
-        said = estimate(found, chip)
+        said = estimate_time(found, chip)
         assert 0 < said.least_s <= said.most_s
         assert any(chip.source in each for each in said.assumptions)
     # What moves memory takes as long as its bytes: 2 KiB at 120 GB/s.
-    assert estimate(found, chip_named("m4")).most_s == pytest.approx(2048 / 120e9)
+    assert estimate_time(found, find_chip("m4")).most_s == pytest.approx(2048 / 120e9)
 
 
 def test_an_unknown_chip_is_told(saxpy):
     with pytest.raises(DeclarationError, match="m44"):
-        chip_named("m44")
+        find_chip("m44")
 
 
 def test_a_picture_shows_who_touches_what(saxpy, tmp_path):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from example_results import correct
 
-from metalbench.comparison.match import Match, Outcome
+from metalbench.comparison.match import Match, MatchOutcome
 from metalbench.errors import DeclarationError
 from metalbench.isolation import Limits
 from metalbench.kernel.library import Library
@@ -38,9 +38,9 @@ class RemoteWorkers:
         self.prepared += [each.entry.name for each in following]
         return replace(correct(trial.entry.name), device=device)
 
-    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> MatchOutcome:
         self.tried.append(match.names[1])
-        return Outcome(device)
+        return MatchOutcome(device)
 
 
 class Workers:

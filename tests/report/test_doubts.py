@@ -17,11 +17,11 @@ from metalbench.measure import Measurement, Mode, Steadiness
 from metalbench.report import numbers
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.export import to_json
-from metalbench.report.judged import discovery_line, judged_together
-from metalbench.report.marks import LAUNCH_BOUND, mark_lines
+from metalbench.report.judged import control_discoveries, discovery_line
+from metalbench.report.marks import LAUNCH_BOUND, format_marks
 from metalbench.report.single import full_report
 from metalbench.report.suite import suite_report
-from metalbench.report.warnings import warning_lines, warnings
+from metalbench.report.warnings import list_warnings, warning_lines
 from metalbench.result import Result
 from metalbench.result.environment import environment
 from metalbench.stats import (
@@ -80,7 +80,7 @@ def result(measurement: Measurement, task: str = "softmax") -> Result:
 
 
 def titles(kernel: NDArray[np.float64]) -> list[str]:
-    return [doubt.title for doubt in warnings(measured(kernel))]
+    return [doubt.title for doubt in list_warnings(measured(kernel))]
 
 
 def test_a_steady_kernel_is_not_warned_of() -> None:
@@ -90,7 +90,7 @@ def test_a_steady_kernel_is_not_warned_of() -> None:
 
 def test_two_modes_are_both_shown_with_their_shares() -> None:
     two = np.where(RANDOM.random(400) < 0.6, 1.0, 1.2) * STEADY
-    (doubt,) = warnings(measured(two))
+    (doubt,) = list_warnings(measured(two))
     assert doubt.title == "Several usual times"
     for part in ("12.0 us in ", "14.4 us in ", "% of the windows", "Likely a clock"):
         assert part in str(doubt)
@@ -103,7 +103,7 @@ def test_two_modes_are_both_shown_with_their_shares() -> None:
 
 
 def test_a_drift_is_told_with_its_size() -> None:
-    (doubt,) = warnings(measured(STEADY * np.linspace(1.0, 1.1, 400)))
+    (doubt,) = list_warnings(measured(STEADY * np.linspace(1.0, 1.1, 400)))
     assert doubt.title == "Drift"
     assert doubt.seen.startswith(("+9.", "+10."))
 
@@ -119,14 +119,14 @@ def test_outliers_are_counted_only_if_they_are_many() -> None:
 def test_a_slow_first_window_is_a_slow_start() -> None:
     late = STEADY.copy()
     late[0] *= 5.0
-    (doubt,) = warnings(measured(late))
+    (doubt,) = list_warnings(measured(late))
     assert doubt.title == "Slow start"
     assert "5.0 times the median" in doubt.seen
 
 
 def test_a_probe_that_was_disturbed_tells_of_a_busy_machine() -> None:
     busy = replace(measured(STEADY), steadiness=Steadiness(spread=0.3))
-    (doubt,) = warnings(busy)
+    (doubt,) = list_warnings(busy)
     assert doubt.title == "Busy machine"
     assert "30 % longer" in doubt.seen
 
@@ -134,7 +134,7 @@ def test_a_probe_that_was_disturbed_tells_of_a_busy_machine() -> None:
 def test_of_a_gpus_clock_the_measurement_itself_tells() -> None:
     busy = replace(measured(STEADY), steadiness=Steadiness(spread=0.3))
     samples = replace(busy.samples, own=object())  # type: ignore[arg-type]
-    assert warnings(replace(busy, samples=samples)) == []
+    assert list_warnings(replace(busy, samples=samples)) == []
 
 
 def test_a_spread_without_another_name_is_unsteady() -> None:
@@ -152,7 +152,7 @@ def test_each_kind_of_warning_is_told_once_with_its_kernels() -> None:
 def test_an_inconclusive_verdict_has_its_reason_and_remedy() -> None:
     wide = measured(STEADY, STEADY * 1.02 * RANDOM.lognormal(0.0, 0.2, 400))
     assert wide.verdict is Verdict.INCONCLUSIVE
-    (line,) = mark_lines([result(wide)])
+    (line,) = format_marks([result(wide)])
     assert line.startswith("softmax: INCONCLUSIVE: the ratio's interval is ")
     assert "measure about" in line
     for report in (
@@ -165,7 +165,7 @@ def test_an_inconclusive_verdict_has_its_reason_and_remedy() -> None:
 def test_throttling_and_launches_are_marked_and_explained() -> None:
     hot = replace(measured(STEADY), verdict=Verdict.THROTTLED)
     short = replace(measured(STEADY), floor_ns=10_000.0)
-    lines = list(mark_lines([result(hot), result(short, "relu")]))
+    lines = list(format_marks([result(hot), result(short, "relu")]))
     assert lines[0].startswith("softmax: THROTTLED: the device's clock stayed low")
     assert lines[1].startswith("relu: LAUNCH-BOUND: a pass takes 12.0 us, an empty kernel")
     text = printed(suite_report([result(hot), result(short, "relu")], pipe(), 1.0))
@@ -181,10 +181,10 @@ def test_what_many_kernels_explain_is_no_discovery() -> None:
     verdicts = {shift: measured(STEADY, STEADY * shift * noise) for shift in shifts}
     lucky = next(each for each in verdicts.values() if each.verdict is Verdict.FASTER)
     same = result(measured(STEADY))
-    (alone,) = judged_together([result(lucky)])
+    (alone,) = control_discoveries([result(lucky)])
     assert alone.measurement is not None
     assert alone.measurement.verdict is Verdict.FASTER
-    together = judged_together([result(lucky), incorrect(), *[same] * 98])
+    together = control_discoveries([result(lucky), incorrect(), *[same] * 98])
     first = together[0].measurement
     assert first is not None
     assert first.judgement is not None
@@ -236,7 +236,7 @@ def test_the_order_of_the_pair_and_levels_of_looks_are_told_where_they_are_notab
 
     def doubts(**seen: float) -> list[str]:
         judgement = replace(before.judgement, **seen)  # type: ignore[type-var]
-        return list(map(str, warnings(replace(before, judgement=judgement))))
+        return list(map(str, list_warnings(replace(before, judgement=judgement))))
 
     (order,) = doubts(order_effect=0.02)
     assert order.startswith("Order of the pair: what runs second takes 2.0 % longer.")
@@ -256,7 +256,7 @@ def test_cold_inputs_are_told_of() -> None:
 
 def test_throttled_results_take_no_part_and_stay_throttled() -> None:
     hot = result(replace(measured(STEADY), verdict=Verdict.THROTTLED))
-    together = judged_together([hot, correct(), correct("relu")])
+    together = control_discoveries([hot, correct(), correct("relu")])
     assert together[0] == hot
     line = discovery_line(together)
     assert line is not None

@@ -47,8 +47,8 @@ from metalbench.report.page import page_of_results, to_html
 from metalbench.report.safe_console import SafeConsole
 from metalbench.result.environment import environment
 from metalbench.result.tuning import Tuning
-from metalbench.store import Claim, Store
-from metalbench.tuning.search import Candidate, Found
+from metalbench.store import RecordClaim, Store
+from metalbench.tuning.search import TuningCandidate, TuningResult
 
 RESULTS = [
     *(hostile(each) for each in (correct(), incorrect(), failed(), on_gpu(correct(), told=True))),
@@ -67,9 +67,9 @@ FINDINGS = Findings(
     skipped=(HOSTILE,),
     source=f"// {HOSTILE}\n" * 20,
 )
-TUNING = Found(
+TUNING = TuningResult(
     Tuning(*[HOSTILE] * 5, {HOSTILE: 1}, 1.1, 2, HOSTILE),
-    (Candidate({HOSTILE: 1}, 1.1), Candidate({HOSTILE: 2}, None, HOSTILE)),
+    (TuningCandidate({HOSTILE: 1}, 1.1), TuningCandidate({HOSTILE: 2}, None, HOSTILE)),
     None,
     True,
 )
@@ -93,7 +93,7 @@ def records(tmp_path: Path) -> Any:
             number = store.record(store.begin_run({}, here.device, environment()), here)
             assert store.keep_record(
                 store.place_of(number),
-                Claim(number, "//", HOSTILE.encode(errors="ignore").decode()),
+                RecordClaim(number, "//", HOSTILE.encode(errors="ignore").decode()),
             )
         yield store
 

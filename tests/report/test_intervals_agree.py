@@ -15,8 +15,8 @@ from example_results import CPU, correct
 from rich.console import Console
 
 from metalbench.analysis import Target
-from metalbench.comparison.past import pasts
-from metalbench.comparison.result_set import row_of
+from metalbench.comparison.past import group_histories
+from metalbench.comparison.result_set import row_from_entry
 from metalbench.report import numbers
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.export import to_csv, to_json
@@ -102,7 +102,7 @@ def test_every_report_has_the_same_interval(name, tmp_path):
     assert said in page.replace("&gt;", ">").replace("&lt;", "<")
     assert said in tables
     of_json = json.loads(to_json([result], CPU, environment(), {}))["results"][0]["ratio"]
-    of_history = json.loads(history_json("softmax", list(pasts(kept))))
+    of_history = json.loads(history_json("softmax", list(group_histories(kept))))
     (row,) = csv.DictReader(io.StringIO(to_csv([result])))
     low, high = stored.useful_ends
     assert (of_json["low"], of_json["high"]) == (low, high)
@@ -131,7 +131,7 @@ def test_no_report_prints_an_absurd_number(name, tmp_path):
 def test_a_stored_result_is_compared_by_the_same_interval(tmp_path):
     result = with_blocks()
     (entry,) = history_of(result, tmp_path)
-    assert row_of(entry).ratio == result.measurement.ratio
+    assert row_from_entry(entry).ratio == result.measurement.ratio
 
 
 def test_where_the_interval_has_no_ends_the_terminal_and_markdown_agree():

@@ -27,7 +27,7 @@ from metalbench.report.page import page_of_records, to_html
 from metalbench.report.rulings import ruling_lines
 from metalbench.result.environment import environment
 from metalbench.stats import Interval, Verdict
-from metalbench.store import Claim, Store
+from metalbench.store import RecordClaim, Store
 
 GAINS = (Interval(1.5, 1.4, 1.6), Interval(1.4, 1.3, 1.5))
 
@@ -49,7 +49,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
             number = opened.record(opened.begin_run({}, device, here), result)
             place = opened.place_of(number)
             over = opened.record_at(place)
-            claim = Claim(
+            claim = RecordClaim(
                 number, "//", "test", over.number if over else None, GAINS if over else ()
             )
             assert opened.keep_record(place, claim)

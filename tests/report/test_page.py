@@ -17,7 +17,7 @@ from metalbench.report.page import page_of_results, to_html
 from metalbench.report.page.document import _file
 from metalbench.report.page.markup import element
 from metalbench.report.page.model import Board, Page
-from metalbench.report.page.source import highlighted
+from metalbench.report.page.source import highlight_source
 from metalbench.result.environment import environment
 
 EMPTY = {"meta", "input", "br"}
@@ -130,7 +130,7 @@ def test_strings_are_text_and_never_markup() -> None:
 
 
 def test_sources_are_coloured_and_unchanged() -> None:
-    html = highlighted(SOURCE)
+    html = highlight_source(SOURCE)
     assert "".join(text for _, text in Reader(html).texts) == SOURCE
     for word, kind in (
         ("kernel", "k"),
@@ -141,7 +141,7 @@ def test_sources_are_coloured_and_unchanged() -> None:
     ):
         assert re.search(rf'<span class="{kind}">{re.escape(word)}', html), word
     for text in ("", "\n\n", "  x", "\t#", 'R"(', "/* never closed", "'"):
-        shown = "".join(text for _, text in Reader(highlighted(text)).texts)
+        shown = "".join(text for _, text in Reader(highlight_source(text)).texts)
         assert shown.rstrip("\n") == text.rstrip("\n")
 
 

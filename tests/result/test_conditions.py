@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metalbench.report.facts import facts_text
-from metalbench.result.conditions import Facts, crowded, warnings
+from metalbench.result.conditions import Facts, list_device_warnings, warn_of_load
 
 
 @pytest.mark.parametrize(
@@ -24,15 +24,15 @@ from metalbench.result.conditions import Facts, crowded, warnings
     ],
 )
 def test_warnings_say_what_and_what_to_do(state: Facts, words: list[str]) -> None:
-    found = warnings(state)
+    found = list_device_warnings(state)
     assert len(found) == len(words)
     assert all(part in each for part, each in zip(words, found, strict=True))
 
 
 def test_only_what_our_own_last_run_does_not_explain_is_a_crowd() -> None:
-    assert crowded(2.0, 2) is None
-    assert crowded(12.0, 10) is None
-    assert "load 4.2 on 2 cores" in (crowded(4.2, 2) or "")
+    assert warn_of_load(2.0, 2) is None
+    assert warn_of_load(12.0, 10) is None
+    assert "load 4.2 on 2 cores" in (warn_of_load(4.2, 2) or "")
 
 
 def test_facts_read_as_words_with_their_units() -> None:

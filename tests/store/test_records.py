@@ -13,7 +13,7 @@ from metalbench.errors import StoreError
 from metalbench.result import DeviceFacts, Result
 from metalbench.result.environment import environment
 from metalbench.stats import Interval
-from metalbench.store import Claim, Place, Store
+from metalbench.store import RecordClaim, RecordPlace, Store
 
 GAINS = (Interval(1.5, 1.4, 1.6), Interval(1.4, 1.3, 1.5))
 
@@ -29,15 +29,15 @@ def kept(store: Store, result: Result, device: DeviceFacts = CPU, engine: str = 
     return store.record(store.begin_run({}, device, here), result)
 
 
-def claim(result: int, over: int | None = None, gains: tuple[Interval, ...] = ()) -> Claim:
-    return Claim(result, "// dispatch: softmax\n", "test", over, gains)
+def claim(result: int, over: int | None = None, gains: tuple[Interval, ...] = ()) -> RecordClaim:
+    return RecordClaim(result, "// dispatch: softmax\n", "test", over, gains)
 
 
 def test_a_record_comes_back_with_all_that_its_result_has(store: Store) -> None:
     result = correct()
     number = kept(store, result)
     place = store.place_of(number)
-    assert place == Place(
+    assert place == RecordPlace(
         *("cpu", "Example CPU", None, 2, "fibers"),
         *("softmax", "float32", "seed", (("cols", 1024), ("rows", 1024))),
     )

@@ -17,7 +17,7 @@ from metalbench.errors import StoreError
 from metalbench.result.environment import environment
 from metalbench.result.tuning import Tuning
 from metalbench.stats import Interval
-from metalbench.store import Store, location
+from metalbench.store import Store, store_path
 from metalbench.store.schema import SCHEMA_VERSION
 
 
@@ -279,10 +279,10 @@ def test_location_prefers_the_option_then_the_variable_then_the_users_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("METALBENCH_HOME", str(tmp_path))
-    assert location("mine.db") == Path("mine.db")
-    assert location() == tmp_path / "results.db"
+    assert store_path("mine.db") == Path("mine.db")
+    assert store_path() == tmp_path / "results.db"
     monkeypatch.delenv("METALBENCH_HOME")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert location().name == "results.db"
-    assert "metalbench" in location().parts
+    assert store_path().name == "results.db"
+    assert "metalbench" in store_path().parts

@@ -13,26 +13,26 @@ from example_results import CPU
 from work_in_vain import Simulated, folder_with, kernel_with
 
 from metalbench.comparison.head_to_head import WrongKernelError
-from metalbench.comparison.match import Match, Outcome, Players
+from metalbench.comparison.match import Match, MatchOutcome, MatchRunner
 from metalbench.errors import DeclarationError
 from metalbench.kernel import parse
 from metalbench.kernel.library import Library
 from metalbench.result import DeviceFacts, Failure
 from metalbench.run.stages import Observer
-from metalbench.tuning import Candidate, Found, Search, tune
+from metalbench.tuning import TuningCandidate, TuningResult, TuningSearch, tune
 
 OFFERED = (400, 4, 7, 2000)
 
 
 class Listener:
     def __init__(self) -> None:
-        self.seen: list[tuple[int, int, Candidate]] = []
-        self.confirmed: list[Candidate] = []
+        self.seen: list[tuple[int, int, TuningCandidate]] = []
+        self.confirmed: list[TuningCandidate] = []
 
-    def candidate(self, number: int, total: int, candidate: Candidate) -> None:
+    def candidate(self, number: int, total: int, candidate: TuningCandidate) -> None:
         self.seen.append((number, total, candidate))
 
-    def confirming(self, best: Candidate) -> None:
+    def confirming(self, best: TuningCandidate) -> None:
         self.confirmed.append(best)
 
 
@@ -49,11 +49,11 @@ class Searching:
         *,
         source: str = kernel_with(*OFFERED),
         clock: Callable[[], float] = monotonic,
-        players: Players | None = None,
+        players: MatchRunner | None = None,
         **options: Any,
-    ) -> Found:
+    ) -> TuningResult:
         entry = Library([folder_with(self._path / "kernels", kernel=source)]).entry("twice")
-        search = Search(entry, entry.kernel(), self._path / "tuning.journal", **options)
+        search = TuningSearch(entry, entry.kernel(), self._path / "tuning.journal", **options)
         return tune(CPU, search, players or self.players, observer, clock=clock)
 
 
@@ -75,7 +75,7 @@ def test_the_fastest_right_value_wins(searched: Searching) -> None:
     assert found.tuning.source_hash == parse(kernel_with(*OFFERED), name="twice").hash
     assert found.tuning.candidates == 4
     assert [number for number, _, _ in heard.seen] == [1, 2, 3, 4]
-    assert heard.seen[0][2] == Candidate({"WORK": 400}, 1.0)
+    assert heard.seen[0][2] == TuningCandidate({"WORK": 400}, 1.0)
     assert [each.values for each in heard.confirmed] == [{"WORK": 4}]
 
 
@@ -124,13 +124,13 @@ def test_defaults_must_be_right(searched: Searching) -> None:
 class Ending(Simulated):
     """Of one value the process dies; the defaults may turn out to be wrong beside another."""
 
-    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> MatchOutcome:
         values = match.tunables[1]
         if values.get("WORK") == 4:
-            return Outcome(device, Failure("verify", "CRASH", "it was ended by SIGSEGV"))
+            return MatchOutcome(device, Failure("verify", "CRASH", "it was ended by SIGSEGV"))
         if values.get("WORK") == 5:
             failure = Failure("verify after timing", "WRONG_RESULT", "once in a while")
-            return Outcome(device, failure, wrong=match.names[0])
+            return MatchOutcome(device, failure, wrong=match.names[0])
         return super().play(device, match, observer)
 
 

@@ -1,5 +1,5 @@
-"""Kernels on an NVIDIA GPU under compute-sanitizer, which is of NVIDIA's toolkit."""
+"""Check kernels on an NVIDIA GPU with compute-sanitizer of NVIDIA's CUDA toolkit."""
 
-from metalbench.checking.sanitizer.check import check_sanitized, sanitizer_tools
+from metalbench.checking.sanitizer.check import check_sanitized, parse_sanitizer_tools
 
-__all__ = ["check_sanitized", "sanitizer_tools"]
+__all__ = ["check_sanitized", "parse_sanitizer_tools"]

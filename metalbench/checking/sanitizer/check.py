@@ -1,4 +1,4 @@
-"""A kernel's runs under compute-sanitizer, and what it reports as findings of ours."""
+"""Run a kernel under compute-sanitizer, and convert its reports to findings."""
 
 from __future__ import annotations
 
@@ -8,20 +8,27 @@ from itertools import product
 from pathlib import Path
 
 from metalbench import _core
-from metalbench.checking.allowances import allowances, sorted_out
-from metalbench.checking.finding import Finding, Findings, Frame, folded
-from metalbench.checking.kinds import kind_named, tools_of
-from metalbench.checking.sanitizer.launch import PROGRAM, TOOLS, Launch, Ran, find_program, run
-from metalbench.checking.sanitizer.report import Report, reports
-from metalbench.checking.subject import Subject, subject
+from metalbench.checking.allowances import apply_suppressions, read_suppressions
+from metalbench.checking.finding import Finding, Findings, Frame, merge_findings
+from metalbench.checking.kinds import find_kind, parse_tools
+from metalbench.checking.sanitizer.launch import (
+    PROGRAM,
+    SANITIZER_TOOLS,
+    SanitizerLaunch,
+    SanitizerRun,
+    find_program,
+    run_sanitizer,
+)
+from metalbench.checking.sanitizer.report import SanitizerReport, parse_reports
+from metalbench.checking.subject import Subject, resolve_subject
 from metalbench.errors import DeclarationError
 from metalbench.kernel.guard import GUARD_BYTES
 from metalbench.kernel.prepare import Compiled, compile_kernel
 from metalbench.verify.place import Position
 
 
-def sanitizer_tools(names: Sequence[str], device: str) -> tuple[str, ...] | None:
-    """Those of ours that `--tool compute-sanitizer` means, all four if alone; None without it.
+def parse_sanitizer_tools(names: Sequence[str], device: str) -> tuple[str, ...] | None:
+    """Return the tools of `--tool compute-sanitizer`, by default all four; None without it.
 
     Raises DeclarationError if it does not fit the device.
     """
@@ -38,16 +45,20 @@ def sanitizer_tools(names: Sequence[str], device: str) -> tuple[str, ...] | None
             f"--tool {PROGRAM}: expected --device cuda, got {device}; it looks at kernels on "
             "NVIDIA's GPUs"
         )
-    chosen = tools_of(each for each in said if each != PROGRAM)
-    if rest := [each for each in said if each != PROGRAM and each in chosen and each not in TOOLS]:
-        raise DeclarationError(f"--tool {PROGRAM}: it has no {rest[0]}; name {', '.join(TOOLS)}")
-    return tuple(each for each in chosen if each in TOOLS)
+    chosen = parse_tools(each for each in said if each != PROGRAM)
+    if rest := [
+        each for each in said if each != PROGRAM and each in chosen and each not in SANITIZER_TOOLS
+    ]:
+        raise DeclarationError(
+            f"--tool {PROGRAM}: it has no {rest[0]}; name {', '.join(SANITIZER_TOOLS)}"
+        )
+    return tuple(each for each in chosen if each in SANITIZER_TOOLS)
 
 
 def check_sanitized(
     kernel: str | Path,
     *,
-    tools: Sequence[str] = tuple(TOOLS),
+    tools: Sequence[str] = tuple(SANITIZER_TOOLS),
     sizes: Sequence[str] = (),
     dtype: str | None = None,
     buffers: Path | None = None,
@@ -59,18 +70,20 @@ def check_sanitized(
 ) -> Findings:
     """Run a kernel on an NVIDIA GPU under compute-sanitizer, once for each size and tool.
 
-    Arguments are those of `check`; `tools` are "mem", "race", "init" and "sync", and each run may
-    take `time_limit` s. Raises Unsupported where GPU or program are missing, CompileError, and
+    Arguments are those of `check`; `tools` are "mem", "race", "init" and "sync". `time_limit` is in
+    seconds for each run. Raises Unsupported if GPU or program are missing, CompileError, and
     MachineError if compute-sanitizer runs no kernel.
     """
     program = find_program()
-    what = subject(kernel, sizes=sizes, buffers=buffers, folders=folders, include_dirs=include_dirs)
+    what = resolve_subject(
+        kernel, sizes=sizes, buffers=buffers, folders=folders, include_dirs=include_dirs
+    )
     element = dtype or what.kernel.dtypes[0]
     built = compile_kernel(
         _core.open("cuda"), what.kernel, what.task, dtype_name=element, tunables=tunables
     )
     launch = partial(
-        Launch,
+        SanitizerLaunch,
         kernel=str(kernel),
         dtype=element,
         tunables=dict(tunables or {}),
@@ -81,15 +94,15 @@ def check_sanitized(
     )
     found: list[Finding] = []
     for size, tool in product(what.sizes, tools):
-        told = run(program, tool, launch(size=size), time_limit)
-        found += _Told(what, built, size, told).findings(time_limit)
-    return _sorted(what, tools, found)
+        told = run_sanitizer(program, tool, launch(size=size), time_limit)
+        found += _ReportReader(what, built, size, told).findings(time_limit)
+    return _collect_findings(what, tools, found)
 
 
-def _sorted(what: Subject, tools: Sequence[str], found: list[Finding]) -> Findings:
+def _collect_findings(what: Subject, tools: Sequence[str], found: list[Finding]) -> Findings:
     source, file = what.kernel.source, str(what.kernel.path)
-    known = [each for each in allowances(source, file) if kind_named(each.kind).tool in tools]
-    counting, allowed, unused = sorted_out(folded(found), known, file)
+    known = [each for each in read_suppressions(source, file) if find_kind(each.kind).tool in tools]
+    counting, allowed, unused = apply_suppressions(merge_findings(found), known, file)
     return Findings(
         kernel=what.kernel.name,
         sizes=what.sizes,
@@ -101,24 +114,24 @@ def _sorted(what: Subject, tools: Sequence[str], found: list[Finding]) -> Findin
     )
 
 
-class _Told:
-    """What one run's text says, with the names of the user's buffers and files."""
+class _ReportReader:
+    """Converts the reports of one run to findings with the user's buffers and files."""
 
-    def __init__(self, what: Subject, built: Compiled, size: str, ran: Ran) -> None:
+    def __init__(self, what: Subject, built: Compiled, size: str, ran: SanitizerRun) -> None:
         self._what = what
         self._built = built
         self._size = size
         self._ran = ran
 
     def findings(self, time_limit: float) -> Iterator[Finding]:
-        """Each report once; a kernel that has not ended is one more."""
-        for each in reports(self._ran.text):
-            yield self._of(each)
+        """Yield a finding for each report, and one for a kernel that has not ended."""
+        for each in parse_reports(self._ran.text):
+            yield self._to_finding(each)
         if not self._ran.ended:
             message = f"not ended after {time_limit:g} s under {PROGRAM}"
             yield self._finding("time-limit", message, 1, ())
 
-    def _of(self, report: Report) -> Finding:
+    def _to_finding(self, report: SanitizerReport) -> Finding:
         frames = tuple(self._frame(each) for each in report.frames)
         kind, message, element = report.kind, report.what, None
         if kind == "race":
@@ -127,17 +140,17 @@ class _Told:
             memory = {"shared": "threadgroup memory", "local": "a thread's own memory"}
             message += f" in {memory[report.memory]}" + _at(report.address)
         elif report.address is not None:
-            kind, message, element = self._placed(report, report.address)
+            kind, message, element = self._locate_access(report, report.address)
         message += _by(report.thread, report.block)
         return self._finding(kind, message, report.count, frames, element)
 
-    def _race(self, report: Report) -> str:
+    def _race(self, report: SanitizerReport) -> str:
         message = f"race in threadgroup memory: {report.what} and {report.other}"
         other = report.other_frame and self._frame(report.other_frame)
         return message + (f"; the other access is at {other.file}:{other.line}" if other else "")
 
-    def _placed(self, report: Report, address: int) -> tuple[str, str, int | None]:
-        """The kind, and what was done to which of the kernel's buffers, and to which element."""
+    def _locate_access(self, report: SanitizerReport, address: int) -> tuple[str, str, int | None]:
+        """Return the kind, the message with the buffer, and the element of an access."""
         near = min(
             self._ran.buffers,
             key=lambda name: _distance(address, *self._ran.buffers[name]),
@@ -159,7 +172,7 @@ class _Told:
         return byte // sizes[0] if sizes and sizes[0] else None
 
     def _frame(self, told: Frame) -> Frame:
-        """The same with the kernel's own file as the user knows it."""
+        """Return the frame with the kernel's file as the user knows it."""
         path = self._what.kernel.path
         own = Path(told.file).name == path.name
         return Frame("", str(path) if own else told.file, told.line, told.column)
@@ -172,7 +185,7 @@ class _Told:
         frames: tuple[Frame, ...],
         element: int | None = None,
     ) -> Finding:
-        # The code of every kernel has one entry, whose name says nothing.
+        # All kernels have the same entry name in their code.
         names = list(self._built.pipelines)
         kernel = names[0] if len(names) == 1 else ""
         dtype = self._built.dtype.name

@@ -1,7 +1,7 @@
-"""What runs under compute-sanitizer: a kernel once, in buffers without guard zones.
+"""The process under compute-sanitizer: runs a kernel once, in buffers without guard zones.
 
-`python -m metalbench.checking.sanitizer.child LAUNCH FILE`: LAUNCH is a `Launch` as JSON, and FILE
-gets each buffer's address and bytes before the kernel runs.
+`python -m metalbench.checking.sanitizer.child LAUNCH FILE`: LAUNCH is a `SanitizerLaunch` as JSON.
+FILE receives each buffer's address and bytes before the kernel runs.
 """
 
 from __future__ import annotations
@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from metalbench import _core
-from metalbench.checking.sanitizer.launch import Launch
+from metalbench.checking.sanitizer.launch import SanitizerLaunch
 from metalbench.errors import MetalBenchError
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.task.workload import workload
 
 
-def run(launch: Launch, left: Path) -> None:
-    """Run it once; a fault of the kernel's is compute-sanitizer's to tell."""
+def run(launch: SanitizerLaunch, left: Path) -> None:
+    """Run the kernel once; compute-sanitizer reports its faults."""
     what = launch.subject()
     built = compile_kernel(
         _core.open("cuda"),
@@ -41,4 +41,4 @@ def run(launch: Launch, left: Path) -> None:
 
 
 if __name__ == "__main__":
-    run(Launch(**json.loads(sys.argv[1])), Path(sys.argv[2]))
+    run(SanitizerLaunch(**json.loads(sys.argv[1])), Path(sys.argv[2]))

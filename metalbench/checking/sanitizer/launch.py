@@ -1,4 +1,4 @@
-"""One process under compute-sanitizer that runs a kernel once, and what is printed of it."""
+"""Start one process under compute-sanitizer that runs a kernel once, and read its output."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from metalbench.checking.subject import Subject, subject
+from metalbench.checking.subject import Subject, resolve_subject
 from metalbench.errors import MachineError, Unsupported
 from metalbench.kernel.bare import is_kernel_file
 
 PROGRAM = "compute-sanitizer"
-# NVIDIA's tool for each of ours.
-TOOLS = {"mem": "memcheck", "race": "racecheck", "init": "initcheck", "sync": "synccheck"}
+# NVIDIA's tool for each tool of `metalbench check`.
+SANITIZER_TOOLS = {"mem": "memcheck", "race": "racecheck", "init": "initcheck", "sync": "synccheck"}
 _INSTALLED = "nvidia/cu13/bin"
-# Of what went wrong before the kernel ran.
+# Lines of output in the error if no kernel ran.
 _MOST_LINES = 12
 
 
 @dataclass(frozen=True)
-class Launch:
-    """What a process is to run: a kernel as the command line names it, at one size."""
+class SanitizerLaunch:
+    """The arguments of the process: a kernel as on the command line, at one size."""
 
     kernel: str
     size: str
@@ -38,8 +38,8 @@ class Launch:
     include_dirs: tuple[str, ...]
 
     def subject(self) -> Subject:
-        """The kernel and its task, read again."""
-        return subject(
+        """Resolve the kernel and its task again."""
+        return resolve_subject(
             self.kernel,
             sizes=() if is_kernel_file(self.kernel) else (self.size,),
             buffers=Path(self.buffers) if self.buffers else None,
@@ -49,8 +49,8 @@ class Launch:
 
 
 @dataclass(frozen=True)
-class Ran:
-    """What a process has left: the text, and each buffer's address and bytes; `ended` by itself."""
+class SanitizerRun:
+    """The output of a process, and the buffers' addresses; `ended` is False at a timeout."""
 
     text: str
     buffers: Mapping[str, tuple[int, int]]
@@ -58,7 +58,7 @@ class Ran:
 
 
 def find_program() -> str:
-    """Where compute-sanitizer is; raises Unsupported where it is not."""
+    """Return the path of compute-sanitizer; raises Unsupported if it is missing."""
     beside = [str(Path(folder) / _INSTALLED) for folder in sys.path]
     found = shutil.which(PROGRAM) or shutil.which(PROGRAM, path=os.pathsep.join(beside))
     if found is None:
@@ -69,15 +69,17 @@ def find_program() -> str:
     return found
 
 
-def run(program: str, tool: str, launch: Launch, time_limit: float) -> Ran:
-    """Run `launch` under `tool`, one of ours, for `time_limit` s at most.
+def run_sanitizer(
+    program: str, tool: str, launch: SanitizerLaunch, time_limit: float
+) -> SanitizerRun:
+    """Run `launch` under `tool` for at most `time_limit` s.
 
     Raises MachineError if the process ends before the kernel has run.
     """
     with TemporaryDirectory(prefix="metalbench-") as folder:
         log, left = Path(folder) / "log", Path(folder) / "left"
         command = [
-            *(program, "--tool", TOOLS[tool], "--log-file", str(log)),
+            *(program, "--tool", SANITIZER_TOOLS[tool], "--log-file", str(log)),
             *("--report-api-errors", "no", "--destroy-on-device-error", "kernel"),
             *("--print-limit", "0", "--target-processes", "application-only"),
             *(sys.executable, "-m", "metalbench.checking.sanitizer.child"),
@@ -96,4 +98,4 @@ def run(program: str, tool: str, launch: Launch, time_limit: float) -> Ran:
             lines = (text + said).strip().splitlines()[-_MOST_LINES:]
             raise MachineError(f"[{launch.kernel}] {PROGRAM} ran no kernel:\n" + "\n".join(lines))
         buffers = json.loads(left.read_text()) if left.is_file() else {}
-        return Ran(text, {name: (at, size) for name, (at, size) in buffers.items()}, ended)
+        return SanitizerRun(text, {name: (at, size) for name, (at, size) in buffers.items()}, ended)

@@ -23,7 +23,7 @@ from rich.table import Table
 
 from metalbench.hlo.bench.timing import ProgramResult, RivalResult
 from metalbench.report import numbers
-from metalbench.report.export import document_json, interval_json, judged, lines_of_csv
+from metalbench.report.export import comparison_fields, document_json, interval_json, write_csv
 
 if TYPE_CHECKING:
     from metalbench.result import DeviceFacts
@@ -140,7 +140,7 @@ def _to_dict(one: ProgramResult) -> dict[str, Any]:
         "clock": measured.clock if measured else None,
         "kernel_ns": interval_json(measured.candidate_ns if measured else None),
         "gpu_ns": interval_json(measured.gpu_ns if measured else None),
-        **judged(measured),
+        **comparison_fields(measured),
         "pairs": measured.pairs if measured else None,
         "p95_ns": one.compute_percentile(95),
         "p99_ns": one.compute_percentile(99),
@@ -153,12 +153,12 @@ def _to_dict(one: ProgramResult) -> dict[str, Any]:
 
 def _rival_to_dict(each: RivalResult) -> dict[str, Any]:
     fields = {"name": each.name, "version": each.version, "why": each.why}
-    return fields | judged(each.measurement)
+    return fields | comparison_fields(each.measurement)
 
 
 def to_csv(results: Sequence[ProgramResult]) -> str:
     """Return the results as the CSV described above."""
-    return lines_of_csv(
+    return write_csv(
         CSV_COLUMNS,
         (_to_csv_row(one, each) for one in results for each in one.against or (RivalResult(""),)),
     )

@@ -1,4 +1,4 @@
-"""A page of HTML that stands alone: records or a run, with plots, sources and history."""
+"""A stand-alone HTML page of records or of a run, with plots, sources and history."""
 
 from metalbench.report.page.document import to_html
 from metalbench.report.page.of_records import page_of_records

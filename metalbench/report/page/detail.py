@@ -1,28 +1,28 @@
-"""What there is to a kernel of the table: its facts, its history and its source."""
+"""The section of one kernel on a page: facts, history and source."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from metalbench.report import numbers
-from metalbench.report.page.markup import Markup, element, joined
-from metalbench.report.page.model import Row, Step
-from metalbench.report.page.source import highlighted
+from metalbench.report.page.markup import Markup, element, join_markup
+from metalbench.report.page.model import KernelRow, RecordStep
+from metalbench.report.page.source import highlight_source
 from metalbench.report.page.table import time, verdict_mark, with_ends
-from metalbench.result.tuning import spelled
+from metalbench.result.tuning import format_tunables
 
 HASH_LETTERS = 12
 
 
-def detail(row: Row, anchor: str) -> Markup:
-    """One kernel, folded up; it opens without a script."""
+def detail(row: KernelRow, anchor: str) -> Markup:
+    """Return one kernel, collapsed; it opens without a script."""
     about = f"{row.dtype}, {row.size}"
-    name = joined(element("strong", row.task), " ", element("span", about, class_="quiet"))
+    name = join_markup(element("strong", row.task), " ", element("span", about, class_="quiet"))
     summary = element("summary", name, " ", element("span", *_brief(row), class_="brief"))
     return element("details", summary, *_blocks(row), id=anchor)
 
 
-def _brief(row: Row) -> Iterator[str]:
+def _brief(row: KernelRow) -> Iterator[str]:
     if row.time_ns is None:
         yield element("span", row.status, class_=f"status {row.status}")
         return
@@ -33,7 +33,7 @@ def _brief(row: Row) -> Iterator[str]:
         yield verdict_mark(row.verdict)
 
 
-def _blocks(row: Row) -> Iterator[Markup]:
+def _blocks(row: KernelRow) -> Iterator[Markup]:
     for message in row.failures:
         yield element("pre", message, class_="failure", tabindex=0)
     yield element("dl", *_facts(row))
@@ -42,10 +42,10 @@ def _blocks(row: Row) -> Iterator[Markup]:
     if row.history:
         yield _history(row.history)
     label = f"source of {row.kernel}"
-    # It scrolls, so that a keyboard must be able to reach it.
+    # It scrolls, so it must be reachable by keyboard.
     yield element(
         "pre",
-        element("code", highlighted(row.source)),
+        element("code", highlight_source(row.source)),
         class_="source",
         tabindex=0,
         role="region",
@@ -53,13 +53,13 @@ def _blocks(row: Row) -> Iterator[Markup]:
     )
 
 
-def _facts(row: Row) -> Iterator[Markup]:
+def _facts(row: KernelRow) -> Iterator[Markup]:
     extents = ", ".join(f"{name} {extent}" for name, extent in row.extents.items())
     facts = [
         ("set", row.set),
         ("size", f"{row.size} ({extents})" if extents else row.size),
         ("file", row.kernel),
-        ("tunables", spelled(row.tunables)),
+        ("tunables", format_tunables(row.tunables)),
         ("SHA-256", row.source_hash),
         ("times are of", row.clock or ""),
         *row.facts,
@@ -69,7 +69,7 @@ def _facts(row: Row) -> Iterator[Markup]:
             yield element("div", element("dt", name), element("dd", value))
 
 
-def _history(steps: tuple[Step, ...]) -> Markup:
+def _history(steps: tuple[RecordStep, ...]) -> Markup:
     names = ("since", "time", "MLX / kernel", "against the record before", "SHA-256", "by")
     head = element("tr", *(element("th", name, scope="col") for name in names))
     body = element("tbody", *map(_step, steps))
@@ -80,7 +80,7 @@ def _history(steps: tuple[Step, ...]) -> Markup:
     )
 
 
-def _step(step: Step) -> Markup:
+def _step(step: RecordStep) -> Markup:
     gains = " and ".join(map(numbers.ratio, step.gains)) or "the first"
     cells = (
         element("time", step.accepted_at[:16].replace("T", " "), datetime=step.accepted_at),

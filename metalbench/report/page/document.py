@@ -1,4 +1,4 @@
-"""The page itself: one file that loads nothing, and in which nothing runs but its own script."""
+"""The HTML document: one file without external resources, restricted to its own script."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from metalbench.analysis.analyse import SIMULATED, UNKNOWN_PEAKS
 from metalbench.report import numbers
 from metalbench.report.notice import CLOCKS, device_line, simulation_notice
 from metalbench.report.page.detail import detail
-from metalbench.report.page.markup import Markup, element, joined
+from metalbench.report.page.markup import Markup, element, join_markup
 from metalbench.report.page.model import Board, Page
 from metalbench.report.page.roofline import roofline_plot
 from metalbench.report.page.table import table
 from metalbench.stats import CONFIDENCE
 
 THEMES = {"system": "as the system", "light": "light", "dark": "dark"}
-NOTHING = "There are no records yet; `metalbench run --record` makes some."
+NOTHING = "No records yet; `metalbench run --record` makes some."
 
 
 def to_html(page: Page) -> str:
-    """The page as one file of HTML, with its style and script in it."""
-    return whole(page.title, page.lead, _boards(page), _said(page))
+    """Return the page as one HTML file, with its style and script."""
+    return build_document(page.title, page.lead, _boards(page), _notes(page))
 
 
-def whole(title: str, lead: str, main: Iterable[Markup], footer: Iterable[Markup]) -> str:
-    """A page of this content as one file of HTML, with the style and script of all pages."""
+def build_document(title: str, lead: str, main: Iterable[Markup], footer: Iterable[Markup]) -> str:
+    """Return an HTML file with this content, and the style and script of all pages."""
     style, script = _file("page.css"), _file("page.js")
     head = element(
         "head",
@@ -49,7 +49,7 @@ def _file(name: str) -> str:
 
 
 def _policy(style: str, script: str) -> str:
-    """What a browser may run or load: this style and this script, and nothing else."""
+    """Return the Content-Security-Policy that allows only this style and this script."""
     return (
         f"default-src 'none'; style-src {_digest(style)}; script-src {_digest(script)}; "
         "base-uri 'none'; form-action 'none'"
@@ -95,7 +95,7 @@ def _board(board: Board, number: int) -> Iterator[Markup]:
     kernels = numbers.count(len(board.rows), "kernel")
     caption = f"{kernels}. Times are of one pass, with {100 * CONFIDENCE:g} % intervals."
     rows = table(board, anchors, caption)
-    yield _ways(number)
+    yield _navigation(number)
     scrolls = {"id": f"table-{number}", "class_": "wide", "role": "region"}
     yield element("div", rows, **scrolls, tabindex=0, aria_label="kernels")
     yield element("h3", "Roofline", id=f"plot-{number}")
@@ -104,11 +104,11 @@ def _board(board: Board, number: int) -> Iterator[Markup]:
     yield from (detail(row, anchor) for row, anchor in zip(board.rows, anchors, strict=True))
 
 
-def _ways(number: int) -> Markup:
-    """Links over what is long: a hundred kernels are three hundred stops of a keyboard."""
+def _navigation(number: int) -> Markup:
+    """Return links to the sections, because a keyboard would need hundreds of steps."""
     places = {"table": "table", "plot": "roofline", "kernels": "kernels"}
     links = (element("a", said, href=f"#{at}-{number}") for at, said in places.items())
-    return element("nav", "Go to: ", *(joined(link, " ") for link in links), class_="quiet")
+    return element("nav", "Go to: ", *(join_markup(link, " ") for link in links), class_="quiet")
 
 
 def _figure(board: Board, anchors: list[str], *, simulated: bool) -> Iterator[Markup]:
@@ -124,7 +124,7 @@ def _figure(board: Board, anchors: list[str], *, simulated: bool) -> Iterator[Ma
     yield element("figcaption", said)
 
 
-def _said(page: Page) -> Iterator[Markup]:
+def _notes(page: Page) -> Iterator[Markup]:
     clocks = {row.clock for board in page.boards for row in board.rows if row.clock}
     meanings = [f"{clock}: {CLOCKS[clock]}" for clock in sorted(clocks) if clock in CLOCKS]
     lines = (
@@ -136,7 +136,7 @@ def _said(page: Page) -> Iterator[Markup]:
 
 
 def _bottom(footer: Iterable[Markup], script: str) -> Markup:
-    return joined(
+    return join_markup(
         element("footer", *footer),
         element("p", id="sorted", role="status", class_="unseen"),
         element("script", Markup(script)),

@@ -1,4 +1,4 @@
-"""The curves of fast_p over p as a picture in a page, with their bands."""
+"""The curves of fast_p over p as an SVG, with their interval bands."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from metalbench.stats import Interval
 
 WIDTH, HEIGHT = 760, 340
 LEFT, RIGHT, TOP, BOTTOM = 64, 24, 16, 60
-# Of lines, by turns; of each its class in page.css.
+# Line colours, in rotation; each has a class in page.css.
 COLOURS = 6
 Curve = Sequence[tuple[float, Interval]]
 
 
 def fast_p_chart(columns: Sequence[FolderFigures], level: str) -> Markup:
-    """One step a column: the share of its samples that is surely more than p times as fast."""
+    """Return a chart with one curve a column: the share of samples more than p times as fast."""
     shown = [(each.name, each.levels[level].curve) for each in columns if level in each.levels]
     title = f"fast_p of {level}, of all samples, over p"
     most = max(p for _, curve in shown for p, _ in curve)
@@ -72,7 +72,7 @@ def _curve(name: str, curve: Curve, most: float, colour: str) -> Iterator[Markup
 
 
 def _steps(points: Sequence[tuple[float, float]], most: float) -> list[str]:
-    """A share holds from its p on to the next."""
+    """Return the corners of a step function: a share holds from its p to the next."""
     found = [f"{_x(points[0][0], most)},{_y(points[0][1])}"]
     for (_, before), (p, share) in pairwise(points):
         found += [f"{_x(p, most)},{_y(before)}", f"{_x(p, most)},{_y(share)}"]

@@ -1,4 +1,4 @@
-"""HTML elements. Text becomes part of one only escaped; nothing else makes markup of a string."""
+"""HTML elements. Every string that is not `Markup` is escaped."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ EMPTY_ELEMENTS = ("meta", "input", "circle", "line", "polyline", "polygon", "br"
 
 
 class Markup(str):
-    """Text that is HTML already."""
+    """Text that is valid HTML."""
 
     __slots__ = ()
 
 
 def text(given: str) -> Markup:
-    """Make text of any string, whatever it holds."""
+    """Escape a string; `Markup` passes unchanged."""
     if isinstance(given, Markup):
         return given
     return Markup(html_text(given))
 
 
 def element(name: str, /, *children: str, **attributes: str | float | bool | None) -> Markup:
-    """``<name attribute="...">children</name>``; strings that are no `Markup` are escaped.
+    """Return ``<name attribute="...">children</name>``; strings other than `Markup` are escaped.
 
-    `_` in an attribute's name stands for `-`, one at its end for nothing (`class_`). Attributes
-    that are None or False are left out, those that are True have no value.
+    `_` in an attribute's name stands for `-`; at the end of a name it is dropped (`class_`).
+    Attributes that are None or False are left out; attributes that are True have no value.
     """
     given = "".join(map(_attribute, attributes, attributes.values()))
     if name in EMPTY_ELEMENTS and not children:
@@ -34,13 +34,13 @@ def element(name: str, /, *children: str, **attributes: str | float | bool | Non
     return Markup(f"<{name}{given}>{''.join(map(text, children))}</{name}>")
 
 
-def joined(*parts: str) -> Markup:
-    """Several elements and texts one after the other."""
+def join_markup(*parts: str) -> Markup:
+    """Concatenate elements and texts."""
     return Markup("".join(map(text, parts)))
 
 
 def _attribute(name: str, value: str | float | bool | None) -> str:
     if value is None or value is False:
         return ""
-    spelled = name.rstrip("_").replace("_", "-")
-    return f" {spelled}" if value is True else f' {spelled}="{text(str(value))}"'
+    attribute = name.rstrip("_").replace("_", "-")
+    return f" {attribute}" if value is True else f' {attribute}="{text(str(value))}"'

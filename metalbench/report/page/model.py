@@ -1,4 +1,4 @@
-"""What a page shows, whether it comes from records or from a run."""
+"""The content of a page, from records or from a run."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from metalbench.stats import Interval
 
 
 @dataclass(frozen=True)
-class Step:
-    """One record of a place's history: what it gained over the one before, and by what."""
+class RecordStep:
+    """One record in the history of a place: its gain over the previous one, and its origin."""
 
     accepted_at: str
     time_ns: Interval | None
@@ -23,10 +23,10 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Row:
-    """One kernel. Times are in ns; `gflops` and `gbytes_per_s` are of 10^9 a second.
+class KernelRow:
+    """One kernel. Times are in ns; `gflops` and `gbytes_per_s` are in 10^9 per second.
 
-    `failures` are messages; `history` is the latest first, none of a run.
+    `failures` are messages; `history` is the latest first, empty for a run.
     """
 
     task: str
@@ -50,11 +50,11 @@ class Row:
     notes: tuple[str, ...] = ()
     failures: tuple[str, ...] = ()
     facts: tuple[tuple[str, str], ...] = ()
-    history: tuple[Step, ...] = ()
+    history: tuple[RecordStep, ...] = ()
 
     @property
     def intensity(self) -> float | None:
-        """FLOP per byte; None where there is no arithmetic or nothing was timed."""
+        """FLOP per byte; None without arithmetic or time."""
         if self.gflops is None or self.gbytes_per_s is None or not self.gflops.value:
             return None
         return self.gflops.value / self.gbytes_per_s.value
@@ -62,21 +62,21 @@ class Row:
 
 @dataclass(frozen=True)
 class Board:
-    """What was measured on one device as one engine, which compares with nothing else.
+    """The kernels on one device in one execution mode, which are comparable only with each other.
 
-    `peaks` are the device's limits, where they are known.
+    `peaks` are the device's limits, if known.
     """
 
     device: DeviceFacts
     engine: str
-    rows: tuple[Row, ...]
+    rows: tuple[KernelRow, ...]
     lines: tuple[str, ...] = ()
     peaks: Peaks | None = None
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page: what it is of, in a sentence or two, and a board for each device."""
+    """A page: title, lead text, and a board for each device."""
 
     title: str
     lead: str

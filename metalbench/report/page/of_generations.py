@@ -1,13 +1,13 @@
-"""A page of what became of generations: tables and curves of every level, run beside run."""
+"""A page of generated kernels: tables and curves of every level, one column a run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from metalbench.generations.comparison import FolderFigures
-from metalbench.report.generations import lines_of, meanings
+from metalbench.report.generations import explain_figures, figure_lines
 from metalbench.report.notice import SIMULATION
-from metalbench.report.page.document import whole
+from metalbench.report.page.document import build_document
 from metalbench.report.page.fast_p_chart import fast_p_chart
 from metalbench.report.page.markup import Markup, element
 from metalbench.stats import CONFIDENCE
@@ -16,11 +16,13 @@ TITLE = "Generated kernels"
 
 
 def page_of_generations(columns: Sequence[FolderFigures], baseline: str) -> str:
-    """The page as one file of HTML, with everything in it."""
+    """Return the page as one HTML file."""
     lead = "Shares of kernels that compile, are correct and are fast: " + ", ".join(
         each.name for each in columns
     )
-    return whole(TITLE, lead, _levels(columns), (element("p", " ".join(meanings(baseline))),))
+    return build_document(
+        TITLE, lead, _levels(columns), (element("p", " ".join(explain_figures(baseline))),)
+    )
 
 
 def _levels(columns: Sequence[FolderFigures]) -> Iterator[Markup]:
@@ -47,7 +49,7 @@ def _table(columns: Sequence[FolderFigures], level: str) -> Markup:
             element("th", name.strip(), scope="row"),
             *(element("td", cell(each)) for each in figures),
         )
-        for name, cell in lines_of(figures[0], figures)
+        for name, cell in figure_lines(figures[0], figures)
     )
     head = element("tr", element("th", "figure", scope="col"), *heads)
     return element("table", element("thead", head), element("tbody", *rows))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from metalbench.measure.measurement import LAUNCH_BOUND
-from metalbench.report.page.model import Board, Page, Row, Step
+from metalbench.report.page.model import Board, KernelRow, Page, RecordStep
 from metalbench.stats import Interval
-from metalbench.store import Place, Record
+from metalbench.store import Record, RecordPlace
 
 RULE = (
     "Of each task, size and element type the kernel that none was shown to be faster than on that "
@@ -17,9 +17,9 @@ RULE = (
 
 
 def page_of_records(
-    records: Sequence[Record], history: Callable[[Place], Sequence[Record]]
+    records: Sequence[Record], history: Callable[[RecordPlace], Sequence[Record]]
 ) -> Page:
-    """Make a page of `records`, each with all those before it, which `history` tells."""
+    """Return a page of `records`, each with the previous ones that `history` returns."""
     boards = tuple(
         Board(same[0].place.device, same[0].place.engine, _rows(same, history))
         for same in by_device(records)
@@ -28,24 +28,24 @@ def page_of_records(
 
 
 def by_device(records: Sequence[Record]) -> list[list[Record]]:
-    """Records that compare, together: of one device and one engine."""
+    """Group records by device and execution mode, real devices before simulated ones."""
     found: dict[tuple[object, ...], list[Record]] = {}
     for record in records:
         place = record.place
         device = (place.device_kind, place.device_name, place.device_chip, place.device_cores)
         found.setdefault((*device, place.engine), []).append(record)
-    # What is real before what is simulated.
+    # Real devices before simulated ones.
     return sorted(found.values(), key=lambda same: same[0].place.device.simulated)
 
 
 def work_ns(record: Record) -> Interval | None:
-    """What a pass of the record's kernel took, on the GPU's own clock where there is one."""
+    """Return the time of a pass of the record's kernel, on the GPU's clock if there is one."""
     entry = record.entry
     return entry.kernel_ns if entry.gpu_ns is None else entry.gpu_ns
 
 
 def rate(time_ns: Interval | None, value: float | None) -> Interval | None:
-    """The interval of a rate whose value is known, from that of the time it was taken from."""
+    """Return a rate with its interval, from its value and the interval of the time."""
     if time_ns is None or value is None:
         return None
     amount = value * time_ns.value
@@ -53,15 +53,15 @@ def rate(time_ns: Interval | None, value: float | None) -> Interval | None:
 
 
 def _rows(
-    records: Sequence[Record], history: Callable[[Place], Sequence[Record]]
-) -> tuple[Row, ...]:
+    records: Sequence[Record], history: Callable[[RecordPlace], Sequence[Record]]
+) -> tuple[KernelRow, ...]:
     return tuple(_row(record, history(record.place)) for record in records)
 
 
-def _row(record: Record, past: Sequence[Record]) -> Row:
+def _row(record: Record, past: Sequence[Record]) -> KernelRow:
     entry, time_ns = record.entry, work_ns(record)
     floor_ns = record.floor_ns
-    return Row(
+    return KernelRow(
         task=entry.task,
         set=record.set,
         dtype=entry.dtype,
@@ -98,8 +98,8 @@ def _facts(record: Record) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value in found.items() if value.strip(" ,"))
 
 
-def _step(record: Record) -> Step:
-    return Step(
+def _step(record: Record) -> RecordStep:
+    return RecordStep(
         record.accepted_at,
         work_ns(record),
         record.entry.ratio,

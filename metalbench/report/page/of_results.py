@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metalbench.report import shown
-from metalbench.report.marks import mark_lines
-from metalbench.report.page.model import Board, Page, Row
+from metalbench.report.marks import format_marks
+from metalbench.report.page.model import Board, KernelRow, Page
 from metalbench.report.summary import summary_lines
 from metalbench.result import DeviceFacts, Result
 
@@ -20,11 +20,11 @@ WHAT = "One run: every kernel checked, and timed in pairs with MLX on the same d
 def page_of_results(
     results: Sequence[Result], device: DeviceFacts, environment: Environment, seconds: float
 ) -> Page:
-    """Make a page of a run that took so many seconds."""
+    """Return a page of a run that took `seconds`."""
     facts = _facts(environment)
     rows = tuple(_row(result, facts) for result in results)
     engine = environment.engine if device.kind == "cpu" else ""
-    lines = (*summary_lines(results, seconds), *mark_lines(results))
+    lines = (*summary_lines(results, seconds), *format_marks(results))
     return Page("MetalBench run", WHAT, (Board(device, engine, rows, lines),))
 
 
@@ -37,11 +37,11 @@ def _facts(environment: Environment) -> tuple[tuple[str, str], ...]:
     )
 
 
-def _row(result: Result, facts: tuple[tuple[str, str], ...]) -> Row:
+def _row(result: Result, facts: tuple[tuple[str, str], ...]) -> KernelRow:
     case, measured, analysis = result.case, result.measurement, result.analysis
     verdict = measured.verdict if measured is not None else None
     work = analysis.work if analysis is not None else None
-    return Row(
+    return KernelRow(
         task=case.task,
         set=case.set,
         dtype=case.dtype,

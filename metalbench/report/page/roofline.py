@@ -1,4 +1,4 @@
-"""Where kernels lie under the roof: arithmetic intensity against throughput, both logarithmic.
+"""Roofline plot: throughput against arithmetic intensity, both logarithmic.
 
 S. Williams, A. Waterman, D. Patterson, "Roofline: an insightful visual performance model for
 multicore architectures", CACM 52 (2009).
@@ -14,7 +14,7 @@ from metalbench.analysis import Peaks
 from metalbench.report import numbers
 from metalbench.report.labels import label
 from metalbench.report.page.markup import Markup, element
-from metalbench.report.page.model import Row
+from metalbench.report.page.model import KernelRow
 from metalbench.report.page.table import MARKS
 
 WIDTH, HEIGHT = 760, 400
@@ -47,9 +47,9 @@ class _Axis:
 
 
 def roofline_plot(
-    rows: Sequence[Row], anchors: Sequence[str], peaks: Peaks | None, title: str
+    rows: Sequence[KernelRow], anchors: Sequence[str], peaks: Peaks | None, title: str
 ) -> Markup:
-    """A picture of the rows that have arithmetic, with the roof where peaks are known."""
+    """Return a plot of the rows with arithmetic, and of the roof if peaks are known."""
     points = [(row, at) for row, at in zip(rows, anchors, strict=True) if row.intensity]
     if not points:
         return element("p", "No kernel with arithmetic was timed, so there is nothing to plot.")
@@ -73,7 +73,7 @@ def roofline_plot(
     )
 
 
-def _ends(row: Row) -> tuple[float, ...]:
+def _ends(row: KernelRow) -> tuple[float, ...]:
     rate = row.gflops
     assert rate is not None
     low, high = rate.useful_ends
@@ -112,7 +112,7 @@ def _roof(across: _Axis, up: _Axis, peaks: Peaks) -> Iterator[Markup]:
     )
 
 
-def _point(row: Row, anchor: str, across: _Axis, up: _Axis) -> Markup:
+def _point(row: KernelRow, anchor: str, across: _Axis, up: _Axis) -> Markup:
     rate, intensity = row.gflops, row.intensity
     assert rate is not None
     assert intensity is not None

@@ -1,4 +1,4 @@
-"""Metal Shading Language in colour, made when the page is."""
+"""Highlight Metal Shading Language when a page is built."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 from pygments.lexers.c_cpp import CppLexer  # type: ignore[import-untyped,unused-ignore]
 from pygments.token import Comment, Keyword, Name, Number, String  # type: ignore[import-untyped,unused-ignore]
 
-from metalbench.report.page.markup import Markup, element, joined
+from metalbench.report.page.markup import Markup, element, join_markup
 
-# Of the specification's sections 2 to 5: what C++ does not have.
+# Keywords of the Metal specification, sections 2 to 5, that C++ lacks.
 QUALIFIERS = frozenset(
     (
         *("kernel", "vertex", "fragment", "device", "constant", "threadgroup", "thread"),
@@ -29,7 +29,7 @@ TYPES = frozenset(SCALARS) | frozenset(
     )
     for count in (2, 3, 4)
 )
-# What has a colour; all else is text. A page of a hundred kernels is a quarter as long so.
+# Tokens with a colour; other tokens are plain text, which makes a page four times smaller.
 CLASSES = {
     Keyword: "k",
     Keyword.Type: "t",
@@ -49,7 +49,7 @@ HEADER_LINES = (
 
 
 class MslLexer(CppLexer):  # type: ignore[misc,unused-ignore]
-    """C++ with Metal's words, and with the lines of a kernel's header told from comments."""
+    """The lexer of C++ with Metal's keywords and a token for header lines."""
 
     name = "Metal Shading Language"
     aliases = ("msl",)
@@ -57,7 +57,7 @@ class MslLexer(CppLexer):  # type: ignore[misc,unused-ignore]
     def get_tokens_unprocessed(
         self, text: str, *arguments: Any, **states: Any
     ) -> Iterator[tuple[int, Any, str]]:
-        """As the lexer of C++, with kinds of tokens that it does not know."""
+        """Yield the tokens of C++, with Metal's keywords, types and header lines."""
         for index, kind, value in super().get_tokens_unprocessed(text, *arguments, **states):
             if kind in Name and value in QUALIFIERS:
                 yield index, Keyword, value
@@ -69,16 +69,16 @@ class MslLexer(CppLexer):  # type: ignore[misc,unused-ignore]
                 yield index, kind, value
 
 
-def highlighted(source: str) -> Markup:
-    """The source as HTML, its tokens in classes; everything in it is escaped."""
+def highlight_source(source: str) -> Markup:
+    """Return the source as HTML, its tokens in classes; all text is escaped."""
     found = ((_class_of(kind), value) for kind, value in MslLexer(stripnl=False).get_tokens(source))
     runs = (
         (name, "".join(text for _, text in same)) for name, same in groupby(found, itemgetter(0))
     )
-    return joined(*(element("span", run, class_=name) if name else run for name, run in runs))
+    return join_markup(*(element("span", run, class_=name) if name else run for name, run in runs))
 
 
 @cache
 def _class_of(kind: Any) -> str:
-    """The class of a kind of token: that of the nearest kind above it that has a colour."""
+    """Return the CSS class of a token type: that of the nearest ancestor with one."""
     return next((CLASSES[each] for each in reversed(kind.split()) if each in CLASSES), "")

@@ -1,17 +1,17 @@
-"""The table of a board: readable as it is, and sortable where scripts run."""
+"""The table of a board: readable without scripts, and sortable with them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
 from metalbench.report import numbers
-from metalbench.report.page.markup import Markup, element, joined
-from metalbench.report.page.model import Board, Row
+from metalbench.report.page.markup import Markup, element, join_markup
+from metalbench.report.page.model import Board, KernelRow
 from metalbench.stats import Interval
 
 RATIO = "MLX / kernel"
 TIMES = ("kernel", "MLX")
-NUMBERS: dict[str, Callable[[Row], Interval | None]] = {
+NUMBERS: dict[str, Callable[[KernelRow], Interval | None]] = {
     "kernel": lambda row: row.time_ns,
     "MLX": lambda row: row.reference_ns,
     RATIO: lambda row: row.ratio,
@@ -22,7 +22,7 @@ MARKS = {"FASTER": "faster", "SLOWER": "slower", "SAME": "same"}
 
 
 def table(board: Board, anchors: list[str], caption: str) -> Markup:
-    """The rows of a board; each one's name leads to its anchor."""
+    """Return the rows of a board; each name links to its anchor."""
     names = _columns(board)
     heads = (element("th", each, scope="col", role="columnheader") for each in names)
     body = (
@@ -40,20 +40,20 @@ def table(board: Board, anchors: list[str], caption: str) -> Markup:
 
 
 def verdict_mark(verdict: str) -> Markup:
-    """A verdict as a word in its colour."""
+    """Return a verdict in its colour."""
     return element("span", verdict, class_=f"verdict {MARKS.get(verdict, 'unclear')}")
 
 
 def with_ends(interval: Interval | None, unit: str = "") -> Markup:
-    """An estimate with its interval, which stands back."""
+    """Return an estimate with its interval in a lighter style."""
     if interval is None:
-        return joined(numbers.MISSING)
+        return join_markup(numbers.MISSING)
     ends = element("span", numbers.ends(interval), class_="ends")
-    return joined(f"{numbers.estimate(interval)}{unit} ", ends)
+    return join_markup(f"{numbers.estimate(interval)}{unit} ", ends)
 
 
 def time(interval: Interval | None) -> Markup:
-    """A time in the unit in which it reads best, with its interval."""
+    """Return a time in its best unit, with its interval."""
     return with_ends(*numbers.in_time_unit(interval)) if interval else with_ends(None)
 
 
@@ -75,10 +75,10 @@ def _columns(board: Board) -> list[str]:
     ]
 
 
-def _cells(row: Row, anchor: str, names: list[str]) -> Iterator[Markup]:
+def _cells(row: KernelRow, anchor: str, names: list[str]) -> Iterator[Markup]:
     for name in names:
         shown, value = _cell(row, anchor, name)
-        # In a narrow window every cell is a line of its own, which needs to be told.
+        # In a narrow window every cell becomes a line with this label.
         common = {"data_label": name, "data_value": value}
         if name == "task":
             yield element("th", shown, scope="row", role="rowheader", **common)
@@ -87,8 +87,8 @@ def _cells(row: Row, anchor: str, names: list[str]) -> Iterator[Markup]:
             yield element("td", shown, role="cell", class_=kind, **common)
 
 
-def _cell(row: Row, anchor: str, name: str) -> tuple[str, str | float | None]:
-    """What a cell shows, and what it is sorted by."""
+def _cell(row: KernelRow, anchor: str, name: str) -> tuple[str, str | float | None]:
+    """Return the content of a cell, and its sort key."""
     if name in NUMBERS:
         interval = NUMBERS[name](row)
         return _number(row, name, interval), interval.value if interval is not None else None
@@ -103,21 +103,21 @@ def _cell(row: Row, anchor: str, name: str) -> tuple[str, str | float | None]:
     return element("span", said, class_=f"status {said}") if name == "correct" else said, said
 
 
-def _number(row: Row, name: str, interval: Interval | None) -> str:
+def _number(row: KernelRow, name: str, interval: Interval | None) -> str:
     if name == RATIO:
         return _ratio(row)
     if name in TIMES:
         return time(interval)
-    # What of a rate's interval is not known the time tells already.
+    # A rate without an interval has a time without one, which the table shows already.
     if interval is not None and interval.useful_ends == (None, None):
         return numbers.estimate(interval)
     return with_ends(interval)
 
 
-def _ratio(row: Row) -> Markup:
+def _ratio(row: KernelRow) -> Markup:
     parts = [with_ends(row.ratio, "x")]
     if row.verdict is not None:
         parts.append(verdict_mark(row.verdict))
     if row.launch_bound:
         parts.append(verdict_mark("LAUNCH-BOUND"))
-    return joined(*(joined(each, " ") for each in parts))
+    return join_markup(*(join_markup(each, " ") for each in parts))

@@ -12,7 +12,7 @@ from work_in_vain import KERNEL
 from agent_steel.attempt import Status
 from agent_steel.proposal import ProposerError, SpentError, Usage
 from agent_steel.subject import Subject
-from metalbench.comparison.match import Outcome
+from metalbench.comparison.match import MatchOutcome
 from metalbench.isolation import Limits
 from metalbench.result import Failure
 
@@ -200,7 +200,7 @@ def test_memory_that_runs_out_once_may_have_been_used_up_by_others(
             outcome = super().play(device, match, observer)
             if len(self.played) > times:
                 return outcome
-            return Outcome(device, Failure("measure", "OUT_OF_MEMORY", "was ended by SIGKILL"))
+            return MatchOutcome(device, Failure("measure", "OUT_OF_MEMORY", "was ended by SIGKILL"))
 
     session.workers = Killed()
     session([subject], Scripted([proposal(FASTER)]))
@@ -216,7 +216,7 @@ def test_a_rival_that_turns_out_to_be_wrong_is_kept_no_longer(
             if match.before.source != FASTER:
                 return outcome
             failure = Failure("verify after timing", "WRONG_RESULT", "once in a while")
-            return Outcome(device, failure, wrong=match.names[0])
+            return MatchOutcome(device, failure, wrong=match.names[0])
 
     session.workers = Doubting()
     fastest = KERNEL.replace("WORK = 400, 0, 100", "WORK = 1")

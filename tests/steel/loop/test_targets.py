@@ -16,7 +16,7 @@ from agent_steel.loop.profiler import Profiler
 from agent_steel.proposal import Diagnosis
 from agent_steel.subject import Subject
 from metalbench.analysis import Target
-from metalbench.comparison.match import Match, Outcome
+from metalbench.comparison.match import Match, MatchOutcome
 from metalbench.result import DeviceFacts
 from metalbench.run.stages import Observer
 from metalbench.stats import assess
@@ -34,7 +34,7 @@ def scatter_of(source: str) -> float:
 class Scattering(Simulated):
     """Times that scatter as far as a text says."""
 
-    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> Outcome:
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> MatchOutcome:
         self.played.append(match)
         random = np.random.default_rng(match.plan.seed)
         before, after = (
@@ -45,7 +45,7 @@ class Scattering(Simulated):
         judged, measured = assess(before, after), measurement(pairs=PAIRS)
         samples = replace(measured.samples, candidate_ns=after, reference_ns=before)
         told = replace(measured, samples=samples, ratio=judged.ratio, verdict=judged.verdict)
-        return Outcome(device, None, told, 0.0, 1.0)
+        return MatchOutcome(device, None, told, 0.0, 1.0)
 
 
 @pytest.mark.parametrize(
