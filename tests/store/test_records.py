@@ -100,7 +100,7 @@ def test_devices_engines_types_and_extents_have_records_of_their_own(store: Stor
 
 
 def test_no_result_has_no_place(store: Store) -> None:
-    with pytest.raises(StoreError, match="no result 7"):
+    with pytest.raises(StoreError, match="result 7 does not exist"):
         store.place_of(7)
-    with pytest.raises(StoreError, match="no result 7"):
+    with pytest.raises(StoreError, match="result 7 does not exist"):
         store.result(7)
