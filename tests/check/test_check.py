@@ -51,10 +51,10 @@ def test_a_finding_says_where_and_who(tmp_path):
     assert (finding.frame.file, finding.frame.line) == (str(path), line_of(path, "x[i + 2]"))
     assert finding.frame.column == 10
     assert finding.kernel == "k"
-    assert finding.told.buffer == "x"
+    assert finding.details.buffer == "x"
     assert finding.element == 100
-    assert finding.told.thread == (2, 0, 0)
-    assert finding.told.threadgroup == (3, 0, 0)
+    assert finding.details.thread == (2, 0, 0)
+    assert finding.details.threadgroup == (3, 0, 0)
 
 
 @pytest.mark.slow
@@ -63,7 +63,7 @@ def test_repeats_are_counted_and_the_first_in_the_grid_is_told(tmp_path):
     (finding,) = found_in(path).found
     assert finding.count == 50
     assert finding.element == 100
-    assert finding.told.threadgroup == (1, 0, 0)
+    assert finding.details.threadgroup == (1, 0, 0)
 
 
 def test_the_run_goes_on_after_a_finding(tmp_path):
@@ -108,7 +108,7 @@ def test_both_threads_of_a_race_are_told(tmp_path):
     (finding,) = [each for each in found if each.frame.line == line_of(path, "s[31 - t]")]
     assert "of 4 bytes at byte 124 by thread (0, 0, 0)" in finding.message
     assert "after a write by thread (31, 0, 0)" in finding.message
-    assert finding.told.thread == (0, 0, 0)
+    assert finding.details.thread == (0, 0, 0)
 
 
 def test_calls_that_led_to_a_finding_are_told(tmp_path):

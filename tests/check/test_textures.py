@@ -194,7 +194,7 @@ def test_an_array_of_textures_is_one_line_with_an_extent_more(tmp_path):
     assert check(path).found == ()
     path = file(tmp_path, line, types.format("read"), "t[2].read(uint2(i + 1, 1)).x")
     (found,) = check(path).found
-    assert (found.kind, found.told.buffer) == ("texture-bounds", "t")
+    assert (found.kind, found.details.buffer) == ("texture-bounds", "t")
     assert "outside of `t[2]`: at texel (8, 1, 0) of (8, 2, 1)" in found.message
     read = "t[1].read(uint2(i, 1)).x; t[1].write(1, uint2(i, 0))"
     path = file(tmp_path, line.replace("8unorm", "32float"), types.format("read_write"), read)

@@ -45,7 +45,7 @@ def test_what_was_tried_is_remembered_and_what_was_broken_off_is_tried_again(
     assert broken_off is not None
     first.tell_fault(wrong, "it is wrong")
     again = journal(tmp_path)
-    known = list(again.known())
+    known = list(again.read_candidates())
     assert known == [
         ({"TG": 64, "KEEP": 4}, 1.0, ""),
         (dict(wrong.params), None, "it is wrong"),
@@ -58,7 +58,7 @@ def test_what_was_tried_is_remembered_and_what_was_broken_off_is_tried_again(
 def test_another_search_has_a_memory_of_its_own(tmp_path: Path) -> None:
     go_on(journal(tmp_path))
     other = Journal(tmp_path / "tuning.journal", "another", SMALL)
-    assert not list(other.known())
+    assert not list(other.read_candidates())
 
 
 def test_a_large_space_is_sampled_without_repetition_towards_what_is_best(tmp_path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_large_space_is_sampled_without_repetition_towards_what_is_best(tmp_pa
     assert search.size > MOST_IN_TURN
     seen = go_on(search, most=80)
     assert len({tuple(sorted(each.items())) for each in seen}) == 80
-    assert len(list(search.known())) == 80  # suggestions of what was known do not count
+    assert len(list(search.read_candidates())) == 80  # suggestions of what was known do not count
     assert sum(each["A"] == 15 for each in seen[10:50]) >= 8  # 2.5 by chance
 
 
