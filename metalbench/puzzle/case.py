@@ -86,7 +86,9 @@ class Case:
     def findings(self, device: _core.Device, *, time_limit: float) -> Findings:
         """Return all that a checked build finds."""
         subject = Subject(self.kernel, self.task, (self.size,))
-        return check_subject(subject, device, TOOLS, time_limit=time_limit, relocate=self._map_lines)
+        return check_subject(
+            subject, device, TOOLS, time_limit=time_limit, relocate=self._map_lines
+        )
 
     def _map_lines(self, finding: Finding) -> Finding:
         """Return a finding with the lines of the files that the source was taken from."""
