@@ -152,7 +152,7 @@ def test_the_report_says_what_the_ratios_rest_on() -> None:
         "gelu: left out: not in run:2.",
         "run:2 against run:1: 1 FASTER, 1 SLOWER. Geometric mean of the ratios of "
         "2 of 3 kernels (without gelu): 1.000x",
-        "what slowed one run down cancels",
+        "a slower machine in one run cancels",
         "Ratios of times of separate runs",
         "Allowed for: runs of one source differ by up to 0.0% beyond their intervals.",
         "Benjamini-Hochberg",
