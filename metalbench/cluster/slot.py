@@ -72,7 +72,10 @@ class ClusterWorker:
         facts = device_facts(device)
         folder = SessionFolder(opening.folder, opening.headers)
         self._replies.put(
-            pack_message("opened", OpenReply(facts, environment(), tuple(list_device_warnings(device.state()))))
+            pack_message(
+                "opened",
+                OpenReply(facts, environment(), tuple(list_device_warnings(device.state()))),
+            )
         )
         memory = {"memory_bytes": opening.memory_bytes} if opening.memory_bytes else {}
         limits = Limits(opening.seconds, **memory)

@@ -28,7 +28,7 @@ from metalbench.remote.line import DuplexConnection, HeartbeatConnection
 from metalbench.remote.messages import OpenReply, OpenRequest, TracePart, TrialRequest
 from metalbench.remote.translated import translate_outcome, translate_result
 from metalbench.remote.turn import hold_machine
-from metalbench.result.conditions import warn_of_load, list_device_warnings
+from metalbench.result.conditions import list_device_warnings, warn_of_load
 from metalbench.result.environment import environment
 from metalbench.run.capture import capture, check_captures
 from metalbench.run.observed import device_facts
