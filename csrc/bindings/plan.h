@@ -1,11 +1,11 @@
-// The options of a sampling plan, as Python gives them.
+// Options of a sampling plan from Python keyword arguments.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 #include "core/sampling.h"
 
-// The fields of SamplePlan as keyword arguments, for the stub.
+// Fields of SamplePlan as keyword arguments, for the stub.
 #define PLAN_OPTIONS                                                                           \
   "max_pairs: int = 256, min_pairs: int = 16, window_ns: float = 1e6, max_window_ns: float = " \
   "5e7, candidate_window: int = 0, reference_window: int = 0, passes_per_command_buffer: int " \
@@ -16,8 +16,7 @@
 
 namespace metalbench::bindings {
 
-// Throws DispatchError for a value that is none of its option, ArgumentTypeError for an unknown
-// one.
+// Throws DispatchError for an invalid value, ArgumentTypeError for an unknown option.
 [[nodiscard]] SamplePlan plan_from(const nanobind::kwargs& options);
 
 }  // namespace metalbench::bindings

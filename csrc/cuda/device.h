@@ -9,11 +9,11 @@
 
 namespace metalbench::cuda {
 
-// Why there is no GPU of NVIDIA's here, and what would help; empty when there is one.
+// Return why no NVIDIA GPU is available, with a remedy; empty if one is.
 [[nodiscard]] std::string why_absent();
 
-// The first GPU that the driver names. `front_end` compiles to PTX, `cache` names the files of what
-// the driver makes of it. Throws Unsupported.
+// Open the driver's first GPU. `front_end` compiles to PTX; `cache` names the files of the driver's
+// binaries. Throws Unsupported.
 [[nodiscard]] std::shared_ptr<Device> make_device(std::shared_ptr<cpu::FrontEnd> front_end,
                                                   std::shared_ptr<ArtifactCache> cache);
 

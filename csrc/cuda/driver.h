@@ -1,5 +1,5 @@
-// NVIDIA's driver, found when it is first asked for: nothing of CUDA is needed to build or to
-// install this. Types, values and functions are those of the CUDA Driver API's public reference.
+// NVIDIA's driver, loaded on first use: build and installation need no CUDA toolkit. Types, values
+// and functions follow the public reference of the CUDA Driver API.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ inline constexpr int capability_major = 75;
 inline constexpr int capability_minor = 76;
 }  // namespace attribute
 
-// What is called, by the names that the library exports.
+// The driver's functions, by the names that the library exports.
 #define MB_CUDA_FUNCTIONS(F)                                                               \
   F(cuInit, unsigned flags)                                                                \
   F(cuDriverGetVersion, int* version)                                                      \
@@ -95,16 +95,16 @@ struct Driver {
   MB_CUDA_FUNCTIONS(MB_CUDA_MEMBER)
 #undef MB_CUDA_MEMBER
 
-  // Such as `CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered`.
+  // Return name and text: `CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered`.
   [[nodiscard]] std::string text(Result result) const;
 };
 
 struct Found {
-  std::shared_ptr<const Driver> driver;  // null where there is none, or no GPU
+  std::shared_ptr<const Driver> driver;  // null without a driver or a GPU
   std::string why_absent;
 };
 
-// Looked for once in a process.
+// Load the driver once per process.
 [[nodiscard]] const Found& find_driver();
 
 }  // namespace metalbench::cuda

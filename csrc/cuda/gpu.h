@@ -1,4 +1,4 @@
-// The GPU of a process: its context, its stream, and whether it still works.
+// The GPU of a process: its context, its stream, and its state.
 #pragma once
 
 #include <atomic>
@@ -15,34 +15,34 @@ using Clock = std::chrono::steady_clock;
 
 class Gpu {
  public:
-  // The first one; its context is made when it is first used, which takes longer than all else.
-  // Throws Unsupported.
+  // Open the first GPU. Its context is created on first use, because that is slow. Throws
+  // Unsupported.
   Gpu();
 
   [[nodiscard]] const Driver& driver() const { return *driver_; }
   [[nodiscard]] DeviceNumber number() const { return number_; }
-  // Of a GPU that has been used.
+  // Valid after the first use.
   [[nodiscard]] Stream stream() const { return stream_; }
   [[nodiscard]] int attribute(int which) const;
-  // Such as `sm_90`.
+  // Return the architecture, such as `sm_90`.
   [[nodiscard]] const std::string& architecture() const { return architecture_; }
   [[nodiscard]] int driver_version() const { return driver_version_; }
 
-  // Lets the calling thread use it. Throws MachineError once it is lost.
+  // Make the context current in the calling thread. Throws MachineError after lose().
   void use() const;
-  // Throws what a failed call means: OutOfMemoryError, or Error. `what` is what could not be done.
+  // Throw OutOfMemoryError or Error for a failed call. `what` describes the failed operation.
   void check(Result result, const std::string& what) const;
 
-  // Returns when it is there. A copy on no stream would not: it may still be under way, and
-  // kernels on a stream do not wait for it.
+  // Copy and wait for the end, on the stream. A copy outside of the stream may still be pending
+  // when it returns, and kernels on the stream do not wait for it.
   void copy_in(Address to, const void* from, std::size_t bytes) const;
   void copy_out(void* to, Address from, std::size_t bytes) const;
 
-  // A kernel's fault, or one that does not end, leaves a context that nothing works in any more.
+  // Mark the context as unusable after a kernel's fault or time-out.
   void lose(const std::string& why) const;
   [[nodiscard]] std::string lost() const;
 
-  // When the window that was waited for last had ended.
+  // Return the end time of the last completed window.
   [[nodiscard]] Clock::time_point last_end() const { return last_end_.load(); }
   void ended(Clock::time_point when) const { last_end_ = when; }
 
@@ -61,7 +61,7 @@ class Gpu {
   mutable std::atomic<Clock::time_point> last_end_{};
 };
 
-// Whether nothing works after it: what a kernel did, or what the hardware suffered.
+// Return whether an error makes the context unusable: a kernel's fault or a hardware error.
 [[nodiscard]] bool is_fault(Result result);
 
 }  // namespace metalbench::cuda

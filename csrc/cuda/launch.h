@@ -1,4 +1,4 @@
-// One dispatch as the GPU is handed it, and the memory that only dispatches have.
+// One dispatch with its launch parameters, and memory that belongs to dispatches.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace metalbench::cuda {
 
-// Constants and descriptions of textures: device memory that is written once.
+// Device memory for constants and texture descriptors, written once.
 class Table {
  public:
   explicit Table(std::shared_ptr<const Gpu> gpu) : gpu_(std::move(gpu)) {}
@@ -33,13 +33,13 @@ struct Launch {
   Size3 grid, block;
   std::uint32_t shared_bytes = 0;
 
-  // Puts it at the end of the stream. Nothing, where the grid is empty.
+  // Add the launch to the end of the stream; no effect for an empty grid.
   void hand_over(const Gpu& gpu) const;
 };
 
-// Throws DispatchError for what belongs to another device, or is more than a GPU has. `storages`
-// gets what the dispatch reads and writes. With `is_null`, a kernel that does nothing takes its
-// place.
+// Throws DispatchError for arguments of another device or beyond the GPU's limits. `storages`
+// receives the memory that the dispatch reads and writes. With `is_null`, an empty kernel is
+// launched.
 [[nodiscard]] Launch make_launch(const std::shared_ptr<const Gpu>& gpu, const Dispatch& dispatch,
                                  Table& table, std::set<std::shared_ptr<Mirror>>& storages,
                                  const Modules* instead);

@@ -13,8 +13,8 @@
 
 namespace metalbench::cuda {
 
-// What kernels are compiled for (BUFFER_ALIGNMENT of metalbench/msl/building/options.py): buffers
-// begin at multiples of this, in bytes.
+// Alignment of buffers in bytes that kernels are compiled for (BUFFER_ALIGNMENT of
+// metalbench/msl/building/options.py).
 constexpr std::uint64_t buffer_alignment = 16;
 
 class CudaPipeline final : public Pipeline {
@@ -29,8 +29,8 @@ class CudaPipeline final : public Pipeline {
         ptx_for_unaligned_(std::move(ptx_for_unaligned)) {}
   [[nodiscard]] const PipelineInfo& info() const override { return info_; }
   [[nodiscard]] const Modules& modules() const { return modules_; }
-  // For launches with a buffer that does not begin at a multiple of `buffer_alignment`. Compiled
-  // when it is first asked for. Throws CompileError.
+  // Return the modules for launches with a buffer that is not aligned to `buffer_alignment`.
+  // Compiled on first use. Throws CompileError.
   [[nodiscard]] const Modules& modules_for_unaligned() const;
 
  private:

@@ -1,4 +1,4 @@
-// Memory that host and device have a copy of each.
+// Memory with one copy on the host and one on the device.
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@ class Mirror : public Storage {
   [[nodiscard]] std::span<std::byte> bytes() override { return host_; }
   [[nodiscard]] std::uint64_t address() override { return device_; }
 
-  // What the host has is what kernels see from here on, until as many calls of leave(); then the
-  // host has what kernels left. Only the first and the last of several copy.
+  // Copy the host's data to the device; leave() copies it back. Calls nest: only the outermost pair
+  // copies.
   void enter();
-  // Without `wanted` the host keeps what it has: kernels have failed.
+  // If not `wanted`, keep the host's data, because kernels have failed.
   void leave(bool wanted);
 
  protected:
@@ -42,14 +42,13 @@ class Mirror : public Storage {
   int stays_ = 0;
 };
 
-// Zeroed memory of the device's own.
+// Allocate zeroed memory.
 [[nodiscard]] std::shared_ptr<Mirror> make_mirror(std::shared_ptr<const Gpu> gpu, std::size_t size);
 
-// The caller's memory as the host's copy: all that names the same memory has one copy on the
-// device.
+// Use of the caller's memory as the host's copy: equal memory shares one copy on the device.
 class Wraps {
  public:
-  // Null for memory that overlaps, and is not part of, what is wrapped already.
+  // Return null for memory that overlaps wrapped memory without being part of it.
   [[nodiscard]] std::shared_ptr<Storage> wrap(const std::shared_ptr<const Gpu>& gpu,
                                               std::span<std::byte> memory,
                                               std::shared_ptr<void> owner);
@@ -59,7 +58,7 @@ class Wraps {
   std::vector<std::weak_ptr<Mirror>> known_;
 };
 
-// What holds a storage; null for one of another device.
+// Return the mirror of a storage; null for another device's.
 [[nodiscard]] std::shared_ptr<Mirror> mirror_of(const std::shared_ptr<Storage>& storage);
 
 }  // namespace metalbench::cuda

@@ -1,4 +1,4 @@
-// What NVIDIA's management library tells of a GPU while it runs, where there is one.
+// NVIDIA's management library (NVML): state of a running GPU, where the library exists.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,12 @@ namespace metalbench::cuda {
 class Nvml {
  public:
   virtual ~Nvml() = default;
-  // Clocks, temperature, power, and why the clock is lower than it might be; what is not told is
-  // left out.
+  // Return clocks, temperature, power, and reasons for a reduced clock; unavailable facts are
+  // omitted.
   [[nodiscard]] virtual Facts state() const = 0;
 };
 
-// Of the GPU on this bus; null without the library.
+// Open the GPU at this bus identifier; null without the library.
 [[nodiscard]] std::unique_ptr<Nvml> open_nvml(const std::string& bus);
 
 }  // namespace metalbench::cuda

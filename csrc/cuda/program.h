@@ -8,7 +8,7 @@
 
 namespace metalbench::cuda {
 
-// With `instead` in the place of every kernel, or null for their own.
+// `instead` replaces every kernel, unless it is null.
 [[nodiscard]] std::unique_ptr<Program> make_program(std::shared_ptr<const Gpu> gpu,
                                                     std::span<const Dispatch> dispatches,
                                                     const Modules* instead);

@@ -1,4 +1,4 @@
-// A kernel's PTX: what it tells of itself, and what the driver makes of it.
+// PTX of a kernel: its description, and its compilation by the driver.
 #pragma once
 
 #include <cstdint>
@@ -13,26 +13,26 @@
 
 namespace metalbench::cuda {
 
-// What the front end has left in mb_info, with the threadgroup memory that the text declares.
-// Throws Error for what is no kernel's PTX.
+// Read mb_info from the PTX, with the size of the threadgroup memory that the text declares. Throws
+// Error if the text is not a kernel's PTX.
 [[nodiscard]] mb::Info info_of(const std::string& ptx);
 
-// The same for blocks of so many threads: the driver gives each as many registers as then fit, or
-// as fit where a multiprocessor is to hold so many `blocks`.
+// Return the PTX limited to blocks of `threads` threads. The driver then gives each thread as many
+// registers as fit, or as many as fit if a multiprocessor is to hold `blocks` blocks.
 [[nodiscard]] std::string for_threads(const std::string& ptx, std::uint32_t threads,
                                       std::uint32_t blocks = 0);
 
-// What a thread of a compiled kernel takes.
+// Resources per thread of a compiled kernel.
 struct Needs {
   std::uint32_t registers, local_bytes;
 };
 
-// How many blocks a multiprocessor would hold if the threads of a kernel took a few registers less,
-// where that is one more; else 0.
+// Return the number of blocks per multiprocessor with a few registers less per thread, if that is
+// one more block; else 0.
 [[nodiscard]] std::uint32_t blocks_with_less(const Needs& needs, std::uint32_t threads,
                                              std::uint32_t threadgroup_bytes);
 
-// A kernel that does nothing, for grids of every kind.
+// Return the PTX of an empty kernel for all grids.
 [[nodiscard]] const std::string& empty_kernel();
 
 // A kernel that the driver has compiled and loaded.
@@ -52,18 +52,17 @@ class Module {
   FunctionHandle function_ = nullptr;
 };
 
-// The modules of one PTX, for each size of block; compiled once for each GPU and driver, and kept
-// in the cache.
+// Modules of one PTX, one for each block size; compiled once per GPU and driver, and cached.
 class Modules {
  public:
   Modules(std::shared_ptr<const Gpu> gpu, std::shared_ptr<ArtifactCache> cache, std::string ptx,
           std::string kernel);
-  // Throws CompileError with the driver's own words.
+  // Throws CompileError with the driver's own message.
   [[nodiscard]] std::shared_ptr<const Module> of_threads(std::uint32_t threads) const;
 
  private:
   [[nodiscard]] std::shared_ptr<const Module> load(std::uint32_t threads) const;
-  // The better one of what the driver makes of it, which `image` is.
+  // Return the better of the driver's binaries; `image` receives it.
   [[nodiscard]] std::shared_ptr<const Module> made(std::uint32_t threads, std::string& image) const;
   [[nodiscard]] std::string compile(const std::string& ptx) const;
 

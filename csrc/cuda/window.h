@@ -1,5 +1,5 @@
 // Windows: passes of a program between two events on the GPU's clock. A launch costs the host more
-// than it costs the GPU, so passes are handed over as graphs, which the GPU goes through by itself.
+// time than the GPU, so passes are submitted as graphs, which run without the host.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 
 namespace metalbench::cuda {
 
-// What a window's time is between.
+// Start and end event of a window.
 struct Events {
   Event begin = nullptr, end = nullptr;
 };
 
-// Launches in order, as often as is asked for.
+// The launches of a pass in order.
 class Script {
  public:
   Script(std::shared_ptr<const Gpu> gpu, std::vector<Launch> launches, std::string names);
@@ -26,15 +26,15 @@ class Script {
   Script(const Script&) = delete;
   Script& operator=(const Script&) = delete;
 
-  // Puts so many passes at the end of the stream.
+  // Add this number of passes to the end of the stream.
   void hand_over(std::uint32_t passes);
-  // Makes the graphs for so many, before any time counts.
+  // Create the graphs for this number of passes before the timing begins.
   void make_ready(std::uint32_t passes);
-  // Two events for a window, to be given back when it has ended: windows that follow one another
-  // have the same ones, for to make and to destroy them are four calls of the driver.
+  // Take two events for a window, and return them when it has ended. Successive windows reuse them,
+  // since creating and destroying them takes four driver calls.
   [[nodiscard]] Events take_events();
   void give_back(const Events& events);
-  // The kernels' names, for errors.
+  // Return the kernels' names, for errors.
   [[nodiscard]] const std::string& names() const { return names_; }
   [[nodiscard]] const Gpu& gpu() const { return *gpu_; }
 
@@ -49,7 +49,7 @@ class Script {
   std::vector<Events> idle_;
 };
 
-// Hands a window over.
+// Submit a window.
 [[nodiscard]] std::unique_ptr<Running> start_window(std::shared_ptr<Script> script,
                                                     const RunOptions& options);
 

@@ -1,11 +1,10 @@
-// Judges the times that an executor reports by those that its judge saw pass.
+// Time audit: compares the times that an executor reports with those that its judge observes.
 //
-// A window's own time is less than what passes between the request and the answer, by the way there
-// and back. How long that takes is measured with windows of known length, first of all before any
-// kernel has run, when nobody there has a reason to make it look longer. What goes beyond is
-// counted to the window, so that a report that is too small gains next to nothing; where it goes
-// far beyond time and again, or where more is reported than has passed, nothing that this executor
-// says is worth anything.
+// The judge observes a window's time plus the round-trip latency of request and answer. Windows of
+// known length measure this latency, first of all before any kernel has run and could delay them.
+// Excess over the expected latency is added to the window, so that a report that is too small gains
+// almost nothing. If the excess is often very large, or if more time is reported than has passed,
+// all times of this executor are rejected.
 #pragma once
 
 #include <cstddef>
@@ -16,23 +15,23 @@ namespace metalbench::executor {
 
 class Agreement {
  public:
-  // The way of a window of known length took so long.
+  // Record the latency of a window of known length.
   void note_handshake(double way_ns);
-  // What a handshake takes, by the last ones; 0 before any.
+  // Return the latency of a handshake, from the latest ones; 0 before any.
   [[nodiscard]] double handshake_ns() const;
 
-  // The time that counts of a window, in ns. Throws ForgedTimes.
+  // Return the accepted time of a window, in ns. Throws ForgedTimes.
   [[nodiscard]] double settle(double reported_ns, double seen_ns);
-  // Whether the last window's way took longer than one should, so that it is to be measured anew.
+  // Return whether the latency of the last window was too long, so that it must be measured again.
   [[nodiscard]] bool wants_handshakes() const { return disagrees_; }
 
-  // So much of the processor's time an executor took between an answer and the next request, while
-  // `passed_ns` passed. Throws ForgedTimes.
+  // Check the processor time that an executor used between an answer and the next request, during
+  // `passed_ns`. Throws ForgedTimes.
   void check_idle(double worked_ns, double passed_ns);
 
  private:
-  std::vector<double> handshakes_;  // the last ones, in turn
-  double honest_ns_ = 0;            // what they took before the first window
+  std::vector<double> handshakes_;  // ring buffer of the latest latencies
+  double honest_ns_ = 0;            // latency before the first window
   std::size_t next_ = 0;
   std::size_t windows_ = 0;
   std::size_t disagreeing_ = 0;

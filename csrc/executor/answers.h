@@ -1,4 +1,4 @@
-// What an executor's answer other than `done` means to who asked.
+// Conversion of an executor's error answers to exceptions.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace metalbench::executor {
 
-// Throws the error that the executor caught.
+// Throw the error that the executor caught.
 [[noreturn]] void raise_as(Answer kind, const std::string& text);
 
 }  // namespace metalbench::executor

@@ -1,4 +1,4 @@
-// Memory that a judge and its executors share.
+// Memory shared by a judge and its executors.
 #pragma once
 
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 namespace metalbench::executor {
 
-// What lies between two buffers, as between those of a cpu device of this process.
+// Gap between two buffers, as on a cpu device in the same process.
 inline constexpr std::size_t gap_bytes = 16 * 1024;
 
-// A file without a name, mapped. It takes no memory where nothing was written.
+// An anonymous file, mapped. It takes no memory before the first write.
 class Arena {
  public:
-  // Makes a new one. Throws OutOfMemoryError.
+  // Create an arena. Throws OutOfMemoryError.
   explicit Arena(std::size_t size);
-  // Maps another process's, whose descriptor it closes.
+  // Map another process's arena and close its descriptor.
   Arena(std::uint64_t number, std::size_t size, int descriptor);
   ~Arena();
   Arena(const Arena&) = delete;
@@ -28,10 +28,9 @@ class Arena {
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] std::byte* begin() const { return begin_; }
-  // Where so many bytes may lie, with gaps around; nothing lies there ever again. Null where there
-  // is no room.
+  // Take `size` bytes with gaps around them; addresses are never reused. Null if the arena is full.
   [[nodiscard]] std::byte* take(std::size_t size);
-  // Gives the memory of bytes back that nobody reads any more.
+  // Release the memory of bytes that no process reads any more.
   void forget(std::byte* begin, std::size_t size) const;
 
  private:
@@ -44,7 +43,7 @@ class Arena {
   std::byte* begin_ = nullptr;
 };
 
-// Bytes of an arena, and what a checked run knows of them in another one.
+// Bytes of an arena, with their marks of a checked run in another arena.
 class SharedStorage final : public Storage {
  public:
   SharedStorage(std::shared_ptr<class Arenas> arenas, std::shared_ptr<Arena> arena,
@@ -55,7 +54,7 @@ class SharedStorage final : public Storage {
     return static_cast<std::uint64_t>(begin_ - arena_->begin());
   }
   [[nodiscard]] const std::shared_ptr<Arena>& arena() const { return arena_; }
-  // Where its marks lie; null where it has none.
+  // Return the storage of the marks; null without marks.
   [[nodiscard]] const std::shared_ptr<SharedStorage>& marks() const { return marks_; }
 
  protected:
@@ -69,7 +68,7 @@ class SharedStorage final : public Storage {
   std::shared_ptr<SharedStorage> marks_;
 };
 
-// Hands out storage: small ones side by side, large ones in an arena of their own.
+// Allocates storage: small buffers share arenas, each large buffer has a separate one.
 class Arenas : public std::enable_shared_from_this<Arenas> {
  public:
   [[nodiscard]] std::shared_ptr<SharedStorage> allocate(std::size_t size);

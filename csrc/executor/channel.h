@@ -11,46 +11,47 @@
 
 namespace metalbench::executor {
 
-// The other end is no more.
+// The process at the other end has ended.
 class Gone : public std::runtime_error {
  public:
   Gone() : std::runtime_error("the other end of the channel is gone") {}
 };
 
-// The other end did not take, or send, a message in time.
+// The other end did not read or send a message in time.
 class Late : public std::runtime_error {
  public:
   Late() : std::runtime_error("the other end of the channel is silent") {}
 };
 
-// How long to wait for the other end. Without a deadline, for ever.
+// Time limit for the other end; unlimited without a deadline.
 struct Patience {
   std::optional<std::chrono::steady_clock::time_point> deadline;
   InterruptPoll interrupted;  // may be empty
 };
 
-// That long from now.
+// Return a deadline at this time from now.
 [[nodiscard]] inline Patience until(std::chrono::nanoseconds time, InterruptPoll interrupted = {}) {
   return {std::chrono::steady_clock::now() + time, std::move(interrupted)};
 }
 
 class Channel {
  public:
-  // Takes the socket over.
+  // Take ownership of the socket.
   explicit Channel(int socket);
   ~Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
-  // Throws Gone, Late, and Interrupted where the user asks for it.
+  // Throws Gone, Late, and Interrupted if the user requests it.
   void send(const Message& message, const Patience& patience = {},
             std::optional<int> descriptor = {});
 
   struct Received {
     Message message;
-    std::optional<int> descriptor;  // the receiver's own
+    std::optional<int> descriptor;  // owned by the receiver
   };
-  // Throws as send, and Garbled for more than `most_bytes`. Descriptors come where they are wanted.
+  // Throws the errors of send, and Garbled for more than `most_bytes`. Descriptors are received
+  // only on request.
   [[nodiscard]] Received receive(std::size_t most_bytes, const Patience& patience = {},
                                  bool with_descriptor = false);
 

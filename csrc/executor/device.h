@@ -1,4 +1,4 @@
-// A cpu device whose kernels run in executors: processes that know nothing but them.
+// A cpu device whose kernels run in executors: sealed processes without other data.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace metalbench::executor {
 
-// Which kernels share a process: those of one source, or all of the device.
+// Kernels that share a process: those of one source, or all of the device.
 enum class Sharing { source, device };
 
 [[nodiscard]] std::shared_ptr<Device> make_device(std::shared_ptr<cpu::FrontEnd> front_end,

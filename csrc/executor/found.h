@@ -1,4 +1,4 @@
-// Findings on their way from an executor to its judge.
+// Serialisation of findings from an executor to its judge.
 #pragma once
 
 #include <vector>
@@ -9,7 +9,7 @@
 namespace metalbench::executor {
 
 void put(Writer& message, const std::vector<Finding>& findings);
-// Throws Garbled. Texts are made readable, whatever came; frames there are none.
+// Read findings, without frames. Texts are sanitised. Throws Garbled.
 [[nodiscard]] std::vector<Finding> findings_from(Reader& message);
 
 }  // namespace metalbench::executor

@@ -1,4 +1,4 @@
-// A kernel that was compiled elsewhere, in the form in which the cpu device takes it.
+// A prebuilt kernel in the form that the cpu device takes.
 #pragma once
 
 #include <map>
@@ -14,26 +14,26 @@
 
 namespace metalbench::executor {
 
-// What a judge hands over of a kernel, for the executor to load.
+// Description of a kernel that a judge sends to the executor, which loads it.
 struct Handed {
   std::string function;
   std::string filename;
   bool checked = false;
   cpu::Built built;                   // without attributes and shapes
-  std::vector<std::uint32_t> widths;  // of its shapes; none where it has no shapes
+  std::vector<std::uint32_t> widths;  // of its shapes; empty without shapes
 
-  // How many parameters an object of it must tell of.
+  // Return the minimum number of parameters in the object's mb_info.
   [[nodiscard]] std::uint32_t needed_arguments() const;
 };
 
 void put(Writer& message, const Handed& handed);
 [[nodiscard]] Handed handed_from(Reader& message);
 
-// What the loaded object tells of itself. Throws Garbled for what no object can be.
+// Serialise the loaded object's mb_info. Throws Garbled for invalid values.
 void put(Writer& message, const mb::Info& info);
 [[nodiscard]] mb::Info info_from(Reader& message);
 
-// The shapes that were handed over, by what they are.
+// The prebuilt shapes that were sent.
 class HandedShapes final : public cpu::Shapes {
  public:
   explicit HandedShapes(std::vector<std::uint32_t> widths) : widths_(std::move(widths)) {}
@@ -46,13 +46,13 @@ class HandedShapes final : public cpu::Shapes {
   std::map<cpu::Shape, std::string> paths_;
 };
 
-// Where a fault lies: the judge has the files to look it up in.
+// Address of a fault: the judge, which has the files, looks up the source line.
 struct Place {
   std::string path;
   std::uint64_t offset = 0;
 };
 
-// Compiles nothing, and keeps the last place that somebody asked for.
+// Compiles nothing; stores the last place that was requested.
 class HandedFrontEnd final : public cpu::FrontEnd {
  public:
   [[nodiscard]] std::shared_ptr<const cpu::ParsedSource> parse(

@@ -1,4 +1,4 @@
-// Processes for executors. They are not started in C++: the bindings supply them.
+// Processes for executors. They are started in Python: the bindings supply them.
 #pragma once
 
 #include <memory>
@@ -7,22 +7,22 @@ namespace metalbench::executor {
 
 class Process {
  public:
-  // Ends it; it is gone afterwards.
+  // End the process and wait until it is gone.
   virtual ~Process() = default;
-  // A descriptor of our end of its channel, which the caller is to close.
+  // Return a descriptor of our end of its channel; the caller closes it.
   [[nodiscard]] virtual int socket() const = 0;
-  // The system's number.
+  // Return the process identifier.
   [[nodiscard]] virtual int number() const = 0;
-  // Says, as an error, how it ended by itself; `ready` is whether it had answered at all.
+  // Throw an error about how the process ended; `ready` is whether it had ever answered.
   [[noreturn]] virtual void raise_end(bool ready) = 0;
-  // Says, as an error, that it sends what cannot be.
+  // Throw an error about an invalid message from the process.
   [[noreturn]] virtual void raise_garbled(const char* what) = 0;
 };
 
 class Host {
  public:
   virtual ~Host() = default;
-  // Must not be called with locks held that others hold who run Python.
+  // Call without locks that threads running Python may need.
   [[nodiscard]] virtual std::unique_ptr<Process> start() = 0;
 };
 

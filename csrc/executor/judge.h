@@ -1,4 +1,4 @@
-// A judge's side of one executor: what it has been given, and how it is asked.
+// The judge's interface to one executor: the loaded kernels and the requests.
 #pragma once
 
 #include <chrono>
@@ -21,14 +21,14 @@
 
 namespace metalbench::executor {
 
-// What is to be prepared there.
+// Dispatches to prepare in the executor.
 struct Work {
   std::uint64_t number = 0;
   std::vector<Dispatch> dispatches;
-  bool null = false;  // as of kernels that do nothing
+  bool null = false;  // with empty kernels
 };
 
-// A window: what the executor says that it took, and what passed here.
+// A window: the reported time and the observed time.
 struct Window {
   double reported_ns = 0;
   double seen_ns = 0;
@@ -39,17 +39,18 @@ class Judge {
   Judge(std::shared_ptr<Host> host, std::shared_ptr<cpu::FrontEnd> front_end)
       : host_(std::move(host)), front_end_(std::move(front_end)) {}
 
-  // None is to be called by who keeps others from running Python.
-  // Loads a kernel, which then knows what its object tells of itself. Returns the one that counts:
-  // that of an earlier call where it has been loaded before.
+  // Call all of these functions without the GIL.
+
+  // Load a kernel, whose mb_info is then known. Return the kernel of an earlier call if it is
+  // already loaded.
   [[nodiscard]] std::shared_ptr<HandedPipeline> load(
       const std::shared_ptr<HandedPipeline>& pipeline);
-  // Runs work once more, for so many passes; returns the time that counts, in ns.
+  // Run the work once for options.passes passes; return the accepted time, in ns.
   [[nodiscard]] double run(const std::shared_ptr<Work>& work, const RunOptions& options);
-  // Runs a window of checked builds, and returns all that it finds.
+  // Run a window of checked builds and return all findings.
   [[nodiscard]] std::vector<Finding> check(const std::shared_ptr<Work>& work,
                                            const RunOptions& options);
-  // What a window of it costs besides its work, in ns.
+  // Return the overhead of a window, in ns.
   [[nodiscard]] double handshake_ns(const std::shared_ptr<Work>& work);
 
  private:
@@ -83,7 +84,7 @@ class Judge {
   [[nodiscard]] Message exchange(const Writer& request, const Patience& patience,
                                  std::optional<int> descriptor,
                                  std::size_t most_bytes = most_answer_bytes);
-  // What is behind an answer's kind, if that says that all went well; else it is thrown.
+  // Return the content of a successful answer; throw the error of any other.
   [[nodiscard]] Message done(const Message& answer);
   [[noreturn]] void raise(Reader& message, Answer kind);
   [[noreturn]] void raise_garbled(const Garbled& error);
@@ -92,17 +93,17 @@ class Judge {
 
   std::shared_ptr<Host> host_;
   std::shared_ptr<cpu::FrontEnd> front_end_;
-  std::mutex mutex_;  // one request after the other
+  std::mutex mutex_;  // requests run one after the other
   std::unique_ptr<Process> process_;
   std::unique_ptr<Channel> channel_;
-  bool ready_ = false;  // has answered
+  bool ready_ = false;  // has answered once
   bool sealed_ = false;
   Agreement agreement_;
   std::uint32_t idle_checks_ = 0;
   std::optional<double> worked_ns_;  // at the end of the last window
   Clock::time_point idle_since_;
   std::vector<std::shared_ptr<HandedPipeline>> pipelines_;
-  // What this process of the executor has.
+  // Kernels and shapes that the executor has loaded.
   std::map<std::uint64_t, std::vector<cpu::Shape>> loaded_;
   std::map<std::uint64_t, std::weak_ptr<Arena>> arenas_;
   std::map<Place, std::weak_ptr<Storage>> stored_;

@@ -1,4 +1,4 @@
-// Textures and samplers in messages between a judge and an executor.
+// Serialisation of textures and samplers between a judge and an executor.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ void put(Writer& message, const Buffer& buffer);
 void put(Writer& message, const Textures& textures);
 void put(Writer& message, const Samplers& samplers);
 
-// `buffer_from` reads what put() has written of a buffer.
+// `buffer_from` reads a buffer that put() has written.
 [[nodiscard]] Textures textures_from(Reader& message,
                                      const std::function<Buffer(Reader&)>& buffer_from);
 [[nodiscard]] Samplers samplers_from(Reader& message);

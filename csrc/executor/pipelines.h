@@ -1,4 +1,4 @@
-// Kernels as a judge knows them: compiled here, loaded there.
+// Kernels of a judge: compiled in its process, loaded in the executor.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@
 
 namespace metalbench::executor {
 
-// A kernel that an executor has loaded, or will have when it is next needed.
+// A kernel that an executor has loaded or will load on next use.
 class HandedPipeline {
  public:
   std::uint64_t number = 0;
   Handed handed;
-  std::shared_ptr<const cpu::Shapes> shapes;  // null where it has none
-  mb::Info info{};                            // once it was loaded
+  std::shared_ptr<const cpu::Shapes> shapes;  // null without shapes
+  mb::Info info{};                            // valid after the load
 
-  // Compiles what a dispatch will need.
+  // Compile the shapes that a dispatch needs.
   void build(const Dispatch& dispatch);
   [[nodiscard]] std::map<cpu::Shape, std::string> built_shapes() const {
     const std::lock_guard lock(mutex_);
@@ -32,15 +32,15 @@ class HandedPipeline {
   }
 
  private:
-  // Held for a moment only, and never beside another one.
+  // Held only briefly, and never together with another lock.
   mutable std::mutex mutex_;
   std::map<cpu::Shape, std::string> built_;
 };
 
-// The shapes that a dispatch of a vectorised kernel needs.
+// Return the shapes that a dispatch of a vectorised kernel needs.
 [[nodiscard]] std::vector<cpu::Shape> shapes_of(const Dispatch& dispatch,
                                                 const cpu::Shapes& shapes);
-// What a device's own pipelines have behind them; null of others.
+// Return the kernel of a pipeline of this device; null for other pipelines.
 [[nodiscard]] HandedPipeline* handed_of(const Pipeline& pipeline);
 
 }  // namespace metalbench::executor

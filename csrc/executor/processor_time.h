@@ -4,11 +4,12 @@
 
 namespace metalbench::executor {
 
-// How much of the processors' time a process has taken so far, all of its threads together, in ns;
-// nothing where the system does not tell.
+// Return the processor time of all threads of a process so far, in ns; nothing if the system does
+// not report it.
 [[nodiscard]] std::optional<double> processor_time_ns(int process);
 
-// Whether a process has, or has had, processes of its own; false where the system does not tell.
+// Return whether a process has, or has had, child processes; false if the system does not report
+// it.
 [[nodiscard]] bool has_children(int process);
 
 }  // namespace metalbench::executor

@@ -1,4 +1,4 @@
-// What a judge asks for, as a message has it.
+// Serialisation of a judge's requests.
 #pragma once
 
 #include "core/buffer.h"
@@ -8,9 +8,9 @@
 
 namespace metalbench::executor {
 
-// Where a buffer lies that both sides map. Throws DispatchError for another device's.
+// Return the buffer's storage, which both processes map. Throws DispatchError for another device's.
 [[nodiscard]] SharedStorage& shared(const Buffer& buffer);
-// A launch of a kernel that an executor has loaded, on buffers that it has mapped.
+// Serialise a launch of a loaded kernel on mapped buffers.
 void put(Writer& message, const Dispatch& dispatch);
 
 }  // namespace metalbench::executor

@@ -4,7 +4,7 @@
 
 namespace metalbench::executor {
 
-// Text of unknown origin as UTF-8 without control characters; what is neither becomes "?".
+// Convert text of unknown origin to UTF-8 without control characters; other bytes become "?".
 [[nodiscard]] std::string readable(const std::string& text);
 
 }  // namespace metalbench::executor

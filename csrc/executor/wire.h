@@ -1,4 +1,4 @@
-// Messages between a judge and an executor: numbers as they lie in memory, texts with their length.
+// Messages between a judge and an executor: numbers in memory order, texts with their length.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace metalbench::executor {
 
 using Message = std::vector<std::byte>;
 
-// What came is no message.
+// The received bytes are not a valid message.
 class Garbled : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -57,12 +57,12 @@ class Writer {
   Message bytes_;
 };
 
-// Throws Garbled where a message is shorter than what is read from it.
+// Throws Garbled if a message is shorter than the data read from it.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  // Numbers only: any bits are one. What else they may stand for is for the caller to check.
+  // For numbers only, where all bit patterns are valid. The caller checks their meaning.
   template <typename T>
     requires std::is_arithmetic_v<T> && (!std::is_same_v<T, bool>)
   [[nodiscard]] T get() {
@@ -75,7 +75,7 @@ class Reader {
     const auto bytes = get_bytes();
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
-  // The end of the message must have been reached.
+  // Throw Garbled unless the message is at its end.
   void expect_end() const {
     if (!bytes_.empty()) throw Garbled(std::to_string(bytes_.size()) + " bytes too many");
   }

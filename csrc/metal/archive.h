@@ -6,9 +6,9 @@
 
 namespace metalbench::metal {
 
-// Lets the descriptor's function come compiled from the file at `path`, which is written when it
-// is not there or damaged. A function that does not compile is left to who makes the pipeline; a
-// file that cannot be written means no more than compiling once again.
+// Load the descriptor's compiled function from the binary archive at `path`, and write the file if
+// it is missing or damaged. Compile errors are left to the creation of the pipeline. A file that
+// cannot be written is ignored: the function is then compiled again.
 void use_archive(id<MTLDevice> device, MTLComputePipelineDescriptor* descriptor,
                  const std::string& path);
 

@@ -12,7 +12,7 @@
 
 namespace metalbench::metal {
 
-// Memory that the GPU sees: all of an MTLBuffer, or a part of one.
+// GPU-visible memory: an MTLBuffer or a part of one.
 class MetalStorage final : public Storage {
  public:
   struct Place {
@@ -30,7 +30,7 @@ class MetalStorage final : public Storage {
   [[nodiscard]] std::span<std::byte> bytes() override;
   [[nodiscard]] std::uint64_t address() override { return place_.buffer.gpuAddress + offset(); }
   [[nodiscard]] id<MTLBuffer> buffer() const { return place_.buffer; }
-  // Of the storage's first byte within the buffer.
+  // Return the offset of the storage's first byte in the buffer.
   [[nodiscard]] NSUInteger offset() const { return place_.offset; }
 
  private:
@@ -39,15 +39,15 @@ class MetalStorage final : public Storage {
   Place place_;
 };
 
-// Zeroed and page-aligned. Throws Error when there is no such memory.
+// Allocate zeroed, page-aligned memory. Throws Error if it is not available.
 [[nodiscard]] std::shared_ptr<Storage> allocate(const std::shared_ptr<Gpu>& gpu, std::size_t size);
-// Over the caller's memory; null where the device needs a copy.
+// Use the caller's memory; null where the device needs a copy.
 [[nodiscard]] std::shared_ptr<Storage> wrap(const std::shared_ptr<Gpu>& gpu,
                                             std::span<std::byte> memory,
                                             std::shared_ptr<void> owner);
 
-// The buffer's storage as this device's own. Throws DispatchError for another device's; `where`
-// names the kernel and its argument.
+// Return the buffer's storage as a storage of this device. Throws DispatchError for another
+// device's; `where` names the kernel and its argument.
 [[nodiscard]] const MetalStorage& storage_of(const Buffer& buffer, const std::string& where);
 
 }  // namespace metalbench::metal

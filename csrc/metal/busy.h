@@ -1,4 +1,4 @@
-// How long a GPU was busy, of the times at which pieces of work began and ended.
+// Busy time of a GPU from the start and end times of its work.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@ struct Span {
   double end_ns = 0;
 };
 
-// Whether Metal gave one: it leaves both ends 0 where it could not tell.
+// Return whether Metal reported the times: it leaves both ends 0 if they are unknown.
 [[nodiscard]] inline bool is_time(const Span& span) {
   return span.start_ns > 0 && span.end_ns > span.start_ns;
 }
 
-// The time that at least one of them covers after `from_ns`: what overlaps counts once, and gaps
-// between them not at all.
+// Return the length of the union of the spans after `from_ns`: overlaps count once, gaps do not
+// count.
 [[nodiscard]] double busy_ns(std::vector<Span> spans, double from_ns = 0);
 
 }  // namespace metalbench::metal

@@ -10,15 +10,15 @@
 
 namespace metalbench::metal {
 
-// Of what texels a GPU has atomic operations: none; one integer of 32 bits; also pairs of them, as
-// one of 64.
+// Atomic texture operations of a GPU: none; on one integer of 32 bits; also on pairs, as one
+// integer of 64 bits.
 enum class TextureAtomics : std::uint8_t { none, words, pairs };
 
-// What this GPU and this macOS can do; asked once, when the device is opened.
+// Capabilities of this GPU and this macOS, queried once when the device is opened.
 struct Capabilities {
   std::string name;         // "Apple M4 Max"
   std::string family;       // "apple9"; "mac2" for GPUs that are not Apple's
-  std::uint32_t cores = 0;  // 0 where the registry does not tell
+  std::uint32_t cores = 0;  // 0 if the registry does not report it
   TextureAtomics texture_atomics = TextureAtomics::none;
   bool metal3 = false;
   bool metal4 = false;
@@ -30,22 +30,22 @@ struct Capabilities {
   std::uint32_t max_threadgroup_bytes = 0;
   std::vector<std::string> counter_sets;
   std::vector<std::string> sampling_points;
-  bool stage_counters = false;  // timestamps can be sampled at both ends of an encoder
+  bool stage_counters = false;  // timestamp counters at both encoder boundaries
   bool residency_sets = false;
   bool gpu_trace = false;  // captures can be written to a file
   std::string os_version;
   NSInteger os_major = 0;  // 15 of macOS 15.1
-  std::vector<std::string> tools;  // when the device was opened
+  std::vector<std::string> tools;  // active_tools() when the device was opened
 };
 
-// Of Apple's variables that change what Metal does or how long it takes, those that are set.
+// Return the environment variables that are set and change Metal's behaviour or speed.
 [[nodiscard]] std::vector<std::string> active_tools();
 
 [[nodiscard]] Capabilities probe(id<MTLDevice> device);
 
 [[nodiscard]] Limits limits_of(const Capabilities& capabilities);
 [[nodiscard]] Facts facts_of(const Capabilities& capabilities, double tick_ns);
-// What may change while the process lives.
+// Return facts that may change during the process.
 [[nodiscard]] Facts state_of(id<MTLDevice> device);
 
 }  // namespace metalbench::metal

@@ -8,8 +8,8 @@
 
 namespace metalbench::metal {
 
-// Runs one window and leaves its GPU trace at `path`. Throws Unsupported where this process may
-// not capture, Error when there is a file already or Metal refuses, and what the window throws.
+// Run one window and write its GPU trace to `path`. Throws Unsupported if this process may not
+// capture, Error if the file exists or Metal refuses, and the errors of the window.
 void capture(Gpu& gpu, Program& program, const RunOptions& options, const std::string& path);
 
 }  // namespace metalbench::metal

@@ -1,4 +1,4 @@
-// Hears of every command buffer that is committed in this process, whoever does it.
+// Hook on the commits of all command buffers in this process, from any library.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -12,19 +12,19 @@ namespace metalbench::metal {
 class CommitListener {
  public:
   virtual ~CommitListener() = default;
-  // On the thread that commits, which waits. Nothing may be committed within.
+  // Called on the committing thread, which waits. It must not commit.
   virtual void committing(id<MTLCommandBuffer> buffer) = 0;
 };
 
-// Puts a method of ours in the place of `commit` while at least one listener is there. Metal has no
-// other way to learn of command buffers that somebody else made.
+// Replaces the method `commit` while at least one listener exists. Metal has no other interface
+// that reports command buffers of other libraries.
 class CommitHook {
  public:
-  // A process has but one, as it has but one of each class.
+  // Return the process's only hook; classes are unique in a process as well.
   [[nodiscard]] static CommitHook& only();
 
-  // For command buffers of the classes that `queue` makes: of the driver's, or of the validation
-  // layer's, whatever stands before the program. False where these have no `commit` to replace.
+  // Hook the classes of the command buffers that `queue` makes: the driver's, or the validation
+  // layer's. Return false if they have no `commit` to replace.
   [[nodiscard]] bool add(const std::shared_ptr<CommitListener>& listener,
                          id<MTLCommandQueue> queue);
   void remove(const std::shared_ptr<CommitListener>& listener);
@@ -41,7 +41,7 @@ class CommitHook {
   [[nodiscard]] IMP method_before(IMP original);
   [[nodiscard]] std::vector<std::shared_ptr<CommitListener>> listeners();
 
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the following members
   std::vector<std::shared_ptr<CommitListener>> listeners_;
   std::vector<Replaced> replaced_;
 };

@@ -1,4 +1,4 @@
-// How long the GPU works on what others in this process commit, MLX above all.
+// GPU time of command buffers that other libraries in this process commit, such as MLX.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace metalbench::metal {
 
-// Of all command buffers but those of our own queues. Null where commits cannot be seen.
+// Observe all command buffers except those of our own queues. Null if commits cannot be hooked.
 [[nodiscard]] std::unique_ptr<Observer> observe_commits(Gpu& gpu);
 
 }  // namespace metalbench::metal

@@ -1,4 +1,4 @@
-// How one command buffer or several ended; outlives whoever waits for it.
+// Completion state of one or more command buffers. It outlives the threads that wait for it.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -17,41 +17,41 @@ namespace metalbench::metal {
 
 using Clock = std::chrono::steady_clock;
 
-// When the GPU worked on a command buffer that has ended.
+// Return the GPU's start and end time of a completed command buffer.
 [[nodiscard]] Span span_of(id<MTLCommandBuffer> buffer);
 
-// Filled in by command buffers' completion handlers, on a thread of Metal's.
+// Written by the completion handlers of command buffers, on a thread of Metal's.
 class Completion {
  public:
-  // Of so many command buffers, which end in order.
+  // `buffers`: number of command buffers, which complete in order.
   explicit Completion(std::size_t buffers = 1) : pending_(buffers) {}
 
-  // Sees to it that `completion` learns of the end; to be called before the commit. The handler
-  // owns a share, so that it never meets a destroyed one.
+  // Add a completion handler; call before the commit. The handler shares ownership, so it never
+  // accesses a destroyed object.
   static void attach(const std::shared_ptr<Completion>& completion, id<MTLCommandBuffer> buffer);
 
-  // So many are never committed.
+  // Remove command buffers that will not be committed.
   void leave_out(std::size_t buffers);
 
-  // Whether all have ended by then.
+  // Wait until the deadline; return whether all have completed.
   [[nodiscard]] bool wait_until(Clock::time_point deadline);
   [[nodiscard]] bool ended() { return wait_until({}); }
 
-  // What the encoder's counters say, once it has ended; read only once.
+  // Return the encoder's counter samples after completion; valid once.
   [[nodiscard]] std::optional<CounterSpan> counter_span();
 
-  // Known once all have ended: of the first that failed, or of the last.
+  // Valid after completion: status of the first failed buffer, or else of the last.
   MTLCommandBufferStatus status = MTLCommandBufferStatusNotEnqueued;
   NSError* error = nil;
-  std::vector<Span> spans;     // on the GPU's clock, one for each
-  Clock::time_point ended_at;  // when the host came to know
+  std::vector<Span> spans;     // one for each buffer, on the GPU's clock
+  Clock::time_point ended_at;  // time when the host was notified
 
-  // Known before the commit.
+  // Valid before the commit.
   id<MTLCounterSampleBuffer> samples = nil;
-  Clock::time_point latest_end;  // when its time is up, even if all before it take all of theirs
+  Clock::time_point latest_end;  // deadline if all earlier windows use their whole time
 
-  // What an abandoned window may still write to. Gpu lets go of it rather than Metal's thread,
-  // because an array of Python's needs the GIL for that.
+  // Memory that an abandoned window may still write to. Gpu releases it instead of Metal's thread,
+  // because Python arrays need the GIL for their release.
   std::shared_ptr<void> kept;
 
  private:

@@ -1,4 +1,4 @@
-// Time stamps that the GPU takes where a compute encoder begins and ends.
+// GPU timestamps at the boundaries of compute encoders.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -15,9 +15,9 @@ class Counters {
  public:
   Counters(id<MTLDevice> device, bool supported);
 
-  // Room for the two samples of one window; nil where there are no counters.
+  // Take a buffer for the two samples of one window; nil without counters.
   [[nodiscard]] id<MTLCounterSampleBuffer> take();
-  // Only once that window has ended.
+  // Return the buffer after the window has ended.
   void give_back(id<MTLCounterSampleBuffer> samples);
 
   [[nodiscard]] double ns_per_tick();
@@ -31,7 +31,7 @@ class Counters {
 
   id<MTLDevice> device_;
   id<MTLCounterSet> timestamps_;  // nil without counters
-  std::mutex mutex_;              // of what follows
+  std::mutex mutex_;              // guards the following members
   std::vector<id<MTLCounterSampleBuffer>> free_;
   Moment opened_;
   std::optional<double> ns_per_tick_;
@@ -42,7 +42,7 @@ struct CounterSpan {
   std::uint64_t end = 0;
 };
 
-// Nothing for zeros, error values and reversed pairs.
+// Return nothing for zeros, error values and reversed pairs.
 [[nodiscard]] std::optional<CounterSpan> resolve(id<MTLCounterSampleBuffer> samples);
 
 }  // namespace metalbench::metal

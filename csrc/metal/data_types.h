@@ -16,11 +16,11 @@ struct VectorType {
   std::uint32_t components = 1;
 };
 
-// Nothing for matrices, structs and objects.
+// Return nothing for matrices, structs and objects.
 [[nodiscard]] std::optional<VectorType> vector_type(MTLDataType type);
-// As in MSL: "float4", "half2x3"; "struct" where the name is not kept.
+// Return the MSL name: "float4", "half2x3"; "struct" where Metal does not report the name.
 [[nodiscard]] std::string type_name(MTLDataType type);
-// What a texture of this component type holds.
+// Return the texel kind of a texture with this component type.
 [[nodiscard]] TexelKind texel_kind(MTLDataType type);
 [[nodiscard]] TextureType texture_type(MTLTextureType type);
 

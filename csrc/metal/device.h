@@ -9,12 +9,12 @@
 
 namespace metalbench::metal {
 
-// Why there is no Metal device here, and what would help; empty when there is one.
+// Return why no Metal device exists, with a remedy; empty if one exists.
 [[nodiscard]] std::string why_absent();
 
-// The system's default GPU. `cache` names the files of compiled pipelines; `reader` knows what
-// Metal's reflection does not tell: types as written, address spaces, attributes. Throws
-// Unsupported.
+// Open the system's default GPU. `cache` names the files of compiled pipelines. `reader` reads
+// types, address spaces and attributes from the source, which Metal's reflection does not report.
+// Throws Unsupported.
 [[nodiscard]] std::shared_ptr<Device> make_device(std::shared_ptr<ArtifactCache> cache,
                                                   std::shared_ptr<SignatureReader> reader);
 

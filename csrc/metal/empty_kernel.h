@@ -6,12 +6,12 @@
 
 namespace metalbench::metal {
 
-// A kernel that does nothing, for floors and clocks.
+// Empty kernel for measurements of the launch cost and of the clock.
 class EmptyKernel {
  public:
   explicit EmptyKernel(id<MTLDevice> device) : device_(device) {}
 
-  // Compiled at its first use. Throws CompileError.
+  // Compile on first use. Throws CompileError.
   [[nodiscard]] id<MTLComputePipelineState> state();
 
  private:

@@ -1,4 +1,4 @@
-// Dispatches as the messages that a compute encoder gets.
+// Encoding of dispatches as commands of a compute encoder.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -31,8 +31,8 @@ struct Command {
 
   Kind kind = Kind::pipeline;
   NSUInteger index = 0;
-  id object = nil;        // the pipeline, buffer, texture or sampler
-  NSUInteger offset = 0;  // within the buffer
+  id object = nil;        // pipeline, buffer, texture or sampler
+  NSUInteger offset = 0;  // in the buffer
   Bytes bytes{};
   NSUInteger length = 0;  // of threadgroup memory
   MTLSize grid{};
@@ -41,31 +41,32 @@ struct Command {
 
 using Commands = std::vector<Command>;
 
-// What the host says to an encoder, made once. An encoder keeps what was set, so only what changes
-// from one dispatch to the next is said: passes of one dispatch are one setup and a message each.
+// The encoder commands of a program, prepared once. An encoder keeps its state, so only changes
+// between dispatches are encoded: repeated passes of one dispatch are one setup and one dispatch
+// command each.
 class Script {
  public:
   explicit Script(const Gpu& gpu) : device_(gpu.device()), textures_(gpu) {}
 
-  // Adds a dispatch, whose textures are noted already, with this kernel. Throws DispatchError for
-  // memory of another device's.
+  // Add a dispatch of this kernel; its textures must be noted before. Throws DispatchError for
+  // another device's memory.
   void add(const Dispatch& dispatch, id<MTLComputePipelineState> state);
-  // To be called after the last one.
+  // Call after the last add().
   void finish();
 
   void encode(id<MTLComputeCommandEncoder> encoder, std::uint32_t passes) const;
 
-  // How many launches one pass has.
+  // Return the number of launches in one pass.
   [[nodiscard]] std::size_t dispatches() const { return dispatches_.size(); }
-  // Whether there is anything to run: not when all grids are empty.
+  // Return whether nothing is to be run, as with empty grids.
   [[nodiscard]] bool empty() const { return dispatches_.empty(); }
   [[nodiscard]] TextureSet& textures() { return textures_; }
-  // Of the kernels: "sums, total".
+  // Return the kernels' names: "sums, total".
   [[nodiscard]] const std::string& names() const { return names_; }
   [[nodiscard]] NSString* label() const { return label_; }
 
  private:
-  // What an encoder has, by kind and index.
+  // State of an encoder, by kind and index.
   using Slots = std::map<std::pair<Command::Kind, NSUInteger>, Command>;
 
   [[nodiscard]] static Commands one_pass(std::span<const Commands> dispatches, Slots& slots);
@@ -75,8 +76,8 @@ class Script {
 
   id<MTLDevice> device_;
   TextureSet textures_;
-  std::vector<Dispatch> owners_;      // of the memory that commands name
-  std::vector<Commands> dispatches_;  // each with all of its setup
+  std::vector<Dispatch> owners_;      // own the memory that commands refer to
+  std::vector<Commands> dispatches_;  // each with its whole setup
   Commands first_pass_;
   Commands later_pass_;
   std::string names_;

@@ -1,4 +1,4 @@
-// Why a window failed, as the user sees it.
+// Errors of failed windows.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -10,9 +10,9 @@
 
 namespace metalbench::metal {
 
-// Throws unless the command buffer was run to its end: KernelFault, TimeLimitExceeded when Metal's
-// own watchdog ended it, Disturbed when it was ended for the sake or the fault of others, Error
-// when Metal lacked something. `names` are the kernels'.
+// Throw unless the command buffers completed: KernelFault; TimeLimitExceeded if Metal's watchdog
+// ended them; Disturbed if other work caused the end; Error if Metal lacked a resource. `names` are
+// the kernels'.
 void check(const Completion& completion, const std::string& names);
 
 [[noreturn]] void time_is_up(std::chrono::nanoseconds limit, const std::string& names);

@@ -1,4 +1,4 @@
-// What device, storages and programs share: the GPU, its queue, and the order of windows on it.
+// State shared by device, storages and programs: the GPU, its queue, and the order of its windows.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -16,20 +16,20 @@
 
 namespace metalbench::metal {
 
-// Of our queues, by which their command buffers are told from others'.
+// Label of our queues, which identifies our command buffers.
 extern NSString* const queue_label;
 
-// One queue with what orders the windows on it.
+// A command queue and the order of its windows.
 struct Lane {
   id<MTLCommandQueue> queue;
-  // Each window waits for it and updates it, so that windows never overlap.
+  // Each window waits for the fence and updates it, so that windows never overlap.
   id<MTLFence> fence;
 
-  std::mutex mutex;                  // held from a window's first command until it is committed
-  std::shared_ptr<Completion> last;  // of the window committed last; guarded by the mutex
+  std::mutex mutex;                  // held from a window's first command until its commit
+  std::shared_ptr<Completion> last;  // of the last committed window; guarded by the mutex
 
-  std::atomic<bool> closed = false;  // after a fault or a hang: nothing new goes here
-  std::atomic<bool> hangs = false;   // what is pending may never end
+  std::atomic<bool> closed = false;  // after a fault or a hang: no new windows
+  std::atomic<bool> hangs = false;   // pending windows may never end
 };
 
 class Gpu {
@@ -42,12 +42,12 @@ class Gpu {
   [[nodiscard]] Counters& counters() { return counters_; }
   [[nodiscard]] EmptyKernel& empty_kernel() { return empty_kernel_; }
 
-  // Where windows go now: a new one when the last was closed.
+  // Return the lane for new windows: a new one if the last was closed.
   [[nodiscard]] std::shared_ptr<Lane> lane();
-  // Keeps alive what an abandoned window may still write to, until it has ended.
+  // Keep memory alive until an abandoned window has ended, since it may still write there.
   void keep_until_ended(const std::shared_ptr<Completion>& completion, std::shared_ptr<void> kept);
 
-  // Whether to ask again for Ctrl-C: every 20 ms, over all windows.
+  // Return whether to poll for Ctrl-C: every 20 ms, over all windows.
   [[nodiscard]] bool poll_is_due();
 
  private:
@@ -60,12 +60,12 @@ class Gpu {
   Counters counters_;
   EmptyKernel empty_kernel_;
   std::atomic<Clock::time_point> polled_at_;
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;  // guards the following members
   std::shared_ptr<Lane> lane_;
   std::list<std::shared_ptr<Completion>> abandoned_;
 };
 
-// Throws Error where the device gives no queue.
+// Throws Error if the device does not create a queue.
 [[nodiscard]] std::shared_ptr<Gpu> make_gpu(id<MTLDevice> device, Capabilities capabilities);
 
 }  // namespace metalbench::metal

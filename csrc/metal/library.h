@@ -11,7 +11,7 @@
 
 namespace metalbench::metal {
 
-// What all libraries of a device share.
+// State shared by all libraries of a device.
 struct CompileContext {
   std::shared_ptr<Gpu> gpu;
   std::shared_ptr<ArtifactCache> cache;

@@ -25,7 +25,7 @@ class MetalPipeline final : public Pipeline {
   id<MTLComputePipelineState> state_;
 };
 
-// The pipelines in use, by everything that they were made from.
+// Cache of pipelines in use; the key holds all inputs of their compilation.
 class Pipelines {
  public:
   [[nodiscard]] std::shared_ptr<const Pipeline> find(const std::string& key) {

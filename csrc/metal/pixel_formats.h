@@ -7,10 +7,10 @@
 
 namespace metalbench::metal {
 
-// Metal's own number of the format; as a depth format where the kernel takes a depth texture.
+// Return Metal's value for the format; the depth format if the kernel takes a depth texture.
 [[nodiscard]] MTLPixelFormat pixel_format_of(const PixelFormat& format, bool depth);
 [[nodiscard]] MTLTextureType texture_type_of(TextureType type);
-// Whether kernels may use atomic operations on textures of it.
+// Return whether textures of this format support atomic operations.
 [[nodiscard]] bool takes_atomics(const PixelFormat& format, TextureAtomics atomics);
 
 }  // namespace metalbench::metal

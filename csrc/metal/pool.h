@@ -6,8 +6,8 @@
 
 namespace metalbench::metal {
 
-// Runs it with an autorelease pool of its own, which is drained also when it throws:
-// @autoreleasepool by itself is not.
+// Run a function in a separate autorelease pool. Unlike @autoreleasepool alone, the pool is also
+// drained when the function throws.
 template <typename Run>
 auto with_pool(const Run& run) {
   std::optional<decltype(run())> result;

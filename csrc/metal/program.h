@@ -8,11 +8,11 @@
 
 namespace metalbench::metal {
 
-// Throws DispatchError when a pipeline or a buffer belongs to another device, Unsupported for what
-// Metal cannot bind.
+// Throws DispatchError if a pipeline or buffer belongs to another device, Unsupported for arguments
+// that Metal cannot bind.
 [[nodiscard]] std::unique_ptr<Program> make_program(std::shared_ptr<Gpu> gpu,
                                                     std::span<const Dispatch> dispatches);
-// The same launches with the same bindings, of a kernel that does nothing.
+// Make the same launches and bindings with an empty kernel.
 [[nodiscard]] std::unique_ptr<Program> make_null_program(std::shared_ptr<Gpu> gpu,
                                                          std::span<const Dispatch> dispatches);
 

@@ -9,8 +9,8 @@
 
 namespace metalbench::metal {
 
-// The arguments that a caller must bind: what Metal tells, in the words and in the order of the
-// source where those are known. Arguments that the kernel does not use count, too.
+// Return the arguments that a caller must bind, including unused ones: Metal's reflection, with the
+// names and the order of the source where they are known.
 [[nodiscard]] std::vector<Argument> arguments_of(MTLComputePipelineReflection* reflection,
                                                  const std::optional<Signature>& written);
 

@@ -6,8 +6,8 @@
 
 namespace metalbench::metal {
 
-// Keeps every allocation in the GPU's reach, so that no window pays for that. Does nothing before
-// macOS 15, which brought MTLResidencySet.
+// Keeps all allocations resident on the GPU, so that windows do not pay for it. No effect before
+// macOS 15, which introduced MTLResidencySet.
 class Residency {
  public:
   Residency(id<MTLDevice> device, bool supported);
@@ -17,12 +17,12 @@ class Residency {
 
   void add(id<MTLBuffer> buffer);
   void remove(id<MTLBuffer> buffer);
-  // Command buffers of the queue find the allocations resident.
+  // Make the allocations resident for the queue's command buffers.
   void attach(id<MTLCommandQueue> queue);
 
  private:
-  std::mutex mutex_;  // residency sets are not safe to change from several threads
-  id set_;            // MTLResidencySet; nil where there is none
+  std::mutex mutex_;  // residency sets are not thread-safe
+  id set_;            // MTLResidencySet; nil without support
 };
 
 }  // namespace metalbench::metal

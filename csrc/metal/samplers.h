@@ -8,7 +8,7 @@
 
 namespace metalbench::metal {
 
-// Throws Error when Metal refuses it; `where` names the kernel and its argument.
+// Throws Error if Metal refuses the sampler; `where` names the kernel and its argument.
 [[nodiscard]] id<MTLSamplerState> make_sampler(id<MTLDevice> device, const Sampler& sampler,
                                                const std::string& where);
 

@@ -12,7 +12,7 @@ namespace metalbench::metal {
   return bytes == nullptr ? std::string() : std::string(bytes);
 }
 
-// Never nil: bytes that are not UTF-8 are taken as Latin-1.
+// Convert UTF-8, or Latin-1 if the bytes are not UTF-8. Never returns nil.
 [[nodiscard]] inline NSString* to_ns(std::string_view text) {
   NSString* const string = [[NSString alloc] initWithBytes:text.data()
                                                     length:text.size()

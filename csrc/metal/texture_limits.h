@@ -6,7 +6,7 @@
 
 namespace metalbench::metal {
 
-// Why Metal has no such texture, and what would help; empty when it has.
+// Return why Metal does not support such a texture, with a remedy; empty if it does.
 [[nodiscard]] std::string why_no_texture(const TextureDescriptor& descriptor);
 
 }  // namespace metalbench::metal

@@ -1,5 +1,5 @@
-// The textures of a program. The host's texels lie in rows; Metal's lie as the GPU likes them, so
-// that they are copied in before a window and back after it, outside of what is timed.
+// Textures of a program. The host stores texels in rows, Metal in the GPU's layout. So texels are
+// copied before and after a window, outside of its timing.
 #pragma once
 
 #import <Metal/Metal.h>
@@ -18,15 +18,15 @@ class TextureSet {
   explicit TextureSet(const Gpu& gpu)
       : device_(gpu.device()), atomics_(gpu.capabilities().texture_atomics) {}
 
-  // What the dispatch does with its textures; for all dispatches before the first of find().
-  // Throws Unsupported for what Metal cannot bind.
+  // Record the dispatch's use of its textures, for all dispatches before the first find(). Throws
+  // Unsupported for arguments that Metal cannot bind.
   void note(const Dispatch& dispatch);
-  // The same one for the same texels. Throws Error when Metal has no memory for it.
+  // Return one texture per texel buffer. Throws Error if Metal has no memory for it.
   [[nodiscard]] id<MTLTexture> find(const Texture& texture, const Argument& argument);
 
   [[nodiscard]] bool empty() const { return uses_.empty(); }
   void copy_in() const;
-  // Of those that kernels write to.
+  // Copy the textures that kernels write to back to the host.
   void copy_back() const;
 
  private:
@@ -48,7 +48,7 @@ class TextureSet {
   std::vector<Use> uses_;
 };
 
-// The argument that a binding is for.
+// Return the argument of a binding.
 [[nodiscard]] const Argument& argument_of(const PipelineInfo& info, const Binding& binding);
 
 }  // namespace metalbench::metal

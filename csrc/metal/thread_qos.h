@@ -1,4 +1,4 @@
-// The QoS class of a thread that measures.
+// QoS class of a measuring thread.
 #pragma once
 
 #import <Foundation/Foundation.h>
@@ -6,8 +6,8 @@
 
 namespace metalbench::metal {
 
-// Raises the calling thread to user-interactive, and keeps the Mac from sleep and from coalescing
-// timers. The same thread must destroy it.
+// Raises the calling thread to user-interactive, and prevents sleep and timer coalescing. The same
+// thread must destroy the object.
 class ThreadQos {
  public:
   ThreadQos();

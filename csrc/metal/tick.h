@@ -4,7 +4,7 @@
 
 namespace metalbench::metal {
 
-// Resolution of GPUStartTime and GPUEndTime in ns, seen on a few tiny windows.
+// Measure the resolution of GPUStartTime and GPUEndTime in ns, on a few tiny windows.
 [[nodiscard]] double measure_tick_ns(Gpu& gpu);
 
 }  // namespace metalbench::metal

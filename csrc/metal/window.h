@@ -12,11 +12,11 @@
 
 namespace metalbench::metal {
 
-// A window of passes of a script, in command buffers of which each is twice as long as the one
-// before, up to what RunOptions allows: the GPU begins while the host still encodes, as with MLX.
+// A window of passes in command buffers. Each buffer is twice as long as the one before, up to the
+// limit of RunOptions: the GPU begins while the host still encodes, as with MLX.
 class Window final : public Running {
  public:
-  // Encodes and commits all of it. Throws Error when Metal gives no command encoder.
+  // Encode and commit the whole window. Throws Error if Metal creates no command encoder.
   Window(std::shared_ptr<Gpu> gpu, std::shared_ptr<const Script> script, const RunOptions& options);
   ~Window() override;
   Window(const Window&) = delete;
@@ -25,7 +25,7 @@ class Window final : public Running {
   [[nodiscard]] Timing wait() override;
 
  private:
-  // How many of the command buffers were committed.
+  // Return the number of committed command buffers.
   [[nodiscard]] std::size_t commit(const std::vector<std::uint32_t>& passes);
   [[nodiscard]] bool commit(std::uint32_t passes, bool is_first, bool is_last);
   [[nodiscard]] id<MTLComputeCommandEncoder> open_encoder(id<MTLCommandBuffer> buffer,
@@ -33,9 +33,9 @@ class Window final : public Running {
   [[nodiscard]] Clock::time_point deadline() const;
   [[nodiscard]] Timing await_timing();
   void await_end();
-  // After its end: what it borrowed goes back.
+  // Release borrowed resources after the end.
   void leave() noexcept;
-  // Before its end: nobody waits for it any more, and its memory stays until it has ended.
+  // Stop waiting before the end; the window's memory stays alive until it has ended.
   void abandon() noexcept;
   [[nodiscard]] Timing timing() const;
   [[nodiscard]] double device_ns() const;
@@ -47,13 +47,13 @@ class Window final : public Running {
   InterruptPoll interrupted_;
   std::shared_ptr<Lane> lane_;
   std::shared_ptr<Completion> completion_;
-  std::shared_ptr<Completion> before_;  // the window before this one; may be null
+  std::shared_ptr<Completion> before_;  // the previous window; may be null
   Clock::time_point begun_at_ = Clock::now();
   Clock::time_point committed_at_;
-  bool left_ = false;  // after one of leave() and abandon()
+  bool left_ = false;  // after leave() or abandon()
 };
 
-// Waits until no window runs. Throws TimeLimitExceeded, Interrupted.
+// Wait until no window runs. Throws TimeLimitExceeded, Interrupted.
 void await_idle(Gpu& gpu, const RunOptions& options);
 
 }  // namespace metalbench::metal
