@@ -1,7 +1,7 @@
-// What a lowered kernel and the runtime of its device agree on.
+// Binary interface between a lowered kernel and its device's runtime.
 #pragma once
 
-// With MB_GPU a kernel is compiled for the threads of a GPU.
+// MB_GPU: the kernel is compiled for the threads of a GPU.
 #ifndef MB_GPU
 #define MB_GPU 0
 #endif

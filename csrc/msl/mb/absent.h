@@ -8,7 +8,7 @@ namespace mb {
 
 struct absent {};
 
-// A texture that is none.
+// The null texture.
 template <class P>
 struct Bound<absent, P> {
   MB_FUNC Bound(const Launch*, const u8*) {}

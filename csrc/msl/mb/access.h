@@ -1,11 +1,11 @@
-// What checked builds tell the runtime of memory: it knows what may be accessed, and by whom.
+// Reports of memory accesses from checked builds to the runtime, which knows bounds and threads.
 #pragma once
 
 #include "scalar.h"
 
-// What the runtime's checks must not see: the checks themselves.
+// Excludes the checks themselves from instrumentation.
 #define MB_UNTRACED __attribute__((no_sanitize("coverage", "kernel-address", "kernel-memory")))
-// Nor may they call for a shadow, be it to clear it.
+// Prevents MemorySanitizer from inserting code into them, including code that clears the shadow.
 #define MB_NOT_SHADOWED __attribute__((disable_sanitizer_instrumentation))
 
 namespace mb {
@@ -21,7 +21,7 @@ MB_FUNC MB_UNTRACED void misaligned(const void* address, u64 alignment, Use use,
   self->bundle->group->runtime->misaligned(self, address, alignment, use, pc);
 }
 
-// Of several elements that the caller takes apart.
+// For several elements that the caller accesses separately.
 template <class T>
 [[gnu::noinline]] MB_UNTRACED static void access_elements(T* first, u32 count, AccessKind kind) {
   const void* pc = __builtin_return_address(0);

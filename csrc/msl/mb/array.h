@@ -6,7 +6,7 @@
 
 namespace metal {
 
-// The size is the bound of an array type, as that of vec is.
+// The size is the bound of an array type, as for vec.
 template <class T, class Size>
 struct mb_array;
 template <class T, unsigned long N>
@@ -39,7 +39,7 @@ struct mb_array<T, char[N]> {
   }
   MB_FUNC friend constexpr bool operator!=(const mb_array& a, const mb_array& b) { return !(a == b); }
 };
-// No bound is deduced from an array of none.
+// No bound can be deduced from an array of size zero.
 template <class T>
 struct mb_array<T, char[0]> {
   using value_type = T;

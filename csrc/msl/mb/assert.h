@@ -1,4 +1,4 @@
-// assert() of <metal_assert>: the first pass has put its text beside the condition.
+// assert() of <metal_assert>: the front end's first pass adds the text of the condition.
 #pragma once
 
 #include "sync.h"
@@ -15,6 +15,6 @@ namespace mb {
 }  // namespace mb
 #define MB_ASSERT(text, ...) ((__VA_ARGS__) ? (void)0 : mb::fail("assert(" text ") failed"))
 #else
-// Compiled, so that it cannot rot, and never evaluated.
+// Compiled, so that it stays valid, and never evaluated.
 #define MB_ASSERT(text, ...) ((void)(true || (__VA_ARGS__)))
 #endif

@@ -23,7 +23,7 @@ enum class TileClamp : int { to_zero, to_edge };
 
 struct Tile {
   u8* data;
-  ulong row;  // elements from one row to the next
+  ulong row;  // elements between the starts of two rows
   metal::vec<ulong, 2> size;
 };
 
@@ -41,7 +41,7 @@ MB_FUNC void start_tile(const Tile& to, const Tile& from, ulong bytes, metal::ve
   const u32 rows = u32(from.size.y < high ? from.size.y : high);
   copy_rows(to.data, to.row * bytes, first, from.row * bytes, u32(bytes), columns, rows);
   if (columns == wide && rows == high) return;
-  // What lies beyond the source.
+  // Rows and columns outside of the source.
   const bool repeats = clamp == TileClamp::to_edge && columns != 0 && rows != 0;
   by_lanes(wide * high, [=](u32 at) {
     const u32 x = at % wide, y = at / wide;
@@ -55,7 +55,7 @@ MB_FUNC void start_tile(const Tile& to, const Tile& from, ulong bytes, metal::ve
 
 #else
 
-// One row of a tile: `from` has `valid` elements; what lies beyond is zero, or repeats the last one.
+// Copy one row of a tile: `from` has `valid` elements; the rest is zero, or repeats the last one.
 MB_UNTRACED inline void copy_row(u8* to, const u8* from, ulong bytes, ulong count, ulong valid,
                                  TileClamp clamp) {
   const ulong copied = count < valid ? count : valid;

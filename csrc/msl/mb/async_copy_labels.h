@@ -1,12 +1,12 @@
-// The functions that tile copies are called by, whose names are labels. Their definitions stand in the
-// text of each source that has such calls: of what is precompiled, clang emits no function that is called
-// by its label alone.
+// Functions of tile copies, which sources call by assembly label. Each source with such calls
+// includes the definitions itself: clang emits no function of a precompiled header that is called
+// only by its label.
 #pragma once
 
 #include "async_copy.h"
 
 #if MB_VECTOR
-// Inlined where a source calls it; what is left over would ask for its lane.
+// Inlined at each call; the remaining definition would need its lane.
 #define MB_CALLED_BY_LABEL extern "C" MB_EMITTED MB_UNTRACED
 #elif MB_GPU
 #define MB_CALLED_BY_LABEL extern "C" MB_EMITTED __attribute__((always_inline))
@@ -15,7 +15,8 @@
   extern "C" MB_EMITTED __attribute__((used, visibility("hidden"))) MB_UNTRACED
 #endif
 
-// A label is a symbol as it stands, also where C's names get an underscore: so these have labels, too.
+// A label is the exact symbol, also on systems where C names get an underscore, so these functions
+// have labels as well.
 extern "C" {
 void* mb_async_copy_1d(ulong, ulong, void*, const void*, ulong) asm("mb_async_copy_1d");
 void* mb_async_copy_2d(ulong, ulong, void*, ulong, ulong, metal::vec<ulong, 2>, const void*, ulong, ulong,

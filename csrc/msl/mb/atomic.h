@@ -38,7 +38,7 @@ using atomic_long = atomic<long>;
 
 namespace mb {
 
-// Out of line where accesses are traced: atomic ones race with none.
+// Out of line in traced builds: atomic accesses take no part in races with each other.
 #if MB_CHECKED
 #define MB_ATOMIC [[gnu::noinline]] MB_UNTRACED static
 #else
@@ -74,7 +74,7 @@ MB_ATOMIC T atomic_update(volatile T* p, T operand, F f) {
   return before;
 }
 
-// What other threads may read from now on must have been given.
+// The value must be initialised, since other threads may read it.
 template <class T>
 MB_FUNC T expect_operand(T value) {
   expect_given(&value, sizeof value, "a value that was never given is handed to an atomic function");

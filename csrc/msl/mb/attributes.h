@@ -1,4 +1,4 @@
-// [[thread_position_in_grid]] and its like: what each is made of.
+// Values of attributes such as [[thread_position_in_grid]].
 #pragma once
 
 #if MB_GPU
@@ -11,7 +11,7 @@
 
 namespace mb {
 
-// As the type that the kernel asks for.
+// Convert to the type of the kernel's parameter.
 template <class P>
 MB_FUNC P coordinates(Dim3 d) {
   using V = bare<P>;
@@ -25,7 +25,7 @@ MB_FUNC P coordinates(u32 value) {
   return bare<P>(value);
 }
 
-// SIMD-groups or quadgroups that a threadgroup of this size has.
+// Return the number of SIMD-groups or quadgroups in a threadgroup of this size.
 MB_FUNC u32 parts(Dim3 size, u32 width) { return (size.x * size.y * size.z + width - 1) / width; }
 
 #define MB_ATTRIBUTE(name, group, ...)                             \

@@ -5,7 +5,7 @@
 
 namespace mb {
 
-// The number where one of two is NaN.
+// If one of two is NaN, return the other.
 template <class T>
 MB_FUNC constexpr T smaller(T a, T b) {
   if constexpr (__is_same(T, float)) return __builtin_fminf(a, b);
@@ -56,7 +56,7 @@ MB_MAP3(fmax3, mb::floating3, mb::larger<T>(x, mb::larger<T>(y, z)))
 MB_MAP3(fmedian3, mb::floating3,
         mb::larger<T>(mb::smaller<T>(x, y), mb::smaller<T>(mb::larger<T>(x, y), z)))
 
-// What they do not declare themselves is the same in both.
+// Functions that they do not declare themselves are the same in both.
 namespace fast {
 using namespace metal;
 }

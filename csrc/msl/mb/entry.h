@@ -23,7 +23,7 @@ struct threadgroup {};
 template <class A>
 struct attribute {};
 
-// What a parameter points or refers to; `device void*` are bytes.
+// Type that a parameter points or refers to; bytes for `device void*`.
 template <class P>
 struct pointee {
   using target = bare<__remove_pointer(P)>;
@@ -31,14 +31,14 @@ struct pointee {
   static constexpr Element element = numbers_of<target>;
 };
 
-// What a texture parameter demands: texture_entry.h.
+// Requirements of a texture parameter; see texture_entry.h.
 template <class P, class = void>
 struct opaque_use {
   static constexpr u32 count = 1;
   static constexpr TextureUse use{};
 };
 
-// What a reference is bound to no line of the source does, but the dispatch.
+// A reference is bound by the dispatch, not by a line of the source, so no line is reported.
 template <class T>
 MB_FUNC MB_UNTRACED void check_reference([[maybe_unused]] const volatile T* pointer) {
 #if MB_CHECKED
@@ -47,7 +47,7 @@ MB_FUNC MB_UNTRACED void check_reference([[maybe_unused]] const volatile T* poin
 #endif
 }
 
-// What a thread's parameter is made from, fetched once before the loop over threads.
+// Source of a thread's parameter, fetched once before the loop over threads.
 template <class Binding, class P>
 struct Bound;
 
@@ -67,8 +67,8 @@ struct Bound<buffer<index>, T&> {
   }
   MB_FUNC T& get(const Place&) { return *pointer; }
 };
-// A local copy of a `constant T&`: the loop's stores cannot alias it. Large ones stay where they
-// are, and so do all whose reading is to be checked or counted.
+// A local copy of a `constant T&`, so that the loop's stores cannot alias it. Large objects are not
+// copied, and in checked and counted builds no object is, so that its reads are traced.
 template <int index, class T>
 struct Bound<buffer<index>, const T&> {
   static constexpr bool small = sizeof(T) <= 256 && !MB_CHECKED && !MB_COUNTED;
@@ -109,8 +109,7 @@ inline constexpr bool depends_on_group<threadgroup<index>> = true;
 template <class A>
 inline constexpr bool depends_on_group<attribute<A>> = A::depends_on_group;
 
-// The thunk's own loads must not be traced, the kernel's must: in checked builds there is a call
-// between.
+// In checked builds a call separates the thunk's untraced loads from the kernel's traced ones.
 #if MB_CHECKED
 #define MB_BODY [[gnu::noinline]]
 #else
@@ -121,7 +120,7 @@ MB_BODY void run(P... parameters) {
   function(static_cast<P&&>(parameters)...);
 }
 
-// All parameters of a kernel at once.
+// All parameters of a kernel.
 template <class... B>
 struct Bounds;
 template <>

@@ -1,10 +1,10 @@
-// exp, log and their kin in float, without branches, so that loops over them become vector code.
+// exp, log and related functions in float, without branches, so that loops over them vectorise.
 // Coefficients: weighted minimax fits (Lawson's iteration) on the reduced ranges.
 #pragma once
 
 #include "lanes.h"
 
-// Fast-math flags would reassociate a range reduction away. At the start of a function's body.
+// Fast-math flags would reassociate a range reduction. Use at the start of a function's body.
 #define MB_EXACT _Pragma("clang fp reassociate(off) contract(off) reciprocal(off)")
 
 namespace mb {
@@ -24,7 +24,7 @@ MB_FUNC F power_of_two(ints_of<F> n) {
   return as_type<F>((n + 127) << 23);
 }
 
-// Adding this rounds to an integer, which then sits in the low bits.
+// Adding this number rounds to an integer, which is then in the low bits.
 inline constexpr float rounder = 12582912.0f;
 inline constexpr double wide_rounder = 6755399441055744.0;
 
@@ -36,14 +36,14 @@ MB_FUNC F scaled(F v, ints_of<F> n) {
   return v * power_of_two<F>(half_n) * power_of_two<F>(n - half_n);
 }
 
-// NaN passes through both.
+// NaN is preserved by both.
 template <class F>
 MB_FUNC F limited(F x, scalar_of<F> low, scalar_of<F> high) {
   x = x < F(low) ? F(low) : x;
   return x > F(high) ? F(high) : x;
 }
 
-// f(x) of an odd f whose polynomial loses the sign of zero.
+// Return f(x) of an odd f whose polynomial loses the sign of zero.
 template <class F>
 MB_FUNC F with_zero(F x, F value) {
   if constexpr (MB_FAST_MATH) return value;
@@ -116,7 +116,7 @@ MB_FUNC F log_tail(F f) {
   return fused(square * f, p, -0.5f * square);
 }
 
-// The ends of a logarithm's range, whatever its base.
+// Special cases at the ends of a logarithm's range, for any base.
 template <class F>
 MB_FUNC F log_edges(F x, F value) {
   value = x == F(__builtin_inff()) ? x : value;

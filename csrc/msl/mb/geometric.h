@@ -12,7 +12,7 @@ MB_FUNC constexpr T dot_of(vec<T, N> a, vec<T, N> b) {
   else return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w;
 }
 
-// half and bfloat in float: their squares overflow early.
+// Compute half and bfloat in float: their squares overflow early.
 template <class T, int N>
 MB_FUNC float square_of(vec<T, N> a) {
   vec<float, N> wide(a);

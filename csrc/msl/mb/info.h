@@ -1,4 +1,4 @@
-// What kernels and the runtimes of all devices agree on. C++17, freestanding, no library.
+// Description of a kernel for the runtimes of all devices. C++17, freestanding, no library.
 #pragma once
 
 namespace mb {
@@ -15,12 +15,12 @@ using uptr = __UINTPTR_TYPE__;
 
 namespace mb {
 
-// A digest of all headers that the runtimes include, written by tools/abi_version.py: an extension that
-// was built from others refuses a kernel, whose structs would lie otherwise than it believes.
+// Hash of all headers that the runtimes include, written by tools/abi_version.py. An extension
+// refuses kernels with another value, because the layout of structs may differ.
 inline constexpr u32 abi_version = 0x71da95ff;
 
 inline constexpr u32 simd_width = 32;
-inline constexpr u32 max_threads = 1024;  // of a threadgroup
+inline constexpr u32 max_threads = 1024;  // of one threadgroup
 inline constexpr u32 max_buffers = 31;
 inline constexpr u32 max_threadgroup_arguments = 31;
 
@@ -28,7 +28,7 @@ struct Dim3 {
   u32 x, y, z;
 };
 
-// The numbers in memory; `any` where they are not all of one type. As metalbench::Element.
+// Number type in memory, as metalbench::Element; `any` for mixed types such as a struct.
 enum class Element : u32 {
   any,
   boolean,
@@ -46,11 +46,11 @@ enum class Element : u32 {
 };
 
 struct ArgumentInfo {
-  u32 bytes;  // size of what a pointer or reference points to
+  u32 bytes;  // size of the type that a pointer or reference refers to
   u32 align;
   u32 count;  // elements of array<texture2d<T>, N>, else 1
   TextureUse texture;
-  Element element;  // of what a pointer or reference points to
+  Element element;  // element type of the type that a pointer or reference refers to
 };
 
 struct Info {
@@ -59,7 +59,7 @@ struct Info {
   u32 threadgroup_bytes;  // static
   u32 max_threads;        // [[max_total_threads_per_threadgroup]], or 1024
   u32 counted;            // 1: a counted build
-  u32 arguments;          // how many of `argument` are filled, in parameter order
+  u32 arguments;          // number of valid entries of `argument`, in parameter order
   ArgumentInfo argument[64];
 };
 

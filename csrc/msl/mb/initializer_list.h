@@ -1,4 +1,5 @@
-// std::initializer_list, whose layout the compiler knows; Metal has it in its own namespace, too.
+// std::initializer_list, with the layout that the compiler expects; Metal also declares it in its
+// namespace.
 #pragma once
 
 namespace std {

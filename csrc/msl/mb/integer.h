@@ -28,12 +28,12 @@ using unsigned_type = typename unsigned_of_size<char[sizeof(T)]>::type;
 
 template <class T>
 inline constexpr int width = 8 * sizeof(T);
-// Twice as wide, for what must not overflow.
+// Twice as wide, for results that must not overflow.
 template <class T>
 using wider = typename conditional<
     is_signed<T>, typename conditional<sizeof(T) == 8, __int128, long>::type,
     typename conditional<sizeof(T) == 8, unsigned __int128, ulong>::type>::type;
-// Wide enough, and signed, for any sum.
+// Signed and wide enough for any sum.
 template <class T>
 using exact = typename conditional<sizeof(T) == 8, __int128, long>::type;
 
@@ -78,7 +78,7 @@ template <class T>
 MB_FUNC constexpr T mask_of(uint bits) {
   return bits >= uint(width<T>) ? T(-1) : T((unsigned_type<T>(1) << bits) - 1);
 }
-// `bits` bits from `offset`; those of a signed type are sign-extended.
+// Extract `bits` bits from `offset`; bits of a signed type are sign-extended.
 template <class T>
 MB_FUNC constexpr T extract_of(T x, uint offset, uint bits) {
   if (bits == 0 || offset >= uint(width<T>)) return T(0);
@@ -112,7 +112,7 @@ MB_MAP2(mul24, mb::join, mb::unsigned_type<T>(x) * mb::unsigned_type<T>(y))
 MB_MAP3(mad24, mb::join3,
         mb::unsigned_type<T>(x) * mb::unsigned_type<T>(y) + mb::unsigned_type<T>(z))
 
-// x y + z in 64 or 128 bits: of 64-bit operands the product itself can reach beyond, by one bit.
+// x y + z in 64 or 128 bits: a product of 64-bit operands can overflow 64 bits, by one bit.
 template <class A, class B, class C, class R = mb::join3<A, B, C>>
 MB_FUNC constexpr R madsat(A a, B b, C c) {
   return mb::map(

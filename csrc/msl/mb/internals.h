@@ -1,5 +1,5 @@
-// The compiler's own functions behind the library's, which some kernel libraries call themselves:
-// those of math end in a flag for fast math.
+// Internal functions of Apple's library that some kernel libraries call directly. The names of math
+// functions end in a flag for fast math.
 #pragma once
 
 #include "geometric.h"
@@ -99,7 +99,7 @@ struct remove_addrspace {
   using type = remove_addrspace_t<T>;
 };
 
-// A value that is the same in all threads of a SIMD-group: a hint to Apple's compiler.
+// A value that is uniform in a SIMD-group: an optimisation hint for Apple's compiler.
 template <class T>
 struct uniform {
   T mb_value;
@@ -114,8 +114,8 @@ MB_FUNC constexpr uniform<T> make_uniform(T value) {
 
 }  // namespace metal
 
-// The forms that both namespaces share are members of both: a using-directive alone is hidden by
-// the overloads for types of their own that kernel libraries declare there.
+// Functions of both namespaces are members of both: a using-directive alone is hidden by overloads
+// that kernel libraries declare there for their own types.
 #define MB_BOTH(name) \
   namespace fast {    \
   using metal::name;  \

@@ -1,4 +1,4 @@
-// Scalars and clang's own vectors behind one set of names: a vec is computed in one register.
+// Common interface of scalars and clang vectors, so that a vec is computed in one register.
 #pragma once
 
 #include "lift.h"
@@ -8,7 +8,7 @@ namespace mb {
 template <class E, int N>
 using ext = E __attribute__((ext_vector_type(N)));
 
-// The types beside a float or a vector of floats; D is double or a vector of it.
+// Types related to a float or a vector of floats; D is double or a vector of it.
 template <class F>
 struct lane_types {
   static constexpr int count = sizeof(F) / sizeof(float);
@@ -46,7 +46,7 @@ using doubles_of = typename lane_types<F>::doubles;
 template <class F>
 using longs_of = typename lane_types<F>::longs;
 
-// static_cast of every lane.
+// static_cast of each lane.
 template <class To, class From>
 MB_FUNC To lanes_cast(From v) {
   if constexpr (__is_arithmetic(From)) return static_cast<To>(v);
@@ -77,7 +77,7 @@ MB_FUNC F fused(F a, same<F> b, same<F> c) {
 }
 #endif
 
-// F::of(lanes) of a float, half, bfloat or of a vec of these.
+// Apply F::of to the lanes of a float, half, bfloat or of a vec of these.
 template <class F, class R>
 MB_FUNC R by_lanes(R v) {
   using E = element<R>;
@@ -97,7 +97,7 @@ MB_FUNC R by_lanes(R v) {
 
 }  // namespace mb
 
-// A function of metal from one of lanes of floats, x.
+// Define a function of metal by a function of lanes of floats, x.
 #define MB_LANES1(name, ...)                                   \
   struct mb_lanes_##name {                                     \
     template <class F>                                         \

@@ -1,11 +1,11 @@
-// How one scalar definition becomes the overloads for scalars, vectors and mixed arguments.
+// Generation of overloads for scalars, vectors and mixed arguments from one scalar definition.
 #pragma once
 
 #include "packed.h"
 
 namespace mb {
 
-// What a function sees of an argument: packed vectors as vectors, enumerations as int.
+// Type of an argument inside the function: packed vectors as vectors, enumerations as int.
 template <class T, class = void>
 struct argument {};
 template <class T>
@@ -46,7 +46,7 @@ template <class T, int N, class E>
 struct rebind_element<vec<T, N>, E> {
   using type = vec<E, N>;
 };
-// T's shape with elements of type E.
+// The shape of T with elements of type E.
 template <class T, class E>
 using rebind = typename rebind_element<T, E>::type;
 
@@ -80,7 +80,7 @@ using join = typename join_arguments<arg<A>, arg<B>>::type;
 template <class A, class B, class C>
 using join3 = typename join_arguments<typename join_arguments<arg<A>, arg<B>>::type, arg<C>>::type;
 
-// Integers as float, anything else as it is.
+// Convert integers to float; return other types unchanged.
 template <class T>
 using floating_of = rebind<T, typename conditional<is_int<element<T>>, float, element<T>>::type>;
 template <class A>
@@ -90,7 +90,7 @@ using floating2 = floating_of<join<A, B>>;
 template <class A, class B, class C>
 using floating3 = floating_of<join3<A, B, C>>;
 
-// A splat or a copy; explicit because vector to vector never is implicit.
+// A splat or a copy; explicit because conversions between vectors are never implicit.
 template <class R, class A>
 MB_FUNC constexpr R lift(A a) {
   if constexpr (__is_same(R, A)) return a;
@@ -99,7 +99,7 @@ MB_FUNC constexpr R lift(A a) {
   else return R(static_cast<arg<A>>(a));
 }
 
-// F::of of every component.
+// Apply F::of to each component.
 template <class F, class R, class... Same>
 MB_FUNC constexpr R each(R a, Same... b) {
   if constexpr (element_of<R>::count == 1) return F::of(a, b...);
@@ -154,13 +154,13 @@ using none_of = typename none<T>::type;
 
 }  // namespace mb
 
-// A function of metal from a scalar expression of x (and y, z), whose type T is the element type.
+// Define a function of metal by a scalar expression of x (and y, z); T is the element type.
 #define MB_LAMBDA [](auto x) __attribute__((always_inline))
 #define MB_LAMBDA2 [](auto x, auto y) __attribute__((always_inline))
 #define MB_LAMBDA3 [](auto x, auto y, auto z) __attribute__((always_inline))
 
-// Metal's functions are no templates: where a kernel has a template of the same name, that one is
-// taken. A pack that is always empty makes these the less specialised ones.
+// Metal's functions are not templates: a kernel's template of the same name has priority. An
+// always-empty pack makes these templates less specialised.
 #define MB_LESS_SPECIAL mb::none_of<None>...
 #define MB_MAP1(name, type, ...)                       \
   struct mb_scalar_##name {                            \

@@ -14,7 +14,8 @@ enum float_round_style {
 };
 enum float_denorm_style { denorm_indeterminate = -1, denorm_absent, denorm_present };
 
-// What all floating-point types share; sources derive the limits of their own types from it, too.
+// Members common to all floating-point types; sources also derive the limits of their own types
+// from it.
 struct _fp_numeric_limits_impl_base {
   static constexpr bool is_specialized = true, is_signed = true;
   static constexpr bool is_integer = false, is_exact = false;
@@ -30,7 +31,7 @@ struct _fp_numeric_limits_impl_base {
 namespace mb {
 namespace types {
 
-// What differs between the floating-point types: digits, exponents and the bit patterns of the ends.
+// Differences between floating-point types: digits, exponents and bit patterns of the limits.
 template <class T, class I, int digits_, int digits10_, int min_exponent_, int max_exponent_>
 struct float_limits : metal::_fp_numeric_limits_impl_base {
   static constexpr int digits = digits_, digits10 = digits10_, radix = 2;
@@ -78,7 +79,7 @@ struct integer_limits {
   static constexpr T round_error() { return T(0); }
 };
 
-// Of any other type: nothing is known, and every value is T().
+// For other types: no information, and every value is T().
 template <class T>
 struct no_limits {
   static constexpr bool is_specialized = false, is_signed = false;
@@ -121,7 +122,7 @@ using namespace types;
 
 namespace metal {
 
-// Sources specialise it for types of their own.
+// Sources may specialise it for user-defined types.
 template <class T>
 struct _numeric_limits_impl : mb::limits_of<__is_integral(T)>::template type<T> {};
 template <>
@@ -130,7 +131,7 @@ template <>
 struct _numeric_limits_impl<half> : mb::float_limits<half, ushort, 11, 3, -13, 16> {};
 template <>
 struct _numeric_limits_impl<bfloat> : mb::float_limits<bfloat, ushort, 8, 2, -125, 128> {};
-// Of every component: a scalar becomes a vector where one is wanted.
+// For each component: a scalar result becomes a vector where one is expected.
 template <class T, int N>
 struct _numeric_limits_impl<vec<T, N>> : _numeric_limits_impl<T> {};
 

@@ -1,11 +1,11 @@
-// <metal_logging>: messages of kernels go to standard error, a line each, where there is one.
+// <metal_logging>: messages of kernels are lines on standard error, where it exists.
 #pragma once
 
 #include "sync.h"
 
 namespace mb {
 
-// As printf takes it.
+// Convert an argument for printf.
 template <class T>
 MB_FUNC auto printable(T value) {
   if constexpr (is_half_float<T>) return static_cast<double>(static_cast<float>(value));

@@ -16,11 +16,11 @@ struct mb_matrix<T, char[C], char[R]> {
   Column columns[C];
 
   mb_matrix() = default;
-  // The diagonal mb_matrix of a value.
+  // Make the diagonal matrix with this value.
   MB_FUNC constexpr explicit mb_matrix(T diagonal) : columns{} {
     for (int i = 0; i < C && i < R; ++i) columns[i][i] = diagonal;
   }
-  // Plain parameters, so that braces may stand for columns.
+  // Plain parameters, so that columns can be braced lists.
 #define MB_COLUMNS(n) template <int K = C, class = typename mb::enable_if<K == n>::type>
   MB_COLUMNS(2) MB_FUNC constexpr mb_matrix(Column a, Column b) : columns{a, b} {}
   MB_COLUMNS(3) MB_FUNC constexpr mb_matrix(Column a, Column b, Column c) : columns{a, b, c} {}
@@ -68,7 +68,7 @@ struct mb_matrix<T, char[C], char[R]> {
   }
   MB_FUNC friend constexpr bool operator!=(const mb_matrix& a, const mb_matrix& b) { return !(a == b); }
 
-  // The vector is a column on the right, a row on the left.
+  // The vector is a column on the right and a row on the left.
   MB_FUNC friend constexpr Column operator*(const mb_matrix& m, vec<T, C> v) {
     Column sum = m[0] * v[0];
     for (int i = 1; i < C; ++i) sum += m[i] * v[i];

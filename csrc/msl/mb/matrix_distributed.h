@@ -1,4 +1,4 @@
-// simdgroup_matrix for sources that use thread_elements(): its elements are with all lanes.
+// simdgroup_matrix for sources that use thread_elements(): all lanes hold elements.
 #pragma once
 
 #include "matrix_pairs.h"

@@ -1,4 +1,4 @@
-// The functions of simdgroup_matrix, for both ways of keeping the elements.
+// Functions of simdgroup_matrix, for both distributions of the elements.
 #pragma once
 
 #include "names.h"
@@ -16,7 +16,7 @@ MB_FUNC simdgroup_matrix<T, C, R> make_filled_simdgroup_matrix(mb::same<T> value
   return m;
 }
 
-// `origin` counts (column, row), in elements of the array as it lies in memory.
+// `origin` is (column, row), in elements of the array in memory.
 template <class T, class U>
 MB_FUNC void simdgroup_load(simdgroup_matrix<T, 8, 8>& m, const U* source, ulong stride = 8,
                             ulong2 origin = 0, bool transpose = false) {

@@ -1,4 +1,4 @@
-// A simdgroup_matrix with two elements in every lane, where Apple GPUs have them.
+// A simdgroup_matrix with two elements per lane, in the distribution of Apple GPUs.
 #pragma once
 
 #include "names.h"
@@ -6,7 +6,7 @@
 
 namespace mb {
 
-// The element a lane's first one is on Apple GPUs; its second is the next in the row.
+// Return the index of a lane's first element on Apple GPUs; its second is the next in the row.
 MB_FUNC constexpr u32 matrix_first_element(u32 lane) {
   u32 q = lane / 4;
   u32 row = (q & 4) + (lane / 2) % 4;
@@ -53,7 +53,7 @@ MB_FUNC void matrix_read(simdgroup_matrix<T, 8, 8>& m, const U* source, long str
   long row = at / 8, col = at % 8;
   const U* p = transpose ? source + col * stride + row : source + row * stride + col;
 #if MB_COUNTED
-  // Neighbours are one access.
+  // Neighbours are loaded together.
   if (!transpose) {
     U pair[2];
     __builtin_memcpy(pair, p, sizeof pair);

@@ -1,4 +1,4 @@
-// The names of vector types: float4, packed_half3, ...; global, and in metal as well.
+// Names of vector types (float4, packed_half3, ...), global and in namespace metal.
 #pragma once
 
 #include "packed.h"

@@ -1,4 +1,4 @@
-// What the numbers are that a kernel's pointer leads to, whatever they are called in the source.
+// Element type of the memory behind a kernel's pointer, for any spelling in the source.
 #pragma once
 
 #include "array.h"
@@ -8,7 +8,7 @@
 
 namespace mb {
 
-// A struct, an enumeration, an address: whatever has not one type of numbers throughout.
+// No single element type: a struct, an enumeration, an address.
 template <class T>
 inline constexpr Element numbers_of = Element::any;
 template <>

@@ -32,7 +32,7 @@ MB_FUNC vec<float, N> parted(uint x) {
   return v;
 }
 
-// sRGB's transfer function and its inverse.
+// Transfer function of sRGB and its inverse.
 template <class = void>
 MB_FUNC float to_srgb(float x) {
   return x < 0.0031308f ? 12.92f * x : 1.055f * pow_of(x, 1.0f / 2.4f) - 0.055f;
@@ -48,7 +48,7 @@ MB_FUNC vec<float, 4> srgb(vec<float, 4> v, float (*f)(float)) {
 
 }  // namespace mb
 
-// Compiled only where used.
+// Instantiated only on use.
 #define MB_LAZY template <class = void>
 
 namespace metal {

@@ -5,7 +5,7 @@
 
 namespace metal {
 
-// `own` are the components, `read` and `write` those of v.
+// `own` are the components; `read` and `write` those of v.
 #define MB_PACKED_MEMBERS(N, own, read, write)                                                  \
   mb_packed_vec() = default;                                                                    \
   MB_FUNC constexpr mb_packed_vec(T v) : mb_packed_vec(vec<T, N>(v)) {}                         \

@@ -1,4 +1,4 @@
-// pow and powr, through logarithm and exponential in double.
+// pow and powr, from logarithm and exponential in double.
 #pragma once
 
 #include "wide.h"
@@ -11,7 +11,7 @@ MB_FUNC float power_of_size(float x, float y) {
   double exponent = double(y) * wide_log(x);
   double inner = wide_exp(wide_limited(exponent, -200.0, 200.0));
   float value = float(inner);
-  // wide_log wants a positive, finite argument.
+  // wide_log requires a positive, finite argument.
   bool grows = y > 0.0f;
   value = x == 0.0f ? (grows ? 0.0f : __builtin_inff()) : value;
   value = x == __builtin_inff() ? (grows ? __builtin_inff() : 0.0f) : value;

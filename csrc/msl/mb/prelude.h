@@ -1,8 +1,8 @@
 // <metal_stdlib> for compute kernels, in C++17 with the address spaces erased.
 //
 // The front end defines before including this: MB_SWIZZLES_2/3/4 (swizzle.h), MB_MATRIX_DISTRIBUTED
-// where the source mentions thread_elements(), MB_FAST_MATH (1 unless told otherwise), MB_CHECKED.
-// Headers in cpu and in gpu are those of the threads of either; all others are for both.
+// if the source uses thread_elements(), MB_FAST_MATH (default 1), MB_CHECKED. Headers in cpu/ and
+// gpu/ are for that kind of device; all others are for both.
 #pragma once
 
 #include "array.h"

@@ -1,17 +1,17 @@
-// Scalar pieces of the functions that round, split and scale.
+// Scalar functions that round, split and scale.
 #pragma once
 
 #include "exponential.h"
 
 namespace mb {
 
-// Rounded once, but for one in a hundred million arguments.
+// Correctly rounded, except for one in a hundred million arguments.
 MB_FUNC float rsqrt_rounded(float x) {
   MB_EXACT
   return float(1.0 / __builtin_sqrt(double(x)));
 }
 
-// Not the processor's estimate: its refinement makes NaN of 0 and infinity.
+// Avoids the processor's estimate: its refinement turns 0 and infinity into NaN.
 template <class T>
 MB_FUNC float rsqrt_of(T x) {
   MB_EXACT
@@ -24,8 +24,8 @@ MB_FUNC float quotient(float x, float y) {
   return x / y;
 }
 
-// To float so that a later rounding to a shorter format gives what one rounding would have: what is
-// lost sets the last bit.
+// Round to odd in float, so that a second rounding to a shorter format is exact: lost bits set the
+// last bit.
 MB_FUNC float rounded_to_odd(double x) {
   MB_EXACT
   float nearest = float(x);
@@ -34,8 +34,8 @@ MB_FUNC float rounded_to_odd(double x) {
   return double(nearest) == x || x != x ? nearest : as_type<float>(odd);
 }
 
-// Products of two halves are exact in float, their sums with a third only in double. GPUs have
-// instructions that round once.
+// Products of two halves are exact in float; sums with a third half are exact only in double. GPUs
+// have instructions that round once.
 template <class T>
 MB_FUNC T fma_of(T x, T y, T z) {
   if constexpr (__is_same(T, float)) return fused(x, y, z);
@@ -50,7 +50,7 @@ MB_FUNC float round_of(float x) {
   return __builtin_truncf(x + __builtin_copysignf(0.49999997f, x));
 }
 
-// Below 1 even where x - floor(x) rounds up to it.
+// Below 1, even where x - floor(x) rounds up to 1.
 template <class T>
 MB_FUNC T fract_of(T x) {
   constexpr float largest = __is_same(T, float)  ? 0x1.fffffep-1f
@@ -77,7 +77,7 @@ MB_FUNC float fmod_exact(float x, float y) {
   if (!(a < __builtin_inf()) || b != b || b == 0.0) return __builtin_nanf("");
   if (b == __builtin_inf()) return x;
   while (a >= b) {
-    // 28 bits of the quotient at a time keep the product exact.
+    // 28 bits of the quotient per step keep the product exact.
     double step = b;
     while (a / step >= 0x1p28) step *= 0x1p28;
     double r = fused(-__builtin_trunc(a / step), step, a);
@@ -105,7 +105,7 @@ MB_FUNC float frexp_of(float x, int& exponent) {
 MB_FUNC float ldexp_of(float x, int n) {
   MB_EXACT
   n = n < -300 ? -300 : n > 300 ? 300 : n;
-  // In double every step but the last is exact.
+  // In double, all steps except the last are exact.
   return float(double(x) * as_type<double>(long(n + 1023) << 52));
 }
 
@@ -117,7 +117,7 @@ MB_FUNC int ilogb_of(float x) {
   return e - 1;
 }
 
-// The neighbour of x towards y, by counting bit patterns.
+// Return the neighbour of x towards y, by incrementing its bit pattern.
 template <class T, class I>
 MB_FUNC T nextafter_of(T x, T y) {
   if (x != x || y != y) return x + y;

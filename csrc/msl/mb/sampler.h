@@ -1,4 +1,4 @@
-// metal::sampler, and what it is declared with: constexpr sampler s(filter::linear, ...).
+// metal::sampler and its declaration: constexpr sampler s(filter::linear, ...).
 #pragma once
 
 #include "vec.h"
@@ -91,7 +91,7 @@ struct gradientcube : gradient3d {
 
 namespace mb {
 
-// Everything that may follow the coordinates of a sample.
+// Options that may follow the coordinates of a sample.
 struct SampleOptions {
   float lod = 0;
   float min_lod = 0;

@@ -23,7 +23,7 @@
 #ifndef MB_FAST_MATH
 #define MB_FAST_MATH 1
 #endif
-// Whether a product and a sum can be one instruction.
+// Whether a product and a sum can be fused into one instruction.
 #if defined(__FMA__) || defined(__aarch64__) || MB_GPU
 #define MB_FUSES 1
 #else
@@ -49,7 +49,7 @@ using ptrdiff_t = long;
 using intptr_t = long;
 using uintptr_t = unsigned long;
 
-// 1.0h and 0h need no help from the front end; clang accepts `bf` only with an underscore: 5.0_bf.
+// Literals 1.0h and 0h are standard C++; clang accepts `bf` only with an underscore: 5.0_bf.
 constexpr half operator""h(long double v) { return static_cast<half>(v); }
 constexpr half operator""h(unsigned long long v) { return static_cast<half>(v); }
 constexpr half operator""_h(long double v) { return static_cast<half>(v); }
@@ -59,7 +59,7 @@ constexpr bfloat operator""_bf(unsigned long long v) {
   return static_cast<bfloat>(static_cast<float>(v));
 }
 
-// Bits of one type read as another of the same size.
+// Reinterpret bits as another type of the same size.
 template <class To, class From>
 MB_FUNC constexpr To as_type(From from) {
   return __builtin_bit_cast(To, from);
@@ -87,7 +87,7 @@ struct conditional<false, A, B> {
   using type = B;
 };
 
-// Keeps a parameter out of deduction.
+// Excludes a parameter from deduction.
 template <class T>
 struct identity {
   using type = T;
@@ -104,7 +104,7 @@ inline constexpr bool is_int = __is_integral(T);
 template <class T>
 inline constexpr bool is_signed = T(-1) < T(0);
 
-// static_cast that also goes between half and bfloat, which clang refuses. The front end writes
+// static_cast that also converts between half and bfloat, which clang rejects. The front end writes
 // mb::cast<T>(x) for static_cast<T>(x) in sources that use both.
 template <class To, class From>
 MB_FUNC constexpr To cast(From&& from) {
@@ -115,7 +115,7 @@ MB_FUNC constexpr To cast(From&& from) {
   }
 }
 
-// The scalar conversion T(x) of every vector constructor.
+// Scalar conversion T(x) in vector constructors.
 template <class To, class From>
 MB_FUNC constexpr To convert(From from) {
   if constexpr (is_half_float<To> && is_half_float<From>) {
@@ -128,7 +128,8 @@ MB_FUNC constexpr To convert(From from) {
 }  // namespace mb
 
 #if defined(__x86_64__) && !defined(__AVX512BF16__)
-// What clang calls to round a float to bfloat; nothing else in a kernel's shared object defines it.
+// Clang calls this function to round a float to bfloat; a kernel's shared object has no other
+// definition.
 extern "C" [[gnu::used, gnu::weak, gnu::visibility("hidden")]] MB_EMITTED bfloat __truncsfbf2(float value) {
   unsigned bits = __builtin_bit_cast(unsigned, value);
   unsigned rounded = (bits + 0x7fffu + (bits >> 16 & 1)) >> 16;

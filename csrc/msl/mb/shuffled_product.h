@@ -1,4 +1,4 @@
-// The product of matrices whose elements are with all lanes, by permutations of these.
+// Product of matrices whose elements are distributed over all lanes, by shuffles.
 #pragma once
 
 #include "matrix_pairs.h"
@@ -6,13 +6,13 @@
 
 namespace mb {
 
-// The lane that has an element, where matrix_first_element() puts it.
+// Return the lane that holds an element, as in matrix_first_element().
 MB_FUNC constexpr u32 lane_of_element(u32 row, u32 col) {
   return (row & 4) * 4 + (col & 4) * 2 + (row & 3) * 2 + (col & 2) / 2;
 }
 
-// a b + c as the compiler contracts it where it knows nothing of c. Left to itself it would round
-// another one of two products.
+// a b + c, contracted as the compiler does it for an unknown c. Otherwise it might round the other
+// of two products.
 MB_FUNC float multiply_add(float a, float b, float c) {
 #if MB_FAST_MATH && MB_FUSES
   return __builtin_fmaf(a, b, c);
@@ -22,8 +22,9 @@ MB_FUNC float multiply_add(float a, float b, float c) {
 #endif
 }
 
-// d = a b + c of the own two elements, in float and in the order of matrix_multiply_accumulate().
-// The lanes that the factors come from depend on nothing but the own one: permutations of vectors.
+// d = a b + c for the lane's two elements, in float and in the order of
+// matrix_multiply_accumulate(). The source lanes of the factors depend only on the lane: vector
+// permutations.
 template <class D, class A, class B, class C>
 MB_FUNC void matrix_product_sum(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
                                 const simdgroup_matrix<B, 8, 8>& b,

@@ -1,4 +1,4 @@
-// The names of the functions of SIMD-groups and quads, which are the same but for the width.
+// Names of the functions of SIMD-groups and quads, which differ only in the width.
 #pragma once
 
 #include "simdgroup.h"
@@ -38,7 +38,7 @@ MB_VOTE(quad_vote, uint, 15)
     return mb::shuffle_and_fill<up>(mb::lift<R>(a), mb::lift<R>(fill), by, modulo);       \
   }
 
-// `part` is the prefix of the names, `size` how many lanes take part.
+// `part` is the prefix of the names, `size` the number of lanes.
 #define MB_GROUP_FUNCTIONS(part, size)                                                    \
   MB_OF_ONE(part##_sum, mb::reduce<size, mb::Sum>(x))                                     \
   MB_OF_ONE(part##_product, mb::reduce<size, mb::Product>(x))                             \

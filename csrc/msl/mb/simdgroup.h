@@ -1,5 +1,5 @@
-// Functions of SIMD-groups, and of quads: every four lanes of one.
-// A lane that does not take part reads as zero, whatever the function.
+// Functions of SIMD-groups, and of quads (four consecutive lanes). In all functions an inactive
+// lane reads as zero.
 #pragma once
 
 #include "scalar.h"

@@ -1,4 +1,4 @@
-// What the functions of SIMD-groups and quads compute, whoever runs them.
+// Operations of SIMD-groups and quads, for all execution modes.
 #pragma once
 
 #include "sync.h"
@@ -45,8 +45,8 @@ MB_REDUCTION(Or, 0, x | y)
 MB_REDUCTION(Xor, 0, x ^ y)
 #undef MB_REDUCTION
 
-// How a shuffle finds its source: `lane` is the reader, `by` its own argument, which is the same for all
-// readers but of `to`.
+// How a shuffle finds its source lane: `lane` is the reader, `by` its argument, which is uniform
+// except for `to`.
 enum class Move { to, broadcast, up, down, exclusive_or, rotate_up, rotate_down };
 
 template <Move move>
@@ -68,8 +68,9 @@ MB_FUNC constexpr u32 source_lane(u32 lane, u32 by, u32 width) {
   }
 }
 
-// The lane that a shuffle within parts of `size` lanes reads from. A source outside of the reader's
-// part is none: lane 32 exists nowhere and reads as zero. But up and down leave a lane's own value.
+// Return the source lane of a shuffle within parts of `size` lanes. For a source outside of the
+// reader's part it is lane 32, which does not exist and reads as zero. For up and down it is then
+// the reader itself.
 template <u32 size, Move move>
 MB_FUNC constexpr u32 source_in_part(u32 lane, u32 by) {
   const u32 base = lane & ~(size - 1);

@@ -1,6 +1,7 @@
-// Address spaces, which are erased but in sources where they decide what is called: there MB_SPACES
-// is 1, and the front end writes clang's attributes in their place (metalbench/msl/rewriting/spaces.py).
-// Unqualified pointers and references take those of every space; `thread` is unqualified, too.
+// Address spaces. They are erased, except in sources whose overloads depend on them: there
+// MB_SPACES is 1, and the front end writes clang's attributes instead
+// (metalbench/msl/rewriting/spaces.py). Unqualified pointers and references accept every space;
+// `thread` is also unqualified.
 #pragma once
 
 #ifndef MB_SPACES
@@ -16,7 +17,7 @@ struct without_space {
 
 #if MB_SPACES
 
-// In this mode clang emits only what such functions call.
+// In this mode clang emits only the functions that these functions call.
 #define MB_EMITTED [[clang::sycl_external]]
 #define MB_IN_THREADGROUP __attribute__((opencl_local))
 
@@ -44,8 +45,8 @@ struct without_space<MB_IN_THREADGROUP T> {
 #define MB_EMITTED
 #define MB_IN_THREADGROUP
 
-// A member function that refers to a part of its object, `self`: a constant part of a constant one,
-// and in the space that the object is in.
+// Define a member function that returns a reference into `self`, its object, with the object's
+// constness and address space.
 #define MB_ACCESSOR(result, name, expression, ...)      \
   MB_FUNC constexpr result name(__VA_ARGS__) {          \
     auto& self = *this;                                 \
@@ -62,8 +63,8 @@ template <class T>
 using unspaced = typename without_space<T>::type;
 
 #if MB_SPACES
-// An operand of a conditional operator: the value of a record that is in a space, anything else as
-// it is.
+// Operand of a conditional operator: the value of a record in an address space; other types
+// unchanged.
 template <class T>
 [[gnu::always_inline]] constexpr decltype(auto) operand(T&& x) {
   using U = unspaced<__remove_cvref(T)>;
@@ -72,7 +73,7 @@ template <class T>
 }
 #endif
 
-// The same memory in the space of all.
+// The same memory in the generic address space.
 template <class T>
 [[gnu::always_inline]] inline unspaced<T>* plain(T* pointer) {
   return pointer;

@@ -1,5 +1,5 @@
-// Subscripts of vectors, matrices and array references, which are classes of ours: clang's own check
-// knows arrays only.
+// Subscripts of vectors, matrices and array references. These are classes, so clang's own bounds
+// check does not apply.
 #pragma once
 
 #include "access.h"
@@ -17,7 +17,7 @@ namespace mb {
 
 }  // namespace mb
 
-// The subscript itself, where there is such an element; what is read instead of others is the last.
+// Return the subscript if it is valid, otherwise the last valid one.
 #define MB_SUBSCRIPT(index, size, what)                                  \
   (__builtin_is_constant_evaluated() || (index) < (size)                 \
        ? (index)                                                         \

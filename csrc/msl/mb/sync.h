@@ -1,4 +1,4 @@
-// Where the threads of a group meet: barriers, and the threadgroup memory that they share.
+// Synchronisation of threads: barriers, and shared threadgroup memory.
 #pragma once
 
 #include "access.h"
@@ -38,7 +38,7 @@ enum thread_scope {
 
 namespace mb {
 
-// Of barriers of a SIMD-group, which the runtime does not look into.
+// For barriers of a SIMD-group, which the runtime does not observe.
 MB_FUNC void fence_own_texels(u32 flags) {
   constexpr u32 of_texels = u32(metal::mem_flags::mem_device) | u32(metal::mem_flags::mem_texture);
   if ((flags & of_texels) != 0) MB_FENCE_TEXELS(nullptr);
@@ -64,7 +64,7 @@ MB_FUNC void quadgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_sco
 
 namespace mb {
 
-// What is returned from within a loop.
+// Return from within a loop.
 template <class T>
 MB_FUNC T turn_ends(u32 turn, T x) {
   turn_ends(turn);

@@ -1,16 +1,16 @@
-// Texels in memory: pixel formats converted to and from what a kernel sees.
+// Texels in memory: conversion between pixel formats and kernel types.
 #pragma once
 
 #include "texel_packed.h"
 #include "texel_checked.h"
 
-// Checked builds ask about texels by name, not about every load of theirs.
+// Checked builds report texels by name instead of each load.
 #if MB_CHECKED
 #define MB_TEXEL [[gnu::noinline]] MB_UNTRACED
 #define MB_LOOKUP MB_TEXEL static
 #else
 #define MB_TEXEL MB_FUNC
-// Long, so clang decides: inlined where there is one, or the sampler is a constant.
+// Long functions, so clang decides: inlined for a single call or a constant sampler.
 #define MB_LOOKUP static inline
 #endif
 
@@ -18,7 +18,7 @@ namespace mb {
 
 using metal::vec;
 
-// Texels are computed with as one of three types: float, int or uint.
+// Type of texels in computations: float, int or uint.
 template <class T>
 using texel_of = typename conditional<is_float<T>, float,
                                       typename conditional<is_signed<T>, int, u32>::type>::type;
@@ -48,7 +48,7 @@ struct Floating {
   MB_FUNC static Raw store(float value) { return static_cast<Raw>(value); }
 };
 
-// What does not fit is saturated.
+// Saturating conversion.
 template <class Raw>
 struct Whole {
   using Stored = Raw;
@@ -66,7 +66,7 @@ struct Whole {
   }
 };
 
-// Calls `body` with the codec of a channel; only of those that a texture of W's can have.
+// Call `body` with the codec of a channel, of those that a texture of type W can have.
 template <class W, class Body>
 MB_FUNC void with_codec(Channel channel, Body body) {
   if constexpr (__is_same(W, float)) {
@@ -104,7 +104,7 @@ MB_FUNC void put_raw(u8* at, u32 component, Raw raw) {
   __builtin_memcpy(at + component * sizeof(Raw), &raw, sizeof(Raw));
 }
 
-// Components that the format lacks are 0, alpha 1.
+// Components that the format lacks are 0, and alpha is 1.
 template <class W>
 MB_FUNC vec<W, 4> load_texel(const Texture& t, const u8* at) {
   vec<W, 4> result(0, 0, 0, 1);
@@ -147,7 +147,7 @@ MB_FUNC bool inside(const Texture* t, u32 x, u32 y, u32 z, u32 lod) {
   return x < level.width && y < level.height && z < level.slices;
 }
 
-// Outside of a texture every read is 0 and every write is dropped.
+// Outside of a texture, reads return 0 and writes have no effect.
 template <class W>
 MB_TEXEL vec<W, 4> read_texel(const Texture* t, u32 x, u32 y, u32 z, u32 lod) {
   if (!inside(t, x, y, z, lod)) {
@@ -169,7 +169,7 @@ MB_TEXEL void write_texel(const Texture* t, vec<W, 4> value, u32 x, u32 y, u32 z
   store_texel<W>(*t, at, value);
 }
 
-// Width, height or slices of a level.
+// Return width, height or slices of a level.
 template <u32 TextureLevel::* size>
 MB_TEXEL u32 size_of_level(const Texture* t, u32 lod) {
   return t != nullptr && lod < t->level_count ? level_of(*t, lod).*size : 0;

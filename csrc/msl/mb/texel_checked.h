@@ -1,6 +1,6 @@
-// What checked builds tell the runtime of texels: each that is read or written, those that there are
-// not, and values that nothing has given. To be told from the function that the kernel's own code
-// calls: where that returns to is the place.
+// Reports of texel accesses from checked builds to the runtime: reads, writes, accesses outside of
+// the texture, and uninitialised values. Call directly from the function that the kernel calls: its
+// return address is the reported place.
 #pragma once
 
 #include "access.h"
@@ -18,7 +18,7 @@ MB_FUNC MB_UNTRACED void touch_texel(const volatile void* at, u32 bytes, AccessK
   self->bundle->group->runtime->access(self, at, bytes, kind, pc);
 }
 MB_FUNC MB_UNTRACED void miss_texel(const OutsideTexel& texel, const void* pc) {
-  // Of a texture that is not bound.
+  // The texture is not bound.
   if (texel.texture == nullptr) return;
   const Undefined what{Finding::texel, {nullptr, nullptr},
                        {reinterpret_cast<uptr>(&texel), 0}, nullptr, pc};
@@ -37,12 +37,13 @@ MB_FUNC MB_UNTRACED void miss_texel(const OutsideTexel& texel, const void* pc) {
 
 #if MB_SHADOW
 
-// Where a texel lies; and what becomes of it, of which a format may have fewer components.
+// Check the coordinates of a texel. The value is checked separately, since a format may have fewer
+// components.
 MB_FUNC void expect_place(u32 x, u32 y, u32 z, u32 lod) {
   const u32 place[4] = {x, y, z, lod};
   expect_given(place, sizeof place, "a value that was never given says which texel it is");
 }
-// Where a texture is sampled: of three components the fourth is nobody's.
+// Check sample coordinates; the fourth of three components is padding.
 template <class P>
 MB_FUNC void expect_coordinates(P coordinates, u32 slice) {
   constexpr const char* words = "a value that was never given says where a texture is sampled";

@@ -1,10 +1,10 @@
-// Texels that are not one number for each component: several in one, and colours in sRGB.
+// Packed texels: several components in one number, and colours in sRGB.
 #pragma once
 
 #include "power.h"
 #include "sync.h"
 
-// Rare, and long: calls, so that loops over other formats stay small.
+// Rare and long, so not inlined: loops over other formats stay small.
 #define MB_RARE_TEXEL [[gnu::noinline]] MB_UNTRACED static
 
 namespace mb {
@@ -19,14 +19,14 @@ MB_FUNC float to_srgb(float c) {
   return c <= 0.0031308f ? c * 12.92f : 1.055f * powr_of(c < 1 ? c : 1, 1 / 2.4f) - 0.055f;
 }
 
-// A number of `bits` bits for a value from 0 to 1.
+// Convert a value from 0 to 1 to an integer of `bits` bits.
 MB_FUNC u32 fraction(float value, u32 bits) {
   const float most = static_cast<float>((1u << bits) - 1);
   value = value > 0 ? value : 0;  // NaN is 0
   return static_cast<u32>(__builtin_rintf((value < 1 ? value : 1) * most));
 }
 
-// Floats without a sign, of 5 bits of exponent and `mantissa` more: the upper part of a half.
+// Unsigned floats with 5 exponent bits and `mantissa` mantissa bits: the upper part of a half.
 MB_FUNC float from_small_float(u32 bits, u32 mantissa) {
   return static_cast<float>(as_type<half>(static_cast<u16>(bits << (10 - mantissa))));
 }
@@ -36,7 +36,7 @@ MB_FUNC u32 to_small_float(float value, u32 mantissa) {
   if (!(value > 0)) return 0;
   const u32 all = as_type<u16>(static_cast<half>(value));
   const u32 rounded = (all + (1u << (dropped - 1)) - 1 + (all >> dropped & 1)) >> dropped;
-  // What is finite stays finite.
+  // Finite values stay finite.
   return rounded >= infinite && value < __builtin_inff() ? infinite - 1 : rounded;
 }
 
@@ -62,7 +62,7 @@ MB_FUNC u32 to_shared_exponent(vec<float, 4> value) {
   return raw;
 }
 
-// Bits of red, green, blue and alpha, and where each begins.
+// Widths of red, green, blue and alpha in bits, and their positions.
 struct Fields {
   u8 bits[4], shift[4];
 };
@@ -131,7 +131,7 @@ MB_RARE_TEXEL void store_srgb(u8* at, u32 channels, vec<float, 4> value) {
   if (channels > 2) at[2] = u8(fraction(to_srgb(value.z), 8)), at[3] = u8(fraction(value.w, 8));
 }
 
-// A format without a number for each component, as stored; colours in the order of the format.
+// Codec of a packed format, as stored; colours in the order of the format.
 template <class W>
 MB_FUNC vec<W, 4> load_rare(const Texture& t, const u8* at) {
   if constexpr (__is_same(W, float)) {

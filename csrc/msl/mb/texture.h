@@ -1,4 +1,4 @@
-// The texture types: a pointer to the runtime's description, and methods by shape.
+// Texture types: a pointer to the runtime's description, and methods by shape.
 #pragma once
 
 #include "texture_atomic.h"
@@ -12,7 +12,7 @@ namespace metal {
 #define MB_HANDLE(type) mb::TextureHandle<T, a, mb::TextureType::type, false>
 #define MB_DEPTH_HANDLE(type) mb::TextureHandle<T, a, mb::TextureType::type, true>
 
-// read() and write(): where x, y and the slice come from, then the parameters.
+// read() and write(): expressions for x, y and the slice, then the parameters.
 #define MB_READ(x, y, z, ...)                                                      \
   MB_FUNC auto read(__VA_ARGS__, uint lod = 0) const MB_IF_READABLE {              \
     return this->mb_read(x, y, z, lod);                                            \
@@ -21,7 +21,7 @@ namespace metal {
   MB_FUNC void write(vec<T, 4> value, __VA_ARGS__, uint lod = 0) const MB_IF_WRITABLE {     \
     this->mb_write(value, x, y, z, lod);                                                    \
   }
-// The same with coordinates of ushort; templates, so that {x, y} means uint2.
+// The same for ushort coordinates; templates, so that {x, y} means uint2.
 #define MB_USHORT template <class S, class = typename mb::enable_if<__is_same(S, ushort)>::type>
 #define MB_READ_WRITE(...) MB_READ(__VA_ARGS__) MB_WRITE(__VA_ARGS__)
 #define MB_USHORT_READ_WRITE(...) MB_USHORT MB_READ(__VA_ARGS__) MB_USHORT MB_WRITE(__VA_ARGS__)

@@ -1,4 +1,4 @@
-// Textures and samplers as the runtime hands them to a kernel. Included by abi.h.
+// Descriptors of textures and samplers for kernels. Included by abi.h.
 #pragma once
 
 #include "texture_types.h"
@@ -13,7 +13,7 @@ namespace types {
 enum class TextureAccess : u8 { sample, read, write, read_write };
 
 // `slices` are the planes of a 3d texture, the elements of an array, the faces of its cubes, or the
-// samples of every texel, which then have a plane each.
+// samples of each texel (one plane per sample).
 struct TextureLevel {
   u8* data;
   u64 row_bytes;
@@ -24,14 +24,14 @@ struct TextureLevel {
 
 struct Texture {
   TextureLevel base;
-  const TextureLevel* levels;  // the smaller ones, from level 1
+  const TextureLevel* levels;  // smaller levels, from level 1
   u32 level_count;
   Channel channel;
   u8 channels;  // 1, 2 or 4
-  bool bgra;    // the first and the third are exchanged
+  bool bgra;    // exchange the first and third component
 };
 
-// What a kernel's texture parameter demands; `count` is more than one for array<texture2d<T>, N>.
+// Requirements of a texture parameter; `count` is above 1 for array<texture2d<T>, N>.
 struct TextureUse {
   TextureType type;
   TexelKind texel;

@@ -1,4 +1,4 @@
-// Atomic functions of textures of int and uint: on the first component, which has 32 bits.
+// Atomic functions of int and uint textures, on the first component of 32 bits.
 #pragma once
 
 #include "atomic.h"
@@ -6,7 +6,7 @@
 
 namespace mb {
 
-// `update` of the component's address, or 0 outside of the texture.
+// Apply `update` to the component's address; return 0 outside of the texture.
 template <class T, class Ask, class Update>
 MB_TEXEL auto atomic_texel(const Texture* t, u32 x, u32 y, u32 z, bool is_write, Ask ask,
                            Update update) {
@@ -28,7 +28,7 @@ MB_FUNC vec<T, 4> first_of(T value) {
 
 }  // namespace mb
 
-// Before it is done, checked builds ask for it: what it is as an access of memory is `kind`.
+// Checked builds report the access first; `kind` is its kind as a memory access.
 #define MB_ATOMIC_TEXEL(kind, is_write, i, j, k, ...)                                           \
   mb::atomic_texel<T>(                                                                          \
       this->mb_texture, i, j, k, is_write,                                                      \

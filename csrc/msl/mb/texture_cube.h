@@ -1,4 +1,4 @@
-// Cubes: a direction to a face and a place on it, and texels beyond the edge of a face.
+// Cube textures: from direction to face and position, and texels beyond a face's edge.
 #pragma once
 
 #include "texel.h"
@@ -25,7 +25,7 @@ MB_FUNC FacePlace face_of(float x, float y, float z) {
   return FacePlace{face, u * scale + 0.5f, v * scale + 0.5f};
 }
 
-// The texel that lies where (x, y) of a face would be on a flat sheet folded around the cube.
+// Return the texel at (x, y) of a face, on the adjacent face if outside, as on an unfolded cube.
 template <class W>
 MB_FUNC vec<W, 4> cube_texel(const Texture& t, const TextureLevel& level, u32 slice, int x, int y,
                              bool counts) {

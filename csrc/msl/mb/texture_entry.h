@@ -1,4 +1,4 @@
-// How texture and sampler parameters of a kernel are bound: mb::texture<i>, mb::sampler<i>.
+// Binding of texture and sampler parameters: mb::texture<i>, mb::sampler<i>.
 #pragma once
 
 #include "array.h"
@@ -19,7 +19,7 @@ MB_FUNC const Sampler* samplers_of(const Launch* launch) {
   return in_device_memory<const Sampler>(launch->samplers);
 }
 
-// The description is copied: stores to texels cannot alias it, so its loads leave the loop.
+// The descriptor is copied: stores to texels cannot alias it, so its loads are hoisted.
 template <int index, class P>
 struct Bound<texture<index>, P> {
   Texture kept;

@@ -10,7 +10,7 @@ namespace mb {
 
 constexpr int beyond_zero = -1, beyond_border = -2;
 
-// The texel that stands for number i of n on one axis, or which colour does.
+// Return the texel for index i of n on one axis, or a border marker.
 MB_FUNC int wrap(AddressMode mode, int i, int n) {
   if (i >= 0 && i < n) return i;
   switch (mode) {
@@ -30,8 +30,7 @@ struct Taps {
   float weight = 0;
 };
 
-// `p` in texels. Numbers that no texel has any more (and NaN) are brought to where int can hold
-// them.
+// `p` in texels. Values outside of the texture's range (and NaN) are clamped to the range of int.
 MB_FUNC Taps taps_of(bool linear, float p, int offset) {
   p = p == p ? p : 0;
   p = p < -1e9f ? -1e9f : p > 1e9f ? 1e9f : p;
@@ -41,7 +40,7 @@ MB_FUNC Taps taps_of(bool linear, float p, int offset) {
   return Taps{{i, i + 1}, linear ? q - whole : 0.0f};
 }
 
-// What texels are while they are added up.
+// Type of texels during accumulation.
 template <class V>
 MB_FUNC V reduced(SampleReduction reduction, V sum, V value, float weight) {
   using metal::max;
@@ -51,8 +50,8 @@ MB_FUNC V reduced(SampleReduction reduction, V sum, V value, float weight) {
   return reduction == SampleReduction::minimum ? min(sum, value) : max(sum, value);
 }
 
-// fetch(x, y, z, counts) of 2^D texels by weight, or of the first one alone. A loop, because the
-// code that fetches is long. What has no weight does not count.
+// Return the weighted sum of fetch(x, y, z, counts) of 2^D texels, or the first one alone. A loop,
+// because the fetch code is long. Texels of weight zero are ignored.
 template <int D, class Fetch>
 MB_FUNC auto blend(const Taps (&taps)[3], bool linear, SampleReduction reduction, Fetch fetch) {
   using V = decltype(fetch(0, 0, 0, true));
@@ -81,7 +80,7 @@ MB_FUNC vec<W, 4> border_texel(const Texture& t, const Sampler& s, bool zero) {
                    clear && t.channels > 2 ? W(0) : W(1));
 }
 
-// A texel by its number on each axis, in or out of the level.
+// Return a texel by its index on each axis, inside or outside of the level.
 template <int D, class W>
 MB_FUNC vec<W, 4> fetch_texel(const Texture& t, const TextureLevel& level, const Sampler& s, int x,
                               int y, int z, bool counts) {
@@ -97,13 +96,13 @@ MB_FUNC vec<W, 4> fetch_texel(const Texture& t, const TextureLevel& level, const
   return load_texel<W>(t, at);
 }
 
-// A place to sample: coordinates on D axes (a cube's are those on its face) and the slice.
+// Sample position: coordinates on D axes (on its face for a cube) and the slice.
 struct Spot {
   float at[3];
   u32 slice;
 };
 
-// One level; `see` makes of a texel what is filtered.
+// Sample one level; `see` maps a texel to the filtered value.
 template <int D, bool cube, class W, class See>
 MB_FUNC auto sample_level(const Texture& t, u32 lod, const Sampler& s, const Spot& spot,
                           bool linear, const int* offset, See see) {
@@ -123,7 +122,7 @@ MB_FUNC auto sample_level(const Texture& t, u32 lod, const Sampler& s, const Spo
   else return fetch(taps[0].at[0], taps[1].at[0], taps[2].at[0], true);
 }
 
-// The level of detail at which the footprint of a step in x or y is a texel wide.
+// Return the level of detail at which one step in x or y is one texel wide.
 template <bool cube>
 MB_FUNC float lod_of(const Texture& t, const Sampler& s, const SampleOptions& options) {
   if (!options.gradient) return options.lod;

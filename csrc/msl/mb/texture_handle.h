@@ -1,4 +1,4 @@
-// What all texture types share: the description they point to, and access by number.
+// Common base of all texture types: the pointer to the descriptor, and access by index.
 #pragma once
 
 #include "names.h"
@@ -16,7 +16,7 @@ namespace mb {
 
 using metal::component;
 
-// Reported where the method is called.
+// Errors are reported at the call of the method.
 #define MB_IF_READABLE                                            \
   __attribute__((diagnose_if(a == metal::access::write,           \
                              "read: the texture is declared with access::write", "error")))
@@ -34,7 +34,7 @@ using metal::component;
                              "atomic functions are those of textures of int or uint with "         \
                              "access::read_write", "error")))
 
-// A texel as the kernel gets it: four components, or the one of a depth texture.
+// Result type of a texel: four components, or one of a depth texture.
 template <class T, bool depth, class W>
 MB_FUNC auto texel_as(vec<W, 4> texel) {
   if constexpr (depth) return static_cast<T>(texel.x);
@@ -50,8 +50,8 @@ MB_LOOKUP auto sample_texture(const Texture* t, const Sampler& s, const Spot& sp
   return static_cast<V>(sample_levels<D, cube, W>(*t, s, spot, options, see));
 }
 
-// The four texels that linear filtering would mix, as Metal orders them: counter-clockwise from the
-// lower left one.
+// Return the four texels of linear filtering in Metal's order: counter-clockwise from the lower
+// left.
 template <bool cube, class W, class See>
 MB_LOOKUP vec<W, 4> gather_texels(const Texture* t, const Sampler& s, const Spot& spot,
                                  const int* offset, See see) {
@@ -97,11 +97,11 @@ struct TextureHandle {
   const Texture* mb_texture = nullptr;
 
   MB_FUNC uint get_num_mip_levels() const { return level_count(mb_texture); }
-  // A thread sees its own writes at once; on a GPU it needs not.
+  // A thread sees its own writes at once; GPUs do not guarantee that without a fence.
   MB_FUNC void fence() const {
     if (mb_texture != nullptr) MB_FENCE_TEXELS(mb_texture);
   }
-  // Only fragment functions have derivatives; files that hold such functions compile all the same.
+  // Only fragment functions have derivatives; files with such functions still compile.
   template <class P>
   MB_FUNC float calculate_clamped_lod(const Sampler&, P) const {
     return 0;
@@ -122,7 +122,7 @@ struct TextureHandle {
     if constexpr (__is_same(T, W)) write_texel<W>(mb_texture, value, x, y, z, lod);
     else write_texel<W>(mb_texture, vec<W, 4>(value), x, y, z, lod);
   }
-  // The element of an array that sampling uses: the nearest there is.
+  // Return the array element for sampling: the nearest existing one.
   MB_FUNC u32 mb_layer(u32 layer, u32 faces) const {
     const u32 count = size_of_level<&TextureLevel::slices>(mb_texture, 0) / faces;
     return layer < count ? layer : count - 1;

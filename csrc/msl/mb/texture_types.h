@@ -1,12 +1,12 @@
-// What textures and samplers are made of, for the host and for kernels alike: C++17, freestanding.
-// csrc/core/texture.h has these for all devices, texture_abi.h for the cpu device's kernels.
+// Enumerations of textures and samplers for host and kernels: C++17, freestanding.
+// csrc/core/texture.h includes them for all devices, texture_abi.h for the cpu device's kernels.
 #pragma once
 
 namespace mb {
-// What argument-dependent lookup may reach from the types of Metal: this namespace has no functions.
+// Namespace without functions, because argument-dependent lookup of Metal's types searches it.
 namespace types {
 
-// How one component of a texel is stored.
+// Storage type of one texel component.
 enum class Channel : unsigned char {
   unorm8,
   snorm8,
@@ -20,8 +20,8 @@ enum class Channel : unsigned char {
   uint32,
   sint32,
   float32,
-  unorm8_srgb,  // of colours; alpha is unorm8
-  // All components in one number, the first named in its lowest bits.
+  unorm8_srgb,  // for colours; alpha is unorm8
+  // All components in one number, the first-named in its lowest bits.
   b5g6r5_unorm,
   a1bgr5_unorm,
   abgr4_unorm,
@@ -33,7 +33,7 @@ enum class Channel : unsigned char {
   rgb9e5_float,
 };
 
-// What a texture consists of; `depth` textures have one floating-point component.
+// Texture type; `depth` textures have one floating-point component.
 enum class TextureType : unsigned char {
   none,
   texture1d,
@@ -47,7 +47,7 @@ enum class TextureType : unsigned char {
   texture_buffer,
 };
 
-// The element type of a texture: what a texel is converted to, and so which formats will do.
+// Element type of a texture: the type that texels convert to; it restricts the formats.
 enum class TexelKind : unsigned char { floating, signed_integer, unsigned_integer };
 
 enum class AddressMode : unsigned char {

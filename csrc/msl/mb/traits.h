@@ -1,4 +1,4 @@
-// Type traits, over clang's own.
+// Type traits, based on clang's builtins.
 #pragma once
 
 #include "lift.h"
@@ -43,7 +43,7 @@ MB_TRAIT2(is_base_of, __is_base_of)
 MB_TRAIT2(is_convertible, __is_convertible_to)
 MB_TRAIT2(is_assignable, __is_assignable)
 MB_TRAIT(is_void, __is_void(T))
-// As in Metal, of vectors by their components.
+// As in Metal, vectors have the trait of their components.
 MB_TRAIT(is_integral, __is_integral(mb::element<__remove_cv(T)>))
 MB_TRAIT(is_floating_point, __is_floating_point(mb::element<__remove_cv(T)>))
 MB_TRAIT(is_vector, (mb::element_of<__remove_cv(T)>::count > 1))

@@ -1,5 +1,5 @@
-// sin, cos, tan and the forms in half turns. The argument is reduced in double, which is exact
-// enough to |x| < 2^30; precise:: reduces larger ones with the bits of 2/pi that matter.
+// sin, cos, tan and their variants in units of pi. The argument is reduced in double, which is
+// exact enough for |x| < 2^30; precise:: reduces larger arguments with the relevant bits of 2/pi.
 #pragma once
 
 #include "wide.h"
@@ -27,7 +27,7 @@ MB_FUNC Reduced<F> reduce(F x) {
   return Reduced<F>{r, lanes_cast<ints_of<F>>(as_type<longs_of<F>>(shifted))};
 }
 
-// Payne and Hanek's reduction: 96 bits of 2/pi, from the first that still matters for x.
+// Payne-Hanek reduction: 96 bits of 2/pi, from the first one that is relevant for x.
 MB_FUNC Reduced<float> reduce_any(float x) {
   MB_EXACT
   constexpr uint two_over_pi[] = {0x00000000, 0x00000000, 0xa2f9836e, 0x4e441529, 0xfc2757d1,
@@ -57,7 +57,7 @@ template <class F>
 MB_FUNC Reduced<F> reduce_half_turns(F x) {
   MB_EXACT
   using D = doubles_of<F>;
-  // Even from here on.
+  // All floats from here on are even.
   x = __builtin_elementwise_abs(x) >= F(16777216.0f) ? x - x : x;
   D w = lanes_cast<D>(x);
   D shifted = fused(w, D(2.0), D(wide_rounder));

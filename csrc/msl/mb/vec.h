@@ -1,4 +1,4 @@
-// vec<T, N>: a trivial struct of x, y, z, w. Three components take the room of four.
+// vec<T, N>: a trivial struct of x, y, z, w. Three components occupy the space of four.
 #pragma once
 
 #include "vec_operators.h"
@@ -6,8 +6,8 @@
 
 namespace metal {
 
-// `read` and `write` name the components of v. Volatile vectors are read and assigned whole, through
-// templates, because a copy constructor for them would leave the struct no longer trivial.
+// `read` and `write` name the components of v. Volatile vectors are read and assigned as a whole,
+// through templates, because a volatile copy constructor would make the struct non-trivial.
 #define MB_VEC_MEMBERS(N, read, write)                                                         \
   mb_vec() = default;                                                                          \
   template <class Same, typename mb::enable_if<__is_same(Same, T), int>::type = 0>               \
@@ -32,7 +32,7 @@ namespace metal {
     return (&x)[MB_SUBSCRIPT(i, N, "a vector")];                                               \
   }
 
-// From vectors of another element type.
+// Conversions from vectors of another element type.
 #define MB_VEC_CONVERSIONS(N, ...)                                                             \
   template <class U>                                                                           \
   MB_FUNC constexpr explicit mb_vec(const vec<U, N>& v) : __VA_ARGS__ {}                       \
@@ -63,7 +63,7 @@ struct alignas(4 * sizeof(T)) mb_vec<T, char[3]> : mb::vec_operators<T, 3> {
 
   MB_FUNC constexpr mb_vec(T v) : x(v), y(v), z(v) {}
   MB_FUNC constexpr mb_vec(T a, T b, T c) : x(a), y(b), z(c) {}
-  // A short braced list leaves the rest zero: float3 v = {a, b}.
+  // Missing elements of a braced list are zero: float3 v = {a, b}.
   MB_FUNC constexpr mb_vec(T a, T b) : x(a), y(b), z(0) {}
   MB_FUNC constexpr mb_vec(vec<T, 2> a, T b) : x(a.x), y(a.y), z(b) {}
   MB_FUNC constexpr mb_vec(T a, vec<T, 2> b) : x(a), y(b.x), z(b.y) {}
@@ -80,7 +80,7 @@ struct alignas(4 * sizeof(T)) mb_vec<T, char[4]> : mb::vec_operators<T, 4> {
 
   MB_FUNC constexpr mb_vec(T v) : x(v), y(v), z(v), w(v) {}
   MB_FUNC constexpr mb_vec(T a, T b, T c, T d) : x(a), y(b), z(c), w(d) {}
-  // A short braced list leaves the rest zero: uint4 k = {a, b, c}.
+  // Missing elements of a braced list are zero: uint4 k = {a, b, c}.
   MB_FUNC constexpr mb_vec(T a, T b, T c) : x(a), y(b), z(c), w(0) {}
   MB_FUNC constexpr mb_vec(vec<T, 2> a, T b, T c) : x(a.x), y(a.y), z(b), w(c) {}
   MB_FUNC constexpr mb_vec(T a, vec<T, 2> b, T c) : x(a), y(b.x), z(b.y), w(c) {}

@@ -1,12 +1,12 @@
-// Operators of vec and packed_vec: component by component, a scalar operand is splatted.
+// Operators of vec and packed_vec: component-wise, a scalar operand is splatted.
 #pragma once
 
 #include "scalar.h"
 
 namespace metal {
 
-// A size is the bound of an array type, since that is deduced as whatever integer type a template
-// gives its parameter: `template <typename T, uint N> T f(vec<T, N> v)`.
+// A size is the bound of an array type. It is deduced for any integer type of a template parameter:
+// `template <typename T, uint N> T f(vec<T, N> v)`.
 template <class T, class Size>
 struct mb_vec;
 template <class T, class Size>
@@ -24,8 +24,8 @@ namespace mb {
 using metal::packed_vec;
 using metal::vec;
 
-// A base of the vectors, so that argument-dependent lookup finds friends that are no templates:
-// only such friends convert a scalar operand.
+// Base class of the vectors, so that argument-dependent lookup finds non-template friends: only
+// such friends convert a scalar operand.
 namespace types {
 template <class T, int N>
 struct vec_operators {
@@ -74,7 +74,7 @@ struct vec_operators {
   MB_UNARY(+, V)
   MB_UNARY(~, V)
   MB_UNARY(!, B)
-  // The count may be of another integer type: int2 << uint2.
+  // The shift count may have another integer type: int2 << uint2.
 #define MB_SHIFT(op)                                                                  \
   template <class U, class = typename enable_if<is_int<U> && !__is_same(U, T)>::type> \
   MB_FUNC friend constexpr V operator op(V a, vec<U, N> b) {                          \

@@ -1,4 +1,4 @@
-// The rarer functions, evaluated in double and rounded once: at most 0.51 units in the last place.
+// Rarer functions, evaluated in double and rounded once: maximum error 0.51 ulp.
 #pragma once
 
 #include "exponential.h"
@@ -26,7 +26,7 @@ MB_FUNC double wide_exp(double x) {
   return p * wide_power_of_two(wide_bits(shifted) - wide_bits(wide_rounder));
 }
 
-// Of a positive, normal double.
+// For a positive, normal double.
 MB_FUNC double wide_log(double x) {
   MB_EXACT
   long exponent = (wide_bits(x) - wide_bits(0.70710678118654757)) >> 52;
@@ -83,7 +83,7 @@ MB_FUNC float asinh_of(float x) {
   MB_EXACT
   double w = __builtin_fabs(double(x));
   double s = __builtin_sqrt(fused(w, w, 1.0));
-  // log(w + s) loses small w: there, 2 atanh(w / (1 + s)).
+  // log(w + s) is inexact for small w: use 2 atanh(w / (1 + s)) there.
   double t = w / (1.0 + s), u = t * t;
   double small = t * polynomial(u, 1.9999999999999996, 0.66666666666544883,
                                 0.40000000064794611, 0.28571415569375869, 0.22223465657579497,
@@ -94,7 +94,7 @@ MB_FUNC float asinh_of(float x) {
 MB_FUNC float acosh_of(float x) {
   MB_EXACT
   double w = x, d = w - 1.0;
-  // sqrt(w^2 - 1) without cancellation; near 1, the logarithm of 1 + small through atanh.
+  // sqrt(w^2 - 1) without cancellation; near 1, log(1 + small) by atanh.
   double s = __builtin_sqrt(d * (w + 1.0));
   double y = d + s, t = y / (2.0 + y), u = t * t;
   double small = t * polynomial(u, 1.9999999999999996, 0.66666666666544883,
