@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metalbench.msl import engine
 from metalbench.msl.building import effort
-from metalbench.msl.building.shared_addresses import initialised_with_shared
+from metalbench.msl.building.ptx import initialised_with_shared
 
 CASES = Path(__file__).parent / "engine"
 

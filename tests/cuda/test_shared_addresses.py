@@ -6,7 +6,7 @@ import pytest
 from cuda.ptx import check_sound, read
 
 from metalbench.msl import engine
-from metalbench.msl.building.shared_addresses import initialised_with_shared, store_at_run_time
+from metalbench.msl.building.ptx import initialised_with_shared
 
 TABLES = {
     "array": "threadgroup float* parts[2] = {s, s + 64}; parts[i & 1][i] = x[i];",
@@ -41,24 +41,3 @@ kernel void k(device float* x, uint i [[thread_index_in_threadgroup]]) {{
     assert initialised_with_shared(ptx.text) == []
     assert "st.shared" in ptx.text or "generic" not in ptx.text
     check_sound(ptx, assemble=True)
-
-
-def test_store_at_run_time_leaves_other_constants_alone():
-    ir = "@a = constant [2 x i32] [i32 1, i32 2]\n@s = addrspace(3) global [4 x i8] undef\n"
-    assert store_at_run_time(ir) == ir
-
-
-def test_store_at_run_time_unfolds_the_addresses_of_elements():
-    constant = (
-        "@t = private constant [2 x ptr] [ptr addrspacecast (ptr addrspace(3) @s to ptr), "
-        "ptr null], align 8\n"
-    )
-    body = (
-        "define void @f() {\n"
-        "  %1 = load ptr, ptr getelementptr inbounds ([2 x ptr], ptr @t, i64 0, i64 1), align 8\n"
-        "  ret void\n}\n"
-    )
-    found = store_at_run_time(constant + body)
-    assert "@t" not in found
-    assert "%mb.table.0 = alloca [2 x ptr], align 8" in found
-    assert "getelementptr inbounds [2 x ptr], ptr %mb.table.0, i64 0, i64 1" in found

@@ -8,11 +8,11 @@ import pytest
 
 from metalbench import _core
 from metalbench.msl.building import compiler
-from metalbench.msl.building.selects import with_selects
 from metalbench.msl.building.tools import TOOLS
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.transforms.debug_locations import locate_calls
+from metalbench.msl.transforms.if_conversion import convert_branches_to_selects
 from metalbench.msl.transforms.memory_sanitizer import (
     instrument_results,
     mark_allocas_uninitialized,
@@ -153,6 +153,12 @@ define void @f() {
     assert lines[3].endswith("!nosanitize !3")
 
 
+def convert_branches(text: str) -> str:
+    module = Module(text)
+    convert_branches_to_selects(module)
+    return str(module)
+
+
 CHOICE = """\
 define void @f() #1 {
 entry:
@@ -175,16 +181,21 @@ cond.end:
 attributes #1 = { nounwind sanitize_memory uwtable }"""
 
 
-def test_with_selects_makes_a_select_of_a_choice_between_variables():
-    text = with_selects(CHOICE.replace("ptr %o", "ptr %v"))
+def test_convert_branches_makes_a_select_of_a_choice_between_variables():
+    text = convert_branches(CHOICE.replace("ptr %o", "ptr %v"))
     assert "select i1 %c, float %1, float %2" in text
     assert "br i1" not in text
 
 
-def test_with_selects_leaves_loads_from_elsewhere_and_functions_that_are_not_followed():
-    assert with_selects(CHOICE) == CHOICE
+def test_convert_branches_leaves_loads_from_elsewhere_and_functions_that_are_not_followed():
+    assert convert_branches(CHOICE) == CHOICE
     plain = CHOICE.replace("ptr %o", "ptr %v").replace("sanitize_memory ", "")
-    assert with_selects(plain) == plain
+    assert convert_branches(plain) == plain
+
+
+def test_convert_branches_raises_for_blocks_without_names():
+    with pytest.raises(IrError, match="blocks of f have numbers"):
+        convert_branches(CHOICE.replace("entry:\n", ""))
 
 
 VARIABLE = """\

@@ -15,13 +15,13 @@ from metalbench.msl.building.frames import StackUsage
 from metalbench.msl.building.host_calls import threadgroup_variables
 from metalbench.msl.building.imports import check_imports
 from metalbench.msl.building.precompiled import PrecompiledPreamble, find_precompiled_preamble
-from metalbench.msl.building.selects import with_selects
 from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.toolchain import Toolchain, list_flags
 from metalbench.msl.ir.module import Module
 from metalbench.msl.rewriting.edits import TranslationUnit
 from metalbench.msl.transforms import block_layout, memory_sanitizer
 from metalbench.msl.transforms.debug_locations import locate_calls
+from metalbench.msl.transforms.if_conversion import convert_branches_to_selects
 from metalbench.msl.transforms.metal_semantics import give_metal_semantics
 
 
@@ -75,7 +75,7 @@ def compile_shared_object(
     module = Module(located)
     give_metal_semantics(module, checked=checked)
     if follow:
-        module = Module(with_selects(str(module)))
+        convert_branches_to_selects(module)
         memory_sanitizer.instrument_results(module)
         memory_sanitizer.mark_allocas_uninitialized(module)
         for each in memory_sanitizer.pass_flags(options):

@@ -14,16 +14,20 @@ from metalbench.msl.building.alignment import (
 )
 from metalbench.msl.building.compiler import MessageTranslator, emit_assembly, generate_ir, optimise
 from metalbench.msl.building.options import BUFFER_ALIGNMENT
-from metalbench.msl.building.shared_addresses import initialised_with_shared, store_at_run_time
 from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.toolchain import GPU_FLAGS, find_toolchain, list_flags
 from metalbench.msl.ir.module import Module
 from metalbench.msl.rewriting.edits import TranslationUnit
 from metalbench.msl.transforms.lop3 import join_bitwise_operations
+from metalbench.msl.transforms.shared_addresses import store_shared_addresses
 from metalbench.msl.transforms.tensor_cores import lower_matrices
 
 # Functions that the driver would have to find elsewhere; what lies in memory is the kernel's own.
 _MISSING = re.compile(r"^\s*\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.M)
+# What is initialised with the address of a variable.
+_INITIALISED = re.compile(
+    r"^\s*\.(?:visible |weak |global |const )[^\n]*=[^\n]*\bgeneric\(([\w$]+)\)", re.M
+)
 
 
 def ptx_of(
@@ -46,7 +50,9 @@ def ptx_of(
         cache.digest("ptx", tools.key, repr(options), str(buffer_alignment), code.text), ".ptx"
     )
     as_it_is = [*options, "-Xclang", "-disable-llvm-passes"]
-    ir = with_natural_alignment(store_at_run_time(generate_ir(code, tools, as_it_is, translate)))
+    generated = Module(generate_ir(code, tools, as_it_is, translate))
+    store_shared_addresses(generated)
+    ir = with_natural_alignment(str(generated))
 
     def compiled(module: str) -> str:
         optimised = Module(optimise(module, tools, translate, options))
@@ -68,6 +74,17 @@ def ptx_of(
         with cache.write_atomically(path) as made:
             made.write_text(text)
     return target
+
+
+def initialised_with_shared(ptx: str) -> list[str]:
+    """Return the variables of threadgroup memory that initialisers in PTX have addresses of."""
+    return [
+        name
+        for name in dict.fromkeys(_INITIALISED.findall(ptx))
+        if re.search(
+            rf"^\s*(?:\.extern |\.visible )?\.shared [^\n]*\b{re.escape(name)}\[", ptx, re.M
+        )
+    ]
 
 
 def _check_initialisers(ptx: str) -> None:

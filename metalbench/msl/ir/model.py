@@ -19,6 +19,9 @@ from metalbench.msl.ir.types import POINTER, VOID, Layout, Type, type_of
 _INTEGER = re.compile(r"-?\d+$")
 # A local value, a block or a named type; the other alternative is a string.
 _NAME = re.compile(r'(%(?:"[^"]*"|[-\w.$]+))|"[^"]*"')
+_GLOBAL_NAME = re.compile(r'(@(?:"[^"]*"|[-\w.$]+))|"[^"]*"')
+# Attributes between the type and the value of an operand.
+_ATTRIBUTES = r"(?:[a-z_]+(?:\([^)]*\)| \d+)? )*?"
 _ATTACHMENT = re.compile(r", !([\w.]+) (!\d+|!\{[^}]*\}|!DI\w+\([^)]*\))")
 _ALIGNMENT = re.compile(r", align (\d+)")
 _SUBPROGRAM = re.compile(r" !dbg (!\d+)")
@@ -119,6 +122,27 @@ class Instruction:
         """Return the local values, blocks and named types among its operands, in their order."""
         text = self.text.partition(" = ")[2] if self.result else self.text
         return [each for each in _NAME.findall(text) if each]
+
+    @property
+    def globals(self) -> list[str]:
+        """Return the names of variables and functions among its operands, each with `@`."""
+        return [each for each in _GLOBAL_NAME.findall(self.text) if each]
+
+    def replace_operand(self, operand: Value, by: Value) -> None:
+        """Replace an operand by another value, of any type. Raises IrError without such operand.
+
+        Constant expressions that have the operand among their own change as well.
+        """
+        type_, text = re.escape(str(operand.type)), re.escape(operand.text)
+        behind = "" if operand.text.endswith(")") else r"(?![-\w.$])"
+
+        def replaced(found: re.Match[str]) -> str:
+            return by.text if found[1] is None else f"{by.type} {found[1]}{by.text}"
+
+        changed = re.sub(rf"(?:\b{type_} ({_ATTRIBUTES}))?{text}{behind}", replaced, self.text)
+        if changed == self.text:
+            raise IrError(f"no operand {operand}: {self.text.strip()!r}")
+        self.set_text(changed)
 
     def attachment(self, kind: str) -> str:
         """Return the metadata that is attached by a name such as `nosanitize`, or ""."""
@@ -278,6 +302,12 @@ class Call(Instruction):
             found = _CALLED.search(self.text)
             return found[1] if found else ""
         return self.callee[1:] if self.callee.startswith("@") else ""
+
+    def set_name(self, name: str) -> None:
+        """Call another function, by its name without `@`. Raises IrError for a called pointer."""
+        if not self.name:
+            raise IrError(f"no function is called: {self.text.strip()!r}")
+        self.set_text(self.text.replace(f"@{self.name}(", f"@{name}(", 1))
 
     def set_arguments(self, operands: Sequence[Value], parameters: Sequence[str]) -> None:
         """Pass other arguments, each with its attributes."""

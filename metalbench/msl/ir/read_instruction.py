@@ -57,10 +57,18 @@ def read_constant(text: str) -> Instruction | None:
 
     Such as `getelementptr (i8, ptr @x, i64 4)` or `addrspacecast (ptr addrspace(3) @x to ptr)`.
     """
+    made = unfold_constant(text, "%_")
+    if made is not None:
+        read_fields(made)
+    return made
+
+
+def unfold_constant(text: str, result: str) -> Instruction | None:
+    """Return an instruction that computes a constant expression; None for other constants."""
     head, parenthesis, rest = text.partition(" (")
     if not parenthesis or head.partition(" ")[0] not in _READERS:
         return None
-    return read_instruction(f"{head} {rest[:-1]}")
+    return lazy_instruction(f"  {result} = {head} {rest[:-1]}")
 
 
 def read_fields(instruction: Instruction) -> None:
