@@ -38,7 +38,7 @@ using atomic_long = atomic<long>;
 
 namespace mb {
 
-// Out of line in traced builds: atomic accesses take no part in races with each other.
+// Out of line and untraced in checked builds: atomic accesses do not race with each other.
 #if MB_CHECKED
 #define MB_ATOMIC [[gnu::noinline]] MB_UNTRACED static
 #else

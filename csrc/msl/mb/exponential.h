@@ -36,7 +36,7 @@ MB_FUNC F scaled(F v, ints_of<F> n) {
   return v * power_of_two<F>(half_n) * power_of_two<F>(n - half_n);
 }
 
-// NaN is preserved by both.
+// NaN is unchanged, because both comparisons are false.
 template <class F>
 MB_FUNC F limited(F x, scalar_of<F> low, scalar_of<F> high) {
   x = x < F(low) ? F(low) : x;

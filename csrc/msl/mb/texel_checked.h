@@ -37,8 +37,7 @@ MB_FUNC MB_UNTRACED void miss_texel(const OutsideTexel& texel, const void* pc) {
 
 #if MB_SHADOW
 
-// Check the coordinates of a texel. The value is checked separately, since a format may have fewer
-// components.
+// Check the initialisation of a texel's coordinates.
 MB_FUNC void expect_place(u32 x, u32 y, u32 z, u32 lod) {
   const u32 place[4] = {x, y, z, lod};
   expect_given(place, sizeof place, "a value that was never given says which texel it is");

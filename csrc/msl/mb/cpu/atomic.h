@@ -5,13 +5,12 @@
 
 #define MB_ATOMIC_CALL(name, ...) __atomic_##name(__VA_ARGS__)
 
-// Whether the threads of a group run on fibers, so that spinning must let others run.
+// Whether the threads of a group run on fibers, so that spinning must yield.
 extern const bool mb_has_fibers;
 
 namespace mb {
 
-// Every so many reads of an atomic, another thread gets its turn: it may be what this one waits
-// for.
+// Yield after a number of reads of atomic objects: this thread may spin until another one writes.
 [[gnu::noinline]] MB_UNTRACED static void spin() {
   Fiber* self = current();
   if (++self->reads % 64) return;
@@ -22,7 +21,7 @@ MB_FUNC void let_others_run() {
   if (mb_has_fibers) spin();
 }
 
-// Whether there is an operation for it; else it is a loop of exchanges.
+// Whether a builtin operation exists; otherwise a compare-exchange loop is used.
 template <class T>
 inline constexpr bool is_native_sum = __is_integral(T);
 

@@ -1,5 +1,5 @@
-// Callbacks of -fsanitize-coverage in checked builds: every traced load and store goes to the
-// runtime.
+// Callbacks of -fsanitize-coverage in checked builds: all traced loads and stores are reported to
+// the runtime.
 #pragma once
 
 #include "../sync.h"
@@ -8,13 +8,13 @@
 
 namespace mb {
 
-// What clang passes on.
+// Argument that clang passes.
 struct TypeMismatch {
   const char* file;
   u32 line, column;
   const void* type;
   u8 log_alignment;
-  u8 use;  // 0 and 1 as in Use; more are references, members and the like
+  u8 use;  // 0 and 1 as in Use; larger values are references, members and others
 };
 
 }  // namespace mb
@@ -39,7 +39,7 @@ MB_TRACED(8)
 MB_TRACED(16)
 #undef MB_TRACED
 
-// Copying or filling a whole struct: what AddressSanitizer's pass makes of it.
+// Copy or fill of a whole struct, as AddressSanitizer's pass emits it.
 MB_TRACE void* __asan_memmove(void* to, const void* from, mb::uptr bytes) {
   mb::Fiber* self = mb::current();
   const mb::Runtime* runtime = self->bundle->group->runtime;
@@ -60,8 +60,8 @@ MB_TRACE void* __asan_memset(void* to, int value, mb::uptr bytes) {
   return __builtin_memset(to, value, bytes);
 }
 
-// What -fsanitize=alignment asks about: scalars, members and references; the front end adds copies
-// of whole structs, which it leaves out.
+// Calls of -fsanitize=alignment for scalars, members and references; the front end adds copies of
+// whole structs, which clang omits.
 MB_TRACE void __ubsan_handle_type_mismatch_v1(const mb::TypeMismatch* what, mb::u8* address) {
   const auto use = what->use <= mb::u8(mb::Use::write) ? mb::Use(what->use) : mb::Use::any;
   mb::misaligned(address, mb::u64(1) << what->log_alignment, use, __builtin_return_address(0));
@@ -80,7 +80,7 @@ extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED MB_FUNC MB_UNTRAC
   if (__builtin_expect(!is_aligned, 0)) mb_misaligned_copy(address, alignment, writes);
 }
 
-// What a pointer with an index is computed from (metalbench/msl/transforms/provenance.py).
+// Pointer arithmetic: base and result (metalbench/msl/transforms/provenance.py).
 MB_TRACE MB_NOT_SHADOWED void mb_moved(const void* from, const void* to) {
   mb::Fiber* self = mb::current();
   if (reinterpret_cast<mb::uptr>(from) - reinterpret_cast<mb::uptr>(self) / mb::stack_bytes * mb::stack_bytes <
@@ -89,13 +89,13 @@ MB_TRACE MB_NOT_SHADOWED void mb_moved(const void* from, const void* to) {
   self->bundle->group->runtime->moved(self, from, to, __builtin_return_address(0));
 }
 
-// Bounds of arrays that are members of structs (metalbench/msl/transforms/members.py): what is handed
-// from a call to the function that it calls, and an access through a pointer that has them.
+// Bounds of arrays that are members of structs (metalbench/msl/transforms/members.py): passed from
+// a caller to a function, and checked at accesses through a pointer with bounds.
 MB_TRACE MB_NOT_SHADOWED void mb_hand(mb::u32 parameter, const void* pointer, const void* low,
                                       mb::u64 bytes) {
   mb::current()->bundle->group->handed[parameter] = {pointer, low, bytes};
 }
-// Somebody else's call may have been the last one.
+// The last bounds may be from another call.
 MB_TRACE MB_NOT_SHADOWED const void* mb_handed_low(mb::u32 parameter, const void* pointer) {
   const mb::HandedBounds& handed = mb::current()->bundle->group->handed[parameter];
   return handed.pointer == pointer ? handed.low : nullptr;
@@ -126,7 +126,7 @@ MB_NOT_SHADOWED mb::ThreadgroupParts mb_threadgroup_parts() {
   return {mb::parts_begin, mb::parts_end, mb::threadgroup_begin};
 }
 
-// Loads and stores are traced only together with basic blocks, which are of no interest here.
+// Loads and stores are traced only together with basic blocks, which are not used.
 MB_TRACE void __sanitizer_cov_trace_pc_guard(mb::u32*) {}
 MB_TRACE void __sanitizer_cov_trace_pc_guard_init(mb::u32*, mb::u32*) {}
 

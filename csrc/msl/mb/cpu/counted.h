@@ -1,11 +1,12 @@
-// Calls that counted builds have in their LLVM IR (metalbench/msl/building/counting.py).
+// Callbacks that counted builds insert into LLVM IR (metalbench/msl/building/counting.py).
 #pragma once
 
 #include "../sync.h"
 
 #if MB_COUNTED
 
-// A segment of code: what has no call, branch or label within, so that all of it runs as often.
+// A code segment: code without calls, branches and labels, so that all of it is executed equally
+// often.
 extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED MB_FUNC void mb_count_segment(mb::u32 segment) {
   ++mb::current()->executions[segment];
 }

@@ -1,22 +1,23 @@
-// What counted builds count, and where the sums lie in a launch's buffer of counts. Included by the
-// runtime and by lowered kernels.
+// Counts of counted builds, and their layout in a launch's buffer. Included by the runtime and by
+// lowered kernels.
 #pragma once
 
 namespace mb {
 
-// What an instruction does to memory.
+// Kind of a memory access.
 enum class Counted : unsigned int { read, write, atomic };
 
 namespace counts {
 
-// The buffer, in words of 64 bits: the head, two words for each of the launch's buffers, two for each
-// segment of code, and for each site and space a row. metalbench/profile/layout.py has the same.
+// Buffer in words of 64 bits: the head, two words for each buffer of the launch, two for each code
+// segment, and a row for each site and address space. metalbench/profile/layout.py has the same
+// layout.
 enum Head {
-  // In: how many sites and segments the kernel has, and how many records of a trace are wanted.
+  // Input: numbers of sites and segments of the kernel, and of requested trace records.
   sites,
   segments,
   trace_capacity,
-  // Out.
+  // Output.
   trace_records,
   threads,
   simdgroups,
@@ -29,17 +30,17 @@ enum Head {
 inline constexpr unsigned int buffers = 32;
 enum Space { device, constant, threadgroup, spaces, elsewhere = spaces };
 enum Column {
-  by_threads,        // accesses
-  by_simdgroups,     // the same, of the lanes together
-  bytes,             // asked for by all lanes
+  by_threads,        // accesses of single threads
+  by_simdgroups,     // accesses of SIMD-groups
+  bytes,             // requested by all lanes
   transactions,      // lines of 128 bytes that a SIMD-group's access touches
-  least_transactions,  // lines that so many different bytes need
-  bank_turns,        // of threadgroup memory: 32 banks of 4 bytes, each gives one word a turn
+  least_transactions,  // minimum of lines for the same number of distinct bytes
+  bank_turns,        // threadgroup memory: 32 banks of 4 bytes, one word each per cycle
   least_bank_turns,
-  contended,         // atomic: lanes that want what another lane of the access wants
+  contended,         // atomic: lanes with the same address as another lane
   columns,
 };
-// Of a trace: site, threadgroup, thread in it, space << 56 | buffer << 48 | offset in bytes.
+// Trace record: site, threadgroup, thread in it, space << 56 | buffer << 48 | offset in bytes.
 inline constexpr unsigned int trace_words = 4;
 
 }  // namespace counts

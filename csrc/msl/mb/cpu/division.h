@@ -1,5 +1,5 @@
-// Signed divisions whose quotient does not fit: the least number by -1. Undefined in Metal; Apple
-// GPUs give the least number again, and a remainder of 0. x86-64 faults.
+// Signed divisions of the least number by -1, whose quotient overflows. Undefined in Metal; Apple
+// GPUs return the least number and a remainder of 0. x86-64 faults.
 #pragma once
 
 #include "../sync.h"
@@ -28,7 +28,7 @@ MB_FUNC T safe_divisor(T dividend, T divisor) {
 
 }  // namespace mb
 
-// The front end puts calls of these in front of divisions, which the compiler does not see here.
+// The front end inserts calls of these before divisions; the compiler does not recognise them here.
 #define MB_DIVISOR(T, name)                                                                \
   extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED MB_FUNC T name(T dividend,   \
                                                                              T divisor) {  \

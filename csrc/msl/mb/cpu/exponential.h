@@ -1,4 +1,4 @@
-// Powers of two where an application does not ask for more than Metal's fast ones: the same ones.
+// Powers of two without fast math: the same functions as Metal's fast ones.
 #pragma once
 
 #include "../exponential.h"

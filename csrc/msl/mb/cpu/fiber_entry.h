@@ -1,4 +1,4 @@
-// How a kernel is entered thread by thread, each on its fiber, or as a loop over many groups.
+// Entry points of a kernel: one thread on its fiber, or a loop over many groups.
 #pragma once
 
 #include "../attributes.h"
@@ -37,8 +37,8 @@ MB_UNTRACED MB_FUNC void run_span(const Launch* launch, Group* group, u64 first,
                          unsigned long long n) {                                  \
     mb::run_span<mb_kernel>(l, g, i, n);                                          \
   }
-// One of several kernels in a shared object, none of which synchronises or has threadgroup memory: its
-// entry points end in a name of its own.
+// One of several kernels in a shared object, none of which synchronises or has threadgroup memory.
+// The names of its entry points end in `name`.
 #define MB_ONE_OF_MANY(name, function, max_threads, ...)                                    \
   using mb_kernel##name = mb::Kernel<&function, decltype(&function), ##__VA_ARGS__>;        \
   MB_EXPORT const mb::Info* mb_info##name() {                                               \
@@ -50,7 +50,7 @@ MB_UNTRACED MB_FUNC void run_span(const Launch* launch, Group* group, u64 first,
     mb::run_span<mb_kernel##name>(l, g, i, n);                                              \
   }
 
-// One of the two: each is the whole kernel, and a good part of the time that it takes to compile.
+// Only one of the two: each contains the whole kernel, and compilation takes long.
 #define MB_ENTRIES(needs_fibers) MB_ENTRY_##needs_fibers
 #define MB_ENTRY_1 MB_THREAD_ENTRY
 #if MB_CHECKED || MB_COUNTED

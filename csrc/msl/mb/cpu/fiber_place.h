@@ -1,4 +1,4 @@
-// Where a thread is that has a fiber, or a turn of the loops over the threads of a group.
+// Position of a thread, for fibers and for loops over the threads of a group.
 #pragma once
 
 #include "../place.h"
@@ -20,12 +20,11 @@ MB_FUNC u32 simdgroup_index(const Place& p) { return thread_index(p) / simd_widt
 
 MB_FUNC u32 least(u32 a, u32 b) { return a < b ? a : b; }
 
-// Threads of a group along one axis: fewer at the edge of the grid.
+// Return the number of threads of a group along one axis: fewer at the grid's edge.
 MB_FUNC u32 extent(u32 group, u32 size, u32 grid) { return least(size, grid - group * size); }
 
-// Calls row(place, begin, end) for every row of threads of `count` groups from number `first`;
-// begin and end are x in the grid. With `merge`, groups one thread high that follow each other make
-// one row.
+// Call row(place, begin, end) for each row of threads of `count` groups from number `first`; begin
+// and end are x in the grid. With `merge`, consecutive groups one thread high form one row.
 template <bool merge, class F>
 MB_FUNC void for_each_row(const Launch* launch, Group* group, u64 first, u64 count, F row) {
   Dim3 grid = launch->threads_per_grid, groups = launch->threadgroups_per_grid;
@@ -39,7 +38,7 @@ MB_FUNC void for_each_row(const Launch* launch, Group* group, u64 first, u64 cou
     Dim3 here{extent(at.x, size.x, grid.x), extent(at.y, size.y, grid.y),
               extent(at.z, size.z, grid.z)};
     u32 begin = at.x * size.x, end = last * size.x + extent(last, size.x, grid.x);
-    // For reports of faults; the rest of the group is the runtime's own.
+    // For reports of faults; the runtime owns the rest of the group.
     group->position = at;
     Place place{
         launch, at, here, {}, {}, (here.x * here.y * here.z + simd_width - 1) / simd_width};

@@ -1,4 +1,4 @@
-// The product of matrices whose elements are with all lanes, where these are fibers: a meeting.
+// Product of matrices whose elements are distributed over fibers, as a SIMD-group function.
 #pragma once
 
 #include "../matrix_pairs.h"
@@ -8,7 +8,7 @@
 
 namespace mb {
 
-// What a lane brings to a multiplication, and its two elements of the result.
+// A lane's operand of a multiplication, and its two elements of the result.
 template <class D, class A, class B, class C>
 struct MatrixOperand {
   vec<A, 2> a;

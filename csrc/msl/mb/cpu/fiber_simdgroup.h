@@ -1,4 +1,4 @@
-// Functions of SIMD-groups between fibers: every lane hands in its operand; one combine call computes
+// Functions of SIMD-groups between fibers: every lane passes its operand; one combine call computes
 // all results.
 #pragma once
 
@@ -7,12 +7,12 @@
 
 namespace mb {
 
-// Of every `size` lanes by themselves.
+// Reduction of each part of `size` lanes.
 template <class T, class Op, u32 size>
 struct Reduction {
   T value;
 
-  // A tree over the lanes, so that the order does not depend on which lane arrives last.
+  // A tree over the lanes, so that the order does not depend on the lane that arrives last.
   MB_COMBINE static void combine(void* const* operand, u32 mask) {
     const LaneShadows<T> shadows(operand, mask);
     Lanes<T> lanes(operand, mask, Op::template identity<T>());
@@ -56,13 +56,13 @@ MB_FUNC T scan(T x) {
   return operand.value;
 }
 
-// Of a lane that is given what Metal leaves undefined; `operand` is its own.
+// Report a lane whose result is undefined in Metal; `operand` is its own.
 MB_UNTRACED inline void blame_lane(void* operand, const char* what) {
   Fiber* lane = fiber_of(reinterpret_cast<uptr>(operand));
   lane->bundle->group->runtime->fail(lane, what, lane->bundle->site[lane->lane]);
 }
 
-// Metal wants most of these arguments to be the same in all lanes of a SIMD-group, or quad.
+// Metal requires most of these arguments to be uniform in a SIMD-group, or quad.
 template <class Operand, u32 size>
 MB_COMBINE void expect_same(void* const* operand, u32 mask) {
   if constexpr (MB_CHECKED && size != 0) {
@@ -77,7 +77,8 @@ MB_COMBINE void expect_same(void* const* operand, u32 mask) {
   }
 }
 
-// `asked` is the caller's own argument, which must be the same in every `same` lanes; 0: need not.
+// `asked` is the caller's own argument, which must be uniform in each part of `same` lanes; 0: need
+// not.
 template <class T, Move move, u32 same>
 struct Shuffle {
   T value;
@@ -92,12 +93,11 @@ struct Shuffle {
     for (u32 i = 0; i < simd_width; ++i) {
       if (!(mask >> i & 1)) continue;
       u32 from = source_lane<move>(i, static_cast<Shuffle*>(operand[i])->by, simd_width);
-      // Beyond either end, up and down leave a lane's own value.
+      // Beyond either end, up and down return a lane's own value.
       if ((move == Move::up || move == Move::down) && from >= simd_width) from = i;
       bool active = from < simd_width && (mask >> from & 1);
-      // What a lane gets from one that is not active is undefined. It is reported where it is used,
-      // or here by builds that do not follow values; code that moves values up or down often does
-      // not use those at the end.
+      // The value of an inactive lane is undefined. It is reported on use, or here in builds
+      // without shadow memory; code that shifts values up or down often ignores those at the end.
       const bool exists = from < simd_width, is_end = move == Move::up || move == Move::down;
       if (MB_CHECKED && !active && !is_end && !(exists && mb_follows_lanes)) {
         blame_lane(operand[i], exists
@@ -126,7 +126,7 @@ MB_FUNC T shuffle(T x, u32 by) {
   return operand.value;
 }
 
-// shuffle_and_fill: lanes that would read beyond the (part of the) SIMD-group read from `fill`.
+// shuffle_and_fill: lanes that would read outside of their part of the SIMD-group read from `fill`.
 template <class T, bool up>
 struct Fill {
   T value, fill;
@@ -172,7 +172,7 @@ MB_FUNC T shuffle_and_fill(T x, T fill, u32 by, u32 modulo) {
   return operand.value;
 }
 
-// Which of the lanes that take part hand in true, and which take part at all.
+// Masks of the active lanes with a true operand, and of all active lanes.
 struct Ballot {
   u32 votes, active;
 

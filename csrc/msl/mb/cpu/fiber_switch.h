@@ -1,4 +1,4 @@
-// How one fiber of a group gives way to another.
+// Switch from one fiber of a group to another.
 #pragma once
 
 #include "../access.h"
@@ -6,13 +6,13 @@
 
 namespace mb {
 
-// Leaves this stack, saved at *save, and continues another one. A call that is inserted before the
-// assembly would overwrite its operands and where it returns to.
+// Save this stack at *save and continue another one. Naked and not instrumented: an inserted call
+// would overwrite the operands and the return address.
 [[gnu::naked]] MB_UNTRACED MB_NOT_SHADOWED static void switch_stack(void**, void*) {
   asm(MB_SAVE_STACK MB_RESUME_STACK);
 }
 
-// The calling fiber waits; whoever is ready continues.
+// Block the calling fiber and continue a ready one.
 MB_FUNC MB_UNTRACED void leave(Fiber* self, Bundle* bundle, u32 ready) {
   prefetch_stack(bundle, self->lane);
   bundle->ready = ready;

@@ -1,14 +1,16 @@
-// Threads that are fibers: each waits on a stack of its own, at a call that the runtime knows.
+// Synchronisation of threads that are fibers: each waits on a separate stack, at a call that the
+// runtime knows.
 #pragma once
 
 #include "fiber_switch.h"
 
 namespace mb {
 
-// The call site identifies a meeting, so calls must be neither merged, duplicated nor turned into jumps.
+// The call site identifies a synchronisation, so calls must not be merged, duplicated or turned
+// into jumps.
 #define MB_SITE [[gnu::noinline, clang::convergent, clang::nomerge, clang::not_tail_called]] MB_UNTRACED
 
-// Whether lanes are in the same turns of the same loops.
+// Return whether lanes are in the same iterations of the same loops.
 MB_FUNC MB_UNTRACED bool are_same(const u32* turns, const u32* others) {
   if (turns == nullptr || others == nullptr) return turns == others;
   for (; *turns == *others && *turns != no_loop; turns += 2, others += 2) {
@@ -17,14 +19,15 @@ MB_FUNC MB_UNTRACED bool are_same(const u32* turns, const u32* others) {
   return *turns == *others;
 }
 
-// Behind the optimiser, calls of this one are put in front of calls of meet(): transforms/block_layout.py.
+// After optimisation, calls of this function are inserted before calls of meet():
+// transforms/block_layout.py.
 [[gnu::noinline]] MB_UNTRACED static void in_turns(const u32* turns) {
   current()->turns = turns;
 }
 
 MB_SITE static void meet(void* operand, Combine combine) {
-  // So that it is there. As a function that is always used it would come elsewhere in the object with
-  // precompiled headers than without.
+  // Forces the function to be emitted. With [[gnu::used]], its position in the object would depend
+  // on precompiled headers.
   asm volatile("" : : "r"(&in_turns));
   Fiber* self = current();
   Bundle* bundle = self->bundle;
@@ -59,7 +62,7 @@ MB_FUNC u32 lane() { return current()->lane; }
 MB_FUNC u32 turn_begins() { return 0; }
 MB_FUNC void turn_ends(u32) {}
 MB_FUNC u8* arena() { return current()->bundle->group->arena; }
-// Macros, so that the functions of the kernel library are the call sites.
+// Macros, so that the kernel library's functions are the call sites.
 #define MB_LOOP_OF_TURNS
 #define MB_LOOP_HINT(pragma) _Pragma(pragma)
 #define MB_MEET_IN_THREADGROUP(mem_flags) \
@@ -67,14 +70,14 @@ MB_FUNC u8* arena() { return current()->bundle->group->arena; }
 #define MB_MEET_IN_SIMDGROUP(mem_flags) \
   mb::meet(reinterpret_cast<void*>(mb::uptr(mem_flags)), nullptr)
 
-// Whether the running lane keeps the matrices. `const` although it reads memory: a thread's lane
-// never changes, and once clang knows, the loops of the other lanes fold away. The assembly of
-// current() would make it convergent.
+// Return whether the running lane owns the matrices. `const` although it reads memory: a thread's
+// lane never changes, so clang can remove the loops of the other lanes. The assembly of current()
+// would make it convergent.
 [[gnu::const, gnu::noinline, clang::noconvergent]] MB_UNTRACED static bool owns_matrices() {
   return fiber_of(reinterpret_cast<uptr>(__builtin_frame_address(0)))->lane == 0;
 }
 
-// For functions that all lanes must reach together, whether or not they wait for each other there.
+// For functions that all lanes must reach together, even if they do not wait for each other.
 #if MB_CHECKED
 MB_UNTRACED static void expect_lanes(void* const* operand, u32 mask) {
   const u32 one = __builtin_ctz(mask);
@@ -82,7 +85,7 @@ MB_UNTRACED static void expect_lanes(void* const* operand, u32 mask) {
   const char* what = nullptr;
   if (mask != lane->bundle->lanes)
     what = "SIMD-group function: not all lanes of the SIMD-group reach it together";
-  // The elements of a matrix are spread over all 32 lanes, all of which must be active.
+  // The elements of a matrix are distributed over all 32 lanes, which must be active.
   else if (mask != ~0u)
     what =
         "SIMD-group function of matrices in a SIMD-group that has fewer than 32 threads: launch a "
@@ -91,7 +94,7 @@ MB_UNTRACED static void expect_lanes(void* const* operand, u32 mask) {
 }
 MB_UNTRACED static void expect_and_go_on(void* const* operand, u32 mask) {
   expect_lanes(operand, mask);
-  // It orders nothing: Metal has no such meeting.
+  // Not a synchronisation: Metal does not synchronise here.
   --fiber_of(reinterpret_cast<uptr>(operand[__builtin_ctz(mask)]))->bundle->rounds;
 }
 MB_FUNC void expect_all_lanes() {
@@ -102,7 +105,7 @@ MB_FUNC void expect_all_lanes() {
 MB_FUNC void expect_all_lanes() {}
 #endif
 
-// One value a lane, gathered while all lanes of a meeting wait.
+// One value per lane, gathered while all lanes of a synchronisation wait.
 template <class T>
 struct Lanes {
   T value[simd_width];

@@ -1,4 +1,4 @@
-// What the instrumented code of a checked build hands to the runtime when it meets something undefined.
+// Reports of undefined behaviour from a checked build's code to the runtime.
 #pragma once
 
 namespace mb {
@@ -7,8 +7,8 @@ using FindingNumber = unsigned int;
 
 enum class Finding : FindingNumber {
   division_by_zero,
-  shift,             // by less than 0, or by as many bits as there are
-  conversion,        // of a floating-point number that the integer type does not have
+  shift,             // by a negative number, or by at least the number of bits
+  conversion,        // of a floating-point number that is outside of the integer type
   subscript,         // of an array, a vector or a matrix
   uninitialised,
   signed_overflow,   // of a sum, difference, product or negation
@@ -22,7 +22,7 @@ struct Texture;
 }
 using namespace types;
 
-// A texel that a kernel asks for by number.
+// A texel access outside of its texture.
 struct OutsideTexel {
   const Texture* texture;
   unsigned int place[3];
@@ -30,10 +30,10 @@ struct OutsideTexel {
   bool is_write;
 };
 
-// A type as clang describes it to its handlers.
+// Clang's description of a type for its handlers.
 struct TypeDescriptor {
   unsigned short kind;  // 0: an integer; 1: a floating-point number
-  unsigned short info;  // an integer: signed in bit 0, above it the logarithm of its bits; else bits
+  unsigned short info;  // integer: signed in bit 0, above it log2 of its bits; else bits
   char name[1];         // in quotes
 
   bool is_integer() const { return kind == 0; }
@@ -41,13 +41,13 @@ struct TypeDescriptor {
   unsigned bits() const { return is_integer() ? 1u << (info >> 1) : info; }
 };
 
-// Values are the bits of numbers up to 64 bits wide. Types may be null.
+// Values hold the bits of numbers up to 64 bits wide. Types may be null.
 struct Undefined {
   Finding finding;
   const TypeDescriptor* type[2];
   unsigned long long value[2];
   const char* name;  // of a variable; null: none
-  const void* pc;    // where the call to the check returns
+  const void* pc;    // return address of the call to the check
 };
 
 }  // namespace mb

@@ -1,4 +1,4 @@
-// Values in a thread's own memory that those who use them do not follow: they must have been given.
+// Checks for uninitialised values before uninstrumented code uses them.
 #pragma once
 
 #include "../access.h"
@@ -9,7 +9,7 @@
 namespace mb {
 
 #if MB_SHADOW
-// To be told from the function that the kernel's own code calls: where that returns to is the place.
+// Call directly from the function that the kernel calls: its return address is the reported place.
 [[gnu::noinline]] MB_UNTRACED MB_NOT_SHADOWED static void expect_given(const void* value, u32 bytes,
                                                                        const char* words) {
   const Fiber* self = current();

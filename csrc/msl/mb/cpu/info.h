@@ -1,4 +1,4 @@
-// What a kernel's shared object tells of itself.
+// Description that a kernel's shared object exports.
 #pragma once
 
 #define MB_INFO_ENTRY(name, has_fibers, max_threads)                       \

@@ -1,5 +1,5 @@
-// Values of lanes that nothing has given, followed through functions of SIMD-groups, which are not
-// instrumented: results lie where the lanes' values were, and so do their shadows.
+// Propagation of uninitialised bits through SIMD-group functions, which are not instrumented.
+// Results replace the lanes' values in memory, and so do their shadows.
 #pragma once
 
 #include "fiber_sync.h"
@@ -21,7 +21,7 @@ namespace mb {
 template <class T>
 class LaneShadows {
  public:
-  // To be asked for before results are written.
+  // Construct before results are written.
   MB_COMBINE LaneShadows(void* const* operand, u32 mask) : operand_(operand), mask_(mask) {
     for (u32 i = 0; i < simd_width; ++i) {
       origin_[i] = 0;
@@ -30,7 +30,7 @@ class LaneShadows {
     }
   }
 
-  // Each result is of all values of a part of `size` lanes.
+  // Each result depends on all values of a part of `size` lanes.
   template <u32 size>
   MB_COMBINE void join() const {
     for (u32 first = 0; any_ && first < simd_width; first += size) {
@@ -39,7 +39,7 @@ class LaneShadows {
       for (u32 i = 0; i < size; ++i) set(first + i, joined);
     }
   }
-  // Each result is of the values of its part that come before it.
+  // Each result depends on the preceding values of its part.
   template <u32 size, bool inclusive>
   MB_COMBINE void run() const {
     Joined joined;
@@ -52,14 +52,14 @@ class LaneShadows {
   }
   // The result of lane `to` is the value of lane `from`.
   MB_COMBINE void move(u32 to, u32 from) const { move(to, *this, from); }
-  // The same of other values that lanes have brought.
+  // The same for other values of the lanes.
   MB_COMBINE void move(u32 to, const LaneShadows& of, u32 from) const {
     if (!any_ && !of.any_) return;
     const Metadata own = shadow(to);
     __builtin_memcpy(own.shadow, of.bits_[from], sizeof(T));
     for (u32 i = 0; i < (sizeof(T) + 3) / 4; ++i) own.origins[i] = of.origin_[from];
   }
-  // The result of a lane is anything: what it asks for does not take part.
+  // The result of a lane is undefined: its source lane is inactive.
   MB_COMBINE void lose(u32 lane) const {
     Fiber* reader = fiber_of(reinterpret_cast<uptr>(operand_[lane]));
     const void* site = reader->bundle->site[reader->lane];
@@ -68,7 +68,7 @@ class LaneShadows {
     __builtin_memset(lost.bits, 0xff, sizeof(T));
     set(lane, lost);
   }
-  // Each result is a mask with the lanes' values as bits.
+  // Each result is a mask of the lanes' values.
   MB_COMBINE void vote() const {
     u32 bits = 0;
     Joined joined;
@@ -82,7 +82,7 @@ class LaneShadows {
   }
 
  private:
-  // Byte by byte: operations are those of components, and what lies between these is never given.
+  // Per byte: operations are component-wise, and padding is never initialised.
   struct Joined {
     u8 bits[sizeof(T)] = {};
     u32 origin = 0;
@@ -105,7 +105,7 @@ class LaneShadows {
       if (bits_[lane][i] == 0) continue;
       any_ = true;
       origin_[lane] = own.origins[i / 4];
-      // Not to be taken for one that is given.
+      // 0 would mean that it is initialised.
       if (origin_[lane] == 0) origin_[lane] = unknown_origin;
       return;
     }
@@ -121,7 +121,7 @@ class LaneShadows {
   u32 mask_;
   bool any_ = false;
   u8 bits_[simd_width][sizeof(T)];
-  u32 origin_[simd_width];  // 0 where the whole value is given
+  u32 origin_[simd_width];  // 0 where the whole value is initialised
 };
 
 #else

@@ -1,28 +1,29 @@
-// A message of a kernel: a line on standard error.
+// A message of a kernel: one line on standard error.
 #pragma once
 
 #include "object_file.h"
 
 namespace mb {
 
-// By names that no kernel may say: the host's own are not for kernels to call.
+// Symbols with reserved names, because kernels must not call the host's functions.
 extern "C" int mb_log_format(char* text, unsigned long size, const char* format, ...) __asm(
     MB_SYMBOL(snprintf));
 extern "C" long mb_log_write(int file, const void* text, unsigned long size) __asm(
     MB_SYMBOL(write));
 
-// A message with vectors, for which snprintf has no format: `%.2v4hlf` is `%.2f` for each of four.
+// Formatting of messages with vectors, which snprintf does not support: `%.2v4hlf` is `%.2f` for
+// each of four components.
 struct LogLine {
   static constexpr int room = 1024;
   char text[room];
   int size = 0;
   const char* format;
-  char conversion[32];  // of one component, as snprintf takes it
+  char conversion[32];  // for one component, in snprintf's syntax
 
   MB_UNTRACED void put(char c) {
     if (size < room - 1) text[size++] = c;
   }
-  // Writes the format up to its next conversion; whether there is one.
+  // Write the format up to its next conversion; return whether one follows.
   [[gnu::noinline]] MB_UNTRACED bool next() {
     for (; *format; put(*format++)) {
       if (format[0] == '%' && format[1] != '%') break;
@@ -40,7 +41,7 @@ struct LogLine {
         vector = true;
         while (format[1] >= '0' && format[1] <= '9') ++format;
       } else if (vector && c == 'h') {
-        // A component arrives as int or double; `hl` are the 32 bits that these have.
+        // A component is passed as int or double; `hl` means 32 bits.
         if (format[1] == 'l') ++format;
       } else {
         conversion[length++] = c;
@@ -72,7 +73,7 @@ struct LogLine {
   }
 };
 
-// One write for each message: the lines of two threads do not mix.
+// One write per message, so that lines of two threads do not mix.
 template <class... A>
 [[gnu::noinline]] MB_UNTRACED void log_line(const char* format, A... a) {
   LogLine line;

@@ -1,10 +1,10 @@
 // Arithmetic on the 64 elements, row by row, of 8x8 matrices. Never inlined: kernels unroll dozens
-// of these calls, and inlining all takes clang a minute.
+// of these calls, and clang would take a minute to inline all.
 #pragma once
 
 #include "../access.h"
 
-// Not convergent, whatever the flags say: no other lane takes part.
+// Not convergent, with any compiler flags: no other lane is involved.
 #define MB_MATRIX_KERNEL [[gnu::noinline, clang::noconvergent]] MB_UNTRACED static
 
 namespace mb {
@@ -28,7 +28,7 @@ MB_FUNC void store_row(T* p, Row row) {
 
 template <class A, class B>
 MB_FUNC void add_product(Row (&rows)[8], const A* a, const B* b) {
-  // Element by element from memory: a load that broadcasts is free, a shuffle is not.
+  // Load single elements from memory: a broadcasting load is free, a shuffle is not.
   alignas(32) float converted[__is_same(A, float) ? 1 : 64];
   const float* left = converted;
   if constexpr (__is_same(A, float)) {
@@ -44,7 +44,7 @@ MB_FUNC void add_product(Row (&rows)[8], const A* a, const B* b) {
   }
 }
 
-// d = a b + c in float, rounded once to D. Any of them may be the same matrix.
+// d = a b + c in float, rounded once to D. The matrices may alias.
 template <class D, class A, class B, class C>
 MB_MATRIX_KERNEL void matrix_multiply_accumulate(D* d, const A* a, const B* b, const C* c) {
   Row rows[8];
@@ -61,7 +61,7 @@ MB_MATRIX_KERNEL void matrix_multiply(D* d, const A* a, const B* b) {
   for (int i = 0; i < 8; ++i) store_row(d + 8 * i, rows[i]);
 }
 
-// All rows are read before any is written.
+// All rows are read before the first is written.
 template <class T, class U>
 MB_FUNC void copy_rows(T* to, long to_stride, const U* from, long from_stride) {
   Row rows[8];
@@ -98,7 +98,7 @@ MB_MATRIX_KERNEL void matrix_store_transposed(const T* m, U* target, long stride
 
 template <class U>
 MB_MATRIX_KERNEL void matrix_store_row(const U* row, U* target) {
-  // As one vector: the sanitizer's pass would make a checked call of a copy in memory.
+  // Copy as one vector: the sanitizer's pass would replace a memory copy by a checked call.
   using Bytes = u8 __attribute__((ext_vector_type(8 * sizeof(U))));
   Bytes bytes;
   __builtin_memcpy(&bytes, row, sizeof bytes);

@@ -1,4 +1,4 @@
-// Elements of 8x8 matrices that nothing has given, followed through products, which are not
+// Propagation of uninitialised elements through products of 8x8 matrices, which are not
 // instrumented.
 #pragma once
 
@@ -10,13 +10,13 @@ namespace mb {
 
 #define MB_MATRIX_SHADOW [[gnu::noinline]] MB_UNTRACED MB_NOT_SHADOWED static
 
-// Bit 8 row + column of each, and where one of them was born.
+// Mask with bit 8 row + column of each uninitialised element, and the origin of one of them.
 struct MatrixGaps {
   u64 elements = 0;
   u32 origin = 0;
 };
 
-// Of elements that lie on a stack, the first of them being number `first` of its matrix.
+// Gaps of elements on a stack; `first` is the index of the first element in its matrix.
 template <class T>
 MB_MATRIX_SHADOW void add_gaps(MatrixGaps* gaps, const T* elements, u32 count, u32 first,
                                const Fiber* owner) {
@@ -28,12 +28,12 @@ MB_MATRIX_SHADOW void add_gaps(MatrixGaps* gaps, const T* elements, u32 count, u
     if (gaps->origin != 0) continue;
     gaps->origin =
         *reinterpret_cast<const u32*>(owner->shadow + origins_at + (offset + i) / 4 * 4);
-    // Not to be taken for one that is given.
+    // 0 would mean that it is initialised.
     if (gaps->origin == 0) gaps->origin = unknown_origin;
   }
 }
 
-// The elements count as given otherwise.
+// Other elements count as initialised.
 template <class T>
 MB_MATRIX_SHADOW void set_gaps(const MatrixGaps* gaps, T* elements, u32 count, u32 first,
                                const Fiber* owner) {
@@ -47,7 +47,7 @@ MB_MATRIX_SHADOW void set_gaps(const MatrixGaps* gaps, T* elements, u32 count, u
   }
 }
 
-// Of a b + c: an element is made of a row of a, a column of b, and one of c.
+// Gaps of a b + c: an element depends on a row of a, a column of b, and one element of c.
 MB_MATRIX_SHADOW void product_gaps(MatrixGaps* result, const MatrixGaps* a, const MatrixGaps* b,
                                    const MatrixGaps* c) {
   constexpr u64 rows = 0x0101010101010101, row = 0xff;
@@ -58,7 +58,7 @@ MB_MATRIX_SHADOW void product_gaps(MatrixGaps* result, const MatrixGaps* a, cons
   result->origin = c->origin != 0 ? c->origin : a->origin != 0 ? a->origin : b->origin;
 }
 
-// Of a matrix that one thread owns: around the product, whose result may be one of its operands.
+// For a matrix that one thread owns: read before the product, whose result may alias an operand.
 template <class A, class B, class C>
 MB_MATRIX_SHADOW void find_product_gaps(MatrixGaps* result, const A* a, const B* b, const C* c) {
   MatrixGaps left, right, sum;

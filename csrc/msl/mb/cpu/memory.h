@@ -1,11 +1,11 @@
-// The memory of threadgroups: an arena for each that runs.
+// Threadgroup memory: one arena for each running group.
 #pragma once
 
 #include "object_file.h"
 
 namespace mb {
 
-// What lies at an address in device memory.
+// Return a reference to an object in device memory.
 template <class T>
 MB_FUNC T* in_device_memory(const void* address) {
   return (T*)address;
@@ -15,8 +15,8 @@ extern "C" {
 MB_SECTION_ENDS(u8, threadgroup_begin, threadgroup_end, mb_threadgroup)
 }
 
-// The running group's own copy of a threadgroup variable: the linker lays all of them out in one
-// section, whose image is the start of every group's arena.
+// The running group's own copy of a threadgroup variable: the linker places all of them in one
+// section, whose image is the begin of each group's arena.
 template <class T>
 MB_FUNC T& threadgroup_variable(u8* storage) {
   return *reinterpret_cast<T*>(arena() + (storage - threadgroup_begin));
@@ -25,7 +25,8 @@ MB_FUNC T& threadgroup_variable(u8* storage) {
 }  // namespace mb
 
 #if MB_CHECKED
-// A variable of the arena, for the runtime: a pointer to one must not become one to another.
+// Describe a variable of the arena to the runtime, which checks that pointers stay in their
+// variable.
 #define MB_THREADGROUP_PART(T, name)                                                       \
   [[gnu::used]] static mb::ThreadgroupPart mb_part_##name                                   \
       __attribute__((MB_DATA_SECTION(mb_parts))) = {mb_storage_##name, sizeof(T), #name};

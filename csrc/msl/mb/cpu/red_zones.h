@@ -1,6 +1,6 @@
-// Callbacks of -fsanitize=kernel-address in checked builds with red zones: which bytes of a frame are
-// no variable's. Its shadow is where clang takes it for, at an eighth of the address; here it is kept
-// beside the stack.
+// Callbacks of -fsanitize=kernel-address in checked builds with red zones, the bytes of a frame
+// outside of variables. Clang computes shadow addresses as an eighth of the address; here the
+// shadow is stored next to the stack.
 #pragma once
 
 #include "shadow_abi.h"
@@ -41,7 +41,7 @@ MB_ZONE(f8)
 #endif
 
 #if MB_SHADOW || MB_ZONES
-// Its name alone tells the runtime.
+// The runtime only tests whether this symbol exists.
 extern "C" [[gnu::used, gnu::visibility("default")]] MB_EMITTED MB_UNTRACED MB_NOT_SHADOWED void
 mb_shadowed() {}
 #endif

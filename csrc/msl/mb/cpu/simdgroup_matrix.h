@@ -1,5 +1,5 @@
-// simdgroup_matrix: 8x8 matrices that belong to a SIMD-group. Lane 0 owns all 64 elements and does
-// all the work, so that no lane waits for another; matrix_distributed.h is the other way.
+// simdgroup_matrix: 8x8 matrices of a SIMD-group. Lane 0 owns all 64 elements and does all the
+// work, so that no lane waits for another; matrix_distributed.h distributes the elements instead.
 #pragma once
 
 #include "matrix_kernels.h"
@@ -11,11 +11,11 @@ namespace metal {
 template <class T, int Cols, int Rows = Cols>
 struct simdgroup_matrix {
   static_assert(Cols == 8 && Rows == 8, "Metal has simdgroup_matrix<T, 8, 8> only");
-  using storage_type = vec<T, 2>;  // what thread_elements() would give, which is not used
+  using storage_type = vec<T, 2>;  // type of thread_elements(), unused here
   alignas(32) T mb_element[64];
 
   simdgroup_matrix() = default;
-  // The diagonal matrix of a value.
+  // Make the diagonal matrix with this value.
   MB_FUNC explicit simdgroup_matrix(T diagonal) {
     if (mb::owns_matrices()) mb::matrix_diagonal(mb_element, diagonal);
   }
@@ -56,7 +56,7 @@ MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, 
 #if MB_CHECKED
   expect_given(m.mb_element, sizeof m.mb_element,
                "a value that was never given is stored from a matrix");
-  // Every row is written before the next is asked about.
+  // Each row is written before the next is checked.
   U rows[64];
   if (transpose) matrix_store_transposed(m.mb_element, rows, 8);
   else matrix_store(m.mb_element, rows, 8);

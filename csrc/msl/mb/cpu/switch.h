@@ -1,6 +1,6 @@
-// How a stack that is left looks, as assembly: the runtime's own switch and the one that is compiled
-// into every kernel must agree, since each continues what the other has left. Callee-saved registers
-// are kept, nothing else: a switch is a call.
+// Assembly of a stack switch. The runtime's switch and the one compiled into every kernel must use
+// the same layout, since each continues stacks that the other has saved. Only callee-saved
+// registers are saved: a switch is a call.
 #pragma once
 
 #if defined(__x86_64__)
@@ -9,8 +9,8 @@
   "pushq %rbp\n" "pushq %rbx\n" "pushq %r12\n" "pushq %r13\n" "pushq %r14\n" "pushq %r15\n"   \
   "movq %rsp, (%rdi)\n"                                                                       \
   "movq %rsi, %rsp\n"
-// Not `ret`: the processor expects that one to return to where this stack was called from, not the
-// other one; an indirect jump it learns.
+// Not `ret`: the return predictor expects the call on this stack, not on the other one. An indirect
+// jump is predicted from its history.
 #define MB_RESUME_STACK                                                                       \
   "popq %r15\n" "popq %r14\n" "popq %r13\n" "popq %r12\n" "popq %rbx\n" "popq %rbp\n"         \
   "popq %rcx\n"                                                                               \

@@ -1,4 +1,4 @@
-// Handlers of clang's checks for undefined behaviour: what they are told goes to the runtime.
+// Handlers of clang's checks for undefined behaviour, which report to the runtime.
 #pragma once
 
 #include "finding.h"
@@ -8,14 +8,14 @@
 
 namespace mb {
 
-// What clang passes on, by handler.
+// Arguments that clang passes, by handler.
 struct SourceLocation {
   const char* file;
   u32 line, column;
 };
 struct OperandTypes {
   SourceLocation where;
-  const TypeDescriptor* type[2];  // of a division: the first only
+  const TypeDescriptor* type[2];  // of a division: only the first
 };
 
 MB_FUNC MB_UNTRACED void report(const Undefined& what) {
@@ -27,8 +27,8 @@ MB_FUNC MB_UNTRACED void report(const Undefined& what) {
 
 #define MB_HANDLER extern "C" [[gnu::visibility("hidden"), gnu::noinline]] MB_EMITTED MB_UNTRACED
 
-// Of the one other quotient that there is not, division.h tells.
-// The divisor that comes after it may be zero still: what x86-64 does then, GPUs do not.
+// division.h reports the other overflow, the least number by -1. The divisor may still be zero
+// afterwards: x86-64 then traps, GPUs do not.
 MB_HANDLER void __ubsan_handle_divrem_overflow(const mb::OperandTypes* types, mb::uptr dividend,
                                                mb::uptr divisor) {
   if (static_cast<mb::u32>(divisor) != 0 || (types->type[0]->bits() > 32 && divisor != 0)) return;
@@ -58,7 +58,8 @@ MB_HANDLER void __ubsan_handle_negate_overflow(const mb::OperandTypes* types, mb
   mb::report({mb::Finding::signed_overflow, {types->type[0], types->type[0]}, {value, 0}, nullptr,
               __builtin_return_address(0)});
 }
-// The front end adds the name of what is subscripted (metalbench/msl/transforms/subscripts.py).
+// The front end adds the name of the subscripted variable
+// (metalbench/msl/transforms/subscripts.py).
 MB_HANDLER void __ubsan_handle_out_of_bounds(const mb::OperandTypes* types, mb::uptr index) {
   mb::report({mb::Finding::subscript, {types->type[0], types->type[1]}, {index, 0}, nullptr,
               __builtin_return_address(0)});

@@ -1,5 +1,5 @@
-// Callbacks of -fsanitize=kernel-memory in checked builds: the shadow of every load and store is the
-// runtime's, and so is what it says of values that were never given.
+// Callbacks of -fsanitize=kernel-memory in checked builds: the runtime provides the shadow of every
+// load and store, and reports uninitialised values.
 #pragma once
 
 #include "../sync.h"
@@ -10,7 +10,7 @@
 
 #define MB_SHADOWED                                           \
   extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED MB_UNTRACED MB_NOT_SHADOWED
-// Of those that say where they were called, the calls stay.
+// Functions that report their caller must not be inlined.
 #define MB_SHADOWED_CALL MB_SHADOWED __attribute__((noinline))
 
 namespace mb {
@@ -86,8 +86,8 @@ MB_SHADOWED mb::u32 __msan_chain_origin(mb::u32 origin) { return origin; }
 MB_SHADOWED void __msan_instrument_asm_store(const void* address, mb::u64 bytes) {
   __builtin_memset(mb::metadata_of(address, bytes, true).shadow, 0, bytes);
 }
-// A value that nothing has given, of a variable with that name: what a declaration begins as
-// (metalbench/msl/transforms/memory_sanitizer.py). Where it is not used, it is not called.
+// Initial value of an uninitialised variable with this name
+// (metalbench/msl/transforms/memory_sanitizer.py). An unused call is removed.
 #define MB_NOTHING(name, T)                                                        \
   MB_SHADOWED_CALL __attribute__((const)) T mb_nothing_##name(const char* variable) { \
     mb::nothing(variable, __builtin_return_address(0));                            \

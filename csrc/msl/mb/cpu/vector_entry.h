@@ -1,13 +1,13 @@
-// How a kernel is entered SIMD-group by SIMD-group: mb_lanes runs one, or a part of one, on its fiber.
+// Entry point of a vectorised kernel: mb_lanes runs a SIMD-group, or a part of one, on its fiber.
 #pragma once
 
 #include "../attributes.h"
 
 extern "C" {
 
-// What metalbench/msl/vector makes of mb_vector_source, for one shape of launch: whether the lanes
-// of every call lie along x, and the kernel. Without rows, `positions` are x of all lanes, y, and z,
-// and `live` is the mask of the lanes that exist.
+// Output of metalbench/msl/vector from mb_vector_source, for one shape of launch: whether the lanes
+// of every call lie along x, and the kernel. Without rows, `positions` are x of all lanes, then y,
+// then z, and `live` is the mask of existing lanes.
 extern const bool mb_vector_rows;
 MB_EMITTED void mb_vector_body(const mb::Launch*, const mb::Group*, mb::u8* arena, mb::u32 index,
                                mb::u32 x, mb::u32 y, mb::u32 z, mb::u32 simdgroup,
@@ -38,7 +38,7 @@ struct Positions {
   }
 
  private:
-  // Exact, because both are 1024 at most; vectors of integers have no division.
+  // Exact, because both operands are at most 1024; integer vectors have no division instruction.
   MB_FUNC static Lanes quotient(Lanes a, u32 b) {
     constexpr u32 bits = 20;
     static_assert(max_threads * max_threads <= 1u << bits);
@@ -66,7 +66,7 @@ MB_FUNC void run_lanes(const Launch* launch, const Group* group, const Fiber* fi
 
 }  // namespace mb
 
-// The kernel of one lane, whose name ends in `name`.
+// The kernel for one lane; its name ends in `name`.
 #define MB_LANE_ENTRY(name)                                                                   \
   extern "C" [[gnu::used, gnu::visibility("hidden")]] MB_EMITTED void mb_vector_source##name( \
       const mb::Launch* l, const mb::Group* g) {                                              \
@@ -78,8 +78,8 @@ MB_FUNC void run_lanes(const Launch* launch, const Group* group, const Fiber* fi
   }
 #define MB_ENTRIES(needs_fibers) MB_LANE_ENTRY() MB_LANES_ENTRY
 
-// One of several kernels in a text, all of which synchronise: they are taken apart when they are
-// LLVM IR. Behind the last of them follows what they have in common.
+// One of several kernels in a text, all of which synchronise: they are separated in LLVM IR. Their
+// common code follows the last of them.
 #define MB_ONE_OF_MANY(name, function, max_threads, ...)                             \
   using mb_kernel##name = mb::Kernel<&function, decltype(&function), ##__VA_ARGS__>; \
   MB_INFO_ENTRY(name, true, max_threads)                                             \

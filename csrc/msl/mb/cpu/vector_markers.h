@@ -1,13 +1,13 @@
-// With MB_VECTOR a kernel is compiled for one lane, and what it shares with the other lanes of its
-// SIMD-group are calls of functions that exist nowhere: metalbench/msl/vector makes vector code of
-// the lane's, and of these calls.
+// With MB_VECTOR a kernel is compiled for one lane. Interactions with other lanes of its SIMD-group
+// are calls of undefined marker functions. metalbench/msl/vector vectorises the lane's code and
+// replaces these calls.
 #pragma once
 
 #include "../access.h"
 
-// The same wherever a lane asks; not convergent, whatever the flags say.
+// The same result at any place in a lane's code; not convergent, with any compiler flags.
 #define MB_PLACE_MARKER [[gnu::const, clang::noconvergent]]
-// Of the active lanes together, so that it depends on where they ask.
+// Operations of the active lanes, which depend on the place of the call.
 #define MB_LANES_MARKER [[gnu::const, clang::convergent, clang::nomerge]]
 
 extern "C" {
@@ -21,14 +21,14 @@ MB_PLACE_MARKER mb::u32 mb_vector_simdgroup() noexcept;
 MB_PLACE_MARKER mb::u8* mb_vector_arena() noexcept;
 
 [[clang::convergent, clang::nomerge]] void mb_vector_barrier() noexcept;
-// A turn of a loop, which begins here.
+// Begin of a loop iteration.
 MB_LANES_MARKER mb::u32 mb_vector_turn_begins() noexcept;
-// Stands where a lane leaves a loop; what leads there is a part of the turn. Always false.
+// At a loop exit of a lane; the code before it belongs to the iteration. Always false.
 MB_LANES_MARKER bool mb_vector_turn_ends(mb::u32 turn) noexcept;
 MB_LANES_MARKER mb::u32 mb_vector_ballot(bool vote) noexcept;
 
-// shuffle: the value of lane `from`; zero where there is no such lane, or it is not active.
-// first: the value of the first active lane.
+// shuffle: value of lane `from`; zero if it does not exist or is inactive. first: value of the
+// first active lane.
 #define MB_MOVING_MARKERS(T, name)                                          \
   MB_LANES_MARKER T mb_vector_shuffle_##name(T, mb::u32 from) noexcept;     \
   MB_LANES_MARKER T mb_vector_first_##name(T) noexcept;
@@ -62,7 +62,7 @@ MB_UNSIGNED(MB_BITS_MARKERS)
 
 namespace mb::marker {
 
-// By the type of the operand.
+// Select by the type of the operand.
 #define MB_OF_VALUE(T, function, name) \
   MB_FUNC T function(T x) { return mb_vector_##function##_##name(x); }
 #define MB_MOVING(T, name)                                                           \

@@ -1,4 +1,4 @@
-// Where a thread is that is a lane.
+// Position of a thread that is a lane of a vector.
 #pragma once
 
 #include "../place.h"
@@ -6,7 +6,8 @@
 
 namespace mb {
 
-// What a marker gives is below `limit`: that tells the compiler which sums and products do not wrap.
+// A marker's result is below `limit`, from which the compiler derives sums and products without
+// overflow.
 MB_FUNC u32 below(u32 limit, u32 value) {
   __builtin_assume(value < limit);
   return value;

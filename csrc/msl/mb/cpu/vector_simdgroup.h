@@ -1,12 +1,12 @@
-// Functions of SIMD-groups and quads as markers: whatever has none of its own is made of shuffles
-// and ballots, whose sources are known for most lanes.
+// Functions of SIMD-groups and quads as markers: functions without a marker consist of shuffles and
+// ballots, whose sources are known for most lanes.
 #pragma once
 
 #include "../simdgroup_operations.h"
 
 namespace mb {
 
-// As which type a value passes through a marker: integers as unsigned ones of their size.
+// Type of a value in a marker call: integers as unsigned ones of their size.
 template <class E, u32 integer_bytes = is_float<E> || __is_same(E, bool) ? 0 : sizeof(E)>
 struct passed_as {
   using type = E;
@@ -30,14 +30,14 @@ struct passed_as<E, 8> {
 template <class E>
 using passed = typename passed_as<E>::type;
 
-// The sign bit the other way: signed numbers in the order of unsigned ones.
+// Flip the sign bit: maps the order of signed numbers to that of unsigned ones.
 template <class E>
 MB_FUNC passed<E> ordered(passed<E> x) {
   if constexpr (is_signed<E> && !is_float<E>) return passed<E>(x ^ passed<E>(lowest<E>()));
   else return x;
 }
 
-// The lanes from the first one up to the own one, or up to the one before.
+// Mask of the lanes up to this one (inclusive), or up to the one before.
 template <bool inclusive>
 MB_FUNC u32 lanes_so_far() {
   const u32 before = (1u << lane()) - 1;
@@ -68,7 +68,7 @@ MB_MARKER_OF(Or, E(marker::any_bits(P(e))), any_bits)
 MB_MARKER_OF(Xor, E(marker::odd_bits(P(e))), odd_bits)
 #undef MB_MARKER_OF
 
-// A sum of bools is whether one of them is set, a product whether none of them is not.
+// A sum of bools is true if one of them is, a product if all of them are.
 template <class Op, bool inclusive>
 MB_FUNC bool scan_bools(bool e) {
   if constexpr (__is_same(Op, Sum)) return (mb_vector_ballot(e) & lanes_so_far<inclusive>()) != 0;
@@ -89,7 +89,7 @@ MB_FUNC E shuffle_element(E e, u32 from) {
   return E(marker::shuffle(passed<E>(e), from));
 }
 
-// What lane `i` of the own part of `size` lanes brings to an operation.
+// Return the operand of lane `i` in this lane's part of `size` lanes.
 template <u32 size, class Op, class E>
 MB_FUNC E brought_by(E e, u32 i, u32 active) {
   const u32 from = (lane() & ~(size - 1)) + i;
@@ -97,7 +97,7 @@ MB_FUNC E brought_by(E e, u32 i, u32 active) {
   return active >> from & 1 ? value : Op::template identity<E>();
 }
 
-// In the order in which fibers combine theirs.
+// The same order as the functions for fibers.
 template <u32 size, class Op, class E>
 MB_FUNC E reduce_part(E e) {
   const u32 active = mb_vector_ballot(true);
@@ -154,7 +154,7 @@ MB_FUNC T shuffle(T x, u32 by) {
   return from_lane(x, source_in_part<size, move>(lane(), by));
 }
 
-// shuffle_and_fill: lanes that would read beyond the (part of the) SIMD-group read from `fill`.
+// shuffle_and_fill: lanes that would read outside of their part of the SIMD-group read from `fill`.
 template <bool up, class T>
 MB_FUNC T shuffle_and_fill(T x, T fill, u32 by, u32 modulo) {
   const u32 n = modulo, base = lane() & ~(n - 1), at = lane() & (n - 1);
@@ -164,7 +164,7 @@ MB_FUNC T shuffle_and_fill(T x, T fill, u32 by, u32 modulo) {
   return moved < n ? value : filled;
 }
 
-// Which of the lanes that take part hand in true, and which take part at all.
+// Masks of the active lanes with a true operand, and of all active lanes.
 struct Ballot {
   u32 votes, active;
 };

@@ -1,4 +1,4 @@
-// Threads that are lanes of vectors: a SIMD-group goes through the kernel together, on one fiber.
+// Synchronisation of threads that are lanes of vectors: a SIMD-group runs in lockstep on one fiber.
 #pragma once
 
 #include "fiber_switch.h"
@@ -11,12 +11,12 @@ MB_FUNC u32 lane() {
   __builtin_assume(lane < simd_width);
   return lane;
 }
-// All lanes do the same to the same elements, which comes to doing it once.
+// All lanes do the same to the same elements, which is equivalent to doing it once.
 MB_FUNC bool owns_matrices() { return true; }
-// They go through the kernel together.
+// Lanes run in lockstep.
 MB_FUNC void expect_all_lanes() {}
 MB_FUNC u32 turn_begins() { return mb_vector_turn_begins(); }
-// A branch, so that what stands before it and what stands behind stay in blocks of their own.
+// A branch, so that the code before it and the code after it stay in separate blocks.
 MB_FUNC void turn_ends(u32 turn) {
   if (mb_vector_turn_ends(turn)) __builtin_trap();
 }
@@ -24,14 +24,14 @@ MB_FUNC u8* arena() { return mb_vector_arena(); }
 
 }  // namespace mb
 
-// In front of a loop whose turns end where marks say so, instead of what the source says of it.
+// Placed before a loop whose iterations end at markers, instead of the source's pragmas.
 #define MB_LOOP_OF_TURNS _Pragma("clang loop unroll(disable)")
 #define MB_LOOP_HINT(pragma)
 #define MB_MEET_IN_THREADGROUP(mem_flags) mb_vector_barrier()
-// The lanes are where they are together; what they have written must be in memory.
+// The lanes are in lockstep; only their writes must be in memory.
 #define MB_MEET_IN_SIMDGROUP(mem_flags) __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
-// What mb_vector_barrier() becomes, once for all lanes.
+// Replacement of mb_vector_barrier(), once for all lanes.
 extern "C" [[gnu::noinline, gnu::used, gnu::visibility("hidden"), clang::not_tail_called]]
 MB_EMITTED inline void mb_vector_meet() noexcept {
   mb::Fiber* self = mb::current();
@@ -41,8 +41,8 @@ MB_EMITTED inline void mb_vector_meet() noexcept {
   const mb::u32 own = 1u << self->lane, others = bundle->ready & ~own;
   bundle->at_barrier |= own;
   if (others == 0 && fibers <= mb::simd_width) {
-    // There is no other bundle, and all of this one wait or have returned: they are released here,
-    // and the last one need not even leave its stack.
+    // This is the only bundle, and all of its lanes wait or have returned. So they are released
+    // here, and the last one need not switch its stack.
     bundle->ready = bundle->at_barrier;
     bundle->at_barrier = 0;
   } else {

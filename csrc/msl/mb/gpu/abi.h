@@ -1,22 +1,22 @@
-// What the runtime of a GPU and a lowered kernel agree on. Included by both: C++17, freestanding, no
-// library.
+// Binary interface of a GPU's runtime and a lowered kernel. Included by both: C++17, freestanding,
+// no library.
 #pragma once
 
 #include "../info.h"
 
 namespace mb::gpu {
 
-// One dispatch: the one parameter of a kernel, by value.
+// One dispatch: the only parameter of a kernel, by value.
 struct Launch {
   Dim3 threads_per_grid;
   Dim3 threadgroups_per_grid;
-  Dim3 threads_per_threadgroup;  // as dispatched; a group at the edge may have fewer
-  u32 is_flat;                   // 1: the GPU's own grid is one row of all threadgroups
+  Dim3 threads_per_threadgroup;  // as dispatched; groups at the grid's edge may have fewer
+  u32 is_flat;                   // 1: the GPU's grid is one row of all threadgroups
   // Addresses are numbers: a pointer in a parameter would count as one to any kind of memory.
   u64 textures;  // as mb::Texture, by index, as many as the kernel has
   u64 samplers;
   u64 buffers[max_buffers];
-  u32 threadgroup_offset[max_threadgroup_arguments];  // into the dynamic threadgroup memory
+  u32 threadgroup_offset[max_threadgroup_arguments];  // offsets in the dynamic threadgroup memory
 };
 
 // A kernel's PTX has these by C name.

@@ -1,4 +1,4 @@
-// Atomic operations of a GPU, for all of its threads and no host.
+// Atomic operations of a GPU, among its own threads.
 #pragma once
 
 #include "../sync.h"
@@ -9,7 +9,7 @@ namespace mb {
 
 MB_FUNC void let_others_run() {}
 
-// Whether there is an operation for it; else it is a loop of exchanges.
+// Whether a builtin operation exists; otherwise a compare-exchange loop is used.
 template <class T>
 inline constexpr bool is_native_sum = __is_integral(T) || __is_same(T, float);
 

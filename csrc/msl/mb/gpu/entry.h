@@ -1,4 +1,4 @@
-// How a kernel is entered by each thread of a GPU.
+// Entry point of a kernel for each thread of a GPU.
 #pragma once
 
 #include "../attributes.h"
@@ -15,7 +15,7 @@ MB_FUNC void run_thread(const Launch& launch) {
 
 }  // namespace mb
 
-// In sources with address spaces clang emits only the variables that a function mentions.
+// In sources with address spaces, clang emits only variables that a function uses.
 #define MB_INFO(needs_fibers, max_threads)                                          \
   extern "C" [[gnu::visibility("default"), gnu::used]] const mb::Info mb_info =     \
       mb_kernel::info(needs_fibers, max_threads);

@@ -1,6 +1,6 @@
-// Powers of two by the GPU's own unit, which is off by 2^-22.5 at most (PTX ISA, ex2.approx.f32): less
-// than Metal allows, and one instruction instead of fifteen. What would be subnormal is zero, as on
-// Apple's GPUs: to keep it takes three more.
+// Powers of two by the GPU's own unit, whose error is at most 2^-22.5 (PTX ISA, ex2.approx.f32):
+// less than Metal allows, and one instruction instead of fifteen. Subnormal results are zero, as on
+// Apple's GPUs; preserving them would take three more instructions.
 #pragma once
 
 #include "../lanes.h"

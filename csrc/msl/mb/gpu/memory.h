@@ -1,5 +1,5 @@
-// Kinds of memory, which a GPU reaches by instructions of their own. Pointers lead to any of them; where
-// the compiler sees what one was made of, it takes the better instruction.
+// Address spaces of a GPU, which have separate instructions. Pointers are generic; where the
+// compiler knows the origin of a pointer, it selects the faster instruction.
 #pragma once
 
 #include "../scalar.h"
@@ -12,7 +12,7 @@ extern "C" MB_SHARED mb::u8 __attribute__((aligned(16))) mb_arena[];
 
 namespace mb {
 
-// What lies at an address in device memory.
+// Return a reference to an object in device memory.
 template <class T>
 MB_FUNC T* in_device_memory(u64 address) {
 #if MB_SPACES

@@ -1,4 +1,4 @@
-// Where a thread of a GPU is.
+// Position of a GPU thread in the grid.
 #pragma once
 
 #include "../place.h"
@@ -20,14 +20,14 @@ MB_FUNC Dim3 group_position(const Launch& launch) {
   return {x % groups.x, x / groups.x % groups.y, x / groups.x / groups.y};
 }
 
-// Threads of a group along one axis: fewer at the edge of the grid.
+// Return the number of threads of a group along one axis: fewer at the grid's edge.
 MB_FUNC u32 extent(u32 group, u32 size, u32 grid) {
   const u32 left = grid - group * size;
   return left < size ? left : size;
 }
 
-// Whether the thread exists, and where it is. At the edge of the grid the threads that do are the first
-// of the hardware's, so that SIMD-groups are full as Metal's are.
+// Find the position of the thread; return false if it does not exist. At the grid's edge the
+// existing threads are the first of the hardware's, so that SIMD-groups are full, as in Metal.
 MB_FUNC bool find_place(const Launch& launch, Place& place) {
   const Dim3 size = launch.threads_per_threadgroup, grid = launch.threads_per_grid;
   const Dim3 group = group_position(launch);

@@ -1,5 +1,5 @@
-// Functions of SIMD-groups and quads by the shuffles and votes of a warp. Where all lanes are here, which
-// is nearly always, they are a few steps; else the lanes are gone through one after the other.
+// Functions of SIMD-groups and quads by the shuffles and votes of a warp. If all lanes are active,
+// which is the usual case, they take a few steps; otherwise they loop over the lanes.
 #pragma once
 
 #include "../simdgroup_operations.h"
@@ -8,7 +8,7 @@ namespace mb {
 
 inline constexpr u32 all_lanes = ~0u;
 
-// The value of a lane that is active. Only 32 bits can be moved at once.
+// Return the value of an active lane. Shuffles move 32 bits at a time.
 template <class T>
 MB_FUNC T value_of(u32 active, T x, u32 from) {
   constexpr u32 count = (sizeof(T) + 3) / 4;
@@ -21,7 +21,7 @@ MB_FUNC T value_of(u32 active, T x, u32 from) {
   return result;
 }
 
-// The lanes of the own part of `size` lanes begin here.
+// Return the first lane of this lane's part of `size` lanes.
 template <u32 size>
 MB_FUNC u32 first_of_part() {
   return size == simd_width ? 0 : lane() & ~(size - 1);
@@ -32,8 +32,8 @@ constexpr bool is_four_words = false;
 template <class E>
 constexpr bool is_four_words<metal::vec<E, 4>> = sizeof(E) == 4;
 
-// Of all lanes, four values at a time: halves of a warp go on with two of them each, quarters with one,
-// and tell it all in the end. That is half the shuffles, and the same sums.
+// Reduce four values over all lanes: half-warps continue with two values each, quarter-warps with
+// one, and broadcast the results at the end. That takes half the shuffles and gives the same sums.
 template <class Op, class E>
 MB_FUNC metal::vec<E, 4> reduce_four(metal::vec<E, 4> x) {
   const u32 own = lane();
@@ -50,7 +50,7 @@ MB_FUNC metal::vec<E, 4> reduce_four(metal::vec<E, 4> x) {
                           value_of(all_lanes, one, 16), value_of(all_lanes, one, 24));
 }
 
-// Rolled: it is rare, and ptxas finds no registers for the predicates of 32 lanes at once.
+// Not unrolled: the case is rare, and ptxas runs out of predicate registers for 32 lanes.
 #define MB_LANE_BY_LANE _Pragma("clang loop unroll(disable)")
 
 template <u32 size, class Op, class T>
@@ -98,7 +98,7 @@ MB_FUNC T scan(T x) {
 
 #undef MB_LANE_BY_LANE
 
-// Zero where there is no such lane, or it is not active.
+// Zero if the lane does not exist or is inactive.
 template <class T>
 MB_FUNC T from_lane(T x, u32 from) {
   const u32 active = active_lanes();
@@ -115,7 +115,7 @@ MB_FUNC T shuffle(T x, u32 by) {
   return from_lane(x, source_in_part<size, move>(lane(), by));
 }
 
-// shuffle_and_fill: lanes that would read beyond the (part of the) SIMD-group read from `fill`.
+// shuffle_and_fill: lanes that would read outside of their part of the SIMD-group read from `fill`.
 template <bool up, class T>
 MB_FUNC T shuffle_and_fill(T x, T fill, u32 by, u32 modulo) {
   const u32 n = modulo, base = lane() & ~(n - 1), at = lane() & (n - 1);
@@ -125,7 +125,7 @@ MB_FUNC T shuffle_and_fill(T x, T fill, u32 by, u32 modulo) {
   return moved < n ? value : filled;
 }
 
-// Which of the lanes that take part hand in true, and which take part at all.
+// Masks of the active lanes with a true operand, and of all active lanes.
 struct Ballot {
   u32 votes, active;
 };

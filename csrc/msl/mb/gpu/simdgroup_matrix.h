@@ -1,6 +1,6 @@
-// simdgroup_matrix on a warp, for sources that do not look into lanes: each has two elements, and
-// of what was loaded from memory also those of the transposed matrix, which a right factor is taken
-// as. So products need no exchange, and what nobody asks for is never loaded.
+// simdgroup_matrix on a warp, for sources without thread_elements(): each lane holds two elements.
+// For a matrix loaded from memory it also holds two of the transposed matrix, the form of a right
+// factor. So products need no shuffles, and unused loads are removed.
 #pragma once
 
 #include "../names.h"
@@ -9,7 +9,7 @@
 
 namespace mb {
 
-// The first of a lane's two elements; the other is the next in the row.
+// Row of the first of a lane's two elements; the other is the next in the row.
 MB_FUNC u32 matrix_row() { return lane() / 4; }
 MB_FUNC u32 matrix_column() { return lane() % 4 * 2; }
 
@@ -22,8 +22,8 @@ struct simdgroup_matrix {
   static_assert(Cols == 8 && Rows == 8, "Metal has simdgroup_matrix<T, 8, 8> only");
   using storage_type = vec<T, 2>;
   storage_type mb_pair;
-  storage_type mb_turned;  // the pair of the transposed matrix
-  bool mb_is_whole;        // whether that is there: nearly always known when it is compiled
+  storage_type mb_turned;  // this lane's two elements of the transposed matrix
+  bool mb_is_whole;        // whether mb_turned is valid: mostly a compile-time constant
 
   simdgroup_matrix() = default;
   MB_FUNC explicit simdgroup_matrix(T diagonal) {
@@ -88,7 +88,7 @@ MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, 
   p[along] = convert<U>(m.mb_pair.y);
 }
 
-// Of all lanes. Gone where nobody wants its result, which the compiler's own is not.
+// Load by all lanes. Removed if the result is unused, unlike the compiler's builtin.
 template <class T>
 MB_FUNC T exchanged(T x, u32 from) {
   u32 word[(sizeof(T) + 3) / 4] = {};
@@ -102,7 +102,7 @@ MB_FUNC T exchanged(T x, u32 from) {
   return result;
 }
 
-// Of the transposed matrix.
+// Load of the transposed matrix.
 template <class T>
 MB_FUNC metal::vec<T, 2> turned_pair(const simdgroup_matrix<T, 8, 8>& m) {
   if (m.mb_is_whole) {
@@ -115,7 +115,7 @@ MB_FUNC metal::vec<T, 2> turned_pair(const simdgroup_matrix<T, 8, 8>& m) {
                          : metal::vec<T, 2>(first.y, second.y);
 }
 
-// Elements that no tensor core multiplies as they are, as sums of parts.
+// Types without direct tensor core support, which are split into sums of parts.
 template <class A, class B>
 MB_FUNC void add_by_parts(const simdgroup_matrix<A, 8, 8>& a, const simdgroup_matrix<B, 8, 8>& b,
                           float& x, float& y) {
@@ -129,7 +129,7 @@ MB_FUNC void add_by_parts(const simdgroup_matrix<A, 8, 8>& a, const simdgroup_ma
   y = sums.y;
 }
 
-// Both matrices have elements of that one type.
+// Whether both matrices have elements of this type.
 template <class T>
 MB_FUNC void add_by_tensor_cores(const simdgroup_matrix<T, 8, 8>& a,
                                  const simdgroup_matrix<T, 8, 8>& b, float& x, float& y) {
@@ -148,7 +148,7 @@ MB_FUNC void add_by_tensor_cores(const simdgroup_matrix<T, 8, 8>& a,
 template <class A, class B>
 constexpr bool has_tensor_cores = __is_same(A, B) && is_for_tensor_cores<A>;
 
-// d = a b + c, in float, and rounded once to D.
+// d = a b + c in float, rounded once to D.
 template <class D, class A, class B>
 MB_FUNC void multiply_add(simdgroup_matrix<D, 8, 8>& d, const simdgroup_matrix<A, 8, 8>& a,
                           const simdgroup_matrix<B, 8, 8>& b, float x, float y) {

@@ -1,4 +1,4 @@
-// Threads of a GPU: a SIMD-group is a warp.
+// Synchronisation of GPU threads: a SIMD-group is a warp.
 #pragma once
 
 #include "memory.h"
@@ -11,7 +11,7 @@ MB_FUNC u32 lane() {
   return lane;
 }
 
-// Which lanes are here together. Where not all of them are, some have left or taken another branch.
+// Return the mask of active lanes. The others have returned or taken another branch.
 MB_FUNC u32 active_lanes() {
   u32 mask;
   asm volatile("activemask.b32 %0;" : "=r"(mask));

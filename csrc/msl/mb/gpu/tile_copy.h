@@ -1,19 +1,19 @@
-// Tile copies by all lanes that are there, 16 bytes at a time where rows allow it. From device
-// memory to threadgroup memory those go past the registers, and are waited for where the SIMD-group
-// waits; else a copy is done when it is started.
+// Tile copies by all active lanes, 16 bytes at a time where rows allow it. Such copies from device
+// memory to threadgroup memory bypass the registers and complete where the SIMD-group waits; other
+// copies complete immediately.
 #pragma once
 
 #include "sync.h"
 
 namespace mb {
 
-// copy(i) for each i below `count`, by the lanes that are there in turn; mostly they all are.
+// Call copy(i) for each i below `count`, distributed over the active lanes, usually all.
 template <class Copy>
 MB_FUNC void by_lanes(u32 count, Copy copy) {
   const u32 mask = active_lanes();
   if (mask == ~0u) {
     for (u32 at = lane(); at < count; at += 32) copy(at);
-    // Who waits for copies asks which lanes are there.
+    // Waiting for copies requires the mask of active lanes.
     __nvvm_bar_warp_sync(mask);
   } else {
     const u32 first = u32(__builtin_popcount(mask & ((1u << lane()) - 1)));
@@ -42,7 +42,7 @@ MB_FUNC void wait_for_copies() {}
 
 #endif
 
-// `rows` of `count` elements each. Rows of 16 bytes that lie where such may be loaded are `Wide`.
+// `rows` of `count` elements each. `Wide`: rows consist of aligned groups of 16 bytes.
 template <bool Wide>
 MB_FUNC void copy_together(u8* to, u64 to_pitch, const u8* from, u64 from_pitch, u32 bytes,
                            u32 count, u32 rows) {
