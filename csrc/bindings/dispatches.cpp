@@ -91,11 +91,12 @@ void construct(BoundDispatch* self, const BoundPipeline& pipeline, const nb::dic
 nb::tuple to_tuple(const Size3& size) { return nb::make_tuple(size.x, size.y, size.z); }
 
 void define_reflection(nb::module_& module) {
-  nb::class_<Argument>(module, "Argument", "One parameter of a kernel that the caller binds.")
+  nb::class_<Argument>(module, "Argument", "A parameter of a kernel that the caller binds.")
       .def_ro("name", &Argument::name)
       .def_prop_ro("kind", [](const Argument& self) { return to_string(self.kind); })
       .def_ro("index", &Argument::index)
-      .def_ro("type", &Argument::type, "What is pointed to, as written in the source.")
+      .def_ro("type", &Argument::type,
+              "Type that the parameter points to, as written in the source.")
       .def_ro("address_space", &Argument::address_space)
       .def_prop_ro("access", [](const Argument& self) { return to_string(self.access); })
       .def_ro("element_bytes", &Argument::element_bytes)
@@ -106,24 +107,23 @@ void define_reflection(nb::module_& module) {
             if (element == Element::any) return std::nullopt;
             return numpy_name(element);
           },
-          "What numbers it is made of, as NumPy calls them: `float16` of a `packed_half3`. None "
-          "of\n"
-          "structs and `void`.")
+          "NumPy's name of the element type: `float16` for a `packed_half3`. None for structs and\n"
+          "`void`.")
       .def_prop_ro(
           "texture",
           [](const Argument& self) -> std::string {
             return self.kind == ArgumentKind::texture ? to_string(self.texture.type) : "";
           },
-          "What kind of texture it takes, as `Texture.kind`: 2d; empty for all else.")
+          "Kind of a texture parameter, as `Texture.kind`: 2d; empty for other parameters.")
       .def_prop_ro(
           "count", [](const Argument& self) { return self.texture.count; },
-          "How many textures or samplers it takes: more than one for an array of them.")
+          "Number of textures or samplers: above 1 for an array of them.")
       .def("__repr__", [](const Argument& self) {
         const std::string space = self.address_space.empty() ? "" : self.address_space + " ";
         return "Argument(" + space + self.type + " " + self.name + " [[" + to_string(self.kind) +
                "(" + std::to_string(self.index) + ")]])";
       });
-  nb::class_<Attribute>(module, "Attribute", "A parameter that the device fills in.")
+  nb::class_<Attribute>(module, "Attribute", "A parameter that the device supplies.")
       .def_ro("name", &Attribute::name)
       .def_ro("type", &Attribute::type)
       .def("__repr__", [](const Attribute& self) {
@@ -148,13 +148,13 @@ void define_dispatches(nb::module_& module) {
       .def_prop_ro(
           "max_threads",
           [](const BoundPipeline& self) { return self.pipeline->info().max_threads; },
-          "Most threads a threadgroup of this kernel may have.")
+          "Maximum number of threads per threadgroup of this kernel.")
       .def_prop_ro("simd_width",
                    [](const BoundPipeline& self) { return self.device->info().limits.simd_width; })
       .def_prop_ro(
           "needs_fibers",
           [](const BoundPipeline& self) { return self.pipeline->info().needs_fibers; },
-          "cpu device: whether its threads synchronise, so that each needs a separate stack.")
+          "cpu device: whether threads synchronise, so that each needs a separate stack.")
       .def_prop_ro(
           "engine", [](const BoundPipeline& self) { return self.pipeline->info().engine; },
           "Execution mode: `metal`, or on the cpu device `vectors` (one SIMD-group at a time), "
@@ -162,11 +162,11 @@ void define_dispatches(nb::module_& module) {
       .def_prop_ro(
           "engine_reason",
           [](const BoundPipeline& self) { return self.pipeline->info().engine_reason; },
-          "Why the engine is not `vectors`; empty if it is, and on a GPU.")
+          "Why the execution mode is not `vectors`; empty if it is, and on a GPU.")
       .def_prop_ro(
           "engine_widths",
           [](const BoundPipeline& self) { return self.pipeline->info().engine_widths; },
-          "Of `vectors`: how many threads along x one of them may have, the most first.");
+          "Execution mode `vectors`: numbers of threads per call along x, in descending order.");
   nb::class_<BoundDispatch>(module, "Dispatch",
                             "One launch of a kernel, with its arguments bound by name.")
       .def(
@@ -179,20 +179,15 @@ void define_dispatches(nb::module_& module) {
                   "threads_in_grid: int | tuple[int, ...] | None = None, "
                   "threads: int | tuple[int, ...], threadgroup_bytes: dict[str, int] = {}, "
                   "resources: collections.abc.Sequence[Buffer | Texture] = ()) -> None"),
-          "Bind `arguments` (Buffer, NumPy array, NumPy or Python scalar, bytes, Texture, "
-          "Sampler; by "
-          "name) and set\n"
-          "the grid: either `threadgroups` or `threads_in_grid`, each with up to three "
-          "dimensions,\n"
-          "and `threads` a threadgroup. `threadgroup_bytes` sizes dynamic threadgroup memory by "
-          "name.\n"
-          "`resources` are buffers and textures that the kernel reaches through what other "
-          "buffers hold:\n`Buffer.address`, `Texture.resource_id`.\n"
-          "An array's elements must be what the kernel's pointer leads to: vectors and packed "
-          "types by\n"
-          "their components, integers by their size, those of a struct may be anything. Raw bytes\n"
-          "always fit: `array.view(numpy.uint8)`, `bytes`, or a Buffer of `Device.allocate`.\n"
-          "Raises DispatchError, and its kin ArgumentTypeError for what is of a wrong type.")
+          "Bind `arguments` by name (Buffer, NumPy array, NumPy or Python scalar, bytes, Texture,\n"
+          "Sampler) and set the grid: either `threadgroups` or `threads_in_grid`, each with up to\n"
+          "three dimensions, and `threads` per threadgroup. `threadgroup_bytes` sets sizes of\n"
+          "dynamic threadgroup memory by name. `resources` are buffers and textures that the\n"
+          "kernel accesses through addresses in other buffers: `Buffer.address`,\n"
+          "`Texture.resource_id`. An array's element type must match the kernel's: vectors and\n"
+          "packed types match by component, integers by size, structs match any type. Raw bytes\n"
+          "always match: `array.view(numpy.uint8)`, `bytes`, or a Buffer of `Device.allocate`.\n"
+          "Raise DispatchError, and its subclass ArgumentTypeError for a wrong type.")
       .def_prop_ro(
           "threads", [](const BoundDispatch& self) { return to_tuple(self.dispatch.threads); },
           nb::for_getter(nb::sig("def threads(self) -> tuple[int, int, int]")))

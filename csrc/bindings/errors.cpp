@@ -16,29 +16,29 @@ nb::tuple both(const nb::handle& ours, PyObject* pythons) {
 void define_errors(nb::module_& module) {
   // Translators registered later are asked first: from the root to the special ones.
   auto root = nb::exception<Error>(module, "Error");
-  root.doc() = "Root of every error that metalbench raises on purpose.";
+  root.doc() = "Base class of all errors that metalbench raises.";
   nb::exception<CompileError>(module, "CompileError", both(root, PyExc_ValueError)).doc() =
       "The source does not compile; the message is the compiler's own.";
   nb::exception<Unsupported>(module, "Unsupported", root).doc() =
-      "This device or machine cannot do it; the message says why and what would help.";
+      "This device or machine does not support the operation; the message gives reason and remedy.";
   auto machine = nb::exception<MachineError>(module, "MachineError", root);
   machine.doc() =
-      "The machine is at fault, and no kernel: its memory, its disk, a missing program.";
+      "The machine failed, for any kernel: memory, disk, or a missing program.";
   nb::exception<OutOfMemoryError>(module, "OutOfMemoryError", both(machine, PyExc_MemoryError))
-      .doc() = "Memory or address space of this machine does not suffice.";
+      .doc() = "Not enough memory or address space on this machine.";
   auto dispatch =
       nb::exception<DispatchError>(module, "DispatchError", both(root, PyExc_ValueError));
   dispatch.doc() = "Arguments or sizes of a dispatch do not fit the kernel or the device.";
   nb::exception<ArgumentTypeError>(module, "ArgumentTypeError", both(dispatch, PyExc_TypeError))
-      .doc() = "An argument of a dispatch is of a type that the kernel does not take.";
+      .doc() = "An argument of a dispatch has a type that the kernel does not accept.";
   nb::exception<KernelFault>(module, "KernelFault", root).doc() =
-      "The kernel did what no kernel may: out of bounds, a race, a crash.";
+      "The kernel did something undefined: out of bounds, a race, a crash.";
   nb::exception<TimeLimitExceeded>(module, "TimeLimitExceeded", root).doc() =
-      "The kernels did not end within the time limit; they were stopped.";
+      "The kernels did not end within the time limit and were stopped.";
   nb::exception<ForgedTimes>(module, "ForgedTimes", root).doc() =
-      "What the kernel's process reports of times does not agree with the time that has passed.";
+      "The times that the kernel's process reports contradict the time that has passed.";
   nb::exception<Disturbed>(module, "Disturbed", root).doc() =
-      "The system ended a run, and no kernel is to blame; the same run may well succeed.";
+      "The system ended a run. The kernel is not the cause, and the same run may succeed later.";
   nb::register_exception_translator([](const std::exception_ptr& pointer, void*) {
     try {
       std::rethrow_exception(pointer);

@@ -86,8 +86,8 @@ void define_executors(nb::module_& module) {
       },
       nb::arg("start").none(),
       nb::sig("def run_apart(start: collections.abc.Callable[[], object] | None) -> None"),
-      "Let `cpu` devices that are opened from here on run kernels in other processes: `start`\n"
-      "returns one, as metalbench.isolation.executor has them. None lets them run here again.");
+      "Run kernels of `cpu` devices opened from now on in other processes: `start` returns one,\n"
+      "see metalbench.isolation.executor. None runs them in this process again.");
   module.def(
       "open_apart",
       [](nb::object start) {
@@ -97,8 +97,8 @@ void define_executors(nb::module_& module) {
       },
       nb::arg("start"),
       nb::sig("def open_apart(start: collections.abc.Callable[[], object]) -> Device"),
-      "Open a `cpu` device whose kernels, all of them, run in one other process: `start` returns\n"
-      "it, and another one where it is no more or a kernel comes that it has not loaded.");
+      "Open a `cpu` device that runs all kernels in one other process. `start` returns the\n"
+      "process, and a new one if it has ended or if a kernel follows that it has not loaded.");
   module.def(
       "execute",
       [](int socket, const nb::callable& seal) {
@@ -110,20 +110,20 @@ void define_executors(nb::module_& module) {
       },
       nb::arg("socket"), nb::arg("seal"),
       nb::sig("def execute(socket: int, seal: collections.abc.Callable[[], object]) -> None"),
-      "Run kernels for the process at the other end of `socket`, until that is gone. `seal` is\n"
-      "called when all is loaded, before the first kernel runs.");
+      "Run kernels for the process at the other end of `socket`, until that process ends. `seal`\n"
+      "is called after all loads, before the first kernel runs.");
   nb::class_<executor::Agreement>(module, "Agreement",
-                                  "Whether an executor's times agree with those that its judge "
-                                  "saw pass, all in ns.")
+                                  "Time audit: compares an executor's times with those that its\n"
+                                  "judge observes, all in ns.")
       .def(nb::init<>())
       .def("note_handshake", &executor::Agreement::note_handshake, nb::arg("way_ns"),
-           "The way of a window of known length took so long.")
+           "Record the latency of a window of known length.")
       .def_prop_ro("handshake_ns", &executor::Agreement::handshake_ns)
       .def("settle", &executor::Agreement::settle, nb::arg("reported_ns"), nb::arg("seen_ns"),
-           "The time that counts of a window. Raises ForgedTimes.")
+           "Return the accepted time of a window. Raise ForgedTimes.")
       .def("check_idle", &executor::Agreement::check_idle, nb::arg("worked_ns"),
            nb::arg("passed_ns"),
-           "Raises ForgedTimes where an executor worked while it had nothing to do.");
+           "Raise ForgedTimes if an executor used processor time while it was idle.");
 }
 
 }  // namespace metalbench::bindings

@@ -7,20 +7,20 @@
 namespace metalbench::bindings {
 
 void define_findings(nb::module_& module) {
-  nb::class_<Frame>(module, "Frame", "A line of the source that led to a finding.")
+  nb::class_<Frame>(module, "Frame", "A source line of a finding's call stack.")
       .def_ro("function", &Frame::function)
       .def_ro("file", &Frame::file)
       .def_ro("line", &Frame::line)
       .def_ro("column", &Frame::column);
   nb::class_<Finding>(module, "Finding",
-                      "Of several of its rule at one place of the code the first in the grid.")
-      .def_ro("rule", &Finding::rule, "Such as race, or out-of-bounds.")
+                      "The first occurrence, in grid order, of one rule at one place in the code.")
+      .def_ro("rule", &Finding::rule, "Name of the rule, such as race or out-of-bounds.")
       .def_ro("kernel", &Finding::kernel)
       .def_ro("message", &Finding::message)
       .def_ro("count", &Finding::count, "How many there were.")
       .def_ro("places", &Finding::places,
-              "More than one: how many places of this rule it stands for that are not listed.")
-      .def_ro("frames", &Finding::frames, "Where in the source, the innermost call first.");
+              "If above 1: number of unlisted places of this rule that it summarises.")
+      .def_ro("frames", &Finding::frames, "Place in the source, the innermost call first.");
 }
 
 }  // namespace metalbench::bindings

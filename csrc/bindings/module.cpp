@@ -117,36 +117,34 @@ void define_device(nb::class_<Device>& device) {
             if (self.info().chip.empty()) return std::nullopt;
             return self.info().chip;
           },
-          "Such as `m4_max`; None where kernels have no variants for it.")
+          "Name such as `m4_max`; None where kernels have no variants for the chip.")
       .def_prop_ro("cores", [](const Device& self) { return self.info().cores; })
       .def_prop_ro("limits", [](const Device& self) { return self.info().limits; })
       .def_prop_ro("tick_ns", &Device::tick_ns, "Resolution of the device's clock, in ns.")
       .def_prop_ro(
           "own_clock", [](const Device& self) { return self.info().own_clock; },
-          "Whether its times are its own (GPU timestamps); else they are the host's.")
+          "Whether times come from the device (GPU timestamps); otherwise from the host's clock.")
       .def_prop_ro(
           "checked_builds", [](const Device& self) { return self.info().checked_builds; },
-          "Whether `compile` can make builds that catch undefined behaviour.")
+          "Whether `compile` supports checked builds, which detect undefined behaviour.")
       .def_prop_ro(
           "capabilities", [](const Device& self) { return to_dict(self.info().capabilities); },
           nb::for_getter(nb::sig("def capabilities(self) -> dict[str, bool | int | float | str | "
                                  "list[str]]")),
-          "What was found out when it was opened; units are suffixes.")
+          "Facts that were determined when the device was opened; units are suffixes.")
       .def(
           "state", [](const Device& self) { return to_dict(self.state()); },
           nb::sig("def state(self) -> dict[str, bool | int | float | str | list[str]]"),
-          "What changes while it runs, such as low-power mode and thermal state.")
+          "Facts that may change, such as low-power mode and thermal state.")
       .def_prop_ro("lost", &Device::lost,
-                   "Why nothing runs on it any more in this process; empty as long as all is well.")
+                   "Why the device is unusable for this process; empty while it works.")
       .def(
           "thread_qos",
           [](const std::shared_ptr<Device>& self) { return ThreadQosContext{self, {}}; },
-          "Return a context that raises the QoS class of the calling thread to user-interactive on\n"
-          "macOS, and keeps the system awake. `sample` does this by itself.")
+          "Return a context that raises the calling thread's QoS class to user-interactive on\n"
+          "macOS, and keeps the system awake. `sample` does this itself.")
       .def("make_ready", &Device::make_ready, nb::call_guard<nb::gil_scoped_release>(),
-           "Do now what the first use would wait for: on `cuda` the GPU's context. Other threads "
-           "run\n"
-           "meanwhile.")
+           "Initialise in advance: on `cuda` the GPU's context. Other threads run meanwhile.")
       .def(
           "compile",
           [](const std::shared_ptr<Device>& self, const std::string& source, std::string filename,
@@ -166,26 +164,24 @@ void define_device(nb::class_<Device>& device) {
           nb::arg("include_dirs") = std::vector<std::string>{}, nb::arg("checked") = false,
           nb::arg("fast_math") = true, nb::arg("tools") = std::vector<std::string>{},
           nb::arg("counted") = false,
-          "Compile MSL source. `checked` builds catch out-of-bounds accesses, races in threadgroup "
-          "and\n"
-          "device memory, and reads of what nothing has written; they are slow, and slower with "
-          "`tools`:\n"
-          "`mem`, `init` and `arithmetic` find more than all of them do. `counted` builds of the "
-          "cpu device\n"
-          "count what threads do, for `metalbench.profile`. Raises CompileError, here or when a\n"
-          "pipeline is made.")
+          "Compile MSL source. `checked` builds detect out-of-bounds accesses, races in\n"
+          "threadgroup and device memory, and reads of unwritten memory. They are slow, and\n"
+          "slower with `tools`: `mem`, `init` and `arithmetic` add further checks. `counted`\n"
+          "builds of the cpu device count operations of threads, for `metalbench.profile`. Raise\n"
+          "CompileError, here or when a pipeline is created.")
       .def(
           "allocate",
           [](Device& self, const nb::object& nbytes) {
             return Buffer(self.allocate(bytes_from(nbytes, "allocate: nbytes")), false);
           },
           nb::arg("nbytes"), nb::sig("def allocate(self, nbytes: int) -> Buffer"),
-          "A zeroed, page-aligned buffer. Raises OutOfMemoryError.")
+          "Return a zeroed, page-aligned buffer. Raise OutOfMemoryError.")
       .def(
           "buffer",
           [](Device& self, const nb::object& array) { return buffer_from_array(self, array); },
           nb::arg("array"), nb::sig("def buffer(self, array: numpy.ndarray) -> Buffer"),
-          "A buffer over a NumPy array's own memory where possible (`shared`), else a copy.");
+          "Return a buffer on a NumPy array's own memory where possible (`shared`), else on a\n"
+          "copy.");
 }
 
 // And the offset of the first one.
@@ -206,34 +202,33 @@ NB_MODULE(_core, module) {
   using namespace metalbench;
   using namespace metalbench::bindings;
   module.attr("__doc__") =
-      "Devices, compiled kernels, buffers, dispatches and sampling. Knows no task and no file "
-      "layout.";
+      "Devices, compiled kernels, buffers, dispatches and sampling, without tasks and file\n"
+      "layouts.";
   nb::set_leak_warnings(false);
   define_errors(module);
   release_nothing_at_exit();
-  nb::class_<Limits>(module, "Limits", "What a device can take.")
+  nb::class_<Limits>(module, "Limits", "Limits of a device.")
       .def_ro("max_threads_per_threadgroup", &Limits::max_threads_per_threadgroup)
       .def_ro("max_threadgroup_bytes", &Limits::max_threadgroup_bytes)
       .def_ro("simd_width", &Limits::simd_width)
       .def_ro("max_buffers", &Limits::max_buffers)
       .def_ro("max_textures", &Limits::max_textures)
       .def_ro("max_samplers", &Limits::max_samplers);
-  nb::class_<Buffer>(module, "Buffer", "Memory that host and device share, or a part of it.")
+  nb::class_<Buffer>(module, "Buffer", "Memory shared by host and device, or a part of it.")
       .def_prop_ro("nbytes", &Buffer::size)
       .def_prop_ro(
           "address", &Buffer::address,
-          "Where kernels see it: for the pointers of an argument buffer, with the buffer itself "
-          "in\n"
-          "the `resources` of the dispatch.")
-      .def_prop_ro("shared", &Buffer::shared, "Whether a NumPy array is the memory itself.")
+          "Device address, for pointers in an argument buffer. The dispatch must list the buffer\n"
+          "itself in `resources`.")
+      .def_prop_ro("shared", &Buffer::shared, "Whether it uses a NumPy array's own memory.")
       .def(
           "mark_unwritten", &Buffer::mark_unwritten,
-          "Let its bytes count as never written, until a kernel of a checked build writes them:\n"
-          "reads that come first are faults of the kernel in checked runs. What the host fills in\n"
-          "is not seen; `mark_written` says so. Slices share the marks.")
+          "Mark its bytes as unwritten until a kernel of a checked build writes them: earlier\n"
+          "reads are then faults of the kernel. Writes of the host are not observed;\n"
+          "`mark_written` records them. Slices share the marks.")
       .def("mark_written", &Buffer::mark_written)
       .def("unwritten", &unwritten_bytes, nb::sig("def unwritten(self) -> tuple[int, int]"),
-           "How many of its bytes still count as never written, and where the first of them is.")
+           "Return the number of unwritten bytes, and the position of the first one.")
       .def(
           "slice",
           [](const Buffer& self, const nb::object& offset, const nb::object& nbytes) {
@@ -242,10 +237,10 @@ NB_MODULE(_core, module) {
           },
           nb::arg("offset"), nb::arg("nbytes"),
           nb::sig("def slice(self, offset: int, nbytes: int) -> Buffer"),
-          "A view of a range of bytes. Checked builds hold kernels to it.")
+          "Return a view of a range of bytes, whose bounds checked builds enforce.")
       .def("numpy", &numpy_view, nb::arg("dtype") = "uint8",
            nb::sig("def numpy(self, dtype: object = 'uint8') -> numpy.typing.NDArray[typing.Any]"),
-           "A writable one-dimensional view of the memory.");
+           "Return a writable one-dimensional view of the memory.");
   define_dispatches(module);
   nb::class_<BoundLibrary>(module, "Library", "Compiled source.")
       .def_prop_ro(
@@ -258,17 +253,17 @@ NB_MODULE(_core, module) {
             self.library->prepare(functions);
           },
           nb::arg("functions"),
-          "Say that pipelines without constants will be made of these, which some devices compile\n"
-          "faster at once.")
+          "Announce functions whose pipelines without constants will be requested; some devices\n"
+          "compile them faster together.")
       .def(
           "pipeline", &make_pipeline, nb::arg("name") = nb::none(),
           nb::arg("constants") = nb::dict(),
           nb::sig(
               "def pipeline(self, name: str | None = None, constants: dict[int | str, bool | "
               "int | float | list[int] | list[float] | tuple[int | float, ...]] = {}) -> Pipeline"),
-          "Make one kernel ready to run; `constants` are its function constants by index or name,\n"
-          "vectors as their components.\n"
-          "The name may be left out when there is only one. Raises CompileError, DispatchError.");
+          "Compile one kernel; `constants` are its function constants by index or name, vectors\n"
+          "as their components. The name is optional if there is only one kernel. Raise\n"
+          "CompileError, DispatchError.");
   auto device = nb::class_<Device>(module, "Device", "Where kernels run.");
   define_thread_qos(module);
   define_device(device);
@@ -290,19 +285,18 @@ NB_MODULE(_core, module) {
       },
       nb::arg("source"), nb::kw_only(), nb::arg("filename") = "<source>",
       nb::arg("include_dirs") = std::vector<std::string>{},
-      "The source with the files that it includes, each in place of its `#include`; those that "
-      "are\n"
-      "in neither its own folder nor `include_dirs`, such as `<metal_stdlib>`, stay as they are.\n"
-      "Raises CompileError for too much text, or too many inclusions.");
+      "Return the source with each included file in place of its `#include`. Includes outside of\n"
+      "its folder and `include_dirs`, such as `<metal_stdlib>`, stay as they are. Raise\n"
+      "CompileError for too much text, or too many inclusions.");
   module.def(
       "open", &open_device, nb::arg("kind") = "auto",
-      "Open a device: `auto`, `cpu`, `metal` or `cuda`. Raises Unsupported where it is not there.");
+      "Open a device: `auto`, `cpu`, `metal` or `cuda`. Raise Unsupported if it is not available.");
   module.def("devices", &device_kinds,
-             "The kinds of device that this machine has, best first; of those, the ones that\n"
-             "METALBENCH_DEVICES names, where it is set.");
+             "Return the device kinds of this machine, best first, restricted to\n"
+             "METALBENCH_DEVICES if that is set.");
   module.def("kernels_loaded", &cpu::modules_loaded,
              "Return how many objects of compiled kernels this process has loaded so far.");
   module.def("tell_of_refused_calls", &cpu::tell_of_refused_calls,
-             "Have a system call that a filter traps written to standard error before the process\n"
-             "ends by it. Does nothing where there are no such filters.");
+             "When a filter traps a system call, write it to standard error before the process\n"
+             "ends. No effect on systems without such filters.");
 }

@@ -86,7 +86,7 @@ void construct_sampler(Sampler* self, const std::string& filter, const nb::objec
 }  // namespace
 
 void define_samplers(nb::module_& module) {
-  nb::class_<Sampler>(module, "Sampler", "How a kernel's `sample` looks texels up.")
+  nb::class_<Sampler>(module, "Sampler", "Options of a kernel's `sample` function.")
       .def("__init__", &construct_sampler, nb::arg("filter") = "nearest", nb::kw_only(),
            nb::arg("address") = "clamp_to_edge", nb::arg("normalized") = true,
            nb::arg("mag_filter") = nb::none(), nb::arg("min_filter") = nb::none(),
@@ -101,7 +101,7 @@ void define_samplers(nb::module_& module) {
                    "max_anisotropy: int = 1, "
                    "lod_clamp: tuple[float, float] = (0.0, 3.402823466e+38)) -> None"),
            "Names are those of MSL's `constexpr sampler`; `address` may be one for each axis.\n"
-           "Raises DispatchError.");
+           "Raise DispatchError.");
 }
 
 }  // namespace metalbench::bindings

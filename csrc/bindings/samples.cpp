@@ -32,65 +32,64 @@ nb::object bools_of(const std::vector<bool>& values) {
       nb::for_getter(nb::sig("def " name "(self) -> numpy.typing.NDArray[numpy.float64]")), doc)
 
 void define_samples(nb::module_& module) {
-  nb::class_<Samples>(module, "Samples", "Raw times of one sampling plan, in ns per single pass.")
+  nb::class_<Samples>(module, "Samples", "Raw times of one sampling plan, in ns per pass.")
       .METALBENCH_TIMES("candidate_ns", self.candidate.on(self.clock), "One for each pair.")
       .METALBENCH_TIMES("reference_ns", self.reference.on(self.clock),
                         "One for each of candidate_ns; empty without a reference.")
       .METALBENCH_TIMES("floor_ns", self.floor.on(self.clock),
-                        "The same launches of kernels that do nothing.")
+                        "The same launches with empty kernels.")
       .METALBENCH_TIMES("long_ns", self.long_candidate.on(self.clock),
                         "The candidate's times in windows of four times the passes.")
       .METALBENCH_TIMES("reference_long_ns", self.long_reference.on(self.clock), "The reference's.")
       .METALBENCH_TIMES("device_ns", self.candidate.device_ns,
-                        "The candidate's times on the device's own clock.")
+                        "The candidate's times on the device's clock.")
       .METALBENCH_TIMES("wall_ns", self.candidate.wall_ns,
-                        "The candidate's times from before encoding until the host knows of the "
-                        "end. Where `clock`\n"
-                        "is the device's, windows wait behind each other, and the way to the "
-                        "device is not in them.")
+                        "The candidate's times from the start of encoding until the host sees the\n"
+                        "end. If `clock` is the device's, windows are queued, and the submission\n"
+                        "latency is not included.")
       .METALBENCH_TIMES("counter_ns", self.counter_ns,
-                        "The candidate's times by counters at the ends of its encoders; NaN where "
-                        "there are none.")
+                        "The candidate's times from counters at its encoders' boundaries; NaN\n"
+                        "without counters.")
       .METALBENCH_TIMES(
           "encode_ns", self.encode_ns,
-          "The host's own work on each of the candidate's windows until all of it was handed over.")
+          "Host time for each of the candidate's windows until its submission.")
       .METALBENCH_TIMES(
           "reference_device_ns", self.reference.device_ns,
-          "How long the device was busy with the reference; NaN where not all of that is known.")
+          "Busy time of the device for the reference; NaN if any part is unknown.")
       .METALBENCH_TIMES("reference_wall_ns", self.reference.wall_ns,
-                        "Until the function had returned.")
+                        "Time until the function returned.")
       .METALBENCH_TIMES("floor_device_ns", self.floor.device_ns, "floor_ns on the device's clock.")
       .METALBENCH_TIMES("long_device_ns", self.long_candidate.device_ns,
                         "long_ns on the device's clock.")
       .METALBENCH_TIMES("reference_long_device_ns", self.long_reference.device_ns,
                         "As reference_device_ns.")
       .METALBENCH_TIMES("probe_ns", self.probe_ns,
-                        "Times of the probe, in the order in which they were taken.")
+                        "Times of the probe, in order of execution.")
       .METALBENCH_TIMES("probe_after_candidate_ns", self.probe_after_candidate_ns,
                         "Times of the probe directly after each long window of the candidate.")
       .METALBENCH_TIMES("probe_after_reference_ns", self.probe_after_reference_ns,
-                        "The same of the reference.")
+                        "The same for the reference.")
       .def_prop_ro(
           "candidate_first", [](const Samples& self) { return bools_of(self.candidate_first); },
           nb::for_getter(nb::sig("def candidate_first(self) -> numpy.typing.NDArray[numpy.bool]")),
-          "Which of each pair ran first.")
+          "Which side of each pair ran first.")
       .def_prop_ro(
           "clock",
           [](const Samples& self) { return self.clock == Clock::device ? "device" : "wall"; },
-          "What candidate_ns, reference_ns, floor_ns and the long ones are of: the device's own\n"
-          "clock, or wall time where a side may have no such clock. The others are by their names.")
+          "Clock of candidate_ns, reference_ns, floor_ns and the long ones: the device's clock,\n"
+          "or wall time if a side has no device clock. The names of the others state their clock.")
       .def_ro("best_probe_ns", &Samples::best_probe_ns)
-      .def_ro("discarded", &Samples::discarded, "Pairs dropped because the clock was throttled.")
-      .def_ro("retries", &Samples::retries, "How often sampling went on after throttling.")
+      .def_ro("discarded", &Samples::discarded,
+              "Pairs that were discarded because the clock was throttled.")
+      .def_ro("retries", &Samples::retries, "Number of continuations after throttling.")
       .def_ro("throttled", &Samples::throttled, "Whether the clock stayed low after all retries.")
       .def_ro("candidate_window", &Samples::candidate_window, "Passes in a window.")
       .def_ro("reference_window", &Samples::reference_window)
       .def_ro("passes_per_command_buffer", &Samples::passes_per_command_buffer,
-              "Of the candidate, at most, so that it has as many boundaries as the reference; 0 "
-              "where the\n"
-              "device chose.")
+              "Pass limit of the candidate's command buffers, which gives both sides equally many\n"
+              "boundaries; 0 if the device chose.")
       .def_ro("reference_passes_per_command_buffer", &Samples::reference_passes_per_command_buffer,
-              "Of the reference, on average; 0 where its command buffers are not counted.")
+              "Mean for the reference; 0 if its command buffers are not counted.")
       .def_ro("tick_ns", &Samples::tick_ns, "Resolution of the clock.")
       .def_ro("warmup_ns", &Samples::warmup_ns)
       .def_ro("elapsed_ns", &Samples::elapsed_ns);

@@ -238,22 +238,22 @@ Samples run_script(const nb::object& candidate, const nb::object& reference,
 void define_sampling(nb::module_& module, nb::class_<Device>& device) {
   device.def(
       "run", &run, nb::arg("dispatches"), nb::kw_only(), nb::arg("time_limit") = 10.0,
-      "Run the dispatches in order, to completion. Returns the time of one pass in ns on the\n"
-      "device's clock. `time_limit` in s. Raises KernelFault, TimeLimitExceeded.");
+      "Run the dispatches in order, to completion. Return the time of one pass in ns on the\n"
+      "device's clock. `time_limit` in s. Raise KernelFault, TimeLimitExceeded.");
   device.def(
       "load", &load, nb::arg("dispatches"),
-      "Compile and load the code that the dispatches need, and run none of it: for a process\n"
-      "that is sealed before they run. Raises CompileError, DispatchError.");
+      "Compile and load the code that the dispatches need, without running it: for a process that\n"
+      "is sealed before they run. Raise CompileError, DispatchError.");
   device.def("check", &check, nb::arg("dispatches"), nb::kw_only(),
              nb::arg("inputs") = std::vector<std::string>{}, nb::arg("time_limit") = 10.0,
-             "Run checked builds in order, going on after what they find; returns all of it.\n"
-             "`inputs` are arguments that they must not write to, whatever their types say.\n"
-             "Raises Unsupported on other devices than `cpu`.");
+             "Run checked builds in order, continue after findings, and return all findings.\n"
+             "`inputs` are arguments that they must not write to, even if their types permit it.\n"
+             "Raise Unsupported on devices other than `cpu`.");
   device.def(
       "capture", &capture, nb::arg("dispatches"), nb::arg("path"), nb::kw_only(),
       nb::arg("passes") = 1, nb::arg("time_limit") = 10.0,
-      "Run the dispatches once and leave a GPU trace at `path` (FILE.gputrace) that Xcode opens.\n"
-      "Raises Unsupported where it cannot be made, saying what would help.");
+      "Run the dispatches once and write a GPU trace to `path` (FILE.gputrace) for Xcode. Raise\n"
+      "Unsupported with a remedy where that is not possible.");
   device.def(
       "sample", &run_plan, nb::arg("candidate"), nb::arg("reference") = nb::none(), nb::kw_only(),
       nb::arg("probe") = DispatchList{}, nb::arg("kernel_time_limit") = 10.0,

@@ -35,12 +35,13 @@ nb::tuple texel_type(const std::string& name) {
 void define_texels(nb::module_& module) {
   module.def("texture_in", &texture_in, nb::arg("buffer"), nb::arg("format"), nb::arg("extents"),
              nb::kw_only(), nb::arg("kind") = "2d",
-             "A texture over a buffer's memory, of one level, dense; `extents` are width, height "
-             "and\nslices. Raises DispatchError where the buffer is too small.");
+             "Make a texture on a buffer's memory, with one dense level; `extents` are width,\n"
+             "height and slices. Raise DispatchError if the buffer is too small.");
   module.def("texel_type", &texel_type, nb::arg("format"),
              nb::sig("def texel_type(format: str) -> tuple[str, int]"),
-             "NumPy's name of what texels of a format are made of, and how many of these one has: "
-             "uint8\nand 4 of `rgba8unorm`, uint32 and 1 of `rgb10a2unorm`. Raises DispatchError.");
+             "Return NumPy's name of a format's stored type, and the number of such values in a\n"
+             "texel: uint8 and 4 for `rgba8unorm`, uint32 and 1 for `rgb10a2unorm`. Raise\n"
+             "DispatchError.");
 }
 
 }  // namespace metalbench::bindings

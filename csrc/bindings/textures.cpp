@@ -236,7 +236,7 @@ void define_textures(nb::module_& module, nb::class_<Device>& device) {
   const auto largest = [](const Texture& self) -> const TextureLevel& {
     return self.descriptor().levels.front();
   };
-  nb::class_<Texture>(module, "Texture", "Texels that host and device share.")
+  nb::class_<Texture>(module, "Texture", "Texels shared by host and device.")
       .def_prop_ro("kind", [](const Texture& self) { return to_string(self.descriptor().type); })
       .def_prop_ro("format",
                    [](const Texture& self) { return to_string(self.descriptor().format); })
@@ -248,25 +248,25 @@ void define_textures(nb::module_& module, nb::class_<Device>& device) {
       .def_prop_ro("levels", [](const Texture& self) { return self.descriptor().levels.size(); })
       .def_prop_ro(
           "shared", [](const Texture& self) { return self.buffer().shared(); },
-          "Whether a NumPy array is the memory itself.")
+          "Whether it uses a NumPy array's own memory.")
       .def_prop_ro("resource_id", &resource_id,
-                   "What a kernel reads as this texture where a buffer holds it: eight bytes for "
-                   "a member\nsuch as `texture2d<float>`. The texture must be among the "
-                   "`resources` of the dispatch. Raises\nUnsupported on a `metal` device.")
+                   "Handle for a buffer: eight bytes for a member such as `texture2d<float>`. The\n"
+                   "dispatch must list the texture in `resources`. Raise Unsupported on a `metal`\n"
+                   "device.")
       .def("numpy", &numpy_of, nb::arg("level") = 0,
            nb::sig("def numpy(self, level: int = 0) -> numpy.typing.NDArray[typing.Any]"),
-           "A writable view of one mip level's texels; with an axis of components where there are "
-           "more\nthan one.");
+           "Return a writable view of one mip level's texels, with an axis of components if there\n"
+           "are several.");
   device.def("texture", &texture_from, nb::arg("array"), nb::arg("format") = nb::none(),
              nb::kw_only(), nb::arg("kind") = "2d",
              nb::sig("def texture(self, array: numpy.ndarray | list[numpy.ndarray], "
                      "format: str | None = None, *, kind: str = '2d') -> Texture"),
-             "A texture over a NumPy array's own memory where possible (`shared`), else a copy; a "
-             "list\ngives the mip levels. `kind` is 1d, 1d_array, 2d, 2d_array, 2d_ms, 3d, cube, "
-             "cube_array or\nbuffer; axes are ([slices,] [rows,] columns[, components]). Without a "
-             "`format` (such as\nrgba8unorm) uint8 stands for 8unorm and every other type for "
-             "itself; a format such as\nrgb10a2unorm takes one integer for each texel. Raises "
-             "DispatchError.");
+             "Make a texture on a NumPy array's own memory where possible (`shared`), else on a\n"
+             "copy; a list gives the mip levels. `kind` is 1d, 1d_array, 2d, 2d_array, 2d_ms, 3d,\n"
+             "cube, cube_array or buffer; axes are ([slices,] [rows,] columns[, components]).\n"
+             "Without a `format` (such as rgba8unorm), uint8 means 8unorm, and other types map to\n"
+             "the format of the same type. A format such as rgb10a2unorm takes one integer per\n"
+             "texel. Raise DispatchError.");
 }
 
 }  // namespace metalbench::bindings

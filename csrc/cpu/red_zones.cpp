@@ -91,7 +91,7 @@ bool allows_private(const mb::Fiber* fiber, const std::byte* begin, std::uint64_
   }
   if (bad == end) return true;
   const auto frame = frame_of(fiber, bad / granule);
-  std::string where = "of private memory that is no variable's";
+  std::string where = "of private memory outside of all variables";
   if (frame) {
     const auto at = static_cast<std::int64_t>(bad - frame->first);
     where = place(nearest(frame->second, at), at);

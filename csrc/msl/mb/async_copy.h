@@ -1,14 +1,13 @@
-// Tile copies that a SIMD-group starts and later waits for. Metal's headers do not declare them, but
-// its compiler knows them by the names below, and libraries declare them for themselves:
+// Asynchronous tile copies of a SIMD-group. Metal's headers do not declare them, but its compiler knows
+// the names below, and libraries declare them:
 //
 //   thread _simdgroup_event_t* __metal_simdgroup_async_copy_2d(ulong, ulong, threadgroup void*, ulong,
 //       ulong, ulong2, const device void*, ulong, ulong, ulong2, long2, int)
 //       __asm("air.simdgroup_async_copy_2d.p3i8.p1i8");
 //
-// (1 stands for device memory and 3 for threadgroup memory.) The front end makes these labels those of
-// the functions in async_copy_labels.h, one for both directions. On the cpu device a copy is done when
-// it is started, by the first lane; on a GPU all lanes copy (gpu/tile_copy.h). They meet when they wait
-// for it.
+// (1 means device memory and 3 threadgroup memory.) The front end maps these labels to the functions in
+// async_copy_labels.h, one for both directions. On the cpu device the first lane copies at the start;
+// on a GPU all lanes copy (gpu/tile_copy.h). The lanes synchronise when they wait for the copy.
 #pragma once
 
 #include "sync.h"

@@ -1,13 +1,11 @@
-// MB_KERNEL(function, needs_fibers, max_threads, bindings...): what a kernel's shared object
-// exports.
+// MB_KERNEL(function, needs_fibers, max_threads, bindings...) defines the symbols of a kernel's shared
+// object.
 //
 //   MB_KERNEL((softmax<float, 4>), 1, 1024, mb::buffer<0>,
-//   mb::attribute<mb::thread_position_in_grid>,
-//             mb::threadgroup<0>)
+//             mb::attribute<mb::thread_position_in_grid>, mb::threadgroup<0>)
 //
-// Exactly once, at the end of the source; parentheses around a name with commas. One binding a
-// parameter, in order. The function is inlined into the loop over threads, so it is `static
-// inline`.
+// Use it once, at the end of the source, with parentheses around a name with commas and one binding per
+// parameter, in order. The function is inlined into the loop over threads, so it is `static inline`.
 #pragma once
 
 #include "attributes.h"

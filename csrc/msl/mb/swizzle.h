@@ -1,4 +1,4 @@
-// Swizzles of vec and packed_vec: only the names that the source uses.
+// Swizzles of vec and packed_vec, restricted to the names that the source uses.
 //
 // Contract with the front end. Before <mb/prelude.h> it may define three object-like macros, one
 // for each number of components of the SOURCE vector (the text after the dot, where it occurs):
@@ -13,9 +13,9 @@
 //
 // `name` is the spelling in the source (xyz, rgb, ...); a, b, ... are the members it selects,
 // spelled x y z w. A name goes into every list whose vectors have all of its components: `.xy` into
-// the three of them, `.z`-reaching ones into _3 and _4, `.w`-reaching ones into _4 only. A list
-// that is not defined gets the single letters r g b a. Each list must not repeat a name. Names that
-// are no swizzles (mixed sets such as `xg`, more than four letters) must not be in a list.
+// the three of them, `.z`-reaching ones into _3 and _4, `.w`-reaching ones into _4 only. An
+// undefined list gets the single letters r g b a. A list must not repeat a name, and must contain
+// only valid swizzles (not mixed sets such as `xg`, not more than four letters).
 #pragma once
 
 #ifndef MB_SWIZZLES_2

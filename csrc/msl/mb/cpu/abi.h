@@ -204,15 +204,14 @@ static_assert(sizeof(Fiber) == 64);
   return fiber_of(sp);
 }
 
-// A kernel's shared object exports these by C name; where several kernels lie in one, each of them has
-// mb_span and mb_info with an ending of its own.
+// C symbols of a kernel's shared object. If it holds several kernels, each has mb_span and mb_info with
+// its own suffix.
 //
-// mb_thread: run one thread of a group, on its own fiber; of kernels that synchronise, and of checked
-//            builds.
-// mb_lanes:  run as many threads of a group as the shared object is made for, on one fiber.
-// mb_span:   run `count` consecutive threadgroups (x fastest) from number `first`; only of kernels
-//            that need no synchronisation. Called on a fiber, so that current() is valid.
-// mb_info:   what the compiler found out (a function, because some of it is known to the linker only).
+// mb_thread: run one thread of a group on its fiber; for kernels that synchronise and checked builds.
+// mb_lanes:  run a fixed number of threads of a group on one fiber.
+// mb_span:   run `count` consecutive threadgroups (x fastest) from number `first`; for kernels without
+//            synchronisation. Called on a fiber, so that current() is valid.
+// mb_info:   return the kernel's description (a function, because the linker determines parts of it).
 using ThreadEntry = void (*)(const Launch*, const Group*, const Fiber*);
 using SpanEntry = void (*)(const Launch*, Group*, u64 first, u64 count);
 

@@ -12,9 +12,9 @@ enum class Finding : FindingNumber {
   subscript,         // of an array, a vector or a matrix
   uninitialised,
   signed_overflow,   // of a sum, difference, product or negation
-  member,            // `value` is where an array begins that is one of a struct, and how far from
-                     // there an access lies; `type[1]` is null
-  texel,             // that the texture has not; `value` is where an OutsideTexel lies
+  member,            // `value` is the begin of an array member of a struct, and the offset of an
+                     // access from there; `type[1]` is null
+  texel,             // outside of its texture; `value` is the address of an OutsideTexel
 };
 
 namespace types {

@@ -19,10 +19,10 @@ struct Launch {
   u32 threadgroup_offset[max_threadgroup_arguments];  // offsets in the dynamic threadgroup memory
 };
 
-// A kernel's PTX has these by C name.
+// C symbols of a kernel's PTX.
 //
 // mb_entry: the kernel; its parameter is a Launch.
 // mb_info:  an Info, as bytes. Its threadgroup_bytes are zero: the PTX declares that memory.
-// mb_arena: dynamic threadgroup memory, as much as the launch says.
+// mb_arena: dynamic threadgroup memory; the launch sets its size.
 
 }  // namespace mb::gpu

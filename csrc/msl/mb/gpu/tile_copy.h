@@ -13,7 +13,7 @@ MB_FUNC void by_lanes(u32 count, Copy copy) {
   const u32 mask = active_lanes();
   if (mask == ~0u) {
     for (u32 at = lane(); at < count; at += 32) copy(at);
-    // Waiting for copies requires the mask of active lanes.
+    // Reconverge, because the wait for the copies queries the active lanes.
     __nvvm_bar_warp_sync(mask);
   } else {
     const u32 first = u32(__builtin_popcount(mask & ((1u << lane()) - 1)));
