@@ -2,7 +2,10 @@
 
 import re
 
-from metalbench.msl.ir.cut import PartitionedModule
+import pytest
+
+from metalbench.msl.ir.cut import PartitionedModule, rename_globals
+from metalbench.msl.ir.text import IrError
 
 MODULE = """
 @llvm.compiler.used = appending global [3 x ptr] [ptr @always, ptr @lane_0, ptr @lane_1], section ""
@@ -79,3 +82,11 @@ def test_all_entries_are_the_module_without_what_nobody_reaches():
 def test_the_weight_of_an_entry_is_what_it_adds():
     module = PartitionedModule(MODULE, ENTRIES)
     assert module.weight("lane_0") > module.weight("lane_1") > 100
+
+
+def test_globals_are_renamed_as_wholes():
+    text = "@ab = global ptr @a\ndefine void @a() {\n  call void @a()\n}\n"
+    renamed = "@ab = global ptr @b\ndefine void @b() {\n  call void @b()\n}\n"
+    assert rename_globals(text, {"a": "b"}) == renamed
+    with pytest.raises(IrError, match="the module has no c"):
+        rename_globals(text, {"c": "d"})

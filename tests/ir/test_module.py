@@ -210,3 +210,63 @@ def test_lines_of_a_module_are_added_replaced_and_removed():
     assert module.declares("new")
     with pytest.raises(IrError, match="no line"):
         module.remove_line("declare void @nothing()")
+
+
+def test_calls_are_direct_or_not():
+    direct = lazy_instruction("  %c = call noundef ptr @f(ptr %x), !dbg !7")
+    assert isinstance(direct, Call)
+    assert direct.is_direct
+    assert direct.name == "f"
+    for text in (
+        "  %c = call reassoc float null(float noundef 1.0) #12, !dbg !7",
+        "  call void inttoptr (i64 4096 to ptr)()",
+        "  %c = call ptr getelementptr inbounds (i8, ptr @a, i64 4)(ptr %x)",
+        "  call void %f(ptr @g)",
+    ):
+        call = lazy_instruction(text)
+        assert isinstance(call, Call)
+        assert not call.is_direct, text
+        assert call.name == ""
+    assembly = lazy_instruction('  %a = call i32 asm "mov.b32 $0, $1;", "=r,r"(i32 %b)')
+    assert isinstance(assembly, Call)
+    assert assembly.is_assembly
+    assert assembly.operands[0].text == "%b"
+
+
+def test_what_a_function_says_behind_its_parameters():
+    text = 'define void @f(ptr byval(i8) %x) #1 section "prefix" personality ptr @p {\n'
+    function = Module(f"{text}  ret void\n}}\n").function("f")
+    assert function.traits == ["section", "personality"]
+
+
+def test_callees_are_the_same_before_and_after_reading():
+    function = Module(
+        'define void @f(ptr %p) {\n  tail call void @"a b"(ptr @c)\n  call void %p(ptr @d)\n'
+        "  %x = call i32 @g(i32 0)\n  ret void\n}\n"
+    ).function("f")
+    assert function.callees == {'"a b"', "g"}
+    assert function.blocks
+    assert function.callees == {'"a b"', "g"}
+
+
+def test_unnamed_values_get_names():
+    module = Module(TEXT)
+    function = module.function("f")
+    function.name_unnamed("v")
+    text = str(module)
+    assert "define void @f(ptr noundef %p, i32 %v0)" in text
+    assert "  %v2 = load i32, ptr %p" in text
+    assert "switch i32 %v2, label %one [" in text
+    assert "%x = add nsw i32 %v2, %v0" in text
+    assert "[ 0, %v1 ]" in text
+    assert list(function.blocks) == ["%v1", "%one", "%two"]
+    assert "{\nv1:\n" in text
+
+
+def test_names_in_strings_are_no_mentions():
+    variable = Module('@a = constant { ptr, [3 x i8] } { ptr @b, [3 x i8] c"@c " }\n').globals["@a"]
+    assert variable.mentions == ["@b"]
+    with pytest.raises(IrError, match="no name"):
+        Module("declare void %f()\n").declarations  # noqa: B018
+    assert Module('module asm "nop"\n').has_assembly
+    assert not Module(TEXT).has_assembly

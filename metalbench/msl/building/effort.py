@@ -9,11 +9,11 @@ time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from metalbench.msl.building.answer import TooSlowError
+from metalbench.msl.ir.module import Module
 
 Result = TypeVar("Result")
 
@@ -40,7 +40,6 @@ REDUCED_FOR_GPU = ["-O1", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-l
 # Loop metadata that requests vectorisation overrides -fno-vectorize.
 _FORCED = '!"llvm.loop.vectorize.enable", i1 true'
 _FORBIDDEN = '!"llvm.loop.vectorize.enable", i1 false'
-_FUNCTION_BODY = re.compile(r"^define .*?^}$", re.M | re.S)
 
 
 def explain_reduction(ir: str) -> str:
@@ -49,7 +48,8 @@ def explain_reduction(ir: str) -> str:
     if lines > LARGEST_MODULE:
         return f"{lines} lines of LLVM IR, more than {LARGEST_MODULE}"
     if lines > LARGEST_FUNCTION:
-        longest = max((found[0].count("\n") for found in _FUNCTION_BODY.finditer(ir)), default=0)
+        functions = Module(ir).functions.values()
+        longest = max((str(each).count("\n") for each in functions), default=0)
         if longest > LARGEST_FUNCTION:
             return f"a function of {longest} lines of LLVM IR, more than {LARGEST_FUNCTION}"
     return ""

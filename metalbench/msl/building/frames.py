@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from metalbench._core import CompileError
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.places import is_own
-
-_FUNCTION = re.compile(r'^define [^@]*@("[^"]*"|[\w.$-]+)\(.*?^}$', re.MULTILINE | re.DOTALL)
-_CALLED = re.compile(r'\b(?:call|invoke) [^@\n]*@("[^"]*"|[\w.$-]+)\(')
 
 
 class StackFrame(NamedTuple):
@@ -52,8 +50,8 @@ class StackUsage:
     def find_deepest(self) -> StackFrame:
         """Return the chain of calls with the largest sum of frames. Recursion counts once."""
         calls = {
-            found[1].strip('"'): {each.strip('"') for each in _CALLED.findall(found[0])}
-            for found in _FUNCTION.finditer(self._ir)
+            name.strip('"'): {each.strip('"') for each in function.callees}
+            for name, function in Module(self._ir).functions.items()
         }
         deepest: dict[str, StackFrame] = {}
 

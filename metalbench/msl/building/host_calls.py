@@ -13,27 +13,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from metalbench.msl.building.imports import RUNTIME
+from metalbench.msl.ir.model import Call, Instruction
+from metalbench.msl.ir.module import Global, Module
 from metalbench.msl.ir.places import OWN, Metadata, is_own
 from metalbench.msl.reading.host_code import make_host_code_error
 from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.edits import TranslationUnit
 
-_VARIABLE = re.compile(r'^@(?P<name>[\w.$]+|"[^"]*") = (?P<rest>[^\n]*)', re.M)
-_MUTABLE = re.compile(r"(?:(?!constant |global )[\w()]+ )*global ")
-_OTHER = re.compile(r"(?:[\w()]+ )*(?:alias|ifunc) ")
-_SECTION = re.compile(r', section "([^"]*)"')
-_THREAD_LOCAL = re.compile(r"(?:(?!constant |global )[\w()]+ )*thread_local\b")
-# A string constant; LLVM spells quotes in it by their number.
-_TEXT = re.compile(r'\bc"[^"]*"')
-_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 # Of the engine: what a kernel tells of itself, and the ends of sections; on a GPU the threadgroup's
 # arguments. A name for an assembler begins with \01.
 _OWN_VARIABLE = re.compile(
     r"_ZZ\d+mb_info(?:_\d+)?E4info|mb_arena"
     r"|(?:\\01)?(?:__(?:start|stop)_|section\$(?:start|end)\$__DATA\$)mb_(?:threadgroup|parts)"
 )
-# Of clang's own checks: what they tell the runtime, without a name.
-_UNNAMED = re.compile(r"\d+")
 # Lists of what stays though nothing uses it, and notes of the attribute `annotate`.
 _LISTS = frozenset({"llvm.used", "llvm.compiler.used"})
 _NOTES = frozenset({"llvm.global.annotations"})
@@ -41,32 +33,25 @@ _INITIALISERS = frozenset({"llvm.global_ctors", "llvm.global_dtors"})
 _OWN_SECTIONS = frozenset(
     {"mb_threadgroup", "mb_parts", "__DATA,mb_threadgroup", "__DATA,mb_parts"}
 )
-_MEMBER = re.compile(r'@([\w.$]+|"[^"]*")')
 _OWN_FUNCTION = re.compile(r"mb_\w+|__truncsfbf2|__(?:asan|msan|ubsan|sanitizer)_\w+")
 # Mangled, as every function of a source, or the engine's own.
 _FUNCTION_NAME = re.compile(rf"_Z[\w.$]+|{_OWN_FUNCTION.pattern}|__cxx_global_\w+|_GLOBAL_\w+")
 # Functions of the host that the MSL headers alone call, by their names for an assembler.
 _HOST_FUNCTION = rf"(?:\\01_?)?(?:{'|'.join(sorted(RUNTIME))})"
 _DECLARED_NAME = re.compile(rf"{_FUNCTION_NAME.pattern}|llvm\.[\w.]+|{_HOST_FUNCTION}")
-_HOST_USE = re.compile(rf'@(?:{_HOST_FUNCTION}\b|"{_HOST_FUNCTION}")')
-_HOST_CALL = re.compile(rf"\b(?:call|invoke) [^@]*{_HOST_USE.pattern}\([^@]*")
+# How such a name may begin in a function.
+_HOST_MENTIONS = ('@"', *(f"@{each}" for each in sorted(RUNTIME)))
+_HOST_NAME = re.compile(_HOST_FUNCTION)
+# Instructions that no kernel has, since none has exceptions or labels as values.
+_JUMPS = {
+    "indirectbr": "jumps to computed places",
+    "callbr": "inline assembly",
+    "invoke": "a call through a pointer to a function",
+}
 # As the rewriter (rewriting/threadgroup.py) declares a variable of a threadgroup, and as the
 # headers (mb/*/memory.h) name its storage and its description.
 _DECLARED = re.compile(r"\bMB_THREADGROUP\(\w+, (\w+)\)")
 _STORAGE = ("mb_storage_", "mb_part_")
-_STORED = re.compile(
-    r'^@([\w.$]+|"[^"]*") = [^\n]*, section "(?:__DATA,)?mb_(?:threadgroup|parts)"', re.M
-)
-# What is called is a name (`@f`), or else a value: `%f`, or a constant, before which types and
-# attributes may stand.
-_CALL = re.compile(
-    r'\b(?:call|invoke|callbr) (?:[^@%"]|%[\w.]+[ *]|%"[^"]*"[ *])*?'
-    r'(?:%(?:[\w.$]+|"[^"]*")\(|\b(?:inttoptr|null|undef|poison|getelementptr|addrspacecast)\b)'
-)
-_ASSEMBLY = re.compile(r'\basm (?:\w+ )*""')
-# What may follow the parameters of a function, and is no attribute of ours.
-_TRAITS = re.compile(r" (section|partition|gc|prefix|prologue|personality)\b")
-_PLACE = re.compile(r"!dbg (!\d+)")
 _WORD = re.compile(r"\d+")
 
 
@@ -84,25 +69,31 @@ def refuse_host_calls(ir: str, source: Source, code: TranslationUnit) -> None:
 
     `code` is the lowered text of `source` that clang made the module of.
     """
-    if "\nmodule asm " in f"\n{ir}":
+    module = Module(ir)
+    if module.has_assembly:
         raise make_host_code_error(source.filename, "inline assembly")
-    for name, what in _variables(ir, _stored_names(code.text)):
+    for name, what in _variables(module, _stored_names(code.text)):
         raise make_host_code_error(_declared(source, name), f"{_plain(name)}, {what}")
-    for name in _strange_declarations(ir):
+    for name in _strange_declarations(module):
         raise make_host_code_error(
             _declared(source, name), f"{_plain(name)}, a function that is not Metal's"
         )
-    acts = list(_acts(ir))
-    metadata = Metadata(ir.split("\n") if acts else ())
-    for act in acts:
-        if not _is_own(metadata, act):
-            where = _where(metadata, act.place) or _where_of_function(metadata, act.subprogram)
+    for act in _acts(module):
+        if not _is_own(module.metadata, act):
+            where = _where(module.metadata, act.place)
+            where = where or _where_of_function(module.metadata, act.subprogram)
             raise make_host_code_error(where or source.filename, act.what)
 
 
 def threadgroup_variables(ir: str) -> frozenset[str]:
     """Return the names of the threadgroup's memory in a module that has passed the check above."""
-    return frozenset(name.strip('"') for name in _STORED.findall(ir))
+    found = (each for each in Module(ir).globals.values() if ", section " in each.text)
+    return frozenset(_unquoted(each.name) for each in found if each.section in _OWN_SECTIONS)
+
+
+def _unquoted(name: str) -> str:
+    """Return a name without `@` and quotes."""
+    return name.removeprefix("@").strip('"')
 
 
 def _stored_names(text: str) -> re.Pattern[str]:
@@ -116,98 +107,96 @@ def _stored_names(text: str) -> re.Pattern[str]:
     return re.compile(last)
 
 
-def _variables(ir: str, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+def _variables(module: Module, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     """Yield the variables that a kernel may not have, each with what it is."""
-    for found in _VARIABLE.finditer(ir):
-        name, rest = found["name"].strip('"'), found["rest"]
+    for variable in module.globals.values():
+        name = _unquoted(variable.name)
         if name in _INITIALISERS:
             yield name, "code that runs when the kernel is loaded"
-        elif _OTHER.match(rest):
+        elif variable.kind in ("alias", "ifunc"):
             yield name, "another name for a function"
-        elif _THREAD_LOCAL.match(rest):
+        elif any(each.startswith("thread_local") for each in variable.words):
             yield name, "a thread-local variable"
         elif name in _LISTS:
-            yield from _listed(rest, stored)
+            yield from _listed(variable, stored)
         elif name not in _NOTES:
-            yield from _variable(name, rest, stored)
+            yield from _variable(name, variable, stored)
 
 
-def _variable(name: str, rest: str, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+def _variable(name: str, variable: Global, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     is_stored = stored.fullmatch(name) is not None
-    section = _SECTION.search(rest)
-    if section and not (
-        section[1] == "llvm.metadata" or (is_stored and section[1] in _OWN_SECTIONS)
+    if variable.section and not (
+        variable.section == "llvm.metadata" or (is_stored and variable.section in _OWN_SECTIONS)
     ):
         yield name, "a variable in a section of its own"
-    elif _MUTABLE.match(rest) and not (
+    elif variable.kind == "global" and not (
         is_stored
         or _OWN_VARIABLE.fullmatch(name)
-        or (_UNNAMED.fullmatch(name) and rest.startswith("private "))
+        # Of clang's own checks: what they pass to the runtime, without a name.
+        or (name.isdecimal() and "private" in variable.words)
     ):
         yield name, "a variable at program scope or `static` that is not constant"
 
 
-def _listed(rest: str, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+def _listed(variable: Global, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     """Yield what a source keeps in the object though nothing uses it."""
-    for member in _MEMBER.findall(rest):
-        name = member.strip('"')
+    for name in map(_unquoted, variable.mentions):
         if not (_OWN_FUNCTION.fullmatch(name) or stored.fullmatch(name)):
             yield name, "which is kept though nothing uses it"
 
 
-def _strange_declarations(ir: str) -> Iterator[str]:
+def _strange_declarations(module: Module) -> Iterator[str]:
     """Yield functions that are defined elsewhere, and are no function of a source or the engine.
 
     Functions of a source have mangled names, whether they are defined or not.
     """
-    for line in ir.split("\n"):
-        name = _MEMBER.search(line) if line.startswith("declare ") else None
-        if name and not _DECLARED_NAME.fullmatch(name[1].strip('"')):
-            yield name[1].strip('"')
+    for name in map(_unquoted, module.declarations):
+        if not _DECLARED_NAME.fullmatch(name):
+            yield name
 
 
-def _uses_host(line: str) -> bool:
-    """Return whether a line names a function of the host, outside of strings and its declaration.
-
-    A variable by such a name would be another name for the function.
-    """
-    if "@" not in line or line.startswith(("declare ", "!")) or not _HOST_USE.search(line):
-        return False
-    return _HOST_USE.search(_TEXT.sub("", line)) is not None
+def _is_host_function(name: str) -> bool:
+    return _HOST_NAME.fullmatch(_unquoted(name)) is not None
 
 
-def _acts(ir: str) -> Iterator[_Act]:
+def _acts(module: Module) -> Iterator[_Act]:
     """Yield calls through pointers, assembly, and functions with more than Metal's attributes.
 
     Also every use of a function of the host's.
     """
-    subprogram = ""
-    for line in ir.split("\n"):
-        if line.startswith("define "):
-            place = _PLACE.search(line)
-            subprogram = place[1] if place else ""
-            name = _MEMBER.search(line)
-            if name and not _FUNCTION_NAME.fullmatch(name[1].strip('"')):
-                yield _Act(f"a function by the name {name[1]}", subprogram, subprogram)
-            trait = _TRAITS.search(_STRING.sub('""', line), line.rfind(")"))
-            if trait:
-                yield _Act(f"a function with a {trait[1]}", subprogram, subprogram)
-        elif _uses_host(line):
-            place = _PLACE.search(line)
-            # The address of such a function is nobody's to take.
-            called = place[1] if place and _HOST_CALL.search(line) else ""
-            yield _Act("a function of the host", subprogram, called)
-        elif "call " in line or "invoke " in line or "br " in line:
-            if " asm " in line and _ASSEMBLY.search(_STRING.sub('""', line)):
-                what = "inline assembly"
-            elif line.startswith("  indirectbr "):
-                what = "jumps to computed places"
-            elif _CALL.search(line):
-                what = "a call through a pointer to a function"
-            else:
-                continue
-            place = _PLACE.search(line)
-            yield _Act(what, subprogram, place[1] if place else "")
+    for variable in module.globals.values():
+        # It would be another name for the function.
+        if any(map(_is_host_function, [variable.name, *variable.mentions])):
+            yield _Act("a function of the host", "", "")
+    for function in module.functions.values():
+        subprogram = function.subprogram
+        if not _FUNCTION_NAME.fullmatch(_unquoted(function.name)):
+            yield _Act(f"a function by the name {function.name}", subprogram, subprogram)
+        for trait in function.traits[:1]:
+            yield _Act(f"a function with a {trait}", subprogram, subprogram)
+        if not (function.may_call_indirectly or any(map(function.mentions, _HOST_MENTIONS))):
+            continue
+        for _, each in function.instructions:
+            what, place = _judge(each)
+            if what:
+                yield _Act(what, subprogram, place)
+
+
+def _judge(each: Instruction) -> tuple[str, str]:
+    """Return what no kernel may do about an instruction, or "", and the place that it has then."""
+    if "@" in each.text and any(map(_is_host_function, each.globals)):
+        # The address of such a function is nobody's to take.
+        is_called = isinstance(each, Call) and _is_host_function(each.callee)
+        is_called &= sum(map(_is_host_function, each.globals)) == 1
+        return "a function of the host", each.place if is_called else ""
+    if isinstance(each, Call):
+        if each.is_assembly:
+            return "inline assembly", each.place
+        if not each.is_direct:
+            return "a call through a pointer to a function", each.place
+    elif each.opcode in _JUMPS:
+        return _JUMPS[each.opcode], each.place
+    return "", ""
 
 
 def _where(metadata: Metadata, place: str) -> str | None:

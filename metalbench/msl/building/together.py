@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from metalbench.msl.building import cache
@@ -14,7 +13,7 @@ from metalbench.msl.building.toolchain import find_toolchain, list_flags
 from metalbench.msl.building.undefined import undefined
 from metalbench.msl.building.vectors import entry_of, lane_flags, widths_of
 from metalbench.msl.emission.body import LaunchShape
-from metalbench.msl.ir.cut import PartitionedModule
+from metalbench.msl.ir.cut import PartitionedModule, rename_globals
 from metalbench.msl.ir.module import Module
 from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.lower_many import BatchedKernel, LoweredBatch, lower_many
@@ -128,8 +127,8 @@ class BatchedTranslationUnit:
         """Extract one kernel's lane, as if parsed alone; compile its most common launch."""
         entries = self._list_entry_points(one)
         module = self._module.part(entries)
-        for each in entries:
-            module = re.sub(rf"@{each}\b", f"@{each.removesuffix(one.entry_name)}", module)
+        names = {each: each.removesuffix(one.entry_name) for each in entries}
+        module = rename_globals(module, names)
         lane = cache.locate_file(self._make_key("lane", [one.kernel.name]), ".ll")
         for path, text in (
             (lane, module),

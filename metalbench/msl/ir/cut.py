@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from functools import cached_property
+
+from metalbench.msl.ir.text import IrError
 
 _NAME = r'@("[^"\n]*"|[\w.$-]+)'
 # A function's definition, or a variable's line.
@@ -74,6 +76,16 @@ class PartitionedModule:
             words = set(_MENTIONED.findall(self._text, start, end))
             self._mentions[name] = {each for each in words if each in self._places}
         return self._mentions[name]
+
+
+def rename_globals(text: str, names: Mapping[str, str]) -> str:
+    """Return a module's text with other names of functions and variables, all without `@`.
+
+    Raises IrError for a name that the module has not.
+    """
+    if missing := {*names}.difference(_MENTIONED.findall(text)):
+        raise IrError(f"the module has no {min(missing)}")
+    return _MENTIONED.sub(lambda found: f"@{names.get(found[1], found[1])}", text)
 
 
 def _without(used: re.Match[str], reached: set[str]) -> str:

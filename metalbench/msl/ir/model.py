@@ -34,6 +34,12 @@ _UNNAMED_LABEL = re.compile(r"(^|\n)(\d+:)")
 _ADDRESS = re.compile(r", ptr (%[-\w.$]+), align ")
 _ACCESSED = re.compile(r"\b(?:load|store) (?:volatile )?(i\d+|float|half|bfloat|ptr(?=,| [^a]))\b")
 _BASE = re.compile(r", ptr (%[-\w.$]+)(?:,|$)")
+_STRING = re.compile(r'"[^"]*"')
+_TRAITS = frozenset({"section", "partition", "gc", "prefix", "prologue", "personality"})
+# A call with attributes or values in front of the first name, or a jump like a call.
+_INDIRECT = re.compile(
+    r"^ (?:[^\n]* |)(?:call (?![^\n@%(\"]*@)|(?:invoke|callbr|indirectbr) )", re.M
+)
 _GROUPS = re.compile(r" (#\d+)(?= )")
 
 
@@ -309,6 +315,19 @@ class Call(Instruction):
             raise IrError(f"no function is called: {self.text.strip()!r}")
         self.set_text(self.text.replace(f"@{self.name}(", f"@{name}(", 1))
 
+    @property
+    def is_direct(self) -> bool:
+        """Return whether it calls a function by its name. Raises IrError."""
+        text = self.text.partition(" = ")[2] if self.result else self.text
+        before, at, _ = text.partition("@")
+        # Without attributes and other values before the name, it is the function's.
+        return bool(at and not {"%", "(", '"'} & {*before}) or self.callee.startswith("@")
+
+    @property
+    def is_assembly(self) -> bool:
+        """Return whether it is inline assembly. Raises IrError."""
+        return " asm " in self.text and self.callee.startswith("asm ")
+
     def set_arguments(self, operands: Sequence[Value], parameters: Sequence[str]) -> None:
         """Pass other arguments, each with its attributes."""
         given = [
@@ -511,6 +530,13 @@ class Function:
         return found[1] if found else ""
 
     @property
+    def traits(self) -> list[str]:
+        """Return which of `section`, `personality` and so on are behind its parameters."""
+        begin = self.head.index(f"@{self.name}(") + len(f"@{self.name}")
+        words = _STRING.sub("", self.head[closing(self.head, begin) :]).split()
+        return [each for each in words if each in _TRAITS]
+
+    @property
     def attribute_groups(self) -> list[str]:
         """Return the names of its groups of attributes, such as `#3`."""
         return _GROUPS.findall(self.head, self.head.rfind(")"))
@@ -560,6 +586,11 @@ class Function:
     def has_unlocated_calls(self) -> bool:
         """Return whether a call, but one of an intrinsic, may have no debug location."""
         return _has(self, "blocks") or _UNLOCATED.search(self.text) is not None
+
+    @property
+    def may_call_indirectly(self) -> bool:
+        """Return whether a call, or a jump like a call, may be of something without a name."""
+        return _has(self, "blocks") or _INDIRECT.search(self.text) is not None
 
     def definitions(self) -> Mapping[str, Instruction]:
         """Which instruction gives which value."""

@@ -22,11 +22,15 @@ from metalbench.msl.ir.text import IrError, split
 from metalbench.msl.ir.types import Layout, Type, take_type
 
 _NAME = r'@(?:"[^"]*"|[\w.$-]+)'
-_GLOBAL = re.compile(rf"^({_NAME}) = .*$", re.M)
-_DECLARATION = re.compile(rf"^declare [^\n@]*({_NAME})\(.*$", re.M)
+_GLOBAL_LINE = re.compile(r"^@.*$", re.M)
+_GLOBAL = re.compile(rf"({_NAME}) = ")
+_DECLARATION_LINE = re.compile(r"^declare .*$", re.M)
+_DECLARATION = re.compile(rf"declare [^@]*({_NAME})\(")
+_ASSEMBLY = re.compile(r"^module asm ", re.M)
 _ATTRIBUTES = re.compile(r"^attributes (#\d+) = \{ (.*) \}$", re.M)
 _TARGET = re.compile(r"^target (datalayout|triple) = .*\n", re.M)
-_MENTIONED = re.compile(_NAME)
+# A name; the other alternative is a string.
+_MENTIONED = re.compile(rf'({_NAME})|"[^"]*"')
 _KINDS = frozenset({"global", "constant", "alias", "ifunc"})
 
 
@@ -80,7 +84,7 @@ class Global:
     @property
     def mentions(self) -> list[str]:
         """Return the names of globals and functions in its initializer, each with `@`."""
-        return _MENTIONED.findall(self.text, len(self.name))
+        return [each for each in _MENTIONED.findall(self.text, len(self.name)) if each]
 
     def _clause(self, word: str) -> str:
         return next((each[len(word) :] for each in self._parts[3] if each.startswith(word)), "")
@@ -139,19 +143,23 @@ class Module:
 
     @property
     def globals(self) -> Mapping[str, Global]:
-        """Return variables, constants and aliases by their names, which begin with `@`."""
-        return {
-            found[1]: Global(found[1], found[0])
-            for piece in self._texts()
-            for found in _GLOBAL.finditer(piece)
-        }
+        """Return variables, constants and aliases by their names with `@`. Raises IrError."""
+        lines = (line for piece in self._texts() for line in _GLOBAL_LINE.findall(piece))
+        return {name: Global(name, line) for line in lines for name in [_name_in(_GLOBAL, line)]}
 
     @property
     def declarations(self) -> Mapping[str, str]:
-        """Return the lines of functions that are defined elsewhere, by their names with `@`."""
-        return {
-            found[1]: found[0] for piece in self._texts() for found in _DECLARATION.finditer(piece)
-        }
+        """Return the lines of functions that are defined elsewhere, by their names with `@`.
+
+        Raises IrError.
+        """
+        lines = (line for piece in self._texts() for line in _DECLARATION_LINE.findall(piece))
+        return {_name_in(_DECLARATION, line): line for line in lines}
+
+    @property
+    def has_assembly(self) -> bool:
+        """Return whether there is inline assembly outside of functions."""
+        return any(_ASSEMBLY.search(each) for each in self._texts())
 
     @property
     def attribute_groups(self) -> Mapping[str, str]:
@@ -214,6 +222,13 @@ class Module:
     def _texts(self) -> Iterator[str]:
         yield from (each for each in self._pieces if isinstance(each, str))
         yield from self._added
+
+
+def _name_in(pattern: re.Pattern[str], line: str) -> str:
+    found = pattern.match(line)
+    if found is None:
+        raise IrError(f"no name: {line!r}")
+    return found[1]
 
 
 def _next_definition(text: str, at: int) -> int:

@@ -40,6 +40,7 @@ _CONVENTION = re.compile(r"(?:fastcc|ccc|coldcc|preserve_\w+cc)\s+")
 _LABEL = re.compile(r'label (%"[^"]*"|%[\w.$-]+)')
 _CASE = re.compile(r'i\d+ (-?\d+|true|false), label (%"[^"]*"|%[\w.$-]+)')
 _CALLEE = re.compile(r'(@"[^"]*"|@[\w.$-]+|%[\w.$-]+|asm[^"]*"(?:[^"\\]|\\.)*", "[^"]*")(?=\()')
+_CONSTANT = re.compile(r"null|undef|poison|[a-z]+ (?:[a-z]+ )*(?P<open>\()")
 _MASK_ITEM = re.compile(r"i32 (-?\d+|poison|undef)")
 
 
@@ -199,12 +200,10 @@ def _call(opcode: str, text: str) -> Instruction:
     type_, text = take_type(text)
     if text.startswith("("):  # the type of a variadic function, in whole
         text = text[closing(text, 0) + 1 :].strip()
-    callee = _CALLEE.match(text)
-    if callee is None:
-        raise IrError("no function")
-    end = closing(text, callee.end())
+    callee = _take_callee(text)
+    end = closing(text, len(callee))
     operands, parameters = [], []
-    for each in split(text[callee.end() + 1 : end]):
+    for each in split(text[len(callee) + 1 : end]):
         operand_type, rest = take_type(each)
         of_parameter, value = take_attributes(rest)
         operands.append(Value(operand_type, value.strip()))
@@ -214,11 +213,26 @@ def _call(opcode: str, text: str) -> Instruction:
         type=type_,
         operands=tuple(operands),
         flags=flags,
-        callee=callee[1],
+        callee=callee,
         before=f"{before}{attributes}".strip(),
         attributes=text[end + 1 :].strip(),
         parameters=tuple(parameters),
     )
+
+
+def _take_callee(text: str) -> str:
+    """Return what a call calls: a name, a local value, assembly or a constant. Raises IrError."""
+    if callee := _CALLEE.match(text):
+        return callee[1]
+    constant = _CONSTANT.match(text)
+    if constant is None:
+        raise IrError("no function")
+    end = constant.end()
+    if constant["open"]:
+        end = closing(text, end - 1) + 1
+    if text[end : end + 1] != "(":
+        raise IrError("no function")
+    return text[:end]
 
 
 def _extract_element(opcode: str, text: str) -> Instruction:
