@@ -49,7 +49,7 @@ void GroupRunner::check_barrier() {
     fault_.rule = Rule::barrier;
     std::snprintf(fault_.text.data(), fault_.text.size(),
                   "threadgroup_barrier: thread %u waits, but thread %u of the threadgroup has "
-                  "returned and never gets there; every thread must reach the barrier",
+                  "returned without reaching it; every thread must reach the barrier",
                   first->index, fiber->index);
     stop(first, site_of(first));
   }

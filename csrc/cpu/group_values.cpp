@@ -57,10 +57,10 @@ void GroupRunner::check_written(const mb::Fiber* fiber) {
   });
   if (range == launch_->ranges.end()) {
     std::snprintf(fault_.text.data(), fault_.text.size(),
-                  "a value that was never given is written");
+                  "an uninitialised value is written");
   } else {
     std::snprintf(fault_.text.data(), fault_.text.size(),
-                  "a value that was never given is written to `%s` at byte %td",
+                  "an uninitialised value is written to `%s` at byte %td",
                   range->name.c_str(), written->at - range->begin);
     fault_.memory = range->begin;
   }
@@ -76,8 +76,7 @@ void GroupRunner::blame(const PrivateShadow::Origin& origin) {
   if (origin.name == nullptr) {
     fault_.rule = Rule::simdgroup;
     std::snprintf(fault_.text.data(), fault_.text.size(),
-                  "SIMD-group function: asks for the value of a lane that does not take part, and "
-                  "the result is used");
+                  "SIMD-group function: reads the value of an inactive lane, and the result is used");
     return;
   }
   std::snprintf(fault_.variable.data(), fault_.variable.size(), "%s", plain(origin.name).c_str());

@@ -106,8 +106,8 @@ class CpuProgram final : public Program {
     }
     if (is_write_to_constant(fault)) {
       return text +
-             "write to a buffer that the kernel takes as `const` or `constant`: what is read only "
-             "stays as it is, even where it is put back afterwards";
+             "write to a buffer that the kernel takes as `const` or `constant`; it must not change, "
+             "even if the old value is restored";
     }
     return text + words_of(fault) + declared(launch, fault);
   }

@@ -70,7 +70,7 @@ std::string place(const Variable& variable, std::int64_t at) {
   if (at < variable.begin) {
     return std::to_string(variable.begin - at) + " bytes before " + name;
   }
-  if (at < end) return "of " + name + ", which is no more: its scope has ended";
+  if (at < end) return "of " + name + ", whose scope has ended";
   return "past the end of " + name + ": at byte " + std::to_string(at - variable.begin) + " of " +
          std::to_string(variable.bytes);
 }

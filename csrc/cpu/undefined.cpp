@@ -49,7 +49,7 @@ std::string floating(const mb::TypeDescriptor& type, std::uint64_t bits) {
 
 std::string division(const mb::Undefined& what) {
   return "integer division by zero: " + integer(*what.type[0], what.value[0]) +
-         " / 0; Metal does not say what comes out";
+         " / 0; the result is undefined in Metal";
 }
 
 std::string shift(const mb::Undefined& what) {
@@ -62,7 +62,7 @@ std::string shift(const mb::Undefined& what) {
 std::string conversion(const mb::Undefined& what) {
   return "conversion of " + floating(*what.type[0], what.value[0]) + " to `" +
          name_of(*what.type[1]) +
-         "`, which has no such number; Metal gives the nearest end, and 0 for NaN";
+         "`, which cannot represent it; Metal saturates, and converts NaN to 0";
 }
 
 std::string overflow(const mb::Undefined& what) {
@@ -95,7 +95,7 @@ std::string in_words(const mb::Undefined& what) {
     case mb::Finding::subscript:
       return subscript(what);
     case mb::Finding::uninitialised:
-      return what.name == nullptr ? "a value that was never given decides what is done or where"
+      return what.name == nullptr ? "an uninitialised value decides a branch or an address"
                                   : what.name;
     case mb::Finding::signed_overflow:
       return overflow(what);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr unsigned non_blocking = 1;  // CU_STREAM_NON_BLOCKING
 constexpr const char* lost_to_process =
-    "CUDA is lost to this process by it: open the device anew, in another one";
+    "the CUDA context is unusable now: open the device again in another process";
 
 }  // namespace
 
@@ -42,7 +42,7 @@ int Gpu::attribute(int which) const {
 void Gpu::use() const {
   if (const std::string why = lost(); !why.empty()) {
     throw MachineError("cuda: this process has lost the GPU: " + why +
-                       "; open the device anew, in another process");
+                       "; open the device again in another process");
   }
   std::call_once(made_, [this] { make_context(); });
   check(driver_->cuCtxSetCurrent(context_), "use the GPU");

@@ -114,7 +114,7 @@ void set_geometry(const Dispatch& dispatch, Launch& launch) {
   if (grid.count() > most_in_row) {
     throw DispatchError(
         "[" + dispatch.pipeline->info().name +
-        "] grid: expected at most 2^31 - 1 threadgroups on a GPU of NVIDIA's, got " +
+        "] grid: expected at most 2^31 - 1 threadgroups on an NVIDIA GPU, got " +
         to_string(grid));
   }
   launch.parameter.is_flat = 1;

@@ -128,15 +128,15 @@ Module::Module(std::shared_ptr<const Gpu> gpu, const std::string& image) : gpu_(
   const Result found = gpu_->driver().cuModuleGetFunction(&function_, handle_, entry_name);
   if (found == result::success) return;
   (void)gpu_->driver().cuModuleUnload(handle_);
-  gpu_->check(found, "find a kernel in what was compiled");
+  gpu_->check(found, "find the kernel in the compiled module");
 }
 
 Needs Module::needs() const {
   int registers = 0, bytes = 0;
   gpu_->check(gpu_->driver().cuFuncGetAttribute(&registers, num_regs, function_),
-              "ask for a kernel's registers");
+              "query the kernel's registers");
   gpu_->check(gpu_->driver().cuFuncGetAttribute(&bytes, local_size_bytes, function_),
-              "ask for a kernel's own memory");
+              "query the kernel's local memory");
   return {static_cast<std::uint32_t>(registers), static_cast<std::uint32_t>(bytes)};
 }
 

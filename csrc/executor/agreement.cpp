@@ -60,7 +60,7 @@ double Agreement::settle(double reported_ns, double seen_ns) {
   if (!std::isfinite(reported_ns) || reported_ns < 0 || reported_ns > seen_ns + clock_slack_ns) {
     throw ForgedTimes("forged times: the kernel's process reports a window of " +
                       in_ms(reported_ns) + ", of which only " + in_ms(seen_ns) +
-                      " passed; what it says of times is worth nothing");
+                      " passed; its times cannot be used");
   }
   const double way_ns = seen_ns - reported_ns;
   disagrees_ = way_ns > std::max(far * handshake_ns(), far_part * seen_ns);
@@ -73,7 +73,7 @@ double Agreement::settle(double reported_ns, double seen_ns) {
                       " windows the kernel's process reports far less time than passed, in the "
                       "last one " +
                       in_ms(reported_ns) + " of " + in_ms(seen_ns) +
-                      ", while the way to it takes " + in_ms(handshake_ns()));
+                      ", while the latency is " + in_ms(handshake_ns()));
   }
   const double believed_ns = std::min(handshake_ns(), most_growth * honest_ns_);
   return std::max(reported_ns, seen_ns - std::min(allowed * believed_ns, most_allowed_ns));
@@ -83,9 +83,9 @@ void Agreement::check_idle(double worked_ns, double passed_ns) {
   overwork_ns_ += std::max(0.0, worked_ns - std::max(idle_work_ns, idle_part * passed_ns));
   if (overwork_ns_ <= most_overwork_ns) return;
   throw ForgedTimes(
-      "forged times: the kernel's process goes on working after it has said that it "
-      "is done, at last for " +
-      in_ms(worked_ns) + " of " + in_ms(passed_ns) + "; what it says of times is worth nothing");
+      "forged times: the kernel's process continues to work after it has reported "
+      "completion, most recently for " +
+      in_ms(worked_ns) + " of " + in_ms(passed_ns) + "; its times cannot be used");
 }
 
 }  // namespace metalbench::executor

@@ -105,7 +105,7 @@ const JudgedPipeline& judged(const Dispatch& dispatch) {
 void check(const Dispatch& dispatch) {
   if (dispatch.resources.empty()) return;
   throw Unsupported("[" + dispatch.pipeline->info().name +
-                    "] addresses of buffers are not handed to another process; use "
+                    "] buffer addresses are not valid in another process; use "
                     "`metalbench._core` or --in-process");
 }
 

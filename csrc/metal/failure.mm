@@ -13,7 +13,7 @@ namespace {
 // What the driver calls ends that are not the kernel's fault. Metal has codes for few of them; the
 // name is in the words of the error, as MTLCommandBuffer.h says.
 const char* why_innocent(NSError* error) {
-  constexpr const char* ignored = "macOS takes no work for a while after faults on the GPU";
+  constexpr const char* ignored = "macOS rejects work for a while after GPU faults";
   constexpr std::pair<std::string_view, const char*> known[] = {
       {"CallbackErrorInnocentVictim", "the fault of other work stopped the GPU"},
       {"CallbackErrorSubmissionsIgnored", ignored},

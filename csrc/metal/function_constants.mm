@@ -129,7 +129,7 @@ Encoded encode(MTLFunctionConstant* declared, const ConstantValue& value,
   const std::string wanted = "[" + function + "] constant " + to_string(declared.name) +
                              ": expected " + type_name(declared.type) + ", got " + to_text(value);
   const auto type = vector_type(declared.type);
-  if (!type) throw CompileError(wanted + "; Metal gives constants of this type no values");
+  if (!type) throw CompileError(wanted + "; Metal does not support constants of this type");
   const bool is_vector = std::holds_alternative<std::vector<ConstantScalar>>(value);
   const auto components = components_of(value);
   if (is_vector != (type->components > 1) || components.size() != type->components) {

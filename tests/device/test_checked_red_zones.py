@@ -52,7 +52,7 @@ CASES = {
     "a scope that has ended": (
         "thread float* p; { " + FILLED + "p = a; y[t] = sum(a, k[3]); } y[t] += p[k[3]];",
         FILLED + "thread float* p; { p = a; y[t] = sum(a, k[3]); } y[t] += p[k[3]];",
-        "read of 4 bytes of `a`, which is no more: its scope has ended, in private memory",
+        "read of 4 bytes of `a`, whose scope has ended, in private memory",
         11,
     ),
 }  # fmt: skip

@@ -26,7 +26,7 @@ ALWAYS = {
     "division": (
         "y[0] = k[0] / k[2];",
         "y[0] = k[0] / k[3];",
-        "integer division by zero: 7 / 0; Metal does not say what comes out",
+        "integer division by zero: 7 / 0; the result is undefined in Metal",
     ),
     "remainder": (
         "y[0] = k[1] % k[2];",
@@ -140,12 +140,12 @@ ARITHMETIC = {
     "float to int": (
         "k[0] = int(x[1]);",
         "k[0] = int(x[0]);",
-        "conversion of 3e+09 to `int`, which has no such number",
+        "conversion of 3e+09 to `int`, which cannot represent it",
     ),
     "negative to unsigned": (
         "k[0] = uint(x[2]);",
         "k[0] = uint(x[4]);",
-        "conversion of -1 to `uint`, which has no such number",
+        "conversion of -1 to `uint`, which cannot represent it",
     ),
     "NaN to int": (
         "k[0] = int(x[3]);",

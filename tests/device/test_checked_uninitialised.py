@@ -18,8 +18,8 @@ kernel void f(device float* x, device int* k, device float* y, device Pair* pair
 """
 LINE = 9
 K = [7, -3, 0, 4, 33, 5, 2, 1]
-WRITTEN = "a value that was never given is written to `y` at byte"
-DECIDES = "a value that was never given decides what is done or where"
+WRITTEN = "an uninitialised value is written to `y` at byte"
+DECIDES = "an uninitialised value decides a branch or an address"
 
 # what is wrong, what is not, what the run says, the variable
 CASES = {

@@ -71,7 +71,7 @@ def test_times_that_are_always_too_short_are_told() -> None:
 
 
 def test_work_behind_an_answer_is_seen(scripted: Callable[..., Twice]) -> None:
-    """The kernel runs on when the executor has said that it is done, while others are timed."""
+    """The kernel continues after the executor has reported completion, while others are timed."""
     beside: list[threading.Thread] = []
 
     def script(executor: ScriptedExecutor) -> Script:
@@ -90,7 +90,7 @@ def test_work_behind_an_answer_is_seen(scripted: Callable[..., Twice]) -> None:
         return answer
 
     endless = scripted(script, "endless")
-    with pytest.raises(ForgedTimes, match="goes on working after it has said that it is done"):
+    with pytest.raises(ForgedTimes, match="continues to work after it has reported completion"):
         endless.device.sample(
             endless.dispatches,
             lambda _: np.sort(np.random.default_rng(0).random(200_000)),

@@ -77,7 +77,7 @@ MB_ATOMIC T atomic_update(volatile T* p, T operand, F f) {
 // The value must be initialised, since other threads may read it.
 template <class T>
 MB_FUNC T expect_operand(T value) {
-  expect_given(&value, sizeof value, "a value that was never given is handed to an atomic function");
+  expect_given(&value, sizeof value, "an uninitialised value is passed to an atomic function");
   return value;
 }
 

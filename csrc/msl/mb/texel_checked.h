@@ -40,12 +40,12 @@ MB_FUNC MB_UNTRACED void miss_texel(const OutsideTexel& texel, const void* pc) {
 // Check the initialisation of a texel's coordinates.
 MB_FUNC void expect_place(u32 x, u32 y, u32 z, u32 lod) {
   const u32 place[4] = {x, y, z, lod};
-  expect_given(place, sizeof place, "a value that was never given says which texel it is");
+  expect_given(place, sizeof place, "an uninitialised value is used as a texel coordinate");
 }
 // Check sample coordinates; the fourth of three components is padding.
 template <class P>
 MB_FUNC void expect_coordinates(P coordinates, u32 slice) {
-  constexpr const char* words = "a value that was never given says where a texture is sampled";
+  constexpr const char* words = "an uninitialised value is used as a sample coordinate";
   expect_given(&coordinates, sizeof(P) == 16 ? 12 : sizeof(P), words);
   expect_given(&slice, sizeof slice, words);
 }
@@ -55,7 +55,7 @@ MB_FUNC void expect_texel(const Texture* t, const V& value) {
   const bool is_packed = t != nullptr && t->channel > Channel::float32;
   const u32 components = t == nullptr ? 0 : is_packed ? 4 : t->channels;
   expect_given(&kept, components * (sizeof(V) / 4),
-               "a value that was never given is written to a texture");
+               "an uninitialised value is written to a texture");
 }
 
 #else

@@ -101,8 +101,8 @@ struct Shuffle {
       const bool exists = from < simd_width, is_end = move == Move::up || move == Move::down;
       if (MB_CHECKED && !active && !is_end && !(exists && mb_follows_lanes)) {
         blame_lane(operand[i], exists
-                                   ? "SIMD-group function: asks for the value of a lane that does not take part"
-                                   : "SIMD-group function: asks for the value of a lane that there is not");
+                                   ? "SIMD-group function: reads the value of an inactive lane"
+                                   : "SIMD-group function: reads the value of a lane that does not exist");
       }
       is_lost[i] = !active && exists;
       result[i] = active ? static_cast<Shuffle*>(operand[from])->value : T{};

@@ -55,7 +55,7 @@ MB_FUNC void matrix_write(simdgroup_matrix<T, 8, 8>& m, U* target, long stride, 
   if (!owns_matrices()) return;
 #if MB_CHECKED
   expect_given(m.mb_element, sizeof m.mb_element,
-               "a value that was never given is stored from a matrix");
+               "an uninitialised value is stored from a matrix");
   // Each row is written before the next is checked.
   U rows[64];
   if (transpose) matrix_store_transposed(m.mb_element, rows, 8);
