@@ -36,7 +36,7 @@ void check_plain(const nb::object& array, const std::string& where) {
   }
 }
 
-// Read through __array_interface__, which also describes dtypes that NumPy itself does not know.
+// Read through __array_interface__, which also describes dtypes unknown to NumPy.
 ArrayMemory memory_of(const nb::object& array, const std::string& where) {
   check_plain(array, where);
   const nb::object interface = array.attr("__array_interface__");
@@ -88,7 +88,7 @@ Value memory_for(Device& device, const PipelineInfo& kernel, const Argument& arg
   return buffer;
 }
 
-// One object, or as many as a list has.
+// Convert one object, or each element of a list.
 template <typename T>
 std::optional<std::vector<T>> list_of(const nb::object& object) {
   std::vector<T> found;
@@ -152,7 +152,7 @@ Value value_from_python(Device& device, const PipelineInfo& kernel, const Argume
   if (nb::isinstance<Sampler>(object)) return Samplers{nb::cast<Sampler>(object)};
   if (nb::isinstance<Buffer>(object)) {
     auto buffer = nb::cast<Buffer>(object);
-    // Of plain bytes kernels may well look at none.
+    // Plain bytes fit every type.
     const bool is_plain = buffer.dtype().empty() && argument.address_space != "constant";
     check_memory(kernel, argument, buffer.dtype(),
                  is_plain ? argument.element_bytes : buffer.size());

@@ -1,4 +1,4 @@
-// Where compiled things are kept: metalbench.msl.building.cache, imported when first needed.
+// Cache of build results: metalbench.msl.building.cache, imported on first use.
 #include <nanobind/stl/string.h>
 
 #include "bindings/bindings.h"
@@ -12,7 +12,7 @@ class PythonCache final : public ArtifactCache {
                                  const std::string& suffix) override {
     const nb::gil_scoped_acquire gil;
     const nb::module_ cache = nb::module_::import_("metalbench.msl.building.cache");
-    // As bytes, for a source need not be UTF-8.
+    // As bytes, because a source need not be UTF-8.
     nb::list parts;
     for (const std::string& part : contents) parts.append(nb::bytes(part.data(), part.size()));
     return nb::cast<std::string>(cache.attr("artifact")(parts, suffix));

@@ -1,4 +1,4 @@
-// Which devices there are, and what they tell of themselves.
+// Available devices and their description.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -17,8 +17,8 @@
 namespace metalbench::bindings {
 namespace {
 
-// Whether METALBENCH_DEVICES leaves a device out: it names those that a process may use, with
-// commas, where not all can be trusted. The cpu device always is there.
+// Return why METALBENCH_DEVICES excludes a device. It lists the devices that a process may use,
+// separated by commas. The cpu device is always available.
 std::string why_left_out(const std::string& kind) {
   const char* const value = std::getenv("METALBENCH_DEVICES");
   if (kind == "cpu" || value == nullptr || *value == '\0') return "";
@@ -48,7 +48,7 @@ std::shared_ptr<Device> make_device(const std::string& kind) {
   if (kind == "cuda") {
     auto front_end = python_front_end(true);
     auto cache = python_cache();
-    // The driver takes its time to start.
+    // The driver takes long to start.
     const nb::gil_scoped_release released;
     return cuda::make_device(front_end, cache);
   }
@@ -68,18 +68,18 @@ std::vector<std::string> device_kinds() {
 }
 
 std::shared_ptr<Device> open_device(const std::string& kind) {
-  // One of each is enough for a process: they own workers, queues, caches.
+  // One of each suffices for a process: devices own workers, queues and caches.
   static std::map<std::pair<std::string, executor::Host*>, std::weak_ptr<Device>> opened;
   const std::string chosen = kind == "auto" ? device_kinds().front() : kind;
   if (const std::string why = why_left_out(chosen); !why.empty()) {
     throw Unsupported(chosen + ": " + why);
   }
-  // The device keeps its host, so that no other one is where this was.
+  // The device keeps its host alive, so that the address stays unique.
   std::weak_ptr<Device>& known = opened[{chosen, executor_host().get()}];
   std::shared_ptr<Device> device = known.lock();
   if (device != nullptr) return device;
   device = make_device(chosen);
-  // Another thread may have made it meanwhile.
+  // Another thread may have opened it meanwhile.
   if (std::shared_ptr<Device> other = known.lock()) return other;
   known = device;
   return device;

@@ -31,7 +31,7 @@ Size3 size_from(const nb::handle& object, const std::string& kernel, const char*
   return {*sizes[0], *sizes[1], *sizes[2]};
 }
 
-// Sizes of dynamic threadgroup memory by name.
+// Convert sizes of dynamic threadgroup memory by name.
 std::map<std::string, std::uint32_t> sizes_from(const nb::dict& given, const std::string& kernel) {
   std::map<std::string, std::uint32_t> sizes;
   for (const auto& [key, value] : given) {
@@ -53,7 +53,7 @@ std::map<std::string, Value> values_from(const BoundPipeline& pipeline, const nb
     const auto name = nb::cast<std::string>(nb::str(key));
     const auto argument = std::ranges::find(kernel.arguments, name, &Argument::name);
     if (argument == kernel.arguments.end()) {
-      // bind() says what there is; it only needs the name.
+      // bind() reports the unknown name; it needs only the name.
       values.emplace(name, Bytes{});
       continue;
     }

@@ -1,4 +1,4 @@
-// Whether the elements of memory are what a kernel takes them for.
+// Comparison of memory's element type with the kernel's.
 #include <map>
 
 #include "bindings/bindings.h"
@@ -37,8 +37,8 @@ std::string scalar_word(std::string type) {
   return type;
 }
 
-// By the words of the source, where a device tells nothing: Metal's reflection does not of atomics
-// and matrices.
+// Derive the type from the source's spelling where the device reports none: Metal's reflection
+// omits atomics and matrices.
 Element written_element(const std::string& type) {
   static const std::map<std::string, Element> names = {
       {"bool", Element::boolean},     {"char", Element::int8},
@@ -71,7 +71,7 @@ bool fits(const Argument& argument, const std::string& dtype) {
   const Element element = element_of(argument);
   const Kind& kind = kind_of(element);
   if (element == Element::any || dtype == kind.numpy) return true;
-  // NumPy itself has no bfloat16, and nothing for pairs but complex numbers.
+  // NumPy has no bfloat16, and no pairs except complex numbers.
   if (element == Element::bfloat16) return dtype == "uint16";
   if (element == Element::float32) return dtype == "complex64" && argument.element_bytes % 8 == 0;
   const Kind* const given = integer_called(dtype);

@@ -6,7 +6,7 @@ namespace metalbench::bindings {
 
 namespace {
 
-// What a user's mistake is to those who know only Python's own errors.
+// Base classes: ours, and the standard Python error for the same mistake.
 nb::tuple both(const nb::handle& ours, PyObject* pythons) {
   return nb::make_tuple(ours, nb::handle(pythons));
 }
@@ -14,7 +14,7 @@ nb::tuple both(const nb::handle& ours, PyObject* pythons) {
 }  // namespace
 
 void define_errors(nb::module_& module) {
-  // Translators registered later are asked first: from the root to the special ones.
+  // Translators registered later are asked first, so register base classes first.
   auto root = nb::exception<Error>(module, "Error");
   root.doc() = "Base class of all errors that metalbench raises.";
   nb::exception<CompileError>(module, "CompileError", both(root, PyExc_ValueError)).doc() =

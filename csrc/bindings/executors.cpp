@@ -1,4 +1,4 @@
-// Processes in which kernels run apart from those that judge them.
+// Separate processes in which kernels run.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <unistd.h>
@@ -25,7 +25,7 @@ class PythonProcess final : public executor::Process {
 
   ~PythonProcess() override {
     const nb::gil_scoped_acquire gil;
-    const nb::error_scope kept;  // of one who has pressed Ctrl-C
+    const nb::error_scope kept;  // of a KeyboardInterrupt
     try {
       handle_.attr("end")();
     } catch (nb::python_error& error) {

@@ -1,4 +1,4 @@
-// The compiler behind the cpu device: metalbench.msl.engine, imported when first needed.
+// The compiler for the cpu device: metalbench.msl.engine, imported on first use.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>

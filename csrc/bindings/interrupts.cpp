@@ -5,8 +5,8 @@
 namespace metalbench::bindings {
 namespace {
 
-// A thread that asks for the GIL when Python has begun to end never gets it, and is ended where it
-// stands. A GPU's work that was given up may end as late as that, and with it what it held.
+// A thread that requests the GIL after Python has begun to finalise is terminated there. Abandoned
+// GPU work may end that late, and then releases its objects.
 class Release {
  public:
   Release() { ++running_; }
@@ -16,10 +16,10 @@ class Release {
   Release(const Release&) = delete;
   Release& operator=(const Release&) = delete;
 
-  // Asked after it is counted: either end() waits for it, or it learns of the end.
+  // Check after incrementing the counter: then either end() waits for it, or it sees the end.
   [[nodiscard]] bool may_be() const { return !ended_; }
 
-  // Returns when no other runs any more. Not to be called with the GIL.
+  // Wait until no release is running. Call without the GIL.
   static void end() {
     ended_ = true;
     for (int left = running_; left != 0; left = running_) running_.wait(left);

@@ -62,7 +62,7 @@ FunctionConstants constants_from(const nb::dict& dict) {
 std::size_t bytes_from(const nb::object& given, const char* where) {
   const nb::object integer = integer_of(given);
   std::size_t bytes = 0;
-  // Devices add to it what lies between buffers, and round it to pages.
+  // Devices add the gaps between buffers and round up to pages.
   constexpr std::size_t most = std::numeric_limits<std::ptrdiff_t>::max();
   if (integer.is_valid() && nb::try_cast(integer, bytes) && bytes <= most) return bytes;
   throw DispatchError(std::string(where) + ": expected a count of bytes of 0 to 2^63 - 1, got " +
@@ -184,7 +184,7 @@ void define_device(nb::class_<Device>& device) {
           "copy.");
 }
 
-// And the offset of the first one.
+// Return the number and the offset of the first one.
 std::pair<std::size_t, std::size_t> unwritten_bytes(const Buffer& buffer) {
   const Storage::Unwritten* marks = buffer.unwritten();
   if (marks == nullptr) return {0, 0};

@@ -1,4 +1,4 @@
-// Python's and NumPy's numbers as the bytes of a kernel's constant, and as counts.
+// Conversion of Python and NumPy numbers to constants and counts.
 #include <nanobind/stl/string.h>
 
 #include <cmath>
@@ -58,7 +58,7 @@ bool is_truth(const nb::object& number) {
 
 nb::object plain_number(const nb::object& number) {
   if (!nb::hasattr(number, "item") || !nb::hasattr(number, "dtype")) return number;
-  // A number of ml_dtypes has no other one in Python.
+  // A number of ml_dtypes converts only to a Python float.
   if (dtype_name(number) == "bfloat16") return nb::object(number.attr("__float__")());
   return nb::object(number.attr("item")());
 }
@@ -116,7 +116,7 @@ Bytes bytes_of_number(const PipelineInfo& kernel, const Argument& argument,
     reject_type(kernel, argument,
                 "expected an integer for " + argument.type + ", got " + repr_of(number));
   }
-  // NumPy itself has no bfloat16, and calls its type of truth values bool_.
+  // NumPy has no bfloat16, and names its boolean type bool_.
   const nb::module_ types =
       nb::module_::import_(element == Element::bfloat16 ? "ml_dtypes" : "numpy");
   const nb::object type = types.attr(element == Element::boolean ? "bool_" : name);

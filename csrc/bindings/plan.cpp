@@ -16,7 +16,7 @@
 namespace metalbench::bindings {
 namespace {
 
-// Times, shares and counts: none is negative, infinite or nothing.
+// Times, ratios and counts must be finite and not negative.
 template <typename T>
 T option_of(const std::string& name, const nb::handle& object) {
   if constexpr (std::is_integral_v<T>) {

@@ -1,4 +1,4 @@
-// Samplers, by the names of MSL.
+// Samplers with MSL's names.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

@@ -1,4 +1,4 @@
-// What a sampling plan gives, as NumPy arrays.
+// Results of a sampling plan as NumPy arrays.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/vector.h>
 

@@ -33,9 +33,9 @@ std::vector<Dispatch> dispatches_of(const Device& device, const DispatchList& li
 }
 
 std::chrono::nanoseconds seconds(double value) {
-  constexpr double longest = 1e9;  // s; what is longer is for ever
+  constexpr double longest = 1e9;  // s; longer limits mean no limit
   if (!(value > 0)) {
-    char got[32];  // not by Python: windows are started without the GIL
+    char got[32];  // without Python, because windows are started without the GIL
     std::snprintf(got, sizeof got, "%g", value);
     throw DispatchError("time_limit: expected seconds above 0, got " + std::string(got));
   }
@@ -108,7 +108,7 @@ double wall_ns_of(const nb::callable& function, std::uint32_t passes) {
 Source source_of(const nb::callable& function, Device& device) {
   const std::shared_ptr<Observer> observer = device.observe();
   const bool own_clock = device.info().own_clock;
-  // What it hands to a device in how many pieces is its own affair.
+  // The function chooses its own number of command buffers.
   const auto start = [function, observer, own_clock](std::uint32_t passes, std::uint32_t) {
     if (observer != nullptr) observer->begin();
     const double wall_ns = wall_ns_of(function, passes);
@@ -130,7 +130,7 @@ std::function<void(std::uint32_t, std::uint32_t)> progress_of(const nb::object& 
   };
 }
 
-// Ends early, with the user's exception, on Ctrl-C.
+// Rest; Ctrl-C ends it early with the user's exception.
 void rest(double ns) {
   const InterruptPoll interrupted = poll_signals();
   const double end = now_ns() + ns;
@@ -140,9 +140,9 @@ void rest(double ns) {
   }
 }
 
-// What is timed, with what it runs.
+// One side of a comparison, with its program.
 struct Side {
-  std::unique_ptr<Program> program;  // null of a function
+  std::unique_ptr<Program> program;  // null for a function
   Source source;
 
   Side() = default;
@@ -186,7 +186,7 @@ Samples run_plan(Device& device, const nb::object& candidate, const nb::object& 
   sources.reference = theirs.source;
   sources.floor = floor.source;
   sources.probe = register_work.source;
-  // Functions may do what the device's clock does not tell.
+  // Functions may do work that the device's clock does not include.
   const bool any_function = is_function(candidate) || is_function(reference);
   if (any_function && device.info().own_clock) sources.clock = Clock::wall;
   sources.progress = progress_of(progress);
@@ -204,7 +204,7 @@ Samples run_plan(Device& device, const nb::object& candidate, const nb::object& 
   return samples;
 }
 
-// A source that tells times without taking any: one by all clocks, or the device's and the wall's.
+// A simulated source: its function returns one time for all clocks, or device and wall time.
 Source scripted(const nb::object& function) {
   if (function.is_none()) return {};
   const auto start = [function](std::uint32_t passes, std::uint32_t) -> std::unique_ptr<Running> {

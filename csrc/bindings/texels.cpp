@@ -1,4 +1,4 @@
-// Textures in memory that somebody else has allocated, and what texels of a format are made of.
+// Textures in memory of the caller, and stored types of formats.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 using Extents = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
 
-// One level, dense.
+// One dense level.
 Texture texture_in(const Buffer& buffer, const std::string& format, const Extents& extents,
                    const std::string& kind) {
   TextureDescriptor descriptor{texture_type(kind), pixel_format(format), {}};

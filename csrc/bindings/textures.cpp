@@ -23,7 +23,7 @@ constexpr std::array<const char*, 22> dtypes = {
     "uint16",  "uint32", "uint32", "uint32",  "uint32", "uint32"};
 static_assert(dtypes.size() == static_cast<std::size_t>(Channel::rgb9e5_float) + 1);
 
-// A uint8 image is 8unorm, as everywhere; the other integers are integers.
+// uint8 means 8unorm, as is usual for images; other integers stay integers.
 const char* default_channel(const std::string& dtype) {
   constexpr std::array<std::array<const char*, 2>, 8> channels = {{{"uint8", "8unorm"},
                                                                    {"int8", "8sint"},
@@ -78,7 +78,7 @@ struct Axes {
   std::size_t sizes[4] = {1, 1, 1, 1};
   std::size_t strides[4] = {0, 0, 0, 0};
 
-  // Whether texels are dense, and rows and slices follow one another in whole components.
+  // Return whether texels are dense, and rows and slices are multiples of a component apart.
   [[nodiscard]] bool laid_out(std::size_t component_bytes) const {
     std::size_t least = component_bytes;
     for (int axis = 3; axis >= 0; --axis) {
@@ -93,7 +93,7 @@ struct Axes {
   }
 
  private:
-  static constexpr std::size_t most = std::size_t{1} << 60;  // negative ones are larger
+  static constexpr std::size_t most = std::size_t{1} << 60;  // negative strides become larger numbers
 };
 
 Axes axes_of(const nb::object& array, TextureType type) {
@@ -128,7 +128,7 @@ TextureLevel level_of(const Axes& axes, std::size_t texel_bytes) {
   return level;
 }
 
-// A texture over the array's own memory; nothing where the device or the layout needs a copy.
+// Make a texture on the array's own memory; nothing if device or layout needs a copy.
 std::optional<Texture> shared_texture(Device& device, const nb::object& array,
                                       TextureDescriptor descriptor) {
   const Axes axes = axes_of(array, descriptor.type);

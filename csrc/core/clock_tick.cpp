@@ -11,16 +11,16 @@ namespace {
 
 constexpr double finest_ns = 1;
 
-// A length and how far off it may be.
+// A length and its maximum error.
 struct Measured {
   double ns = 0;
   double error = 0;
 };
 
-// Whether the error leaves no doubt of how many times it fits into something.
+// Return whether the error is small enough to determine a quotient by this length.
 bool is_sharp(const Measured& length) { return length.error < length.ns / 3; }
 
-// Euclid's algorithm, which ends where the rest is no more than its own error.
+// Euclid's algorithm, which ends when the remainder is not above its own error.
 Measured common_divisor(Measured larger, Measured smaller) {
   while (true) {
     if (smaller.ns > larger.ns) std::swap(larger, smaller);
@@ -32,13 +32,13 @@ Measured common_divisor(Measured larger, Measured smaller) {
       smaller = rest;
       continue;
     }
-    // The larger one measures it more finely, where it is sure how many fit.
+    // The larger length gives a finer estimate if the quotient is certain.
     if (rest.error < smaller.ns / 3) return {larger.ns / times, larger.error / times};
     return smaller;
   }
 }
 
-// Between neighbours, when they are sorted.
+// Return differences between sorted neighbours.
 std::vector<double> differences(std::span<const double> values) {
   std::vector<double> sorted(values.begin(), values.end());
   std::ranges::sort(sorted);
@@ -47,11 +47,11 @@ std::vector<double> differences(std::span<const double> values) {
   return sorted;
 }
 
-// From the shortest: few times the tick, they leave no doubt of how many times.
+// In ascending order: short lengths are few ticks, so that their quotients are certain.
 std::vector<Measured> lengths(std::span<const double> stamps_ns) {
   double latest = 0;
   for (const double stamp : stamps_ns) latest = std::max(latest, std::abs(stamp));
-  // Both stamps are rounded, as seconds and once more as nanoseconds.
+  // Both stamps are rounded twice: as seconds and as nanoseconds.
   const double error = 2 * latest * std::numeric_limits<double>::epsilon();
   const std::vector<double> first = differences(stamps_ns);
   const std::vector<double> second = differences(first);

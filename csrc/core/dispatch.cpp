@@ -11,7 +11,7 @@
 namespace metalbench {
 namespace {
 
-constexpr std::uint32_t threadgroup_alignment = 16;  // as Metal demands of dynamic sizes
+constexpr std::uint32_t threadgroup_alignment = 16;  // Metal's requirement for dynamic sizes
 
 [[noreturn]] void reject(const PipelineInfo& info, const std::string& what) {
   throw DispatchError("[" + info.name + "] " + what);
@@ -40,7 +40,7 @@ void check_names(const PipelineInfo& info, const std::map<std::string, T>& given
   }
 }
 
-// A kernel loads whole vectors from where its buffer starts.
+// A kernel loads whole vectors from the begin of its buffer.
 void check_alignment(const PipelineInfo& info, const Argument& argument, const Buffer& buffer) {
   const std::uint64_t beyond = argument.alignment == 0 ? 0 : buffer.address() % argument.alignment;
   if (beyond == 0) return;
@@ -135,7 +135,7 @@ void check_geometry(const PipelineInfo& info, const Dispatch& dispatch, const Li
   const std::uint64_t most =
       std::min<std::uint64_t>(limits.max_threads_per_threadgroup, info.max_threads);
   if (threads == 0 || threads > most) {
-    // A count that does not fit is not named.
+    // A number that overflows is not printed.
     const bool fits = threads < std::numeric_limits<std::uint64_t>::max();
     reject(info, "threads: expected 1 to " + std::to_string(most) + " threads a threadgroup, got " +
                      (fits ? std::to_string(threads) + " " : "") + to_string(dispatch.threads));

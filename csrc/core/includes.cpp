@@ -18,22 +18,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A candidate's file has at most 8 MiB (kernel/candidate_file.py), and so has a header. The longest
-// known kernel includes 30 headers with 300 KB in all.
+// Size limit of a candidate's file (kernel/candidate_file.py) and of a header: 8 MiB. The longest
+// known kernel includes 30 headers with 300 KB in total.
 constexpr std::size_t most_file_bytes = std::size_t{8} << 20;
 constexpr std::size_t most_text_bytes = std::size_t{16} << 20;
 constexpr std::size_t most_inclusions = 4096;
-// A file that includes itself behind a guard is cut off earlier; this bounds our own stack.
+// A file with an include guard that includes itself ends earlier; this limits our own stack.
 constexpr std::size_t most_nested = 200;
 
-// Tells code from comments, over the lines of one file.
+// Distinguishes code from comments over the lines of one file.
 class Comments {
  public:
-  // The line without its comments.
+  // Return the line without its comments.
   std::string strip(std::string_view line) {
     std::string code;
     for (std::size_t i = 0; i < line.size();) i = step(line, i, code);
-    // A backslash continues a comment of one line, too.
+    // A backslash also continues a line comment.
     line_comment_ = line_comment_ && line.ends_with('\\');
     quote_ = 0;
     return code;
@@ -75,7 +75,7 @@ class Comments {
     } else if (quote_ == 0 && c == '"') {
       quote_ = c;
     } else if (quote_ == 0 && c == '\'' && (i == 0 || !is_word(line[i - 1]))) {
-      quote_ = c;  // else it separates digits
+      quote_ = c;  // otherwise it separates digits
     }
   }
 
@@ -122,7 +122,7 @@ std::optional<Include> include_of(const Directive& directive) {
   return Include{directive.rest.substr(1, end - 1), closing == '"'};
 }
 
-// The file's bytes. Nothing for what is not a plain file, or cannot be read.
+// Return the file's bytes; nothing for unreadable and irregular files.
 std::optional<std::string> content_of(const fs::path& path) {
   // A pipe without a writer would block forever.
   const int file = ::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -132,7 +132,7 @@ std::optional<std::string> content_of(const fs::path& path) {
   if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
     content.emplace();
     char block[1 << 16];
-    // The size is not trusted: a file may grow.
+    // The file may grow, so its size is not used.
     while (content && content->size() <= most_file_bytes) {
       const ssize_t count = ::read(file, block, sizeof block);
       if (count == 0) break;
@@ -156,14 +156,14 @@ bool is_within(const fs::path& path, const fs::path& folder) {
          folder.end();
 }
 
-// The path without links; empty if there is no such file.
+// Return the path with links resolved; empty if the file does not exist.
 fs::path resolved(const fs::path& path) {
   std::error_code failure;
   const fs::path found = fs::canonical(path, failure);
   return failure ? fs::path() : found;
 }
 
-// The branches of #if, #elif and #else that are open. Each has a number; the whole text is 0.
+// Open branches of #if, #elif and #else. Each has a number; the whole text is 0.
 class Branches {
  public:
   void note(const std::string& directive) {
@@ -179,7 +179,7 @@ class Branches {
 
   [[nodiscard]] std::size_t innermost() const { return open_.back(); }
 
-  // Whether the code of a branch is compiled whenever that of the current place is.
+  // Return whether a branch is compiled whenever the current place is.
   [[nodiscard]] bool is_open(std::size_t branch) const {
     return std::ranges::binary_search(open_, branch);
   }
@@ -217,7 +217,7 @@ class Expander {
   void expand(const std::string& source, const std::string& filename, const fs::path& folder) {
     text_ += marker(1, filename);
     Comments comments;
-    bool moved = false;  // whether lines are no longer where they were
+    bool moved = false;  // whether the numbers of the following lines changed
     std::size_t number = 0;
     for (std::size_t begin = 0; begin < source.size();) {
       const std::size_t end = std::min(source.find('\n', begin), source.size());
@@ -239,10 +239,10 @@ class Expander {
         if (comments.open()) text_ += "/*";
         continue;
       }
-      // Of a main file, which everything is now, the compiler would warn.
+      // The compiler would warn about #pragma once in a main file, and the whole text is one now.
       if (!directive || !is_once(*directive)) text_ += line;
       text_ += '\n';
-      // A marker among skipped lines is skipped as well.
+      // A marker among skipped lines would be skipped as well.
       if (moved && directive && ends_branch(*directive)) text_ += marker(number + 1, filename);
     }
   }
@@ -254,7 +254,8 @@ class Expander {
     return directive.name == "endif" || directive.name.starts_with("el");
   }
 
-  // Whether the directive was an include that is now in the text. `place` is its file and line.
+  // Return whether the directive was an include that has been inserted. `place` is its file and
+  // line.
   bool include(const Directive& directive, const fs::path& folder, const std::string& place) {
     const auto wanted = include_of(directive);
     if (!wanted) return false;
@@ -275,7 +276,7 @@ class Expander {
     return false;
   }
 
-  // As for the engine's own compiler (msl/building/included.py): no absolute names.
+  // No absolute names, as in the engine's own compiler (msl/building/included.py).
   [[nodiscard]] std::vector<fs::path> candidates(const Include& wanted,
                                                  const fs::path& folder) const {
     std::vector<fs::path> paths;
@@ -290,10 +291,10 @@ class Expander {
     std::string content;
     bool once = false;
     std::size_t number = 0;
-    std::vector<std::size_t> inserted_in;  // branches that have its text, if that is needed once
+    std::vector<std::size_t> inserted_in;  // branches with its text, if it is needed once only
   };
 
-  // The file that a path leads to; null if there is none in the folders, links resolved.
+  // Return the file of a path; null if it is not inside the folders after links are resolved.
   const File* read(const fs::path& path) {
     const fs::path target = resolved(path);
     const auto holds = [&](const fs::path& folder) { return is_within(target, folder); };
@@ -308,12 +309,12 @@ class Expander {
   }
 
   void insert(const fs::path& path, const File& file, bool imported) {
-    // Only a guard of its own keeps a file that includes itself finite, and then this is empty.
+    // A file that includes itself needs a guard, so that its second text would be empty.
     if (std::ranges::find(stack_, file.identity) != stack_.end()) return;
     const bool once = imported || file.once;
     if (once) {
-      // Where the same branch had the text before, its guard would be defined. The guard itself is
-      // no branch here: wherever it skips a text, that text was compiled before.
+      // If the same branch has included the text before, its guard is defined. The guard itself
+      // does not count as a branch: where it skips a text, that text was compiled before.
       std::vector<std::size_t>& branches = files_.at(file.identity).inserted_in;
       const auto is_open = [&](std::size_t branch) { return branches_.is_open(branch); };
       if (std::ranges::any_of(branches, is_open)) return;
@@ -344,7 +345,7 @@ class Expander {
   }
 
   std::vector<fs::path> folders_;
-  std::vector<fs::path> readable_;  // the folders without links
+  std::vector<fs::path> readable_;  // folders with links resolved
   std::vector<std::string> stack_;
   std::map<std::string, File> files_;
   Branches branches_;

@@ -7,7 +7,7 @@
 namespace metalbench {
 namespace {
 
-// Levenshtein's distance, of letters of either case.
+// Levenshtein distance, ignoring case.
 std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
@@ -30,7 +30,7 @@ std::string did_you_mean(const std::string& name, const std::vector<std::string>
   const auto nearest = std::ranges::min_element(
       known, {}, [&name](const std::string& each) { return distance(name, each); });
   const std::size_t most = std::max<std::size_t>(1, name.size() / 2);
-  // All of a short name replaced is another name.
+  // If all letters of a short name differ, it is another name.
   if (nearest == known.end() || distance(name, *nearest) > most) return "";
   const bool shares = distance(name, *nearest) < std::max(name.size(), nearest->size());
   return shares ? "did you mean `" + *nearest + "`?" : "";

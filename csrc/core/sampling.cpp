@@ -15,7 +15,7 @@ constexpr std::uint32_t floor_windows = 16;
 constexpr double overrun = 4;
 constexpr std::uint32_t fewest_pairs = 7;
 constexpr std::uint32_t long_factor = 4;
-// Of these the fastest counts: the clock sets it, what else the machine does only adds to it.
+// The fastest of these counts: the clock determines it, and other load only adds time.
 constexpr int probe_windows = 3;
 
 template <typename T>
@@ -33,7 +33,7 @@ class Sampling {
   }
 
   Samples run() {
-    // The reference first: the candidate's windows have command buffers like its own.
+    // The reference first, because it determines the limit of the candidate's command buffers.
     double warmup_ns = plan_.warmup_ns;
     if (sources_.reference) {
       samples_.reference_window = ready(sources_.reference, plan_.reference_window, warmup_ns);
@@ -60,14 +60,14 @@ class Sampling {
     return static_cast<std::uint32_t>(samples_.candidate_first.size());
   }
 
-  // Warms a source up; returns the passes of its windows, `known` ones unless those are 0.
+  // Warm a source up and return the passes of its windows: `known`, unless that is 0.
   [[nodiscard]] std::uint32_t ready(const Source& source, std::uint32_t known, double warmup_ns) {
     if (known == 0) return warm_up(source, sources_, plan_, warmup_ns);
     if (warmup_ns > 0) warm_up_again(source, known, sources_, warmup_ns);
     return known;
   }
 
-  // Gives the candidate's command buffers as many passes as those of the reference have. Where both
+  // Limit the candidate's command buffers to the mean number of passes in the reference's. If both
   // sides are dispatches, the device chooses.
   void limit_command_buffers() {
     std::uint32_t most = plan_.passes_per_command_buffer;
@@ -132,7 +132,7 @@ class Sampling {
 
   using Noted = std::function<void(const Timing&, double passes)>;
 
-  // One window of `window` passes, each of which does the work `repeats` times.
+  // Time one window of `window` passes, each of which executes the work `repeats` times.
   void time(const Source& source, std::uint32_t window, std::uint32_t repeats, Times& times,
             Noted noted = {}) {
     if (!source) return;
@@ -142,17 +142,17 @@ class Sampling {
       times.wall_ns.push_back(timing.wall_ns / passes);
       if (noted) noted(timing, passes);
     });
-    // The wall time of what is queued behind something else has lost its way to the device.
+    // Wall time of a queued window excludes the submission latency, so complete all windows first.
     if (samples_.clock == Clock::wall) flight_.land_all();
   }
 
-  // Behind the last window, before a clock that it has raised can fall.
+  // Probe directly after the last window, before a raised clock can fall.
   void probe_once(std::vector<double>& times) {
     flight_.land_all();
     if (sources_.probe) times.push_back(sources_.probe.start(1)->wait().device_ns);
   }
 
-  // Whether the clock is as fast as ever.
+  // Return whether the clock is as fast as its best.
   bool probe() {
     flight_.land_all();
     double fastest = 0;
@@ -172,7 +172,7 @@ class Sampling {
     return true;
   }
 
-  // False when there is no hope left.
+  // Return false if the clock stays low.
   bool check_clock() {
     while (!probe()) {
       discard_from(good_);
@@ -212,7 +212,7 @@ class Sampling {
   std::uint32_t good_ = 0;  // pairs at the last good probe
   double command_buffers_ = 0;  // of the reference's windows
   double passes_in_them_ = 0;
-  Flight flight_;           // last, for what lands uses the others
+  Flight flight_;           // last, because completions use the other members
 };
 
 }  // namespace

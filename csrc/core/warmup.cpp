@@ -10,9 +10,9 @@ namespace {
 
 constexpr std::uint32_t most_passes = 1u << 20;
 constexpr double min_ticks = 1000;
-// The clock is settled when the median moves by less than this, or than the windows' own noise
-// would move it, from one quarter of the windows so far to the next; over fewer windows a slow
-// approach would pass for standing still.
+// The clock is stable when the median changes by less than this, or by less than the windows'
+// noise, from one quarter of the windows to the next. With fewer windows, a slow drift would look
+// stable.
 constexpr double settled = 0.01;
 constexpr std::size_t fewest_windows = 8;
 
@@ -21,7 +21,7 @@ struct Length {
   double elapsed_ns;  // of the last window
 };
 
-// A window long enough for the clock: grown by what the last one lacked, never more than tenfold.
+// Find a window long enough for the clock: grow it by the missing factor, at most tenfold.
 Length calibrate(const Source& source, Clock clock, const SamplePlan& plan) {
   const double wanted =
       std::min(std::max(plan.window_ns, min_ticks * plan.tick_ns), plan.max_window_ns);
@@ -52,13 +52,13 @@ double noise_of_step(const std::vector<double>& first, const std::vector<double>
     }
   }
   if (steps.empty()) return 0;
-  // 0.954: median of the distance of two standard normal values; 1.253: a median varies as much
-  // more than a mean.
+  // 0.954: median of the absolute difference of two standard normal values. 1.253: ratio of the
+  // standard errors of median and mean.
   const double spread = median(steps) / 0.954;
   return 1.253 * spread * std::sqrt(2.0 / static_cast<double>(first.size()));
 }
 
-// Whether the medians of the last two runs of windows agree.
+// Return whether the medians of the last two groups of windows agree.
 bool has_settled(const std::vector<double>& seen) {
   if (seen.size() < 2) return false;
   const auto n = static_cast<std::ptrdiff_t>(
@@ -85,7 +85,7 @@ void warm_up_again(const Source& source, std::uint32_t passes, const Sources& so
                  [&](const Timing& timing) { seen.push_back(on(sources.clock, timing)); });
     const double spent = sources.now_ns() - start;
     const bool enough = spent >= warmup_ns || spent < 0;
-    // What never settles is measured as it is, and its drift reported.
+    // A source that does not become stable is measured as it is; its drift is reported.
     if (enough && (spent >= 5 * warmup_ns || has_settled(seen))) break;
   }
   flight.land_all();
@@ -94,14 +94,14 @@ void warm_up_again(const Source& source, std::uint32_t passes, const Sources& so
 std::uint32_t warm_up(const Source& source, const Sources& sources, const SamplePlan& plan,
                       double warmup_ns) {
   const Length cold = calibrate(source, sources.clock, plan);
-  // Of what takes seconds, every pass more is seconds: two that are each a whole warm-up suffice.
-  // The first alone may have compiled something, which says nothing of the next.
+  // If a pass takes seconds, each further pass costs seconds: two passes of the length of a warm-up
+  // suffice. The first one alone may include compilation.
   const double whole = std::max(warmup_ns, plan.max_window_ns);
   if (cold.passes == 1 && cold.elapsed_ns >= whole) {
     if (on(sources.clock, source.start(1)->wait()) >= whole) return 1;
   }
   warm_up_again(source, cold.passes, sources, warmup_ns);
-  // Once more: what was calibrated was cold.
+  // Calibrate again, because the first calibration was before the warm-up.
   return calibrate(source, sources.clock, plan).passes;
 }
 

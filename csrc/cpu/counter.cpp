@@ -21,7 +21,7 @@ std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) {
   return (value + unit - 1) / unit;
 }
 
-// The bits from `first` on of a word, where `first` may lie outside.
+// Return a mask of `count` bits from `first`, which may be outside of the word.
 std::uint64_t bits(std::uint64_t first, std::uint64_t count) {
   if (count == 0 || first >= 64) return 0;
   const std::uint64_t all = ~std::uint64_t{0};
@@ -63,7 +63,7 @@ void Counter::begin(const Launch& launch) {
   last_ = 0;
   arena_bytes_ = launch.arena_bytes;
   for (const Range& range : launch.ranges) {
-    // A small constant lies somewhere; a slice of a buffer where its storage says.
+    // A small constant has any address; a slice of a buffer has its storage's.
     const bool is_buffer = range.buffer.has_value();
     const std::uint64_t skew = is_buffer ? range.buffer->offset() % line_bytes : 0;
     const auto size = static_cast<std::uint64_t>(range.end - range.begin);
@@ -187,7 +187,7 @@ void Counter::mark(std::uint32_t memory, std::uint64_t number, std::uint64_t fir
   const std::uint64_t end = first + count;
   const std::uint64_t high =
       end <= 64 ? 0 : bits(first > 64 ? first - 64 : 0, end - std::max<std::uint64_t>(first, 64));
-  // Neighbouring lanes mostly touch the line that was touched last.
+  // Neighbouring lanes mostly access the line that was accessed last.
   for (auto line = lines_.rbegin(); line != lines_.rend(); ++line) {
     if (line->number != number || line->memory != memory) continue;
     line->low |= low;
@@ -204,7 +204,7 @@ void Counter::take_bytes(const SimdAccess& access, std::uint32_t lane) {
   const std::uint64_t first = offset + memory.skew;
   const auto size = static_cast<std::uint64_t>(memory.end - memory.begin) + memory.skew;
   const std::uint64_t end = std::min(first + access.bytes, size);
-  // Most lie within one half of the line that was touched last.
+  // Most accesses lie in one half of the line that was accessed last.
   if (!lines_.empty() && first / 64 == (end - 1) / 64 && first < end) {
     Line& line = lines_.back();
     if (line.number == first / line_bytes && line.memory == last_) {
@@ -242,7 +242,7 @@ void Counter::add_lines(const SimdAccess& access, std::uint32_t lanes, std::uint
   sums[counts::least_transactions] += rounded_up(distinct, line_bytes);
 }
 
-// Lanes that want one word get it in the same turn.
+// Lanes with the same word are served in the same cycle.
 void Counter::add_words(const SimdAccess& access, std::uint32_t lanes, const std::byte* arena,
                         std::uint64_t* sums) {
   wanted_.clear();
@@ -251,7 +251,7 @@ void Counter::add_words(const SimdAccess& access, std::uint32_t lanes, const std
     const auto offset = static_cast<std::uint64_t>(access.address[lane] - arena);
     const std::uint64_t end = offset + access.bytes;
     for (std::uint64_t word = offset / word_bytes; word * word_bytes < end; ++word) {
-      // Neighbouring lanes often want the same word.
+      // Neighbouring lanes often access the same word.
       if (wanted_.empty() || wanted_.back() != word) wanted_.push_back(word);
     }
   }

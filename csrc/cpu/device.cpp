@@ -83,7 +83,7 @@ class CpuDevice final : public Device {
 
   [[nodiscard]] std::shared_ptr<Storage> wrap(std::span<std::byte> memory,
                                               std::shared_ptr<void> owner) override {
-    // Kernels load vectors whole; MSL aligns none beyond 16 bytes... but doubles of it may be used.
+    // Kernels load whole vectors. MSL aligns to at most 16 bytes.
     constexpr std::uintptr_t alignment = 16;
     if (reinterpret_cast<std::uintptr_t>(memory.data()) % alignment != 0) return nullptr;
     return std::make_shared<WrappedStorage>(memory, std::move(owner), storages_);

@@ -5,8 +5,8 @@
 namespace metalbench::cpu {
 namespace {
 
-// Of one rule in one launch. Unrolled and inlined code has many places for each line of the source,
-// so this is far more than a report shows.
+// Limit for one rule in one launch. Unrolled and inlined code has many places per source line, so
+// this is far above the number of lines in a report.
 constexpr std::size_t most_listed = 2048;
 
 auto place_in_grid(const Fault& fault) {

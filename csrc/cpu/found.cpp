@@ -53,14 +53,14 @@ std::string words_of(const Fault& fault) {
 }
 
 std::optional<mb::uptr> offset_of(const Fault& fault, const Module& module) {
-  // What is stopped from outside spends most of its time in checks, and they take the last of a
-  // stack.
+  // A stop from outside is usually in a check, because most time is spent there; checks also use
+  // the last part of a stack.
   const bool in_checks =
       fault.kind == Fault::Kind::stopped || fault.kind == Fault::Kind::stack_overflow;
   if (in_checks && module.contains(fault.checked)) {
     return *module.offset_of(fault.checked) - 1;
   }
-  // A check knows only where the call to it returns, which may be the next line already.
+  // A check has only the return address of its call, which may belong to the next line.
   if (const auto offset = module.offset_of(fault.pc)) {
     return *offset - (fault.kind == Fault::Kind::reported ? 1 : 0);
   }

@@ -1,4 +1,4 @@
-// The accesses of a threadgroup's threads, put together as its SIMD-groups make them.
+// Combination of a threadgroup's accesses per SIMD-group.
 #include <algorithm>
 
 #include "cpu/counter.h"

@@ -1,4 +1,4 @@
-// How a threadgroup ends before its time: by a check, a signal, or from outside.
+// Early ends of a threadgroup: by a check, a signal, or from outside.
 #include <algorithm>
 #include <cstdio>
 #include <string_view>
@@ -16,7 +16,7 @@ const void* site_of(const mb::Fiber* fiber) { return fiber->bundle->site[fiber->
 
 }  // namespace
 
-// Every thread has blocked or returned, and some are at a barrier: they must all be at one.
+// All threads have blocked or returned, and some wait at a barrier: it must be the same one.
 void GroupRunner::check_barrier() {
   std::uint32_t waiting = 0;
   mb::uptr mem_flags = ~mb::uptr{0};
@@ -77,10 +77,10 @@ void GroupRunner::access(mb::Fiber* fiber, const volatile void* address, mb::u64
     self.check_written(fiber);
     if (self.shadow_->contains(begin)) return;
   }
-  // Threadgroup variables are found through the runner's own structures.
+  // Kernels read the runner's own structures to find threadgroup variables.
   const auto* own = reinterpret_cast<const std::byte*>(&self);
   if (begin >= own && begin < own + sizeof self) return;
-  // Of a build that follows values, copies out of it are seen, too.
+  // In builds with shadow memory, copies from it are reported as well.
   if (self.launch_->describes(begin)) return;
   MemoryCheck& check = *self.memory_check_;
   if (self.shadow_ != nullptr && kind != mb::AccessKind::read && kind != mb::AccessKind::copy) {
@@ -112,7 +112,7 @@ void GroupRunner::misaligned(mb::Fiber* fiber, const void* address, mb::u64 alig
   self.place(fiber, pc);
   self.trace(__builtin_frame_address(0));
   if (!self.note()) self.stop();
-  // For vector registers the processor demands the alignment, too: x86's movaps.
+  // The processor also requires the alignment of vector registers, such as x86's movaps.
   if (alignment >= 16) self.stop_thread(fiber);
 }
 
@@ -120,7 +120,7 @@ void GroupRunner::undefined(mb::Fiber* fiber, const mb::Undefined* what) {
   GroupRunner& self = of(fiber);
   const bool is_texel = what->finding == mb::Finding::texel;
   if (what->finding == mb::Finding::member && !self.is_of_one(*what)) return;
-  // Of interest to who asks for all that there is to find.
+  // Reported only by runs that continue after faults.
   if (is_texel && self.launch_->findings == nullptr) return;
   self.fault_.kind = Fault::Kind::reported;
   self.fault_.rule = rule_of(what->finding);
@@ -180,8 +180,8 @@ void GroupRunner::place(const mb::Fiber* fiber, const void* pc) {
   fault_.threadgroup = group_.position;
 }
 
-// Checked builds keep frame pointers: each frame begins with the one before it, and with where its
-// function returns to. What the runtime adds above the kernel's own frames is left out.
+// Checked builds have frame pointers: each frame begins with the previous frame's address and the
+// return address. Frames of the runtime above the kernel's are skipped.
 void GroupRunner::trace(const void* frame) {
   if (launch_->findings == nullptr) return;
   const Module& module = launch_->module_of(fault_.pc);
@@ -242,7 +242,7 @@ void* GroupRunner::abandon(Fault::Kind kind, const void* pc, const void* address
     fault_.checked = checked_;
     fault_.address = address;
     fault_.threadgroup = group_.position;
-    // In a plain loop there is no telling which of its threads it was, nor of a vector's lanes.
+    // A plain loop does not identify its thread, and a vector does not identify its lane.
     if (!launch_->use_span) {
       const mb::Fiber* fiber = mb::fiber_of(reinterpret_cast<mb::uptr>(stack_pointer));
       fault_.has_thread = threads_per_fiber_ == 1;

@@ -12,8 +12,8 @@ namespace {
 constexpr std::uint32_t arena_capacity = 32 * 1024;
 constexpr std::uint32_t arena_padding = 256;
 
-// What threadgroup memory starts out as: large, or no number, in every type, and not what it was
-// the time before.
+// Initial byte of threadgroup memory: a large number or NaN in every type, different from the
+// previous one.
 int poison(std::uint32_t turn) {
   constexpr std::uint32_t least = 0x45;
   constexpr std::uint32_t sign = 0x80;
@@ -24,8 +24,8 @@ void* first_stack(const mb::Bundle& bundle) {
   return bundle.stack_pointer[std::countr_zero(bundle.ready)];
 }
 
-// Whether a lane that waits is to go on before another: it is behind in a loop that both are in, or
-// its site stands in front of the other's in the code.
+// Return whether a waiting lane continues before another: it is in an earlier iteration of a common
+// loop, or its call site precedes the other's in the code.
 bool is_behind(const mb::Bundle& bundle, std::uint32_t lane, std::uint32_t other) {
   const mb::u32* one = bundle.turns[lane];
   const mb::u32* two = bundle.turns[other];
@@ -41,8 +41,8 @@ bool are_together(const mb::Bundle& bundle, std::uint32_t lane, std::uint32_t ot
   return !is_behind(bundle, lane, other) && !is_behind(bundle, other, lane);
 }
 
-// All live lanes wait. Lanes at one site and in one turn go on together; where there are several,
-// the first goes first: the others then catch up with those that wait behind the branch or loop.
+// All live lanes wait. Lanes at one site in one iteration continue together. If there are several
+// sites, the first continues, so that its lanes reach those that wait after the branch or loop.
 void release_meeting(mb::Bundle& bundle) {
   std::uint32_t mask = bundle.meeting;
   auto chosen = static_cast<std::uint32_t>(std::countr_zero(mask));
@@ -194,8 +194,8 @@ void GroupRunner::span_main() {
   __builtin_unreachable();
 }
 
-// Who runs after a fiber of this bundle has blocked or returned; null when all have returned.
-// A bundle goes as far as it can before the next one starts: its stacks stay in the cache.
+// Return the bundle to run after a fiber of this one has blocked or returned; null if all have
+// returned. A bundle runs as far as possible before the next one: its stacks stay in the cache.
 mb::Bundle* GroupRunner::next_bundle(mb::Bundle* bundle) {
   idle_yields_ = 0;
   if (bundle->ready == 0 && bundle->meeting != 0) release_meeting(*bundle);
@@ -204,8 +204,8 @@ mb::Bundle* GroupRunner::next_bundle(mb::Bundle* bundle) {
   return other != nullptr ? other : release_barrier();
 }
 
-// The nearest other bundle with lanes that can run. It may lie before: fibers that yield leave
-// ready lanes behind them.
+// Return the nearest other bundle with ready lanes. It may precede this one, because fibers that
+// yield leave ready lanes there.
 mb::Bundle* GroupRunner::next_ready(std::uint32_t index) {
   for (std::uint32_t i = index + 1; i < bundles(); ++i) {
     if (i == started_) start_bundle();
@@ -217,7 +217,7 @@ mb::Bundle* GroupRunner::next_ready(std::uint32_t index) {
   return nullptr;
 }
 
-// Every fiber of the group waits at a barrier or has returned.
+// All fibers of the group wait at a barrier or have returned.
 mb::Bundle* GroupRunner::release_barrier() {
   if (launch_->checked) check_barrier();
   if (launch_->counter) counts_.fold_all(arena());
@@ -234,13 +234,13 @@ mb::Bundle* GroupRunner::release_barrier() {
 void* GroupRunner::next_stack(mb::Fiber* fiber) {
   mb::Bundle* bundle = fiber->bundle;
   const mb::Bundle* following = of(fiber).next_bundle(bundle);
-  // The one that came last need not switch at all.
+  // The last fiber to arrive need not switch.
   if (following == bundle && (bundle->ready >> fiber->lane & 1) != 0) return nullptr;
   return first_stack(*following);
 }
 
-// For loops that wait for another thread: lets every other one of the group run first. When all
-// that can run have had their turn twice and still do nothing but yield, the group itself yields.
+// For loops that wait for another thread: let all others of the group run first. If all ready
+// threads have run twice and only yielded, the group itself yields.
 void GroupRunner::yield(mb::Fiber* fiber) {
   GroupRunner& self = of(fiber);
   mb::Bundle* bundle = fiber->bundle;

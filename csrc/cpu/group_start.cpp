@@ -1,4 +1,4 @@
-// How a threadgroup begins: which fibers run its threads, and where they are.
+// Start of a threadgroup: its fibers and their positions.
 #include <algorithm>
 
 #include "cpu/group_runner.h"
@@ -7,7 +7,7 @@
 namespace metalbench::cpu {
 namespace {
 
-// To the thread that comes `count` later.
+// Advance to the position of the thread `count` later.
 void advance(mb::Dim3& position, std::uint32_t count, const mb::Dim3& size) {
   position.x += count;
   while (position.x >= size.x) {
@@ -20,7 +20,7 @@ void advance(mb::Dim3& position, std::uint32_t count, const mb::Dim3& size) {
 
 }  // namespace
 
-// What does not change from group to group of the same size.
+// Initialise the state that all groups of the same size share.
 void GroupRunner::lay_out(mb::Dim3 size, std::uint32_t threads_per_fiber) {
   if (size.x == laid_out_.x && size.y == laid_out_.y && size.z == laid_out_.z &&
       threads_per_fiber == threads_per_fiber_) {

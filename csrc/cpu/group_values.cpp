@@ -1,4 +1,4 @@
-// What a threadgroup's threads do with values that nothing has given, and with their own memory.
+// Reports of uninitialised values and of private memory accesses.
 #include <algorithm>
 #include <cstdio>
 #include <string>
@@ -10,7 +10,7 @@
 namespace metalbench::cpu {
 namespace {
 
-// Without what clang adds to a variable's name where its function was inlined.
+// Return a variable's name without clang's suffix for inlined functions.
 std::string plain(const char* name) {
   const std::string text = name;
   return text.substr(0, text.find('.'));
@@ -43,7 +43,7 @@ void GroupRunner::check_private(mb::Fiber* fiber, const MemoryAccess& access) {
   place(fiber, access.pc);
   trace(__builtin_frame_address(0));
   if (!note()) stop();
-  // What is there may be what the processor returns to.
+  // The write could overwrite a return address.
   if (access.writes()) stop_thread(fiber);
 }
 
@@ -76,7 +76,8 @@ void GroupRunner::blame(const PrivateShadow::Origin& origin) {
   if (origin.name == nullptr) {
     fault_.rule = Rule::simdgroup;
     std::snprintf(fault_.text.data(), fault_.text.size(),
-                  "SIMD-group function: reads the value of an inactive lane, and the result is used");
+                  "SIMD-group function: reads the value of an inactive lane, and the result is "
+                  "used");
     return;
   }
   std::snprintf(fault_.variable.data(), fault_.variable.size(), "%s", plain(origin.name).c_str());

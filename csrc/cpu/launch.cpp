@@ -13,7 +13,7 @@ mb::Dim3 dim3(const Size3& size) { return {size.x, size.y, size.z}; }
 
 // Vectorised code may read a constant as a whole vector register.
 constexpr std::size_t constant_padding = 64;
-// Fewer threadgroups are checked in their order: all of them are, and what is found stays the same.
+// Fewer threadgroups are checked in order: all of them are run, and findings stay reproducible.
 constexpr std::uint64_t least_scattered = 64;
 
 }  // namespace
@@ -65,7 +65,7 @@ void Launch::list_parts(const Dispatch& dispatch, const PipelineInfo& kernel) {
   }
 }
 
-// Groups at the edge along x may have a number of threads there that asks for another entry.
+// Groups at the edge along x may need another entry for their number of threads.
 void Launch::enter_groups(const CpuPipeline& pipeline) {
   const mb::Dim3 size = shared.threads_per_threadgroup, grid = shared.threads_per_grid;
   const std::uint32_t rest = grid.x % size.x;

@@ -86,7 +86,7 @@ GroupEntry CpuPipeline::entry_for(std::uint32_t size_x) const {
   std::shared_ptr<const Module> module = module_for(shape);
   const mb::ThreadEntry entry = module->lanes_entry();
   if (entry != nullptr) return {entry, shape.width, std::move(module)};
-  // A shape whose vectors do not fit a stack has a fiber for each thread.
+  // A shape whose vectors do not fit on a stack uses one fiber per thread.
   const mb::ThreadEntry thread = module->thread_entry();
   if (thread != nullptr) return {thread, 1, std::move(module)};
   throw Error("cpu device: " + module->path() +

@@ -9,7 +9,7 @@ namespace metalbench::cpu {
 namespace {
 
 constexpr std::uintptr_t page = 4096;
-// How far before threadgroup memory an address is still taken to be meant for it.
+// Maximum distance before threadgroup memory at which an address is attributed to it.
 constexpr std::size_t before_arena = 4096;
 
 const std::byte* page_of(const std::byte* address) {
@@ -60,8 +60,8 @@ void MemoryCheck::fence(std::uint32_t mem_flags, std::uint32_t thread) {
   if ((mem_flags & mb::mem_threadgroup) != 0) arena_clock_.handover.fence(thread, fence);
 }
 
-// An object of either memory may be the flag for what lies in the other; that of threadgroup memory
-// is none for other threadgroups.
+// An atomic object in one kind of memory can be a flag for data in the other kind. In threadgroup
+// memory it is not visible to other threadgroups.
 void MemoryCheck::note_atomic(const MemoryAccess& access, bool is_device) {
   const std::uint32_t thread = access.thread->index;
   if (access.acquires()) {
@@ -121,7 +121,7 @@ bool MemoryCheck::is_settled(Fault& fault) {
   return allows_clash(access, doubt_.clash, doubt_.is_arena, fault);
 }
 
-// Of interest to who asks for all that there is to find.
+// Reported only by runs that continue after faults.
 bool MemoryCheck::reports_same(const MemoryAccess& access, Fault& fault) {
   if (launch_->findings == nullptr) return false;
   doubt_.clash.is_write_after_write = false;
@@ -144,7 +144,7 @@ bool MemoryCheck::is_harmless(const MemoryAccess& access) const {
   return std::ranges::any_of(launch_->ranges, holds) || launch_->storages->holds(access.begin, end);
 }
 
-// Of others clang knows what their types demand.
+// Clang checks the alignment of all other accesses.
 bool MemoryCheck::is_aligned(const MemoryAccess& access, Fault& fault) const {
   if (!access.atomic() || reinterpret_cast<mb::uptr>(access.begin) % access.bytes == 0) return true;
   return !is_known({access.begin, access.bytes, access.use(), false}, fault);
@@ -195,7 +195,7 @@ bool MemoryCheck::allows_range(const Range& range, const MemoryAccess& access, F
   return true;
 }
 
-// A copy takes what lies between a struct's members along: it has to find something, not all.
+// A copy includes the padding of a struct, so at least one byte must be initialised, not all.
 bool MemoryCheck::is_written(const Range& range, const MemoryAccess& access, Fault& fault) const {
   Storage::Unwritten* marks = range.buffer->unwritten() + (access.begin - range.begin);
   const auto is_missing = [](const auto& mark) { return mark.load() != 0; };

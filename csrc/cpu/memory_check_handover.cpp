@@ -3,7 +3,7 @@
 namespace metalbench::cpu {
 namespace {
 
-// Beyond, all that was released by then counts as known.
+// Above this number, all earlier releases count as known.
 constexpr std::size_t most_groups = 1024;
 
 constexpr auto group_of = &std::pair<std::uint64_t, std::uint32_t>::first;

@@ -1,5 +1,5 @@
-// Pointers keep the memory that they come from: an index that reaches other memory of the kernel's
-// is as wrong as one that reaches none.
+// Provenance of pointers: an index that reaches other memory of the kernel is as wrong as one that
+// reaches unmapped memory.
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
@@ -30,7 +30,7 @@ bool MemoryCheck::stays(const std::byte* from, const std::byte* to, Fault& fault
   }
   if (from >= arena_ && from < arena_ + launch_->arena_bytes)
     return stays_in_arena(from, to, fault);
-  // Views of one buffer may overlap, and a pointer to the end of one is one to the next.
+  // Views of one buffer may overlap, and a pointer to the end of one may be the begin of the next.
   const auto is_of_both = [&](const Range& range) {
     return holds(range, from) && holds(range, to);
   };
@@ -67,7 +67,7 @@ bool MemoryCheck::stays_in_arena(const std::byte* from, const std::byte* to, Fau
   };
   const auto origin = part_of(from), reached = part_of(to), none = launch_->parts.end();
   if (origin == none || reached == none || origin == reached) return true;
-  // It may be a pointer to the end of the variable before.
+  // It may be a pointer to the end of the previous variable.
   const std::byte* begin = arena_ + origin->begin;
   if (from == begin && to < from) return true;
   tell(fault, origin->name.c_str(), to - begin,

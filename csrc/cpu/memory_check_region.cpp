@@ -4,7 +4,7 @@ namespace metalbench::cpu {
 
 namespace {
 
-// Of what kernels write to when sizes are small, they write to all.
+// Kernels write to all bytes of small buffers, so up to this size memory is committed at once.
 constexpr std::size_t small_bytes = 1 << 20;
 
 }  // namespace

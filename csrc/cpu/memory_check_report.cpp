@@ -1,4 +1,4 @@
-// What checked runs say.
+// Messages of checked runs.
 #include <algorithm>
 #include <array>
 #include <cinttypes>
@@ -9,10 +9,10 @@
 namespace metalbench::cpu {
 namespace {
 
-// How far beyond a buffer an address is still taken to be meant for it.
+// Maximum distance from a buffer at which an address is attributed to it.
 constexpr std::ptrdiff_t neighbourhood = 16 * 1024;
 
-// Of a null pointer to a struct or an array: as far as no memory ever is.
+// Offsets from a null pointer to a struct or an array: no memory is mapped below this address.
 constexpr std::uintptr_t null_page = 64 * 1024;
 
 using Words = std::array<char, 80>;
@@ -29,8 +29,8 @@ mb::Dim3 position_in(mb::Dim3 size, std::uint64_t index) {
           static_cast<mb::u32>(index / size.x / size.y)};
 }
 
-// Of the two in the mark, one that nothing has ordered before `thread`: of another lane or, where
-// several SIMD-groups have come, of another SIMD-group.
+// Return the thread of the mark that is concurrent with `thread`: of another lane or, if several
+// SIMD-groups are recorded, of another SIMD-group.
 std::uint32_t other_thread(const Mark& mark, std::uint32_t thread) {
   const bool is_own = mark.by() == Mark::By::simdgroups
                           ? mark.simdgroup() == thread / mb::simd_width
@@ -38,8 +38,8 @@ std::uint32_t other_thread(const Mark& mark, std::uint32_t thread) {
   return is_own ? mark.other_thread() : mark.thread();
 }
 
-// Where the earlier access was, if it was that of `thread`. Code that is loaded together has the
-// upper half of its addresses in common.
+// Return the place of the earlier access if `thread` made it. Code of one module has the same upper
+// half of addresses.
 const void* other_place(const Clash& clash, const MemoryAccess& access, std::uint32_t thread,
                         const Module& module) {
   const bool is_last = clash.mark.thread() == thread;
@@ -80,7 +80,7 @@ const Range* MemoryCheck::nearest(const std::byte* address) const {
   return found;
 }
 
-// Of a buffer that the device has or had, and of which the dispatch has no part.
+// Report a buffer of the device, live or freed, that the dispatch does not bind.
 bool MemoryCheck::report_unlisted(const MemoryAccess& access, Fault& fault) const {
   const auto found = launch_->storages->find(access.begin);
   if (!found || (!found->is_own && nearest(access.begin) != nullptr)) return false;
@@ -159,7 +159,7 @@ std::string MemoryCheck::name_of(std::uint32_t segment, std::uint32_t thread) co
   return cpu::name_of(position_in(size, thread), group).data();
 }
 
-// Where memory is bound twice, what is written is taken to be meant by what can be written.
+// If memory is bound twice, attribute writes to the writable argument.
 const Range& MemoryCheck::range_of(const MemoryAccess& access) const {
   const auto& ranges = launch_->ranges;
   const Range* found = &ranges[last_range_];
@@ -198,7 +198,7 @@ void MemoryCheck::report_race(const MemoryAccess& access, const Clash& clash, Fa
                 cpu::name_of(access.thread->position, group_->position).data(), verb_of(clash),
                 other.c_str(), missing);
   fault.names_thread = true;
-  // Of another dispatch it may be other code.
+  // In another dispatch it may be other code.
   if (is_certain && device_clock_.is_of_this_launch(segment))
     fault.born = other_place(clash, access, thread, launch_->module_of(access.pc));
 }

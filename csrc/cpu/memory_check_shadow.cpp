@@ -6,7 +6,7 @@ namespace metalbench::cpu {
 
 void Shadow::add(const std::byte* begin, const std::byte* end, std::size_t element_bytes,
                  bool is_watched) {
-  // Combined with `|`, the smallest power of two of all element sizes decides.
+  // `|` of the element sizes, whose lowest bit is the smallest power of two.
   if (begin != end) parts_.push_back({begin, end, element_bytes, is_watched});
 }
 

@@ -13,7 +13,7 @@ namespace metalbench::cpu {
 
 namespace {
 
-// By this name another process finds the threads of kernels, see
+// Another process finds the threads of kernels by this name; see
 // metalbench/isolation/thread_times.py.
 void name_worker() {
 #ifdef __linux__
@@ -33,7 +33,7 @@ class Pool::Worker {
  private:
   void main() {
     name_worker();
-    // Signals of the process are for the threads that Python knows.
+    // Python's threads handle the signals of the process.
     sigset_t all;
     sigfillset(&all);
     for (const int ours : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGURG, SIGSYS}) sigdelset(&all, ours);
@@ -134,7 +134,7 @@ Outcome Pool::run(std::span<const std::unique_ptr<Launch>> launches, const RunOp
   using namespace std::chrono_literals;
   const std::lock_guard exclusive(one_job_);
   install_signal_handlers();
-  // What is counted is counted in one order, by one worker.
+  // Counted launches run on one worker, so that their order is deterministic.
   const bool is_counted =
       std::ranges::any_of(launches, [](const auto& launch) { return launch->counter != nullptr; });
   const auto workers = is_counted ? 1 : static_cast<std::uint32_t>(workers_.size());
@@ -148,7 +148,7 @@ Outcome Pool::run(std::span<const std::unique_ptr<Launch>> launches, const RunOp
     if (Clock::now() > deadline) outcome.timed_out = true;
     if (!outcome.interrupted && !outcome.timed_out && !job.aborted) continue;
     job.aborted = true;
-    // A worker between two kernels does not see it; then the next turn of the loop asks again.
+    // A worker between two kernels does not see the request; the next iteration repeats it.
     stop_workers();
   }
   const std::lock_guard lock(mutex_);

@@ -7,7 +7,7 @@
 namespace metalbench::cpu {
 namespace {
 
-// Declarations of a kernel whose places are kept.
+// Maximum number of recorded declarations.
 constexpr std::size_t most_origins = 1 << 14;
 
 }  // namespace
@@ -50,7 +50,7 @@ void PrivateShadow::forget_zones(const mb::Fiber* fiber, const void* frame) {
 }
 
 void PrivateShadow::forget_unwritten(const mb::Metadata& of, std::uint64_t bytes) {
-  // The origins of an address are those of the four bytes that it is one of.
+  // An origin covers four bytes.
   const std::uintptr_t first = reinterpret_cast<std::uintptr_t>(of.shadow) % 4;
   for (std::uint64_t i = 0; i < bytes; ++i) {
     if (of.shadow[i] != 0 && of.origins[(first + i) / 4] == 0) of.shadow[i] = 0;
@@ -116,7 +116,7 @@ void PrivateShadow::copy(const mb::Fiber* fiber, const void* to, const void* fro
   const mb::Metadata source = from == nullptr ? mb::Metadata{nullptr, nullptr} : followed(from);
   mb::ShadowState* state = mb::shadow_state(fiber);
   if (target.shadow == nullptr) {
-    // Between the members of a struct there is nothing to give a value to: all of it must lack one.
+    // Padding is never initialised, so all bytes must be uninitialised.
     const bool is_told = source.shadow != nullptr && is_in_arena(from) && *source.origins == 0;
     const bool is_bad =
         source.shadow != nullptr && bytes != 0 && !is_told &&

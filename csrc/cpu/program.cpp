@@ -82,7 +82,7 @@ class CpuProgram final : public Program {
       launch.findings = findings;
       launch.number = i;
       for (Range& range : launch.ranges) {
-        // Of an array of textures each has a range: `t[2]`.
+        // An array of textures has one range per texture: `t[2]`.
         const std::string argument = range.name.substr(0, range.name.find('['));
         range.is_input = std::ranges::find(inputs, argument) != inputs.end();
       }
@@ -106,14 +106,13 @@ class CpuProgram final : public Program {
     }
     if (is_write_to_constant(fault)) {
       return text +
-             "write to a buffer that the kernel takes as `const` or `constant`; it must not change, "
-             "even if the old value is restored";
+             "write to a buffer that the kernel takes as `const` or `constant`; it must not "
+             "change, even if the old value is restored";
     }
     return text + words_of(fault) + declared(launch, fault);
   }
 
-  // Memory of a buffer can always be read: what faults there is a write to a page that is
-  // protected.
+  // A buffer's memory is always readable, so a fault there is a write to a protected page.
   [[nodiscard]] bool is_write_to_constant(const Fault& fault) const {
     if (fault.kind != Fault::Kind::bad_address) return false;
     const auto found = context_.storages->find(static_cast<const std::byte*>(fault.address));

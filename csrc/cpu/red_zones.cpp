@@ -26,7 +26,7 @@ struct Variable {
 
 const mb::u8* zones_of(const mb::Fiber* fiber) { return fiber->shadow + mb::zones_at; }
 
-// The description of the frame that a granule is in, and where the frame begins.
+// Return the begin and the description of the frame that contains a granule.
 std::optional<std::pair<std::uintptr_t, const char*>> frame_of(const mb::Fiber* fiber,
                                                                std::uintptr_t at) {
   const mb::u8* zones = zones_of(fiber);
@@ -41,7 +41,8 @@ std::optional<std::pair<std::uintptr_t, const char*>> frame_of(const mb::Fiber* 
   return std::nullopt;
 }
 
-// The nearest of `n begin size length name begin size length name ...`; a name may end in `:line`.
+// Return the nearest of `n begin size length name begin size length name ...`; a name may end in
+// `:line`.
 Variable nearest(const char* described, std::int64_t at) {
   char* next = nullptr;
   Variable found;

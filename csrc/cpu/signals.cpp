@@ -12,7 +12,7 @@
 namespace metalbench::cpu {
 namespace {
 
-// Unused by Python, and ignored by default where a stray one arrives.
+// Python does not use it, and its default is to be ignored.
 constexpr int stop_signal = SIGURG;
 constexpr std::array<int, 5> handled = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, stop_signal};
 constexpr std::size_t alternate_stack_bytes = 64 * 1024;
@@ -42,13 +42,13 @@ void pass_on(int signal, siginfo_t* info, void* context) {
     } else if (before.sa_handler != SIG_DFL && before.sa_handler != SIG_IGN) {
       before.sa_handler(signal);
     } else if (signal != stop_signal) {
-      // Returning repeats the instruction, now with the default outcome.
+      // After the return, the instruction is repeated, now with the default action.
       sigaction(signal, &before, nullptr);
     }
   }
 }
 
-// Of an address that has no place in any address space the processor does not say which it was.
+// The processor does not report non-canonical addresses.
 bool tells_address([[maybe_unused]] const siginfo_t& info) {
 #ifdef SI_KERNEL
   return info.si_code != SI_KERNEL;

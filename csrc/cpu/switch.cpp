@@ -9,8 +9,8 @@
 #define TEXT ".text\n.p2align 4\n"
 #define FUNCTION(name) ".globl " MB_SYMBOL(name) "\n" MB_HIDDEN(name) MB_SYMBOL(name) ":\n"
 
-// Begins a stack below the registers that were loaded from its top, so that they stay; one of them
-// holds where to go.
+// Start a stack below the registers that were loaded from its top, so that they are preserved; one
+// of them holds the target.
 #if defined(__x86_64__)
 #define START_STACK  \
   "subq $64, %rsp\n" \
@@ -31,9 +31,9 @@ extern "C" [[gnu::visibility("hidden")]] void mb_start();
 namespace metalbench::cpu {
 namespace {
 
-// The places that MB_RESUME_STACK loads, in words from the saved stack pointer.
+// Slots that MB_RESUME_STACK loads, in words from the saved stack pointer.
 #if defined(__x86_64__)
-// The slot above the seven makes the stack look as after a call: 8 below a multiple of 16.
+// The slot above the seven aligns the stack as after a call: 8 below a multiple of 16.
 constexpr std::size_t words = 8, first_register = 4, return_address = 6;
 #else
 constexpr std::size_t words = 20, first_register = 0, return_address = 11;

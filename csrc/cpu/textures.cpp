@@ -41,7 +41,7 @@ std::shared_ptr<const mb::Texture> describe(const Texture& texture) {
   };
   const TextureDescriptor& descriptor = texture.descriptor();
   auto made = std::make_shared<Described>(Described{{}, {}, texture});
-  // It would own itself.
+  // Avoids a reference cycle.
   made->owner.set_handle(nullptr);
   for (std::size_t i = 1; i < descriptor.levels.size(); ++i) {
     made->smaller.push_back(level_of(texture, descriptor.levels[i]));

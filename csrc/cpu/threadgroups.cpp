@@ -10,11 +10,11 @@
 namespace metalbench::cpu {
 namespace {
 
-// As many threadgroups of 1024 threads are resident in a worker at most: each of their stacks costs
-// two mappings, of which a process may have some 65 000.
+// Maximum number of resident threadgroups of 1024 threads per worker: each stack needs two
+// mappings, of which Linux permits about 65 000 per process.
 constexpr std::size_t most_residents = 16;
 
-// Each of `groups` numbers once: the first and the last, then the others far from one another.
+// A permutation of `groups` numbers: the first and the last, then numbers far from each other.
 class Scattered {
  public:
   explicit Scattered(std::uint64_t groups)
@@ -91,7 +91,7 @@ bool Threadgroups::resume_until(std::size_t most) {
     waiting_.erase(waiting_.begin());
     guard_this_thread(runner);
     if (!settle(runner, runner->resume())) return false;
-    // What all of them wait for may be on another worker, which may share this core.
+    // They may wait for a threadgroup of another worker, which may share this core.
     std::this_thread::yield();
   }
   if (waiting_.size() > most) fault_ = waiting_.front()->stopped();

@@ -85,7 +85,8 @@ class Window final : public Running {
     gpu_.lose(script_->names() + text);
     if (!is_fault(state)) gpu_.check(state, "wait for a kernel");
     throw KernelFault(script_->names() + text +
-                      "; the CUDA context is unusable now: open the device again in another process");
+                      "; the CUDA context is unusable now: open the device again in another "
+                      "process");
   }
 
   void pause() {

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t small_arena_bytes = std::size_t{16} << 20;
 constexpr std::size_t most_small_bytes = std::size_t{2} << 20;
-// A multiple of every page's size.
+// A multiple of every supported page size.
 constexpr std::size_t page_bytes = 16 * 1024;
 
 std::size_t whole_pages(std::size_t size) {
@@ -90,7 +90,7 @@ std::byte* Arena::take(std::size_t size) {
 
 void Arena::forget(std::byte* begin, std::size_t size) const {
 #ifdef __linux__
-  // With the gaps, which only wild pointers touch.
+  // Including the gaps, which only wild pointers touch.
   (void)fallocate(descriptor_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                   begin - gap_bytes - begin_,
                   static_cast<off_t>(whole_pages(size) + 2 * gap_bytes));
@@ -104,7 +104,7 @@ SharedStorage::SharedStorage(std::shared_ptr<Arenas> arenas, std::shared_ptr<Are
     : arenas_(std::move(arenas)), arena_(std::move(arena)), begin_(begin), size_(size) {}
 
 SharedStorage::~SharedStorage() {
-  // The last one takes the whole arena along.
+  // The last storage releases the whole arena.
   if (arena_.use_count() > 1) arena_->forget(begin_, size_);
 }
 

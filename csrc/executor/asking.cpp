@@ -1,4 +1,4 @@
-// How a judge asks its executor, times the answer, and what it makes of one.
+// Requests of a judge to its executor, their timing, and their errors.
 #include <algorithm>
 
 #include "core/errors.h"
@@ -13,11 +13,12 @@ namespace metalbench::executor {
 namespace {
 
 constexpr std::size_t most_findings_bytes = std::size_t{1} << 26;
-// Beyond a run's own limit, once more that long: until its threads have stopped.
+// Additional time after a run's limit, until its threads have stopped.
 constexpr std::chrono::nanoseconds least_beyond = std::chrono::seconds(2);
 constexpr std::chrono::nanoseconds most_beyond = std::chrono::seconds(10);
 
-// Waking who has slept that long takes as long as after a window of work, and longer than at once.
+// Length of a busy handshake. Waking a thread that has slept this long takes as long as after a
+// window of work, and longer than immediately.
 constexpr std::chrono::nanoseconds busy_handshake = std::chrono::milliseconds(2);
 
 // Windows between checks for child processes of the executor; a check takes longer than a small
@@ -67,7 +68,7 @@ Window Judge::timed(const Writer& request, const RunOptions& options) {
 std::vector<Finding> Judge::checked(const Writer& request, const RunOptions& options) {
   const Message answer =
       done(exchange(request, patience_for(options), {}, most_findings_bytes));
-  // What it does behind this request is not what it was measured at.
+  // Later work of the executor belongs to this request, not to idle time.
   worked_ns_.reset();
   Reader told(answer);
   try {
@@ -100,7 +101,7 @@ void Judge::note_idle() {
 Message Judge::ask(const Writer& request, const Patience& patience, std::optional<int> descriptor) {
   try {
     const Message answer = exchange(request, patience, descriptor);
-    // What it does behind this request is not what it was measured at.
+    // Later work of the executor belongs to this request, not to idle time.
     worked_ns_.reset();
     return done(answer);
   } catch (const Late&) {
@@ -126,7 +127,7 @@ Message Judge::exchange(const Writer& request, const Patience& patience,
     const bool ready = ready_;
     end();
     process->raise_end(ready);
-    throw;  // which that never comes to, though not every compiler knows
+    throw;  // unreachable; some compilers require it
   } catch (const Garbled& error) {
     raise_garbled(error);
   } catch (const Interrupted&) {
@@ -139,7 +140,7 @@ void Judge::raise_garbled(const Garbled& error) {
   const auto process = std::move(process_);
   end();
   process->raise_garbled(error.what());
-  throw Error(error.what());  // which that never comes to, though not every compiler knows
+  throw Error(error.what());  // unreachable; some compilers require it
 }
 
 Message Judge::done(const Message& answer) {
@@ -165,7 +166,7 @@ void Judge::raise(Reader& message, Answer kind) {
   raise_as(kind, text);
 }
 
-// "[kernel] what" with file and line before what happened: the executor has no files to look in.
+// Insert file and line into "[kernel] what", because the executor does not have the files.
 std::string Judge::placed(const std::string& text, const std::string& path,
                           std::uint64_t offset) const {
   const std::size_t bracket = text.find("] ");
@@ -176,7 +177,7 @@ std::string Judge::placed(const std::string& text, const std::string& path,
   return text.substr(0, bracket + 2) + where + text.substr(bracket + 2);
 }
 
-// Whether it is an object that was handed over, and no other file that is to be read.
+// Return whether the path is an object of this judge, and not another file.
 bool Judge::is_known(const std::string& path) const {
   return std::ranges::any_of(pipelines_, [&](const auto& each) {
     const auto shapes = each->built_shapes();

@@ -78,7 +78,7 @@ void Channel::send(const Message& message, const Patience& patience,
     msghdr header{};
     header.msg_iov = &piece;
     header.msg_iovlen = 1;
-    if (descriptor) {  // goes with the first byte
+    if (descriptor) {  // sent with the first byte
       header.msg_control = &control;
       header.msg_controllen = sizeof control;
       cmsghdr* rights = CMSG_FIRSTHDR(&header);

@@ -16,11 +16,10 @@
 namespace metalbench::executor {
 namespace {
 
-// Of a window's time, what its way may take.
+// Maximum ratio of the latency to a window's time.
 constexpr double way_part = 0.01;
 constexpr double longest_window_ns = 10e6;
-// Executors that are kept though nothing of theirs is in use just now: the plain and the checked
-// build of two kernels.
+// Number of unused executors that are kept: the plain and the checked build of two kernels.
 constexpr std::size_t kept_judges = 4;
 
 class JudgedPipeline final : public Pipeline {
@@ -166,7 +165,7 @@ class JudgedDevice final : public Device {
     return std::make_unique<JudgedProgram>(std::move(work), judge);
   }
 
-  // Of what is compiled of one source in one way; the same for all that share an executor.
+  // Key of all builds of one source with the same options; constant if all share an executor.
   [[nodiscard]] std::string key_of(const std::string& source, const CompileOptions& options) const {
     if (sharing_ == Sharing::device) return {};
     std::string key = source + '\0' + options.filename + '\0';
@@ -200,7 +199,7 @@ class JudgedDevice final : public Device {
   std::shared_ptr<Arenas> arenas_ = std::make_shared<Arenas>();
   DeviceInfo info_;
   std::mutex mutex_;
-  std::deque<Kept> judges_;  // used last, last
+  std::deque<Kept> judges_;  // sorted by last use
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace metalbench::executor {
 namespace {
 
-// More than an executor tells of, and few enough for a judge's memory.
+// More than an executor reports, and few enough for a judge's memory.
 constexpr std::uint32_t most_findings = 1 << 16;
 constexpr std::uint32_t most_offsets = 64;
 

@@ -144,7 +144,7 @@ mb::Info info_from(Reader& message) {
 
 std::string HandedShapes::build(cpu::Shape shape) const {
   const auto found = paths_.find(shape);
-  if (found == paths_.end()) throw Error("executor: the judge did not send this shape of the kernel");
+  if (found == paths_.end()) throw Error("executor: this shape of the kernel was not sent");
   return found->second;
 }
 

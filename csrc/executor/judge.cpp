@@ -11,7 +11,7 @@ namespace {
 
 constexpr int first_handshakes = 7;
 constexpr int more_handshakes = 3;
-// What a process may take to load or to map, however busy the machine is.
+// Time limit for loading and mapping, even on a busy machine.
 constexpr auto for_a_moment = std::chrono::seconds(60);
 
 template <typename Call>
@@ -26,7 +26,7 @@ void for_buffers(const Work& work, const Call& call) {
   }
 }
 
-// Takes those out whose objects are no more, and says which they were.
+// Remove entries whose objects have expired, and return their keys.
 template <typename Key, typename Value>
 std::vector<Key> take_gone(std::map<Key, std::weak_ptr<Value>>& known) {
   std::vector<Key> gone;
@@ -94,7 +94,7 @@ void Judge::start_anew() {
   end();
   process_ = host_->start();
   channel_ = std::make_unique<Channel>(process_->socket());
-  // Until it has answered no kernel is to blame for what it does.
+  // Before the first answer, no kernel can cause a failure.
   (void)ask(asked_busy({}), until(for_a_moment));
   ready_ = true;
   for (const auto& pipeline : pipelines_) {
@@ -127,7 +127,7 @@ bool Judge::lacks(const Work& work) const {
 }
 
 void Judge::make_ready(const std::shared_ptr<Work>& work) {
-  // Loads nothing any more once a kernel has run.
+  // An executor does not load after its first kernel has run.
   if (process_ == nullptr || (sealed_ && lacks(*work))) start_anew();
   for (const auto& pipeline : pipelines_) {
     if (!sealed_) load_shapes(*pipeline);

@@ -24,7 +24,7 @@ std::optional<double> processor_time_ns(int process) {
   }
   mach_timebase_info_data_t base{};
   mach_timebase_info(&base);
-  // In ticks of the clock, whatever the headers say.
+  // In ticks of the clock, unlike the headers' description.
   return static_cast<double>(usage.ri_user_time + usage.ri_system_time) * base.numer / base.denom;
 }
 
@@ -34,8 +34,8 @@ bool has_children(int /*process*/) { return false; }
 
 bool has_children(int process) {
   const std::string folder = "/proc/" + std::to_string(process);
-  // Behind the name, which ends with the last bracket: fields 14 and 15 from there are ticks of
-  // children that have ended, proc(5).
+  // Fields after the name, which ends at the last bracket: 14 and 15 from there are the ticks of
+  // ended children, see proc(5).
   std::string stat;
   std::getline(std::ifstream(folder + "/stat"), stat);
   std::size_t place = stat.rfind(')');

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t most_request_bytes = std::size_t{1} << 30;
 
-// A part of an arena, as kernels and reports see it.
+// A part of an arena, as kernels and reports use it.
 class MappedStorage final : public Storage {
  public:
   MappedStorage(std::shared_ptr<Arena> arena, std::span<std::byte> bytes,
@@ -34,7 +34,7 @@ class MappedStorage final : public Storage {
     (void)allow_writes(true);
     storages_->remove(bytes_);
   }
-  // Lets kernels write to it, or not: then a write is a fault. Its pages are its own.
+  // Permit or prohibit writes of kernels, which then fault. Its pages are not shared with others.
   bool allow_writes(bool allow) {
     if (allow == writable_) return true;
     const int protection = allow ? PROT_READ | PROT_WRITE : PROT_READ;
@@ -52,7 +52,7 @@ class MappedStorage final : public Storage {
   bool writable_ = true;
 };
 
-// Whether a kernel declares that it writes to what is bound there.
+// Return whether a kernel declares writes to the binding's argument.
 bool writes(const Pipeline& pipeline, const Binding& binding) {
   for (const Argument& argument : pipeline.info().arguments) {
     if (argument.index != binding.index || argument.kind != ArgumentKind::buffer) continue;
@@ -201,7 +201,7 @@ class Server {
     return dispatch;
   }
 
-  // Of the alternative that comes first.
+  // Read the alternative's index, then its value.
   [[nodiscard]] Value value_from(Reader& message) {
     switch (message.get<std::uint32_t>()) {
       case 0:
@@ -247,8 +247,8 @@ class Server {
 
   using Stored = std::pair<std::uint64_t, std::uint64_t>;
 
-  // The buffers that no kernel of a list declares to write to. A checked build finds such writes
-  // itself, with the argument's name, and goes on.
+  // Return the buffers that no kernel of a list declares to write to. Checked builds detect such
+  // writes themselves, with the argument's name, and continue.
   [[nodiscard]] static std::set<const Storage*> constant_of(std::span<const Dispatch> dispatches) {
     std::set<const Storage*> constant, written;
     for (const Dispatch& dispatch : dispatches) {
@@ -299,7 +299,7 @@ class Server {
     return options;
   }
 
-  // As a window whose time is known: who asks sleeps meanwhile, as long as for a window of work.
+  // A window of known length: the judge sleeps meanwhile, as in a window of work.
   [[nodiscard]] Writer ping(Reader& message) {
     const std::chrono::nanoseconds time(message.get<std::int64_t>());
     pool_->occupy(time);

@@ -5,11 +5,11 @@
 namespace metalbench::executor {
 namespace {
 
-// Bytes of a character that begins with this one; 0 where none does.
+// Return the length of a UTF-8 character from its first byte; 0 if that is invalid.
 std::size_t length_of(unsigned char first) {
   if (first < 0x80) return first >= 0x20 || first == '\n' || first == '\t' ? 1 : 0;
   if (first >= 0xC2 && first < 0xE0) return 2;
-  // Those with surrogates and what lies beyond Unicode's end are left out with their kin.
+  // Surrogates and code points above Unicode's limit are excluded together with their neighbours.
   if (first > 0xE0 && first < 0xED) return 3;
   return 0;
 }
