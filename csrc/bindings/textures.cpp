@@ -93,7 +93,7 @@ struct Axes {
   }
 
  private:
-  static constexpr std::size_t most = std::size_t{1} << 60;  // negative strides become larger numbers
+  static constexpr std::size_t most = std::size_t{1} << 60;  // negative strides wrap above it
 };
 
 Axes axes_of(const nb::object& array, TextureType type) {

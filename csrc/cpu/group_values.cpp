@@ -83,7 +83,7 @@ void GroupRunner::blame(const PrivateShadow::Origin& origin) {
   std::snprintf(fault_.variable.data(), fault_.variable.size(), "%s", plain(origin.name).c_str());
 }
 
-// What a SIMD-group function gives to lanes is its own fault, not of who uses it.
+// For the result of a SIMD-group function, the fault is the call of that function.
 const void* GroupRunner::place_of(const void* pc) {
   return fault_.rule == Rule::simdgroup ? std::exchange(fault_.born, nullptr) : pc;
 }

@@ -10,7 +10,7 @@ namespace metalbench::cuda {
 namespace {
 
 constexpr std::array<std::string_view, 4> brands = {"nvidia", "geforce", "quadro", "tesla"};
-// They stand behind the number, and are other GPUs than those without.
+// Suffixes after the number, which denote different GPUs.
 constexpr std::array<std::string_view, 2> grades = {"ti", "super"};
 
 bool is_one_of(const auto& words, const std::string& word) {
@@ -21,7 +21,7 @@ bool has_digit(const std::string& word) {
   return std::ranges::any_of(word, [](unsigned char each) { return std::isdigit(each) != 0; });
 }
 
-// Runs of letters and digits, in small letters.
+// Return runs of letters and of digits, in lower case.
 std::vector<std::string> words_of(const std::string& name) {
   std::vector<std::string> words(1);
   for (const unsigned char each : name) {

@@ -15,7 +15,7 @@
 namespace metalbench::cuda {
 namespace {
 
-// The least difference between two events, by the reference of cuEventElapsedTime.
+// Resolution of events, from the reference of cuEventElapsedTime.
 constexpr double event_tick_ns = 500;
 constexpr double hz_per_khz = 1e3;
 

@@ -13,7 +13,7 @@ constexpr const char* lost_to_process =
 
 bool is_fault(Result result) {
   return (result >= result::illegal_address && result <= result::launch_failed &&
-          result != result::illegal_address + 1) ||  // out of resources: nothing was launched
+          result != result::illegal_address + 1) ||  // out of resources: the launch did not happen
          result == result::ecc_uncorrectable;
 }
 

@@ -12,7 +12,7 @@
 namespace metalbench::cuda {
 namespace {
 
-// What the hardware takes along y and z; along x it is everything.
+// Hardware limit along y and z; x is not limited in practice.
 constexpr std::uint32_t most_groups = 65535;
 constexpr std::uint32_t most_threads_deep = 64;
 // Kernels may load a constant as a whole vector.
@@ -99,7 +99,7 @@ class Binder {
   std::vector<mb::Sampler> samplers_;
 };
 
-// In one row, where the hardware has fewer of them along an axis than Metal.
+// Use one row of threadgroups where the hardware's limit along an axis is below Metal's.
 void set_geometry(const Dispatch& dispatch, Launch& launch) {
   const Size3 grid = dispatch.threadgroups_per_grid(), block = dispatch.threads;
   launch.parameter.threads_per_grid = dim3(dispatch.threads_per_grid());

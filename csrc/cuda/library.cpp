@@ -39,7 +39,7 @@ class CudaLibrary final : public Library {
     for (std::size_t i = 0; i < built.arguments.size(); ++i) {
       Argument& argument = built.arguments[i];
       argument.element_bytes = found.argument[built.parameters[i]].bytes;
-      // A GPU faults on what is not aligned.
+      // A GPU faults on misaligned accesses.
       argument.alignment = found.argument[built.parameters[i]].align;
       cpu::describe(found.argument[built.parameters[i]], argument);
       info.arguments.push_back(std::move(argument));
@@ -69,7 +69,7 @@ const Modules& CudaPipeline::modules_for_unaligned() const {
     const std::lock_guard lock(mutex_);
     if (for_unaligned_ != nullptr) return *for_unaligned_;
   }
-  // Without the lock: the compiler needs Python's, which may be held by a thread that waits for it.
+  // Without the lock: the compiler needs the GIL, whose holder may wait for the lock.
   auto made = std::make_unique<const Modules>(gpu_, cache_, ptx_for_unaligned_(), info_.name);
   const std::lock_guard lock(mutex_);
   if (for_unaligned_ == nullptr) for_unaligned_ = std::move(made);

@@ -13,7 +13,7 @@ class Own final : public Mirror {
  public:
   Own(std::shared_ptr<const Gpu> gpu, std::size_t size) : Mirror(std::move(gpu), size) {
     const std::size_t bytes = std::max<std::size_t>(size, 1);
-    // Locked in memory: the GPU copies it by itself, at the speed of its bus.
+    // Page-locked, so that the GPU copies it by DMA at the speed of its bus.
     this->gpu().check(this->gpu().driver().cuMemHostAlloc(&memory_, bytes, 0),
                       "allocate " + std::to_string(size) + " bytes of the host's memory");
     std::memset(memory_, 0, bytes);
@@ -38,7 +38,7 @@ class Wrapped final : public Mirror {
   std::shared_ptr<void> owner_;
 };
 
-// Of memory that was wrapped as a whole.
+// A part of memory that was wrapped as a whole.
 class Part final : public Storage {
  public:
   Part(std::shared_ptr<Mirror> whole, std::span<std::byte> memory)
@@ -74,7 +74,7 @@ void Mirror::enter() {
   ++stays_;
 }
 
-// What is marked as unwritten is not written here either: compute-sanitizer sees reads of it.
+// Unwritten bytes are not copied, so that compute-sanitizer detects reads of them.
 void Mirror::copy_in() {
   const Unwritten* first = unwritten();
   if (first == nullptr) {

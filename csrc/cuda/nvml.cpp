@@ -63,7 +63,7 @@ class LoadedNvml final : public Nvml {
   }
 
  private:
-  // Whether the library has the function, and it succeeds.
+  // Return whether the library has the function and its call succeeds.
   template <typename... Arguments>
   [[nodiscard]] bool call(const char* name, Arguments... arguments) const {
     const auto function = reinterpret_cast<int (*)(Arguments...)>(dlsym(library_, name));

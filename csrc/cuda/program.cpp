@@ -64,7 +64,7 @@ class CudaProgram final : public Program {
 
  private:
   std::shared_ptr<const Gpu> gpu_;
-  std::vector<Dispatch> dispatches_;  // keep their buffers
+  std::vector<Dispatch> dispatches_;  // keep their buffers alive
   std::unique_ptr<Table> table_;
   std::set<std::shared_ptr<Mirror>> storages_;
   std::shared_ptr<Script> script_;

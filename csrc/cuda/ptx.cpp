@@ -28,19 +28,19 @@ constexpr std::size_t log_bytes = 8192;
 // CUfunction_attribute.
 constexpr int local_size_bytes = 3;
 constexpr int num_regs = 4;
-// Of a multiprocessor, for compute capability 8.0 to 12.0, by NVIDIA's table of technical
-// specifications; of threads and threadgroup memory the least. Warps get registers by eights a
-// lane.
+// Limits of a multiprocessor for compute capability 8.0 to 12.0, from NVIDIA's table of technical
+// specifications; the minimum for threads and threadgroup memory. Warps get registers in units of
+// eight per lane.
 constexpr std::uint32_t all_registers = 65536, by_eights = 8, warp = 32;
 constexpr std::uint32_t most_threads = 1536, all_threadgroup_bytes = 100 << 10, own_bytes = 1024;
-// More blocks hide no more latency, and what is spilled for them costs.
+// More blocks do not hide more latency, and register spills cost time.
 constexpr std::uint32_t most_blocks = 4, most_spilled = 64;
 
 std::uint32_t number_after(const std::string& text, std::size_t at) {
   return static_cast<std::uint32_t>(std::strtoul(text.c_str() + at, nullptr, 10));
 }
 
-// Of every variable by itself: `.shared .align 16 .b8 name[64];`
+// Sum over all variables such as `.shared .align 16 .b8 name[64];`
 std::uint32_t threadgroup_bytes(const std::string& ptx) {
   constexpr const char* word = ".shared .align ";
   std::uint32_t bytes = 0;
@@ -60,7 +60,7 @@ std::optional<std::string> contents_of(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-// As a whole or not at all: other processes read it.
+// Write atomically, because other processes read the file.
 void keep(const std::string& path, const std::string& contents) {
   const std::string written = path + "." + std::to_string(getpid());
   std::ofstream file(written, std::ios::binary);
@@ -168,7 +168,7 @@ std::shared_ptr<const Module> Modules::load(std::uint32_t threads) const {
     try {
       return std::make_shared<const Module>(gpu_, *image);
     } catch (const Error&) {
-      // Damaged: it is made once more. Where the GPU itself is lost, that fails as well.
+      // A damaged file is built again. If the GPU itself is lost, this throws.
       gpu_->use();
     }
   }
@@ -193,7 +193,7 @@ std::shared_ptr<const Module> Modules::made(std::uint32_t threads, std::string& 
 std::string Modules::compile(const std::string& ptx) const {
   const Driver& driver = gpu_->driver();
   std::string log(log_bytes, '\0');
-  // Lines cost nothing when it runs, and NVIDIA's own tools tell them.
+  // Line information costs no run time, and NVIDIA's tools use it.
   int options[] = {error_log, error_log_bytes, line_numbers};
   void* values[] = {log.data(), reinterpret_cast<void*>(log_bytes), reinterpret_cast<void*>(1)};
   LinkState state = nullptr;

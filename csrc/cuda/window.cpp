@@ -10,12 +10,12 @@
 namespace metalbench::cuda {
 namespace {
 
-// A graph takes the host 2 us a launch to make: what is longer is several of the same one.
+// The host needs 2 us per launch to create a graph, so longer windows repeat one graph.
 constexpr std::uint32_t launches_per_graph = 1024;
 constexpr std::size_t most_graphs = 16;
 constexpr int capture_thread_local = 1;  // CU_STREAM_CAPTURE_MODE_THREAD_LOCAL
 constexpr double ns_per_ms = 1e6;
-// Until then the host waits without rest, so that it knows at once.
+// The host first spins for this time, so that it sees the end at once.
 constexpr auto busy_wait = std::chrono::milliseconds(2);
 constexpr auto rest = std::chrono::microseconds(50);
 
@@ -23,7 +23,7 @@ double ns_between(Clock::time_point begin, Clock::time_point end) {
   return std::chrono::duration<double, std::nano>(end - begin).count();
 }
 
-// A window's two events, which go back to its script, even if it could not be handed over.
+// The two events of a window; they return to its script, also if the submission failed.
 class LentEvents {
  public:
   explicit LentEvents(Script& script) : script_(script), events_(script.take_events()) {}
@@ -136,7 +136,7 @@ Script::~Script() {
 
 Events Script::take_events() {
   if (idle_.empty()) idle_.emplace_back();
-  // What could not be made is tried anew by the next window.
+  // The next window retries the creation of missing events.
   for (Event* event : {&idle_.back().begin, &idle_.back().end}) {
     if (*event == nullptr) gpu_->check(gpu_->driver().cuEventCreate(event, 0), "make an event");
   }
@@ -153,7 +153,7 @@ std::uint32_t Script::passes_per_graph() const {
 }
 
 void Script::make_ready(std::uint32_t passes) {
-  // Old lengths of windows do not come back.
+  // Old window lengths do not recur.
   if (graphs_.size() >= most_graphs) {
     gpu_->check(gpu_->driver().cuStreamSynchronize(gpu_->stream()), "wait for the GPU");
     for (const auto& [length, graph] : graphs_) (void)gpu_->driver().cuGraphExecDestroy(graph);

@@ -12,10 +12,9 @@ namespace {
 constexpr std::size_t kept_handshakes = 15;
 // Tolerated ratio of a window's round-trip latency to that of the handshakes: latencies vary.
 constexpr double allowed = 1.5;
-// Maximum growth of the latency, relative to that before any kernel ran. It limits forgery by
-// kernels
+// Maximum growth of the latency, relative to that before any kernel ran: limits forgery by kernels.
 constexpr double most_growth = 2;
-// and, as an absolute limit, the error from a machine that was busy then.
+// Absolute limit of the latency, in case that the machine was busy before any kernel ran.
 constexpr double most_allowed_ns = 500e3;
 // Both processes read the clock before and after a window.
 constexpr double clock_slack_ns = 2e3;

@@ -1,4 +1,4 @@
-// In place of the Metal device, where there is no Metal.
+// Replacement of the Metal device on systems without Metal.
 #include "core/errors.h"
 #include "metal/device.h"
 

@@ -50,7 +50,7 @@ void use_archive(id<MTLDevice> device, MTLComputePipelineDescriptor* descriptor,
   const id<MTLBinaryArchive> fresh = open_archive(device, nil);
   if (fresh == nil) return;
   if (![fresh addComputePipelineFunctionsWithDescriptor:descriptor error:nil]) return;
-  // The pipeline finds here what was just compiled.
+  // The pipeline uses the function that was just compiled.
   descriptor.binaryArchives = @[ fresh ];
   write(fresh, path);
 }

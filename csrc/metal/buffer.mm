@@ -47,7 +47,7 @@ MetalStorage::MetalStorage(const Gpu& gpu, Place place, std::shared_ptr<void> ow
 
 MetalStorage::~MetalStorage() {
   residency_->remove(place_.buffer);
-  place_.buffer = nil;  // before its memory's owner
+  place_.buffer = nil;  // release before the memory's owner
 }
 
 std::span<std::byte> MetalStorage::bytes() {
@@ -59,7 +59,7 @@ std::shared_ptr<Storage> allocate(const std::shared_ptr<Gpu>& gpu, std::size_t s
   id<MTLBuffer> buffer = new_buffer(*gpu, length, size);
   NSUInteger offset = 0;
   if (address_of(buffer) % page_bytes() != 0) {
-    // Metal puts small buffers together on a page.
+    // Metal places small buffers on shared pages.
     buffer = new_buffer(*gpu, length + page_bytes(), size);
     offset = round_up(address_of(buffer), page_bytes()) - address_of(buffer);
   }
@@ -68,10 +68,10 @@ std::shared_ptr<Storage> allocate(const std::shared_ptr<Gpu>& gpu, std::size_t s
 
 std::shared_ptr<Storage> wrap(const std::shared_ptr<Gpu>& gpu, std::span<std::byte> memory,
                               std::shared_ptr<void> owner) {
-  constexpr std::uintptr_t alignment = 16;  // of the widest vector that a kernel loads
+  constexpr std::uintptr_t alignment = 16;  // of the widest vector load of a kernel
   const auto begin = reinterpret_cast<std::uintptr_t>(memory.data());
   if (memory.empty() || begin % alignment != 0) return nullptr;
-  // Metal shares whole pages only.
+  // Metal shares only whole pages.
   const std::uintptr_t first = begin / page_bytes() * page_bytes();
   const std::uintptr_t end = round_up(begin + memory.size(), page_bytes());
   const id<MTLBuffer> buffer =

@@ -13,7 +13,7 @@ namespace metalbench::metal {
 namespace {
 
 std::string family_of(id<MTLDevice> device) {
-  // Numbers beyond those of the SDK are safe to ask for.
+  // Numbers above those of the SDK are valid queries.
   for (NSInteger generation = 20; generation >= 1; --generation) {
     const auto family = static_cast<MTLGPUFamily>(MTLGPUFamilyApple1 + generation - 1);
     if ([device supportsFamily:family]) return "apple" + std::to_string(generation);
@@ -31,7 +31,7 @@ TextureAtomics texture_atomics_of(id<MTLDevice> device) {
 }
 
 std::uint32_t core_count() {
-  // Consumes the dictionary of IOServiceMatching; 0 is the default port.
+  // Releases the dictionary of IOServiceMatching; 0 is the default port.
   const io_service_t service = IOServiceGetMatchingService(0, IOServiceMatching("AGXAccelerator"));
   if (service == 0) return 0;
   const CFTypeRef property = IORegistryEntryCreateCFProperty(

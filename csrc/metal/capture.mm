@@ -11,7 +11,7 @@ namespace {
 
 MTLCaptureManager* manager() { return [MTLCaptureManager sharedCaptureManager]; }
 
-// Writes the trace at its end, whatever the end is.
+// Writes the trace at its end, also after an error.
 class Recording {
  public:
   Recording(Gpu& gpu, const std::string& path) {

@@ -10,11 +10,11 @@ namespace {
 
 using Commit = void (*)(id<MTLCommandBuffer> buffer, SEL selector);
 
-// Whether this thread is within a commit: a method that calls its superclass's, or that of what it
-// wraps, commits nothing more.
+// Whether this thread is inside of a commit: a nested call to a superclass or a wrapped object is
+// not another commit.
 thread_local bool is_within = false;
 
-// Both are made only to ask for their classes; what is never committed never runs.
+// Both objects are made only to query their classes; uncommitted command buffers have no effect.
 std::vector<Class> classes_of(id<MTLCommandQueue> queue) {
   @autoreleasepool {
     const Class usual = object_getClass([queue commandBuffer]);
@@ -30,7 +30,7 @@ IMP implementation_of(Class type) {
              : class_getMethodImplementation(type, @selector(commit));
 }
 
-// Adds it where the class only inherits one, so that the superclass stays as it is.
+// Add the method if the class inherits it, so that the superclass is not changed.
 void set_implementation(Class type, IMP implementation) {
   const Method method = class_getInstanceMethod(type, @selector(commit));
   class_replaceMethod(type, @selector(commit), implementation, method_getTypeEncoding(method));
@@ -68,13 +68,13 @@ bool CommitHook::replace(Class type) {
     set_implementation(type, known.ours);
     return true;
   }
-  // Each calls what it was put in place of, and knows that before anybody can call it.
+  // Each replacement calls the method that it replaced, which is recorded before the first call.
   replaced_.push_back({type, method_before(now), now});
   set_implementation(type, replaced_.back().ours);
   return true;
 }
 
-// What others have put over ours stays, and with it ours, which then only passes on.
+// If others have replaced ours, theirs stays, and ours stays as well and only forwards calls.
 void CommitHook::restore() {
   for (const Replaced& each : replaced_) {
     if (implementation_of(each.type) == each.ours) set_implementation(each.type, each.original);

@@ -15,15 +15,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// MLX has waited for its last command buffer already; only Metal's news of it may be late.
+// MLX has already waited for its last command buffer; only Metal's notification may be late.
 constexpr auto patience = 2s;
 
-// The command buffers of one window; outlives it, as they may.
+// Command buffers of one window; they may outlive it.
 class Seen {
  public:
-  // To be called before its commit. The handler owns a share.
+  // Call before the commit. The handler shares ownership.
   static void add(const std::shared_ptr<Seen>& seen, id<MTLCommandBuffer> buffer) {
-    const std::shared_ptr<Seen> share = seen;  // blocks hold on to no reference
+    const std::shared_ptr<Seen> share = seen;  // blocks do not retain references
     {
       const std::lock_guard lock(share->mutex_);
       ++share->pending_;
@@ -44,7 +44,7 @@ class Seen {
  private:
   void take(id<MTLCommandBuffer> buffer) {
     const Span span = span_of(buffer);
-    // One that has nothing for the GPU to do may have no time.
+    // A command buffer without GPU work may have no times.
     const bool is_told = is_time(span) || span.start_ns == span.end_ns;
     {
       const std::lock_guard lock(mutex_);

@@ -7,7 +7,7 @@
 namespace metalbench::metal {
 namespace {
 
-// Apart enough that the clocks' resolution does not matter to their ratio.
+// Long enough that the clocks' resolution does not affect their ratio.
 constexpr MTLTimestamp calibration_ns = 5'000'000;
 
 id<MTLCounterSet> timestamp_set(id<MTLDevice> device) {
@@ -54,7 +54,7 @@ void Counters::give_back(id<MTLCounterSampleBuffer> samples) {
   free_.push_back(samples);
 }
 
-// Asked for only twice in a process, because it stalls the queue.
+// Measured only twice per process, because it stalls the queue.
 double Counters::ns_per_tick() {
   const std::lock_guard lock(mutex_);
   if (ns_per_tick_) return *ns_per_tick_;

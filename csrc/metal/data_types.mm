@@ -3,7 +3,7 @@
 namespace metalbench::metal {
 namespace {
 
-// A scalar and its vectors of two to four components have consecutive numbers.
+// A scalar and its vectors of two to four components have consecutive values.
 struct Family {
   MTLDataType first;
   Element scalar;

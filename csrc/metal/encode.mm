@@ -12,7 +12,7 @@
 namespace metalbench::metal {
 namespace {
 
-constexpr std::size_t most_inline_bytes = 4096;  // that setBytes takes
+constexpr std::size_t most_inline_bytes = 4096;  // limit of setBytes
 
 MTLSize size_of(const Size3& size) { return {size.x, size.y, size.z}; }
 
@@ -26,7 +26,7 @@ bool is_launch(const Command& command) {
   return command.kind == Command::Kind::threads || command.kind == Command::Kind::threadgroups;
 }
 
-// Two kinds may fill the same slot of an encoder.
+// Two kinds may occupy the same slot of an encoder.
 Command::Kind slot_kind(const Command& command) {
   return command.kind == Command::Kind::bytes ? Command::Kind::buffer : command.kind;
 }
@@ -112,7 +112,7 @@ void Script::bind(const Dispatch& dispatch, Commands& commands) {
   }
   for (const Buffer& buffer : dispatch.resources) {
     const id<MTLBuffer> resource = storage_of(buffer, "[" + info.name + "] resources").buffer();
-    // A resource has no index; its address tells it from others.
+    // A resource has no index; its address identifies it.
     commands.push_back({.kind = Command::Kind::resource,
                         .index = static_cast<NSUInteger>(resource.gpuAddress),
                         .object = resource});
@@ -144,7 +144,7 @@ void Script::bind(const Binding& binding, const Argument& argument, const std::s
   }
 }
 
-// Everything that the slots do not hold yet.
+// Return the commands that differ from the slots' state.
 Commands Script::one_pass(std::span<const Commands> dispatches, Slots& slots) {
   Commands pass;
   for (const Commands& dispatch : dispatches) {
@@ -165,7 +165,7 @@ Commands Script::one_pass(std::span<const Commands> dispatches, Slots& slots) {
 void Script::finish() {
   Slots slots;
   first_pass_ = one_pass(dispatches_, slots);
-  // All passes after it start from where it left the encoder, and leave it there again.
+  // All later passes begin and end with the state that this pass leaves.
   later_pass_ = one_pass(dispatches_, slots);
   label_ = to_ns(names_);
 }

@@ -10,8 +10,8 @@
 namespace metalbench::metal {
 namespace {
 
-// What the driver calls ends that are not the kernel's fault. Metal has codes for few of them; the
-// name is in the words of the error, as MTLCommandBuffer.h says.
+// Return why an end is not the kernel's fault. Metal has codes for few of these cases; otherwise
+// the message contains the driver's name for it, see MTLCommandBuffer.h.
 const char* why_innocent(NSError* error) {
   constexpr const char* ignored = "macOS rejects work for a while after GPU faults";
   constexpr std::pair<std::string_view, const char*> known[] = {
@@ -31,7 +31,7 @@ const char* why_innocent(NSError* error) {
 void check(const Completion& completion, const std::string& names) {
   if (completion.status == MTLCommandBufferStatusCompleted && completion.error == nil) return;
   const std::string where = "[" + names + "] ";
-  // Codes mean something within their domain only.
+  // Codes are valid only within their domain.
   if (completion.error != nil &&
       ![completion.error.domain isEqualToString:MTLCommandBufferErrorDomain]) {
     throw KernelFault(where + describe_with_code(completion.error));
@@ -40,7 +40,7 @@ void check(const Completion& completion, const std::string& names) {
   if (const char* reason = why_innocent(completion.error)) {
     throw Disturbed(text + ": " + reason + "; the kernel is not to blame, run it again");
   }
-  // The driver's word for what Metal has no code: it stopped a kernel that did not end.
+  // The driver's name for a stopped kernel that did not end; Metal has no code for it.
   if (text.find("CallbackErrorHang") != std::string::npos) throw TimeLimitExceeded(text);
   switch (completion.error.code) {
     case MTLCommandBufferErrorTimeout:

@@ -54,11 +54,11 @@ std::uint16_t bfloat_bits(float value) {
   return static_cast<std::uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }
 
-// One constant's bytes; a vector of three takes the room of four.
+// Bytes of one constant; a vector of three occupies the space of four.
 struct Encoded {
   alignas(32) std::byte bytes[32] = {};
   std::size_t used = 0;
-  std::string trouble;  // what would fit, where the value does not
+  std::string trouble;  // expected value, if the value does not fit
 
   template <class T>
   void append(T value) {
@@ -95,7 +95,7 @@ struct Encoded {
 
 void append(Encoded& encoded, Element type, const ConstantScalar& value) {
   switch (type) {
-    case Element::any:  // no constant is of such a type
+    case Element::any:  // constants never have this type
       return;
     case Element::boolean:
       return encoded.append_bool(value);
@@ -155,7 +155,7 @@ MTLFunctionConstant* find(id<MTLFunction> function, const ConstantKey& key) {
   return nil;
 }
 
-// Constants that only other functions use may be given, too: they change nothing here.
+// Constants of other functions are permitted; they have no effect here.
 bool is_declared(id<MTLLibrary> library, const ConstantKey& key) {
   for (NSString* name in library.functionNames) {
     if (find([library newFunctionWithName:name], key) != nil) return true;

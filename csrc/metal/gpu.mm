@@ -13,8 +13,8 @@ NSString* const queue_label = @"metalbench";
 
 namespace {
 
-// Of a queue at a time; beyond them Metal lets the host wait for the GPU. Three windows of 60 ms in
-// command buffers of 50 us.
+// Limit per queue; above it Metal makes the host wait for the GPU. Enough for three windows of 60
+// ms in command buffers of 50 us.
 constexpr NSUInteger most_command_buffers = 4096;
 
 }  // namespace
@@ -56,7 +56,7 @@ void Gpu::keep_until_ended(const std::shared_ptr<Completion>& completion,
   abandoned_.push_back(completion);
 }
 
-// Outside of the lock, because to let go of an array takes Python's own.
+// Outside of the lock, because the release of an array takes the GIL.
 void Gpu::release_ended() {
   std::vector<std::shared_ptr<void>> released;
   const std::lock_guard lock(mutex_);

@@ -15,8 +15,8 @@
 namespace metalbench::metal {
 namespace {
 
-// 3.2 came with macOS 15, as residency sets did.
-// The newest that this macOS compiles, as MLX takes it. Their names are younger than macOS 14's SDK.
+// Return the newest language version of this macOS, as MLX does. 3.2 came with macOS 15, as did
+// residency sets. Named constants are missing in macOS 14's SDK.
 MTLLanguageVersion language_version(const Capabilities& capabilities) {
   const auto version = [](NSUInteger major, NSUInteger minor) {
     return static_cast<MTLLanguageVersion>((major << 16) + minor);
@@ -33,13 +33,13 @@ MTLCompileOptions* compile_options(const CompileOptions& options,
   for (const auto& [name, value] : options.macros) macros[to_ns(name)] = to_ns(value);
   MTLCompileOptions* const result = [[MTLCompileOptions alloc] init];
   result.preprocessorMacros = macros;
-  // Where there is a mathMode, this sets it and the functions' precision along with it.
+  // Where mathMode exists, this also sets it and the functions' precision.
   result.fastMathEnabled = options.fast_math;
   result.languageVersion = language_version(capabilities);
   return result;
 }
 
-// Metal's name for a source without a file.
+// Replace Metal's name for a source without a file.
 std::string with_filename(std::string message, const std::string& filename) {
   constexpr std::string_view unnamed = "program_source:";
   const std::string named = filename + ":";
@@ -101,7 +101,7 @@ class MetalLibrary final : public metalbench::Library {
     }
   }
 
-  // A kernel in a namespace is found without it, too, where that is unique.
+  // Find a kernel in a namespace by its unqualified name, if that is unique.
   [[nodiscard]] std::string full_name(const std::string& name) const {
     if (std::ranges::find(kernels_, name) != kernels_.end()) return name;
     std::vector<std::string> matches;
@@ -123,7 +123,7 @@ class MetalLibrary final : public metalbench::Library {
                                          const FunctionConstants& constants) const {
     const Capabilities& here = capabilities();
     const auto version = std::to_string(language_version(here));
-    // Validation compiles checks into a pipeline.
+    // The validation layer compiles checks into a pipeline.
     std::string tools;
     for (const std::string& name : here.tools) tools += name + ' ';
     return context_.cache->path({key_of(without_lines(text_), function, constants), version,

@@ -6,7 +6,7 @@
 namespace metalbench::metal {
 namespace {
 
-// In the order of Channel; of one, two and four components.
+// In the order of Channel; for one, two and four components.
 constexpr std::array<std::array<MTLPixelFormat, 3>, 13> formats = {{
     {MTLPixelFormatR8Unorm, MTLPixelFormatRG8Unorm, MTLPixelFormatRGBA8Unorm},
     {MTLPixelFormatR8Snorm, MTLPixelFormatRG8Snorm, MTLPixelFormatRGBA8Snorm},
@@ -22,7 +22,7 @@ constexpr std::array<std::array<MTLPixelFormat, 3>, 13> formats = {{
     {MTLPixelFormatR32Float, MTLPixelFormatRG32Float, MTLPixelFormatRGBA32Float},
     {MTLPixelFormatR8Unorm_sRGB, MTLPixelFormatRG8Unorm_sRGB, MTLPixelFormatRGBA8Unorm_sRGB},
 }};
-// The packed ones, in the order of Channel behind those.
+// Packed formats, in the order of Channel after the others.
 constexpr std::array<MTLPixelFormat, 9> packed_formats = {
     MTLPixelFormatB5G6R5Unorm, MTLPixelFormatA1BGR5Unorm,  MTLPixelFormatABGR4Unorm,
     MTLPixelFormatBGR5A1Unorm, MTLPixelFormatRGB10A2Unorm, MTLPixelFormatBGR10A2Unorm,

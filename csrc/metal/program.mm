@@ -30,7 +30,7 @@ class MetalProgram final : public Program {
   bool copies_textures_;
 };
 
-// With `empty` in place of every kernel, or nil for their own.
+// `empty` replaces every kernel, unless it is nil.
 std::unique_ptr<Program> make(std::shared_ptr<Gpu> gpu, std::span<const Dispatch> dispatches,
                               id<MTLComputePipelineState> empty) {
   auto script = std::make_shared<Script>(*gpu);

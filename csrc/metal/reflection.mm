@@ -41,14 +41,14 @@ Access access_of(MTLBindingAccess access) {
   }
 }
 
-// Metal does not tell textures that are sampled from those that are only read.
+// Metal's reflection does not distinguish sampled textures from textures that are only read.
 Access texture_access(Access access, const TextureUse& use) {
   const bool can_be_sampled =
       use.type != TextureType::texture_buffer && use.type != TextureType::texture2d_ms;
   return access == Access::read && can_be_sampled ? Access::sample : access;
 }
 
-// What "texture2d<float, access::write>" says of itself.
+// Return the access in "texture2d<float, access::write>".
 Access texture_access(std::string_view written, Access otherwise) {
   constexpr std::string_view scope = "access::";
   const std::size_t begin = written.rfind(scope);
@@ -61,7 +61,7 @@ Access texture_access(std::string_view written, Access otherwise) {
   return otherwise;
 }
 
-// 4 of "array<sampler, 4>"; else 1.
+// Return 4 for "array<sampler, 4>"; else 1.
 std::uint32_t written_count(std::string_view type) {
   const std::size_t comma = type.rfind(',');
   if (type.find("array<") == std::string_view::npos || comma == std::string_view::npos) return 1;
@@ -138,7 +138,7 @@ void take_words(const Argument& written, Argument& argument) {
 
 struct Found {
   Argument argument;
-  bool is_parameter = true;  // threadgroup variables within the kernel are bindings, too
+  bool is_parameter = true;  // threadgroup variables inside the kernel are bindings as well
 };
 
 std::vector<Found> found_in(MTLComputePipelineReflection* reflection) {
@@ -153,7 +153,7 @@ std::vector<Found> found_in(MTLComputePipelineReflection* reflection) {
   return found;
 }
 
-// Moves what the source has to `ordered`, in its order and words.
+// Move arguments that the source declares to `ordered`, with its order and names.
 void take_written(const Signature& written, std::vector<Found>& found,
                   std::vector<Argument>& ordered) {
   for (const Argument& parameter : written.arguments) {
@@ -166,7 +166,7 @@ void take_written(const Signature& written, std::vector<Found>& found,
       ordered.push_back(std::move(match->argument));
       found.erase(match);
     } else if (parameter.kind != ArgumentKind::texture) {
-      // Not used; its size does not matter then.
+      // Unused, so its size does not matter.
       ordered.push_back(parameter);
     }
   }

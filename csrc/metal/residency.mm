@@ -1,6 +1,6 @@
 #include "metal/residency.h"
 
-// What macOS 15 added, by its own selectors: the SDK in use may be older than the system.
+// API of macOS 15, declared by its selectors, because the SDK may be older than the system.
 @protocol MetalBenchResidencySet <NSObject>
 - (void)addAllocation:(id)allocation;
 - (void)removeAllocation:(id)allocation;
@@ -20,7 +20,7 @@
 namespace metalbench::metal {
 namespace {
 
-// Without it windows are slower to start, and just as right.
+// Without it windows start later, but are correct.
 id<MetalBenchResidencySet> new_set(id<MTLDevice> device) {
   const Class descriptor = NSClassFromString(@"MTLResidencySetDescriptor");
   if (descriptor == nil) return nil;

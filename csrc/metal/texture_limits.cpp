@@ -5,7 +5,8 @@
 namespace metalbench::metal {
 namespace {
 
-// Of all GPUs of Apple's since 2019: https://developer.apple.com/metal/Metal-Feature-Set-Tables.pdf
+// For all of Apple's GPUs since 2019:
+// https://developer.apple.com/metal/Metal-Feature-Set-Tables.pdf
 constexpr std::uint32_t most_texels = 16384;    // along an axis
 constexpr std::uint32_t most_texels_3d = 2048;  // along an axis
 constexpr std::uint32_t most_slices = 2048;     // elements of an array

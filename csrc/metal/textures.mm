@@ -11,17 +11,17 @@
 namespace metalbench::metal {
 namespace {
 
-// One image of a texture on both sides of a copy.
+// One image of a texture with both layouts of a copy.
 struct Image {
   MTLRegion region;
   NSUInteger level = 0;
   NSUInteger slice = 0;
   std::byte* texels = nullptr;
-  NSUInteger row_bytes = 0;    // 0 where there is one row
-  NSUInteger image_bytes = 0;  // 0 but for 3d
+  NSUInteger row_bytes = 0;    // 0 for a single row
+  NSUInteger image_bytes = 0;  // 0 except for 3d
 };
 
-// Metal's rows are whole texels apart, and not too far.
+// Metal's rows must be a multiple of the texel size apart, within a limit.
 bool rows_fit(const TextureLevel& level, std::uint32_t texel_bytes) {
   constexpr std::size_t most_texels_apart = 32767;
   return level.row_bytes % texel_bytes == 0 && level.row_bytes <= most_texels_apart * texel_bytes;
@@ -160,7 +160,7 @@ void TextureSet::make(Use& use) const {
   MTLTextureDescriptor* const descriptor = descriptor_of(texture, use.depth);
   descriptor.usage = usage_of(use.read, use.written, takes_atomics(texture.format, atomics_));
   if (texture.type == TextureType::texture_buffer) {
-    // Memory of our own, because the caller's is rarely aligned as Metal wants it.
+    // Separate memory, because the caller's rarely has the alignment that Metal requires.
     constexpr NSUInteger alignment = 256;
     const NSUInteger length = (texel_bytes(use.texture) + alignment - 1) / alignment * alignment;
     use.texels = [device_ newBufferWithLength:length options:MTLResourceStorageModeShared];

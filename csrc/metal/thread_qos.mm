@@ -6,7 +6,7 @@ namespace metalbench::metal {
 
 ThreadQos::ThreadQos() {
   pthread_get_qos_class_np(pthread_self(), &before_, &priority_before_);
-  // A thread that has left the classes for a priority of its own stays as it is.
+  // No effect on a thread with an explicit priority instead of a QoS class.
   pthread_set_qos_class_self_np(QOS_CLASS_USER_INTERACTIVE, 0);
   @autoreleasepool {
     activity_ = [NSProcessInfo.processInfo
@@ -20,7 +20,7 @@ ThreadQos::~ThreadQos() {
     [NSProcessInfo.processInfo endActivity:activity_];
     activity_ = nil;
   }
-  // No thread can ask for the class that it has when it has never asked.
+  // A thread cannot set its initial class if it was never set explicitly.
   const bool has_asked = before_ != QOS_CLASS_UNSPECIFIED;
   pthread_set_qos_class_self_np(has_asked ? before_ : QOS_CLASS_DEFAULT,
                                 has_asked ? priority_before_ : 0);

@@ -14,13 +14,13 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto poll_interval = 20ms;
-// How long a window that Ctrl-C ends may still take, so that nothing has to be given up.
+// Time that a window may still take after Ctrl-C before it is abandoned.
 constexpr auto grace = 250ms;
 
-// Encoded in some tens of microseconds.
+// Encoding them takes some tens of microseconds.
 constexpr std::size_t first_dispatches = 64;
 
-// Passes of each command buffer, at most `most` unless that is 0.
+// Return the passes of each command buffer, at most `most` unless that is 0.
 std::vector<std::uint32_t> chunks_of(std::uint32_t passes, std::size_t dispatches,
                                      std::uint32_t most) {
   std::vector<std::uint32_t> chunks;
@@ -72,7 +72,7 @@ std::size_t Window::commit(const std::vector<std::uint32_t>& passes) {
   return done;
 }
 
-// Throws nothing, so that the pool is drained.
+// Does not throw, so that the pool is drained.
 bool Window::commit(std::uint32_t passes, bool is_first, bool is_last) {
   @autoreleasepool {
     const id<MTLCommandBuffer> buffer = [lane_->queue commandBuffer];
@@ -120,7 +120,7 @@ Timing Window::wait() {
 Timing Window::await_timing() {
   await_end();
   leave();
-  // Metal may ignore what else comes to a queue that had a fault.
+  // Metal may ignore later work on a queue that had a fault.
   if (completion_->status != MTLCommandBufferStatusCompleted) lane_->closed = true;
   check(*completion_, script_->names());
   return timing();
@@ -129,7 +129,7 @@ Timing Window::await_timing() {
 void Window::leave() noexcept {
   left_ = true;
   @autoreleasepool {
-    // Read before another window writes to them, for the one that comes after.
+    // Read before another window reuses the sample buffer.
     static_cast<void>(completion_->counter_span());
   }
   gpu_->counters().give_back(completion_->samples);
@@ -169,7 +169,7 @@ void Window::abandon() noexcept {
 }
 
 Timing Window::timing() const {
-  // Queues end in order, but the host may learn of it in another one.
+  // Queues complete in order, but the host may be notified in another order.
   const bool queued = before_ != nullptr && before_->wait_until(Clock::now() + poll_interval);
   const Clock::time_point start = queued ? std::max(begun_at_, before_->ended_at) : begun_at_;
   return {.device_ns = device_ns(),
@@ -180,7 +180,7 @@ Timing Window::timing() const {
 }
 
 double Window::device_ns() const {
-  // What waits for the window before it has begun already, for Metal.
+  // For Metal, a window that waits for the previous one has already started.
   const bool queued = before_ != nullptr && before_->ended() && !before_->spans.empty();
   const double from = queued ? before_->spans.back().end_ns : 0;
   const double busy = busy_ns(completion_->spans, from);

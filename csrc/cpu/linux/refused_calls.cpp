@@ -12,8 +12,7 @@ namespace {
 constexpr std::string_view beginning = "\n[confinement] refused system call ";
 constexpr std::size_t most_digits = 10;
 
-// Whatever runs here may have overwritten all memory, and interrupts anything: it allocates
-// nothing.
+// Signal handler in a process whose memory may be corrupted: it must not allocate.
 void on_refused_call(int signal, siginfo_t* info, void*) {
   char text[beginning.size() + most_digits + 1];
   char* end = text + beginning.copy(text, beginning.size());
@@ -29,7 +28,7 @@ void on_refused_call(int signal, siginfo_t* info, void*) {
   // A failure cannot be reported.
   [[maybe_unused]] const auto written =
       write(STDERR_FILENO, text, static_cast<std::size_t>(end - text));
-  // The default disposition is back already.
+  // The default action has been restored.
   raise(signal);
 }
 
