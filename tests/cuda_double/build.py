@@ -75,9 +75,10 @@ def replace_in(engine: ModuleType) -> None:
 
 def build_kernel(ptx: Path) -> None:
     """What the double runs in place of a kernel's PTX, which the lowered text lies beside."""
-    from metalbench.msl.building.alignment import with_natural_alignment
     from metalbench.msl.building.targets import ELF
     from metalbench.msl.building.toolchain import COMMON_FLAGS, find_toolchain
+    from metalbench.msl.ir.module import Module
+    from metalbench.msl.transforms.alignment import lower_alignment
 
     target = folder() / f"{digest(ptx.read_text())}.so"
     if target.exists():
@@ -89,11 +90,11 @@ def build_kernel(ptx: Path) -> None:
     front = [*clang, "c++", *options, f"-I{tools.headers}", "-include", str(HERE / "shim.h")]
     front += ["-Xclang", "-disable-llvm-passes", "-S", "-emit-llvm", "-o", "-", "-"]
     # The entry of a kernel has a calling convention that does not permit calls.
-    ir = _answer(front, lowered).replace(" spir_kernel ", " ")
+    module = Module(_answer(front, lowered).replace(" spir_kernel ", " "))
     # x86-64 faults on vectors that are not aligned, too.
-    ir = with_natural_alignment(ir)
+    lower_alignment(module)
     made = target.with_suffix(f".{os.getpid()}.o")
-    _answer([*clang, "ir", *options, "-c", "-o", str(made), "-"], ir)
+    _answer([*clang, "ir", *options, "-c", "-o", str(made), "-"], str(module))
     _make([compiler(), "-shared", str(made)], target)
     made.unlink()
 

@@ -8,16 +8,13 @@ from pathlib import Path
 
 from metalbench._core import CompileError
 from metalbench.msl.building import cache
-from metalbench.msl.building.alignment import (
-    with_natural_alignment,
-    with_proven_alignment,
-)
 from metalbench.msl.building.compiler import MessageTranslator, emit_assembly, generate_ir, optimise
 from metalbench.msl.building.options import BUFFER_ALIGNMENT
 from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.toolchain import GPU_FLAGS, find_toolchain, list_flags
 from metalbench.msl.ir.module import Module
 from metalbench.msl.rewriting.edits import TranslationUnit
+from metalbench.msl.transforms.alignment import lower_alignment, raise_alignment
 from metalbench.msl.transforms.lop3 import join_bitwise_operations
 from metalbench.msl.transforms.shared_addresses import store_shared_addresses
 from metalbench.msl.transforms.tensor_cores import lower_matrices
@@ -52,22 +49,21 @@ def ptx_of(
     as_it_is = [*options, "-Xclang", "-disable-llvm-passes"]
     generated = Module(generate_ir(code, tools, as_it_is, translate))
     store_shared_addresses(generated)
-    ir = with_natural_alignment(str(generated))
+    lower_alignment(generated)
 
-    def compiled(module: str) -> str:
-        optimised = Module(optimise(module, tools, translate, options))
+    def compiled(module: Module) -> str:
+        optimised = Module(optimise(str(module), tools, translate, options))
         lower_matrices(optimised)
-        optimised = Module(with_proven_alignment(str(optimised), buffer_alignment))
+        raise_alignment(optimised, buffer_alignment)
         join_bitwise_operations(optimised)
         return emit_assembly(str(optimised), tools, translate, as_it_is)
 
-    ptx = compiled(ir)
+    ptx = compiled(generated)
     if initialised_with_shared(ptx):
         # LLVM makes a table of what a `switch` chooses from.
-        without_tables = Module(ir)
-        for name, attributes in without_tables.attribute_groups.items():
-            without_tables.set_attribute_group(name, f'"no-jump-tables"="true" {attributes}')
-        ptx = compiled(str(without_tables))
+        for name, attributes in generated.attribute_groups.items():
+            generated.set_attribute_group(name, f'"no-jump-tables"="true" {attributes}')
+        ptx = compiled(generated)
     _check_complete(ptx, translate)
     _check_initialisers(ptx)
     for path, text in ((target.with_suffix(".cpp"), code.text), (target, ptx)):

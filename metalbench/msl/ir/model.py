@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
 from metalbench.msl.ir.text import IrError, closing
-from metalbench.msl.ir.types import POINTER, VOID, Layout, Type, type_of
+from metalbench.msl.ir.types import POINTER, VOID, Layout, Type, take_type, type_of
 
 _INTEGER = re.compile(r"-?\d+$")
 # A local value, a block or a named type; the other alternative is a string.
@@ -23,6 +23,7 @@ _GLOBAL_NAME = re.compile(r'(@(?:"[^"]*"|[-\w.$]+))|"[^"]*"')
 # Attributes between the type and the value of an operand.
 _ATTRIBUTES = r"(?:[a-z_]+(?:\([^)]*\)| \d+)? )*?"
 _ATTACHMENT = re.compile(r", !([\w.]+) (!\d+|!\{[^}]*\}|!DI\w+\([^)]*\))")
+_ACCESSED = re.compile(r"\b(?:load|store) (?:atomic )?(?:volatile )?")
 _ALIGNMENT = re.compile(r", align (\d+)")
 _SUBPROGRAM = re.compile(r" !dbg (!\d+)")
 _UNLOCATED = re.compile(r"^ (?:[^\n]* |)call (?![^\n]*(?:, !dbg |@llvm\.))", re.M)
@@ -190,7 +191,7 @@ class Instruction:
         class_, opcode, result = _begin_of(text)
         if class_ is not type(self):
             raise IrError(f"{text.strip()!r} takes the place of {self.text.strip()!r}")
-        _unset(self, ["place"])
+        _unset(self, ("place", "alignment"))
         if _has(self, "operands"):
             _unset(self, field_names(class_))
         self.text, self.opcode, self.result = text, opcode, result
@@ -235,6 +236,13 @@ class Memory(Instruction):
     volatile: bool = False
     ordering: str = ""
 
+    def __getattr__(self, name: str) -> Any:
+        """Read the alignment by itself, as passes ask for that of every access. Raises IrError."""
+        if name == "alignment" and self.text:
+            self.alignment = int(self._find_alignment()[1])
+            return self.alignment
+        return Instruction.__getattr__(self, name)
+
     @property
     def address(self) -> Value:
         """Where."""
@@ -251,6 +259,10 @@ class Memory(Instruction):
             found = _ACCESSED.search(self.text)
             if found:
                 return type_of(found[1])
+        if self.text and not _has(self, "operands"):
+            found = _ACCESSED.search(self.text)
+            if found is not None:
+                return take_type(self.text[found.end() :])[0]
         return self.type if self.opcode == "load" else self.operands[0].type
 
     @property
@@ -260,11 +272,16 @@ class Memory(Instruction):
 
     def set_alignment(self, alignment: int) -> None:
         """Promise another alignment. Raises IrError if its text has none."""
+        found = self._find_alignment()
+        self.text = f"{self.text[: found.start()]}, align {alignment}{self.text[found.end() :]}"
+        self.alignment = alignment
+
+    def _find_alignment(self) -> re.Match[str]:
         at = self.text.rfind(", align ")
         found = _ALIGNMENT.match(self.text, at) if at >= 0 else None
         if found is None:
             raise IrError(f"no alignment: {self.text.strip()!r}")
-        self.set_text(f"{self.text[:at]}, align {alignment}{self.text[found.end() :]}")
+        return found
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
