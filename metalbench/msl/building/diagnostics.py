@@ -13,16 +13,12 @@ from pathlib import Path
 
 from metalbench.msl.building.included import find_readable_folders
 from metalbench.msl.building.messages import REPORT, Message, parse_messages, spell_as_metal
-from metalbench.msl.ir.places import Metadata, is_own
+from metalbench.msl.ir.places import is_own, map_columns
 from metalbench.msl.reading.lexer import split_source
 from metalbench.msl.reading.program import Source
 from metalbench.msl.reading.tokens import Location
 from metalbench.msl.rewriting.edits import TranslationUnit
 
-_DEBUG_LOCATION = re.compile(
-    r"!\d+ = (?:distinct )?!DILocation\(line: (?P<line>\d+), column: (?P<column>\d+), "
-    r"scope: (?P<scope>!\d+)"
-)
 # Maximal length of a source line in a message.
 _MAX_LINE_LENGTH = 300
 # Limits of the steps that map tokens to the user's text, for one line and for a source.
@@ -67,22 +63,16 @@ class Diagnostics:
 
     def map_columns(self, ir: str) -> str:
         """Return the module with the columns of the user's lines in debug locations."""
-        lines = ir.split("\n")
-        metadata = Metadata(lines)
-        for index, line in enumerate(lines):
-            found = _DEBUG_LOCATION.match(line)
-            if found is None:
-                continue
-            number = int(found["line"])
-            paths = metadata.paths_of(found["scope"])
-            file = next((each for each in paths if (each, number) in self._line_starts), "")
+
+        def find(paths: tuple[str, str], line: int, column: int) -> int:
+            file = next((each for each in paths if (each, line) in self._line_starts), "")
             if not file or is_own(file):
-                continue
-            place = self._find_token(Location(file, number, int(found["column"])))
+                return column
+            place = self._find_token(Location(file, line, column))
             # Column 0 is unknown: better than one of a line that the user has not written.
-            column = place.column if place else 0
-            lines[index] = f"{line[: found.start('column')]}{column}{line[found.end('column') :]}"
-        return "\n".join(lines)
+            return place.column if place else 0
+
+        return map_columns(ir, find)
 
     def _format_message(self, message: Message) -> list[str]:
         at, text = message.location, spell_as_metal(message.text)

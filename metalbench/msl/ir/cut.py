@@ -17,12 +17,12 @@ _DEFINED = re.compile(
 _MENTIONED = re.compile(_NAME)
 # What is in a module only if something else there needs it.
 _ON_DEMAND = re.compile(r"(?:internal|private|linkonce|linkonce_odr|available_externally) ")
-# Lists of what must not be left out, whoever needs it.
+# Lists of what must not be left out, even if nothing needs it.
 _USED = re.compile(r"^(@llvm(?:\.compiler)?\.used = [^\[]*)\[\d+ x ptr\] \[([^\]]*)\]", re.M)
 
 
 class PartitionedModule:
-    """The text of a module that has all of `entries`, the functions that parts are chosen by."""
+    """A module that is split into parts, each with some of its entry points `entries`."""
 
     def __init__(self, text: str, entries: Collection[str]) -> None:
         self._text = text
@@ -38,7 +38,7 @@ class PartitionedModule:
         self._mentions: dict[str, set[str]] = {}
 
     def part(self, entries: Collection[str]) -> str:
-        """The module with these entry points alone."""
+        """Return the module with these entry points only."""
         reached = self._reached({*entries, *self._always})
         pieces, position = [], 0
         for name, (start, end) in self._places.items():
@@ -49,13 +49,13 @@ class PartitionedModule:
         return _USED.sub(lambda found: _without(found, reached), "".join(pieces))
 
     def weight(self, entry: str) -> int:
-        """How long the text is that an entry point adds to a part."""
+        """Return the length of the text that an entry point adds to a part."""
         added = self._reached({entry}) - self._always
         return sum(end - start for start, end in (self._places[each] for each in added))
 
     @cached_property
     def _always(self) -> set[str]:
-        """What every part has: what is visible outside, or said to be used, and no entry point."""
+        """Return what every part has: what is visible outside, or in a list of used symbols."""
         used = " ".join(found[2] for found in _USED.finditer(self._text))
         return self._reached({*self._kept, *_MENTIONED.findall(used)} - self._entries)
 
@@ -70,7 +70,7 @@ class PartitionedModule:
         return found
 
     def _mentioned(self, name: str) -> set[str]:
-        """What is defined here and mentioned by a function or a variable."""
+        """Return the definitions that a function or a variable mentions."""
         if name not in self._mentions:
             start, end = self._places[name]
             words = set(_MENTIONED.findall(self._text, start, end))

@@ -38,7 +38,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Flow:
-    """What is known of a function's control flow; blocks that are never reached are no part of it.
+    """The control flow of a function, without the blocks that are never reached.
 
     `order` has every block behind those that reach it without going back, and the blocks of a loop,
     or of a region between a branch and where its ways meet, side by side. `exit` stands behind all
@@ -54,11 +54,11 @@ class Flow:
     position: Mapping[Block, int]
 
     def dominates(self, above: Block, block: Block) -> bool:
-        """Whether every way to `block` goes through `above`."""
+        """Return whether every path to `block` goes through `above`."""
         return _is_above(self.dominator, above, block)
 
     def postdominates(self, below: Block, block: Block) -> bool:
-        """Whether every way from `block` to the end goes through `below`."""
+        """Return whether every path from `block` to the end goes through `below`."""
         return _is_above(self.postdominator, below, block)
 
 
@@ -174,7 +174,7 @@ def _loops(order: list[Block], dominator: Mapping[Block, Block], marks: list[Mar
 def _add_turns(marks: list[Mark], loops: Collection[Loop]) -> None:
     """Take what is left for good in a turn into the loop, and into those around that it leaves."""
     changed = True
-    while changed:  # what is taken into a loop may have loops of its own, with marks of theirs
+    while changed:  # a block that is added to a loop may have loops, too, with marks
         changed = False
         for end, begun in marks:
             left = [loop for loop in loops if begun <= loop.blocks and end not in loop.blocks]

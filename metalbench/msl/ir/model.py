@@ -61,7 +61,7 @@ def _unset(target: object, names: Iterable[str]) -> None:
 
 
 class Value(NamedTuple):
-    """What an instruction works on: `%name` of the function, `@name` of the module, a constant."""
+    """An operand: `%name` of the function, `@name` of the module, or a constant."""
 
     type: Type
     text: str
@@ -71,17 +71,17 @@ class Value(NamedTuple):
 
     @property
     def is_local(self) -> bool:
-        """Whether an instruction, or an argument, gives it."""
+        """Return whether it is the result of an instruction or a parameter."""
         return self.text.startswith("%")
 
     @property
     def is_undefined(self) -> bool:
-        """Whether it may be anything."""
+        """Return whether it is `undef` or `poison`."""
         return self.text in ("undef", "poison")
 
     @property
     def integer(self) -> int | None:
-        """Of an integral constant, with the sign that it is written with; else None."""
+        """Return the number of an integer constant, signed as written; None for other values."""
         if self.text in ("true", "false"):
             return int(self.text == "true")
         return int(self.text) if _INTEGER.match(self.text) else None
@@ -245,7 +245,7 @@ class Memory(Instruction):
 
     @property
     def address(self) -> Value:
-        """Where."""
+        """Return the pointer that is accessed."""
         if self.text and not _has(self, "operands"):
             found = _ADDRESS.search(self.text)
             if found:
@@ -254,7 +254,7 @@ class Memory(Instruction):
 
     @property
     def accessed(self) -> Type:
-        """What."""
+        """Return the type of the value in memory."""
         if self.text and not _has(self, "operands"):
             found = _ACCESSED.search(self.text)
             if found:
@@ -320,7 +320,7 @@ class Call(Instruction):
 
     @property
     def name(self) -> str:
-        """Of the function, without `@`; empty for what has none."""
+        """Return the name of the called function without `@`; empty for a called pointer."""
         if self.text and not _has(self, "callee") and " asm " not in self.text:
             found = _CALLED.search(self.text)
             return found[1] if found else ""
@@ -384,7 +384,7 @@ class Atomic(Instruction):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class DebugRecord(Instruction):
-    """`#dbg_declare`, `#dbg_value`: what debuggers are told; no use of a value."""
+    """`#dbg_declare`, `#dbg_value`: for debuggers. It does not count as a use of a value."""
 
 
 _CLASSES: dict[str, type[Instruction]] = {
@@ -468,7 +468,7 @@ class Block:
 
     @property
     def terminator(self) -> Terminator:
-        """Where it goes on."""
+        """Return its last instruction. Raises IrError if that is not a terminator."""
         last = self.instructions[-1]
         if not isinstance(last, Terminator):
             raise IrError(f"{self.name} ends with {last.opcode}")
@@ -476,7 +476,7 @@ class Block:
 
     @property
     def phis(self) -> Iterator[Phi]:
-        """Those that it begins with."""
+        """Yield the phis that it begins with."""
         for each in self.instructions:
             if not isinstance(each, Phi):
                 break
@@ -530,12 +530,12 @@ class Function:
 
     @property
     def entry(self) -> Block:
-        """The block that is entered."""
+        """Return the block that is entered."""
         return next(iter(self.blocks.values()))
 
     @property
     def instructions(self) -> Iterator[tuple[Block, Instruction]]:
-        """All of them, with their block."""
+        """Yield all instructions, each with its block."""
         for block in self.blocks.values():
             for each in block.instructions:
                 yield block, each
@@ -610,7 +610,7 @@ class Function:
         return _has(self, "blocks") or _INDIRECT.search(self.text) is not None
 
     def definitions(self) -> Mapping[str, Instruction]:
-        """Which instruction gives which value."""
+        """Return the instructions by their results."""
         return {each.result: each for _, each in self.instructions if each.result}
 
     def set_body(self, body: str) -> None:

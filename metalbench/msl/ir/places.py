@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 # How the names of the MSL headers begin in debug information (Toolchain.include_flags), and that of
@@ -19,6 +19,11 @@ _DIRECTORY = re.compile(r'\bdirectory: "([^"]*)"')
 _LOCATION = re.compile(
     r"(?:distinct )?!DILocation\((?:line: (\d+), )?(?:column: \d+, )?scope: (!\d+)"
     r"(?:, inlinedAt: (!\d+))?"
+)
+_COLUMN = re.compile(
+    r"^(?P<head>!\d+ = (?:distinct )?!DILocation\(line: (?P<line>\d+), column: )(?P<column>\d+)"
+    r"(?=, scope: (?P<scope>!\d+))",
+    re.M,
 )
 _FUNCTION = re.compile(r'\bname: "([^"]*)"')
 _SUBPROGRAM = re.compile(r'\bname: "[^"]*"')
@@ -50,26 +55,26 @@ class Metadata:
         self.added: list[str] = []
 
     def __contains__(self, reference: str) -> bool:
-        """Whether the module has the node."""
+        """Return whether the module has a node."""
         return reference in self._nodes
 
     def add(self, node: str) -> str:
-        """The reference to a new node."""
+        """Add a node and return the reference to it."""
         name = f"!{self._next}"
         self._next += 1
         self.added.append(f"{name} = {node}")
         return name
 
     def subprogram(self, like: str, name: str) -> str:
-        """The description of a new function of this name, in the file of another one."""
+        """Describe a new function in the file of another one; return the reference."""
         return self.add(_SUBPROGRAM.sub(f'name: "{name}"', self._nodes[like], count=1))
 
     def file_name(self, file: str) -> str:
-        """The name of a file's node."""
+        """Return the name of a file's node."""
         return _text(_NAME, self._nodes[file]) or ""
 
     def file_of(self, scope: str) -> str:
-        """The name of the file that a function or a block is in."""
+        """Return the name of the file that a function or a block is in."""
         return self.file_name(self._file_of(scope))
 
     def line_of(self, scope: str) -> int:
@@ -108,7 +113,7 @@ class Metadata:
             scope = outer
 
     def paths_of(self, scope: str) -> tuple[str, str]:
-        """Return the name of a scope's file, and the same below the folder that it is told with.
+        """Return the name of a scope's file, and the path of that name in the folder of its node.
 
         Clang cuts off what a file's path has in common with the working directory.
         """
@@ -117,7 +122,7 @@ class Metadata:
         return name, f"{folder.rstrip('/')}/{name}"
 
     def seen(self, place: str) -> tuple[str, int]:
-        """The file and the line that users know: of the call, where headers were inlined there."""
+        """Return the user's file and line: those of the call where a header's code was inlined."""
         if place not in self._seen:
             self._seen[place] = self._find(place)
         return self._seen[place]
@@ -150,6 +155,21 @@ class Metadata:
             if file is not None:
                 return file
             scope = _reference(_SCOPE, node)
+
+
+def map_columns(ir: str, find: Callable[[tuple[str, str], int, int], int]) -> str:
+    """Return a module's text with other columns in its debug locations.
+
+    `find` returns the column for the two paths of a file (`Metadata.paths_of`), a line and its
+    column.
+    """
+    metadata = Metadata(ir.split("\n"))
+
+    def changed(found: re.Match[str]) -> str:
+        paths = metadata.paths_of(found["scope"])
+        return f"{found['head']}{find(paths, int(found['line']), int(found['column']))}"
+
+    return _COLUMN.sub(changed, ir)
 
 
 class Places:
@@ -189,7 +209,7 @@ class Places:
         return next((key for key, each in self._places.items() if each == place), None)
 
     def of_function(self, name: str) -> Places:
-        """Those of a new function."""
+        """Return the places of a new function."""
         if not self._subprogram:
             return self
         return Places(self._metadata, self._metadata.subprogram(self._subprogram, name))

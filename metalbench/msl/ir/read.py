@@ -22,7 +22,7 @@ _FUNCTION_NAME = re.compile(r'@("[^"]*"|[\w.$-]+)\(')
 
 
 def read_function(module: str, name: str) -> Function:
-    """The definition of a function in a module, without debug records. Raises IrError."""
+    """Return a function of a module, read at once, without debug records. Raises IrError."""
     lines = module.split("\n")
     start = _find(lines, name)
     end = next(at for at in range(start, len(lines)) if lines[at] == "}")

@@ -45,7 +45,7 @@ _MASK_ITEM = re.compile(r"i32 (-?\d+|poison|undef)")
 
 
 def read_instruction(line: str) -> Instruction:
-    """The instruction on a line, without its text. Raises IrError."""
+    """Return the instruction on a line, without its text. Raises IrError."""
     instruction = lazy_instruction(line)
     read_fields(instruction)
     instruction.text = ""

@@ -15,7 +15,7 @@ class IrError(Exception):
 
 
 def split(text: str) -> list[str]:
-    """The items of a list, at the commas outside of brackets and quotes."""
+    """Split a list at the commas outside of brackets and quotes."""
     if _NESTED.search(text) is None:
         return [item for each in text.split(",") if (item := each.strip())]
     items, start = [], 0
@@ -28,7 +28,7 @@ def split(text: str) -> list[str]:
 
 
 def closing(text: str, opening: int) -> int:
-    """Where the bracket at `opening` closes. Raises IrError."""
+    """Return the index of the bracket that closes the one at `opening`. Raises IrError."""
     for at, depth in _depths(text, opening):
         if depth == 0 and text[at] in _CLOSE:
             return at

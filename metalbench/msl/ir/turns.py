@@ -52,7 +52,7 @@ def _calls(instruction: Instruction, name: str) -> bool:
 
 
 def _leading_to(mark: Instruction, definitions: Mapping[str, Instruction]) -> set[str]:
-    """What a mark is told the turn by: the calls with which it begins, and the phis on the way."""
+    """Return the values behind a mark's operand: calls that begin an iteration, and phis."""
     found: set[str] = set()
     work = list(mark.operands)
     while work:
@@ -83,7 +83,7 @@ def _take(function: Function, block: Block, mark: Instruction) -> None:
 
 
 def left_behind(end: Block, inside: Collection[Block]) -> tuple[set[Block], set[Block]]:
-    """What lies between a mark and the loops that it is behind, and the blocks where these end.
+    """Return the blocks between a mark and the loops before it, and the last blocks of these.
 
     `inside` are the blocks of the loop whose turn ends there, and of those around it. Nothing comes
     out where there is a way to the mark that leads through no such loop.

@@ -20,7 +20,7 @@ _SEQUENCE = re.compile(r"(\d+) x (.+)$", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Int:
-    """`iN`: so many bits, without a sign of its own."""
+    """`iN`: an integer of N bits, signed or not."""
 
     bits: int
 
@@ -183,7 +183,7 @@ class NamedTypes(Mapping[str, Type]):
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things lie in memory, given the types that a module names."""
+    """Sizes, alignments and offsets of types, given the types that a module names."""
 
     named: Mapping[str, Type]
     _known: dict[Type, tuple[int, int]] = field(default_factory=dict, compare=False, repr=False)

@@ -6,8 +6,8 @@ those of a loop before it included. LLVM keeps to no such order: its passes put 
 and its block placement puts what it takes for rare behind all else. A function that is called is
 outside of every order, so it must be inlined.
 
-Lanes that diverge in a loop, and then wait at different calls, are told apart by iterations: those
-in an earlier one resume first, so that the others find them where all of one iteration meet. The
+Lanes that diverge in a loop, and then wait at different calls, are distinguished by iterations:
+those in an earlier one resume first, so that all lanes of one iteration meet. The
 place of a call in the code does not show that, as the loop leads back from its last call to its
 first. So the headers of loops around such calls count iterations, and each call is preceded by one
 that passes the counts to the runtime (csrc/msl/mb/cpu/fiber_sync.h).

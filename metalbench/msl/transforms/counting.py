@@ -49,7 +49,7 @@ _COUNTED_INTRINSICS = {
 _COPIES = ("llvm.memcpy.", "llvm.memmove.")
 _FILL = "llvm.memset."
 _COUNT_SEGMENT, _COUNT_ACCESS = "mb_count_segment", "mb_count_access"
-# In the name of a template's instance: a vector of so many components.
+# In the name of a template's instance: the number of a vector's components.
 _COMPONENTS = re.compile(r"char ?\[(\d)\]")
 # Pointers are not traced back further.
 _MOST_STEPS = 1000
@@ -129,7 +129,7 @@ def count(module: Module) -> Counted:
 
     Raises IrError if the module has none of the functions to call.
     """
-    counted, places = Counted(), Places(module.metadata)
+    counted, places = Counted(), SourceLines(module.metadata)
     for helper in (_COUNT_SEGMENT, _COUNT_ACCESS):
         if not module.declares(helper):
             raise IrError(f"the module has no {helper}")
@@ -142,7 +142,7 @@ def count(module: Module) -> Counted:
 class _FunctionCounter:
     """Counts in one function that has code of the user's: inlined in it, or its own."""
 
-    def __init__(self, function: Function, places: Places, counted: Counted) -> None:
+    def __init__(self, function: Function, places: SourceLines, counted: Counted) -> None:
         self._function = function
         self._places = places
         self._counted = counted
@@ -306,8 +306,8 @@ def _has_other_uses(function: Function, slot: str) -> bool:
     return False
 
 
-class Places:
-    """Where the user's source has a module's instructions, by their debug locations."""
+class SourceLines:
+    """Finds the user's line of an instruction by its debug location."""
 
     def __init__(self, metadata: Metadata) -> None:
         self._metadata = metadata

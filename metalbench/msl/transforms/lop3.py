@@ -2,8 +2,8 @@
 
 `lop3` is any bitwise function of three words, of which one may be a constant in the instruction.
 ptxas makes it of two operations with one constant, and leaves two operations with two constants as
-they are. Extracting bits of a word and putting others beside them, as all code does that converts
-packed numbers to floats, would take two instructions and a register more.
+they are. Code that converts packed numbers to floats extracts bits of a word and
+sets others. It would take two instructions, and one register more.
 
 LLVM has no intrinsic for `lop3`, so the operation becomes inline assembly. That hides it from
 LLVM's own combination of instructions: the pass runs behind all of LLVM's passes over IR.

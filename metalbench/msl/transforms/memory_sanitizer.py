@@ -56,9 +56,9 @@ def front_end_flags(options: Iterable[str]) -> list[str]:
 def pass_flags(options: Iterable[str]) -> list[list[str]]:
     """Return the flags of each run of clang that makes variables values and instruments them.
 
-    Accesses are traced before: those of the shadow are no kernel's. MemorySanitizer's pass refuses
-    Darwin, as it does not know where shadows are there. Here a runtime says where, so the pass has
-    a run of its own, in which the module is one of Linux.
+    Accesses are traced before, without those of the shadow. MemorySanitizer's pass refuses Darwin,
+    as it does not know where shadows are there. Here a runtime knows, so the pass has a separate
+    run, in which the module is one of Linux.
     """
     flags = [*front_end_flags(options), "-mllvm", f"-opt-disable={','.join(_CONCLUDING)}"]
     if not any(each.startswith(_DARWIN) for each in flags):
