@@ -1,13 +1,14 @@
-// Asynchronous tile copies of a SIMD-group. Metal's headers do not declare them, but its compiler knows
-// the names below, and libraries declare them:
+// Asynchronous tile copies of a SIMD-group. Metal's headers do not declare them, but its compiler
+// knows the names below, and libraries declare them:
 //
-//   thread _simdgroup_event_t* __metal_simdgroup_async_copy_2d(ulong, ulong, threadgroup void*, ulong,
-//       ulong, ulong2, const device void*, ulong, ulong, ulong2, long2, int)
+//   thread _simdgroup_event_t* __metal_simdgroup_async_copy_2d(ulong, ulong, threadgroup void*,
+//       ulong, ulong, ulong2, const device void*, ulong, ulong, ulong2, long2, int)
 //       __asm("air.simdgroup_async_copy_2d.p3i8.p1i8");
 //
-// (1 means device memory and 3 threadgroup memory.) The front end maps these labels to the functions in
-// async_copy_labels.h, one for both directions. On the cpu device the first lane copies at the start;
-// on a GPU all lanes copy (gpu/tile_copy.h). The lanes synchronise when they wait for the copy.
+// (1 means device memory and 3 threadgroup memory.) The front end maps these labels to the functions
+// in async_copy_labels.h, one for both directions. On the cpu device the first lane copies at the
+// start; on a GPU all lanes copy (gpu/tile_copy.h). The lanes synchronise when they wait for the
+// copy.
 #pragma once
 
 #include "sync.h"

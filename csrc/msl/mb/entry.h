@@ -1,11 +1,12 @@
-// MB_KERNEL(function, needs_fibers, max_threads, bindings...) defines the symbols of a kernel's shared
-// object.
+// MB_KERNEL(function, needs_fibers, max_threads, bindings...) defines the symbols of a kernel's
+// shared object.
 //
 //   MB_KERNEL((softmax<float, 4>), 1, 1024, mb::buffer<0>,
 //             mb::attribute<mb::thread_position_in_grid>, mb::threadgroup<0>)
 //
-// Use it once, at the end of the source, with parentheses around a name with commas and one binding per
-// parameter, in order. The function is inlined into the loop over threads, so it is `static inline`.
+// Use it once, at the end of the source, with parentheses around a name with commas and one binding
+// per parameter, in order. The function is inlined into the loop over threads, so it is `static
+// inline`.
 #pragma once
 
 #include "attributes.h"

@@ -204,14 +204,14 @@ static_assert(sizeof(Fiber) == 64);
   return fiber_of(sp);
 }
 
-// C symbols of a kernel's shared object. If it holds several kernels, each has mb_span and mb_info with
-// its own suffix.
+// C symbols of a kernel's shared object. If it holds several kernels, each has mb_span and mb_info
+// with its own suffix.
 //
-// mb_thread: run one thread of a group on its fiber; for kernels that synchronise and checked builds.
+// mb_thread: run one thread of a group on its fiber; for synchronising and checked kernels.
 // mb_lanes:  run a fixed number of threads of a group on one fiber.
-// mb_span:   run `count` consecutive threadgroups (x fastest) from number `first`; for kernels without
-//            synchronisation. Called on a fiber, so that current() is valid.
-// mb_info:   return the kernel's description (a function, because the linker determines parts of it).
+// mb_span:   run `count` consecutive threadgroups (x fastest) from number `first`; for kernels
+//            without synchronisation. Called on a fiber, so that current() is valid.
+// mb_info:   return the kernel's description (a function: the linker determines parts of it).
 using ThreadEntry = void (*)(const Launch*, const Group*, const Fiber*);
 using SpanEntry = void (*)(const Launch*, Group*, u64 first, u64 count);
 
