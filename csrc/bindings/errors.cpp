@@ -22,8 +22,7 @@ void define_errors(nb::module_& module) {
   nb::exception<Unsupported>(module, "Unsupported", root).doc() =
       "This device or machine does not support the operation; the message gives reason and remedy.";
   auto machine = nb::exception<MachineError>(module, "MachineError", root);
-  machine.doc() =
-      "The machine failed, for any kernel: memory, disk, or a missing program.";
+  machine.doc() = "The machine failed, for any kernel: memory, disk, or a missing program.";
   nb::exception<OutOfMemoryError>(module, "OutOfMemoryError", both(machine, PyExc_MemoryError))
       .doc() = "Not enough memory or address space on this machine.";
   auto dispatch =

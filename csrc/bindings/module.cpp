@@ -221,11 +221,10 @@ NB_MODULE(_core, module) {
           "Device address, for pointers in an argument buffer. The dispatch must list the buffer\n"
           "itself in `resources`.")
       .def_prop_ro("shared", &Buffer::shared, "Whether it uses a NumPy array's own memory.")
-      .def(
-          "mark_unwritten", &Buffer::mark_unwritten,
-          "Mark its bytes as unwritten until a kernel of a checked build writes them: earlier\n"
-          "reads are then faults of the kernel. Writes of the host are not observed;\n"
-          "`mark_written` records them. Slices share the marks.")
+      .def("mark_unwritten", &Buffer::mark_unwritten,
+           "Mark its bytes as unwritten until a kernel of a checked build writes them: earlier\n"
+           "reads are then faults of the kernel. Writes of the host are not observed;\n"
+           "`mark_written` records them. Slices share the marks.")
       .def("mark_written", &Buffer::mark_written)
       .def("unwritten", &unwritten_bytes, nb::sig("def unwritten(self) -> tuple[int, int]"),
            "Return the number of unwritten bytes, and the position of the first one.")

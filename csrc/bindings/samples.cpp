@@ -50,12 +50,10 @@ void define_samples(nb::module_& module) {
       .METALBENCH_TIMES("counter_ns", self.counter_ns,
                         "The candidate's times from counters at its encoders' boundaries; NaN\n"
                         "without counters.")
-      .METALBENCH_TIMES(
-          "encode_ns", self.encode_ns,
-          "Host time for each of the candidate's windows until its submission.")
-      .METALBENCH_TIMES(
-          "reference_device_ns", self.reference.device_ns,
-          "Busy time of the device for the reference; NaN if any part is unknown.")
+      .METALBENCH_TIMES("encode_ns", self.encode_ns,
+                        "Host time for each of the candidate's windows until its submission.")
+      .METALBENCH_TIMES("reference_device_ns", self.reference.device_ns,
+                        "Busy time of the device for the reference; NaN if any part is unknown.")
       .METALBENCH_TIMES("reference_wall_ns", self.reference.wall_ns,
                         "Time until the function returned.")
       .METALBENCH_TIMES("floor_device_ns", self.floor.device_ns, "floor_ns on the device's clock.")
@@ -63,8 +61,7 @@ void define_samples(nb::module_& module) {
                         "long_ns on the device's clock.")
       .METALBENCH_TIMES("reference_long_device_ns", self.long_reference.device_ns,
                         "As reference_device_ns.")
-      .METALBENCH_TIMES("probe_ns", self.probe_ns,
-                        "Times of the probe, in order of execution.")
+      .METALBENCH_TIMES("probe_ns", self.probe_ns, "Times of the probe, in order of execution.")
       .METALBENCH_TIMES("probe_after_candidate_ns", self.probe_after_candidate_ns,
                         "Times of the probe directly after each long window of the candidate.")
       .METALBENCH_TIMES("probe_after_reference_ns", self.probe_after_reference_ns,

@@ -56,12 +56,11 @@ void GroupRunner::check_written(const mb::Fiber* fiber) {
     return written->at >= candidate.begin && written->at < candidate.end;
   });
   if (range == launch_->ranges.end()) {
-    std::snprintf(fault_.text.data(), fault_.text.size(),
-                  "an uninitialised value is written");
+    std::snprintf(fault_.text.data(), fault_.text.size(), "an uninitialised value is written");
   } else {
     std::snprintf(fault_.text.data(), fault_.text.size(),
-                  "an uninitialised value is written to `%s` at byte %td",
-                  range->name.c_str(), written->at - range->begin);
+                  "an uninitialised value is written to `%s` at byte %td", range->name.c_str(),
+                  written->at - range->begin);
     fault_.memory = range->begin;
   }
   blame(written->origin);
