@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from metalbench.errors import MachineError
 
 if TYPE_CHECKING:
-    from metalbench.result import DeviceFacts
+    from metalbench.store.result import DeviceFacts
 
 # The interval of attempts to lock a device that another process holds.
 SECONDS_BETWEEN_TRIES = 0.05

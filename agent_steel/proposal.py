@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from agent_steel.usage import Usage
+from agent_steel.attempt import Usage
 from metalbench.errors import MetalBenchError
+
+if TYPE_CHECKING:
+    from agent_steel.attempt import Attempt
+    from metalbench.kernel.header import Kernel
+    from metalbench.measure.analysis import Target
+    from metalbench.profiling import Profile
+    from metalbench.store.result import DeviceFacts
+    from metalbench.task import Task
 
 __all__ = [
     "Brief",
@@ -20,13 +29,6 @@ __all__ = [
     "SpentError",
     "Usage",
 ]
-
-if TYPE_CHECKING:
-    from agent_steel.attempt import Attempt
-    from metalbench.analysis.targets import Target
-    from metalbench.kernel import Kernel
-    from metalbench.result import DeviceFacts
-    from metalbench.task import Task
 
 
 class ProposerError(MetalBenchError):
@@ -141,3 +143,30 @@ class Progress(Protocol):
 
     def __call__(self, text: str) -> None:
         """Receive one line, such as 'asked MODEL, 1.2 k tokens so far'."""
+
+
+# What a counted run tells of a version of a kernel.
+
+
+def count_facts(profile: Profile) -> Iterator[Fact]:
+    """Facts of every dispatch: what its source does, whatever the optimiser makes of it."""
+    for each in profile.dispatches:
+        total, where = each.total, f"{each.function}, counted at size {profile.size}"
+        moved = (
+            f"{total.device_bytes_read:,} B read ({each.unique_bytes_read:,} of them different), "
+            f"{total.device_bytes_written:,} B written"
+        )
+        yield Fact(f"{where}: device memory", moved)
+        if not math.isnan(total.coalescing):
+            lines = f"{total.device_transactions:,}, {100 * total.coalescing:.0f} % coalesced"
+            yield Fact(f"{where}: transactions of 128 B", lines)
+        if total.bank_turns:
+            conflicts = f"{total.bank_conflicts:,} of {total.bank_turns:,} turns"
+            yield Fact(f"{where}: bank conflicts", conflicts)
+        if not math.isnan(each.active_lanes):
+            yield Fact(f"{where}: active lanes", f"{100 * each.active_lanes:.0f} %")
+        if total.barriers:
+            yield Fact(f"{where}: barriers of SIMD-groups", f"{total.barriers:,}")
+        if total.atomics:
+            waits = f"{total.atomics:,}, {total.contended:,} wait for another lane"
+            yield Fact(f"{where}: atomics", waits)

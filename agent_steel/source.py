@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 
 from metalbench.errors import MetalBenchError
-from metalbench.kernel import Dispatch, Kernel, parse
-from metalbench.kernel.directives import Scratch
+from metalbench.kernel.header import Dispatch, Kernel, Scratch, parse
+from metalbench.kernel.source_files import find_file_access
 from metalbench.msl.reading.lexer import split_source
 from metalbench.task.dtypes import FLOATS
 
@@ -123,3 +123,46 @@ def _with_default(line: str, tunables: Mapping[str, int]) -> str:
     others = [each for each in (part.strip() for part in match[3].split(",")) if each]
     rest = [each for each in others if int(each, 0) != value]
     return f"{match[1]}{', '.join([str(value), *rest])}{match[4]}"
+
+
+# Whether a text can be tried as a kernel at all: one `.metal` file, and nothing but that.
+
+MOST_BYTES = 200_000
+_COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+
+
+def check_source(source: str, parent: Kernel | None = None, name: str = "") -> str:
+    """Return what is wrong with `source` before it is compiled; '' for nothing.
+
+    `source` is a version of `parent`, whose task name, element types and includes are allowed.
+    Without a parent the kernel is called `name`.
+    """
+    if "```" in source:
+        count = source.count("```")
+        return f"expected one .metal text without code fences, got {count} times ```"
+    try:
+        kernel = parse(source, name=parent.name if parent else name)
+    except MetalBenchError as error:
+        return str(error)
+    return (
+        _missing_function(kernel)
+        or _missing_types(kernel, parent)
+        or find_file_access(source, "" if parent is None else parent.source)
+    )
+
+
+def _missing_function(kernel: Kernel) -> str:
+    code = _COMMENT.sub(" ", kernel.source)
+    for each in kernel.dispatches:
+        if not re.search(rf"\b{re.escape(each.function)}\b", code):
+            return f"`// dispatch: {each.function}`: the file has no function of that name"
+    if not re.search(r"\bkernel\b", code):
+        return "the file has no `[[kernel]]` function"
+    return ""
+
+
+def _missing_types(kernel: Kernel, parent: Kernel | None) -> str:
+    lost = [] if parent is None else [each for each in parent.dtypes if each not in kernel.dtypes]
+    if not lost:
+        return ""
+    return f"`// dtypes:` must keep {', '.join(lost)}"

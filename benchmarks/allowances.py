@@ -22,8 +22,13 @@ from metalbench.kernel.library import find
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import small_sizes
 from metalbench.verify.admission import admit
-from metalbench.verify.error_rule import ErrorNorms, derive_tolerance, measure_error_norms
-from metalbench.verify.rounding_model import ROUNDOFF, model_float32_errors
+from metalbench.verify.tolerance import (
+    ROUNDOFF,
+    ErrorNorms,
+    derive_tolerance,
+    measure_error_norms,
+    model_float32_errors,
+)
 
 
 def allowed(work: Workload, errors: dict[str, ErrorNorms]) -> list[float]:

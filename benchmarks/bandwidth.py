@@ -23,10 +23,9 @@ import numpy as np
 from metalbench import _core
 from metalbench.kernel.library import find
 from metalbench.kernel.prepare import Compiled, compile_kernel
-from metalbench.measure import Mode
-from metalbench.measure.cache import last_level_cache_bytes
-from metalbench.measure.roofs import roofs_of
-from metalbench.run.turns import BufferRotation
+from metalbench.measure.device_limits import last_level_cache_bytes, roofs_of
+from metalbench.measure.measurement import Mode
+from metalbench.run.timed import BufferRotation
 from metalbench.task.workload import workload
 from metalbench.verify.examine import Examiner, ReferenceErrors
 

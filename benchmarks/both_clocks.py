@@ -43,7 +43,8 @@ def mlx(controls, cost_ns: float):
 
 
 def tell_ratios(device, work, controls) -> None:
-    from metalbench.measure import Plan, Sides, measure
+    from metalbench.measure.measurement import Plan
+    from metalbench.measure.sampling import Sides, measure
     from metalbench.report import numbers
 
     print(f"{'set':>5}  {'by GPU time':>24}  {'by wall time':>24}  verdict")

@@ -17,7 +17,7 @@ import sys
 from time import perf_counter
 
 from metalbench import _core
-from metalbench.checking.kinds import TOOLS
+from metalbench.checking.findings import TOOLS
 from metalbench.kernel.library import find
 from metalbench.kernel.prepare import Bound, compile_kernel
 from metalbench.task.workload import workload

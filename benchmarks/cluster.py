@@ -26,8 +26,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from generations import samples
 
-from metalbench.generations.folder import read_plan
-from metalbench.store import Store
+from metalbench.kernelbench.folder import read_plan
+from metalbench.store.store import Store
 
 LIMIT_MS = 50
 Interval = tuple[float, float]

@@ -27,8 +27,8 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
-from metalbench.kernel.installed import include_folders
 from metalbench.kernel.library import Library
+from metalbench.kernel.source_files import include_folders
 from metalbench.msl.building import parse, vectors
 from metalbench.msl.building.compiler import MessageTranslator, assemble, generate_ir
 from metalbench.msl.building.passes import list_disabled_passes

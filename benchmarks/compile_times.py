@@ -25,8 +25,8 @@ from mlx_kernels.families import FAMILIES
 from mlx_kernels.wheel import OutOfReachError, headers
 
 from metalbench import _core
-from metalbench.kernel.installed import include_folders
 from metalbench.kernel.library import Library
+from metalbench.kernel.source_files import include_folders
 
 KINDS = ("alone", "cold", "cached")
 Steps = tuple[str, Callable[[], _core.Library], Callable[[_core.Library], object]]

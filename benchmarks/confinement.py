@@ -17,9 +17,8 @@ import sys
 PROGRAM = """
 import json, os, subprocess, sys, time
 confined = sys.argv[1] == "confined"
-from metalbench.isolation.confinement import confine, seal, list_executor_files
-from metalbench.isolation.confinement.confine import _confine_on_linux
-from metalbench.isolation.confinement.start import start_compiler
+from metalbench.sandbox.confinement import _confine_on_linux, confine, list_executor_files, seal
+from metalbench.sandbox.compiler_process import start_compiler
 from metalbench.msl.building.reach import list_tool_files
 imported = time.process_time()
 if confined:

@@ -16,9 +16,9 @@ from time import perf_counter
 import numpy as np
 
 from metalbench import _core
-from metalbench.isolation.executor import Executor, Executors
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import Bound, compile_kernel
+from metalbench.sandbox.executors import Executor, Executors
 from metalbench.stats import assess
 from metalbench.task.workload import workload
 

@@ -27,10 +27,11 @@ import numpy as np
 from metalbench import _core
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import Bound, compile_kernel
-from metalbench.measure import Measurement, Plan, SampleSet, Sides, measure
-from metalbench.measure.probe import create_probe
+from metalbench.measure.device_limits import create_probe
+from metalbench.measure.measurement import Measurement, Plan, SampleSet
+from metalbench.measure.sampling import Sides, measure
 from metalbench.stats import Interval, judge
-from metalbench.task.sizes import spell_size
+from metalbench.task.declaration import spell_size
 from metalbench.task.workload import workload
 
 NORMAL = 2.33  # 98 % within, on both sides: the confidence of the other intervals

@@ -21,7 +21,7 @@ from rich.table import Table
 from metalbench import _core
 from metalbench.kernel.library import Entry, find
 from metalbench.kernel.prepare import Builds
-from metalbench.task.drawn_size import draw_size
+from metalbench.task.declaration import draw_size
 from metalbench.verify import Report, VerifyPlan, small_sizes, verify, verify_checked
 from metalbench.verify.admission import admit
 

@@ -20,7 +20,7 @@ from scipy.signal import lfilter
 from scipy.stats import bootstrap
 
 from metalbench import stats
-from metalbench.measure import Plan
+from metalbench.measure.measurement import Plan
 
 PAIRS = 10_000
 MOST = Plan().max_pairs

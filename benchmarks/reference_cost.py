@@ -26,7 +26,7 @@ from time import perf_counter, thread_time
 import mlx.core as mx
 
 from metalbench.reference import Reference
-from metalbench.reference.compute import select_stream
+from metalbench.reference.evaluate import select_stream
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 

@@ -24,12 +24,12 @@ import jax
 import numpy as np
 
 from metalbench import _core
-from metalbench.hlo.bench.families import normalization, transformer
-from metalbench.hlo.bench.utilisation import count_moved_bytes
-from metalbench.hlo.bench.xla import XlaProgram
-from metalbench.hlo.compiling import compile_program, import_program
-from metalbench.hlo.running import Executable, build_plan
-from metalbench.hlo.running.executable import upload_array
+from metalbench.hlo.bench.families import models
+from metalbench.hlo.bench.rivals import XlaProgram
+from metalbench.hlo.bench.timing import count_moved_bytes
+from metalbench.hlo.runtime.compilation import compile_program, import_program
+from metalbench.hlo.runtime.executable import Executable, upload_array
+from metalbench.hlo.runtime.plan import build_plan
 from metalbench.kernel.library import find
 from metalbench.kernel.prepare import Bound, compile_kernel
 from metalbench.task.workload import workload
@@ -45,18 +45,18 @@ class Case:
 
 
 def rms(x: Any) -> Any:
-    return normalization.rms_norm(x, 1.0)
+    return models.rms_norm(x, 1.0)
 
 
 CASES = {
     "softmax": Case("softmax", {"rows": 1024, "cols": 1024}, lambda x: jax.nn.softmax(x, axis=-1)),
-    "layer norm": Case("layer_norm", {"rows": 1024, "cols": 1024}, transformer.plain_layer_norm),
+    "layer norm": Case("layer_norm", {"rows": 1024, "cols": 1024}, models.plain_layer_norm),
     "rms norm": Case("rms_norm", {"rows": 1024, "cols": 1024}, rms),
     "attention": Case(
-        "softmax_attention", {"queries": 256, "keys": 256, "dims": 64}, transformer.attention
+        "softmax_attention", {"queries": 256, "keys": 256, "dims": 64}, models.attention
     ),
     "one query": Case(
-        "softmax_attention", {"queries": 1, "keys": 2048, "dims": 64}, transformer.attention
+        "softmax_attention", {"queries": 1, "keys": 2048, "dims": 64}, models.attention
     ),
     "gelu of product": Case(
         "gelu_linear",
@@ -64,10 +64,10 @@ CASES = {
         lambda x, w: jax.nn.gelu(x @ w, approximate=False),
     ),
     "block, 64 tokens": Case(
-        "transformer_block", {"tokens": 64, "dims": 128, "hidden": 256}, transformer.block
+        "transformer_block", {"tokens": 64, "dims": 128, "hidden": 256}, models.block
     ),
     "block, 640 tokens": Case(
-        "transformer_block", {"tokens": 640, "dims": 512, "hidden": 2048}, transformer.block
+        "transformer_block", {"tokens": 640, "dims": 512, "hidden": 2048}, models.block
     ),
 }
 

@@ -30,25 +30,25 @@ STARTED, BEGUN = "METALBENCH_START_OF_STAGES", "METALBENCH_BEGIN_OF_WORKER"
 # What is a line where it takes longer than that: functions of the command's process and of the
 # worker's, by their places. Modules of the command's are those that it imports at once.
 OF_COMMAND = (
-    "metalbench.cli.config:MachineConfig.create_workers",
+    "metalbench.cli.options:MachineConfig.create_workers",
     "metalbench._core:open",
     "metalbench.cli.run:list_trials",
     "metalbench.cli.machine:warn",
     "metalbench.cli.run:open_consoles",
     "metalbench.cli.reporting:progress_on",
     "metalbench.cli.machine:LocalMachine.environment",
-    "metalbench.isolation.attended:WorkerHandle.begin",
+    "metalbench.workers.pool:WorkerHandle.begin",
 )
 OF_WORKER = (
-    "metalbench.isolation.worker:confine",
-    "metalbench.isolation.worker:Executors",
-    "metalbench.isolation.worker:importlib.import_module",
+    "metalbench.workers.worker:confine",
+    "metalbench.workers.worker:Executors",
+    "metalbench.workers.worker:importlib.import_module",
     "metalbench._core:open",
-    "metalbench.isolation.channel:Channel.receive",
+    "metalbench.workers.channel:Channel.receive",
 )
 # The same once the worker has imported what it needs.
 OF_ATTEMPT = (
-    "metalbench.run.sizes:choose_judge",
+    "metalbench.run.attempt:choose_judge",
     "metalbench.kernel.prepare:compile_kernel",
     "metalbench.verify:verify_compiled",
     "metalbench.verify:verify_checked",
@@ -58,12 +58,12 @@ OF_ATTEMPT = (
     "metalbench.reference:create_reference",
     "metalbench.reference.chain:Reference.load",
     "metalbench.reference.chain:Reference.pass_over",
-    "metalbench.run.known_form:load_choice",
-    "metalbench.run.contest:choose_form",
+    "metalbench.run.reference_forms:load_choice",
+    "metalbench.run.reference_forms:choose_form",
     "metalbench.run.timed:create_probe",
-    "metalbench.run.turns:BufferRotation.of",
+    "metalbench.run.timed:BufferRotation.of",
     "metalbench.run.timed:Timed.prepare",
-    "metalbench.isolation.worker:_wait_for_compilation",
+    "metalbench.workers.worker:_wait_for_compilation",
 )
 
 
@@ -124,15 +124,16 @@ class Steps:
 def command() -> None:
     """Be the command, until its worker times a first window; then print the steps of both."""
     steps = Steps("command")
-    from metalbench.isolation import attended, process
+    from metalbench.sandbox import process
+    from metalbench.workers import pool
 
-    attended.WORKER = __name__
+    pool.WORKER = __name__
     begin = steps.now()
     from metalbench.cli.group import main
 
     steps.note("imports the command line", begin)
     steps.watch(OF_COMMAND)
-    begun = attended.WorkerHandle.__init__
+    begun = pool.WorkerHandle.__init__
 
     def noted(self: Any, *arguments: Any) -> None:
         os.environ[BEGUN] = repr(steps.now())
@@ -143,8 +144,8 @@ def command() -> None:
         print(self.process.read_output_tail(), flush=True)
         os._exit(0)
 
-    attended.WorkerHandle.__init__ = noted  # type: ignore[method-assign,assignment]
-    attended.WorkerHandle.make_failed_result = ended  # type: ignore[method-assign,assignment]
+    pool.WorkerHandle.__init__ = noted  # type: ignore[method-assign,assignment]
+    pool.WorkerHandle.make_failed_result = ended  # type: ignore[method-assign,assignment]
     process.LAST_WORDS_BYTES = 1 << 20
     main()
 
@@ -152,7 +153,7 @@ def command() -> None:
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
     """Be a worker, which tells its steps and ends as soon as it would time a first window."""
     steps = Steps("worker")
-    from metalbench.isolation import worker
+    from metalbench.workers import worker
 
     steps.watch(OF_WORKER)
     attempt, entered = worker._attempt, worker._ChannelObserver.stage_started
@@ -162,7 +163,7 @@ def work(channel: int, lifeline: int, parent: int, device: str) -> None:
         entered(self, stage)
 
     def watched(*arguments: Any) -> Any:
-        from metalbench.measure.series import Series
+        from metalbench.measure.sampling import Series
 
         steps.watch(OF_ATTEMPT)
         Series._look = first_window  # type: ignore[method-assign,assignment]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from metalbench._core import Error as MetalBenchError
-    from metalbench.custom_kernel import metal_kernel, patch_mlx, patched_mlx
+    from metalbench.mlx import metal_kernel, patch_mlx, patched_mlx
     from metalbench.profiling import Profile, profile
     from metalbench.testing import Checked, Timing, assert_kernel, check, time
 
@@ -46,10 +46,7 @@ __all__ = [
 # Modules of the public names. They are imported on first use: importing all of them is slow.
 _PLACES = {
     "MetalBenchError": ("metalbench._core", "Error"),
-    **{
-        name: ("metalbench.custom_kernel", name)
-        for name in ("metal_kernel", "patch_mlx", "patched_mlx")
-    },
+    **{name: ("metalbench.mlx", name) for name in ("metal_kernel", "patch_mlx", "patched_mlx")},
     **{name: ("metalbench.profiling", name) for name in ("Profile", "profile")},
     **{
         name: ("metalbench.testing", name)

@@ -1,6 +1,6 @@
 """Row sums: SIMD-groups."""
 
-from metalbench.puzzle import puzzle
+from metalbench.puzzles.puzzle import puzzle
 from metalbench.task import output, uniform
 
 

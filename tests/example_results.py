@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from metalbench.analysis import Occupancy, analyse
-from metalbench.measure import ByWall, Measurement, OwnClock, SampleSet, StopReason
-from metalbench.result import Case, Check, DeviceFacts, Failure, Result, Status
+from metalbench.measure.analysis import Occupancy, analyse
+from metalbench.measure.measurement import ByWall, Measurement, OwnClock, SampleSet, StopReason
 from metalbench.stats import assess, median_interval
+from metalbench.store.result import Case, Check, DeviceFacts, Failure, Result, Status
 
 CPU = DeviceFacts("cpu", "Example CPU", None, 2)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from metalbench.comparison import ComparedRow, ResultSet
+from metalbench.compare.results import ComparedRow, ResultSet
 from metalbench.stats import Interval
-from metalbench.store import HistoryEntry
+from metalbench.store.history import HistoryEntry
 
 
 def about(value: float, half_width: float = 0.004) -> Interval:

@@ -15,7 +15,7 @@ from typing import NoReturn
 import numpy as np
 
 from metalbench import _core
-from metalbench.isolation.executor import Executor
+from metalbench.sandbox.executors import Executor
 
 DONE = struct.pack("<I", 0)
 

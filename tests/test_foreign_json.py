@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from metalbench.errors import DeclarationError
-from metalbench.foreign_json import MOST_DEPTH, JsonValue, parse_json, read_json
+from metalbench.untrusted_files import MOST_DEPTH, JsonValue, parse_json, read_json
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from hostile_text import ATTACKS, FORMULAS, HOSTILE, assert_harmless
 
-from metalbench import foreign_text
+from metalbench import safe_text
 
 EVERY = pytest.mark.parametrize("text", ATTACKS.values(), ids=ATTACKS)
 
@@ -19,14 +19,14 @@ EVERY = pytest.mark.parametrize("text", ATTACKS.values(), ids=ATTACKS)
 @pytest.mark.parametrize(
     "sanitised",
     [
-        foreign_text.terminal_text,
-        foreign_text.markdown_text,
-        foreign_text.markdown_cell,
-        foreign_text.markdown_code,
-        foreign_text.markdown_block,
-        foreign_text.xml_text,
-        foreign_text.html_text,
-        foreign_text.csv_cell,
+        safe_text.terminal_text,
+        safe_text.markdown_text,
+        safe_text.markdown_cell,
+        safe_text.markdown_code,
+        safe_text.markdown_block,
+        safe_text.xml_text,
+        safe_text.html_text,
+        safe_text.csv_cell,
     ],
 )
 def test_every_medium_is_harmless(sanitised, text):
@@ -36,8 +36,8 @@ def test_every_medium_is_harmless(sanitised, text):
 
 @EVERY
 def test_terminal_text_does_not_change_twice(text):
-    once = foreign_text.terminal_text(text)
-    assert foreign_text.terminal_text(once) == once
+    once = safe_text.terminal_text(text)
+    assert safe_text.terminal_text(once) == once
 
 
 @pytest.mark.parametrize(
@@ -51,33 +51,33 @@ def test_terminal_text_does_not_change_twice(text):
     ],
 )
 def test_ordinary_text_stays(text):
-    assert foreign_text.terminal_text(text) == text
-    assert html.unescape(foreign_text.html_text(text)) == text
+    assert safe_text.terminal_text(text) == text
+    assert html.unescape(safe_text.html_text(text)) == text
 
 
 def test_terminal_text_shows_what_it_took_the_power_of():
-    shown = foreign_text.terminal_text("\x1b[31m\x9b\u202e\U000e0041")
+    shown = safe_text.terminal_text("\x1b[31m\x9b\u202e\U000e0041")
     assert shown == "\\x1b[31m\\x9b\\u202e\\U000e0041"
 
 
 def test_source_text_keeps_a_line_of_cpp_but_on_github(monkeypatch):
     line = "  ::metal::sin(x); // \x1b[31m"
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    assert foreign_text.source_text(line) == "  ::metal::sin(x); // \\x1b[31m"
+    assert safe_text.source_text(line) == "  ::metal::sin(x); // \\x1b[31m"
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    assert_harmless(foreign_text.source_text(line))
+    assert_harmless(safe_text.source_text(line))
 
 
 @pytest.mark.parametrize("text", FORMULAS)
 def test_csv_cell_is_no_formula(text):
-    shown = foreign_text.csv_cell(text)
+    shown = safe_text.csv_cell(text)
     assert isinstance(shown, str)
     assert shown[0] in "'\\"
 
 
 @pytest.mark.parametrize("value", [None, 1, -2.5, "-1.5", "+2e-9", "relu", "a = b", ""])
 def test_csv_cell_keeps_what_is_no_formula(value):
-    assert foreign_text.csv_cell(value) == value
+    assert safe_text.csv_cell(value) == value
 
 
 def test_csv_of_hostile_cells_has_as_many_rows_and_cells():
@@ -94,7 +94,7 @@ def test_csv_of_hostile_cells_has_as_many_rows_and_cells():
 
 @EVERY
 def test_markdown_cell_stays_within_its_cell_and_starts_no_markup(text):
-    shown = foreign_text.markdown_cell(text)
+    shown = safe_text.markdown_cell(text)
     assert "\n" not in shown
     unescaped = shown.replace("\\\\", "")
     for mark in ("|", "`", "*", "~", "$"):
@@ -109,38 +109,38 @@ def test_markdown_cell_stays_within_its_cell_and_starts_no_markup(text):
     "text", ["# a", "> b", "- c", "+ d", "1. e", "  12) f", "=== g", "[x]: http://y"]
 )
 def test_markdown_text_begins_no_block(text):
-    start = foreign_text.markdown_text(text).lstrip()
+    start = safe_text.markdown_text(text).lstrip()
     assert start[0] == "\\" or (start[0].isdigit() and "\\" in start[:4])
 
 
 @pytest.mark.parametrize("text", ["a", "`", "a ``` b", "````\nevil\n````", "~~~", ""])
 def test_markdown_block_cannot_be_ended_from_within(text):
-    first, *inside, last = foreign_text.markdown_block(text).split("\n")
+    first, *inside, last = safe_text.markdown_block(text).split("\n")
     assert first == f"{last}text"
     assert not any(line.strip().startswith(last) for line in inside)
 
 
 @EVERY
 def test_github_text_is_one_line_and_does_not_decode_to_another_command(text):
-    for escaped in (foreign_text.github_message(text), foreign_text.github_property(text)):
+    for escaped in (safe_text.github_message(text), safe_text.github_property(text)):
         assert "\n" not in escaped
         assert "\r" not in escaped
         decoded = escaped.replace("%0A", "\n").replace("%0D", "\r")
         decoded = decoded.replace("%3A", ":").replace("%2C", ",").replace("%25", "%")
-        assert decoded == foreign_text.file_text(text)
-    assert ":" not in foreign_text.github_property(text)
-    assert "," not in foreign_text.github_property(text)
+        assert decoded == safe_text.file_text(text)
+    assert ":" not in safe_text.github_property(text)
+    assert "," not in safe_text.github_property(text)
 
 
 @EVERY
 def test_xml_can_be_read_again(text):
-    element = ElementTree.Element("e", {"a": foreign_text.xml_text(text)})
-    element.text = foreign_text.xml_text(text)
+    element = ElementTree.Element("e", {"a": safe_text.xml_text(text)})
+    element.text = safe_text.xml_text(text)
     again = ElementTree.fromstring(ElementTree.tostring(element, encoding="unicode"))
-    assert again.text == foreign_text.xml_text(text)
+    assert again.text == safe_text.xml_text(text)
 
 
 def test_sarif_text_has_no_link():
-    assert foreign_text.sarif_text("[x](http://evil.example) y[3]") == (
+    assert safe_text.sarif_text("[x](http://evil.example) y[3]") == (
         "[x\\](http://evil.example) y[3]"
     )

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from metalbench.errors import DeclarationError, EncodingError
-from metalbench.plain_file import read_plain_file, replace_file
-from metalbench.remote.messages import TracePart
-from metalbench.remote.trace import TraceWriter
+from metalbench.untrusted_files import read_plain_file, replace_file
+from metalbench.workers.remote_protocol import TracePart
+from metalbench.workers.remote_workers import TraceWriter
 
 
 @pytest.fixture

@@ -210,7 +210,7 @@ def test_of_the_core_agent_steel_opens_devices_alone():
     """What it measures it has measured by metalbench, in processes that are confined."""
     for path in ABOVE.rglob("*.py"):
         imported = list(imports_of(ast.parse(path.read_text())))
-        measures = ("metalbench.measure.measure", "metalbench.comparison.head_to_head")
+        measures = ("metalbench.measure.sampling.measure", "metalbench.compare.head_to_head")
         assert not [each for each in imported if each.startswith(measures)], path
 
 
@@ -219,9 +219,9 @@ def test_imports_that_run_back_up_are_seen(tmp_path):
     (package / "stats").mkdir(parents=True)
     (package / "cli").mkdir()
     (package / "stats/median.py").write_text("def f():\n    from metalbench.cli import run\n")
-    (package / "cli/run.py").write_text("import metalbench.stats.median\n")
+    (package / "cli/run.py").write_text("import metalbench.stats.location\n")
     graph = graph_of(package)
     (fault,) = back_up(graph)
-    assert "metalbench.stats.median (stats) imports metalbench.cli.run (cli)" in fault
+    assert "metalbench.stats.location (stats) imports metalbench.cli.run (cli)" in fault
     with pytest.raises(CycleError):
         TopologicalSorter(graph).prepare()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from metalbench.errors import OutOfMemoryError
-from metalbench.isolation import worker
+from metalbench.workers import worker
 
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:

@@ -8,10 +8,9 @@ from time import monotonic
 
 from example_results import correct, measurement
 
-from metalbench.comparison.match import Match, MatchOutcome
-from metalbench.result import DeviceFacts, Failure, Result
-from metalbench.run.stages import Observer
-from metalbench.run.trial import Trial
+from metalbench.compare.head_to_head import Match, MatchOutcome
+from metalbench.run.trial import Observer, Trial
+from metalbench.store.result import DeviceFacts, Failure, Result
 
 TASK = '''"""Twice the input."""
 

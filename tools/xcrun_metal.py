@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from metalbench.kernel import Kernel
+from metalbench.kernel.header import Kernel
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import source_options
 from metalbench.task.dtypes import dtype

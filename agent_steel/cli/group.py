@@ -7,22 +7,21 @@ from typing import Any
 
 import click
 
-from agent_steel.cli.history import diff, history, show
-from agent_steel.cli.winners import TARGETS, export, plot
-from agent_steel.models.providers.options import model_options, provider_option
+from agent_steel.cli.history import TARGETS, diff, export, history, plot, show
+from agent_steel.models.providers.presets import model_options, provider_option
 from agent_steel.proposers import TUNER
 from agent_steel.welding.command import welder_command
-from metalbench.cli.capture import SUFFIX
 from metalbench.cli.group import ErrorsAreMessages
-from metalbench.cli.isolation import limit_options
-from metalbench.cli.on import on_options
-from metalbench.cli.parameters import (
+from metalbench.cli.machine import on_options
+from metalbench.cli.options import (
     complete_names,
     dtype_option,
     kernel_options,
+    limit_options,
     seed_option,
     time_option,
 )
+from metalbench.cli.run import SUFFIX
 from metalbench.report.console import echo
 
 EPILOG = """\b

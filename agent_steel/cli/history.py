@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.parameters import complete_names, store_option
-from metalbench.report.console import echo
+from metalbench.cli.machine import on_option, open_device
+from metalbench.cli.options import (
+    MachineConfig,
+    complete_names,
+    dtype_option,
+    kernel_options,
+    store_option,
+    writable,
+)
+from metalbench.report.console import echo, echo_source
 
 if TYPE_CHECKING:
     from rich.tree import Tree
@@ -17,6 +25,7 @@ if TYPE_CHECKING:
     from agent_steel.attempt import Attempt
     from agent_steel.history import History
     from agent_steel.history.lineage import Lineage
+    from agent_steel.loop.settings import Subject
 
 
 @click.command(short_help="What was tried with a kernel, as a tree.")
@@ -31,7 +40,8 @@ def history(name: str, top: int | None, techniques: bool, db: Path | None) -> No
     from agent_steel.history import History
     from agent_steel.history.lineage import Lineage
     from metalbench.report.console import console
-    from metalbench.store import Store, store_path
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
 
     out = console()
     with Store(store_path(db)) as store:
@@ -84,7 +94,7 @@ def _tree(lineage: Lineage, root: Attempt) -> Tree:
 
 
 def _line(lineage: Lineage, attempt: Attempt) -> str:
-    from agent_steel.cli.progress import format_tunables, outcome
+    from agent_steel.cli.report import format_tunables, outcome
     from agent_steel.history.lineage import STANDING
 
     gain = f" = {lineage.gain(attempt):.3g}x in all" if attempt.status in STANDING else ""
@@ -113,9 +123,9 @@ def _techniques(lineage: Lineage) -> list[str]:
 @store_option
 def show(number: int, db: Path | None) -> None:
     """Show an attempt with its diagnosis, what became of it, and its source."""
-    from agent_steel.cli.progress import outcome
+    from agent_steel.cli.report import outcome
     from metalbench.report.console import console
-    from metalbench.result.tuning import format_tunables
+    from metalbench.store.result import format_tunables
 
     attempt = _attempt(number, db)
     out = console()
@@ -148,7 +158,7 @@ def show(number: int, db: Path | None) -> None:
 @store_option
 def diff(before: int, after: int, db: Path | None) -> None:
     """Show the lines in which attempt B differs from attempt A, tunables included."""
-    from agent_steel.history.export import text_of
+    from agent_steel.history.history import text_of
 
     older, newer = _attempt(before, db), _attempt(after, db)
     lines = difflib.unified_diff(
@@ -167,7 +177,8 @@ def _colour(line: str) -> str | None:
 
 def _attempt(number: int, db: Path | None) -> Attempt:
     from agent_steel.history import History
-    from metalbench.store import Store, store_path
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
 
     with Store(store_path(db)) as store:
         found = History(store).attempt(number)
@@ -176,3 +187,110 @@ def _attempt(number: int, db: Path | None) -> Attempt:
                 f"{store.path} has no attempt {number}; `agent_steel history NAME` shows numbers"
             )
     return found
+
+
+# ``agent_steel export`` and ``plot``: what the attempts at a kernel came to.
+
+TARGETS = ("speed", "compute", "memory", "stable", "balanced")
+FILE = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+
+
+def _select(command: Any) -> Any:
+    """NAME, and which of its histories is meant."""
+    for option in (
+        kernel_options,
+        on_option,
+        dtype_option(default="float32", show_default=True, help="Element type."),
+        click.option("--size", metavar="NAME", help="Size; else the device's headline."),
+        click.argument("name", shell_complete=complete_names),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Write the best version as a .metal file.")
+@_select
+@click.option(
+    "--out", type=FILE, callback=writable, metavar="FILE", help="Where to; - is standard output."
+)
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option(
+    "--target",
+    type=click.Choice(TARGETS),
+    default="speed",
+    show_default=True,
+    help="By which the best is chosen: speed is the fastest, stable the steadiest.",
+)
+def export(name: str, out: Path | None, force: bool, **options: Any) -> None:
+    """Write the best version of a kernel, its values of tunables as the defaults.
+
+    Without --out it is written in place of the kernel's own file, which needs --force, or as the
+    variant for this device's chip next to it.
+    """
+    from agent_steel.history.history import apply_attempt, file_name, text_of, write_attempt
+
+    subject, lineage = _find(name, options)
+    start = lineage.start(subject.key)
+    if start is None:
+        raise click.ClickException(
+            f"the store has no attempts at {name} ({subject.dtype}, {subject.size}) as its file "
+            f"is; `agent_steel --kernel-name {name} --loop` makes some"
+        )
+    best = lineage.best(lineage.root(start))
+    if out is not None and str(out) == "-":
+        echo_source(text_of(best), nl=False)
+        return
+    folder = subject.kernel.path.parent
+    path = out or folder / file_name(name, subject.device.chip)
+    if path.exists() and not force:
+        raise click.ClickException(
+            f"{path} exists already; --force replaces it, --out names another"
+        )
+    if out is None:
+        path = apply_attempt(subject.entry, best, subject.device, options["kernels"])
+    else:
+        path = write_attempt(out, best)
+    echo(f"Wrote attempt {best.number} to {path}")
+
+
+@click.command(short_help="A picture of the best so far over rounds.")
+@_select
+@click.option(
+    "--out",
+    type=FILE,
+    callback=writable,
+    required=True,
+    metavar="FILE",
+    help="A file whose name ends in .svg or .png.",
+)
+def plot(name: str, out: Path, **options: Any) -> None:
+    """Draw every attempt at a kernel by the gain that it had, and the best so far.
+
+    Needs matplotlib: pip install 'metalbench[plot]'.
+    """
+    from agent_steel.history.lineage import draw
+
+    subject, lineage = _find(name, options)
+    if not lineage.attempts:
+        raise click.ClickException(
+            f"the store has no attempts at {name} ({subject.dtype}, {subject.size}); "
+            f"`agent_steel --kernel-name {name} --loop` makes some"
+        )
+    draw(lineage, f"{name} ({subject.dtype}, {subject.size}) on {subject.device.name}", out)
+    echo(f"Wrote {out}")
+
+
+def _find(name: str, options: dict[str, Any]) -> tuple[Subject, Lineage]:
+    """Return the kernel as its file is, and all attempts at it on the device."""
+    from agent_steel.attempt import Target
+    from agent_steel.cli.run import subjects_for
+    from agent_steel.history import History
+    from agent_steel.history.lineage import Lineage
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
+
+    asked = {**options, "kernel_names": (name,), "set_name": None, "everything": False}
+    (subject,) = subjects_for(asked, open_device(MachineConfig.of(options)))
+    with Store(store_path(options["db"])) as store:
+        target = Target(options.get("target", Target.SPEED))
+        return subject, Lineage(History(store).attempts(subject.place), target)

@@ -1,27 +1,144 @@
-"""The loop, from the command line's options to its report."""
+"""``--dry-run``: what would be done."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.run import SUFFIX
 from metalbench.report.console import echo_document
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
 
+    from agent_steel.device_lock import DeviceLock
     from agent_steel.history import History
-    from agent_steel.loop import LoopResult
-    from agent_steel.loop.settings import Settings
+    from agent_steel.loop import LoopResult, SearchResult
+    from agent_steel.loop.settings import Settings, Subject
     from agent_steel.proposal import Proposer
-    from agent_steel.subject import Subject
     from metalbench.cli.machine import Machine
-    from metalbench.run.observed import Described
-    from metalbench.store import Store
+    from metalbench.compare import Ruling
+    from metalbench.run.trial import Described
+    from metalbench.store.store import Store
+
+
+def tell_plan(
+    out: Console,
+    subjects: Sequence[Subject],
+    proposer: Proposer,
+    settings: Settings,
+    max_cost: float | None,
+) -> None:
+    """Say which kernels would be tried, by whom, and how much of that there is at most."""
+    from metalbench.report import numbers
+    from metalbench.store.result import format_tunables
+
+    device = subjects[0].device
+    out.print(f"On {device.kind} ({device.name}):", soft_wrap=True)
+    for each in subjects:
+        defaults = format_tunables(each.kernel.tuned(dtype=each.dtype))
+        with_values = f", {defaults}" if defaults else ""
+        out.print(
+            f"  {each.entry.name} ({each.dtype}, {each.size}{with_values}) from {each.kernel.path}",
+            soft_wrap=True,
+        )
+    who = f"{proposer.name} ({proposer.model})" if proposer.model else proposer.name
+    versions = settings.max_rounds * settings.candidates * settings.width
+    most = numbers.count(versions, "version")
+    out.print(
+        f"{who} would be asked for up to {most} of each, {settings.parallel} at a time, in "
+        f"{numbers.count(settings.max_rounds, 'round')} at most.",
+        soft_wrap=True,
+    )
+    if settings.budget_s is not None:
+        out.print(f"No longer than {numbers.duration(settings.budget_s)}.")
+    if proposer.model:
+        limit = "without a limit (--max-cost)" if max_cost is None else f"up to ${max_cost:g}"
+        out.print(f"It costs what the model costs, {limit}.")
+    out.print("Dry run: nothing was asked, measured or kept.")
+
+
+# GPU traces of where a kernel began and of its best version, for Xcode.
+
+
+def trace(machine: Machine, result: SearchResult, folder: Path) -> Iterator[Path]:
+    """Capture both versions into `folder`, and return the files; there they are not made again."""
+    from metalbench.run.trial import Trial
+
+    subject = result.subject
+    folder.mkdir(parents=True, exist_ok=True)
+    for attempt in dict.fromkeys((result.start.number, result.best.number)):
+        version = result.best if attempt == result.best.number else result.start
+        path = folder / f"{subject.entry.name}-{attempt}{SUFFIX}"
+        if path.exists():
+            continue
+        trial = Trial(
+            subject.entry,
+            subject.kernel_of(version),
+            subject.dtype,
+            subject.size,
+            tunables=version.tunables,
+        )
+        machine.capture(trial, path)
+        yield path
+
+
+# ``agent_steel --record``: a winner becomes the record of its task where nothing is faster.
+
+ORIGIN = "agent_steel"
+# As long as `metalbench run` takes, however short the candidates were timed.
+SECONDS = 2.0
+
+
+def enter_records(
+    machine: Machine, store: Store, ended: LoopResult, lock: DeviceLock, options: Mapping[str, Any]
+) -> Iterator[Ruling]:
+    """Let the best version of every kernel that was made faster enter the leaderboard.
+
+    Each is run once more as by `metalbench run`, in a separate process, and in pairs with an
+    existing record.
+    """
+    for each in ended.searches:
+        if each.improved:
+            with lock.hold():
+                yield _ruling(machine, store, each, options)
+
+
+def _ruling(
+    machine: Machine, store: Store, winner: SearchResult, options: Mapping[str, Any]
+) -> Ruling:
+    from metalbench.compare import submit
+    from metalbench.measure.measurement import Plan
+    from metalbench.run.trial import Trial
+
+    subject, best = winner.subject, winner.best
+    trial = Trial(
+        subject.entry,
+        subject.kernel_of(best),
+        subject.dtype,
+        subject.size,
+        seed=options["seed"],
+        plan=Plan(seconds=max(options["seconds"], SECONDS)),
+        tunables=best.tunables,
+    )
+    return submit(
+        machine.device,
+        store,
+        trial,
+        origin=ORIGIN,
+        attempts=machine.attempts,
+        site=machine.site,
+        here=machine.environment,
+    )
+
+
+# The loop, from the command line's options to its report.
 
 MOST_ROUNDS = 10
 CONFIRMATION = 3.0
@@ -33,9 +150,10 @@ OF_THIS_CALL = frozenset({"resume", "dry_run", "output", "apply", "record", "db"
 def run(ctx: click.Context, options: dict[str, Any]) -> int:
     """Do what the options ask for; returns the exit code."""
     from agent_steel.history import History
-    from metalbench.cli.config import MachineConfig
     from metalbench.cli.machine import open_machine
-    from metalbench.store import Store, store_path
+    from metalbench.cli.options import MachineConfig
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
 
     with Store(store_path(options["db"])) as store:
         history = History(store)
@@ -53,10 +171,9 @@ def _on(
     history: History,
     options: dict[str, Any],
 ) -> int:
-    from agent_steel.cli.plan import tell_plan
     from metalbench.errors import MachineError
     from metalbench.report.console import console
-    from metalbench.run.capture import check_captures
+    from metalbench.run.single_pass import check_captures
 
     out, log = console(), console(to_stderr=True)
     subjects = subjects_for(options, machine.device)
@@ -97,7 +214,7 @@ def _exit_code(ended: LoopResult, log: Console) -> int:
 
     Raise Failure where the proposer never gave an answer, but only errors.
     """
-    from metalbench.cli.failure import Failure, Interrupted
+    from metalbench.cli.group import Failure, Interrupted
 
     if ended.interrupted:
         log.print(GOES_ON, soft_wrap=True)
@@ -118,13 +235,13 @@ def _loop(
     history: History,
     log: Console,
 ) -> LoopResult:
-    from agent_steel.cli.progress import ProgressPrinter
+    from agent_steel.cli.report import ProgressPrinter
     from agent_steel.device_lock import DeviceLock
     from agent_steel.loop import Loop
-    from agent_steel.loop.climb import Tools
     from agent_steel.loop.profiler import Profiler
+    from agent_steel.loop.search import Tools
     from agent_steel.loop.verifier import Verifier
-    from metalbench.measure import Plan
+    from metalbench.measure.measurement import Plan
 
     seconds, seed = options["seconds"], options["seed"]
     lock = DeviceLock.of(subjects[0].device, history.folder)
@@ -178,10 +295,10 @@ def _as_it_was(
 
 def subjects_for(options: Mapping[str, Any], device: Described) -> list[Subject]:
     """Return the kernels selected by the options; raise click.UsageError for none."""
-    from agent_steel.subject import Subject
+    from agent_steel.loop.settings import Subject
     from metalbench.kernel.library import find
     from metalbench.kernel.prepare import check_written_for
-    from metalbench.run.observed import device_facts
+    from metalbench.run.trial import device_facts
 
     names = options["kernel_names"]
     if not (names or options["set_name"] or options["everything"]):
@@ -205,7 +322,7 @@ def subjects_for(options: Mapping[str, Any], device: Described) -> list[Subject]
 
 
 def _proposer(options: Mapping[str, Any]) -> Proposer:
-    from agent_steel.models.providers.options import collect_options
+    from agent_steel.models.providers.presets import collect_options
     from agent_steel.proposers import create
 
     return create(options["provider"], **collect_options(options))
@@ -214,7 +331,7 @@ def _proposer(options: Mapping[str, Any]) -> Proposer:
 def _settings(options: Mapping[str, Any], proposer: Proposer) -> Settings:
     from agent_steel.loop.settings import Settings
     from agent_steel.proposers import candidates_of
-    from metalbench.analysis import Target
+    from metalbench.measure.analysis import Target
 
     minutes = options["budget_minutes"]
     return Settings(
@@ -255,10 +372,9 @@ def _use(
 def _record(
     log: Console, machine: Machine, store: Store, ended: LoopResult, options: dict[str, Any]
 ) -> None:
-    from agent_steel.cli.records import enter_records
     from agent_steel.device_lock import DeviceLock
-    from metalbench.report.rulings import ruling_lines
-    from metalbench.run.observed import device_facts
+    from metalbench.report.leaderboard import ruling_lines
+    from metalbench.run.trial import device_facts
 
     lock = DeviceLock.of(device_facts(machine.device), store.path.parent)
     for line in ruling_lines(list(enter_records(machine, store, ended, lock, options))):
@@ -266,7 +382,6 @@ def _record(
 
 
 def _trace(log: Console, machine: Machine, ended: LoopResult, options: dict[str, Any]) -> None:
-    from agent_steel.cli.traces import trace
 
     for each in ended.searches:
         for path in trace(machine, each, options["gputrace"]):
@@ -274,7 +389,7 @@ def _trace(log: Console, machine: Machine, ended: LoopResult, options: dict[str,
 
 
 def _apply(log: Console, ended: LoopResult, options: dict[str, Any]) -> None:
-    from agent_steel.history.export import apply_attempt
+    from agent_steel.history.history import apply_attempt
 
     for each in ended.searches:
         if each.improved:

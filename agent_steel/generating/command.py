@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent_steel.models.providers.options import (
+from agent_steel.models.providers.presets import (
     collect_options,
     free_model_options,
     provider_option,
 )
-from metalbench.cli.parameters import kernels_option
+from metalbench.cli.options import kernels_option
 from metalbench.report.console import echo
 
 if TYPE_CHECKING:
-    from agent_steel.generating.generate import Written
-    from agent_steel.generating.requests import Request
+    from agent_steel.generating.generate import Request, Written
     from agent_steel.models.providers.model import Model
     from metalbench.kernel.library import Entry
 
@@ -98,11 +97,10 @@ def generate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     Exit codes: 0 all samples are there; 1 some got no answer; 2 wrong usage or environment, or what
     may be spent is spent; 130 interrupted.
     """
-    from agent_steel.generating.generate import begin_folder, remaining
+    from agent_steel.generating.generate import SampleRequest, begin_folder, remaining, requests_of
     from agent_steel.generating.generate import generate as ask
-    from agent_steel.generating.requests import SampleRequest, requests_of
     from agent_steel.models.providers import create_model
-    from metalbench.generations.folder import get_level_name
+    from metalbench.kernelbench.folder import get_level_name
 
     model = create_model(options["provider"], **collect_options(options))
     asking = SampleRequest(
@@ -137,8 +135,8 @@ def _set_name(suite: str, level: int | None) -> str:
 
 
 def _tasks(level: str, options: dict[str, Any]) -> list[tuple[int, Entry]]:
-    from metalbench.generations.trials import find_tasks
     from metalbench.kernel.library import Library
+    from metalbench.kernelbench.trials import find_tasks
 
     tasks = find_tasks([level], Library(options["kernels"]))[level]
     wanted = options["problems"] or range(1, len(tasks) + 1)

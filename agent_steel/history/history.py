@@ -1,9 +1,10 @@
-"""Every attempt, kept in the store: what was tried, what came of it, what it has cost."""
+"""Attempts, and what they are of, as rows of the store."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,15 +13,113 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from agent_steel.attempt import Attempt, Status
-from agent_steel.history.rows import SELECTED, Place, attempt_of, columns_of
-from metalbench.store.samples import read_samples, sample_rows
+from agent_steel.attempt import Attempt, Status, Usage
+from agent_steel.source import with_defaults
+from metalbench.errors import DeclarationError, MachineError
+from metalbench.kernel.source_files import library_folder
+from metalbench.stats import Interval
+from metalbench.store.rows import read_samples, sample_rows
+from metalbench.untrusted_files import replace_file
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from metalbench.measure import SampleSet
-    from metalbench.store import Store
+    from metalbench.kernel.library import Entry
+    from metalbench.measure.measurement import SampleSet
+    from metalbench.store.result import DeviceFacts
+    from metalbench.store.store import Store
+
+
+# In the order in which `attempt_of` reads them.
+_PLAIN = (
+    *("session", "task", "dtype", "size", "parent", "rival", "round", "source_key", "diagnosis"),
+    *("wording", "summary", "technique", "proposer", "model", "error", "proposed_at", "judged_at"),
+    *("measured_from", "measured_to"),
+)
+_INTERVALS = ("ratio", "steadiness")
+_USAGE = ("tokens_in", "tokens_out", "cost", "requests")
+_NAMES = (
+    *("attempts.id", "sources.text", "tunables", "fate"),
+    *(f"{name}{end}" for name in _INTERVALS for end in ("", "_low", "_high")),
+    *_USAGE,
+    *_PLAIN,
+)
+SELECTED = ", ".join(_NAMES)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The key of a history: device, task, element type and size.
+
+    `engine` is the execution mode of the cpu device, empty for a GPU.
+    """
+
+    device_kind: str
+    device_name: str
+    device_cores: int
+    engine: str
+    task: str
+    dtype: str
+    size: str
+
+    @property
+    def columns(self) -> dict[str, object]:
+        """Its columns by name."""
+        names = ("device_kind", "device_name", "device_cores", "engine", "task", "dtype", "size")
+        return dict(zip(names, self.row, strict=True))
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        """The values of its columns."""
+        device = (self.device_kind, self.device_name, self.device_cores, self.engine)
+        return (*device, self.task, self.dtype, self.size)
+
+
+def columns_of(attempt: Attempt) -> dict[str, object]:
+    """Return the columns of an attempt that are not of its place, but for its source."""
+    usage = attempt.usage
+    return {
+        **{name: getattr(attempt, name) for name in _PLAIN},
+        **_ends("ratio", attempt.ratio),
+        **_ends("steadiness", attempt.steadiness),
+        **{name: getattr(usage, name) for name in _USAGE},
+        "tunables": json.dumps(dict(attempt.tunables)),
+        "fate": attempt.status.value,
+    }
+
+
+def _ends(name: str, interval: Interval | None) -> dict[str, object]:
+    known = interval is not None and interval.is_bounded
+    return {
+        name: interval.value if interval else None,
+        f"{name}_low": interval.low if interval and known else None,
+        f"{name}_high": interval.high if interval and known else None,
+    }
+
+
+def attempt_of(row: Sequence[Any]) -> Attempt:
+    """Return the attempt of a row of SELECTED."""
+    found = dict(zip(_NAMES, row, strict=True))
+    return Attempt(
+        number=found["attempts.id"],
+        source=found["sources.text"],
+        tunables=json.loads(found["tunables"]),
+        status=Status(found["fate"]),
+        usage=Usage(**{name: found[name] for name in _USAGE}),
+        ratio=_interval(found, "ratio"),
+        steadiness=_interval(found, "steadiness"),
+        **{name: found[name] for name in _PLAIN},
+    )
+
+
+def _interval(found: dict[str, Any], name: str) -> Interval | None:
+    value, low, high = (found[f"{name}{end}"] for end in ("", "_low", "_high"))
+    if value is None:
+        return None
+    return Interval(value, -math.inf if low is None else low, math.inf if high is None else high)
+
+
+# Every attempt, kept in the store: what was tried, what came of it, what it has cost.
 
 _ALL = f"SELECT {SELECTED} FROM attempts JOIN sources ON sources.hash = attempts.source"
 _SAME = (
@@ -59,7 +158,7 @@ class History:
     @contextmanager
     def beside(self) -> Iterator[History]:
         """Open the same history for another thread, over a separate connection."""
-        from metalbench.store import Store
+        from metalbench.store.store import Store
 
         with Store(self._store.path) as store:
             yield History(store)
@@ -180,3 +279,47 @@ def _number(cursor: sqlite3.Cursor) -> int:
 
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="seconds")
+
+
+# The winner as a file: a kernel as any other, which needs nothing of what found it.
+
+
+def text_of(attempt: Attempt) -> str:
+    """Return the text of an attempt, its values of tunables as the defaults."""
+    return with_defaults(attempt.source, attempt.tunables, dtype=attempt.dtype)
+
+
+def file_name(task: str, chip: str | None) -> str:
+    """``NAME.CHIP.metal`` of a device whose chip is known, else ``NAME.metal``."""
+    return f"{task}.{chip}.metal" if chip else f"{task}.metal"
+
+
+def apply_attempt(
+    entry: Entry, attempt: Attempt, device: DeviceFacts, folders: Sequence[Path]
+) -> Path:
+    """Write an attempt next to the kernel that it was derived from, and return the file.
+
+    For a known chip it is the variant of this chip. Raise DeclarationError for an installed
+    library, which must not be edited, MachineError if the file cannot be written.
+    """
+    folder = entry.kernel_path(device.chip).parent
+    library = library_folder()
+    in_library = folder.is_relative_to(library)
+    if in_library and not (library.parent / "pyproject.toml").is_file():
+        raise DeclarationError(
+            f"[{entry.name}] {folder} is the installed library, which stays as it is; "
+            f"`agent_steel export {entry.name} --out FILE` writes the winner elsewhere, and "
+            "--kernels names a folder of your own"
+        )
+    return write_attempt(folder / file_name(entry.name, device.chip), attempt)
+
+
+def write_attempt(path: Path, attempt: Attempt) -> Path:
+    """Write an attempt to `path`, all of it or nothing; raises MachineError if that cannot be."""
+    try:
+        replace_file(path, text_of(attempt))
+    except OSError as error:
+        raise MachineError(
+            f"{path} cannot be written: {error.strerror}; name another place with --out"
+        ) from error
+    return path

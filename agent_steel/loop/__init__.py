@@ -1,5 +1,5 @@
 """Profile, propose, verify, keep or revert; and again, until nothing improves."""
 
-from agent_steel.loop.loop import Loop, LoopResult, SearchResult
+from agent_steel.loop.search import Loop, LoopResult, SearchResult
 
 __all__ = ["Loop", "LoopResult", "SearchResult"]

@@ -6,26 +6,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from agent_steel.counted import count_facts
 from agent_steel.history.lineage import Lineage
-from agent_steel.proposal import Diagnosis, Fact
-from agent_steel.roofs import Triers, measure_roofline
-from metalbench.analysis import Peaks, Roofline, roofline
+from agent_steel.proposal import Diagnosis, Fact, count_facts
+from agent_steel.roofline import Triers, measure_roofline
 from metalbench.errors import MetalBenchError
-from metalbench.measure import Plan
+from metalbench.measure.analysis import Peaks, Roofline, roofline
+from metalbench.measure.measurement import Plan
 from metalbench.msl.reading.lexer import lex
 from metalbench.profiling import profile_kernel
 from metalbench.report import numbers
-from metalbench.result import Result, Status
-from metalbench.result.tuning import format_tunables
-from metalbench.run.stages import Silent
-from metalbench.run.trial import Trial
+from metalbench.run.trial import Silent, Trial
+from metalbench.store.result import Result, Status, format_tunables
 
 if TYPE_CHECKING:
     from agent_steel.attempt import Attempt
-    from agent_steel.subject import Subject
-    from metalbench.kernel import Kernel
-    from metalbench.measure import Measurement
+    from agent_steel.loop.settings import Subject
+    from metalbench.kernel.header import Kernel
+    from metalbench.measure.measurement import Measurement
 
 SECONDS = 1.0
 MOST_FAILURES = 10

@@ -7,22 +7,21 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from agent_steel.attempt import Status
-from agent_steel.target import OF_SCATTER, Target, shortfall
-from metalbench.comparison.match import Match, MatchRunner, run_match
+from agent_steel.attempt import OF_SCATTER, Status, Target, shortfall
+from metalbench.compare.head_to_head import Match, MatchRunner, run_match
 from metalbench.errors import MetalBenchError
-from metalbench.measure import Plan
-from metalbench.run.stages import Silent
-from metalbench.run.turns import like_seeds
+from metalbench.measure.measurement import Plan
+from metalbench.run.timed import like_seeds
+from metalbench.run.trial import Silent
 from metalbench.stats import Interval, spread_ratio
 from metalbench.verify import Kind
 
 if TYPE_CHECKING:
-    from agent_steel.subject import Subject
-    from metalbench.kernel import Kernel
-    from metalbench.measure import SampleSet
-    from metalbench.result import Failure
-    from metalbench.run.stages import Observer
+    from agent_steel.loop.settings import Subject
+    from metalbench.kernel.header import Kernel
+    from metalbench.measure.measurement import SampleSet
+    from metalbench.run.trial import Observer
+    from metalbench.store.result import Failure
 
 SECONDS, CONFIRMATION_SECONDS = 1.0, 3.0
 

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from agent_steel.models.candidate import MOST_BYTES, check_source
-from metalbench.kernel import Kernel
+from agent_steel.source import MOST_BYTES, check_source
+from metalbench.kernel.header import Kernel
 
 NOTHING_LEFT = "none"
 LONGEST = {"summary": 800, "technique": 80, "wording": 1200, "source": MOST_BYTES}

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from agent_steel.models.providers.options import collect_options, model_options, provider_option
-from metalbench.cli.parameters import device_option
-from metalbench.foreign_text import json_text
+from agent_steel.models.providers.presets import collect_options, model_options, provider_option
+from metalbench.cli.options import device_option
 from metalbench.report.console import echo
+from metalbench.safe_text import json_text
 
 if TYPE_CHECKING:
     from agent_steel.proposal import Usage
-    from agent_steel.welding.order import Agree
+    from agent_steel.welding.contribution import Agree
     from agent_steel.welding.weld import WeldResult
 
 EXAMPLES = """\b
@@ -69,13 +69,12 @@ def welder_command(**options: Any) -> None:
     """
     from agent_steel.device_lock import DeviceLock
     from agent_steel.models.providers import create_model
-    from agent_steel.welding.destination import Destination
-    from agent_steel.welding.order import Order
+    from agent_steel.welding.contribution import Destination, Order
     from agent_steel.welding.weld import weld
     from metalbench import _core
-    from metalbench.isolation import Limits
-    from metalbench.run.observed import device_facts
-    from metalbench.store import store_path
+    from metalbench.run.trial import device_facts
+    from metalbench.sandbox.resources import Limits
+    from metalbench.store.database import store_path
 
     path, _, function = (options["reference"] or "").rpartition(":")
     if options["reference"] and not path:

@@ -10,10 +10,10 @@ from typing import Any
 from agent_steel.proposal import Progress
 from agent_steel.welding.messages import Checked, Fault, Job, of_welders, of_workers
 from metalbench.errors import EncodingError, MachineError, MetalBenchError
-from metalbench.isolation import Limits, death
-from metalbench.isolation.channel import Channel
-from metalbench.isolation.memory import read_resident_bytes
-from metalbench.isolation.process import Process
+from metalbench.sandbox import exit_status
+from metalbench.sandbox.process import Process
+from metalbench.sandbox.resources import Limits, read_resident_bytes
+from metalbench.workers.channel import Channel
 
 SECONDS = 300.0
 SECONDS_BETWEEN_LOOKS = 0.1
@@ -44,7 +44,7 @@ def _check(job: Job, device: str, limits: Limits, say: Progress) -> tuple[Checke
     watched = _Watched(process, limits, say)
     try:
         return watched.check(job), False
-    except death.WorkerExited as ended:
+    except exit_status.WorkerExited as ended:
         fault = Fault(watched.stage, f"{ended.kind}: {ended.message}"[:LONGEST])
         return Checked((fault,)), watched.killed
     finally:
@@ -91,7 +91,7 @@ class _Watched:
                     self.stage = str(value)
                     self._say(f"checking: {value}")
         except EncodingError as error:
-            raise death.make_protocol_error(str(error)) from None
+            raise exit_status.make_protocol_error(str(error)) from None
         except (EOFError, OSError):
             raise self._end() from None
 
@@ -101,24 +101,24 @@ class _Watched:
                 raise _too_long(self._limits.seconds)
             used = read_resident_bytes(self._process.number)
             if used > self._limits.memory_bytes:
-                raise death.make_memory_error(used, self._limits.memory_bytes)
+                raise exit_status.make_memory_error(used, self._limits.memory_bytes)
 
         return look
 
-    def _end(self) -> MetalBenchError | death.WorkerExited:
+    def _end(self) -> MetalBenchError | exit_status.WorkerExited:
         code, words = self._process.wait_for_exit(), self._process.read_output_tail()
         self.killed = code == -signal.SIGKILL
         return (
-            death.make_exit_error(code, words)
+            exit_status.make_exit_error(code, words)
             if self._open
-            else death.make_start_error(code, words)
+            else exit_status.make_start_error(code, words)
         )
 
 
-def _too_long(seconds: float) -> death.WorkerExited:
+def _too_long(seconds: float) -> exit_status.WorkerExited:
     from metalbench.verify import Kind
 
-    return death.WorkerExited(
+    return exit_status.WorkerExited(
         Kind.TIME_LIMIT,
         f"expected all checks to be through in {seconds:g} s, and they were not; the process was "
         "ended. Does the task, or the kernel, loop for ever, or are its sizes too large?",

@@ -1,18 +1,147 @@
-"""The text that goes with a new task: what it is, how it was checked, and its figures."""
+"""Where a new task goes: two files and a text in the folder of its set, all of them or none."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import os
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_steel.welding.destination import Destination
-from agent_steel.welding.draft import Draft
+from agent_steel.proposal import Usage
+from agent_steel.welding.draft import Draft, valid_name
+from metalbench.errors import DeclarationError, MetalBenchError
+from metalbench.kernel.library import Library
 
 if TYPE_CHECKING:
-    from metalbench.result import Result
+    from metalbench.store.result import Result
+
+
+SUFFIXES = (".py", ".metal", ".md")
+
+
+@dataclass(frozen=True)
+class Destination:
+    """The folder of a set within the user's folder; `force` replaces what is there."""
+
+    folder: Path
+    set_name: str
+    force: bool = False
+
+    @property
+    def path(self) -> Path:
+        """The folder of the files."""
+        return self.folder / self.set_name
+
+    def names(self) -> set[str]:
+        """Return the names that are taken by existing files."""
+        if self.force or not self.path.is_dir():
+            return set()
+        return {each.name.partition(".")[0] for each in self.path.iterdir()}
+
+    def check(self, name: str) -> None:
+        """Raise DeclarationError if a file is in the way."""
+        for suffix in SUFFIXES:
+            path = self.path / f"{name}{suffix}"
+            if path.exists() and not self.force:
+                raise DeclarationError(
+                    f"[{name}] {path} is already there; choose another --name, or replace it with "
+                    "--force"
+                )
+
+    def write(self, name: str, texts: Mapping[str, str]) -> tuple[Path, ...]:
+        """Write `texts` by their suffixes; if one cannot be written, none is."""
+        self.check(name)
+        self.path.mkdir(parents=True, exist_ok=True)
+        written: list[Path] = []
+        try:
+            with tempfile.TemporaryDirectory(dir=self.path, prefix=".weld-") as beside:
+                for suffix, text in texts.items():
+                    (Path(beside) / suffix).write_text(text, encoding="utf-8")
+                for suffix in texts:
+                    path = self.path / f"{name}{suffix}"
+                    self._place(Path(beside) / suffix, path)
+                    written.append(path)
+        except BaseException:
+            for path in written if not self.force else ():
+                path.unlink()
+            raise
+        return tuple(written)
+
+    def _place(self, source: Path, path: Path) -> None:
+        if self.force:
+            source.replace(path)
+            return
+        try:
+            # Unlike a renaming, this fails if somebody else was faster.
+            os.link(source, path)
+        except FileExistsError:
+            self.check(path.stem)
+            raise
+        except OSError:
+            # A file system without links.
+            with path.open("x", encoding="utf-8") as file:
+                file.write(source.read_text(encoding="utf-8"))
+
+
+# What the Welder is to make, and how it ends when it cannot.
+
+# Says whether the Python of a draft may be run; it gets the file's name and text.
+Agree = Callable[[str, str], bool]
+
+
+class WelderError(MetalBenchError):
+    """No task came of it. `usage` is what that has cost, and `draft` the last one, if any."""
+
+    usage: Usage = Usage()
+    draft: Draft | None = None
+
+
+@dataclass(frozen=True)
+class Order:
+    """The request of the user. `name` is the task's; with '' the model selects it.
+
+    `reference` is a Python file of the user's that says what is right, by `function` ('' if it has
+    but one). Up to `rounds` drafts are checked, and with `polish` one more.
+    """
+
+    description: str
+    destination: Destination
+    name: str = ""
+    reference: Path | None = None
+    function: str = ""
+    rounds: int = 4
+    polish: bool = True
+    seed: int = 0
+
+    def check(self) -> None:
+        """Raise DeclarationError for what cannot be made, before anything is asked."""
+        if not self.description.strip():
+            raise DeclarationError("--description: expected what is to be computed, got nothing")
+        if self.rounds < 1:
+            raise DeclarationError(f"--rounds: expected 1 or more, got {self.rounds}")
+        if not valid_name(self.destination.set_name):
+            raise DeclarationError(
+                "--set: expected lower-case letters, digits and underscores, got "
+                f"{self.destination.set_name!r}"
+            )
+        if self.reference is not None and not self.reference.is_file():
+            raise DeclarationError(f"--reference {self.reference}: expected a file, found none")
+        if not self.name:
+            return
+        if not valid_name(self.name):
+            raise DeclarationError(
+                f"--name: expected lower-case letters, digits and underscores, got {self.name!r}"
+            )
+        if self.name in Library().names():
+            raise DeclarationError(f"--name: the library has a task called {self.name!r}")
+        self.destination.check(self.name)
+
+
+# The text that goes with a new task: what it is, how it was checked, and its figures.
 
 
 def contribution(
@@ -66,7 +195,7 @@ NO_REFERENCE = (
 def _figures(result: Result | None) -> list[str]:
     if result is None:
         return ["Nothing was timed. `metalbench run` with `--markdown FILE` makes the table.", ""]
-    from metalbench.report.markdown import to_markdown
+    from metalbench.report.ci import to_markdown
 
     # Its heading is ours already.
     _, _, table = to_markdown([result], result.seconds).partition("\n")

@@ -1,27 +1,178 @@
-"""From a description to a checked task and kernel, written where they belong.
-
-Nothing of a draft is believed. Its Python runs in a confined process after the user has agreed, and
-files are written only when every check has passed.
-"""
+"""The figures of a new task, by the same trial that `metalbench run` makes of any kernel."""
 
 from __future__ import annotations
 
+import tempfile
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agent_steel.models.providers.model import Model
+from agent_steel.models import prompt
+from agent_steel.models.prompt import facts_of
+from agent_steel.models.providers.model import Form, Model
 from agent_steel.proposal import Progress, ProposerError, Usage
-from agent_steel.welding.bench import Bench
-from agent_steel.welding.confined import SECONDS
-from agent_steel.welding.contribution import contribution
-from agent_steel.welding.draft import Draft
-from agent_steel.welding.order import Agree, Order, WelderError
-from metalbench.isolation import Limits
+from agent_steel.welding.confined import SECONDS, check_draft
+from agent_steel.welding.contribution import Agree, Order, WelderError, contribution
+from agent_steel.welding.draft import DRAFT_SCHEMA, Draft, read_draft, read_polished
+from agent_steel.welding.messages import Checked, Job
+from metalbench.errors import DeclarationError
+from metalbench.kernel.library import Entry, Library
+from metalbench.run.trial import Silent, Trial, device_facts
+from metalbench.sandbox.resources import Limits
+from metalbench.workers.pool import Workers
 
 if TYPE_CHECKING:
-    from metalbench.result import Result
+    from metalbench._core import Device
+    from metalbench.store.result import Result
+
+
+def figures(
+    device: Device, name: str, folder: Path, *, set_name: str, device_name: str, limits: Limits
+) -> Result:
+    """Try NAME.py and NAME.metal of `folder`, in a separate process.
+
+    Raise MachineError if the machine is at fault.
+    """
+    path = folder / f"{name}.py"
+    entry = Entry(name, set_name, path, [path.with_suffix(".metal")])
+    kernel = entry.kernel()
+    trial = Trial(entry, kernel, kernel.dtypes[0])
+    with Workers(device_name, limits) as workers:
+        return workers.attempt(device_facts(device), trial, (), Silent())
+
+
+# Asking for drafts and checking them, until one is right.
+
+
+@dataclass
+class Bench:
+    """Asks for drafts and checks them."""
+
+    model: Model
+    order: Order
+    agree: Agree
+    say: Progress
+    device: Device
+    device_name: str
+    limits: Limits
+    usage: Usage = field(default_factory=Usage)
+    _agreed: set[str] = field(default_factory=set)
+
+    def draft(self) -> tuple[Draft, Checked, int]:
+        """Return the first draft that passes, with what was found and how many it took."""
+        from metalbench.run.trial import device_facts
+
+        common = self._common()
+        text = self.model.prompts.fill("welder", chip=facts_of(device_facts(self.device)), **common)
+        found, draft = Checked(), None
+        for number in range(1, self.order.rounds + 1):
+            self.say(f"draft {number} of at most {self.order.rounds}")
+            draft = self._ask(text, self._form())
+            found = self._check(draft)
+            if not found.faults:
+                return draft, found, number
+            self.say(f"draft {number}: {found.faults[0]}")
+            text = self.model.prompts.fill(
+                "welder_repair",
+                task=draft.task,
+                kernel=draft.kernel,
+                faults="\n\n".join(map(str, found.faults)),
+                **common,
+            )
+        raise self._error(
+            f"none of {self.order.rounds} drafts has passed; the last one: "
+            f"{found.faults[0]}. Say more in --description, or allow more --rounds",
+            draft,
+        )
+
+    def polish(self, draft: Draft) -> tuple[Draft | None, Checked | None]:
+        """Return the polished draft if it passes; else none, for the draft is right as it is."""
+        self.say("polishing")
+        text = self.model.prompts.fill(
+            "welder_polish", name=draft.name, task=draft.task, kernel=draft.kernel
+        )
+        form: Form[Draft] = Form("draft", DRAFT_SCHEMA, lambda answer: read_polished(answer, draft))
+        # Comments are no other Python.
+        try:
+            polished = self._ask(text, form)
+        except ProposerError as error:
+            self.say(f"left as it was: {error}")
+            return None, None
+        self._agreed.add(polished.task)
+        found = self._check(polished)
+        if found.faults:
+            self.say(f"left as it was; polished, {found.faults[0]}")
+            return None, None
+        return polished, found
+
+    def figures(self, draft: Draft) -> Result:
+        """Time a draft that has passed."""
+        with tempfile.TemporaryDirectory(prefix="weld-") as folder:
+            draft.write(Path(folder))
+            return figures(
+                self.device,
+                draft.name,
+                Path(folder),
+                set_name=self.order.destination.set_name,
+                device_name=self.device_name,
+                limits=self.limits,
+            )
+
+    def _ask(self, text: str, form: Form[Draft]) -> Draft:
+        system = self.model.prompts.fill("welder_system", headers=prompt.headers())
+        try:
+            draft, usage = self.model.ask(system, text, form, self.say)
+        except ProposerError as error:
+            self.usage += error.usage or Usage()
+            raise
+        self.usage += usage
+        return draft
+
+    def _form(self) -> Form[Draft]:
+        order = self.order
+        taken = {*Library().names(), *order.destination.names()}
+        return Form("draft", DRAFT_SCHEMA, lambda answer: read_draft(answer, order.name, taken))
+
+    def _check(self, draft: Draft) -> Checked:
+        self.order.destination.check(draft.name)
+        if draft.task not in self._agreed:
+            if not self.agree(f"{draft.name}.py", draft.task):
+                raise self._error("the Python of the draft was not to be run", draft)
+            self._agreed.add(draft.task)
+        order = self.order
+        with tempfile.TemporaryDirectory(prefix="weld-") as folder:
+            draft.write(Path(folder))
+            reference = order.reference.resolve() if order.reference else None
+            job = Job(draft.name, Path(folder), reference, order.function, order.seed)
+            return check_draft(job, self.device_name, self.limits, self.say)
+
+    def _common(self) -> dict[str, str]:
+        order = self.order
+        name, reference = "Choose a name for it.", "There is no reference: the description counts."
+        if order.name:
+            name = f"The task is called `{order.name}`."
+        if order.reference is not None:
+            try:
+                text = order.reference.read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError) as error:
+                raise DeclarationError(f"--reference {order.reference}: {error}") from None
+            reference = (
+                "This says what is right. The oracle has to agree with it in float64:\n\n"
+                f"<reference>\n{text}\n</reference>"
+            )
+        return {"description": order.description.strip(), "name": name, "reference": reference}
+
+    def _error(self, message: str, draft: Draft | None) -> WelderError:
+        error = WelderError(f"[weld] {message}")
+        error.draft = draft
+        return error
+
+
+# From a description to a checked task and kernel, written where they belong.
+#
+# Nothing of a draft is believed. Its Python runs in a confined process after the user has agreed,
+# and files are written only when every check has passed.
 
 
 @dataclass(frozen=True)

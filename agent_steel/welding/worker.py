@@ -5,8 +5,8 @@ from __future__ import annotations
 from multiprocessing.connection import Connection
 
 from agent_steel.welding.messages import of_welders, of_workers
-from metalbench.isolation.channel import Channel
-from metalbench.isolation.confinement import confine
+from metalbench.sandbox.confinement import confine
+from metalbench.workers.channel import Channel
 
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:

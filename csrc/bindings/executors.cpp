@@ -87,7 +87,7 @@ void define_executors(nb::module_& module) {
       nb::arg("start").none(),
       nb::sig("def run_apart(start: collections.abc.Callable[[], object] | None) -> None"),
       "Run kernels of `cpu` devices opened from now on in other processes: `start` returns one,\n"
-      "see metalbench.isolation.executor. None runs them in this process again.");
+      "see metalbench.sandbox.executors. None runs them in this process again.");
   module.def(
       "open_apart",
       [](nb::object start) {

@@ -14,7 +14,7 @@ namespace metalbench::cpu {
 namespace {
 
 // Another process finds the threads of kernels by this name; see
-// metalbench/isolation/thread_times.py.
+// metalbench/sandbox/resources.py.
 void name_worker() {
 #ifdef __linux__
   pthread_setname_np(pthread_self(), "mb-worker");

@@ -1,21 +1,185 @@
-"""Run the checked build of one kernel, in a process with only the kernel and its buffers."""
+"""Resolve the subject of a check: a kernel of the library by name, or a file without a task."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metalbench.checking.allowances import Suppression, apply_suppressions, read_suppressions
-from metalbench.checking.checked_run import CheckedRun
-from metalbench.checking.finding import Finding, Findings, merge_findings
-from metalbench.checking.kinds import ALL, find_kind, parse_tools
-from metalbench.checking.subject import Subject, resolve_subject
-from metalbench.isolation.sandbox import open_sandboxed_device
-from metalbench.kernel.prepare import compile_kernel
+from metalbench import _core
+from metalbench.checking.findings import (
+    ALL,
+    Finding,
+    Findings,
+    Frame,
+    Suppression,
+    apply_suppressions,
+    find_kind,
+    merge_findings,
+    parse_tools,
+    read_suppressions,
+)
+from metalbench.errors import DeclarationError, KernelDied
+from metalbench.kernel.header import Kernel
+from metalbench.kernel.library import find
+from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
+from metalbench.kernel.standalone import is_kernel_file, read_standalone_kernel
+from metalbench.kernel.textures import pixel_format
+from metalbench.sandbox.executors import open_sandboxed_device
+from metalbench.task import Task
+from metalbench.task.workload import workload
+from metalbench.verify.flow import small_sizes
 
 if TYPE_CHECKING:
     from metalbench._core import Device
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A kernel, the task that declares its arguments, and the inputs that it may write."""
+
+    kernel: Kernel
+    task: Task
+    sizes: tuple[str, ...]
+    inout: frozenset[str] = frozenset()
+
+
+def resolve_subject(
+    named: str | Path,
+    *,
+    sizes: Sequence[str] = (),
+    buffers: Path | None = None,
+    folders: Sequence[Path] = (),
+    include_dirs: Sequence[Path] = (),
+) -> Subject:
+    """Return the kernel with this name: NAME of a task, or FILE.metal with declaring lines.
+
+    Without `sizes`, the small sizes of a task. Raises DeclarationError if nothing has this name.
+    """
+    if not is_kernel_file(str(named)):
+        if buffers is not None:
+            raise DeclarationError(
+                f"--buffers: expected a file without a task such as {named}.metal, got {named!r}, "
+                "whose task draws the inputs"
+            )
+        (entry,) = find([str(named)], None, folders)
+        kernel = replace(entry.kernel(), include_dirs=tuple(include_dirs))
+        for size in sizes:
+            entry.task.check_size(size)
+        return Subject(kernel, entry.task, tuple(sizes) or tuple(small_sizes(entry.task)))
+    if sizes:
+        raise DeclarationError(
+            f"--size: expected none with {named}, whose own lines say how large all is"
+        )
+    bare = read_standalone_kernel(Path(named), buffers)
+    kernel = replace(bare.kernel, include_dirs=tuple(include_dirs))
+    return Subject(kernel, bare.task, (bare.size,), bare.inout)
+
+
+# Find outputs that a checked run left unwritten, and their declarations.
+
+
+def find_unwritten_outputs(bound: Bound) -> Iterator[tuple[str, str]]:
+    """Yield the name of each output with unwritten elements, and a message."""
+    for name, each in bound.outputs.items():
+        missing, first = each.buffer.unwritten()
+        if missing:
+            texels = bound.workload.task.outputs[name].pixel_format
+            size = each.dtype.nbytes * (pixel_format(texels).components if texels else 1)
+            yield (
+                name,
+                f"{-(-missing // size)} of {each.nbytes // size} "
+                f"{'texels' if texels else 'elements'} of `{name}` were never "
+                f"written, the first at byte {first}",
+            )
+
+
+def find_declaration(source: str, file: str, kernel: str, argument: str) -> Frame:
+    """Return the declaration of a kernel's argument in `source`; the first line if not found."""
+    text = re.sub(r"//[^\n]*", lambda comment: " " * len(comment[0]), source)
+    head = re.search(rf"\b{re.escape(kernel)}\s*\(", text)
+    start = head.end() if head else 0
+    found = re.search(rf"\b{re.escape(argument)}\b", text[start:])
+    place = start + found.start() if found else 0
+    line = text.count("\n", 0, place) + 1
+    return Frame(kernel, file, line, place - text.rfind("\n", 0, place))
+
+
+# One run of a checked build, with its findings in the user's files.
+
+
+class CheckedRun:
+    """A kernel in a checked build, at one size and seed of its task."""
+
+    def __init__(self, what: Subject, built: Compiled, size: str, seed: int) -> None:
+        self._what = what
+        self._built = built
+        self._size = size
+        self._seed = seed
+
+    def findings(self, time_limit: float) -> list[Finding]:
+        """Run the kernel once and return its findings."""
+        built = self._built
+        work = workload(built.task, self._size, dtype_name=built.dtype.name, seed=self._seed)
+        bound = built.bind(work)
+        bound.poison()
+        bound.mark_unwritten()
+        inputs = [name for name in bound.inputs if name not in self._what.inout]
+        try:
+            told = built.device.check(bound.dispatches, inputs=inputs, time_limit=time_limit)
+        except KernelDied as error:
+            return [self._finding("fault", "", str(error), 1, ())]
+        found = [self._to_finding(each) for each in told]
+        if any(each.severity == "error" for each in found):
+            # A stopped thread has not written its outputs: those findings are not reported.
+            return found
+        return [*found, *self._unwritten(bound)]
+
+    def _to_finding(self, told: _core.Finding) -> Finding:
+        frames = tuple(
+            Frame(each.function, self._file(each.file), each.line, each.column)
+            for each in told.frames
+        )
+        found = self._finding(told.rule, told.kernel, told.message, told.count, frames)
+        return replace(found, places=told.places)
+
+    def _file(self, told: str) -> str:
+        """Return a file's path as the user knows it."""
+        path = self._what.kernel.path
+        beside = path.parent / told
+        return (
+            str(path) if Path(told).name == path.name else str(beside if beside.is_file() else told)
+        )
+
+    def _finding(
+        self, kind: str, kernel: str, message: str, count: int, frames: tuple[Frame, ...]
+    ) -> Finding:
+        finding = Finding(kind, kernel, message, count, frames, self._size, self._built.dtype.name)
+        place = finding.details
+        return replace(finding, element=self._element(kernel, place.buffer, place.byte))
+
+    def _element(self, kernel: str, buffer: str | None, byte: int | None) -> int | None:
+        pipeline = self._built.pipelines.get(kernel)
+        if pipeline is None or byte is None:
+            return None
+        sizes = [each.element_bytes for each in pipeline.arguments if each.name == buffer]
+        return byte // sizes[0] if sizes and sizes[0] else None
+
+    def _unwritten(self, bound: Bound) -> Iterator[Finding]:
+        for name, message in find_unwritten_outputs(bound):
+            kernel = next(
+                each.name
+                for each in self._built.pipelines.values()
+                if name in [argument.name for argument in each.arguments]
+            )
+            source, file = self._what.kernel.source, str(self._what.kernel.path)
+            frame = find_declaration(source, file, kernel, name)
+            yield self._finding("output-not-written", kernel, message, 1, (frame,))
+
+
+# Run the checked build of one kernel, in a process with only the kernel and its buffers.
 
 SECONDS = 60.0
 

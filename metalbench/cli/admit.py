@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.failure import Failure
-from metalbench.cli.parameters import SET_HELP, complete_names, kernels_option, seed_option
-from metalbench.foreign_text import json_text
+from metalbench.cli.group import Failure
+from metalbench.cli.options import SET_HELP, complete_names, kernels_option, seed_option
 from metalbench.report.console import echo
+from metalbench.safe_text import json_text
 
 if TYPE_CHECKING:
     from metalbench.verify.admission import CheckTrial
@@ -73,7 +73,7 @@ def _print_table(trials: dict[str, list[CheckTrial]]) -> None:
     from rich.text import Text
 
     from metalbench.report.console import console
-    from metalbench.report.plain import plain_table
+    from metalbench.report.terminal import plain_table
 
     out = console()
     table = plain_table(terminal=out.is_terminal)

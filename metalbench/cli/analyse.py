@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.options import DTYPES, FOLDER, store_option, writable
 from metalbench.cli.output import html_option, is_taken, table_options, write_text
-from metalbench.cli.parameters import DTYPES, FOLDER, store_option, writable
 from metalbench.report.console import echo
 
 if TYPE_CHECKING:
-    from metalbench.generations.comparison import ComparisonOptions
-    from metalbench.store import Store
+    from metalbench.kernelbench.comparison import ComparisonOptions
+    from metalbench.store.store import Store
 
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
 EXAMPLES = """\b
@@ -84,14 +84,15 @@ def analyse(folders: tuple[Path, ...], **options: Any) -> None:
     RUN is a folder that `metalbench evaluate` has evaluated, or one of KernelBench's own with an
     eval_results.json; several are shown side by side.
     """
-    from metalbench.generations.comparison import (
+    from metalbench.kernelbench.comparison import (
         ComparisonOptions,
         compute_columns,
         count_planned_samples,
     )
     from metalbench.report.console import console
     from metalbench.report.generations import comparison_report, to_csv, to_json
-    from metalbench.store import Store, store_path
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
 
     fewest = min(count_planned_samples(each) for each in folders)
     question = ComparisonOptions(
@@ -112,11 +113,11 @@ def analyse(folders: tuple[Path, ...], **options: Any) -> None:
     if options["csv_file"]:
         write_text(options["csv_file"], to_csv(columns))
     if options["html_file"]:
-        from metalbench.report.page.of_generations import page_of_generations
+        from metalbench.report.page.document import page_of_generations
 
         write_text(options["html_file"], page_of_generations(columns, options["baseline"]))
     if options["plot_file"]:
-        from metalbench.report.fast_p_plot import draw
+        from metalbench.report.generations import draw
 
         draw(columns, options["plot_file"])
 
@@ -125,10 +126,9 @@ def _export(
     folders: Sequence[Path], store: Store, question: ComparisonOptions, target: Path | None
 ) -> None:
     """Write every folder of ours as KernelBench does, and say what was written."""
-    from metalbench.generations.comparison import select_evaluations
-    from metalbench.generations.folder import read_plan
-    from metalbench.generations.kernelbench_files import is_kernelbench_run
-    from metalbench.generations.kernelbench_runs import export
+    from metalbench.kernelbench.comparison import select_evaluations
+    from metalbench.kernelbench.folder import read_plan
+    from metalbench.kernelbench.result_files import export, is_kernelbench_run
 
     for root in folders:
         if target is not None and not is_kernelbench_run(root):

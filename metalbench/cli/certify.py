@@ -7,27 +7,27 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.config import MachineConfig, TrialConfig
-from metalbench.cli.isolation import isolation_options
-from metalbench.cli.machine import Machine, open_machine
-from metalbench.cli.on import on_options
-from metalbench.cli.output import write_text
-from metalbench.cli.parameters import (
+from metalbench.cli.machine import Machine, on_options, open_machine
+from metalbench.cli.options import (
+    MachineConfig,
+    TrialConfig,
     complete_names,
     dtype_option,
+    isolation_options,
     kernel_options,
     seed_option,
     time_option,
 )
+from metalbench.cli.output import write_text
 from metalbench.cli.trials import list_trials
 from metalbench.report.console import echo_document
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench.leaderboard.certificate import Certificate
+    from metalbench.compare.certificate import Certificate
     from metalbench.run.trial import Trial
-    from metalbench.store import Store
+    from metalbench.store.store import Store
 
 EXAMPLES = """\b
 Examples:
@@ -73,9 +73,10 @@ def certify(ctx: click.Context, /, **options: Any) -> None:
 
     Exit codes: 0 all correct; 1 one is not; 2 wrong usage or environment; 130 interrupted.
     """
-    from metalbench.report.certificate import to_markdown
     from metalbench.report.console import console
-    from metalbench.store import Store, store_path
+    from metalbench.report.leaderboard import certificate_to_markdown
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
 
     log = console(to_stderr=True)
     with (
@@ -94,7 +95,7 @@ def certify(ctx: click.Context, /, **options: Any) -> None:
         finally:
             # Of what was done before an error, or Ctrl-C, too.
             if made:
-                echo_document(to_markdown(made, files))
+                echo_document(certificate_to_markdown(made, files))
     ctx.exit(int(not all(each.is_correct for each in made)))
 
 
@@ -102,10 +103,10 @@ def _certificate(
     log: Console, machine: Machine, store: Store, trial: Trial, seconds: float
 ) -> Certificate:
     from metalbench.cli.progress import LineProgress
-    from metalbench.cli.waiting import waiting
-    from metalbench.leaderboard.certificate import certify as certified
-    from metalbench.measure import Plan
-    from metalbench.report.failures import failures
+    from metalbench.cli.reporting import waiting
+    from metalbench.compare.certificate import certify as certified
+    from metalbench.measure.measurement import Plan
+    from metalbench.report.results import failures
 
     heard = LineProgress(log, seconds)
     name = f"{trial.entry.name} against what there is"

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from metalbench.cli.output import FILE, is_taken, json_option, write_text
-from metalbench.cli.parameters import (
+from metalbench.cli.options import (
     buffers_option,
     complete_names,
     dtype_option,
@@ -17,6 +16,7 @@ from metalbench.cli.parameters import (
     seed_option,
     writable,
 )
+from metalbench.cli.output import FILE, is_taken, json_option, write_text
 from metalbench.report.console import echo
 
 EXAMPLES = """\b
@@ -134,10 +134,9 @@ def check(ctx: click.Context, /, kernel: str, **options: Any) -> None:
     no task. The kernel runs on the cpu device, in a process that has nothing else; the run goes on
     after a finding. On an NVIDIA GPU compute-sanitizer checks the kernel itself.
     """
-    from metalbench.checking import check as check_kernel
+    from metalbench.checking.check import check as check_kernel
     from metalbench.checking.sanitizer import check_sanitized, parse_sanitizer_tools
-    from metalbench.report.findings import findings_json, findings_text
-    from metalbench.report.sarif import to_sarif
+    from metalbench.report.findings import findings_json, findings_text, to_sarif
 
     nvidias = parse_sanitizer_tools(options["tools"], options["device"])
     checked = check_kernel if nvidias is None else check_sanitized

@@ -8,19 +8,24 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.config import MachineConfig
-from metalbench.cli.isolation import limit_options
+from metalbench.cli.options import (
+    MachineConfig,
+    dtype_option,
+    kernel_options,
+    limit_options,
+    result_set,
+    seed_option,
+    time_option,
+)
 from metalbench.cli.output import json_option, write_text
-from metalbench.cli.parameters import dtype_option, kernel_options, seed_option, time_option
-from metalbench.cli.result_sets import result_set
 
 if TYPE_CHECKING:
     from metalbench._core import Device
-    from metalbench.comparison import Comparison
-    from metalbench.comparison.match import Match
-    from metalbench.kernel import Kernel
+    from metalbench.compare.comparison import Comparison
+    from metalbench.compare.head_to_head import Match
+    from metalbench.kernel.header import Kernel
     from metalbench.kernel.library import Entry
-    from metalbench.measure import Measurement
+    from metalbench.measure.measurement import Measurement
 
 FAILING = ("slower", "inconclusive")
 
@@ -88,7 +93,7 @@ def _is_kernel(name: str) -> bool:
 
 
 def _compare_runs(before: str, after: str | None, options: dict[str, Any]) -> Comparison:
-    from metalbench.comparison import compare
+    from metalbench.compare.comparison import compare
 
     older, newer = (result_set(each, options["db"]) for each in (before, after or "latest"))
     return compare(older, newer)
@@ -98,9 +103,8 @@ def _compare_kernels(
     before: str, after: str | None, options: dict[str, Any]
 ) -> tuple[Comparison, Measurement]:
     from metalbench import _core
-    from metalbench.comparison.head_to_head import WrongKernelError, build_comparison
-    from metalbench.comparison.match import Match
-    from metalbench.measure import Plan
+    from metalbench.compare.head_to_head import Match, WrongKernelError, build_comparison
+    from metalbench.measure.measurement import Plan
 
     name = before.partition("@")[0]
     names = before, after or name
@@ -133,11 +137,10 @@ def _compare_kernels(
 
 def _play_match(device: Device, match: Match, options: dict[str, Any]) -> Measurement:
     """Play a match in a worker process; raise WrongKernelError."""
-    from metalbench.cli.waiting import waiting
-    from metalbench.comparison.match import require_measurement, run_match
+    from metalbench.cli.reporting import waiting
+    from metalbench.compare.head_to_head import require_measurement, run_match
     from metalbench.report.console import console
-    from metalbench.run.observed import device_facts
-    from metalbench.run.stages import Silent
+    from metalbench.run.trial import Silent, device_facts
 
     class ShowProgress(Silent):
         def stage_progress(self, fraction: float) -> None:
@@ -155,9 +158,9 @@ def _play_match(device: Device, match: Match, options: dict[str, Any]) -> Measur
 
 def _find_entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry:
     """Return the task; from the checkout that contains the installed library, if there is one."""
-    from metalbench.comparison.revision import find_versioned_file
+    from metalbench.compare.revision import find_versioned_file
     from metalbench.kernel import library
-    from metalbench.kernel.installed import library_folder
+    from metalbench.kernel.source_files import library_folder
 
     (entry,) = library.find([name], None, folders)
     path, installed = entry.kernel_path(chip), library_folder()
@@ -170,7 +173,7 @@ def _find_entry(name: str, folders: tuple[Path, ...], chip: str | None) -> Entry
 
 
 def _read_kernel(present: Kernel, name: str, options: dict[str, Any]) -> Kernel:
-    from metalbench.comparison.revision import read_kernel_at
+    from metalbench.compare.revision import read_kernel_at
 
     kernel = replace(present, include_dirs=options["include"])
     revision = name.partition("@")[2]
@@ -178,7 +181,7 @@ def _read_kernel(present: Kernel, name: str, options: dict[str, Any]) -> Kernel:
 
 
 def _warn(device: Device) -> None:
-    from metalbench.cli.warning import warn
+    from metalbench.cli.machine import warn
     from metalbench.report.console import console
 
     warn(console(to_stderr=True), device)

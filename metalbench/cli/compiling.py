@@ -1,20 +1,49 @@
-"""``metalbench compile``."""
+"""Print intermediate forms of a kernel as text."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.emitting import EMIT_HELP, EMITTED, emit_text
-from metalbench.cli.parameters import device_option, include_option
+from metalbench.cli.options import device_option, include_option
 from metalbench.report.console import echo, echo_source
 
 if TYPE_CHECKING:
     from metalbench._core import Device, Library, Pipeline
+    from metalbench.msl.engine import MslProgram
+
+
+EMITTED = ("cpp", "ptx")
+EMIT_HELP = "the C++ that one is compiled from off a GPU, the PTX of it for NVIDIA's"
+
+
+def emit_text(
+    what: str,
+    program: MslProgram,
+    function: str,
+    constants: Mapping[str | int, bool | int | float] | None = None,
+    *,
+    checked: bool = False,
+    fast_math: bool = True,
+) -> str:
+    """Return the lowered C++ of a kernel ("cpp"), or its PTX ("ptx"), which cannot be checked.
+
+    Raises CompileError as `engine.build` does.
+    """
+    from metalbench.msl import engine
+
+    if what == "ptx":
+        built = engine.build_for_gpu(program, function, constants, fast_math=fast_math)
+        return Path(built.path).read_text(encoding="utf-8")
+    built = engine.build(program, function, constants, checked=checked, fast_math=fast_math)
+    return built.lowered
+
+
+# ``metalbench compile``.
 
 EXAMPLES = """\b
 Examples:
@@ -126,7 +155,7 @@ def compile_file(ctx: click.Context, /, file: str, **options: Any) -> None:
 
 
 def _read(file: str) -> tuple[str, str]:
-    from metalbench.cli.failure import Failure
+    from metalbench.cli.group import Failure
 
     if file == "-":
         return sys.stdin.read(), "<stdin>"
@@ -137,7 +166,7 @@ def _read(file: str) -> tuple[str, str]:
 
 
 def _folders(filename: str, options: dict[str, Any]) -> list[str]:
-    from metalbench.kernel.installed import include_folders
+    from metalbench.kernel.source_files import include_folders
 
     return include_folders(filename, options["include"])
 
@@ -145,7 +174,7 @@ def _folders(filename: str, options: dict[str, Any]) -> list[str]:
 def _emit_reflection(source: str, filename: str, options: dict[str, Any]) -> int:
     from metalbench import _core
     from metalbench.report.console import console
-    from metalbench.report.reflection import reflection
+    from metalbench.report.kernel import reflection
 
     device = _core.open(options["device"])
     if options["checked"] and not device.checked_builds:
@@ -161,7 +190,7 @@ def _emit_reflection(source: str, filename: str, options: dict[str, Any]) -> int
 def _emit_engine(source: str, filename: str, options: dict[str, Any]) -> int:
     from metalbench import _core
     from metalbench.report.console import console
-    from metalbench.report.engine import engine_table
+    from metalbench.report.kernel import engine_table
 
     device = _core.open("cpu")
     builds: dict[bool, list[Pipeline]] = {}

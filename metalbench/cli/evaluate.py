@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.config import MachineConfig, make_plain
-from metalbench.cli.isolation import confinement_option, limit_options
-from metalbench.cli.parameters import (
+from metalbench.cli.options import (
+    MachineConfig,
+    confinement_option,
     device_option,
     dtype_option,
     kernels_option,
+    limit_options,
+    make_plain,
     oracle_option,
     seed_option,
     store_option,
@@ -23,10 +25,10 @@ from metalbench.cli.parameters import (
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench.generations.evaluate import Evaluator, FinishedJob, LostJob
-    from metalbench.generations.folder import SamplePlan
-    from metalbench.generations.trials import EvaluationJob, TrialConditions
-    from metalbench.store import Store
+    from metalbench.kernelbench.evaluate import Evaluator, FinishedJob, LostJob
+    from metalbench.kernelbench.folder import SamplePlan
+    from metalbench.kernelbench.trials import EvaluationJob, TrialConditions
+    from metalbench.store.store import Store
 
 EXAMPLES = """\b
 Examples:
@@ -82,14 +84,14 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     Exit codes: 0 all samples have been evaluated, correct or not; 1 some task could not be tried;
     2 wrong usage or environment; 130 interrupted.
     """
-    from metalbench.cli.seats import open_seats
-    from metalbench.generations.collect import collect
-    from metalbench.generations.evaluate import Evaluator
-    from metalbench.generations.folder import find_samples, read_plan
-    from metalbench.generations.trials import make_jobs, select_remaining
+    from metalbench.cli.machine import open_seats
     from metalbench.kernel.library import Library
+    from metalbench.kernelbench.evaluate import Evaluator
+    from metalbench.kernelbench.folder import collect, find_samples, read_plan
+    from metalbench.kernelbench.trials import make_jobs, select_remaining
     from metalbench.report.console import console
-    from metalbench.store import Store, store_path
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
 
     conditions, library = _conditions(options), Library(options["kernels"])
     log = console(to_stderr=True)
@@ -115,8 +117,8 @@ def evaluate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
 
 
 def _conditions(options: Mapping[str, Any]) -> TrialConditions:
-    from metalbench.generations.trials import TrialConditions
-    from metalbench.measure import Plan
+    from metalbench.kernelbench.trials import TrialConditions
+    from metalbench.measure.measurement import Plan
 
     return TrialConditions(
         options["dtype"],

@@ -1,18 +1,70 @@
-"""The group of commands, and the handling of their errors."""
+"""The errors that end a command."""
 
 from __future__ import annotations
 
 import errno
 from importlib import import_module
-from typing import Any
+from typing import IO, Any
 
 import click
 
-from metalbench.cli import other_names
-from metalbench.cli.failure import Failure, Interrupted
-from metalbench.cli.interruption import raise_from_now_on
-from metalbench.foreign_text import terminal_text
+from metalbench.cli.interruption import INTERRUPTED, MESSAGE, raise_from_now_on
 from metalbench.report.console import echo
+from metalbench.safe_text import terminal_text
+
+
+class Failure(click.ClickException):
+    """A message and exit code 2: the usage or the environment is wrong, not a kernel."""
+
+    exit_code = 2
+
+
+class Interrupted(click.ClickException):
+    """A message and exit code 130: the user has interrupted the command."""
+
+    exit_code = INTERRUPTED
+
+    def __init__(self) -> None:
+        super().__init__(MESSAGE)
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Print the message, in the line after the terminal's ^C."""
+        click.echo(self.message, file=file, err=file is None)
+
+
+# Suggest commands and options for their names in other programs.
+
+OTHER_COMMANDS = {
+    "bench": "`metalbench run`",
+    "benchmark": "`metalbench run`",
+    "diff": "`metalbench compare`",
+    "inspect": "`metalbench show NAME`, with --engine or --emit, and `metalbench profile NAME`",
+    "snapshot": "`metalbench snap`",
+}
+OTHER_OPTIONS = {
+    ("run", "--diff"): "`--baseline RUN`",
+    ("run", "--threshold"): "`--max-regression PERCENT`",
+}
+
+
+def suggest_command(error: click.UsageError, name: str) -> click.UsageError:
+    """Return an error that suggests the command for `name`, which does not exist."""
+    here = OTHER_COMMANDS.get(name)
+    if here is None:
+        return error
+    return click.UsageError(f"No such command {name!r}: say {here}.", error.ctx)
+
+
+def suggest_option(error: click.NoSuchOption) -> click.UsageError:
+    """Return an error that suggests the option for one that does not exist."""
+    command = error.ctx.info_name if error.ctx is not None else None
+    here = OTHER_OPTIONS.get((command or "", error.option_name))
+    if here is None:
+        return error
+    return click.UsageError(f"No such option {error.option_name!r}: say {here}.", error.ctx)
+
+
+# The group of commands, and the handling of their errors.
 
 # Module and name of each command. It is imported when it is used: all imports together take as long
 # as the start of a command.
@@ -96,14 +148,14 @@ class ErrorsAreMessages(click.Group):
         except click.NoSuchOption:
             raise
         except click.UsageError as error:
-            raise other_names.suggest_command(error, args[0]) from None
+            raise suggest_command(error, args[0]) from None
         # The command is imported. From now on it may have to clean up.
         raise_from_now_on()
         return found
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for; kernels are loaded in executors only."""
-        from metalbench.isolation.sandbox import run_kernels_in_executors
+        from metalbench.sandbox.executors import run_kernels_in_executors
 
         # A group that works without a command does not resolve one.
         raise_from_now_on()
@@ -111,7 +163,7 @@ class ErrorsAreMessages(click.Group):
             with run_kernels_in_executors():
                 return super().invoke(ctx)
         except click.NoSuchOption as error:
-            raise _sanitise(other_names.suggest_option(error)) from None
+            raise _sanitise(suggest_option(error)) from None
         except click.ClickException as error:
             raise _sanitise(error) from error.__cause__
         except (click.exceptions.Exit, click.Abort):
@@ -131,7 +183,7 @@ class ErrorsAreMessages(click.Group):
 def _describe_system_error(error: Exception) -> Failure | None:
     """Return a failure that the user can fix: a file, or a missing package; else None."""
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "mlx":
-        from metalbench.isolation.death import MLX
+        from metalbench.sandbox.exit_status import MLX
 
         return Failure(f"MLX is missing ({error}); run `pip install {MLX}`")
     if isinstance(error, OSError) and error.errno not in (None, errno.EPIPE):

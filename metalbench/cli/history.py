@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.options import complete_names, store_option
 from metalbench.cli.output import json_option, write_text
-from metalbench.cli.parameters import complete_names, store_option
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench.comparison.past import TaskHistory
-    from metalbench.store import HistoryEntry
+    from metalbench.compare.results import TaskHistory
+    from metalbench.store.history import HistoryEntry
 
 EXAMPLES = """\b
 Examples:
@@ -52,9 +52,9 @@ def history(ctx: click.Context, /, name: str | None, **options: Any) -> None:
 
     Exit codes: 0; 1 by --fail-on; 2 wrong usage or environment.
     """
-    from metalbench.comparison.past import group_histories
+    from metalbench.compare.results import group_histories
     from metalbench.report.console import console
-    from metalbench.report.history_json import all_json, history_json
+    from metalbench.report.history import all_json, history_json
 
     found = {
         task: list(group_histories(entries)) for task, entries in _entries(name, options).items()
@@ -70,7 +70,8 @@ def history(ctx: click.Context, /, name: str | None, **options: Any) -> None:
 
 def _entries(name: str | None, options: dict[str, Any]) -> dict[str, list[HistoryEntry]]:
     """The results by task: of the one that was named, be there any or not, else of all."""
-    from metalbench.store import Store, store_path
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
 
     path = store_path(options["db"])
     if not path.exists():
@@ -86,9 +87,8 @@ def _show(
     found: Mapping[str, Sequence[TaskHistory]],
     options: dict[str, Any],
 ) -> None:
-    from metalbench.report.history import history_report
-    from metalbench.report.overview import overview
-    from metalbench.store import store_path
+    from metalbench.report.history import history_report, overview
+    from metalbench.store.database import store_path
 
     if not any(found.values()):
         about, command = ("", "run") if name is None else (f"{name}: ", f"run {name}")

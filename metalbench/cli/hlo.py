@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.options import device_option, time_option, writable
 from metalbench.cli.output import write_text
-from metalbench.cli.parameters import device_option, time_option, writable
 from metalbench.report.console import console, echo, echo_source
 
 if TYPE_CHECKING:
     import numpy as np
 
     from metalbench.hlo.bench import BenchmarkProgram
-    from metalbench.hlo.running import Executable
+    from metalbench.hlo.runtime.executable import Executable
 
 EXAMPLES = """\b
 Examples:
@@ -46,7 +46,7 @@ def _check_pass(
     _context: click.Context, _parameter: click.Parameter, name: str | None
 ) -> str | None:
     """Check the name of a pass. The passes are imported only here: that is slow."""
-    from metalbench.hlo.passes import PASSES
+    from metalbench.hlo.passes.pipeline import PASSES
 
     if name is not None and name not in PASSES:
         raise click.BadParameter(f"expected one of {', '.join(PASSES)}, got {name}")
@@ -93,7 +93,7 @@ def run(model: Path, inputs: str, output: Path | None, **options: Any) -> None:
     """Run MODEL."""
     import numpy as np
 
-    from metalbench.hlo.bench.drawing import draw_arguments
+    from metalbench.hlo.bench.catalogue import draw_arguments
 
     made = _executable(model, options["level"], options["device"], options["time_limit"])
     given = (
@@ -133,10 +133,10 @@ def compile_program(
 ) -> None:
     """Show what MODEL becomes for a device, which need not be here; nothing is run."""
     from metalbench import _core
-    from metalbench.hlo.compiling import import_program
-    from metalbench.hlo.graph import format_block, format_dot
-    from metalbench.hlo.passes import run_passes
-    from metalbench.hlo.running import build_plan, format_source
+    from metalbench.hlo.ir import format_block, format_dot
+    from metalbench.hlo.passes.pipeline import run_passes
+    from metalbench.hlo.runtime.compilation import import_program
+    from metalbench.hlo.runtime.plan import build_plan, format_source
 
     if until and emit in ("msl", "plan"):
         raise click.UsageError(f"--dump-after shows a graph: expected --emit graph, got {emit}")
@@ -205,11 +205,11 @@ def _bench(files: list[str], programs: list[BenchmarkProgram], options: dict[str
     from rich.text import Text
 
     from metalbench import _core
-    from metalbench.cli.failure import Failure
+    from metalbench.cli.group import Failure
     from metalbench.hlo.bench import report
     from metalbench.hlo.bench.timing import Subject, time_program
-    from metalbench.result.environment import environment
-    from metalbench.run.observed import device_facts
+    from metalbench.run.trial import device_facts
+    from metalbench.store.environment import environment
 
     subjects = [Subject(name, Path(name).read_bytes()) for name in files]
     subjects += [Subject(each.id, each.lower_to_text(), each.family) for each in programs]
@@ -248,7 +248,7 @@ def _read(model: Path) -> bytes:
 
 
 def _executable(model: Path, level: str, device: str, run_limit: float) -> Executable:
-    from metalbench.hlo.compiling import compile_program
+    from metalbench.hlo.runtime.compilation import compile_program
 
     return compile_program(
         _read(model), level=int(level), device=device, filename=str(model), run_limit=run_limit
@@ -258,7 +258,7 @@ def _executable(model: Path, level: str, device: str, run_limit: float) -> Execu
 def _arrays(made: Executable, path: Path) -> list[np.ndarray[Any, Any]]:
     import numpy as np
 
-    from metalbench.cli.failure import Failure
+    from metalbench.cli.group import Failure
 
     try:
         with np.load(path) as file:

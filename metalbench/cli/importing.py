@@ -33,7 +33,7 @@ def import_torch(file: Path, folder: Path, name: str) -> None:
     FILE has a class Model, get_inputs and get_init_inputs, as KernelBench's files. It is Python: it
     runs as you, here and whenever the task is used. Needs `pip install 'metalbench[kernelbench]'`.
     """
-    from metalbench.suites.pytorch.importing import import_module
+    from metalbench.kernelbench.pytorch.importing import import_module
 
     written = import_module(file, folder, name)
     task = written.path.stem

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from metalbench.cli.options import complete_names, store_option
 from metalbench.cli.output import is_taken, record_options, write_text
-from metalbench.cli.parameters import complete_names, store_option
 
 if TYPE_CHECKING:
-    from metalbench.store import Record, Store
+    from metalbench.store.records import Record
+    from metalbench.store.store import Store
 
 EXAMPLES = """\b
 Examples:
@@ -47,7 +48,8 @@ def leaderboard(names: tuple[str, ...], **options: Any) -> None:
     """
     from metalbench.report.console import console
     from metalbench.report.leaderboard import leaderboard_report
-    from metalbench.store import Store, store_path
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
 
     out, path = console(to_stderr=is_taken(options)), store_path(options["db"])
     if not path.exists():
@@ -81,7 +83,8 @@ def _select_records(store: Store, names: Sequence[str], options: dict[str, Any])
 
 def _export(records: Sequence[Record], store: Store, options: dict[str, Any]) -> None:
     from metalbench.report.leaderboard import to_csv, to_json, to_markdown
-    from metalbench.report.page import page_of_records, to_html
+    from metalbench.report.page.document import to_html
+    from metalbench.report.page.model import page_of_records
 
     past = store.records_of
     forms: dict[str, Callable[[], str]] = {

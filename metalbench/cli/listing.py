@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from metalbench.cli.failure import Failure
-from metalbench.cli.parameters import SET_HELP, kernels_option
+from metalbench.cli.group import Failure
+from metalbench.cli.options import SET_HELP, kernels_option
 
 if TYPE_CHECKING:
     from metalbench.kernel.library import Entry
@@ -32,7 +32,7 @@ def list_tasks(set_name: str | None, kernels: tuple[Path, ...]) -> None:
     from metalbench.errors import TaskError
     from metalbench.kernel.library import find
     from metalbench.report.console import console
-    from metalbench.report.plain import plain_table
+    from metalbench.report.terminal import plain_table
 
     out = console()
     table = plain_table(terminal=out.is_terminal)

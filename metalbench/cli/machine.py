@@ -1,28 +1,209 @@
-"""Open the machine that a command's kernels run on: this one, or with ``--on`` another."""
+"""Warn of conditions that spoil measurements, before a run."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import TYPE_CHECKING, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from metalbench.cli.config import MachineConfig
-from metalbench.cli.on import connect_machine
-from metalbench.cli.warning import warn
+import click
+
+from metalbench.cli.options import MachineConfig
+from metalbench.report.console import echo
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
+    from click.shell_completion import CompletionItem
     from rich.console import Console
 
     from metalbench._core import Device
-    from metalbench.isolation import Workers
-    from metalbench.leaderboard.pairing import Site
-    from metalbench.remote.elsewhere import RemoteWorkers
-    from metalbench.result import DeviceFacts
-    from metalbench.result.environment import Environment
+    from metalbench.compare.leaderboard import Site
     from metalbench.run.runner import Attempts
     from metalbench.run.trial import Trial
+    from metalbench.store.environment import Environment
+    from metalbench.store.result import DeviceFacts
+    from metalbench.workers.pool import Workers
+    from metalbench.workers.remote_workers import RemoteWorkers
+    from metalbench.workers.ssh import Address
+
+
+def warn(log: Console, device: Device) -> None:
+    """Print conditions of device and machine that speak against measuring now."""
+    from metalbench.process import usable_cores
+    from metalbench.store.result import list_device_warnings, warn_of_load
+
+    busy = warn_of_load(os.getloadavg()[0], usable_cores()) if hasattr(os, "getloadavg") else None
+    for each in (*list_device_warnings(device.state()), *([busy] if busy else ())):
+        log.print(f"Warning: {each}.", style="yellow", soft_wrap=True)
+
+
+# ``--on``: run kernels on another machine.
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+ADDRESS = "ssh://HOST"
+SSH_CONFIG = Path("~/.ssh/config")
+
+
+def _address(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """Parse an address; raise BadParameter for another text."""
+    if value is not None:
+        from metalbench.errors import DeclarationError
+        from metalbench.workers.ssh import Address
+
+        try:
+            return str(Address.parse(value))
+        except DeclarationError as error:
+            raise click.BadParameter(str(error), ctx, parameter) from error
+    return None
+
+
+def complete_hosts(
+    ctx: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Return the hosts of ssh's configuration that begin so, for the shell's completion."""
+    from click.shell_completion import CompletionItem
+
+    try:
+        text = SSH_CONFIG.expanduser().read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return []
+    lines = re.findall(r"^[ \t]*Host[ \t=]+([^#\n]+)", text, re.IGNORECASE | re.MULTILINE)
+    names = [name for line in lines for name in line.split() if not set(name) & set("*?!")]
+    found = dict.fromkeys(f"ssh://{name}" for name in names)
+    return [CompletionItem(each) for each in found if each.startswith(incomplete)]
+
+
+def on_option(command: Command) -> Command:
+    """``--on``."""
+    return click.option(
+        "--on",
+        metavar=ADDRESS,
+        callback=_address,
+        shell_complete=complete_hosts,
+        help="Run the kernels on another machine, such as ssh://mac.local: over the system's "
+        "ssh, as ssh://[USER@]HOST[:PORT][/FOLDER]. Results are stored here.",
+    )(command)
+
+
+def on_options(command: Command) -> Command:
+    """``--on``, ``--install`` and ``--no-verify-here``."""
+    for option in (
+        click.option(
+            "--no-verify-here",
+            is_flag=True,
+            help="With --on: send kernels without verifying them on this machine first.",
+        ),
+        click.option(
+            "--install",
+            is_flag=True,
+            help="With --on: install this version there, if it is missing.",
+        ),
+        on_option,
+    ):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def connect_machine(
+    config: MachineConfig, variables: Mapping[str, str] | None = None
+) -> Iterator[RemoteWorkers]:
+    """Connect to the machine that --on names; at the end stop everything that runs there.
+
+    `variables` are environment variables of the processes there. Raises RemoteError if the machine
+    cannot be reached, or has another version of metalbench.
+    """
+    from metalbench.workers.ssh import Address
+
+    assert config.on is not None
+    address = Address.parse(config.on)
+    found = _connect(address, variables, install=config.install)
+    try:
+        found.open(config.device, seconds=config.limits.seconds, memory_bytes=config.memory_limit)
+        yield found
+    finally:
+        found.close()
+
+
+def _connect(
+    address: Address, variables: Mapping[str, str] | None, *, install: bool
+) -> RemoteWorkers:
+    from metalbench.workers.install import install as install_on
+    from metalbench.workers.remote_workers import connect
+    from metalbench.workers.ssh import VersionError
+
+    try:
+        return connect(address, variables)
+    except VersionError as error:
+        if not install and not _confirm_installation(str(error)):
+            raise
+    echo(f"Installing metalbench on {address}; it takes a few minutes.", err=True)
+    install_on(address)
+    return connect(address, variables)
+
+
+def _confirm_installation(why: str) -> bool:
+    """Ask the user at a terminal; return False if there is no terminal."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return False
+    return click.confirm(f"{why}\nInstall it there now?", default=False, err=True)
+
+
+# Open the workers of ``metalbench evaluate``: of this machine, or with ``--cluster`` of others.
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metalbench.store.environment import Environment
+    from metalbench.store.result import DeviceFacts
+    from metalbench.workers.scheduler import WorkerProvider
+
+    Found = tuple[DeviceFacts, Environment, WorkerProvider]
+
+
+@contextmanager
+def open_seats(
+    config: MachineConfig, cluster: str | None, workers: int | None, log: Console
+) -> Iterator[Found]:
+    """Return the device, its machine and its workers; print reasons not to measure now.
+
+    `cluster` is the address of a Ray cluster, or "local" for a cluster of this machine alone.
+    """
+    if cluster is None:
+        yield _open_here(config, workers or 1, log)
+        return
+    from metalbench.msl.engine import ENGINE_VARIABLE, read_engine
+    from metalbench.process import usable_cores
+    from metalbench.workers.cluster import ClusterOptions, RayWorkerProvider
+
+    # Kernels of the cpu device run in the same way on every node, so that results compare.
+    variables = {ENGINE_VARIABLE: read_engine()}
+    wanted = ClusterOptions(config.limits.seconds, config.memory_limit, variables)
+    provider = RayWorkerProvider(cluster, config.device, wanted, workers or usable_cores())
+    try:
+        opened = provider.opened
+        for each in opened.warnings:
+            log.print(f"Warning: {each}.", style="yellow", soft_wrap=True)
+        yield opened.device, opened.environment, provider
+    finally:
+        provider.close()
+
+
+def _open_here(config: MachineConfig, workers: int, log: Console) -> Found:
+    from metalbench import _core
+    from metalbench.run.trial import device_facts
+    from metalbench.store.environment import environment
+    from metalbench.workers.scheduler import LocalWorkerProvider
+
+    device = _core.open(config.device)
+    warn(log, device)
+    return device_facts(device), environment(), LocalWorkerProvider(config.create_workers, workers)
+
+
+# Open the machine that a command's kernels run on: this one, or with ``--on`` another.
 
 GPU_TRACES = {"MTL_CAPTURE_ENABLED": "1"}
 
@@ -66,7 +247,7 @@ class LocalMachine:
     @property
     def environment(self) -> Environment:
         """The machine and the software on it."""
-        from metalbench.result.environment import environment
+        from metalbench.store.environment import environment
 
         return environment()
 
@@ -76,7 +257,7 @@ class LocalMachine:
 
     def capture(self, trial: Trial, path: Path) -> None:
         """Make a GPU trace in this process."""
-        from metalbench.run.capture import capture
+        from metalbench.run.single_pass import capture
 
         capture(self.device, trial, path)
 
@@ -128,7 +309,7 @@ def open_machine(config: MachineConfig, *, traces: bool = False) -> Iterator[Mac
         if not config.verify_here:
             yield RemoteMachine(found, found, verifies=False)
             return
-        from metalbench.remote.verified_here import LocallyVerifiedWorkers
+        from metalbench.workers.verify_locally import LocallyVerifiedWorkers
 
         site = LocallyVerifiedWorkers(found, config.limits)
         try:

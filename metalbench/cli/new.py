@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from metalbench.cli.parameters import complete_names, kernels_option
+from metalbench.cli.options import complete_names, kernels_option
 from metalbench.report.console import echo
 
 EXAMPLES = """\b
@@ -45,8 +45,7 @@ def new(
     the kernel fast.
     """
     from metalbench.errors import DeclarationError
-    from metalbench.kernel.library import Library
-    from metalbench.kernel.scaffold import scaffold
+    from metalbench.kernel.library import Library, scaffold
 
     library = Library(kernels)
     if name in library.names():

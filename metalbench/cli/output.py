@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from metalbench.cli.failure import Failure
-from metalbench.cli.parameters import writable
-from metalbench.plain_file import replace_file
+from metalbench.cli.group import Failure
+from metalbench.cli.options import RunConfig, writable
 from metalbench.report.console import echo_document
+from metalbench.untrusted_files import replace_file
+
+if TYPE_CHECKING:
+    from metalbench.compare.comparison import Regression
+    from metalbench.run.runner import Outcome
+    from metalbench.store.environment import Environment
+    from metalbench.store.result import DeviceFacts
+
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 FORMS = {
@@ -87,3 +94,34 @@ def write_text(path: Path, text: str) -> None:
         replace_file(path, text)
     except OSError as error:
         raise Failure(f"{path} cannot be written: {error.strerror or error}") from error
+
+
+# Write the results of a run to files.
+
+
+def export(
+    outcome: Outcome,
+    facts: DeviceFacts,
+    here: Environment,
+    config: RunConfig,
+    *,
+    slower: Sequence[Regression] = (),
+    seconds: float,
+) -> None:
+    """Write the files that options ask for; raise Failure as `write_text`."""
+    from metalbench.report.ci import to_junit, to_markdown
+    from metalbench.report.export import to_csv, to_json
+    from metalbench.report.page.document import to_html
+    from metalbench.report.page.model import page_of_results
+
+    results = outcome.results
+    forms: dict[str, Callable[[], str]] = {
+        "json": lambda: to_json(results, facts, here, dict(config.recorded)),
+        "csv": lambda: to_csv(results),
+        "markdown": lambda: to_markdown(results, seconds, slower),
+        "html": lambda: to_html(page_of_results(results, facts, here, seconds)),
+        "junitxml": lambda: to_junit(results, slower),
+    }
+    for name, text in forms.items():
+        if name in config.files:
+            write_text(config.files[name], text())

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from metalbench.cli.output import is_taken, json_option, write_text
-from metalbench.cli.parameters import (
+from metalbench.cli.options import (
     buffers_option,
     complete_names,
     dtype_option,
@@ -17,7 +16,8 @@ from metalbench.cli.parameters import (
     seed_option,
     writable,
 )
-from metalbench.foreign_text import json_text
+from metalbench.cli.output import is_taken, json_option, write_text
+from metalbench.safe_text import json_text
 
 # More points would not be legible.
 TRACED = 20_000
@@ -83,7 +83,7 @@ def profile(kernel: str, **options: Any) -> None:
     same on every machine. The kernel runs on the cpu device, in a process that has nothing else.
     """
     from metalbench.profiling import profile as profile_kernel
-    from metalbench.profiling.estimate import estimate_time, find_chip
+    from metalbench.profiling.profiler import estimate_time, find_chip
     from metalbench.report.console import console
     from metalbench.report.profile import annotate_source, estimate_text, profile_table
 
@@ -100,7 +100,7 @@ def profile(kernel: str, **options: Any) -> None:
         traced=TRACED if options["picture"] else 0,
     )
     if options["picture"] is not None:
-        from metalbench.report.pictures import draw
+        from metalbench.report.profile import draw
 
         draw(found, options["picture"])
     if options["json_file"] is not None:

@@ -13,12 +13,12 @@ from rich.segment import Segment, Segments
 from rich.text import Text
 
 from metalbench.report import numbers
-from metalbench.report.styles import HEADING, QUIET, STATUS_STYLES
-from metalbench.report.table import results_table
-from metalbench.run.stages import Stage
+from metalbench.report.results import results_table
+from metalbench.report.terminal import HEADING, QUIET, STATUS_STYLES
+from metalbench.run.trial import Stage
 
 if TYPE_CHECKING:
-    from metalbench.result import Result
+    from metalbench.store.result import Result
 
 BAR_WIDTH = 20
 # Drawing costs time during a measurement, so it is rare and never in a separate thread.

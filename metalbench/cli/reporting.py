@@ -1,23 +1,86 @@
-"""Print the progress and the results of ``metalbench run``."""
+"""Show the progress of one measurement in a line of the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import TYPE_CHECKING
 
-from metalbench.cli.config import RunConfig
+from metalbench.cli.options import RunConfig
 from metalbench.cli.trials import list_unsolved
-from metalbench.cli.untried import print_remaining, print_unsolved, print_untried
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from metalbench.cli.progress import LineProgress, LiveProgress
-    from metalbench.result import Result
     from metalbench.run.runner import Outcome
     from metalbench.run.trial import Trial
+    from metalbench.store.result import Result
+
+
+# Drawing costs time during a measurement.
+SECONDS_BETWEEN_DRAWINGS = 0.5
+
+
+@contextmanager
+def waiting(console: Console, title: str) -> Iterator[Callable[[float], None]]:
+    """Show `title` with a fraction in this context; yield the function that sets the fraction."""
+    from rich.live import Live
+    from rich.text import Text
+
+    if not console.is_terminal:
+        yield lambda _: None
+        return
+    drawn = float("-inf")
+    with Live(Text(title), console=console, auto_refresh=False, transient=True) as live:
+
+        def tell(fraction: float) -> None:
+            nonlocal drawn
+            if monotonic() - drawn >= SECONDS_BETWEEN_DRAWINGS:
+                drawn = monotonic()
+                live.update(Text(f"{title}: {100 * fraction:.0f} %"), refresh=True)
+
+        yield tell
+
+
+# Print kernels that could not be tried for faults that are not theirs, such as a wrong task.
+
+
+def print_untried(out: Console, reasons: Sequence[str]) -> None:
+    """Print the reasons why kernels could not be tried."""
+    from rich.text import Text
+
+    for reason in reasons:
+        out.print(Text("Not tried: ", style="red").append(reason, style=""), soft_wrap=True)
+
+
+def print_unsolved(out: Console, names: Sequence[str], count: int) -> None:
+    """Print the problems of a suite that have no kernel."""
+    if names:
+        out.print(
+            f"No kernel yet for {len(names)} of {count} tasks: {', '.join(names)}",
+            soft_wrap=True,
+            markup=False,
+            highlight=False,
+        )
+
+
+def print_remaining(log: Console, trials: Sequence[Trial], done: int) -> None:
+    """Print the kernels that a failed run has not tried, and how to continue with them."""
+    remaining = [each.entry.name for each in trials[done:]]
+    if remaining:
+        names = " ".join(dict.fromkeys(remaining))
+        log.print(
+            f"Not finished: {len(remaining)} of {len(trials)}. To go on, name them, with the "
+            f"options as they were: metalbench run {names}",
+            soft_wrap=True,
+            markup=False,
+            highlight=False,
+        )
+
+
+# Print the progress and the results of ``metalbench run``.
 
 
 def open_consoles(config: RunConfig) -> tuple[Console, Console]:
@@ -38,9 +101,8 @@ def progress_on(out: Console, log: Console, seconds: float) -> LineProgress | Li
 
 def report(out: Console, outcome: Outcome, config: RunConfig, seconds: float) -> None:
     """Print the results of a run of `seconds`: one kernel in full, many in a table."""
-    from metalbench.analysis import Target
-    from metalbench.report.single import full_report
-    from metalbench.report.suite import brief_report, suite_report
+    from metalbench.measure.analysis import Target
+    from metalbench.report.results import brief_report, full_report, suite_report
 
     results = outcome.results
     if outcome.ended == "interrupted":

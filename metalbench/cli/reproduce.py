@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.config import MachineConfig
-from metalbench.cli.isolation import isolation_options
-from metalbench.cli.parameters import kernel_options, parse_share, seed_option, time_option
-from metalbench.cli.warning import warn
+from metalbench.cli.machine import warn
+from metalbench.cli.options import (
+    MachineConfig,
+    isolation_options,
+    kernel_options,
+    parse_share,
+    seed_option,
+    time_option,
+)
 from metalbench.report.console import echo
 
 if TYPE_CHECKING:
     from metalbench._core import Device
+    from metalbench.compare.certificate import ExportedRecord, Reproduction
     from metalbench.kernel.library import Entry
-    from metalbench.leaderboard.exported import ExportedRecord
-    from metalbench.leaderboard.reproduction import Reproduction
 
 EXIT_CODES = {"REPRODUCED": 0, "NOT REPRODUCED": 1, "NOT COMPARABLE": 3}
 EXAMPLES = """\b
@@ -54,9 +58,9 @@ def reproduce(ctx: click.Context, /, file: Path, **options: Any) -> None:
     no such file; 130 interrupted.
     """
     from metalbench import _core
-    from metalbench.leaderboard.exported import read_exported
-    from metalbench.report.certificate import reproduction_line
-    from metalbench.report.labels import label
+    from metalbench.compare.certificate import read_exported
+    from metalbench.report.leaderboard import reproduction_line
+    from metalbench.report.numbers import label
 
     found = read_exported(file)
     device = _core.open(options["device"])
@@ -67,17 +71,18 @@ def reproduce(ctx: click.Context, /, file: Path, **options: Any) -> None:
 
 def _reproduction(device: Device, found: ExportedRecord, options: dict[str, Any]) -> Reproduction:
     from metalbench.cli.progress import LineProgress
-    from metalbench.leaderboard.reproduction import (
+    from metalbench.compare.certificate import (
         Reproduction,
         ReproductionVerdict,
         build_trial,
         list_obstacles,
         reproduce,
     )
-    from metalbench.measure import Plan
+    from metalbench.measure.measurement import Plan
     from metalbench.report.console import console
-    from metalbench.result.environment import environment
-    from metalbench.store import Store, store_path
+    from metalbench.store.database import store_path
+    from metalbench.store.environment import environment
+    from metalbench.store.store import Store
 
     entry = _entry(found.task, options["kernels"])
     why = "; ".join(list_obstacles(found, device, environment(), entry))

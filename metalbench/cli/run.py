@@ -1,50 +1,454 @@
-"""``metalbench run``."""
+"""Count the bytes of a kernel that was run alone, in addition to its times."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from metalbench.cli.capture import capture_after, capture_option, check_capture
-from metalbench.cli.config import RunConfig
-from metalbench.cli.counted import with_counts
-from metalbench.cli.exporting import export
-from metalbench.cli.gate import (
-    Gate,
-    annotate,
-    gate_options,
-    print_regressions,
-)
-from metalbench.cli.isolation import confinement_option, isolation_options
-from metalbench.cli.machine import Machine, open_machine
-from metalbench.cli.on import on_options
-from metalbench.cli.output import result_options
-from metalbench.cli.parameters import (
+from metalbench.cli.group import Failure
+from metalbench.cli.interruption import INTERRUPTED
+from metalbench.cli.machine import Machine, on_options, open_machine, warn
+from metalbench.cli.options import (
     SET_HELP,
+    GateConfig,
+    RunConfig,
+    baseline_name,
     complete_names,
+    confinement_option,
     dtype_option,
+    isolation_options,
     kernel_options,
     oracle_option,
+    parse_share,
+    result_set,
     seed_option,
     time_option,
+    writable,
 )
-from metalbench.cli.recording import enter_records, recording_option
+from metalbench.cli.output import export, result_options
 from metalbench.cli.reporting import open_consoles, progress_on, report, report_on_failure
 from metalbench.cli.trials import apply_tunings, list_trials
-from metalbench.cli.warning import warn
+from metalbench.errors import MetalBenchError
+from metalbench.report.console import echo, echo_workflow_command
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metalbench._core import Device
     from metalbench.cli.progress import LineProgress, LiveProgress
-    from metalbench.comparison.regression import RegressionOutcome as Regressions
-    from metalbench.comparison.result_set import Key
-    from metalbench.errors import MetalBenchError
+    from metalbench.compare import Ruling
+    from metalbench.compare.comparison import Regression
+    from metalbench.compare.comparison import RegressionOutcome as Regressions
+    from metalbench.compare.results import Key, ResultSet
     from metalbench.run.runner import Outcome
-    from metalbench.run.trial import Trial
-    from metalbench.store import Store
+    from metalbench.run.trial import Described, Trial
+    from metalbench.store.result import Result
+    from metalbench.store.store import Store
+
+
+def with_counts(outcome: Outcome, trials: Sequence[Trial]) -> Outcome:
+    """Return the outcome with counted bytes, if it has one kernel that was timed.
+
+    A kernel that cannot be counted gets a note on stderr.
+    """
+    if len(trials) != 1 or outcome.ended != "finished":
+        return outcome
+    (trial,) = trials
+    results = outcome.results
+    if len(results) != 1 or results[0].measurement is None:
+        return outcome
+    from metalbench.run.single_pass import count_bytes
+
+    try:
+        counted = count_bytes(trial, results[0].device)
+    except MetalBenchError as error:
+        echo(f"The bytes of one pass could not be counted: {error}", err=True)
+        return outcome
+    return replace(outcome, results=(replace(results[0], counted=counted),))
+
+
+# ``metalbench run NAME --capture FILE.gputrace``.
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+SUFFIX = ".gputrace"
+
+
+def _new_trace(ctx: click.Context, parameter: click.Parameter, value: Path | None) -> Path | None:
+    """Raise BadParameter for a path that Metal would refuse, before anything is measured."""
+    if value is not None:
+        if value.suffix != SUFFIX:
+            message = f"expected a name that ends in {SUFFIX}, got {value}"
+            raise click.BadParameter(message, ctx, parameter)
+        if value.exists():
+            raise click.BadParameter(
+                f"{value} exists already; remove it or name another", ctx, parameter
+            )
+    return writable(ctx, parameter, value)
+
+
+def capture_option(command: Command) -> Command:
+    """``--capture``."""
+    return click.option(
+        "--capture",
+        type=click.Path(path_type=Path),
+        callback=_new_trace,
+        metavar=f"FILE{SUFFIX}",
+        help="Of a single kernel: leave a GPU trace for Xcode. Needs MTL_CAPTURE_ENABLED=1.",
+    )(command)
+
+
+def check_capture(device: Described, trials: Sequence[Trial]) -> None:
+    """Raise an error for a capture of several kernels, or on a device that makes none."""
+    from metalbench.run.single_pass import check_captures
+
+    if len(trials) != 1:
+        raise click.UsageError(
+            f"--capture: expected one kernel of one element type, got {len(trials)}; name it, as "
+            f"in `metalbench run softmax --capture softmax{SUFFIX}`"
+        )
+    check_captures(device)
+
+
+def capture_after(
+    out: Console, machine: Machine, trial: Trial, results: Sequence[Result], path: Path
+) -> None:
+    """Capture a kernel that ran, with right or wrong results."""
+    from metalbench.store.result import Status
+
+    if not results or results[0].status is Status.FAILED:
+        out.print(f"Not captured: {trial.entry.name} did not run.", style="yellow")
+        return
+    machine.capture(trial, path)
+    out.print(f"Captured in {path}; `open {path}` shows it in Xcode.", soft_wrap=True)
+
+
+# ``metalbench run --record``: correct kernels become records if no record is faster.
+
+ORIGIN = "run"
+
+
+def recording_option(command: Command) -> Command:
+    """``--record``."""
+    return click.option(
+        "--record",
+        is_flag=True,
+        help="Let correct kernels become records (see `metalbench leaderboard`): where there is "
+        "one, both are run in pairs, 5 s and once more.",
+    )(command)
+
+
+def enter_records(
+    out: Console,
+    machine: Machine,
+    trials: Sequence[Trial],
+    store: Store,
+    of: Outcome,
+    *,
+    log: Console,
+) -> None:
+    """Enter every correct result of a run that was not interrupted; print the rulings.
+
+    Errors and Ctrl-C are printed: they must not prevent the writing of reports and files.
+    """
+    from metalbench.errors import MetalBenchError
+    from metalbench.report.leaderboard import ruling_lines
+
+    if of.number is None or of.ended == "interrupted":
+        return
+    by_key = {(each.entry.name, each.dtype, _size(each, machine)): each for each in trials}
+    rulings: list[Ruling] = []
+    for entry in store.results(of.number):
+        if entry.status != "correct":
+            continue
+        trial = by_key[entry.task, entry.dtype, entry.size]
+        try:
+            rulings.append(_rule_on(log, machine, store, trial, entry.id))
+        except MetalBenchError as error:
+            out.print(f"{entry.task}: no record: {error}", style="red", soft_wrap=True)
+        except KeyboardInterrupt:
+            out.print("Interrupted: the rest have not met their records.", style="yellow")
+            break
+    for line in ruling_lines(rulings):
+        out.print(line, soft_wrap=True)
+
+
+def _rule_on(log: Console, machine: Machine, store: Store, trial: Trial, result: int) -> Ruling:
+    from metalbench.cli.reporting import waiting
+    from metalbench.compare import enter
+
+    with waiting(log, f"{trial.entry.name} against the record") as progress:
+        return enter(
+            machine.device,
+            store,
+            trial,
+            result,
+            origin=ORIGIN,
+            site=machine.site,
+            progress=progress,
+        )
+
+
+def _size(trial: Trial, machine: Machine) -> str:
+    from metalbench.errors import TaskError
+
+    try:
+        return trial.size_on(machine.device)
+    except TaskError:
+        return ""
+
+
+# ``metalbench run --ab-control``: MLX against itself, and one kernel by MLX and by metalbench.
+
+
+def control(
+    device: Device, trials: Sequence[Trial], progress: LineProgress | LiveProgress
+) -> Outcome:
+    """Time each task's reference against itself; with a GPU, also one kernel by MLX.
+
+    Results are not stored, because they are not results of kernels.
+    """
+    from metalbench.errors import DeclarationError
+    from metalbench.run.control import NAME, SIZES, attempt_control, attempt_path
+    from metalbench.run.runner import Outcome
+
+    untried = []
+    ended = "finished"
+    paths = tuple(SIZES) if device.own_clock and trials else ()
+    total = len(trials) + len(paths)
+    with progress:
+        try:
+            for index, size in enumerate(paths):
+                progress.kernel_started(index, total, f"{NAME} {size}", "float32")
+                progress.kernel_finished(attempt_path(device, size, trials[0].plan, progress))
+            for index, trial in enumerate(trials, start=len(paths)):
+                progress.kernel_started(index, total, trial.entry.name, trial.dtype)
+                try:
+                    progress.kernel_finished(attempt_control(device, trial, progress))
+                except DeclarationError as error:
+                    untried.append(str(error))
+        except KeyboardInterrupt:
+            ended = "interrupted"
+    return Outcome(tuple(progress.results), ended, untried=tuple(untried))
+
+
+def print_control(out: Console, results: Sequence[Result]) -> bool:
+    """Print the number of wrong verdicts; return whether there is none."""
+    from metalbench.run.control import SET
+
+    of_path = [each for each in results if each.case.set == SET]
+    of_mlx = [each for each in results if each.case.set != SET]
+    if not of_path:
+        out.print(
+            "Path control: not run, for MLX and metalbench have no GPU in common here.",
+            soft_wrap=True,
+        )
+    return all([_print_mlx(out, of_mlx), *[_print_path(out, each) for each in of_path]])
+
+
+def _print_path(out: Console, result: Result) -> bool:
+    from metalbench.report import numbers
+    from metalbench.stats import Verdict
+
+    measured, size = result.measurement, result.case.size
+    if measured is None or measured.verdict is None:
+        out.print(f"Path control, {size}: failed; see above.", style="red")
+        return False
+    right = measured.verdict is Verdict.SAME
+    by_wall = measured.by_wall
+    out.print(
+        f"Path control, {size}: one kernel by way of MLX and of metalbench, which must be SAME: "
+        f"{measured.verdict.value}, {numbers.ratio(measured.ratio)} of {measured.clock}"
+        + (f", {numbers.ratio(by_wall.ratio)} of wall time." if by_wall else "."),
+        style="green" if right else "red",
+        soft_wrap=True,
+    )
+    return right
+
+
+def _print_mlx(out: Console, results: Sequence[Result]) -> bool:
+    false = [each.case.task for each in results if _differs(each)]
+    timed = sum(each.measurement is not None for each in results)
+    named = f" ({', '.join(false)})" if false else ""
+    out.print(
+        "Control: MLX was timed against itself, so that FASTER and SLOWER are false: "
+        f"{len(false)} of {timed}{named}.",
+        style="red" if false else "green",
+        soft_wrap=True,
+    )
+    return not false
+
+
+def _differs(result: Result) -> bool:
+    from metalbench.stats import Verdict
+
+    measured = result.measurement
+    return measured is not None and measured.verdict in (Verdict.FASTER, Verdict.SLOWER)
+
+
+# Options of ``metalbench run`` that decide whether it fails, and its baseline.
+
+FAILING = ("incorrect", "slower", "regression", "inconclusive")
+
+
+def gate_options(command: Command) -> Command:
+    """``--fail-on``, ``--max-regression``, ``--baseline`` and ``--save``."""
+    for option in (
+        click.option(
+            "--save",
+            metavar="NAME",
+            callback=baseline_name,
+            help="Save the run under this name, for --baseline and `metalbench compare NAME`.",
+        ),
+        click.option(
+            "--baseline",
+            metavar="RUN",
+            help="Look for regressions against this run: a saved name, run:12, latest, or a file "
+            "of --json; else against each kernel's own past.",
+        ),
+        click.option(
+            "--max-regression",
+            metavar="PERCENT",
+            callback=parse_share,
+            help="Fail on kernels that are significantly slower than before by more than this, "
+            "such as 5%. Implies --fail-on regression.",
+        ),
+        click.option(
+            "--fail-on",
+            type=click.Choice(FAILING),
+            multiple=True,
+            help="Exit code 1 also if a kernel is slower than MLX, or than it was before, or if it "
+            "is inconclusive whether it became slower; always if one is incorrect. Repeatable.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@dataclass(frozen=True)
+class Gate:
+    """When a run fails. `allowed` is the fraction that a kernel may become slower by."""
+
+    fail_on: tuple[str, ...] = ()
+    allowed: float = 0.0
+    baseline: ResultSet | None = None
+
+    @classmethod
+    def of(cls, config: GateConfig, db: Path | None, device: Described) -> Gate:
+        """Read the baseline from its file or from the store `db`.
+
+        Raises click.UsageError if there is no such baseline, or it is of another device.
+        """
+        named, allowed = config.baseline, config.max_regression
+        implied = () if allowed is None else ("regression",)
+        baseline = None if named is None else result_set(named, db)
+        here = f"{device.kind} ({device.name})"
+        if baseline is not None and baseline.device != here:
+            raise click.UsageError(
+                f"--baseline {named}: expected results of {here}, got those of "
+                f"{baseline.device}; such times do not compare"
+            )
+        return cls((*config.fail_on, *implied), allowed or 0.0, baseline)
+
+    @property
+    def looks_back(self) -> bool:
+        """Whether the run is compared with earlier ones."""
+        asked = {"regression", "inconclusive"} & set(self.fail_on)
+        return bool(asked) or self.baseline is not None
+
+    def find_regressions(
+        self, store: Store, outcome: Outcome, *, without: Sequence[int] = ()
+    ) -> Regressions:
+        """Return the regressions, if they were asked for; raise if runs do not compare."""
+        from metalbench.compare.comparison import RegressionOutcome as Regressions
+        from metalbench.compare.comparison import find_regressions
+
+        if not self.looks_back or outcome.number is None or not outcome.results:
+            return Regressions()
+        return find_regressions(
+            store,
+            outcome.number,
+            baseline=self.baseline,
+            allowed=self.allowed,
+            without=without,
+        )
+
+    def exit_code(self, outcome: Outcome, found: Regressions | None = None) -> int:
+        """130 interrupted, 2 not all could be tried, 1 failed, 0 passed."""
+        if outcome.ended == "interrupted":
+            return INTERRUPTED
+        if outcome.untried:
+            return Failure.exit_code
+        slower = "slower" in self.fail_on and any(map(_is_slower, outcome.results))
+        regressed = found and "regression" in self.fail_on and found.regressed
+        unclear = found and "inconclusive" in self.fail_on and found.inconclusive
+        return int(bool(not outcome.correct or slower or regressed or unclear))
+
+
+def _is_slower(result: Any) -> bool:
+    from metalbench.stats import Verdict
+
+    return result.measurement is not None and result.measurement.verdict is Verdict.SLOWER
+
+
+def print_regressions(out: Console, gate: Gate, found: Regressions, *, quiet: bool) -> None:
+    """Print regressions, inconclusive comparisons, and suspicions that were not confirmed."""
+    for each in found.regressed:
+        line = f"Regression: {_describe(each)}"
+        if each.suspected is not None:
+            line += "; measured twice"
+        out.print(line, style="bold red", soft_wrap=True)
+    for each in found.inconclusive:
+        reason = f": {each.reason}" if each.reason else ""
+        out.print(f"Inconclusive: {_describe(each)}{reason}", style="yellow", soft_wrap=True)
+    if not gate.looks_back or quiet:
+        return
+    for each in found.cleared:
+        line = f"Not confirmed: {_describe(each)}; measured again, it is not slower"
+        out.print(line, soft_wrap=True, highlight=False)
+    if not found.regressed and found.compared:
+        before = gate.baseline.name if gate.baseline is not None else "its own past"
+        more = f" of more than {100 * gate.allowed:.3g} %" if gate.allowed else ""
+        line = f"No regression{more} against {before}"
+        if found.inconclusive:
+            from metalbench.report.numbers import count
+
+            kernels = count(len(found.inconclusive), "kernel")
+            line += f"; inconclusive for {kernels} of {found.compared}"
+        out.print(line, soft_wrap=True, highlight=False)
+
+
+def _describe(each: Regression) -> str:
+    from metalbench.report import numbers
+    from metalbench.report.numbers import label
+
+    source = ", source unchanged" if each.same_source else ""
+    return (
+        f"{label(*each.key)}: {numbers.ratio(each.judgement.ratio)} against {each.against}, its "
+        f"own time {numbers.ratio(each.own.ratio)}{source}"
+    )
+
+
+def annotate(
+    outcome: Outcome, trials: Sequence[Trial], found: Sequence[Regression], *, to_stderr: bool
+) -> None:
+    """In a GitHub Actions job, annotate the lines of the pull request that have faults."""
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return
+    from metalbench.report.ci import annotation_lines
+
+    root = Path(os.environ.get("GITHUB_WORKSPACE") or Path.cwd()).absolute()
+    files = {trial.entry.name: trial.kernel.path for trial in trials}
+    for line in annotation_lines(outcome.results, found, files, root):
+        echo_workflow_command(line, err=to_stderr)
+
+
+# ``metalbench run``.
 
 TARGETS = ("speed", "compute", "memory", "stable", "balanced")
 EXAMPLES = """\b
@@ -149,10 +553,9 @@ def run(ctx: click.Context, /, **options: Any) -> None:
 
 def _run_control(config: RunConfig) -> int:
     from metalbench import _core
-    from metalbench.cli.control import control, print_control
-    from metalbench.report.judged import control_discoveries
-    from metalbench.result.environment import environment
-    from metalbench.run.observed import device_facts
+    from metalbench.report.summary import control_discoveries
+    from metalbench.run.trial import device_facts
+    from metalbench.store.environment import environment
 
     start = perf_counter()
     # The only kernel that runs is metalbench's probe of the clock.
@@ -171,8 +574,9 @@ def _run_control(config: RunConfig) -> int:
 
 
 def _run_kernels(config: RunConfig, machine: Machine) -> int:
-    from metalbench.run.observed import device_facts
-    from metalbench.store import Store, store_path
+    from metalbench.run.trial import device_facts
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
 
     start = perf_counter()
     device = machine.device
@@ -232,7 +636,7 @@ def _try_kernels(
     config: RunConfig,
 ) -> Outcome:
     """Run the trials, and judge the results together. Raises MachineError; results are stored."""
-    from metalbench.report.judged import control_discoveries
+    from metalbench.report.summary import control_discoveries
     from metalbench.run.runner import run as run_trials
 
     with progress:
@@ -254,7 +658,7 @@ def _regressions(
     gate: Gate, store: Store, outcome: Outcome, *, without: Sequence[int] = ()
 ) -> tuple[Regressions, MetalBenchError | None]:
     """Return the regressions, or an error, which must not prevent the writing of files."""
-    from metalbench.comparison.regression import RegressionOutcome as Regressions
+    from metalbench.compare.comparison import RegressionOutcome as Regressions
     from metalbench.errors import MetalBenchError
 
     try:

@@ -12,12 +12,12 @@ from metalbench.report.console import echo
 @click.command(hidden=True)
 def serve() -> None:
     """Run kernels for another machine's --on, over standard input and output."""
-    from metalbench.remote.version import get_local_version
+    from metalbench.workers.version import get_local_version
 
     echo(f"\n{get_local_version().greeting}")
     sys.stdout.flush()
-    from metalbench.remote.there import connect_standard_streams
-    from metalbench.remote.there import serve as serve_over
+    from metalbench.workers.server import connect_standard_streams
+    from metalbench.workers.server import serve as serve_over
 
     line = connect_standard_streams()
     try:

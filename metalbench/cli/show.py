@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.emitting import EMIT_HELP, EMITTED
-from metalbench.cli.parameters import complete_names, dtype_option, kernel_options
+from metalbench.cli.compiling import EMIT_HELP, EMITTED
+from metalbench.cli.options import complete_names, dtype_option, kernel_options
 from metalbench.report.console import echo_source
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from metalbench._core import Device
-    from metalbench.kernel import Kernel
+    from metalbench.kernel.header import Kernel
     from metalbench.kernel.library import Entry
     from metalbench.kernel.prepare import Compiled
 
@@ -60,7 +60,7 @@ def show(name: str, **options: Any) -> None:
     from metalbench import _core
     from metalbench.kernel.library import find
     from metalbench.report.console import console
-    from metalbench.report.reflection import source_text, task_section
+    from metalbench.report.kernel import source_text, task_section
 
     (entry,) = find([name], None, options["kernels"])
     out = console()
@@ -87,7 +87,7 @@ def show(name: str, **options: Any) -> None:
 
 def _describe_defaults(kernel: Kernel, device: Device, dtype: str | None) -> str:
     """Return the defaults of tunables on that device, by element type if they differ."""
-    from metalbench.result.tuning import format_tunables
+    from metalbench.store.result import format_tunables
 
     name = dtype or kernel.dtypes[0]
     of = f" in {name}" if any(each.dtypes for each in kernel.device_defaults) else ""
@@ -118,8 +118,8 @@ def _print_reflection(
 ) -> None:
     from rich.text import Text
 
-    from metalbench.kernel.fast_math import find_folded_tests
-    from metalbench.report.reflection import reflection
+    from metalbench.kernel.prepare import find_folded_tests
+    from metalbench.report.kernel import reflection
 
     compiled = _compile(out, device, entry, kernel, dtype, checked=False)
     if compiled is None:
@@ -131,7 +131,7 @@ def _print_reflection(
 
 def _print_engine(out: Console, entry: Entry, kernel: Kernel | None, dtype: str | None) -> None:
     from metalbench import _core
-    from metalbench.report.engine import engine_table
+    from metalbench.report.kernel import engine_table
 
     if kernel is None:
         out.print(f"{entry.name} has no kernel yet")
@@ -148,8 +148,8 @@ def _print_engine(out: Console, entry: Entry, kernel: Kernel | None, dtype: str 
 
 def _print_emitted(entry: Entry, kernel: Kernel | None, what: str, dtype: str | None) -> None:
     """Print an intermediate form of each kernel, with the defaults of its device."""
-    from metalbench.cli.emitting import emit_text
-    from metalbench.cli.failure import Failure
+    from metalbench.cli.compiling import emit_text
+    from metalbench.cli.group import Failure
     from metalbench.kernel.prepare import check_written_for, source_options
     from metalbench.msl import engine
     from metalbench.task.dtypes import DTYPES
@@ -168,7 +168,8 @@ def _print_history(out: Console, name: str, past: int, db: Path | None) -> None:
     from rich.text import Text
 
     from metalbench.report.history import history_tables
-    from metalbench.store import Store, store_path
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
 
     path = store_path(db)
     out.print(Text("\nHistory", style="bold"))

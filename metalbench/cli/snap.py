@@ -8,16 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.failure import Failure
-from metalbench.cli.parameters import SET_HELP, complete_names, dtype_option, kernels_option
+from metalbench.cli.group import Failure
+from metalbench.cli.options import SET_HELP, complete_names, dtype_option, kernels_option
 from metalbench.report.console import echo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from metalbench.kernel.library import Entry
-    from metalbench.snapshot.file import Change
-    from metalbench.snapshot.taken import SnapshotResult
+    from metalbench.store.snapshot import Change, SnapshotResult
 
 EXAMPLES = """\b
 Examples:
@@ -57,9 +56,9 @@ def snap(ctx: click.Context, /, names: tuple[str, ...], **options: Any) -> None:
     Exit codes: 0 all as before, or written; 1 some differ, fail or are not in the file, or could
     not be written because they fail; 2 wrong usage or environment; 130 interrupted.
     """
-    from metalbench.kernel.installed import library_folder
     from metalbench.kernel.library import ALL, find
-    from metalbench.snapshot import Change, Snapshots, take_snapshots
+    from metalbench.kernel.source_files import library_folder
+    from metalbench.store.snapshot import Change, Snapshots, take_snapshots
 
     whole = not names and options["set_name"] is None
     entries = find(names, options["set_name"] or ALL, options["kernels"])
@@ -102,14 +101,14 @@ def _cases(entries: Sequence[Entry], dtypes: Sequence[str]) -> list[tuple[Entry,
 
 
 def _fails(found: Sequence[tuple[SnapshotResult, Change]]) -> bool:
-    from metalbench.snapshot.file import Change
+    from metalbench.store.snapshot import Change
 
     return any(change not in (Change.SAME, Change.OTHER_INPUTS) for _, change in found)
 
 
 def _tell(each: SnapshotResult, change: Change, *, written: bool) -> None:
     """A line, as soon as it is known, for what is not as before; of what is written if it fails."""
-    from metalbench.snapshot.file import Change
+    from metalbench.store.snapshot import Change
 
     if change is Change.SAME or (written and change is not Change.FAILED):
         return

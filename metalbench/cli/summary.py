@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from metalbench.cli.compare import FAILING, fails
-from metalbench.cli.parameters import store_option
-from metalbench.cli.result_sets import result_set
+from metalbench.cli.options import result_set, store_option
 
 EXAMPLES = """\b
 Examples:
@@ -40,7 +39,7 @@ def summary(ctx: click.Context, /, before: str | None, after: str, **options: An
 
     Exit codes: 0; 1 by --fail-on; 2 wrong usage or environment.
     """
-    from metalbench.comparison import compare
+    from metalbench.compare.comparison import compare
     from metalbench.report.comparison import changes
     from metalbench.report.console import console
 
@@ -51,7 +50,8 @@ def summary(ctx: click.Context, /, before: str | None, after: str, **options: An
 
 
 def _baseline(db: Path | None) -> str:
-    from metalbench.store import Store, store_path
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
 
     path = store_path(db)
     if path.exists():

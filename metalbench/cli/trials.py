@@ -1,4 +1,4 @@
-"""Return the trials that ``metalbench run``'s options ask for."""
+"""``metalbench run FILE.py``: candidates in Python."""
 
 from __future__ import annotations
 
@@ -7,21 +7,82 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.candidates import list_trials_of_files, split_names
-from metalbench.cli.config import TrialConfig
+from metalbench.cli.options import TrialConfig
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench.kernel import Kernel
+    from metalbench.kernel.header import Kernel
     from metalbench.kernel.library import Entry
-    from metalbench.run.observed import Described
+    from metalbench.run.trial import Described, Trial
+    from metalbench.store.result import Failure
+    from metalbench.store.store import Store
+
+
+SUFFIX = ".py"
+
+
+def split_names(names: Sequence[str]) -> tuple[list[str], list[Path]]:
+    """Split arguments into names of tasks and files of Python candidates."""
+    files = [Path(each) for each in names if each.endswith(SUFFIX)]
+    return [each for each in names if not each.endswith(SUFFIX)], files
+
+
+def list_trials_of_files(
+    files: Sequence[Path], config: TrialConfig, common: Mapping[str, Any]
+) -> list[Trial]:
+    """Return a trial for every file, element type and size. `common` are settings of all trials.
+
+    The task is the one of --task, by default the one with the file's name. Raises click.UsageError
+    for options that candidates cannot have, DeclarationError if there is no such task.
+    """
+    from metalbench.kernel.library import Library
     from metalbench.run.trial import Trial
-    from metalbench.store import Store
+
+    for option in config.launch_options:
+        raise click.UsageError(f"{files[0]}: expected no {option} for a Python candidate")
+    library = Library(config.kernels)
+    trials = []
+    for path in files:
+        entry = library.entry(config.task or path.stem)
+        kernel, broken = _read(path, entry.name)
+        every = "all" in config.dtypes
+        dtypes = [each for each in kernel.dtypes if each in entry.task.dtypes]
+        trials += [
+            Trial(entry, kernel, dtype, size, broken=broken, unconfined=config.unconfined, **common)
+            for dtype in (dtypes if every else config.dtypes)
+            for size in config.sizes or [None]
+        ]
+    return trials
+
+
+def _read(path: Path, task: str) -> tuple[Kernel, Failure | None]:
+    """Read a candidate; return it and its fault. Raises if there is no such file."""
+    from metalbench.errors import MetalBenchError
+    from metalbench.kernel.source_files import read_candidate
+    from metalbench.kernelbench.candidates.source import is_local_file, parse_unchecked, read
+    from metalbench.run.trial import Stage
+    from metalbench.store.result import Failure
+
+    try:
+        return read(path, task), None
+    except MetalBenchError as error:
+        if not path.exists() or not is_local_file(path):
+            raise
+        try:
+            text = read_candidate(path).decode("utf-8", "replace").replace("\0", "\ufffd")
+        except MetalBenchError:
+            text = ""
+        broken = Failure(Stage.COMPILE.value, type(error).__name__, str(error))
+        return parse_unchecked(text, name=task, path=path), broken
+
+
+# Return the trials that ``metalbench run``'s options ask for.
 
 
 def list_trials(config: TrialConfig, device: Described) -> list[Trial]:
@@ -53,7 +114,7 @@ def list_trials(config: TrialConfig, device: Described) -> list[Trial]:
 
 def _common_settings(config: TrialConfig) -> dict[str, Any]:
     """Return the settings of all trials; raise click.UsageError if PyTorch is missing."""
-    from metalbench.measure import Mode, Plan
+    from metalbench.measure.measurement import Mode, Plan
 
     if config.against and find_spec(config.against) is None:
         raise click.UsageError(
@@ -98,8 +159,8 @@ def apply_tunings(
 ) -> list[Trial]:
     """Return the trials with the tunables that `tune` found; print the kernels without any."""
     from metalbench.errors import TaskError
-    from metalbench.result.environment import engine_on
-    from metalbench.run.observed import device_facts
+    from metalbench.run.trial import device_facts
+    from metalbench.store.environment import engine_on
 
     facts, engine = device_facts(device), engine_on(device.kind)
     tuned, without = [], []
@@ -127,7 +188,7 @@ def apply_tunings(
 def _check_size(size: str, entries: Sequence[Entry]) -> None:
     """Raise click.UsageError for a size that no task has."""
     from metalbench.errors import DeclarationError, TaskError
-    from metalbench.task.sizes import is_spelled
+    from metalbench.task.declaration import is_spelled
 
     known: dict[str, None] = {}
     refused = []

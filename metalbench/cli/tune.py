@@ -7,23 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.config import MachineConfig
-from metalbench.cli.isolation import limit_options
-from metalbench.cli.machine import open_machine
-from metalbench.cli.on import on_options
-from metalbench.cli.output import json_option, write_text
-from metalbench.cli.parameters import (
+from metalbench.cli.machine import on_options, open_machine
+from metalbench.cli.options import (
+    MachineConfig,
     complete_names,
     dtype_option,
     kernel_options,
+    limit_options,
     seed_option,
     time_option,
 )
+from metalbench.cli.output import json_option, write_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from metalbench.tuning import TuningCandidate, TuningResult
+    from metalbench.tune.search import TuningCandidate, TuningResult
 
 EXAMPLES = """\b
 Examples:
@@ -73,12 +72,13 @@ def tune(ctx: click.Context, /, name: str, **options: Any) -> None:
 
 def _search(name: str, options: dict[str, Any], log: Console) -> TuningResult:
     """Search, and store the result."""
-    from metalbench.comparison.head_to_head import WrongKernelError
+    from metalbench.compare.head_to_head import WrongKernelError
     from metalbench.kernel.library import find
-    from metalbench.run.observed import device_facts
-    from metalbench.store import Store, store_path
-    from metalbench.tuning import TuningSearch
-    from metalbench.tuning import tune as search_for
+    from metalbench.run.trial import device_facts
+    from metalbench.store.database import store_path
+    from metalbench.store.store import Store
+    from metalbench.tune.search import TuningSearch
+    from metalbench.tune.search import tune as search_for
 
     (entry,) = find([name], None, options["kernels"])
     path = store_path(options["db"])
@@ -112,7 +112,7 @@ class _Progress:
     def candidate(self, number: int, total: int, candidate: TuningCandidate) -> None:
         """Print the outcome of a candidate."""
         from metalbench.report.tuning import outcome
-        from metalbench.result.tuning import format_tunables
+        from metalbench.store.result import format_tunables
 
         place = f"[{number:{len(str(total))}}/{total}]"
         self._log.print(
@@ -124,6 +124,6 @@ class _Progress:
 
     def confirming(self, best: TuningCandidate) -> None:
         """Print that the best candidate is measured once more."""
-        from metalbench.result.tuning import format_tunables
+        from metalbench.store.result import format_tunables
 
         self._log.print(f"Measuring {format_tunables(best.values)} once more", highlight=False)

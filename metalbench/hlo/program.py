@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.custom_kernel import arrays
 from metalbench.errors import DeclarationError
-from metalbench.hlo.compiling import compile_program, import_program
-from metalbench.hlo.running import LEVELS, Executable
+from metalbench.hlo.runtime.compilation import compile_program, import_program
+from metalbench.hlo.runtime.executable import Executable
+from metalbench.hlo.runtime.plan import LEVELS
+from metalbench.mlx import call
 
 __all__ = ["Program", "TracedFunction", "compile", "import_program"]
 
@@ -33,14 +34,14 @@ class Program:
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """Run the program. Raise DispatchError if an argument has another shape or type."""
         given = [
-            arrays.as_numpy(each, f"[hlo] argument {number}")
-            if arrays.is_mlx(each)
+            call.as_numpy(each, f"[hlo] argument {number}")
+            if call.is_mlx(each)
             else np.asarray(each)
             for number, each in enumerate(arguments)
         ]
         found = self.executable(*given)
-        if any(arrays.is_mlx(each) for each in arguments):
-            return tuple(arrays.to_mlx(each) for each in found)
+        if any(call.is_mlx(each) for each in arguments):
+            return tuple(call.to_mlx(each) for each in found)
         jax = sys.modules.get("jax")
         if jax is not None and any(isinstance(each, jax.Array) for each in arguments):
             return tuple(jax.numpy.asarray(each) for each in found)

@@ -1,21 +1,417 @@
-"""Kernels: a `.metal` file that solves a task, with the directives of its header."""
+"""Find misspelt keywords of header lines.
+
+Any comment may begin with a word and a colon: `// Shape: 64 by 4`. A header line begins with an
+exact keyword. A word that resembles a keyword is an error only if the text after it has the syntax
+of this keyword, so that prose is accepted.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol
 
 from metalbench import _core
 from metalbench.errors import CompileError, DeclarationError, suggestion
-from metalbench.kernel.candidate_file import read_candidate_text
-from metalbench.kernel.device_defaults import DeviceDefaults, choose_defaults, put_defaults_first
-from metalbench.kernel.directives import MATH_MODES, Dispatch, Header, Scratch
-from metalbench.kernel.installed import include_folders
+from metalbench.kernel.source_files import include_folders, read_candidate_text
+from metalbench.task.dtypes import DTYPES, FLOATS, DType, storage_type
+from metalbench.task.expression import Expression, Parser
+
+_ELEMENT = r"(?:float32|float16|bfloat16|u?int(?:8|16|32|64)|bool|DTYPE)"
+_ARRAY = r"\s*\w+\s+\w+\s*\(.*\)"
+_SYNTAX = {
+    "dispatch": r"\s*\w+\s+(?:threadgroups|threads_in_grid|threads|threadgroup_bytes)\s*=",
+    "scratch": _ARRAY,
+    "buffer": rf"{_ARRAY}\s*[a-z]\w*",
+    "texture": rf"{_ARRAY}\s*[a-z]\w*",
+    "sampler": r"\s*\w+\s+\w+::\w+",
+    "value": r"\s*[A-Za-z_]\w*\s*=\s*\S+\s*$",
+    "tune": r"\s*\w+\s*=\s*[-\d]",
+    "instance": r"\s*\w+\s+\w+\s*=\s*[-\d]",
+    "defaults": r"\s*\w+\s+(?:\w+\s+)?\w+\s*=\s*[-\d]",
+    "dtypes": rf"\s*{_ELEMENT}(?:\s*,\s*{_ELEMENT})*\s*$",
+    "math": r"\s*(?:safe|fast)\s*$",
+}
+_PATTERNS = {keyword: re.compile(syntax) for keyword, syntax in _SYNTAX.items()}
+
+
+def find_misspelt_keyword(word: str, rest: str, keywords: Iterable[str]) -> str | None:
+    """Return the keyword that `word` of the comment `// word:rest` misspells, if any.
+
+    A misspelling has a Damerau-Levenshtein distance of 1, or 2 for keywords of six letters or more.
+    """
+    word = word.lower()
+    distances = {keyword: _distance(word, keyword) for keyword in keywords}
+    near = [
+        keyword
+        for keyword, distance in sorted(distances.items(), key=lambda each: each[1])
+        if distance <= (2 if len(keyword) > 5 else 1) and _PATTERNS[keyword].match(rest)
+    ]
+    return near[0] if near else None
+
+
+def _distance(first: str, second: str) -> int:
+    """Return the Damerau-Levenshtein distance (optimal string alignment) of two words."""
+    before, last = list[int](), list(range(len(second) + 1))
+    for i, one in enumerate(first, 1):
+        row = [i]
+        for j, other in enumerate(second, 1):
+            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (one != other))
+            if i > 1 and j > 1 and one == second[j - 2] and first[i - 2] == other:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        before, last = last, row
+    return last[-1]
+
+
+# Defaults of tunables for some devices: the `// defaults:` lines of kernel headers.
+
+KINDS = ("cpu", "cuda", "metal")
+
+
+class TargetDevice(Protocol):
+    """Facts of a device that select defaults."""
+
+    @property
+    def kind(self) -> str:
+        """`cpu`, `metal` or `cuda`."""
+
+    @property
+    def chip(self) -> str | None:
+        """Such as `m4_max` or `h100`; None where kernels have no variants for it."""
+
+
+@dataclass(frozen=True)
+class DeviceDefaults:
+    """One `// defaults:` line: values of tunables on devices of a kind, chip or chip family.
+
+    Without `dtypes` it holds for all element types.
+    """
+
+    device: str
+    values: Mapping[str, int]
+    line: int
+    dtypes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return " ".join((self.device, *self.dtypes))
+
+
+def device_names(device: TargetDevice) -> tuple[str, ...]:
+    """Return the names of a device in headers, the most specific first: m4_max, m4, metal."""
+    chip = device.chip or ""
+    return tuple(
+        dict.fromkeys(each for each in (chip, chip.partition("_")[0], device.kind) if each)
+    )
+
+
+def read_defaults(parser: Parser, line: int) -> DeviceDefaults:
+    """Read `cuda TG = 128, QUADS = 1` or `cuda float16 TG = 64`; raises DeclarationError."""
+    error = parser.error(f"{', '.join(KINDS)} or a chip, such as m4_max or h100")
+    device = parser.name("the name of a device")
+    # A chip has a number in its name; without one it is a kind of device that is misspelt.
+    is_chip = device not in FLOATS and any(each.isdigit() for each in device)
+    if device not in KINDS and not is_chip:
+        raise error
+    dtypes: list[str] = []
+    values: dict[str, int] = {}
+    while not values or parser.accept(","):
+        error = parser.error("a tunable that the line does not have yet")
+        name = parser.name("the name of a tunable")
+        while name in FLOATS and not values:
+            dtypes.append(name)
+            error = parser.error("the name of a tunable")
+            name = parser.name("the name of a tunable")
+        if name in values or name in FLOATS:
+            raise error
+        parser.expect("=")
+        values[name] = parser.number()
+    return DeviceDefaults(device, values, line, tuple(dict.fromkeys(dtypes)))
+
+
+def find_fault(
+    lines: Sequence[DeviceDefaults],
+    tunables: Mapping[str, tuple[int, ...]],
+    dtypes: Sequence[str],
+) -> tuple[int, str] | None:
+    """Return the first line that contradicts the kernel or another line, and why; else None."""
+    seen: set[tuple[str, str]] = set()
+    for each in lines:
+        for dtype in each.dtypes or ("",):
+            if (each.device, dtype) in seen:
+                of = f" in {dtype}" if dtype else ""
+                return each.line, f"the defaults on {each.device}{of} are declared twice"
+            seen.add((each.device, dtype))
+            if dtype and dtype not in dtypes:
+                return each.line, (
+                    f"expected an element type that the kernel is written for, "
+                    f"{', '.join(dtypes)}; got {dtype}"
+                )
+        for name, value in each.values.items():
+            if name not in tunables:
+                return each.line, f"unknown tunable {name!r}; {suggestion(name, tunables)}"
+            if value not in tunables[name]:
+                offered = ", ".join(map(str, tunables[name]))
+                return each.line, (
+                    f"expected one of the values of `// tune: {name}`, {offered}; got {value}"
+                )
+    return None
+
+
+def lines_for(
+    lines: Sequence[DeviceDefaults], names: Sequence[str], dtype: str | None = None
+) -> Iterator[DeviceDefaults]:
+    """Yield the lines for a device, whose `names` begin with what counts most; the last counts.
+
+    Lines for `dtype` come after lines for all element types of the same name.
+    """
+    for device in reversed(names):
+        here = [line for line in lines if line.device == device]
+        yield from (line for line in here if not line.dtypes)
+        yield from (line for line in here if dtype in line.dtypes)
+
+
+def choose_defaults(
+    lines: Sequence[DeviceDefaults], names: Sequence[str], dtype: str | None = None
+) -> dict[str, int]:
+    """Return the default of each tunable that `lines_for` a device set."""
+    chosen: dict[str, int] = {}
+    for line in lines_for(lines, names, dtype):
+        chosen.update(line.values)
+    return chosen
+
+
+def put_defaults_first(
+    tunables: Mapping[str, tuple[int, ...]],
+    lines: Sequence[DeviceDefaults],
+    names: Sequence[str],
+) -> dict[str, tuple[int, ...]]:
+    """Return the tunables with the defaults of a device first; of its `names` the first counts."""
+    chosen = choose_defaults(lines, names)
+    return {
+        name: (chosen[name], *(each for each in values if each != chosen[name]))
+        if name in chosen
+        else tuple(values)
+        for name, values in tunables.items()
+    }
+
+
+# Parse the directives of a kernel header, such as `// dispatch: ...`.
+
+_DIRECTIVE = re.compile(r"\s*//\s*(\w+):(.*)")
+_FORMS = {
+    "dispatch": "`// dispatch: kernel threadgroups=(...) threads=(...)`",
+    "scratch": "`// scratch: name float32 (rows, 32)`",
+    "tune": "`// tune: NAME = 128, 256`",
+    "instance": "`// instance: q4_g64 BITS = 4, GROUP = 64`",
+    "defaults": "`// defaults: cuda NAME = 256`",
+    "dtypes": "`// dtypes: float32, float16`",
+    "math": "`// math: fast`",
+}
+# The most that a header may have of each kind: kernels of the library have at most eight.
+MOST_LINES = {"dispatch": 1024, "scratch": 64, "tune": 64, "instance": 256, "defaults": 256}
+MATH_MODES = ("safe", "fast")
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One `// dispatch:` line. Exactly one of `threadgroups` and `threads_in_grid` is set."""
+
+    function: str
+    threads: tuple[Expression, ...]
+    threadgroups: tuple[Expression, ...] | None
+    threads_in_grid: tuple[Expression, ...] | None
+    threadgroup_bytes: Mapping[str, Expression]
+    line: int
+
+
+@dataclass(frozen=True)
+class Scratch:
+    """One `// scratch:` line: memory shared by the dispatches of a run.
+
+    `dtype` "DTYPE" is the element type of the run. Texels of a texture have a `pixel_format`.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[Expression, ...]
+    line: int
+    pixel_format: str = ""
+
+    def type_in(self, run: DType) -> DType:
+        """Return the element type when the run's is `run`."""
+        return run if self.dtype == "DTYPE" else storage_type(self.dtype)
+
+
+class Header:
+    """Collects the lines of one header."""
+
+    def __init__(self, name: str, file: str) -> None:
+        self._name = name
+        self._file = file
+        self._line = 0
+        self._counts: Counter[str] = Counter()
+        self.prose: list[str] = []
+        self.dispatches: list[Dispatch] = []
+        self.scratches: list[Scratch] = []
+        self.tunables: dict[str, tuple[int, ...]] = {}
+        self.defaults: list[DeviceDefaults] = []
+        self.instances: dict[str, dict[str, int]] = {}
+        self.dtypes: tuple[str, ...] = ()
+        self.math = ""
+
+    @property
+    def line(self) -> int:
+        """The line that is being read, or was read last."""
+        return self._line
+
+    def read(self, source: str) -> None:
+        """Read the directives of a kernel; raise DeclarationError with the line."""
+        inside = True
+        for self._line, text in enumerate(source.splitlines(), 1):
+            inside = inside and (not text.strip() or text.lstrip().startswith("//"))
+            match = _DIRECTIVE.match(text)
+            if match and match[1] in _FORMS:
+                if not inside:
+                    raise self._error(f"`// {match[1]}:` must stand above the first line of code")
+                self._directive(match[1], match[2], match.start(2))
+            elif inside and match:
+                self._reject_misspelt(match[1], match[2])
+            if inside and not (match and match[1] in _FORMS) and text.strip(" /"):
+                self.prose.append(text.strip(" /"))
+        if not self.dispatches:
+            self._line = 1
+            raise self._error(f"no dispatch line; add {_FORMS['dispatch']} to the header")
+        fault = find_fault(self.defaults, self.tunables, self.dtypes or ("float32",))
+        if fault:
+            self._line, message = fault
+            raise self._error(message)
+
+    def _error(self, message: str) -> DeclarationError:
+        return DeclarationError(f"[{self._name}] {self._file}:{self._line}: {message}")
+
+    def _reject_misspelt(self, word: str, rest: str) -> None:
+        keyword = find_misspelt_keyword(word, rest, _FORMS)
+        if keyword:
+            raise self._error(f"unknown header line `// {word}:`; did you mean {keyword!r}?")
+
+    def _directive(self, keyword: str, text: str, column: int) -> None:
+        self._counts[keyword] += 1
+        most = MOST_LINES.get(keyword, self._counts[keyword])
+        if self._counts[keyword] > most:
+            raise self._error(f"expected at most {most} lines `// {keyword}:` in a header")
+        try:
+            parser = Parser(text, f"{self._file}:{self._line}", column)
+            getattr(self, f"_read_{keyword}")(parser)
+            if not parser.at_end:
+                raise parser.error("the end of the line")
+        except DeclarationError as error:
+            message = str(error).removeprefix(f"[{self._name}] ")
+            raise DeclarationError(f"[{self._name}] {message}; write {_FORMS[keyword]}") from None
+
+    def _read_dispatch(self, parser: Parser) -> None:
+        function = parser.name("the name of a kernel")
+        given: dict[str, tuple[Expression, ...]] = {}
+        shared: dict[str, Expression] = {}
+        keys = ("threadgroups", "threads_in_grid", "threads", "threadgroup_bytes")
+        while not parser.at_end:
+            error = parser.error(" or ".join(f"{each}=" for each in keys if each not in given))
+            key = parser.name()
+            if key not in keys or key in given:
+                raise error
+            parser.expect("=")
+            if key == "threadgroup_bytes":
+                shared = parser.read_named_expressions()
+                given[key] = ()
+                continue
+            error = parser.error("one to three extents")
+            given[key] = parser.expressions()
+            if len(given[key]) > 3:
+                raise error
+        if ("threadgroups" in given) == ("threads_in_grid" in given):
+            raise parser.error("exactly one of threadgroups= and threads_in_grid=")
+        if "threads" not in given:
+            raise parser.error("threads=")
+        self.dispatches.append(
+            Dispatch(
+                function,
+                given["threads"],
+                given.get("threadgroups"),
+                given.get("threads_in_grid"),
+                shared,
+                self._line,
+            )
+        )
+
+    def _read_scratch(self, parser: Parser) -> None:
+        name = parser.name("a name")
+        if any(each.name == name for each in self.scratches):
+            raise self._error(f"scratch {name!r} is declared twice")
+        kinds = (*DTYPES, "DTYPE")
+        error = parser.error(f"one of {', '.join(kinds)}")
+        kind = parser.name("an element type")
+        if kind not in kinds:
+            raise error
+        self.scratches.append(Scratch(name, kind, parser.expressions(), self._line))
+
+    def _read_tune(self, parser: Parser) -> None:
+        name = parser.name("the name of a macro")
+        of_instances = next(iter(self.instances.values()), {})
+        if name in self.tunables or name in of_instances or name == "DTYPE":
+            raise self._error(f"{name} is defined already")
+        parser.expect("=")
+        values = [parser.number()]
+        while parser.accept(","):
+            values.append(parser.number())
+        self.tunables[name] = tuple(values)
+
+    def _read_instance(self, parser: Parser) -> None:
+        name = parser.name("the name of an instance")
+        if name in self.instances:
+            raise self._error(f"instance {name!r} is declared twice")
+        values: dict[str, int] = {}
+        while not values or parser.accept(","):
+            macro = parser.name("the name of a macro")
+            if macro in values or macro in self.tunables or macro == "DTYPE":
+                raise self._error(f"{macro} is defined already")
+            parser.expect("=")
+            values[macro] = parser.number()
+        expected = next(iter(self.instances.values()), values)
+        if values.keys() != expected.keys():
+            raise self._error(
+                f"instance {name}: expected the macros {', '.join(expected)}, as the first "
+                f"instance has, got {', '.join(values)}"
+            )
+        self.instances[name] = values
+
+    def _read_defaults(self, parser: Parser) -> None:
+        self.defaults.append(read_defaults(parser, self._line))
+
+    def _read_dtypes(self, parser: Parser) -> None:
+        found: list[str] = []
+        while not found or parser.accept(","):
+            error = parser.error(f"one of {', '.join(FLOATS)}")
+            found.append(parser.name("an element type"))
+            if found[-1] not in FLOATS:
+                raise error
+        self.dtypes = tuple(found)
+
+    def _read_math(self, parser: Parser) -> None:
+        if self.math:
+            raise self._error("math is declared twice")
+        error = parser.error(" or ".join(MATH_MODES))
+        self.math = parser.name("a math mode")
+        if self.math not in MATH_MODES:
+            raise error
+
+
+# Kernels: a `.metal` file that solves a task, with the directives of its header.
 
 # The whole text of a file that refers to the kernel of another task.
 _ELSEWHERE = re.compile(r"\s*//\s*kernel:\s*(\S+)(?:[ \t]+(\w+))?\s*")

@@ -1,10 +1,11 @@
-"""Compile a kernel and bind it to a workload: dispatches that are ready to run."""
+"""Grid and threadgroup sizes of dispatches, from the expressions of a kernel header."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from metalbench import _core
+from metalbench._core import Error
 from metalbench.errors import (
     CompileError,
     DeclarationError,
@@ -20,19 +22,288 @@ from metalbench.errors import (
     Unsupported,
     suggestion,
 )
-from metalbench.isolation.limits import memory_bytes
-from metalbench.kernel.binding import bind_arguments, check_coverage, check_names, pixel_formats
-from metalbench.kernel.counts import COUNTS, CountsBuffer, Table, build_tables
-from metalbench.kernel.directives import Dispatch
-from metalbench.kernel.fewer_threads import explain_thread_limit, suggest_fewer_threads
-from metalbench.kernel.geometry import Geometry, evaluate, evaluate_extent, evaluate_extents
-from metalbench.kernel.guard import GUARD_BYTES, GuardedBuffer
-from metalbench.kernel.header import Kernel
-from metalbench.kernel.installed import include_folders
+from metalbench.kernel.header import Dispatch, Kernel, lines_for
+from metalbench.kernel.memory import (
+    COUNTS,
+    GUARD_BYTES,
+    CountsBuffer,
+    GuardedBuffer,
+    Table,
+    build_tables,
+)
+from metalbench.kernel.source_files import include_folders
+from metalbench.kernel.textures import sampler_options, texture_over
 from metalbench.msl import engine
+from metalbench.sandbox.resources import memory_bytes
 from metalbench.task import Task
-from metalbench.task.dtypes import DType, dtype
+from metalbench.task.dtypes import FLOATS, DType, dtype
+from metalbench.task.expression import Expression
 from metalbench.task.workload import Workload
+
+Extents = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Sizes of one dispatch. `grid` counts threads if `in_threads` is true, else threadgroups."""
+
+    function: str
+    threads: Extents
+    grid: Extents
+    in_threads: bool
+    threadgroup_bytes: Mapping[str, int]
+
+    @property
+    def threads_per_threadgroup(self) -> int:
+        """Threads in one threadgroup."""
+        return int(np.prod(self.threads, dtype=np.int64))
+
+
+def count_threads(line: Dispatch, values: Mapping[str, int]) -> int | None:
+    """Return threads in a threadgroup with these values; None where they make no size."""
+    try:
+        extents = [each.evaluate(values) for each in line.threads]
+    except DeclarationError:
+        return None
+    return math.prod(extents) if min(extents) > 0 else None
+
+
+def evaluate(expression: Expression, values: Mapping[str, int], where: str) -> int:
+    """Return the value of an expression; raise DeclarationError that begins with `where`."""
+    try:
+        return expression.evaluate(values)
+    except DeclarationError as error:
+        raise DeclarationError(f"{where}: {error}") from None
+
+
+def evaluate_extent(expression: Expression, values: Mapping[str, int], where: str) -> int:
+    """Return a size of a grid or threadgroup. Raise DispatchError unless it is one."""
+    value = evaluate(expression, values, where)
+    if not 0 < value < 2**32:
+        used = ", ".join(f"{name} = {values[name]}" for name in sorted(expression.names))
+        raise DispatchError(
+            f"{where}: expected 1 to 2^32 - 1 for {expression}, got {value}"
+            + (f" ({used})" if used else "")
+        )
+    return value
+
+
+def evaluate_extents(
+    expressions: Sequence[Expression], values: Mapping[str, int], where: str
+) -> Extents:
+    """Return one to three sizes, as three."""
+    extents = [evaluate_extent(each, values, where) for each in expressions]
+    x, y, z = (*extents, 1, 1, 1)[:3]
+    return x, y, z
+
+
+# Suggest a fix for a kernel whose threadgroup has too many threads.
+
+
+def explain_thread_limit(most: int, device: _core.Device) -> str:
+    """Return why a function takes only `most` threads; empty where that is the device's limit."""
+    limit = device.limits.max_threads_per_threadgroup
+    if most >= limit:
+        return ""
+    return (
+        f" (the device takes {limit}, but not of this kernel: it needs many registers, or "
+        "says max_total_threads_per_threadgroup)"
+    )
+
+
+# A hint is not worth a longer search.
+MOST_CHOICES = 10_000
+
+
+def suggest_fewer_threads(
+    kernel: Kernel, line: Dispatch, values: Mapping[str, int], most: int, *, dtype: str
+) -> str:
+    """Return the advice to choose tunables with at most `most` threads in a threadgroup."""
+    names = [name for name in kernel.tunables if any(name in each.names for each in line.threads)]
+    if not names:
+        return "lower threads="
+    fitting = list(_fitting_choices(kernel, line, values, most, names=names))
+    if not fitting:
+        named = " and ".join(f"`// tune: {name}`" for name in names)
+        return f"no value of {named} is small enough: add one that is, as the first"
+    found = ", ".join(map("{} = {}".format, names, max(fitting)[1]))
+    said = {
+        name: f"`// defaults: {line}`"
+        for line in lines_for(kernel.device_defaults, kernel.target, dtype)
+        for name in names
+        if name in line.values
+    }
+    if said:
+        lines = " and ".join(dict.fromkeys(said.values()))
+        return f"{found} fits: let the line {lines} say so"
+    return f"{found} fits: let the `// tune:` line begin with it"
+
+
+def _fitting_choices(
+    kernel: Kernel, line: Dispatch, values: Mapping[str, int], most: int, *, names: Sequence[str]
+) -> Iterator[tuple[int, tuple[int, ...]]]:
+    """Yield the threads of each choice of `names` that are few enough, and the choice."""
+    choices = itertools.product(*(kernel.tunables[name] for name in names))
+    for choice in itertools.islice(choices, MOST_CHOICES):
+        threads = count_threads(line, {**values, **dict(zip(names, choice, strict=True))})
+        if threads is not None and threads <= most:
+            yield threads, choice
+
+
+# Bind the arguments of a kernel to the arrays and scalars of a task, by name.
+
+
+def check_names(task: Task, kernel: Kernel) -> None:
+    """Raise DeclarationError if scratch or a tunable is called like something of the task."""
+    taken = {*task.inputs, *task.outputs, *task.constants, *task.values(task.headline)}
+    for each in kernel.scratches:
+        if each.name in taken or each.name in kernel.tunables:
+            raise DeclarationError(
+                f"[{task.name}] {kernel.path.name}:{each.line}: scratch {each.name!r} is called "
+                "like an input, output, size, constant or tunable; rename it"
+            )
+    for name in kernel.tunables:
+        if name in taken:
+            raise DeclarationError(
+                f"[{task.name}] {kernel.path.name}: tunable {name!r} is called like an input, "
+                "output, size or constant; rename it"
+            )
+
+
+def check_coverage(
+    task: Task, kernel: Kernel, pipelines: Iterable[_core.Pipeline], run: DType
+) -> None:
+    """Raise DeclarationError if an argument is unknown or of a wrong type, or one is missing."""
+    arrays = {name: each.type_in(run) for name, each in {**task.inputs, **task.outputs}.items()}
+    arrays |= {each.name: each.type_in(run) for each in kernel.scratches}
+    formats = pixel_formats(task, kernel)
+    scalars = {**task.values(task.headline), **task.constants}
+    _check_samplers(task, kernel, pipelines)
+    written: set[str] = set()
+    bound: set[str] = set()
+    for pipeline in pipelines:
+        for argument in pipeline.arguments:
+            if argument.kind not in ("buffer", "texture") or argument.name == COUNTS:
+                continue
+            bound.add(argument.name)
+            if argument.access not in ("read", "sample"):
+                written.add(argument.name)
+            _check_kind(task.name, pipeline.name, argument, formats)
+            if argument.kind == "buffer":
+                _check_argument(task.name, pipeline.name, argument, arrays, scalars)
+    file = kernel.path.name
+    for name in arrays:
+        if name not in bound:
+            what = "scratch" if name not in {**task.inputs, **task.outputs} else "argument"
+            raise DeclarationError(
+                f"[{task.name}] {name}: no dispatched kernel of {file} takes this {what}; add "
+                + (
+                    f"`texture2d<T> {name}` or the like to one"
+                    if name in formats
+                    else f"`device {arrays[name].msl}* {name}` to one"
+                )
+            )
+    for name in task.outputs:
+        if name not in written:
+            raise DeclarationError(
+                f"[{task.name}] {name}: expected an argument that can be written, got const; "
+                f"drop the const in {file}"
+            )
+
+
+def _check_samplers(task: Task, kernel: Kernel, pipelines: Iterable[_core.Pipeline]) -> None:
+    taken = {
+        each.name for pipeline in pipelines for each in pipeline.arguments if each.kind == "sampler"
+    }
+    for name in sorted(taken ^ kernel.samplers.keys()):
+        raise DeclarationError(
+            f"[{task.name}] {name}: "
+            + (
+                f"expected a line such as `// sampler: {name} filter::linear` in {kernel.path.name}"
+                if name in taken
+                else f"no dispatched kernel of {kernel.path.name} takes this sampler"
+            )
+        )
+
+
+def pixel_formats(task: Task, kernel: Kernel) -> dict[str, str]:
+    """Return the formats of what a kernel takes as textures, by name."""
+    formats = {name: each.pixel_format for name, each in {**task.inputs, **task.outputs}.items()}
+    formats |= {each.name: each.pixel_format for each in kernel.scratches}
+    return {name: each for name, each in formats.items() if each}
+
+
+def _check_kind(
+    task: str, function: str, argument: _core.Argument, formats: Mapping[str, str]
+) -> None:
+    if (argument.kind == "texture") != (argument.name in formats):
+        line = "// texture:" if argument.kind == "texture" else "// buffer:"
+        raise DeclarationError(
+            f"[{task}] {argument.name}: kernel {function} takes it as {argument.type}, a "
+            f"{argument.kind}; expected a `{line} {argument.name} ...` line"
+        )
+
+
+def _check_argument(
+    task: str,
+    function: str,
+    argument: _core.Argument,
+    arrays: Mapping[str, DType],
+    scalars: Mapping[str, int | float],
+) -> None:
+    name, got = argument.name, argument.element
+    if name in arrays:
+        expected = arrays[name]
+        if got is None:
+            fits = argument.element_bytes % expected.nbytes == 0
+        elif got in FLOATS or expected.is_float:
+            fits = got == expected.name
+        else:
+            fits = np.dtype(got).itemsize == expected.nbytes
+        if not fits:
+            raise DeclarationError(
+                f"[{task}] {name}: expected {expected.name} ({expected.msl}), got "
+                f"{argument.type} in kernel {function}; use the macro DTYPE for the run's type"
+            )
+    elif name in scalars:
+        if isinstance(scalars[name], int) and got in FLOATS:
+            raise DeclarationError(
+                f"[{task}] {name}: expected an integer such as `constant uint& {name}`, got "
+                f"{argument.type} in kernel {function}"
+            )
+    else:
+        raise DeclarationError(
+            f"[{task}] {name}: kernel {function} takes it but the task has no such input, output, "
+            f"size, constant or scratch; {suggestion(name, [*arrays, *scalars])}"
+        )
+
+
+def bind_arguments(
+    pipeline: _core.Pipeline,
+    buffers: Mapping[str, GuardedBuffer | CountsBuffer],
+    scalars: Mapping[str, int | float],
+    formats: Mapping[str, str],
+    samplers: Mapping[str, str],
+) -> dict[str, object]:
+    """Return the value of each buffer, texture and sampler argument of `pipeline`.
+
+    `formats` are the pixel formats of textures, by name. `samplers` are options in MSL's syntax.
+    Raise DispatchError for an argument of another kind.
+    """
+    values: dict[str, object] = {}
+    for each in pipeline.arguments:
+        name, buffer = each.name, buffers.get(each.name)
+        if each.kind == "texture" and isinstance(buffer, GuardedBuffer):
+            values[name] = texture_over(buffer, formats[name], each)
+        elif each.kind == "sampler" and name in samplers:
+            made = _core.Sampler(**sampler_options(samplers[name]))
+            values[name] = made if each.count == 1 else [made] * each.count
+        elif each.kind == "buffer":
+            values[name] = buffer.buffer if buffer is not None else scalars[name]
+    return values
+
+
+# Compile a kernel and bind it to a workload: dispatches that are ready to run.
 
 
 @dataclass(frozen=True)
@@ -362,4 +633,34 @@ def _check_threadgroup_arguments(
         if name not in takes:
             raise DeclarationError(
                 f"{where}: no threadgroup argument {name!r}; {suggestion(name, takes)}"
+            )
+
+
+# Find tests for NaN and infinity that Metal may remove from a `// math: fast` kernel.
+
+
+def find_folded_tests(compiled: Compiled) -> tuple[str, ...]:
+    """Return a warning for every test for NaN or infinity in the code that the kernel runs.
+
+    Return none for safe math, and for a kernel that the front end cannot read.
+    """
+    if compiled.kernel.math != "fast":
+        return ()
+    try:
+        return tuple(dict.fromkeys(_warnings(compiled)))
+    except Error:
+        return ()
+
+
+def _warnings(compiled: Compiled) -> Iterator[str]:
+    from metalbench.msl.reading.no_number import find_nan_tests
+
+    options = source_options(compiled.kernel, compiled.dtype, compiled.tunables)
+    program = engine.parse(compiled.kernel.source, **options)
+    for function in compiled.pipelines:
+        for where, test in find_nan_tests(program.source, function):
+            yield (
+                f"{where}: `{test}` under `// math: fast`: Metal may take it for granted that no "
+                "value is infinite or NaN, and leave the test out; test the bits "
+                "(as_type<uint>(x)), or compile with safe math"
             )

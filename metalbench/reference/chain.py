@@ -1,12 +1,15 @@
-"""Run repetitions of the reference one after the other, so that their time is the work's."""
+"""The forms of a reference: eager, compiled, MLX's fast function, and another library's."""
 
 from __future__ import annotations
 
+import io
 import math
 import os
+import re
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
 from typing import Any
@@ -14,13 +17,90 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
-from metalbench.measure.cache import last_level_cache_bytes
-from metalbench.reference.compiler import evaluate, evaluate_compiled
-from metalbench.reference.compute import TF32, select_stream
-from metalbench.reference.convert import to_mlx, to_numpy
-from metalbench.reference.forms import Form, list_forms, operations_of
+from metalbench.measure.device_limits import last_level_cache_bytes
+from metalbench.mlx.simulation import compiling
+from metalbench.reference.evaluate import (
+    TF32,
+    check_compiler,
+    evaluate,
+    evaluate_compiled,
+    select_stream,
+    to_mlx,
+    to_numpy,
+)
+from metalbench.task import Task
 from metalbench.task.declaration import ExternalReference
-from metalbench.task.workload import Workload
+from metalbench.task.workload import Workload, workload
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way to compute the reference: `function` takes the inputs by name.
+
+    `kind` is "eager", "compiled", "fast" or "apart", as in a task's `against`. A form of another
+    library has `apart` instead of a function of MLX arrays.
+    """
+
+    kind: str
+    name: str
+    function: Callable[..., Any]
+    apart: ExternalReference | None = None
+
+
+def _on_one_element(**inputs: mx.array) -> mx.array:
+    first = next(iter(inputs.values()))
+    element = first[(slice(1),) * first.ndim]
+    return mx.maximum(element, element)
+
+
+# Not a form of a reference: the least work that MLX can do with the same inputs.
+ON_ONE_ELEMENT = Form("one element", "an operation on one element", _on_one_element)
+
+
+# An operation in MLX's drawing of a graph.
+_OPERATION = re.compile(r'label ?="([^"]*)", shape=rectangle')
+
+
+def operations_of(form: Form, inputs: Mapping[str, mx.array]) -> list[str]:
+    """Return the operations of MLX's graph of `form` in order, without running them."""
+    results = form.function(**inputs)
+    drawn = io.StringIO()
+    mx.export_to_dot(drawn, *(results if isinstance(results, (tuple, list)) else [results]))
+    return _OPERATION.findall(drawn.getvalue())
+
+
+def list_forms(task: Task) -> tuple[Form, ...]:
+    """Return all forms of a task's reference, the eager one first."""
+    forms = [
+        Form("eager", task.baseline, partial(task.reference, **task.constants)),
+        Form("compiled", f"mx.compile: {task.baseline}", _compile_form(task)),
+    ]
+    if task.fast is not None:
+        forms.append(Form("fast", "mx.fast", partial(task.fast, **task.constants)))
+    if task.apart is not None:
+        forms.append(Form("apart", task.apart.name, task.reference, task.apart))
+    return tuple(forms)
+
+
+def _compile_form(task: Task) -> Callable[..., Any]:
+    """Compile the reference with its constants in the graph, as a user would."""
+    names = list(task.inputs)
+
+    def positional(*arrays: mx.array) -> Any:
+        return task.reference(**dict(zip(names, arrays, strict=True)), **task.constants)
+
+    compiled = mx.compile(positional)
+
+    def by_name(**arrays: mx.array) -> Any:
+        check_compiler()
+        # Compile also in a process that uses patch_mlx.
+        with compiling():
+            return compiled(*(arrays[name] for name in names))
+
+    return by_name
+
+
+# Run repetitions of the reference one after the other, so that their time is the work's.
 
 _NO_GPU = (
     "MLX has no GPU here, and its times on a CPU do not compare with those of a GPU: there is no "
@@ -232,3 +312,21 @@ def read_ends(results: Any, before: Sequence[mx.array] | None) -> list[mx.array]
     pairs = zip(elements if before is None else before, elements, strict=True)
     # The value is not used. It is one kernel, without a conversion of the element type.
     return [mx.maximum(earlier, later) for earlier, later in pairs]
+
+
+# Let MLX compile a task's reference ahead of time.
+
+
+def build_forms(task: Task, dtype_name: str, *, kind: str) -> None:
+    """Run the compiled form of `task`'s reference, if it has one, for devices of that kind.
+
+    MLX caches the build by its operations, not by its size, so the smallest size is enough. On a
+    CPU a build runs a C++ compiler, for a second or more. Raises the errors of the task's code.
+    """
+    smallest = next(iter(task.sizes))
+    reference, _ = create_reference(kind, workload(task, smallest, dtype_name=dtype_name))
+    if reference is None:
+        return
+    for form in reference.forms:
+        if form.kind == "compiled":
+            reference.outputs_of(form)

@@ -29,18 +29,22 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from metalbench.comparison import ComparedKernel, Comparison
-from metalbench.comparison.compare import BY_PAIRS, BY_REFERENCE, BY_TIME
-from metalbench.foreign_text import json_text
+from metalbench.compare.comparison import (
+    BY_PAIRS,
+    BY_REFERENCE,
+    BY_TIME,
+    ComparedKernel,
+    Comparison,
+)
 from metalbench.report import numbers
 from metalbench.report.export import interval_json
-from metalbench.report.labels import label
-from metalbench.report.notice import SIMULATION
-from metalbench.report.plain import plain_table
-from metalbench.report.styles import QUIET, VERDICT_STYLES, WARNING
+from metalbench.report.numbers import label
 from metalbench.report.summary import describe_coverage
+from metalbench.report.terminal import QUIET, VERDICT_STYLES, WARNING, plain_table
+from metalbench.report.warnings import SIMULATION
+from metalbench.safe_text import json_text
 from metalbench.stats import CONFIDENCE, FALSE_DISCOVERY_RATE, Verdict
-from metalbench.stats.apart import ASSUMED_DEVIATION, ENOUGH_REPEATS, RunSpread
+from metalbench.stats.unpaired import ASSUMED_DEVIATION, ENOUGH_REPEATS, RunSpread
 
 SCHEMA = 1
 RATIO = "before / after"

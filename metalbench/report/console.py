@@ -1,7 +1,7 @@
 """Consoles for reports: a terminal has colour and a width, a pipe plain and unbroken lines.
 
 Every command prints with these functions only. They sanitise all text, since any of it may quote a
-candidate: see `metalbench.foreign_text`.
+candidate: see `metalbench.safe_text`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, cast
 
-from metalbench.foreign_text import source_text, terminal_text
+from metalbench.safe_text import source_text, terminal_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +22,7 @@ PIPE_WIDTH = 10_000
 
 def console(*, to_stderr: bool = False, quiet: bool = False) -> Console:
     """Return a console on standard output, or on standard error; one without output if `quiet`."""
-    from metalbench.report.safe_console import SafeConsole
+    from metalbench.report.terminal import SafeConsole
 
     stream = sys.stderr if to_stderr else sys.stdout
     if stream.isatty():
@@ -68,7 +68,7 @@ def echo_document(text: str) -> None:
 
 
 def echo_workflow_command(line: str, *, err: bool = False) -> None:
-    """Print a command for GitHub's runner, made by `metalbench.report.annotations`."""
+    """Print a command for GitHub's runner, made by `metalbench.report.ci`."""
     import click
 
     click.echo(line, err=err)

@@ -69,17 +69,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from metalbench.foreign_text import csv_cell, json_text
-from metalbench.report.notice import simulation_notice
 from metalbench.report.summary import list_left_out, suite_ratio
-from metalbench.report.warnings import list_warnings, usual_times
+from metalbench.report.warnings import list_warnings, simulation_notice, usual_times
+from metalbench.safe_text import csv_cell, json_text
 from metalbench.verify import place_of
 
 if TYPE_CHECKING:
-    from metalbench.measure import FormTime, Measurement
-    from metalbench.result import DeviceFacts, Failure, Result
-    from metalbench.result.environment import Environment
+    from metalbench.measure.measurement import FormTime, Measurement
     from metalbench.stats import Interval
+    from metalbench.store.environment import Environment
+    from metalbench.store.result import DeviceFacts, Failure, Result
 
 SCHEMA = 1
 INTERVALS = (

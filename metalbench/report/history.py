@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from metalbench.compare.comparison import BY_REFERENCE, BY_TIME
 from metalbench.report import numbers
-from metalbench.report.plain import plain_table
-from metalbench.report.sparkline import sparkline
-from metalbench.report.styles import HEADING, QUIET, VERDICT_STYLES, WARNING
-from metalbench.store import HistoryEntry
+from metalbench.report.export import interval_json
+from metalbench.report.numbers import sparkline
+from metalbench.report.terminal import HEADING, QUIET, VERDICT_STYLES, WARNING, plain_table
+from metalbench.safe_text import json_text
+from metalbench.store.history import HistoryEntry
 
 if TYPE_CHECKING:
-    from metalbench.comparison.past import TaskHistory
+    from metalbench.compare.results import TaskHistory
     from metalbench.stats import Judgement
+
 
 LONGEST_LINE = 60
 RATIO = "MLX / kernel"
@@ -150,3 +154,142 @@ def _cells(entry: HistoryEntry) -> list[str]:
         "\n[".join((ratio, *ends)) + verdict,
         numbers.time(entry.gpu_ns).replace(" [", "\n["),
     ]
+
+
+# The histories of all tasks, one line each, and their regressions.
+
+OVERVIEW_LONGEST_LINE = 20
+OVERVIEW_COLUMNS = (
+    "task",
+    "size",
+    "dtype",
+    "results",
+    "course",
+    "latest",
+    "MLX / kernel",
+    "previous",
+    "best",
+)
+
+
+def overview(pasts: Mapping[str, Sequence[TaskHistory]], console: Console) -> Group:
+    """Return a table for each device, then the kernels that became slower."""
+    devices: dict[str, list[TaskHistory]] = {}
+    for past in (past for found in pasts.values() for past in found):
+        first = past.entries[0]
+        devices.setdefault(f"{first.device_kind} ({first.device_name})", []).append(past)
+    blocks: list[Text | Table] = []
+    for device, found in devices.items():
+        blocks += [Text(device, style=QUIET), _make_overview_table(found, console), Text()]
+    slower = [task for task, found in pasts.items() if any(past.regressed for past in found)]
+    if slower:
+        line = f"Slower than before: {', '.join(slower)}; `metalbench history NAME` tells more."
+        blocks.append(Text(line, style=WARNING))
+    return Group(*blocks)
+
+
+def _make_overview_table(pasts: Sequence[TaskHistory], console: Console) -> Table:
+    table = plain_table(terminal=console.is_terminal)
+    for name in OVERVIEW_COLUMNS:
+        table.add_column(name, no_wrap=name in ("task", "course"))
+    for past in pasts:
+        first, latest = past.entries[0], past.latest
+        table.add_row(
+            first.task,
+            first.size if first.mode == "warm" else f"{first.size} {first.mode}",
+            first.dtype,
+            str(len(past.entries)),
+            course(past, console, OVERVIEW_LONGEST_LINE),
+            numbers.time(None if latest is None else latest.gpu_ns or latest.kernel_ns),
+            numbers.ratio(latest.ratio if latest else None),
+            _verdict(past.against_previous),
+            _verdict(past.against_best),
+        )
+    return table
+
+
+def _verdict(judgement: Judgement | None) -> Text:
+    if judgement is None:
+        return Text(numbers.MISSING, style=QUIET)
+    verdict = judgement.verdict
+    ratio = f"{numbers.estimate(judgement.ratio)}x "
+    return Text(ratio).append(verdict.value, VERDICT_STYLES[verdict])
+
+
+# A task's past for other programs.
+#
+# JSON: one object.
+#
+# schema          1
+# task            string
+# pasts           list of those that compare within, each
+# device, size, dtype, mode           strings
+# sizes            {name: integer}
+# by               "MLX" or "time": what results are compared by
+# spread           standard deviation of equal sources' logarithms beyond their intervals
+# repeats          from how many differences of runs it is; with fewer than 4 it is at least
+# 0.01, which is assumed
+# latest, best     ids of results, or null
+# against_previous, against_best      {ratio, verdict, p_value, reasons}, or null
+# regressed        whether the latest is SLOWER than either
+# results          the latest first: list of
+# id, run      integers
+# recorded_at, source_hash, status     strings
+# revision, mlx, form, verdict         strings, or null
+# kernel_ns, gpu_ns, ratio             intervals, or null
+#
+# Of all tasks: one object {schema, tasks}, where tasks is a list of {task, pasts}.
+
+SCHEMA = 1
+PLAIN = ("id", "run", "recorded_at", "source_hash", "status", "revision", "mlx", "form", "verdict")
+INTERVALS = ("kernel_ns", "gpu_ns", "ratio")
+
+
+def history_json(task: str, pasts: Sequence[TaskHistory]) -> str:
+    """Return the histories of `task` as the JSON described above."""
+    document = {"schema": SCHEMA, "task": task, "pasts": [_past(each) for each in pasts]}
+    return json_text(document, indent=2) + "\n"
+
+
+def all_json(pasts: Mapping[str, Sequence[TaskHistory]]) -> str:
+    """Return the histories of several tasks as the JSON described above."""
+    tasks = [
+        {"task": task, "pasts": [_past(each) for each in found]} for task, found in pasts.items()
+    ]
+    return json_text({"schema": SCHEMA, "tasks": tasks}, indent=2) + "\n"
+
+
+def _past(past: TaskHistory) -> dict[str, Any]:
+    first = past.entries[0]
+    return {
+        "device": f"{first.device_kind} ({first.device_name})",
+        "size": first.size,
+        "dtype": first.dtype,
+        "mode": first.mode,
+        "sizes": dict(first.sizes),
+        "by": BY_REFERENCE if past.by_reference else BY_TIME,
+        "spread": past.spread.deviation,
+        "repeats": past.spread.repeats,
+        "latest": past.latest.id if past.latest else None,
+        "best": past.best.id if past.best else None,
+        "against_previous": _judgement_fields(past.against_previous),
+        "against_best": _judgement_fields(past.against_best),
+        "regressed": past.regressed,
+        "results": [_entry(each) for each in past.entries],
+    }
+
+
+def _judgement_fields(judgement: Judgement | None) -> dict[str, Any] | None:
+    if judgement is None:
+        return None
+    return {
+        "ratio": interval_json(judgement.ratio),
+        "verdict": judgement.verdict.value,
+        "p_value": judgement.p_value,
+        "reasons": [asdict(reason) for reason in judgement.reasons],
+    }
+
+
+def _entry(entry: HistoryEntry) -> dict[str, Any]:
+    plain = {name: getattr(entry, name) for name in PLAIN}
+    return plain | {name: interval_json(getattr(entry, name)) for name in INTERVALS}

@@ -22,26 +22,29 @@ An interval is {value, low, high}. CSV: a header and a line for each record, wit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from metalbench.foreign_text import json_text, markdown_cell
+from metalbench.compare import Decision, Ruling
+from metalbench.compare.certificate import Certificate, Reproduction
 from metalbench.report import numbers
 from metalbench.report.export import interval_json, write_csv
-from metalbench.report.notice import device_line, simulation_notice
-from metalbench.report.page.of_records import by_device, rate, work_ns
-from metalbench.report.plain import plain_table
-from metalbench.report.styles import QUIET, VERDICT_STYLES
+from metalbench.report.numbers import label
+from metalbench.report.page.model import by_device, rate, work_ns
+from metalbench.report.terminal import QUIET, VERDICT_STYLES, plain_table
+from metalbench.report.warnings import device_line, simulation_notice
+from metalbench.safe_text import json_text, markdown_cell, markdown_code
 from metalbench.stats import CONFIDENCE, Verdict
+from metalbench.store.result import format_tunables
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from metalbench.store import Record, RecordPlace
+    from metalbench.store.records import Record, RecordPlace
 
     Past = Callable[[RecordPlace], Sequence[Record]]
 
@@ -211,3 +214,114 @@ def _markdown(records: Sequence[Record]) -> Iterator[str]:
             yield f"| {' | '.join(map(markdown_cell, cells))} |"
         yield ""
     yield RULE
+
+
+# Report the decisions on results that may become records.
+
+NAMES = {
+    Decision.FIRST: "first",
+    Decision.NEW: "new",
+    Decision.STANDS: "unbeaten",
+    Decision.REFUSED: "refused",
+}
+
+
+def ruling_lines(rulings: Sequence[Ruling]) -> Iterator[str]:
+    """Yield a line for each result that met a record or was refused, and their counts."""
+    for each in rulings:
+        if each.gains or each.decision is Decision.REFUSED:
+            yield ruling_line(each)
+    decisions = [each.decision for each in rulings]
+    counts = [
+        f"{decisions.count(each)} {name}" for each, name in NAMES.items() if each in decisions
+    ]
+    if counts:
+        yield f"Records: {', '.join(counts)}. `metalbench leaderboard` shows them."
+
+
+def ruling_line(ruling: Ruling) -> str:
+    """Return ``softmax (seed): new record: FASTER than the record ...``, with the gains."""
+    place = ruling.place
+    about = label(place.task, place.dtype, place.size)
+    gains = " and ".join(map(numbers.ratio, ruling.gains))
+    line = f"{about}: {ruling.decision.value}: {ruling.why}"
+    return f"{line}: {gains} as fast." if gains else f"{line}."
+
+
+# Certificates as Markdown, and the verdict of a reproduction.
+
+
+def certificate_to_markdown(certificates: Sequence[Certificate], files: Mapping[int, str]) -> str:
+    """Return a block for each certificate; `files` has its record's file by the result's number."""
+    return "\n".join(line for each in certificates for line in _lines(each, files))
+
+
+def reproduction_line(found: Reproduction, about: str) -> str:
+    """Return one line: the verdict, with the interval or the reason."""
+    line = f"{found.word.value}: {about}: {found.why}"
+    if found.relative is None or found.here is None or found.claimed is None:
+        return line
+    shown = numbers.time if found.by_time else numbers.ratio
+    of = "" if found.by_time else " MLX's speed"
+    return (
+        f"{line}; {numbers.ratio(found.relative)} of the claim ({shown(found.here)}{of} here, "
+        f"{shown(found.claimed)} there)"
+    )
+
+
+def _lines(made: Certificate, files: Mapping[int, str]) -> Iterator[str]:
+    entry, place = made.entry, made.ruling.place
+    name = label(entry.task, entry.dtype, entry.size)
+    yield f"### {markdown_cell(f'{name}: {_headline(made)}')}\n"
+    yield "| | |"
+    yield "|---|---|"
+    for name, value in _certificate_facts(made):
+        yield f"| {name} | {value} |"
+    notice = simulation_notice(place.device)
+    if notice is not None:
+        yield f"\n{notice}"
+    if made.record is not None and entry.id in files:
+        file, digest = markdown_code(files[entry.id]), markdown_code(made.record.sha256)
+        command = markdown_code(f"metalbench reproduce {files[entry.id]}")
+        yield f"\nThe record file is {file}, SHA-256 {digest};"
+        yield f"{command} measures it on another machine."
+    yield ""
+
+
+def _headline(made: Certificate) -> str:
+    if not made.is_correct:
+        return made.entry.status
+    if made.verdict is None:
+        return f"correct, {made.ruling.decision.value}"
+    gains = " and ".join(map(numbers.ratio, made.gains))
+    return f"{made.verdict.value} against {made.against}, {gains} as fast"
+
+
+def _certificate_facts(made: Certificate) -> Iterator[tuple[str, str]]:
+    """Return the rows of a certificate's table, with values as Markdown."""
+    shown = {name: markdown_cell(value) for name, value in _plain_facts(made)}
+    entry = made.entry
+    kernel, digest = markdown_code(entry.kernel), markdown_code(entry.source_hash)
+    return iter({"kernel": f"{kernel}, SHA-256 {digest}", **shown}.items())
+
+
+def _plain_facts(made: Certificate) -> Iterator[tuple[str, str]]:
+    entry, place = made.entry, made.ruling.place
+    extents = ", ".join(f"{name} {extent}" for name, extent in entry.sizes.items())
+    if entry.tunables:
+        yield "tunables", format_tunables(entry.tunables)
+    yield "size", f"{entry.size} ({extents}), {entry.dtype}"
+    if made.is_correct:
+        yield "time", numbers.time(entry.kernel_ns)
+        if entry.gpu_ns is not None:
+            yield "GPU time", numbers.time(entry.gpu_ns)
+        yield "MLX", numbers.time(entry.reference_ns)
+        yield "MLX / kernel", f"{numbers.ratio(entry.ratio)} {entry.verdict or ''}".strip()
+    yield "records", f"{made.ruling.decision.value}: {made.ruling.why}"
+    engine = f", {place.engine}" if place.engine else ""
+    yield "device", f"{device_line(place.device)}{engine}"
+    if made.record is not None:
+        machine = made.record.machine
+        versions = ", ".join(f"{name} {each}" for name, each in machine.versions.items())
+        yield "machine", f"{machine.cpu}, {machine.os}; {versions}"
+    yield "measured", entry.recorded_at

@@ -7,8 +7,9 @@ claims no more than was measured.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from metalbench.stats import BlockRange, Interval
+from metalbench.stats import MARGIN, BlockRange, Interval
 
 TIME_UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "us"), (1.0, "ns"))
 BYTE_UNITS = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"))
@@ -123,3 +124,38 @@ def _decimals(interval: Interval) -> int:
     # A wide interval must not reduce an estimate of 2.4 to 2: two digits are always shown.
     smallest = min(half_width, abs(interval.value) / 10 or half_width)
     return min(MOST_DECIMALS, max(0, -math.floor(math.log10(smallest))))
+
+
+# Labels of kernels in reports with several sizes or element types of one task.
+
+
+def label(task: str, dtype: str, size: str = "") -> str:
+    """Return ``softmax``, ``softmax (float16)`` or ``softmax (float16, large)``."""
+    about = [each for each in (dtype if dtype != "float32" else "", size) if each]
+    return f"{task} ({', '.join(about)})" if about else task
+
+
+# A series as one line of text.
+
+BLOCKS = "▁▂▃▄▅▆▇█"
+PLAIN = "12345678"
+SPARKLINE_MISSING = "!"
+
+
+def sparkline(values: Sequence[float | None], *, encoding: str = "utf-8") -> str:
+    """Return ``▁▃█``: a block for each value, scaled between the least and the greatest.
+
+    Missing values are ``!``. Values within twice the margin of verdicts have one height, so that
+    noise is not enlarged. Digits replace blocks if the encoding lacks them.
+    """
+    blocks = BLOCKS if encoding.lower().startswith("utf") else PLAIN
+    known = [value for value in values if value is not None]
+    least, most = min(known, default=0.0), max(known, default=0.0)
+    if most - least <= 2.0 * MARGIN * abs(most):
+        middle = blocks[len(blocks) // 2 - 1]
+        return "".join(SPARKLINE_MISSING if value is None else middle for value in values)
+    scale = (len(blocks) - 1) / (most - least)
+    return "".join(
+        SPARKLINE_MISSING if value is None else blocks[round(scale * (value - least))]
+        for value in values
+    )

@@ -11,19 +11,16 @@ from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.text import Text
 
-from metalbench.puzzle.beginners import compile_advice, finding_advice
-from metalbench.puzzle.declaration import SCORED
+from metalbench.puzzles.attempt import compile_advice, finding_advice
+from metalbench.puzzles.puzzle import SCORED
 from metalbench.report.findings import findings_text
-from metalbench.report.plain import plain_table
-from metalbench.report.safe_console import SafeConsole
-from metalbench.report.styles import HEADING, QUIET
+from metalbench.report.terminal import HEADING, QUIET, SafeConsole, plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from metalbench.puzzle import Attempt, Puzzle
-    from metalbench.puzzle.attempt import Score, Wrong
-    from metalbench.puzzle.progress import Progress, Step
+    from metalbench.puzzles.attempt import Attempt, Progress, Score, Step, Wrong
+    from metalbench.puzzles.puzzle import Puzzle
 
 Array = np.ndarray[Any, Any]
 MOST_SHOWN = 4

@@ -1,12 +1,79 @@
-"""Summary of a run with several kernels."""
+"""The interval to print with an estimate.
+
+It is the interval that is stored with the result. If that has no ends, and the samples are
+available, the range of block medians is printed in braces instead.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from metalbench.report import numbers
-from metalbench.result import Result, Status
-from metalbench.stats import Interval, Verdict, geometric_mean
+from metalbench.stats import (
+    FALSE_DISCOVERY_RATE,
+    BlockRange,
+    Interval,
+    Verdict,
+    assess_suite,
+    block_range,
+    geometric_mean,
+)
+from metalbench.store.result import Result, Status
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from metalbench.measure.measurement import Measurement
+
+
+def kernel_time(measured: Measurement) -> Interval:
+    """Return the time of a pass of the kernel in ns."""
+    return _choose_interval(measured.candidate_ns, measured.samples.candidate_ns)
+
+
+def reference_time(measured: Measurement) -> Interval | None:
+    """Return the time of a pass of MLX in ns; None if it was not timed."""
+    if measured.reference_ns is None:
+        return None
+    return _choose_interval(measured.reference_ns, measured.samples.reference_ns)
+
+
+def gpu_time(measured: Measurement) -> Interval | None:
+    """Return the time of a pass on the GPU's clock in ns; None without such a clock."""
+    if measured.gpu_ns is None or measured.samples.own is None:
+        return measured.gpu_ns
+    return _choose_interval(measured.gpu_ns, measured.samples.own.device_ns)
+
+
+def ratio(measured: Measurement) -> Interval | None:
+    """Return the time of MLX / time of the kernel; None if MLX was not timed."""
+    if measured.ratio is None or measured.ratio.is_bounded or measured.judgement is None:
+        return measured.ratio
+    return measured.judgement.blocks or measured.ratio
+
+
+def explain_ends(results: Sequence[Result]) -> Iterator[str]:
+    """Yield the meanings of the special interval notations in the results."""
+    timed = [result.measurement for result in results if result.measurement is not None]
+    of = (kernel_time, reference_time, gpu_time, ratio)
+    intervals = [each(measured) for measured in timed for each in of]
+    if any(isinstance(each, BlockRange) for each in intervals):
+        yield numbers.BLOCKS_MEAN
+    ends = [each.useful_ends for each in intervals if each is not None]
+    if (None, None) in ends:
+        yield numbers.UNCARRIED_MEANS
+    if any((low is None) != (high is None) for low, high in ends):
+        yield numbers.ONE_SIDED_MEANS
+
+
+def _choose_interval(interval: Interval, samples: NDArray[np.float64]) -> Interval:
+    return interval if interval.is_bounded else block_range(samples) or interval
+
+
+# Summary of a run with several kernels.
 
 
 def suite_ratio(results: Sequence[Result]) -> Interval | None:
@@ -54,3 +121,48 @@ def describe_coverage(total: int, names: Sequence[str]) -> str:
         return f"all {numbers.count(total, 'kernel')}"
     kernels = numbers.count(total, "kernel")
     return f"{total - len(names)} of {kernels} (without {', '.join(names)})"
+
+
+# Verdicts of a run with several kernels, with control of the false discovery rate.
+
+
+def control_discoveries(results: Sequence[Result]) -> tuple[Result, ...]:
+    """Return the results, with differences that are not significant together INCONCLUSIVE.
+
+    Each verdict is of one kernel; among a hundred equal kernels some look faster by chance. The
+    reason is added to the results that change.
+    """
+    places = [place for place, result in enumerate(results) if _has_ratio_verdict(result)]
+    measurements = [results[place].measurement for place in places]
+    alone = [each.judgement for each in measurements if each and each.judgement]
+    together = list(results)
+    for place, judgement in zip(places, assess_suite(alone), strict=True):
+        measured = results[place].measurement
+        if measured is not None and measured.verdict is not judgement.verdict:
+            changed = replace(measured, verdict=judgement.verdict, judgement=judgement)
+            together[place] = replace(results[place], measurement=changed)
+    return tuple(together)
+
+
+def discovery_line(results: Sequence[Result]) -> str | None:
+    """Return the statement on the false discovery rate; None for fewer than two verdicts."""
+    timed = [result.measurement for result in results if _has_ratio_verdict(result)]
+    judgements = [each.judgement for each in timed if each is not None]
+    count = sum(each is not None and each.is_decided_by_interval for each in judgements)
+    if count < 2:
+        return None
+    return (
+        f"Of FASTER and SLOWER among these {count} verdicts at most {FALSE_DISCOVERY_RATE:.0%} "
+        "are expected to be chance (Benjamini-Hochberg)."
+    )
+
+
+def _has_ratio_verdict(result: Result) -> bool:
+    """Return whether a result has a verdict from its ratio."""
+    measured = result.measurement
+    return (
+        measured is not None
+        and measured.judgement is not None
+        and measured.verdict is measured.judgement.verdict
+        and measured.verdict is not Verdict.THROTTLED
+    )

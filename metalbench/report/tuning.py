@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 from rich.console import Console, Group
 from rich.text import Text
 
-from metalbench.foreign_text import json_text
 from metalbench.report import numbers
-from metalbench.report.plain import plain_table
-from metalbench.report.styles import QUIET, WARNING
-from metalbench.result.tuning import format_tunables
+from metalbench.report.terminal import QUIET, WARNING, plain_table
+from metalbench.safe_text import json_text
+from metalbench.store.result import format_tunables
 
 if TYPE_CHECKING:
     from metalbench.stats import Interval
-    from metalbench.tuning import TuningCandidate, TuningResult
+    from metalbench.tune.search import TuningCandidate, TuningResult
 
 SHOWN = 10
 

@@ -1,7 +1,4 @@
-"""Warnings about times: what happened, the likely cause, the remedy.
-
-The form is that of hyperfine's warnings. They do not change a time: they qualify it.
-"""
+"""Facts that a device reports, as text."""
 
 from __future__ import annotations
 
@@ -14,12 +11,122 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metalbench.report import numbers
-from metalbench.result import Result
+from metalbench.report.numbers import label
 from metalbench.stats import MARGIN, DistributionMode, Drift, Verdict, find_outliers, judge
+from metalbench.store.result import DeviceFacts, Fact, Facts, Result
 
 if TYPE_CHECKING:
-    from metalbench.measure import Measurement
+    from metalbench.measure.measurement import Measurement
     from metalbench.stats import Judgement
+
+
+def facts_text(facts: Facts) -> str:
+    """Return ``low power mode no, allocated 12.0 MiB``; units of names move to the values."""
+    return ", ".join(_fact(name, value) for name, value in facts.items())
+
+
+def _fact(name: str, value: Fact) -> str:
+    words = name.replace("_", " ")
+    if isinstance(value, bool):
+        return f"{words} {'yes' if value else 'no'}"
+    if isinstance(value, list):
+        return f"{words} {' '.join(value) or 'none'}"
+    if not isinstance(value, str):
+        if name.endswith("_bytes"):
+            return f"{words.removesuffix(' bytes')} {numbers.size(value)}"
+        if name.endswith("_ns"):
+            return f"{words.removesuffix(' ns')} {numbers.short_time(value)}"
+    return f"{words} {value}"
+
+
+# Statements of every report about its device.
+
+SIMULATION = (
+    "Times are host times of a simulation: the Metal kernels and MLX both ran on this CPU. "
+    "They say nothing about the speed of a GPU and are not comparable with GPU results."
+)
+
+
+CLOCKS = {
+    "GPU time": (
+        "Times, ratios and verdicts are of GPU time, on the GPU's own clock: what the kernels "
+        "cost. By wall time is what a program sees, with the host's work and the way to the GPU."
+    ),
+    "wall time": (
+        "Kernel, MLX and their ratio are wall times of equal windows, for the GPU's clock did not "
+        "tell all of MLX's. GPU time, GFLOP/s and GB/s are of the kernel alone, on that clock."
+    ),
+}
+
+
+def clock_notice(results: Sequence[Result]) -> str | None:
+    """Return the statement on the clock of the ratios, if the device has a separate clock."""
+    tasks: dict[str, dict[str, None]] = {}
+    for each in results:
+        if each.measurement is not None and each.measurement.clock is not None:
+            tasks.setdefault(each.measurement.clock, {})[each.case.task] = None
+    told = [
+        CLOCKS[clock] if len(tasks) == 1 else f"{', '.join(about)}: {CLOCKS[clock]}"
+        for clock, about in sorted(tasks.items())
+    ]
+    return " ".join(told) or None
+
+
+def device_line(device: DeviceFacts) -> str:
+    """Return ``cpu (Example CPU, 2 cores)``; virtual GPUs report no number of cores."""
+    chip = f", {device.chip}" if device.chip else ""
+    cores = f", {numbers.count(device.cores, 'core')}" if device.cores else ""
+    return f"{device.kind} ({device.name}{chip}{cores})"
+
+
+def simulation_notice(device: DeviceFacts) -> str | None:
+    """Return the statement of a simulation's reports; None for a real device."""
+    return SIMULATION if device.simulated else None
+
+
+# Marks for missing or weak verdicts, with evidence and remedy.
+
+LAUNCH_BOUND = "LAUNCH-BOUND"
+# Reasons for measurements that were stored without their judgement.
+UNKNOWN = {
+    Verdict.INCONCLUSIVE: "the samples do not carry a verdict; measure longer, with --time",
+    Verdict.THROTTLED: "the device's clock stayed low; let the machine cool, and measure again",
+}
+
+
+def format_marks(results: Sequence[Result]) -> Iterator[str]:
+    """Yield ``softmax: INCONCLUSIVE: the ratio's interval is 4.0% wide, ...; measure ...``."""
+    cases = [result.case for result in results]
+    several = len({case.dtype for case in cases}) > 1
+    sizes = len({case.size for case in cases}) > 1
+    for result in results:
+        if result.measurement is None:
+            continue
+        case = result.case
+        about = label(case.task, case.dtype if several else "float32", case.size if sizes else "")
+        for mark, why in list_marks(result.measurement):
+            yield f"{about}: {mark}: {why}."
+
+
+def list_marks(measured: Measurement) -> Iterator[tuple[str, str]]:
+    """Yield every mark of a missing or weak verdict, with its reason and remedy."""
+    if measured.verdict in (Verdict.INCONCLUSIVE, Verdict.THROTTLED):
+        judgement = measured.judgement
+        known = judgement.reasons if judgement is not None else ()
+        for reason in known or (UNKNOWN[measured.verdict],):
+            yield measured.verdict.value, str(reason)
+    if measured.launch_bound:
+        yield (
+            LAUNCH_BOUND,
+            f"a pass takes {numbers.short_time(measured.work_ns.value)}, an empty kernel of its "
+            f"shape {numbers.short_time(measured.work_floor_ns)}: this measures the dispatch, not "
+            "the work; take a larger --size",
+        )
+
+
+# Warnings about times: what happened, the likely cause, the remedy.
+#
+# The form is that of hyperfine's warnings. They do not change a time: they qualify it.
 
 # A smaller share of outliers is usual on any machine with other processes.
 USUAL_OUTLIERS = 0.05

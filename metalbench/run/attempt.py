@@ -9,34 +9,122 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
 from metalbench import verify
-from metalbench.analysis import Analysis, Occupancy, Throughput, analyse, implausible
-from metalbench.errors import Disturbed, find_machine_error
-from metalbench.kernel.fast_math import find_folded_tests
-from metalbench.kernel.prepare import Builds, Compiled
-from metalbench.measure import Measurement
-from metalbench.measure.ceiling import ceiling_of
-from metalbench.result import Check, Failure, Result, Status
-from metalbench.result.conditions import Facts, list_device_warnings
-from metalbench.run import sizes
-from metalbench.run.failing import EXPLICABLE, make_failure
-from metalbench.run.observed import device_facts, list_occupancy, reduce_comparison
-from metalbench.run.peaks import find_peaks
-from metalbench.run.stages import Observer, Stage
+from metalbench.errors import (
+    Disturbed,
+    ForgedTimes,
+    KernelDied,
+    MetalBenchError,
+    find_machine_error,
+)
+from metalbench.kernel.prepare import Builds, Compiled, find_folded_tests
+from metalbench.measure.analysis import Analysis, Occupancy, Peaks, Throughput, analyse, implausible
+from metalbench.measure.device_limits import MIB, OF_CACHE, ceiling_of, roofs_of
+from metalbench.measure.measurement import Measurement, Mode
 from metalbench.run.timed import Timed
-from metalbench.run.trial import Trial, describe_case, find_task
+from metalbench.run.trial import (
+    SMALL,
+    Observer,
+    Stage,
+    Trial,
+    describe_case,
+    device_facts,
+    find_task,
+    list_occupancy,
+    locate_error,
+    reduce_comparison,
+)
+from metalbench.store.result import Check, Facts, Failure, Result, Status, list_device_warnings
 from metalbench.task import Task
+from metalbench.task.declaration import TimedDevice
 from metalbench.task.workload import workload
-from metalbench.verify import Kind, VerifyPlan
-from metalbench.verify.ahead import inputs_ahead
+from metalbench.verify import Kind, VerifyPlan, report
 from metalbench.verify.examine import ReferenceErrors
+from metalbench.verify.flow import inputs_ahead
 
 if TYPE_CHECKING:
     from metalbench._core import Device
     from metalbench.stats import Interval
+
+
+# Choose the sizes at which a trial is verified, and the judge of each: oracle or MLX.
+
+BY_REFERENCE = (
+    "at size {} results were compared with MLX's, in float32, and the oracle, which judges at {}, "
+    "was asked only where those two differ (--oracle small)"
+)
+
+
+def choose_judge(trial: Trial, device: TimedDevice) -> Task:
+    """Return the task of `trial`; with --oracle small, MLX judges a timed size that is not small.
+
+    MLX runs on the MLX device that belongs to `device`.
+    """
+    task, size = trial.task, trial.size_on(device)
+    if trial.oracle != SMALL or size in verify.small_sizes(task):
+        return task
+    from metalbench import reference  # and with it MLX
+
+    return replace(task, judges={size: partial(reference.outputs, kind=device.kind)})
+
+
+def list_other_sizes(task: Task, trial: Trial, size: str) -> tuple[list[str], str]:
+    """Return the declared sizes to verify in addition to `size`, and a random size."""
+    judged = size in task.judges
+    upto = verify.small_sizes(task)[-1] if judged else size
+    *declared, random_size = verify.all_sizes(task, trial.seed, upto=upto)
+    return [each for each in declared if each != size], random_size
+
+
+def list_remarks(task: Task) -> list[str]:
+    """Return a note for each size at which MLX is the judge."""
+    small = ", ".join(verify.small_sizes(task))
+    return [BY_REFERENCE.format(size, small) for size in task.judges]
+
+
+# Name the kind of a failure; list the kinds that a checked build may explain.
+
+# Kinds of findings that a race or an access out of bounds can cause.
+EXPLICABLE = {
+    *map(str, (Kind.WRONG_RESULT, Kind.NOT_WRITTEN, Kind.NONDETERMINISTIC)),
+    *map(str, (Kind.GUARD_ZONE, Kind.FAULT)),
+}
+
+
+def make_failure(error: Exception, stage: str) -> Failure:
+    """Return the failure of an error in a stage; for foreign errors with file and line."""
+    message = str(error) if isinstance(error, MetalBenchError) else locate_error(error)
+    kind = type(error).__name__
+    if isinstance(error, (Disturbed, ForgedTimes, KernelDied)):
+        kind = report.make_finding(error).kind.value
+    return Failure(stage, kind, message)
+
+
+# The limits that a measurement is held against.
+
+
+def find_peaks(device: Device, pass_bytes: float, dtype: str, mode: Mode) -> Peaks | None:
+    """The measured limits of `device`; None where there are none to be measured.
+
+    A pass of fewer bytes than several times the last-level cache may find some of them there: it is
+    held against the cache, unless it is timed cold.
+    """
+    roofs, cache_bytes = roofs_of(device), device.capabilities.get("l2_bytes")
+    if roofs is None or not isinstance(cache_bytes, int):
+        return None
+    from_memory = mode is Mode.COLD or pass_bytes >= OF_CACHE * cache_bytes
+    moved = roofs.memory_gbytes_per_s if from_memory else roofs.cache_gbytes_per_s
+    where = "memory" if from_memory else f"its cache of {cache_bytes / MIB:.0f} MiB"
+    # Of half precision, a kernel may as well compute in float32.
+    gflops, kind = max(
+        (roofs.float32_gflops, "float32"),
+        (roofs.float16_gflops if dtype != "float32" else 0.0, "float16"),
+    )
+    return Peaks(gflops, moved, f"as measured here: copies in {where}, multiply-adds in {kind}")
 
 
 class Abort(Exception):  # noqa: N818 - ends an attempt, and is not an error
@@ -146,8 +234,8 @@ class Attempt:
         if trial.broken is not None:
             self._failures.append(trial.broken)
             raise Abort
-        task, size = sizes.choose_judge(trial, device), trial.size_on(device)
-        self._notes += sizes.list_remarks(task)
+        task, size = choose_judge(trial, device), trial.size_on(device)
+        self._notes += list_remarks(task)
         builds = trial.builds(device, task)
         self._notes += find_folded_tests(builds.plain)
         seeds = verify.seeds_for(task, size, trial.seed, timed=True)
@@ -241,7 +329,7 @@ class Attempt:
         """Check bounds, races and repeated work; verify the other seeds and sizes."""
         builds, task, size = subject.builds, subject.task, subject.size
         seed, progress = self._trial.seed, self._observer.stage_detail
-        declared, random_size = sizes.list_other_sizes(task, self._trial, size)
+        declared, random_size = list_other_sizes(task, self._trial, size)
         # Checked and counted builds.
         if not self._checks_first:
             self._check(builds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager
@@ -9,15 +10,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from metalbench.errors import DeclarationError, ResultTooLargeError, find_machine_error
-from metalbench.result import DeviceFacts, Result, Status
-from metalbench.result.environment import Environment
-from metalbench.run.observed import device_facts
-from metalbench.run.stages import Observer, Stage
-from metalbench.run.trial import Trial, describe_case
+from metalbench.run.trial import Observer, Stage, Trial, describe_case, device_facts
+from metalbench.store.environment import Environment
+from metalbench.store.result import DeviceFacts, Result, Status
 
 if TYPE_CHECKING:
     from metalbench._core import Device
-    from metalbench.store import Store
+    from metalbench.store.store import Store
+
 
 # Trials that are announced to `Attempts` before their turn, so that their builds can be prepared.
 AHEAD = 2
@@ -131,7 +131,7 @@ def _store_result(store: Store, number: int, result: Result) -> Result:
 
 def _make_failed_result(trial: Trial, device: DeviceFacts, error: Exception) -> Result:
     """Return the result of a trial that ended with an error outside of its process."""
-    from metalbench.run.failing import make_failure  # imports verify, which is slow
+    from metalbench.run.attempt import make_failure  # imports verify, which is slow
 
     failure = make_failure(error, Stage.COMPILE.value)
     case = describe_case(trial, None, device)
@@ -140,7 +140,7 @@ def _make_failed_result(trial: Trial, device: DeviceFacts, error: Exception) -> 
 
 def _shorten_result(result: Result, error: Exception) -> Result:
     """Return a failure in place of a result that is too large for the store."""
-    from metalbench.run.failing import make_failure  # imports verify, which is slow
+    from metalbench.run.attempt import make_failure  # imports verify, which is slow
 
     case = result.case
     case = replace(
@@ -184,7 +184,6 @@ class _InProcess:
     ) -> Result:
         """Take one kernel through all stages but the recording."""
         # Imported here because runs in worker processes do not need it.
-        from metalbench.run.ahead import precompile
         from metalbench.run.attempt import attempt
 
         if trial.kernel.is_python:
@@ -202,3 +201,23 @@ class _InProcess:
 
     def _wait_for_builds(self) -> None:
         wait(self._pending)
+
+
+# Build kernels and MLX's compiled forms before their turn.
+
+
+def precompile(device: Device, trial: Trial, *, checked: bool) -> None:
+    """Compile a kernel into the build cache. `attempt` compiles again and reports errors."""
+    if not trial.kernel.is_python:
+        with contextlib.suppress(Exception):
+            builds = trial.builds(device)
+            _ = builds.checked if checked else builds.plain
+
+
+def prepare_reference(device: Device, trial: Trial) -> None:
+    """Let MLX compile the reference of a trial. `attempt` reports errors."""
+    from metalbench.reference.chain import build_forms  # imports MLX
+
+    if trial.timed and trial.broken is None:
+        with contextlib.suppress(Exception):
+            build_forms(trial.task, trial.dtype, kind=device.kind)

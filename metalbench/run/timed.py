@@ -1,23 +1,546 @@
-"""Time a kernel in its buffers against its reference on the same inputs."""
+"""Rotate buffers between the passes of a kernel, so that no pass finds its result in memory."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from itertools import chain, count, islice
+from math import log
+from time import process_time, sleep
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from metalbench.finding_kinds import Kind
+from metalbench.kernel.memory import GuardedBuffer
 from metalbench.kernel.prepare import Bound, Compiled
-from metalbench.measure import FormTime, Measurement, Mode, Plan, Sides, measure
-from metalbench.measure.probe import create_probe
-from metalbench.measure.series import Progress
-from metalbench.run.reuse_audit import ReuseAudit
-from metalbench.run.turns import BufferRotation
-from metalbench.task.workload import Workload
-from metalbench.verify.examine import ReferenceErrors
+from metalbench.measure.device_limits import (
+    RotationPlan,
+    create_probe,
+    last_level_cache_bytes,
+    plan_rotation,
+    warn_of_two_sets,
+)
+from metalbench.measure.measurement import FormTime, Measurement, Mode, Plan
+from metalbench.measure.sampling import Progress, Sides, measure
+from metalbench.store.environment import memory_bytes
+from metalbench.task import Task
+from metalbench.task.workload import Arrays, Workload, workload
+from metalbench.verify import TIME_LIMIT
+from metalbench.verify.examine import Examiner, ReferenceErrors, compare_with_fresh_memory
+from metalbench.verify.report import Finding, Report
 
 if TYPE_CHECKING:
-    from metalbench._core import Device
+    from metalbench._core import Device, Dispatch
     from metalbench.reference import Reference
-    from metalbench.run.contest import FormChoice
+    from metalbench.run.reference_forms import FormChoice
+
+
+@dataclass
+class BufferRotation:
+    """The passes of a kernel over several sets of inputs and outputs.
+
+    Before a pass, its outputs hold the results of other inputs. Each of `rounds` is a list of
+    passes that writes every set of outputs once. WARM mode has two sets of inputs and one of
+    outputs. COLD mode has as many copies of both as exceed the last-level cache. `doubts` are
+    warnings about the times. `exchanges` is the number of the last batch whose inputs were
+    exchanged.
+    """
+
+    device: Device
+    rounds: list[list[Bound]]
+    reference_errors: ReferenceErrors = field(default_factory=ReferenceErrors)
+    doubts: tuple[str, ...] = ()
+    exchanges: int = 0
+
+    @classmethod
+    def of(
+        cls,
+        compiled: Compiled,
+        work: Workload,
+        mode: Mode,
+        reference_errors: ReferenceErrors | None = None,
+    ) -> BufferRotation:
+        """Bind a kernel to `work` and to a workload of another seed; in COLD mode to copies.
+
+        `reference_errors` are the known errors of the reference at that size.
+        """
+        sizes = _Sizes.of(compiled.device, work)
+        if mode is Mode.COLD:
+            plan = plan_rotation(sizes.inputs + sizes.outputs, sizes.cache, sizes.memory)
+        else:
+            doubt = warn_of_two_sets(sizes.inputs, sizes.outputs, sizes.cache, sizes.memory)
+            plan = RotationPlan(1, doubt)
+        known = ReferenceErrors() if reference_errors is None else reference_errors
+        doubts = (plan.doubt,) if plan.doubt is not None else ()
+        return cls(compiled.device, _bind_rounds(compiled, work, plan.copies), known, doubts)
+
+    def bind_another(self, compiled: Compiled) -> BufferRotation:
+        """Return the passes of another kernel for the same task, in the same inputs and outputs."""
+        scratches = {id(each.outputs): compiled.scratches(each.workload) for each in self.rounds[0]}
+        rounds = [
+            [
+                compiled.bind_buffers(
+                    each.workload, each.inputs, each.outputs, scratches[id(each.outputs)]
+                )
+                for each in each_round
+            ]
+            for each_round in self.rounds
+        ]
+        return replace(self, rounds=rounds)
+
+    @property
+    def bound(self) -> Bound:
+        """The first pass: the kernel in its buffers."""
+        return self.rounds[0][0]
+
+    @property
+    def passes(self) -> list[Bound]:
+        """The passes of a timing window, in order."""
+        return [each for each_round in self.rounds for each in each_round]
+
+    @property
+    def dispatches(self) -> list[Dispatch]:
+        """The dispatches of all passes, in order."""
+        return [dispatch for each in self.passes for dispatch in each.dispatches]
+
+    @property
+    def workloads(self) -> list[Workload]:
+        """The workloads of the passes, each once."""
+        found: dict[int, Workload] = {}
+        for each in self.passes:
+            found.setdefault(each.workload.seed, each.workload)
+        return list(found.values())
+
+    def exchange_inputs(self, batch: int) -> None:
+        """Replace all inputs by new ones of the same distributions, and poison the scratch."""
+        before = self.workloads
+        task, size, kind = before[0].task, before[0].size, before[0].dtype.name
+        seeds = like_seeds(task, max(each.seed for each in before))
+        after = {
+            each.seed: workload(task, size, dtype_name=kind, seed=seed)
+            for each, seed in zip(before, seeds, strict=False)
+        }
+        loaded: set[int] = set()
+
+        def load(each: Bound) -> Bound:
+            if id(each.inputs) in loaded:  # a pass of another round has the same inputs
+                return replace(each, workload=after[each.workload.seed])
+            loaded.add(id(each.inputs))
+            return each.load(after[each.workload.seed])
+
+        self.rounds = [[load(each) for each in each_round] for each_round in self.rounds]
+        self.exchanges = batch
+        self._poison_scratch()
+
+    def adopt_inputs(self, other: BufferRotation) -> None:
+        """Adopt the inputs that another kernel's rotation has written to the shared buffers."""
+        self.exchanges = other.exchanges
+        self.rounds = [
+            [replace(mine, workload=theirs.workload) for mine, theirs in zip(*rounds, strict=True)]
+            for rounds in zip(self.rounds, other.rounds, strict=True)
+        ]
+        self._poison_scratch()
+
+    def _poison_scratch(self) -> None:
+        """Overwrite the contents that earlier passes left in scratch memory."""
+        for each in {id(bound.scratches): bound.scratches for bound in self.passes}.values():
+            for scratch in each.values():
+                scratch.poison(self.exchanges)
+
+    def run(self) -> None:
+        """Run every pass once."""
+        self.device.run(self.dispatches, time_limit=TIME_LIMIT)
+
+    def judge_last_window(self) -> Report:
+        """Judge the outputs of the last window, and those of a further round after it.
+
+        The oracle judges one output of each set of inputs; the others must equal it. Outputs of the
+        further round must equal those of runs in poisoned memory. A kernel so slow that its inputs
+        were never exchanged runs once more, on new inputs.
+        """
+        if self.exchanges == 0:
+            self.exchange_inputs(1)
+            self.run()
+        report = self._judge_round(self.rounds[-1])
+        for each in self.rounds[0]:
+            if report.passed:
+                report += Report(tuple(compare_with_fresh_memory(self.examiner(each))))
+        return report
+
+    def judge_new_inputs(self, work: Workload) -> Report:
+        """Run once more in the same buffers, poisoned, on the inputs of `work`; judge that."""
+        return self.examiner(self.bound.load(work)).examine()
+
+    def _judge_round(self, each_round: list[Bound]) -> Report:
+        report = Report()
+        judged: dict[int, Bound] = {}
+        for each in each_round:
+            first = judged.setdefault(each.workload.seed, each)
+            if report.passed and (each is first or not _hold_same_values(each, first)):
+                report += self.examiner(each).judge_last_run()
+        return report
+
+    def examiner(self, bound: Bound) -> Examiner:
+        """Return an examiner of one of the passes."""
+        return Examiner(bound, self.device, TIME_LIMIT, self.reference_errors)
+
+
+def _bind_rounds(compiled: Compiled, work: Workload, copies: int) -> list[list[Bound]]:
+    """Bind two rounds whose passes alternate between two workloads, in `copies` sets of outputs."""
+    others = like_seeds(work.task, work.seed)
+    other = workload(work.task, work.size, dtype_name=work.dtype.name, seed=next(others))
+    first = [compiled.bind((work, other)[place % 2]) for place in range(copies)]
+    if copies == 1:
+        (bound,) = first
+        inputs = compiled.inputs(other)
+        return [first, [compiled.bind_buffers(other, inputs, bound.outputs, bound.scratches)]]
+    # An even number, so that neighbours have different inputs.
+    first += [compiled.bind(other)] if copies % 2 else []
+    shifted = [*first[1:], first[0]]
+    second = [
+        compiled.bind_buffers(neighbour.workload, neighbour.inputs, bound.outputs, bound.scratches)
+        for neighbour, bound in zip(shifted, first, strict=True)
+    ]
+    return [first, second]
+
+
+def like_seeds(task: Task, seed: int, *, skipped: int = 0) -> Iterator[int]:
+    """Yield seeds after `seed` whose inputs have the same distributions, and so the same cost.
+
+    The first `skipped` integers after `seed` are left out.
+    """
+    kinds = [each.variation(seed) for each in task.inputs.values()]
+    return (
+        other
+        for other in count(seed + 1 + skipped)
+        if [each.variation(other) for each in task.inputs.values()] == kinds
+    )
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Sizes in bytes: inputs and outputs of a pass, last-level cache, and memory."""
+
+    inputs: int
+    outputs: int
+    cache: int
+    memory: int | None
+
+    @classmethod
+    def of(cls, device: Device, work: Workload) -> _Sizes:
+        task, memory = work.task, device.capabilities.get("memory_bytes")
+        inputs, outputs = (
+            sum(
+                math.prod(each.shape_at(work.values)) * each.type_in(work.dtype).nbytes
+                for each in arrays.values()
+            )
+            for arrays in (task.inputs, task.outputs)
+        )
+        chip = device.chip if device.kind == "metal" else None
+        installed = int(memory) if isinstance(memory, int) else memory_bytes()
+        l2_bytes = device.capabilities.get("l2_bytes")
+        cache = int(l2_bytes) if isinstance(l2_bytes, int) else last_level_cache_bytes(chip)
+        return cls(inputs, outputs, cache, installed)
+
+
+def _hold_same_values(one: Bound, other: Bound) -> bool:
+    """Return whether two copies hold the same inputs and outputs, with all guard zones intact."""
+    held = {**one.inputs, **one.outputs}
+    theirs = {**other.inputs, **other.outputs}
+    intact = not any(each.broken_guard() for each in (*held.values(), *one.scratches.values()))
+    return intact and all(each.holds(theirs[name].array) for name, each in held.items())
+
+
+# Detect kernels that save work in timed windows, by times that they cannot distinguish.
+#
+# Timed windows repeat two sets of inputs many times. A kernel that keeps results between passes (in
+# scratch, in an output, anywhere in its process), or that makes fewer passes than it is asked for,
+# leaves right results behind. The audits do not look for the means. At random moments between timed
+# windows they time single *rounds*, which make every pass of a window once, in three blocks:
+#
+# plain
+# The inputs stay as they are.
+# known
+# The inputs are written again before each round, with the same contents.
+# new
+# The inputs are written with contents that the kernel has never seen.
+#
+# All rounds are the same request to the device, whatever the kernel can read of its process. So a
+# kernel has to decide without knowing the block, and each choice shows:
+#
+# * It saves work on known inputs: new rounds take longer than known ones.
+# * It returns something else for inputs that it does not know: the oracle judges one new round of
+# each audit, at random. To be fast in most new rounds it must be wrong in most of them.
+# * It does all work in single rounds only: a plain round takes longer than a round of timed
+#   windows.
+#
+# Other load must not condemn an honest kernel. So a suspicion is put to a sequential test: further
+# audits are taken until enough of them say the same. Load meets all blocks alike, so new rounds of
+# an honest kernel take longer than known ones with a probability of at most a half. That a round
+# alone exceeds its limit with no higher probability is an assumption. Both need this process to
+# treat all blocks alike. Numerical libraries keep threads spinning after a product of matrices, so
+# nothing is judged before the last round of an audit.
+
+Values = np.ndarray[Any, Any]
+# Rounds of a block fill this time, within these numbers; of rounds as slow as this a block has one.
+BLOCK_NS = 2e6
+FEWEST_ROUNDS, MOST_ROUNDS = 4, 8
+SLOW_ROUND_NS = 50e6
+# Audits of every measurement; one for slow rounds, which takes longer than many of fast ones.
+LEAST_AUDITS = 2
+# New rounds may take longer than known ones by this factor: branch prediction gains a few percent
+# on repeated inputs.
+REUSE = 1.2
+# A plain round may take longer than one in a window by this factor and time: a request has a cost,
+# which a window's rounds share, and finds fewer data in the caches.
+ALONE, ALONE_NS = 1.5, 80e3
+# The sequential test of a suspicion (Wald 1945): probabilities that an audit of an honest kernel
+# and of one that saves work confirms it, and those that the whole test condemns the one and misses
+# the other. The test never condemns more honest kernels than that (Ville's inequality).
+CONFIRMS_IF_HONEST, CONFIRMS_IF_SAVING = 0.5, 0.9
+CONDEMNS_HONEST, MISSES_SAVING = 1e-4, 0.02
+# A suspicion that is undecided after this number of audits is not confirmed.
+MOST_CONFIRMING = 48
+# After its last work OpenBLAS keeps threads spinning for about 0.1 s. They are waited for in steps,
+# so long at most. A step is longer than the 4 ms in which some kernels count processor time.
+STEP_S, SPINNING_S = 0.01, 0.3
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Times in ns of single rounds by block, in order, and of rounds within windows."""
+
+    plain_ns: tuple[float, ...]
+    known_ns: tuple[float, ...]
+    new_ns: tuple[float, ...]
+    window_ns: tuple[float, ...] = ()
+
+    @property
+    def reuse(self) -> float:
+        """Return the time of new rounds over that of known ones: medians."""
+        return float(np.median(self.new_ns) / np.median(self.known_ns))
+
+
+@dataclass
+class ReuseAudit:
+    """Audits of one kernel in its buffers, taken between its timed windows."""
+
+    rotation: BufferRotation
+    random: np.random.Generator = field(default_factory=np.random.default_rng)
+    audits: list[Audit] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    @property
+    def _inputs(self) -> list[Bound]:
+        """The first pass on each set of inputs."""
+        return list({id(each.inputs): each for each in reversed(self.rotation.passes)}.values())[
+            ::-1
+        ]
+
+    def run(self, *, window: int = 0) -> None:
+        """Take one audit; afterwards the memory is as after a round of the timed passes.
+
+        Windows of `window` rounds are timed, too, unless it is 0.
+        """
+        plain_ns, count = [self._time_round()], 1
+        if plain_ns[0] < SLOW_ROUND_NS:
+            plain_ns.append(self._time_round())
+            count = int(np.clip(BLOCK_NS / min(plain_ns), FEWEST_ROUNDS, MOST_ROUNDS))
+            plain_ns += [self._time_round() for _ in range(count - 2)]
+        window_ns = [self._time_round(window) for _ in range(count if window else 0)]
+        draws = self._draw_workloads(2 * count)
+        pairs = [draws[2 * place : 2 * place + 2] for place in range(count)]
+        known = [each.workload for each in self._inputs]
+        known_ns, new_ns = [], []
+        for pair in pairs:
+            self._write_inputs(pair, known)
+            known_ns.append(self._time_round())
+        judged = int(self.random.integers(count))
+        for place, pair in enumerate(pairs):
+            # A mixture may lack what the task's inputs have, so the judged round has a draw.
+            written = [pair[turn % 2] for turn in range(len(known))] if place == judged else None
+            self._write_inputs(pair, written)
+            new_ns.append(self._time_round())
+            if written is not None:
+                left = self._copy_memory(written)
+        self._judge_round(*left)
+        for each in self._inputs:
+            each.load(each.workload)
+        self.rotation.run()
+        self.audits.append(Audit(*map(tuple, (plain_ns, known_ns, new_ns, window_ns))))
+        _await_idle_threads()
+
+    def report(self, pass_ns: Values, window: int) -> Report:
+        """Complete the audits; return a finding if the kernel saves work in timed windows.
+
+        `pass_ns` are the times of one pass in timed windows, in ns; `window` is the number of
+        rounds of a window. Other work, which had stopped for the timed windows, may run again, so
+        the audits that confirm a suspicion time new windows.
+        """
+        timed_ns = len(self.rotation.passes) * float(np.quantile(pass_ns, 0.1))
+        while len(self.audits) < (LEAST_AUDITS if timed_ns < SLOW_ROUND_NS else 1):
+            self.run()
+        total = _join(self.audits)
+        suspected = total.reuse > REUSE or self._is_slower_alone(total, timed_ns)
+        if suspected and not self.findings:
+            said = self._confirm(window)
+            if said:
+                examiner = self.rotation.examiner(self.rotation.bound)
+                self.findings.append(examiner.make_finding(Kind.LESS_WORK, said))
+        return Report(tuple(self.findings[:1]))
+
+    def _confirm(self, window: int) -> str:
+        """Put a suspicion to the test; return what the last audit shows, or nothing.
+
+        There are two hypotheses, each with its log-likelihood ratio. A wrong result ends the test.
+        """
+        shown_by = log(CONFIRMS_IF_SAVING / CONFIRMS_IF_HONEST)
+        not_shown_by = log((1 - CONFIRMS_IF_SAVING) / (1 - CONFIRMS_IF_HONEST))
+        hypotheses = [self._reuse, self._more_work_alone]
+        condemned_from = -log(CONDEMNS_HONEST / len(hypotheses))
+        ratios = [0.0] * len(hypotheses)
+        for _ in range(MOST_CONFIRMING):
+            self.run(window=window)
+            if self.findings:
+                break
+            for place, shows in enumerate(hypotheses):
+                said = shows(self.audits[-1])
+                ratios[place] += shown_by if said else not_shown_by
+                if ratios[place] >= condemned_from:
+                    return said
+            if max(ratios) <= log(MISSES_SAVING):
+                break
+        return ""
+
+    def _reuse(self, audit: Audit) -> str:
+        """Return that known inputs take less time than new ones, or nothing."""
+        if audit.reuse <= REUSE:
+            return ""
+        known_ns, new_ns = (float(np.median(each)) for each in (audit.known_ns, audit.new_ns))
+        return (
+            f"passes on inputs that the kernel has run on before take {known_ns:.4g} ns a round, "
+            f"passes on new inputs {new_ns:.4g} ns, {audit.reuse:.2f} times as long; the kernel "
+            "must compute everything in every pass, and keep nothing from one pass to the next"
+        )
+
+    def _more_work_alone(self, audit: Audit) -> str:
+        """Return that a round alone takes longer than one within a window, or nothing."""
+        if not audit.window_ns or not self._is_slower_alone(audit, min(audit.window_ns)):
+            return ""
+        return (
+            f"a round of passes takes {min(audit.window_ns):.4g} ns within a window and "
+            f"{min(audit.plain_ns):.4g} ns alone; the kernel must make all passes of a window, and "
+            "do all of its work in each"
+        )
+
+    def _is_slower_alone(self, audit: Audit, window_ns: float) -> bool:
+        return min(audit.plain_ns) > ALONE * window_ns + ALONE_NS
+
+    def _time_round(self, window: int = 1) -> float:
+        """Return the time in ns of one round, of a request of `window` rounds."""
+        samples = self.rotation.device.sample(
+            self.rotation.dispatches, candidate_window=window, warmup_ns=0, max_pairs=1, min_pairs=1
+        )
+        return float(samples.candidate_ns[0])
+
+    def _copy_memory(
+        self, written: list[Workload]
+    ) -> tuple[Bound, list[tuple[GuardedBuffer, Values]]]:
+        """Return the last pass of a round on `written`, and a copy of its memory."""
+        last = self.rotation.passes[-1]
+        place = [id(each.inputs) for each in self._inputs].index(id(last.inputs))
+        buffers = (*last.inputs.values(), *last.outputs.values())
+        memory = [(each, each.bytes.copy()) for each in buffers]
+        return replace(last, workload=written[place]), memory
+
+    def _judge_round(self, last: Bound, memory: list[tuple[GuardedBuffer, Values]]) -> None:
+        """Keep what is wrong with the results that the last pass of a round left of new inputs."""
+        for buffer, left in memory:
+            np.copyto(buffer.bytes, left)
+        for each in self.rotation.examiner(last).judge_last_run().findings:
+            message = f"a pass on new inputs between timed windows: {each.message}"
+            self.findings.append(replace(each, message=message))
+
+    def _draw_workloads(self, count: int) -> list[Workload]:
+        """Return `count` new workloads, two for each round.
+
+        Drawing large inputs takes longer than a pass, so there are two draws only, of which
+        `_mix_inputs` makes others. Inputs that all belong together cannot be mixed.
+        """
+        works = self.rotation.workloads
+        task, size, dtype_name = works[0].task, works[0].size, works[0].dtype.name
+        together = all(each.together for each in task.inputs.values())
+        # A large number, so that no exchange of inputs draws the same ones.
+        skipped = int(self.random.integers(1 << 20, 1 << 32))
+        further = like_seeds(task, works[0].seed, skipped=skipped)
+        seeds = islice(further, count if together else 2)
+        drawn = [workload(task, size, dtype_name=dtype_name, seed=seed) for seed in seeds]
+        return [drawn[place % len(drawn)] for place in range(count)]
+
+    def _write_inputs(self, draws: list[Workload], contents: list[Workload] | None) -> None:
+        """Write the inputs of a round: `contents`, or new mixtures of two draws."""
+        for place, each in enumerate(self._inputs):
+            one, other = draws[place % 2].inputs, draws[1 - place % 2].inputs
+            inputs = self._mix_inputs(
+                one, other, None if contents is None else contents[place].inputs
+            )
+            for name, buffer in each.inputs.items():
+                buffer.fill(inputs[name])
+
+    def _mix_inputs(self, one: Arrays, other: Arrays, contents: Arrays | None = None) -> Arrays:
+        """Return inputs of which no element is where any pass had it, or copies of `contents`.
+
+        Each element is taken at random from one of two draws, both rotated by a random distance;
+        floats are also scaled down by up to a hundredth. Elements that belong together are neither
+        separated nor changed. Given contents are the same work, whose result is overwritten, so
+        that all blocks of an audit leave caches alike.
+        """
+        inputs = self.rotation.bound.workload.task.inputs
+        renewed = {
+            name: array.copy() if inputs[name].together else self._mix_elements(array, other[name])
+            for name, array in one.items()
+        }
+        if contents is not None:
+            for name, array in renewed.items():
+                np.copyto(array, contents[name])
+        return renewed
+
+    def _mix_elements(self, one: Values, other: Values) -> Values:
+        size = one.size
+        words = self.random.integers(0, 256, size=(size + 7) // 8, dtype=np.uint8)
+        # Bit operations: a choice by branches takes three times as long.
+        bits = np.dtype(f"i{one.itemsize}")
+        mask = -np.unpackbits(words, count=size).view(np.int8).astype(bits)
+        distances = self.random.integers(0, max(size, 1), size=2)
+        rolled = map(np.roll, (one.reshape(-1), other.reshape(-1)), distances)
+        from_one, from_other = (each.view(bits) for each in rolled)
+        chosen: Values = (from_one ^ (from_one ^ from_other) & mask).view(one.dtype)
+        if not np.issubdtype(one.dtype, np.integer) and one.dtype != bool:
+            chosen *= chosen.dtype.type(1 - 0.01 * self.random.random())
+        return chosen.reshape(one.shape)
+
+
+def _await_idle_threads() -> None:
+    """Wait until no thread of this process takes processor time."""
+    for _ in range(round(SPINNING_S / STEP_S)):
+        before = process_time()
+        sleep(STEP_S)
+        if process_time() - before < STEP_S / 4:
+            return
+
+
+def _join(audits: Sequence[Audit]) -> Audit:
+    """Return several audits as one."""
+    blocks = zip(
+        *((each.plain_ns, each.known_ns, each.new_ns, each.window_ns) for each in audits),
+        strict=True,
+    )
+    return Audit(*(tuple(chain.from_iterable(block)) for block in blocks))
+
+
+# Time a kernel in its buffers against its reference on the same inputs.
 
 # Time to choose the form of the reference: a part of the measurement's, but at least the seconds in
 # which 2 % can be distinguished at a noise of 10 %.
@@ -92,11 +615,11 @@ class Timed:
 
     def _choose_form(self, reference: Reference, plan: Plan) -> FormChoice:
         """Find the fastest form of the reference, or load the choice of an earlier run."""
-        from metalbench.run import known_form
-        from metalbench.run.contest import choose_form
+        from metalbench.run import reference_forms
+        from metalbench.run.reference_forms import choose_form
 
         where = self.device.name, plan.mode.value
-        choice = known_form.load_choice(reference, *where)
+        choice = reference_forms.load_choice(reference, *where)
         if choice is None:
             with self.device.thread_qos():
                 choice = choose_form(
@@ -106,7 +629,7 @@ class Timed:
                     window_s=plan.window_ns_on(own_clock=self.device.own_clock) / 1e9,
                     pass_s=self._reference_pass_s,
                 )
-            known_form.store_choice(choice, reference, *where)
+            reference_forms.store_choice(choice, reference, *where)
         return choice
 
     @property

@@ -2,25 +2,84 @@
 
 from __future__ import annotations
 
+import math
+import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from metalbench.errors import DeclarationError, MetalBenchError
-from metalbench.kernel import Kernel
-from metalbench.kernel.candidate_file import read_candidate
+from metalbench.kernel.header import Kernel
 from metalbench.kernel.library import Entry
 from metalbench.kernel.prepare import Builds, check_written_for
-from metalbench.measure import Plan
-from metalbench.result import Case, Failure
-from metalbench.run.stages import Stage
+from metalbench.kernel.source_files import read_candidate
+from metalbench.measure.analysis import Occupancy
+from metalbench.measure.measurement import Plan
+from metalbench.store.result import Case, Check, DeviceFacts, Failure, Result
 from metalbench.task import Task
 
 if TYPE_CHECKING:
     from metalbench._core import Device
+    from metalbench.kernel.prepare import Bound, Compiled
     from metalbench.task.declaration import TimedDevice
+    from metalbench.verify import Comparison
+
+
+# The stages of a trial, and the interface of their observers.
+
+
+class Stage(str, Enum):
+    """The stages in order. On a GPU, CHECK follows COMPILE. A failure skips to RECORD."""
+
+    COMPILE = "compile"
+    VERIFY = "verify"
+    MEASURE = "measure"
+    RECHECK = "verify after timing"
+    CHECK = "check bounds and races"
+    VERIFY_ALL = "verify all sizes"
+    RECORD = "record"
+
+
+class Observer(Protocol):
+    """Receives the progress of a run."""
+
+    def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
+        """Kernel `index` (from 0) of `total` begins."""
+
+    def stage_started(self, stage: Stage) -> None:
+        """The current kernel enters a stage."""
+
+    def stage_detail(self, detail: str) -> None:
+        """The stage proceeds to `detail`: a size and seed."""
+
+    def stage_progress(self, fraction: float) -> None:
+        """The fraction of the stage that is done, 0..1, is known."""
+
+    def kernel_finished(self, result: Result) -> None:
+        """The current kernel is done, and its result is in the store unless storing has failed."""
+
+
+class Silent:
+    """An observer that does nothing."""
+
+    def kernel_started(self, index: int, total: int, task: str, dtype: str) -> None:
+        """Ignore it."""
+
+    def stage_started(self, stage: Stage) -> None:
+        """Ignore it."""
+
+    def stage_detail(self, detail: str) -> None:
+        """Ignore it."""
+
+    def stage_progress(self, fraction: float) -> None:
+        """Ignore it."""
+
+    def kernel_finished(self, result: Result) -> None:
+        """Ignore it."""
+
 
 # Values of --oracle: the sizes at which the oracle is the judge.
 ALL, SMALL = "all", "small"
@@ -86,7 +145,7 @@ class Trial:
         """
         if self.against != TORCH:
             return self.entry.task
-        from metalbench.reference.on_torch import add_torch_form  # and with it MLX
+        from metalbench.reference.torch_form import add_torch_form  # and with it MLX
 
         return add_torch_form(self.entry.task)
 
@@ -156,3 +215,81 @@ def _extents(task: Task, size: str) -> Mapping[str, int]:
         return task.extents(size)
     except DeclarationError:
         return {}
+
+
+# Convert objects of a run to those that results store.
+
+
+class Described(Protocol):
+    """The description of a device: an open one, or the facts of another machine's."""
+
+    @property
+    def kind(self) -> str:
+        """`cpu`, `metal` or `cuda`."""
+
+    @property
+    def name(self) -> str:
+        """The name by its vendor."""
+
+    @property
+    def chip(self) -> str | None:
+        """The chip, such as `m4_max`; None if kernels have no variants for it."""
+
+    @property
+    def cores(self) -> int:
+        """The number of cores."""
+
+    @property
+    def capabilities(self) -> Mapping[str, Any]:
+        """Further properties by name."""
+
+
+def device_facts(device: Described) -> DeviceFacts:
+    """Describe a device for results."""
+    return DeviceFacts(device.kind, device.name, device.chip, device.cores, device.capabilities)
+
+
+def reduce_comparison(comparison: Comparison) -> Check:
+    """Return the part of a comparison that results store."""
+    index = ", ".join(map(str, comparison.index))
+    exact = not comparison.bound
+    return Check(
+        size=comparison.size,
+        seed=comparison.seed,
+        passed=comparison.passed,
+        worst=None if exact or not math.isfinite(comparison.ratio) else comparison.ratio,
+        where=f"{comparison.output}[{index}]",
+        message=f"expected {comparison.expected:.9g}, got {comparison.got:.9g}",
+    )
+
+
+def list_occupancy(bound: Bound, compiled: Compiled, device: Device) -> tuple[Occupancy, ...]:
+    """List the geometry of every dispatch against the limits of its pipeline."""
+    return tuple(
+        Occupancy(
+            pipeline=each.function,
+            threadgroups=_threadgroups(each.grid, each.threads, in_threads=each.in_threads),
+            threads=each.threads,
+            max_threads=compiled.pipelines[each.function].max_threads,
+            threadgroup_bytes=compiled.pipelines[each.function].threadgroup_bytes
+            + sum(each.threadgroup_bytes.values()),
+            max_threadgroup_bytes=device.limits.max_threadgroup_bytes,
+            simd_width=compiled.pipelines[each.function].simd_width,
+        )
+        for each in bound.geometry
+    )
+
+
+def locate_error(error: Exception) -> str:
+    """Return the message of a foreign error, with the place where it was raised."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{error} (in {frame.name}, {Path(frame.filename).name}:{frame.lineno})"
+
+
+def _threadgroups(
+    grid: tuple[int, int, int], threads: tuple[int, int, int], *, in_threads: bool
+) -> tuple[int, int, int]:
+    if not in_threads:
+        return grid
+    x, y, z = (-(-extent // group) for extent, group in zip(grid, threads, strict=True))
+    return x, y, z

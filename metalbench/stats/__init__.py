@@ -3,28 +3,47 @@
 Depends on numpy and scipy only. Knows nothing of kernels or devices.
 """
 
-from metalbench.stats.autocorrelation import autocorrelation_time, effective_sample_size
-from metalbench.stats.blocks import BlockRange, block_range
-from metalbench.stats.clock import clock_resolution
-from metalbench.stats.crosscheck import CrossCheck, cross_check
-from metalbench.stats.discovery import (
+from metalbench.stats.interval import CONFIDENCE, MARGIN, Interval, Verdict, judge
+from metalbench.stats.judgement import (
+    Cause,
+    Judgement,
+    Reason,
+    assess,
+    assess_suite,
+    explain_throttling,
+)
+from metalbench.stats.location import LARGE_EFFECT_PAIRS, is_large_effect, median_interval
+from metalbench.stats.pairs import (
+    CrossCheck,
+    cross_check,
+    find_outliers,
+    log_ratios,
+    ratio_interval,
+    ratio_p_value,
+    spread_ratio,
+    stability,
+)
+from metalbench.stats.series import (
+    BlockRange,
+    DistributionMode,
+    Drift,
+    autocorrelation_time,
+    block_range,
+    clock_resolution,
+    effective_sample_size,
+    find_drift,
+    find_modes,
+)
+from metalbench.stats.stopping import StoppingRule
+from metalbench.stats.suites import (
     FALSE_DISCOVERY_RATE,
     benjamini_hochberg,
+    bootstrap_mean,
     control_false_discoveries,
+    geometric_mean,
+    pass_at_k,
+    wilson_interval,
 )
-from metalbench.stats.drift import Drift, find_drift
-from metalbench.stats.interval import CONFIDENCE, Interval
-from metalbench.stats.judgement import Judgement, assess, assess_suite
-from metalbench.stats.location import LARGE_EFFECT_PAIRS, is_large_effect
-from metalbench.stats.median import median_interval
-from metalbench.stats.modes import DistributionMode, find_modes
-from metalbench.stats.ratio import log_ratios, ratio_interval, ratio_p_value
-from metalbench.stats.reasons import Cause, Reason, explain_throttling
-from metalbench.stats.shares import bootstrap_mean, pass_at_k, wilson_interval
-from metalbench.stats.spread import find_outliers, spread_ratio, stability
-from metalbench.stats.stopping import StoppingRule
-from metalbench.stats.suite import geometric_mean
-from metalbench.stats.verdict import MARGIN, Verdict, judge
 
 __all__ = [
     "CONFIDENCE",

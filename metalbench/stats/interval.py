@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from enum import Enum
 
 CONFIDENCE = 0.98
 # An end that is further from the estimate than this factor is of no use to a reader.
@@ -56,3 +57,36 @@ class Interval:
     def scale(self, factor: float) -> Interval:
         """Multiply the quantity by ``factor``."""
         return self.map(lambda value: factor * value)
+
+
+# The verdict of a speed ratio's interval.
+
+# Smaller relative differences count as equal.
+MARGIN = 0.01
+
+
+class Verdict(str, Enum):
+    """The verdict of a candidate against its reference; THROTTLED if the clock stayed low."""
+
+    FASTER = "FASTER"
+    SLOWER = "SLOWER"
+    SAME = "SAME"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    THROTTLED = "THROTTLED"
+
+
+def judge(ratio: Interval, margin: float = MARGIN) -> Verdict:
+    """Return the verdict of a speed ratio (reference time / candidate time, above 1 is faster).
+
+    FASTER and SLOWER need the whole interval outside of ``1 +- margin``, SAME the whole interval
+    inside of it; all other intervals are INCONCLUSIVE.
+    """
+    if not ratio.is_bounded:
+        return Verdict.INCONCLUSIVE
+    if ratio.low > 1.0 + margin:
+        return Verdict.FASTER
+    if ratio.high < 1.0 - margin:
+        return Verdict.SLOWER
+    if ratio.low >= 1.0 - margin and ratio.high <= 1.0 + margin:
+        return Verdict.SAME
+    return Verdict.INCONCLUSIVE

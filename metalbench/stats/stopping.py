@@ -8,12 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metalbench.stats.autocorrelation import effective_sample_size
-from metalbench.stats.interval import CONFIDENCE, Interval
+from metalbench.stats.interval import CONFIDENCE, Interval, Verdict, judge
 from metalbench.stats.judgement import Judgement
-from metalbench.stats.location import LARGE_EFFECT
-from metalbench.stats.median import median_interval
-from metalbench.stats.verdict import Verdict, judge
+from metalbench.stats.location import LARGE_EFFECT, median_interval
+from metalbench.stats.series import effective_sample_size
 
 # A single precise analysis may be chance.
 PRECISE_ANALYSES = 2

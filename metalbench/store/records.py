@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from metalbench.errors import StoreError
-from metalbench.result import DeviceFacts
 from metalbench.stats import Interval
 from metalbench.store.history import HistoryEntry, read_result
+from metalbench.store.result import DeviceFacts, Tuning
 
 _PLACE = (
     "device_kind, device_name, device_chip, device_cores, engine, task, dtype, size, records.sizes"
@@ -94,7 +94,7 @@ class Record:
 
     `entry` has its times and verdict. `source` is the kernel with `#include`s expanded, `header`
     the comment block above its first line of code. `environment` is as
-    `metalbench.result.environment` describes it. Throughput is in 10^9 per second. `floor_ns` is a
+    `metalbench.store.environment` describes it. Throughput is in 10^9 per second. `floor_ns` is a
     pass of empty kernels on the clock of the work's time.
     """
 
@@ -192,3 +192,70 @@ def _place(row: Sequence[Any]) -> RecordPlace:
     kind, name, chip, cores, engine, task, dtype, size, sizes = row
     extents = tuple(sorted(json.loads(sizes).items()))
     return RecordPlace(kind, name, chip, cores, engine, task, dtype, size, extents)
+
+
+# Tunings: one for each device, kernel text, element type and size.
+
+_COLUMNS = (
+    "task, dtype, size, source, engine, tunables, ratio, ratio_low, ratio_high, candidates, "
+    "found_at"
+)
+# The same size first, then the latest.
+_FIND = f"""
+SELECT {_COLUMNS} FROM tunings
+WHERE device_kind = ? AND device_name = ? AND device_cores = ? AND dtype = ? AND source = ?
+    AND engine = ?
+ORDER BY size = ? DESC, found_at DESC LIMIT 1
+"""
+
+
+def keep_tuning(connection: sqlite3.Connection, device: DeviceFacts, tuning: Tuning) -> None:
+    """Store a tuning in place of an earlier one of the same device, kernel, type and size."""
+    ratio = tuning.ratio
+    row = (
+        device.kind,
+        device.name,
+        device.cores,
+        tuning.task,
+        tuning.dtype,
+        tuning.size,
+        tuning.source_hash,
+        tuning.engine,
+        json.dumps(dict(tuning.values)),
+        *((None, None, None) if ratio is None else (ratio.value, ratio.low, ratio.high)),
+        tuning.candidates,
+        tuning.found_at,
+    )
+    connection.execute(
+        f"INSERT OR REPLACE INTO tunings (device_kind, device_name, device_cores, {_COLUMNS}) "
+        f"VALUES ({', '.join('?' * len(row))})",
+        row,
+    )
+
+
+def find_tuning(
+    connection: sqlite3.Connection,
+    device: DeviceFacts,
+    source_hash: str,
+    *,
+    engine: str,
+    dtype: str,
+    size: str,
+) -> Tuning | None:
+    """Return the tuning of a kernel's text on `device`: that of `size`, else the latest one."""
+    key = (device.kind, device.name, device.cores, dtype, source_hash, engine, size)
+    row = connection.execute(_FIND, key).fetchone()
+    if row is None:
+        return None
+    task, dtype, size, source, engine, values, ratio, low, high, candidates, found_at = row
+    return Tuning(
+        task,
+        dtype,
+        size,
+        source,
+        engine,
+        json.loads(values),
+        None if ratio is None else Interval(ratio, low, high),
+        candidates,
+        found_at,
+    )

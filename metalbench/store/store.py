@@ -11,36 +11,38 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from metalbench.store.columns import result_columns
-from metalbench.store.connection import connect, transaction, translate_errors
-from metalbench.store.evaluations import (
+from metalbench.store.database import connect, transaction, translate_errors
+from metalbench.store.history import (
     Evaluation,
+    HistoryEntry,
     SampleOutcome,
     SamplePlace,
     keep_evaluation,
     read_evaluations,
+    read_history,
+    read_result,
+    read_results,
 )
-from metalbench.store.history import HistoryEntry, read_history, read_result, read_results
 from metalbench.store.records import (
     Record,
     RecordClaim,
     RecordPlace,
+    find_tuning,
     keep_record,
+    keep_tuning,
     read_place,
     read_record,
     read_records,
     read_records_at,
 )
-from metalbench.store.samples import read_samples, sample_rows
-from metalbench.store.tunings import find_tuning, keep_tuning
+from metalbench.store.rows import read_samples, result_columns, sample_rows
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from metalbench.measure import SampleSet
-    from metalbench.result import DeviceFacts, Result
-    from metalbench.result.environment import Environment
-    from metalbench.result.tuning import Tuning
+    from metalbench.measure.measurement import SampleSet
+    from metalbench.store.environment import Environment
+    from metalbench.store.result import DeviceFacts, Result, Tuning
 
 
 class Store:
@@ -139,7 +141,7 @@ class Store:
     def keep_record(self, place: RecordPlace, claim: RecordClaim) -> bool:
         """Make a result the record of `place`; False if another one has become it in the meantime.
 
-        `metalbench.leaderboard` decides whether a result may become the record.
+        `metalbench.compare` decides whether a result may become the record.
         """
         with translate_errors(self.path), transaction(self._connection):
             return keep_record(self._connection, place, claim, _now())
@@ -225,7 +227,7 @@ class Store:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         """Yield the connection for queries of other packages, in one transaction.
 
-        Only the store creates tables; see `metalbench.store.schema`.
+        Only the store creates tables; see `metalbench.store.database`.
         """
         with translate_errors(self.path), transaction(self._connection):
             yield self._connection

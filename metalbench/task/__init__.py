@@ -4,21 +4,19 @@ from metalbench.task.declaration import Task, task
 from metalbench.task.inputs import (
     Array,
     Input,
+    coarse,
     distinct,
+    even,
+    heavy_tailed,
     integers,
     normal,
     output,
     positive,
-    tied,
-    uniform,
-)
-from metalbench.task.variation import (
-    coarse,
-    even,
-    heavy_tailed,
     scaled,
     shifted,
     sparse,
+    tied,
+    uniform,
     with_special,
 )
 

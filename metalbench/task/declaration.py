@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import inspect
+import math
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -15,12 +18,28 @@ from metalbench.chips import peak_rates
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.task.dtypes import FLOATS, dtype
 from metalbench.task.expression import Expression, parse
-from metalbench.task.inputs import (
-    Array,
-    Input,
-)
-from metalbench.task.sizes import is_spelled, spell_size
-from metalbench.task.sizes import parse_size as read_size
+from metalbench.task.inputs import Array, Input
+
+# Sizes that a task does not declare, spelled as `rows=613,cols=77`.
+
+_SPELLED = re.compile(r"\w+=\d+(,\w+=\d+)*")
+
+
+def spell_size(extents: Mapping[str, int]) -> str:
+    """Return the size with these extents, as a name that every task understands."""
+    return ",".join(f"{name}={extent}" for name, extent in extents.items())
+
+
+def is_spelled(size: str) -> bool:
+    """Return whether `size` spells extents out rather than naming a declared size."""
+    return _SPELLED.fullmatch(size) is not None
+
+
+def parse_size(size: str) -> dict[str, int]:
+    """Return the extents that a spelled size has."""
+    pairs = (each.split("=") for each in size.split(","))
+    return {name: int(extent) for name, extent in pairs}
+
 
 Sizes = Mapping[str, Mapping[str, int]]
 # A pass that is timed on a GPU takes this long at the chip's roofline, if the task has such a size.
@@ -132,7 +151,7 @@ class Task:
             raise DeclarationError(
                 f"[{self.name}] unknown size {size!r}; {hint}, or any such as {example}"
             )
-        extents = read_size(size)
+        extents = parse_size(size)
         if extents.keys() != names.keys():
             raise DeclarationError(
                 f"[{self.name}] size {size}: expected the names {', '.join(names)}, "
@@ -348,3 +367,39 @@ def _sizes_fault(declared: Task) -> str:
         if name not in names:
             return f"multiples: no size {name!r}; {suggestion(name, names)}"
     return ""
+
+
+# Random sizes. No candidate can be written for them in advance.
+
+
+def draw_size(task: Task, seed: int, *, upto: str | None = None) -> str:
+    """Return a random size, spelled out. The same `seed` gives the same size.
+
+    Every name is log-uniform between its least value and that of the size `upto` (by default the
+    headline), and a multiple of `Task.multiples`. `Task.draw` replaces this rule. Raise
+    DeclarationError for a result that is not a valid size of the task.
+    """
+    key = hashlib.sha256(f"{task.name}/size/{seed}".encode()).digest()
+    random = np.random.Generator(np.random.Philox(int.from_bytes(key[:16], "little")))
+    if task.draw is not None:
+        size = spell_size(task.draw(random))
+    else:
+        most = task.extents(upto or task.headline)
+        size = spell_size({name: _between(task, name, most[name], random) for name in most})
+    try:
+        task.check_size(size)
+    except DeclarationError as error:
+        raise DeclarationError(
+            f"{error}; sizes drawn at random must be ones too: say `multiples=dict(name=...)`, or "
+            "`draw=` for anything else"
+        ) from error
+    return size
+
+
+def _between(task: Task, name: str, most: int, random: np.random.Generator) -> int:
+    step = task.multiples.get(name, 1)
+    least = min(extents[name] for extents in task.sizes.values())
+    most = max(most, least)
+    low, high = math.ceil(least / step), max(most // step, math.ceil(least / step))
+    value = math.exp(random.uniform(math.log(low), math.log(high + 1)))
+    return step * min(int(value), high)

@@ -2,16 +2,169 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from metalbench.task import drawing
+from metalbench.process import usable_cores
 from metalbench.task.dtypes import DType, dtype
 from metalbench.task.expression import Expression, parse
-from metalbench.task.variation import STANDARD, Variation, without_ties
+
+# Draw random arrays. Large arrays are drawn in blocks by several threads.
+#
+# Every block has a separate generator, spawned from the generator of the array. The numbers depend
+# neither on the machine nor on the number of threads.
+
+Values = np.ndarray[Any, Any]
+Fill = Callable[[np.random.Generator, Values], object]
+
+BLOCK = 1 << 22
+
+
+def draw_standard_normal(random: np.random.Generator, shape: tuple[int, ...]) -> Values:
+    """Return an array, float32, from the standard normal distribution."""
+    if math.prod(shape) <= BLOCK:
+        return np.asarray(random.standard_normal(shape, dtype=np.float32))
+    return _fill_blocks(
+        random, shape, lambda own, out: own.standard_normal(dtype=np.float32, out=out)
+    )
+
+
+def draw_uniform(random: np.random.Generator, shape: tuple[int, ...]) -> Values:
+    """Return an array, float32, spread evenly over [0, 1)."""
+    if math.prod(shape) <= BLOCK:
+        return np.asarray(random.random(shape, dtype=np.float32))
+    return _fill_blocks(random, shape, lambda own, out: own.random(dtype=np.float32, out=out))
+
+
+def change_in_blocks(values: Values, change: Callable[[Values], object]) -> Values:
+    """Return the values, each changed by itself where it is, by a function of a part of them."""
+    flat = values.reshape(-1)
+    if flat.size <= BLOCK:
+        change(flat)
+    else:
+        _run_in_threads(change, _blocks(flat))
+    return flat.reshape(values.shape)
+
+
+def estimate_deviation(values: Values) -> np.floating[Any]:
+    """Return the standard deviation; of a large array only that of its first block."""
+    return np.float32(values.reshape(-1)[:BLOCK].std())
+
+
+def _fill_blocks(random: np.random.Generator, shape: tuple[int, ...], fill: Fill) -> Values:
+    values = np.empty(shape, np.float32)
+    blocks = _blocks(values.reshape(-1))
+    _run_in_threads(fill, random.spawn(len(blocks)), blocks)
+    return values
+
+
+def _blocks(flat: Values) -> list[Values]:
+    return [flat[start : start + BLOCK] for start in range(0, flat.size, BLOCK)]
+
+
+def _run_in_threads(work: Callable[..., object], *arguments: Sequence[Any]) -> None:
+    with ThreadPoolExecutor(usable_cores(), thread_name_prefix="draw") as threads:
+        # What they return is waited for, so that what is raised there is raised here.
+        list(threads.map(work, *arguments))
+
+
+# Variations of random inputs. They find errors that one plain distribution hides.
+
+# The fraction of elements of a sparse input that are not zero.
+_KEPT = 0.1
+# How many places in a thousand hold a special value.
+_SPECIAL = 10
+
+
+@dataclass(frozen=True)
+class Variation:
+    """A function of float32 values and a generator, which returns values of the same shape."""
+
+    name: str
+    change: Callable[[Values, np.random.Generator], Values]
+
+
+def shifted(by: float) -> Variation:
+    """Add a constant to all values: finds cancellation."""
+    return Variation(f"shifted by {by:g}", lambda values, _: values + np.float32(by))
+
+
+def scaled(by: float) -> Variation:
+    """Multiply all values by a constant: finds overflow."""
+    return Variation(f"scaled by {by:g}", lambda values, _: values * np.float32(by))
+
+
+def heavy_tailed() -> Variation:
+    """Return the cubes: mostly small, a few very large."""
+    return Variation("cubed", lambda values, _: values * values * values)
+
+
+def even() -> Variation:
+    """Replace values by uniform ones with the same mean and deviation."""
+
+    def change(values: Values, random: np.random.Generator) -> Values:
+        flat = random.random(values.shape, dtype=np.float32) * 2 - 1
+        wide: Values = values.mean() + np.sqrt(np.float32(3)) * values.std() * flat
+        return wide.astype(np.float32)
+
+    return Variation("spread evenly", change)
+
+
+def coarse() -> Variation:
+    """Round to a dozen different values: finds wrong handling of ties and exact zeros."""
+
+    def change(values: Values, _: np.random.Generator) -> Values:
+        step = np.float32(estimate_deviation(values) / 2) or np.float32(1)
+
+        def round_to_steps(part: Values) -> None:
+            part /= step
+            np.rint(part, out=part)
+            part *= step
+
+        return change_in_blocks(values.copy(), round_to_steps)
+
+    return Variation("rounded to few values", change)
+
+
+def without_ties() -> Variation:
+    """Replace values by independent uniform ones over [0, 1), which have few ties."""
+
+    def change(values: Values, random: np.random.Generator) -> Values:
+        return np.asarray(random.random(values.shape, dtype=np.float32))
+
+    return Variation("without ties", change)
+
+
+def sparse() -> Variation:
+    """Set nine of ten values to zero: finds divisions by zero."""
+
+    def change(values: Values, random: np.random.Generator) -> Values:
+        kept = random.random(values.shape, dtype=np.float32) < _KEPT
+        return np.where(kept, values, np.float32(0))
+
+    return Variation("nine in ten zero", change)
+
+
+def with_special(*special: float) -> Variation:
+    """Put `special` values (infinities, NaN, -0.0) into one of a hundred places."""
+    names = ", ".join(f"{each:g}" for each in special)
+
+    def change(values: Values, random: np.random.Generator) -> Values:
+        places = random.integers(1000, size=values.shape) < _SPECIAL
+        chosen = random.choice(np.array(special, np.float32), size=values.shape)
+        return np.where(places, chosen, values)
+
+    return Variation(f"with {names}", change)
+
+
+# The first two find most errors: runs with few seeds use only them.
+STANDARD = (shifted(100), heavy_tailed(), even(), coarse(), sparse())
+
 
 Draw = Callable[[np.random.Generator, tuple[int, ...], Mapping[str, int]], np.ndarray[Any, Any]]
 
@@ -82,9 +235,9 @@ def _scale_and_shift(
 ) -> np.ndarray[Any, Any]:
     """Return the values times a number and plus another, where they are."""
     if by != 1:
-        drawing.change_in_blocks(values, lambda part: np.multiply(part, by, out=part))
+        change_in_blocks(values, lambda part: np.multiply(part, by, out=part))
     if plus:
-        drawing.change_in_blocks(values, lambda part: np.add(part, plus, out=part))
+        change_in_blocks(values, lambda part: np.add(part, plus, out=part))
     return values
 
 
@@ -94,7 +247,7 @@ def normal(*dims: str | int, mean: float = 0.0, deviation: float = 1.0) -> Input
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
     ) -> np.ndarray[Any, Any]:
-        values = drawing.draw_standard_normal(random, shape)
+        values = draw_standard_normal(random, shape)
         return _scale_and_shift(values, np.float32(deviation), np.float32(mean))
 
     return Input(_shape(dims), None, f"normal({mean:g}, {deviation:g})", draw, STANDARD)
@@ -109,7 +262,7 @@ def tied(*dims: str | int) -> Input:
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
     ) -> np.ndarray[Any, Any]:
-        values = drawing.draw_uniform(random, shape)
+        values = draw_uniform(random, shape)
         half = shape[-1] // 2
         values[..., shape[-1] - half :] = values[..., :half]
         return values
@@ -123,7 +276,7 @@ def uniform(*dims: str | int, low: float = 0.0, high: float = 1.0) -> Input:
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
     ) -> np.ndarray[Any, Any]:
-        values = drawing.draw_uniform(random, shape)
+        values = draw_uniform(random, shape)
         return _scale_and_shift(values, np.float32(high - low), np.float32(low))
 
     return Input(_shape(dims), None, f"uniform({low:g}, {high:g})", draw)
@@ -135,8 +288,8 @@ def positive(*dims: str | int) -> Input:
     def draw(
         random: np.random.Generator, shape: tuple[int, ...], _: Mapping[str, int]
     ) -> np.ndarray[Any, Any]:
-        values = drawing.draw_standard_normal(random, shape)
-        return drawing.change_in_blocks(values, lambda part: np.exp(part, out=part))
+        values = draw_standard_normal(random, shape)
+        return change_in_blocks(values, lambda part: np.exp(part, out=part))
 
     return Input(_shape(dims), None, "lognormal(0, 1)", draw)
 

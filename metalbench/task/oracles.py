@@ -163,3 +163,24 @@ def _attend_heads(
     k = rotate_pairs(split[heads : heads + kv_heads], base).repeat(heads // kv_heads, axis=0)
     v = split[heads + kv_heads :].repeat(heads // kv_heads, axis=0)
     return attend(q, k, v, causal=True).transpose(1, 0, 2).reshape(tokens, dims)
+
+
+# Norms of rows in NumPy, for oracles, and the scales of their rounding errors.
+
+
+def root_mean_square(x: Array, eps: float) -> Array:
+    """Return sqrt(mean(x^2) + eps) of every row of `x` (..., cols): (..., 1)."""
+    mean: Array = np.einsum("...c,...c->...", x, x) / x.shape[-1]
+    return np.asanyarray(np.sqrt(mean + eps)[..., None])
+
+
+def standardise(x: Array, eps: float) -> Array:
+    """Return the rows of `x` shifted and scaled to mean 0 and variance 1."""
+    centred = x - x.mean(axis=-1, keepdims=True)
+    return np.asanyarray(centred / root_mean_square(centred, eps))
+
+
+def standardisation_terms(x: Array, eps: float) -> Array:
+    """Return the terms whose difference `standardise` is, in units of the standard deviation."""
+    mean = x.mean(axis=-1, keepdims=True)
+    return np.asanyarray((np.abs(x) + np.abs(mean)) / root_mean_square(x - mean, eps))

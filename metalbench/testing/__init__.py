@@ -1,7 +1,7 @@
 """Test and time kernels on any machine.
 
 `check` and `assert_kernel` take MSL, or Python code over `mx.fast.metal_kernel`; `time` takes MSL.
-The same functions are fixtures of pytest (`metalbench.pytest_plugin`).
+The same functions are fixtures of pytest (`metalbench.testing.pytest_plugin`).
 """
 
 from __future__ import annotations
@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from metalbench.testing.assertion import assert_kernel, check
-    from metalbench.testing.checked import Checked
+    from metalbench.testing.assertion import Checked, assert_kernel, check
     from metalbench.testing.timing import Timing, time
 
 __all__ = ["Checked", "Timing", "assert_kernel", "check", "time"]

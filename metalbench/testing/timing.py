@@ -10,16 +10,24 @@ from typing import Any
 import numpy as np
 
 from metalbench import _core
-from metalbench.custom_kernel.arrays import as_numpy, is_mlx
 from metalbench.errors import DispatchError, suggestion
-from metalbench.measure import Measurement, Plan, Sides, measure
-from metalbench.measure.probe import create_probe
+from metalbench.measure.device_limits import create_probe
+from metalbench.measure.measurement import Measurement, Plan
+from metalbench.measure.sampling import Sides, measure
+from metalbench.mlx.call import as_numpy, is_mlx
 from metalbench.report import numbers
 from metalbench.report.warnings import list_warnings
 from metalbench.stats import Interval, Verdict
-from metalbench.testing.arguments import buffers_of, dtype_of, read_inputs
-from metalbench.testing.launch import Build, Grid, Size, bind
-from metalbench.testing.source import read_source
+from metalbench.testing.launch import (
+    Build,
+    Grid,
+    Size,
+    bind,
+    buffers_of,
+    dtype_of,
+    read_inputs,
+    read_source,
+)
 
 SIMULATED = "host time of a simulation, not of a GPU"
 

@@ -1,7 +1,7 @@
 """Verify kernels: results against a float64 oracle, memory accesses, repeatability, all sizes."""
 
-from metalbench.kind import Kind
-from metalbench.verify.checked import verify_checked, verify_checked_as_timed
+from metalbench.finding_kinds import Kind
+from metalbench.verify.checked import verify_checked, verify_checked_as_timed, verify_same_work
 from metalbench.verify.flow import (
     TIME_LIMIT,
     VerifyPlan,
@@ -11,9 +11,14 @@ from metalbench.verify.flow import (
     verify,
     verify_compiled,
 )
-from metalbench.verify.place import FindingPlace, place_of
-from metalbench.verify.same_work import verify_same_work
-from metalbench.verify.verdict import Comparison, Finding, Report, merge_reports
+from metalbench.verify.report import (
+    Comparison,
+    Finding,
+    FindingPlace,
+    Report,
+    merge_reports,
+    place_of,
+)
 
 __all__ = [
     "TIME_LIMIT",

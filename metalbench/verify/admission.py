@@ -14,13 +14,13 @@ from metalbench.task import Task
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import Workload, workload
 from metalbench.verify import seeds_for, small_sizes
-from metalbench.verify.error_rule import (
+from metalbench.verify.tolerance import (
     OutputTolerance,
     compare,
     derive_tolerance,
     measure_error_norms,
+    model_float32_errors,
 )
-from metalbench.verify.rounding_model import model_float32_errors
 
 Array = np.ndarray[Any, Any]
 # Part of the elements that the missing tile has.

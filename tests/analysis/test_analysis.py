@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from metalbench.analysis import Occupancy, Peaks, Target, roofline, scores, throughput
+from metalbench.measure.analysis import Occupancy, Peaks, Target, roofline, scores, throughput
 from metalbench.stats import Interval
 
 PEAKS = Peaks(gflops=1000.0, gbytes_per_s=100.0, source="a data sheet")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.analysis import implausible, throughput
-from metalbench.analysis.plausibility import FASTER_ARITHMETIC, FASTER_LOADS
-from metalbench.measure.ceiling import Ceiling
+from metalbench.measure.analysis import FASTER_ARITHMETIC, FASTER_LOADS, implausible, throughput
+from metalbench.measure.device_limits import Ceiling
 from metalbench.stats import Interval
 
 CEILING = Ceiling(gflops=100.0, gbytes_per_s=200.0)

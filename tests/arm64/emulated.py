@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from metalbench.kernel import Kernel
+from metalbench.kernel.header import Kernel
 from metalbench.kernel.prepare import Bound, Compiled, source_options
 from metalbench.msl import engine
 from metalbench.msl.building.compiler import MessageTranslator, generate_ir

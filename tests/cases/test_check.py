@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from metalbench import _core
-from metalbench.checking import Findings, check
+from metalbench.checking.check import check
+from metalbench.checking.findings import Findings
 from metalbench.kernel.library import find
 from metalbench.kernel.prepare import Builds
 from metalbench.report.findings import findings_text

@@ -11,9 +11,9 @@ import pytest
 from click.testing import CliRunner
 
 from metalbench.cli import main
-from metalbench.generations.folder import read_plan
-from metalbench.store import Store
-from metalbench.store.evaluations import Evaluation
+from metalbench.kernelbench.folder import read_plan
+from metalbench.store.history import Evaluation
+from metalbench.store.store import Store
 
 FOLDER = Path(__file__).parent / "python"
 TASKS = Path(__file__).parent / "tasks"

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import metalbench
-from metalbench.checking import Findings, check
+from metalbench.checking.check import check
+from metalbench.checking.findings import Findings
 from metalbench.errors import CompileError, DeclarationError
 
 HEAD = """\

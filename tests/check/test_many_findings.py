@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from metalbench.checking import Finding, Findings, Frame, check
-from metalbench.checking.finding import merge_findings
+from metalbench.checking.check import check
+from metalbench.checking.findings import Finding, Findings, Frame, merge_findings
 from metalbench.report.findings import MOST_SHOWN, findings_text
 
 HEAD = """\

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from check.planted_bugs import BUGGY, CLEAN, SETS, Planted, ledger
 
-from metalbench.checking import KINDS, Findings, check
+from metalbench.checking.check import check
+from metalbench.checking.findings import KINDS, Findings
 
 LEDGER = [each for folder in SETS for each in ledger(folder)]
 # What never ends is told after this, in s.

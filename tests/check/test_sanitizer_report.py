@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metalbench.checking.sanitizer.report import SanitizerReport, parse_reports
+from metalbench.checking.sanitizer import SanitizerReport, parse_reports
 
 OUT_OF_BOUNDS = """\
 ========= COMPUTE-SANITIZER

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metalbench.checking import check
+from metalbench.checking.check import check
 from metalbench.errors import DeclarationError, DispatchError
-from metalbench.kernel.bare import read_standalone_kernel
-from metalbench.kernel.sampler import sampler_options
+from metalbench.kernel.standalone import read_standalone_kernel
+from metalbench.kernel.textures import sampler_options
 from metalbench.task.workload import workload
 
 HEAD = """\

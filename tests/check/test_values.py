@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.checking import check
+from metalbench.checking.check import check
 
 HEAD = """\
 // buffer: x {dtype} (64) {content}

@@ -11,11 +11,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from metalbench.cli import main, other_names
-from metalbench.cli.diagnosis import Health, examinations
+from metalbench.cli import group, main
+from metalbench.cli.doctor import Health, examinations
 from metalbench.cli.group import OWN
-from metalbench.isolation.messages import list_worker_messages
-from metalbench.run.stages import Stage
+from metalbench.run.trial import Stage
+from metalbench.workers.channel import list_worker_messages
 
 
 def command_of(name: str) -> click.Command:
@@ -84,10 +84,10 @@ def test_names_of_other_programs_lead_to_what_is_here(command: str, here: str) -
 
 
 def test_what_other_names_lead_to_is_there() -> None:
-    for here in other_names.COMMANDS.values():
+    for here in group.OTHER_COMMANDS.values():
         for name in re.findall(r"`metalbench (\w+)", here):
             assert name in OWN
-    for (command, _), here in other_names.OPTIONS.items():
+    for (command, _), here in group.OTHER_OPTIONS.items():
         (option,) = re.findall(r"`(--[\w-]+)", here)
         assert any(option in each.opts for each in command_of(command).params)
 
@@ -178,7 +178,7 @@ def test_completion_of_names() -> None:
 def test_completion_of_other_machines(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tmp_path / "config"
     config.write_text("Host mac mac-mini *.local !old\n  User me\nHOST=studio # beside\n")
-    monkeypatch.setattr("metalbench.cli.on.SSH_CONFIG", config)
+    monkeypatch.setattr("metalbench.cli.machine.SSH_CONFIG", config)
     for command in ("run", "certify", "tune"):
         (option,) = (each for each in command_of(command).params if "--on" in each.opts)
         context = click.Context(command_of(command))

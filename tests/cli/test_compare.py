@@ -12,11 +12,11 @@ from click.testing import CliRunner, Result
 from example_results import CPU, correct, measurement
 
 from metalbench.cli import main
-from metalbench.comparison.match import MatchOutcome
-from metalbench.isolation import Workers
-from metalbench.result import DeviceFacts
-from metalbench.result.environment import environment
-from metalbench.store import Store
+from metalbench.compare.head_to_head import MatchOutcome
+from metalbench.store.environment import environment
+from metalbench.store.result import DeviceFacts
+from metalbench.store.store import Store
+from metalbench.workers.pool import Workers
 
 SLOW = "float s = 0; for (int k = 0; k < 400; ++k) s += x[(i + k) % n]; y[i] = 2 * x[i] + 0 * s"
 
@@ -123,7 +123,7 @@ def installed(history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     path = checkout / "kernels" / "common" / "twice.metal"
     path.write_text(path.read_text().replace("2 * x[i]", "of_the_checkout"))
     git(checkout, "commit", "-q", "-a", "-m", "broken")
-    monkeypatch.setattr("metalbench.kernel.installed.library_folder", lambda: library)
+    monkeypatch.setattr("metalbench.kernel.source_files.library_folder", lambda: library)
     return checkout
 
 

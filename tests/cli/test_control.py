@@ -10,9 +10,9 @@ import pytest
 from example_results import correct, failed, measurement
 from rich.console import Console
 
-from metalbench.cli.control import print_control
-from metalbench.result import Result
-from metalbench.store import Store
+from metalbench.cli.run import print_control
+from metalbench.store.result import Result
+from metalbench.store.store import Store
 
 
 def told(*results: Result) -> tuple[bool, str]:

@@ -6,7 +6,7 @@ import mlx.core as mx
 import pytest
 
 from metalbench import _core
-from metalbench.cli.diagnosis import Health, _cuda
+from metalbench.cli.doctor import Health, _cuda
 
 
 def test_doctor_says_why_there_is_no_gpu() -> None:

@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from example_results import measurement
 
 from metalbench.cli import main
-from metalbench.run.contest import FormChoice
-from metalbench.store import Store
+from metalbench.run.reference_forms import FormChoice
+from metalbench.store.store import Store
 
 
 @pytest.fixture
@@ -37,7 +37,9 @@ def speed(monkeypatch: pytest.MonkeyPatch) -> Any:
 
     monkeypatch.setattr("metalbench.run.timed.measure", measured)
     # Which form of the reference is fastest is chance here; ratios to others do not compare.
-    monkeypatch.setattr("metalbench.run.contest.choose_form", lambda *_, **__: FormChoice(()))
+    monkeypatch.setattr(
+        "metalbench.run.reference_forms.choose_form", lambda *_, **__: FormChoice(())
+    )
     return faster
 
 

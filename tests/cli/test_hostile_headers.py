@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from generations import samples
 
 from metalbench.cli import main
-from metalbench.store import Store
+from metalbench.store.store import Store
 
 DIGITS = "5" * 5000
 SCRATCH = "// scratch: w float32 (100000, 100000)\n"
@@ -75,7 +75,7 @@ def test_run_of_an_odd_python_file(shell: Any, kernels: Path, kind: str, tmp_pat
 
 
 def test_evaluate_goes_on_behind_odd_files(tmp_path: Path) -> None:
-    from metalbench.generations.folder import read_plan
+    from metalbench.kernelbench.folder import read_plan
 
     kernels = samples.tasks_in(tmp_path / "kernels", 1)
     texts = [samples.RIGHT, samples.RIGHT.replace("(n)", f"({DIGITS})"), SCRATCH + samples.RIGHT]

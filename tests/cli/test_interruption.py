@@ -80,10 +80,10 @@ def test_while_something_is_compiled(tmp_path: Path, kernels: Path) -> None:
 @pytest.mark.parametrize(
     "place",
     [
-        "metalbench.isolation.attended.WorkerHandle.__init__",
+        "metalbench.workers.pool.WorkerHandle.__init__",
         "metalbench.cli.run.list_trials",
         "metalbench.cli.machine.warn",
-        "metalbench.store.Store.begin_run",
+        "metalbench.store.store.Store.begin_run",
         "metalbench.cli.run.report",
     ],
 )

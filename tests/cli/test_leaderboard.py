@@ -12,16 +12,16 @@ import pytest
 from click.testing import CliRunner, Result
 from example_results import CPU, correct
 
-from metalbench import leaderboard
+from metalbench import compare
 from metalbench.cli import main
+from metalbench.compare import certificate
+from metalbench.compare.certificate import Reproduction, ReproductionVerdict, read_exported
 from metalbench.errors import StoreError
-from metalbench.leaderboard import reproduction
-from metalbench.leaderboard.exported import read_exported
-from metalbench.leaderboard.reproduction import Reproduction, ReproductionVerdict
-from metalbench.report.notice import SIMULATION
-from metalbench.result.environment import environment
+from metalbench.report.warnings import SIMULATION
 from metalbench.stats import Interval
-from metalbench.store import RecordClaim, Store
+from metalbench.store.environment import environment
+from metalbench.store.records import RecordClaim
+from metalbench.store.store import Store
 
 Command = Callable[..., Result]
 QUICK = ("--time", "0.05", "--in-process")
@@ -64,11 +64,11 @@ def test_a_run_brings_its_correct_kernels_in(
 
     def heard(_: Any, store: Store, trial: Any, result: int, **options: Any) -> Any:
         entered.append((trial.entry.name, store.result(result).task, options["origin"]))
-        ruling = leaderboard.Ruling
+        ruling = compare.Ruling
         place = store.place_of(result)
-        return ruling(result, place, None, leaderboard.Decision.FIRST, "there was none")
+        return ruling(result, place, None, compare.Decision.FIRST, "there was none")
 
-    monkeypatch.setattr(leaderboard, "enter", heard)
+    monkeypatch.setattr(compare, "enter", heard)
     done = command("run", "thrice", "twice", "--record", *QUICK)
     assert done.exit_code == 1
     # Of two kernels the one that is right.
@@ -96,7 +96,7 @@ def test_what_keeps_a_record_away_keeps_no_result_from_its_file(
     def fail(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(leaderboard, "enter", fail)
+    monkeypatch.setattr(compare, "enter", fail)
     file = tmp_path / "results.json"
     done = command("run", "twice", "--record", "--json", file, *QUICK)
     assert said in done.stdout
@@ -178,7 +178,7 @@ def test_what_cannot_be_compared_is_not_run(
     made = read_exported(file)
     moved = replace(made, machine=replace(made.machine, name="Another CPU", mlx="0.1"))
     file.write_text(replace(moved, sha256=moved.digest).text)
-    monkeypatch.setattr(reproduction, "run_trials", None)
+    monkeypatch.setattr(certificate, "run_trials", None)
     done = command("reproduce", file)
     assert done.exit_code == 3, done.output
     assert done.stdout.startswith("NOT COMPARABLE: twice (seed): another device: cpu Another CPU")
@@ -203,7 +203,7 @@ def test_verdicts_have_exit_codes(
     command("certify", "twice", "--out", tmp_path, *QUICK)
     ends = Interval(0.95, 0.93, 0.97), Interval(1.9, 1.85, 1.95), Interval(2.0, 1.96, 2.04)
     said = Reproduction(word, "why", *ends)
-    monkeypatch.setattr(reproduction, "reproduce", lambda *_, **__: said)
+    monkeypatch.setattr(certificate, "reproduce", lambda *_, **__: said)
     done = command("reproduce", tmp_path / "twice-float32-seed.record.json", "--within", "5%")
     assert done.exit_code == code
     assert done.stdout == (

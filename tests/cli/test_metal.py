@@ -12,11 +12,11 @@ import pytest
 from scripted_gpu import SHARE, ScriptedGpu
 
 from metalbench import _core, reference
-from metalbench.cli.diagnosis import Health, _metal
+from metalbench.cli.doctor import Health, _metal
 from metalbench.errors import Unsupported
 from metalbench.reference import Reference
-from metalbench.report.notice import SIMULATION
-from metalbench.store import Store
+from metalbench.report.warnings import SIMULATION
+from metalbench.store.store import Store
 from metalbench.task import declaration
 
 

@@ -8,7 +8,7 @@ from example_results import correct, incorrect
 from rich.console import Console
 
 from metalbench.cli.progress import LineProgress, LiveProgress, Progress
-from metalbench.run.stages import Stage
+from metalbench.run.trial import Stage
 
 
 class Clock:

@@ -12,9 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 from metalbench.cli import main
-from metalbench.measure.cache import MIB
+from metalbench.measure.device_limits import MIB
 from metalbench.stats import LARGE_EFFECT_PAIRS
-from metalbench.store import Store
+from metalbench.store.store import Store
 
 
 def test_one_name_gives_the_full_report_and_is_kept(shell: Any) -> None:
@@ -201,7 +201,7 @@ def test_cold_results_say_so_and_do_not_compare_with_warm_ones(
     shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Of so small inputs a large cache takes thousands of copies, which MLX makes one by one.
-    monkeypatch.setattr("metalbench.run.turns.last_level_cache_bytes", lambda chip: MIB)
+    monkeypatch.setattr("metalbench.run.timed.last_level_cache_bytes", lambda chip: MIB)
     cold, warm = tmp_path / "cold.json", tmp_path / "warm.json"
     assert shell("run", "twice", "--cold", "--json", cold).exit_code == 0
     assert shell("run", "twice", "--json", warm).exit_code == 0

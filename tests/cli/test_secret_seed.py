@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metalbench.cli.secret_seed import draw_secret_seed
+from metalbench.cli.options import draw_secret_seed
 from metalbench.kernel.library import Library
 
 

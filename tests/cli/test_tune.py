@@ -10,10 +10,10 @@ from click.testing import CliRunner, Result
 from example_results import measurement
 
 from metalbench.cli import main
-from metalbench.comparison.match import Match, MatchOutcome
-from metalbench.isolation import Workers
-from metalbench.result import DeviceFacts, Failure
-from metalbench.run.stages import Observer
+from metalbench.compare.head_to_head import Match, MatchOutcome
+from metalbench.run.trial import Observer
+from metalbench.store.result import DeviceFacts, Failure
+from metalbench.workers.pool import Workers
 
 KERNEL = """// Twice the input.
 // dispatch: twice  threads_in_grid=(n)  threads=(TG)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from metalbench.errors import MachineError, OutOfMemoryError, TaskError, find_machine_error
-from metalbench.store import Store
+from metalbench.store.store import Store
 
 
 def statuses(shell: Any) -> dict[str, list[str]]:

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from metalbench.comparison import regression
-from metalbench.comparison.regression import RegressionOutcome, RegressionState, find_regressions
-from metalbench.comparison.result_set import ComparedRow, ResultSet
+from metalbench.compare import comparison
+from metalbench.compare.comparison import RegressionOutcome, RegressionState, find_regressions
+from metalbench.compare.results import ComparedRow, ResultSet
 from metalbench.errors import DeclarationError
 from metalbench.stats import Interval
 
@@ -50,7 +50,7 @@ def gate(monkeypatch):
     def look(before, after, *, devices=(DEVICE, DEVICE), allowed=ALLOWED) -> RegressionOutcome:
         latest = ResultSet("run:2", devices[1], tuple(after))
         of_run = SimpleNamespace(of_run=lambda *_: latest)
-        monkeypatch.setattr(regression, "ResultSet", of_run)
+        monkeypatch.setattr(comparison, "ResultSet", of_run)
         baseline = ResultSet("main", devices[0], tuple(before))
         return find_regressions(None, 2, baseline=baseline, allowed=allowed)
 

@@ -8,10 +8,10 @@ import pytest
 from scripted_gpu import ScriptedGpu
 
 from metalbench import _core
-from metalbench.comparison.head_to_head import Contest, WrongKernelError, head_to_head
-from metalbench.kernel import Kernel, parse
+from metalbench.compare.head_to_head import Contest, WrongKernelError, head_to_head
+from metalbench.kernel.header import Kernel, parse
 from metalbench.kernel.library import Library
-from metalbench.measure import Plan
+from metalbench.measure.measurement import Plan
 from metalbench.task import normal, output, task
 
 SOURCE = """

@@ -13,7 +13,7 @@ from mutations import mutations
 
 from metalbench.cli import main
 from metalbench.report.export import to_json
-from metalbench.result.environment import environment
+from metalbench.store.environment import environment
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ from dataclasses import replace
 import numpy as np
 from rich.console import Console
 
-from metalbench.comparison.past import TaskHistory, group_histories
-from metalbench.report import history_json
+from metalbench.compare.results import TaskHistory, group_histories
+from metalbench.report import history
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.history import history_report, revision_text
 from metalbench.stats import Interval, Verdict
-from metalbench.store import HistoryEntry
+from metalbench.store.history import HistoryEntry
 
 REVISION = "1a2b3c4d" + 32 * "0"
 
@@ -164,12 +164,12 @@ def test_the_report_shows_course_latest_best_and_regression() -> None:
 
 
 def test_json_has_the_documented_keys() -> None:
-    document = json.loads(history_json.history_json("softmax", [past(1000, 800, 900)]))
+    document = json.loads(history.history_json("softmax", [past(1000, 800, 900)]))
     (found,) = document["pasts"]
     assert (found["latest"], found["best"], found["regressed"]) == (3, 2, True)
-    assert history_json.__doc__ is not None
+    assert history.__doc__ is not None
     for name in (*document, *found, *found["results"][0]):
-        assert name in history_json.__doc__
+        assert name in history.__doc__
 
 
 def test_revisions_are_short_and_say_if_there_were_changes() -> None:

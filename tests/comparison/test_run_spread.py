@@ -12,13 +12,14 @@ from example_results import correct, on_gpu
 from example_rows import kept, results, row
 from rich.console import Console
 
-from metalbench.comparison import ComparedRow, ResultSet, compare
+from metalbench.compare.comparison import compare
+from metalbench.compare.results import ComparedRow, ResultSet
 from metalbench.report import comparison as report
 from metalbench.report.console import PIPE_WIDTH
-from metalbench.result.environment import environment
 from metalbench.stats import Judgement, Verdict
-from metalbench.stats.apart import UNREPEATED, RunSpread
-from metalbench.store import Store
+from metalbench.stats.unpaired import UNREPEATED, RunSpread
+from metalbench.store.environment import environment
+from metalbench.store.store import Store
 
 
 def test_two_runs_alone_say_no_more_than_is_known_of_runs() -> None:

@@ -13,14 +13,15 @@ from example_results import CPU, GPU, correct, incorrect, on_gpu
 from example_rows import results, row
 from rich.console import Console
 
-from metalbench.comparison import ComparedRow, ResultSet, compare
+from metalbench.compare.comparison import compare
+from metalbench.compare.results import ComparedRow, ResultSet
 from metalbench.errors import MetalBenchError, StoreError
 from metalbench.report import comparison as report
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.export import to_json
-from metalbench.result.environment import environment
 from metalbench.stats import Verdict
-from metalbench.store import Store
+from metalbench.store.environment import environment
+from metalbench.store.store import Store
 
 
 def verdicts(before: ComparedRow, after: ComparedRow) -> tuple[Verdict, str]:

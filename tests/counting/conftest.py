@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from metalbench import _core
-from metalbench.counting.dispatch import DispatchCounts, read_dispatch_counts
-from metalbench.kernel.counts import COUNTS, CountsBuffer, build_tables
-from metalbench.kernel.geometry import Geometry
+from metalbench.kernel.memory import COUNTS, CountsBuffer, build_tables
+from metalbench.kernel.prepare import Geometry
+from metalbench.profiling.counts import DispatchCounts, read_dispatch_counts
 
 HEAD = "#include <metal_stdlib>\nusing namespace metal;\n"
 Counting = Callable[..., DispatchCounts]

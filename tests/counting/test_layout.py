@@ -5,18 +5,18 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
-from metalbench.kernel import counts
+from metalbench.kernel import memory
 from metalbench.msl.building.toolchain import find_toolchain
 
 HEADER = Path(__file__).parents[2] / "csrc/msl/mb/cpu/counts.h"
 # Both enumerations end with their number of names, and `Head` has the size of the head.
 EXPECTED = {
-    **{name: at for at, name in enumerate([*counts.COLUMNS, "columns"])},
-    **{name: at for at, name in enumerate([*counts.SPACES, "spaces"])},
-    **{each.name.lower(): each.value for each in counts.Head if each is not counts.Head.WORDS},
-    "head_words": int(counts.Head.WORDS),
-    "buffers": counts.BUFFERS,
-    "trace_words": counts.TRACE_WORDS,
+    **{name: at for at, name in enumerate([*memory.COLUMNS, "columns"])},
+    **{name: at for at, name in enumerate([*memory.SPACES, "spaces"])},
+    **{each.name.lower(): each.value for each in memory.Head if each is not memory.Head.WORDS},
+    "head_words": int(memory.Head.WORDS),
+    "buffers": memory.BUFFERS,
+    "trace_words": memory.TRACE_WORDS,
 }
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from cuda.ptx import check_sound, read
 
-from metalbench.hlo.emission import INCLUDE
+from metalbench.hlo.codegen import INCLUDE
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running.plan import build_plan, format_source
-from metalbench.kernel.installed import include_folders
+from metalbench.hlo.runtime.plan import build_plan, format_source
+from metalbench.kernel.source_files import include_folders
 from metalbench.msl import engine
 
 # Rows scaled to sum 1, times a matrix, and a product of halves in batches.

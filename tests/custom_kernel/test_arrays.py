@@ -7,7 +7,7 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from metalbench.custom_kernel.element_types import TYPES
+from metalbench.mlx.definition import TYPES
 
 COPY = "uint i = thread_position_in_grid.x; out[i] = a[i];"
 STRIDED = """

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from metalbench import metal_kernel, patched_mlx
-from metalbench.custom_kernel import mlx_kernel
 from metalbench.errors import DeclarationError, KernelFault
+from metalbench.mlx import kernel as mlx_kernel
 
 # The barrier between the two sides is missing.
 REVERSED = """

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from metalbench import patched_mlx
-from metalbench.custom_kernel import transformations
 from metalbench.errors import Unsupported
+from metalbench.mlx import simulation
 
 X = mx.arange(12, dtype=mx.float32).reshape(3, 4)
 EXPECTED = 3 * np.arange(12.0).reshape(3, 4)
@@ -161,7 +161,7 @@ def test_what_code_said_of_compilation_holds_afterwards(before, within, blend):
                 getattr(mx, within)()
             same(mx.compile(blend)(X, X), EXPECTED)
         compiles = before is mx.enable_compile if within is None else within == "enable_compile"
-        assert transformations._is_compiling() == compiles
+        assert simulation._is_compiling() == compiles
     finally:
         mx.enable_compile()
 
@@ -170,7 +170,7 @@ def test_what_is_measured_is_compiled():
     with patched_mlx():
         assert mx.compile(evaluates)(mx.array(1)).item() == 2
         with (
-            transformations.compiling(),
+            simulation.compiling(),
             pytest.raises(ValueError, match=r"function transformations"),
         ):
             mx.compile(evaluates)(mx.array(1))
@@ -181,7 +181,7 @@ def test_what_is_measured_is_not_compiled_where_nothing_is():
     mx.disable_compile()
     try:
         for scope in (patched_mlx(), patched_mlx()):
-            with scope, transformations.compiling():
+            with scope, simulation.compiling():
                 assert mx.compile(evaluates)(mx.array(1)).item() == 2
     finally:
         mx.enable_compile()

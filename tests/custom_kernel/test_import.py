@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import metalbench
-from metalbench import custom_kernel
+from metalbench import mlx
 
 
 def loaded_after(code: str) -> set[str]:
@@ -33,5 +33,5 @@ def test_numpy_arrays_need_no_mlx():
 
 
 def test_the_name_is_the_packages_own():
-    assert metalbench.metal_kernel is custom_kernel.metal_kernel
+    assert metalbench.metal_kernel is mlx.metal_kernel
     assert "metal_kernel" in metalbench.__all__

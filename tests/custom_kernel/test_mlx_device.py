@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from metalbench import metal_kernel
-from metalbench.custom_kernel import mlx_kernel
+from metalbench.mlx import kernel as mlx_kernel
 
 
 class Recorder:

@@ -14,8 +14,8 @@ import pytest
 
 import metalbench
 from metalbench import metal_kernel, patch_mlx, patched_mlx
-from metalbench.custom_kernel import mlx_kernel
 from metalbench.errors import DeclarationError, Unsupported
+from metalbench.mlx import kernel as mlx_kernel
 
 DOUBLE = "uint i = thread_position_in_grid.x; y[i] = 2 * x[i];"
 
@@ -69,7 +69,7 @@ def _nothing_stays():
 
 def test_the_names_are_the_packages_own():
     assert {"patch_mlx", "patched_mlx"} <= set(metalbench.__all__)
-    assert metalbench.patch_mlx is metalbench.custom_kernel.patch_mlx
+    assert metalbench.patch_mlx is metalbench.mlx.patch_mlx
 
 
 def test_a_kernel_of_mlxs_runs():

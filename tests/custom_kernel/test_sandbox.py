@@ -26,10 +26,11 @@ from metalbench.errors import (
     KernelFault,
     TimeLimitExceeded,
 )
-from metalbench.isolation.confinement import landlock, list_executor_files
-from metalbench.isolation.confinement.start import _Starter
-from metalbench.isolation.memory import list_children
-from metalbench.kind import Kind
+from metalbench.finding_kinds import Kind
+from metalbench.sandbox import landlock
+from metalbench.sandbox.compiler_process import _Starter
+from metalbench.sandbox.confinement import list_executor_files
+from metalbench.sandbox.resources import list_children
 
 AT = "uint i = thread_position_in_grid.x; "
 TWICE = AT + "out[i] = 2 * a[i];"
@@ -206,9 +207,10 @@ PROGRAM = """
 import os, sys
 import numpy as np
 from metalbench import metal_kernel
-from metalbench.isolation.confinement import landlock, list_executor_files
-from metalbench.isolation.confinement.start import _Starter
-from metalbench.isolation.memory import list_children
+from metalbench.sandbox import landlock
+from metalbench.sandbox.confinement import list_executor_files
+from metalbench.sandbox.compiler_process import _Starter
+from metalbench.sandbox.resources import list_children
 source = "out[thread_position_in_grid.x] = a[thread_position_in_grid.x];"
 kernel = metal_kernel("test", ["a"], ["out"], source, device="cpu", sandbox=True)
 def call():

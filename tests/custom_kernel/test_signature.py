@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from metalbench import metal_kernel
-from metalbench.custom_kernel.definition import ATTRIBUTES
+from metalbench.mlx.definition import ATTRIBUTES
 
 
 def generated(capsys, kernel, inputs, outputs, template=None):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from mlx import nn
 
-from metalbench.custom_kernel import simulated_gpu
+from metalbench.mlx import simulation
 
 pytestmark = pytest.mark.usefixtures("patched")
 
@@ -104,7 +104,7 @@ def test_a_gpu_that_mlx_has_stays(monkeypatch):
     gpu, default_device = mx.gpu, mx.default_device
     monkeypatch.setattr(mx, "is_available", lambda device: True)
     monkeypatch.setattr(mx.metal, "is_available", lambda: False)
-    with simulated_gpu.simulate_gpu():
+    with simulation.simulate_gpu():
         assert mx.metal.is_available()
         assert mx.gpu is gpu
         assert mx.default_device is default_device

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from metalbench import metal_kernel
-from metalbench.custom_kernel import transformations
 from metalbench.errors import KernelFault, Unsupported
+from metalbench.mlx import simulation
 
 pytestmark = pytest.mark.usefixtures("patched")
 RNG = np.random.default_rng(5)
@@ -189,12 +189,12 @@ def test_a_map_of_one_thread_is_none_of_another(blend):
     found = []
 
     def function(a, b):
-        thread = Thread(target=lambda: found.append(transformations.in_vmap()))
+        thread = Thread(target=lambda: found.append(simulation.in_vmap()))
         thread.start()
         thread.join()
-        found.append(transformations.in_vmap())
+        found.append(simulation.in_vmap())
         return blend(a, b)
 
     same(mx.vmap(function)(MA, MB), 2 * A + B)
     assert found == [False, True]
-    assert not transformations.in_vmap()
+    assert not simulation.in_vmap()

@@ -12,7 +12,7 @@ import numpy as np
 from escapes.other_user import be_for_all_programs
 
 from metalbench import MetalBenchError, metal_kernel
-from metalbench.custom_kernel import CustomKernel, MLXKernel
+from metalbench.mlx import CustomKernel, MLXKernel
 
 
 def kernel(*, sandbox: bool) -> CustomKernel | MLXKernel:

@@ -12,7 +12,8 @@ import sys
 
 from escapes.other_user import be
 
-from metalbench.isolation.confinement import landlock, list_executor_files, policies, seal, seccomp
+from metalbench.sandbox import landlock, seccomp
+from metalbench.sandbox.confinement import list_executor_files, seal
 
 DONE, REFUSED, NOT_HELD = 0, 1, 2
 
@@ -22,7 +23,7 @@ def hold(how: str) -> bool:
     if how == "confined":
         with landlock.open_ruleset(list_executor_files()) as rules:
             landlock.restrict_thread(rules)
-        seccomp.install_filter(*policies.make_executor_policy(os.getppid()), every_thread=False)
+        seccomp.install_filter(*seccomp.make_executor_policy(os.getppid()), every_thread=False)
     return bool(seal().mechanisms) if how == "sealed" else True
 
 

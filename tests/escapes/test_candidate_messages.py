@@ -10,9 +10,9 @@ import pytest
 from metalbench import _core
 from metalbench.errors import KernelDied, MetalBenchError, TimeLimitExceeded
 from metalbench.kernel.library import Library
-from metalbench.python_candidate import candidate as module
-from metalbench.python_candidate.candidate import Candidate
-from metalbench.python_candidate.source import parse
+from metalbench.kernelbench.candidates import candidate as module
+from metalbench.kernelbench.candidates.candidate import Candidate
+from metalbench.kernelbench.candidates.source import parse
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
 

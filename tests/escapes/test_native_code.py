@@ -16,7 +16,7 @@ from escapes import host_process, native_code
 from escapes.native_code import ESCAPES
 
 import metalbench
-from metalbench.isolation.confinement import landlock
+from metalbench.sandbox import landlock
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="seccomp and Landlock are Linux's")
 NOBODY = 65534

@@ -8,10 +8,18 @@ import mlx.core as mx
 import numpy as np
 import pytest
 
-from metalbench.formats import MODES, Affine, Mode, minifloat, quantised
-from metalbench.formats.affine import BITS, GROUPS
-from metalbench.formats.bits import pack_bits, unpack_bits
-from metalbench.formats.minifloats import E4M3, to_e4m3
+from metalbench.formats.encodings import (
+    BITS,
+    E4M3,
+    GROUPS,
+    MODES,
+    Affine,
+    Mode,
+    pack_bits,
+    to_e4m3,
+    unpack_bits,
+)
+from metalbench.formats.inputs import minifloat, quantised
 from metalbench.task import normal, output, task
 from metalbench.task.dtypes import dtype as dtype_of
 from metalbench.task.workload import workload

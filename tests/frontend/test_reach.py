@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.isolation.confinement import landlock
 from metalbench.msl import engine
 from metalbench.msl.building.answer import run_tool
 from metalbench.msl.building.reach import list_tool_files
+from metalbench.sandbox import landlock
 
 pytestmark = pytest.mark.skipif(
     not landlock.version(), reason="this kernel has no Landlock, or the system is not Linux"

@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 from generations import samples
 
-from metalbench.generations.answers import (
+from metalbench.finding_kinds import Kind
+from metalbench.kernelbench.answers import (
+    GenerationOutcome,
     UnusableSample,
     decode_text,
     extract_code,
     find_code_blocks,
     parse_sample,
 )
-from metalbench.generations.outcomes import GenerationOutcome
-from metalbench.kind import Kind
-from metalbench.result import Failure
+from metalbench.store.result import Failure
 
 
 @pytest.mark.parametrize(
@@ -74,14 +74,14 @@ def test_a_block_that_does_not_end_goes_to_the_end() -> None:
 
 
 def test_every_kind_of_finding_has_a_class() -> None:
-    from metalbench.generations.outcomes import classify_failure
+    from metalbench.kernelbench.answers import classify_failure
 
     for kind in Kind:
         assert classify_failure(Failure("verify", str(kind), "")) is not GenerationOutcome.CORRECT
 
 
 def test_what_metal_has_not_is_forbidden() -> None:
-    from metalbench.generations.outcomes import classify_failure
+    from metalbench.kernelbench.answers import classify_failure
     from metalbench.msl.reading.host_code import make_host_code_error
 
     assert classify_failure(

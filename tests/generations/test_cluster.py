@@ -14,9 +14,9 @@ from time import monotonic, sleep
 import pytest
 from generations import samples
 
-from metalbench.generations.folder import read_plan
-from metalbench.store import Store
-from metalbench.store.evaluations import Evaluation
+from metalbench.kernelbench.folder import read_plan
+from metalbench.store.history import Evaluation
+from metalbench.store.store import Store
 
 pytestmark = pytest.mark.slow
 SAMPLES = 40

@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from generations import samples
 
 from metalbench.cli import main
-from metalbench.generations.folder import read_plan
-from metalbench.store import Store
+from metalbench.kernelbench.folder import read_plan
+from metalbench.store.store import Store
 
 
 class Shell:

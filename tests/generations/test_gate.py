@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from metalbench.generations.gate import EvaluationStopped, SchedulingObserver, TimingScheduler
-from metalbench.run.stages import Stage
+from metalbench.run.trial import Stage
+from metalbench.workers.scheduler import EvaluationStopped, SchedulingObserver, TimingScheduler
 
 
 class Watched(SchedulingObserver):

@@ -15,9 +15,9 @@ from mutations import mutations
 
 from metalbench.cli import main
 from metalbench.errors import DeclarationError
-from metalbench.generations.folder import find_samples, read_plan, write_plan
-from metalbench.generations.kernelbench_runs import read_problems
-from metalbench.store import Store
+from metalbench.kernelbench.folder import find_samples, read_plan, write_plan
+from metalbench.kernelbench.result_files import read_problems
+from metalbench.store.store import Store
 
 PLAN = {"id": "abc", "problems": {samples.SET: [1, 2]}, "samples": 2, "asked": {"model": "m"}}
 DEEP = "[" * 200_000 + "]" * 200_000

@@ -13,12 +13,12 @@ from click.testing import CliRunner, Result
 from example_results import CPU, case, correct, incorrect
 
 from metalbench.cli import main
-from metalbench.generations.folder import SamplePlan, write_plan
-from metalbench.generations.kernelbench_files import read_results, write_results
-from metalbench.measure import FormTime
-from metalbench.result.environment import environment
-from metalbench.store import Store
-from metalbench.store.evaluations import SampleOutcome, SamplePlace
+from metalbench.kernelbench.folder import SamplePlan, write_plan
+from metalbench.kernelbench.result_files import read_results, write_results
+from metalbench.measure.measurement import FormTime
+from metalbench.store.environment import environment
+from metalbench.store.history import SampleOutcome, SamplePlace
+from metalbench.store.store import Store
 
 
 def stats(mean: float, std: float = 0.01, trials: int = 100) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from generations import samples
 from python_candidate import answers
 
 from metalbench.cli import main
-from metalbench.generations.folder import find_samples, read_plan
-from metalbench.store import Store
+from metalbench.kernelbench.folder import find_samples, read_plan
+from metalbench.store.store import Store
 
 SECRET = "root:$6$do-not-show-this:19000:0:99999:7:::"
 
@@ -100,7 +100,7 @@ def test_a_candidate_that_is_a_link_elsewhere_is_not_read(tmp_path: Path, secret
 
 
 def test_a_candidate_that_is_a_link_to_a_neighbour_is_read(tmp_path: Path) -> None:
-    from metalbench.python_candidate.source import read
+    from metalbench.kernelbench.candidates.source import read
 
     (tmp_path / "text.py").write_text(answers.named(answers.FUNCTION, "relu"))
     (tmp_path / "relu.py").symlink_to("text.py")

@@ -6,10 +6,10 @@ import math
 
 import pytest
 
-from metalbench.generations.metrics import MISSING, SampleOutcome, compute_figures, group_samples
-from metalbench.generations.outcomes import GenerationOutcome
+from metalbench.kernelbench.answers import GenerationOutcome
+from metalbench.kernelbench.metrics import MISSING, SampleOutcome, compute_figures, group_samples
 from metalbench.stats import Interval, wilson_interval
-from metalbench.store.evaluations import Evaluation, SamplePlace
+from metalbench.store.history import Evaluation, SamplePlace
 
 
 def right(value: float, low: float, high: float) -> SampleOutcome:

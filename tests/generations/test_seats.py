@@ -9,18 +9,16 @@ from pathlib import Path
 from generations import samples
 
 from metalbench import _core
-from metalbench.generations.evaluate import Evaluator, FinishedJob
-from metalbench.generations.folder import find_samples, read_plan
-from metalbench.generations.gate import TimingScheduler
-from metalbench.generations.seats import WorkerLostError, WorkerSpec
-from metalbench.generations.trials import TrialConditions, make_jobs
-from metalbench.isolation import Limits, Workers
 from metalbench.kernel.library import Library
-from metalbench.measure import Plan
-from metalbench.result import DeviceFacts, Result
-from metalbench.run.observed import device_facts
-from metalbench.run.stages import Observer, Stage
-from metalbench.run.trial import Trial
+from metalbench.kernelbench.evaluate import Evaluator, FinishedJob
+from metalbench.kernelbench.folder import find_samples, read_plan
+from metalbench.kernelbench.trials import TrialConditions, make_jobs
+from metalbench.measure.measurement import Plan
+from metalbench.run.trial import Observer, Stage, Trial, device_facts
+from metalbench.sandbox.resources import Limits
+from metalbench.store.result import DeviceFacts, Result
+from metalbench.workers.pool import Workers
+from metalbench.workers.scheduler import TimingScheduler, WorkerLostError, WorkerSpec
 
 
 class Machine:

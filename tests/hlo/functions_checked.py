@@ -15,9 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from metalbench.hlo.compiling import import_program
-from metalbench.hlo.running import LEVELS, Executable
-from metalbench.hlo.running.executable import to_storage, upload_array, view_buffer
+from metalbench.hlo.runtime.compilation import import_program
+from metalbench.hlo.runtime.executable import Executable, to_storage, upload_array, view_buffer
+from metalbench.hlo.runtime.plan import LEVELS
 
 RANDOM = np.random.default_rng(0)
 

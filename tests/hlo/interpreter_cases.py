@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from metalbench.hlo.graph import Block
+from metalbench.hlo.ir import Block
 
 _CONST = re.compile(
     r'"?check\.(expect_\w+?)_const"?\s*\(?\s*(%[\w#]+)\s*\)?\s*(?:,\s*|<?\{\s*value\s*=\s*)'

@@ -20,10 +20,10 @@ from oracle import evaluate
 from random_programs import Example, programs
 
 from metalbench import _core
-from metalbench.hlo.emission import HEADER, INCLUDE
+from metalbench.hlo.codegen import HEADER, INCLUDE
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running import Executable, ExecutionPlan, build_plan, format_source
-from metalbench.hlo.running.executable import open_device
+from metalbench.hlo.runtime.executable import Executable, open_device
+from metalbench.hlo.runtime.plan import ExecutionPlan, build_plan, format_source
 
 LEVELS = (0, 2, 3)
 DRAWN = 20

@@ -29,7 +29,7 @@ def _serve(pipe: Any, programs: Sequence[tuple[str, Sequence[np.ndarray]]]) -> N
     from jaxlib.mlir import ir
     from jaxlib.mlir.dialects import stablehlo
 
-    from metalbench.hlo.reading import get_context, parse
+    from metalbench.hlo.importer import get_context, parse
 
     found = []
     for text, arrays in programs:

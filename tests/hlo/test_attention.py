@@ -8,9 +8,9 @@ from click.testing import CliRunner
 
 from metalbench import hlo
 from metalbench.cli import main
-from metalbench.hlo.passes import attention as pass_
+from metalbench.hlo.passes import row_fusion as pass_
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running import build_plan
+from metalbench.hlo.runtime.plan import build_plan
 
 
 @pytest.fixture

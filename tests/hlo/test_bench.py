@@ -11,10 +11,11 @@ from click.testing import CliRunner
 
 from metalbench.cli.group import main
 from metalbench.errors import Unsupported
-from metalbench.hlo.bench.mlx_form import MlxProgram
-from metalbench.hlo.bench.utilisation import count_plan
+from metalbench.hlo.bench.rivals import MlxProgram
+from metalbench.hlo.bench.timing import count_plan
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running import Executable, build_plan
+from metalbench.hlo.runtime.executable import Executable
+from metalbench.hlo.runtime.plan import build_plan
 
 TWO = """func.func @main(%a: tensor<64x32xf32>, %b: tensor<32x16xf32>) -> tensor<64x16xf32> {
   %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0]
@@ -77,7 +78,7 @@ def test_launches_can_be_run_again_and_loops_have_none():
     executable = Executable(import_program(TWO), device="cpu")
     rng = np.random.default_rng(0)
     given = [rng.normal(size=each).astype("f4") for each in ((64, 32), (32, 16))]
-    from metalbench.hlo.running.executable import upload_array
+    from metalbench.hlo.runtime.executable import upload_array
 
     buffers = [upload_array(executable.pool, each) for each in given]
     launches = executable.list_dispatches(buffers)

@@ -10,8 +10,9 @@ import pytest
 from test_plugin import FOLDER, outcomes
 
 from metalbench.errors import KernelFault
-from metalbench.hlo.compiling import import_program
-from metalbench.hlo.running import Executable, build_plan
+from metalbench.hlo.runtime.compilation import import_program
+from metalbench.hlo.runtime.executable import Executable
+from metalbench.hlo.runtime.plan import build_plan
 
 SCRIPT = "functions_checked.py"
 NAMES = tuple(re.findall(r'^    "(\w+)": \(', (FOLDER / SCRIPT).read_text(), re.M))

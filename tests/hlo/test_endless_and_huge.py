@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 
 from metalbench.errors import OutOfMemoryError, TimeLimitExceeded, Unsupported
-from metalbench.hlo.compiling import import_program
-from metalbench.hlo.graph import Operation
+from metalbench.hlo.importer.limits import MAX_BRACKETS, MAX_REGIONS
+from metalbench.hlo.ir import Operation
 from metalbench.hlo.passes.verification import GraphError, verify
-from metalbench.hlo.reading.nesting import MAX_BRACKETS, MAX_REGIONS
-from metalbench.hlo.running import Executable, build_plan
+from metalbench.hlo.runtime.compilation import import_program
+from metalbench.hlo.runtime.executable import Executable
+from metalbench.hlo.runtime.plan import build_plan
 
 T = "tensor<4xf32>"
 ENDLESS = f"""func.func @main(%x: {T}) -> {T} {{

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from metalbench import hlo
-from metalbench.hlo.passes import fold_splats
+from metalbench.hlo.passes.canonicalization import fold_splats
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running import build_plan
+from metalbench.hlo.runtime.plan import build_plan
 
 SCALED = """
 func.func @main(%x: tensor<4x64x{type}>) -> tensor<4x64x{type}> {{

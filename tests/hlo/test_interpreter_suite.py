@@ -15,9 +15,9 @@ import pytest
 from interpreter_cases import agree, cases, jax_files, make_constants_arguments
 
 from metalbench.errors import DeclarationError, Unsupported
-from metalbench.hlo.passes import remove_dead_code
+from metalbench.hlo.passes.canonicalization import remove_dead_code
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running import Executable
+from metalbench.hlo.runtime.executable import Executable
 
 NEEDS_CHECKOUT = pytest.mark.skipif(
     "STABLEHLO_CHECKOUT" not in os.environ, reason="needs STABLEHLO_CHECKOUT=FOLDER"

@@ -37,7 +37,7 @@ def test_check_jaxlib_tells_that_it_is_missing(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_context_checks_before_it_loads(monkeypatch: pytest.MonkeyPatch) -> None:
-    from metalbench.hlo.reading.module import get_context
+    from metalbench.hlo.importer.module import get_context
 
     monkeypatch.setattr(jaxlib_version, "version", lambda _: "0.9.2")
     with pytest.raises(Unsupported, match=r"got 0\.9\.2"):

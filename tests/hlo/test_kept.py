@@ -11,7 +11,9 @@ import pytest
 
 from metalbench import hlo
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running import Executable, build_plan, format_source, kept
+from metalbench.hlo.runtime import compilation
+from metalbench.hlo.runtime.executable import Executable
+from metalbench.hlo.runtime.plan import build_plan, format_source
 from metalbench.msl.building import cache
 
 # Constants of all kinds, nested control flow, and an argument that is returned.
@@ -48,8 +50,8 @@ def _own_cache(tmp_path, monkeypatch):
 @pytest.mark.parametrize("level", [0, 2, 3])
 def test_a_plan_that_was_kept_gives_the_same(level):
     made = build_plan(import_program(PROGRAM), level, device="cpu")
-    kept.store_plan("0123456789abcdef", made, {"name": "p"})
-    found, facts = kept.load_plan("0123456789abcdef")
+    compilation.store_plan("0123456789abcdef", made, {"name": "p"})
+    found, facts = compilation.load_plan("0123456789abcdef")
     assert facts == {"name": "p"}
     assert (format_source(found), found.format_steps()) == (
         format_source(made),
@@ -83,15 +85,15 @@ def test_another_process_needs_no_mlir(tmp_path):
 
 def test_the_key_is_of_the_program_and_of_all_that_it_depends_on(monkeypatch):
     keys = [
-        kept.compute_key(PROGRAM, "-O 2", "cpu"),
-        kept.compute_key(PROGRAM, "-O 3", "cpu"),
-        kept.compute_key(PROGRAM, "-O 2", "metal"),
-        kept.compute_key(PROGRAM.replace("3.0", "4.0"), "-O 2", "cpu"),
+        compilation.compute_key(PROGRAM, "-O 2", "cpu"),
+        compilation.compute_key(PROGRAM, "-O 3", "cpu"),
+        compilation.compute_key(PROGRAM, "-O 2", "metal"),
+        compilation.compute_key(PROGRAM.replace("3.0", "4.0"), "-O 2", "cpu"),
     ]
-    monkeypatch.setattr(kept, "version", lambda _: "0.0.1")
-    keys.append(kept.compute_key(PROGRAM, "-O 2", "cpu"))
-    monkeypatch.setattr(kept, "digest_trees", lambda _: "other sources")
-    keys.append(kept.compute_key(PROGRAM, "-O 2", "cpu"))
+    monkeypatch.setattr(compilation, "version", lambda _: "0.0.1")
+    keys.append(compilation.compute_key(PROGRAM, "-O 2", "cpu"))
+    monkeypatch.setattr(compilation, "digest_trees", lambda _: "other sources")
+    keys.append(compilation.compute_key(PROGRAM, "-O 2", "cpu"))
     assert len(set(keys)) == len(keys)
 
 
@@ -107,14 +109,16 @@ def test_a_damaged_plan_is_compiled_again(tmp_path):
 
 
 def test_large_constants_are_not_kept_twice(monkeypatch):
-    monkeypatch.setattr(kept, "MAX_CONSTANT_BYTES", 8)
+    monkeypatch.setattr(compilation, "MAX_CONSTANT_BYTES", 8)
     made = build_plan(import_program(PROGRAM), 2, device="cpu")
-    kept.store_plan("0123456789abcdef", made, {})
+    compilation.store_plan("0123456789abcdef", made, {})
     assert cache.load("0123456789abcdef") is None
 
 
 def test_a_cache_that_cannot_be_written_costs_time_alone(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / "file"))
-    kept.store_plan("0123456789abcdef", build_plan(import_program(PROGRAM), 2, device="cpu"), {})
-    assert kept.load_plan("0123456789abcdef") is None
+    compilation.store_plan(
+        "0123456789abcdef", build_plan(import_program(PROGRAM), 2, device="cpu"), {}
+    )
+    assert compilation.load_plan("0123456789abcdef") is None

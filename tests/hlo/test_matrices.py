@@ -9,8 +9,8 @@ from test_tiles import program
 
 from metalbench import hlo
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running import Executable
-from metalbench.hlo.running.plan import build_plan
+from metalbench.hlo.runtime.executable import Executable
+from metalbench.hlo.runtime.plan import build_plan
 
 # As in test_tiles: shapes of operands and result, batches, and contracted axes.
 CASES = {

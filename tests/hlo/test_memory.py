@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running import Executable
+from metalbench.hlo.runtime.executable import Executable
 
 CHAIN = """
 func.func @main(%x: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {

@@ -12,9 +12,10 @@ import pytest
 
 from metalbench import hlo
 from metalbench.errors import Unsupported
-from metalbench.hlo.bench import mlx_form
-from metalbench.hlo.emission import EMITTERS, STAGED, elementwise, factorizations
-from metalbench.hlo.graph import ELEMENT_TYPES, Block, Operation, TensorType, Value
+from metalbench.hlo.bench import rivals
+from metalbench.hlo.codegen import EMITTERS, STAGED, elementwise, factorizations
+from metalbench.hlo.importer.module import DECOMPOSITIONS
+from metalbench.hlo.ir import ELEMENT_TYPES, Block, Operation, TensorType, Value
 from metalbench.hlo.operations import (
     CONTROL_FLOW,
     ELEMENTWISE,
@@ -28,11 +29,9 @@ from metalbench.hlo.operations import (
     is_elementwise,
     list_names,
 )
-from metalbench.hlo.passes import custom_calls, folding, fusion, verification
+from metalbench.hlo.passes import canonicalization, fusion, verification
 from metalbench.hlo.program import import_program
-from metalbench.hlo.reading.decompositions import DECOMPOSITIONS
-from metalbench.hlo.running import build_plan
-from metalbench.hlo.running.plan import _KERNELS
+from metalbench.hlo.runtime.plan import _KERNELS, build_plan
 
 PACKAGE = Path(hlo.__file__).parent
 F32, U32 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["ui32"]
@@ -83,17 +82,17 @@ def test_mlx_forms_are_those_of_the_registry():
     direct = {name for name, each in OPERATIONS.items() if each.mlx}
     with_attributes = {name for name, each in OPERATIONS.items() if each.has_mlx_form}
     assert direct.isdisjoint(with_attributes)
-    assert set(mlx_form._WITH_ATTRIBUTES) == with_attributes
-    assert set(mlx_form.FORMS) == direct | with_attributes
+    assert set(rivals._WITH_ATTRIBUTES) == with_attributes
+    assert set(rivals.FORMS) == direct | with_attributes
     for each in OPERATIONS.values():
         for name in filter(None, (each.mlx, each.mlx_reduction)):
             assert callable(getattr(mx, name)), each.name
 
 
 def test_numpy_functions_take_the_operands():
-    for name in folding._FLOAT:
+    for name in canonicalization._FLOAT:
         operands = OPERATIONS[name].operands.least
-        assert folding._FLOAT[name](*[np.float32(2)] * operands).dtype == np.float32
+        assert canonicalization._FLOAT[name](*[np.float32(2)] * operands).dtype == np.float32
 
 
 def test_joins_have_two_operands_and_an_mlx_function():
@@ -105,7 +104,7 @@ def test_joins_have_two_operands_and_an_mlx_function():
 
 def test_decompositions_and_custom_calls_are_those_of_the_registry():
     assert set(DECOMPOSITIONS) <= list_names(Kind.LEGALIZED)
-    assert set(custom_calls._NAMES.values()) == {
+    assert set(canonicalization._NAMES.values()) == {
         name for name, each in OPERATIONS.items() if each.custom_call
     }
 

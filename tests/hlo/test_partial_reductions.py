@@ -7,7 +7,7 @@ import pytest
 
 from metalbench import hlo
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running.plan import build_plan
+from metalbench.hlo.runtime.plan import build_plan
 
 SUM = """
 func.func @main(%x: tensor<SHAPExf32>) -> tensor<RESULTf32> {

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from metalbench.errors import DeclarationError, Unsupported
-from metalbench.hlo.emission import STAGED
-from metalbench.hlo.graph import format_block
+from metalbench.hlo.codegen import STAGED
+from metalbench.hlo.ir import format_block
 from metalbench.hlo.operations import CONTROL_FLOW
-from metalbench.hlo.passes import choose_inlined_values, remove_dead_code
-from metalbench.hlo.passes.splitting import MAX_OPERANDS
+from metalbench.hlo.passes.canonicalization import remove_dead_code
+from metalbench.hlo.passes.fusion import choose_inlined_values
+from metalbench.hlo.passes.lowering import MAX_OPERANDS
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running import build_plan
-from metalbench.hlo.running.plan import format_source
+from metalbench.hlo.runtime.plan import build_plan, format_source
 
 SOFTMAX = """
 func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {

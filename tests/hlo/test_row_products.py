@@ -7,7 +7,8 @@ import pytest
 
 from metalbench import hlo
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running import Executable, build_plan
+from metalbench.hlo.runtime.executable import Executable
+from metalbench.hlo.runtime.plan import build_plan
 
 
 def program(outer, width, columns, *, kind="f32", body="", returns="%p", more=""):

@@ -9,9 +9,9 @@ from oracle import evaluate
 from row_programs import row_program
 
 from metalbench import hlo
-from metalbench.hlo.passes import fuse_rows
+from metalbench.hlo.passes.row_fusion import fuse_rows
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running import build_plan
+from metalbench.hlo.runtime.plan import build_plan
 
 
 def format_reducer(join, axes, full, kind, one):

@@ -9,7 +9,7 @@ from oracle import evaluate
 
 from metalbench import hlo
 from metalbench.errors import DeclarationError, DispatchError
-from metalbench.hlo.emission.elementwise import EXPRESSIONS, format_arithmetic
+from metalbench.hlo.codegen.elementwise import EXPRESSIONS, format_arithmetic
 
 LEVELS = pytest.mark.parametrize("level", [0, 2, 3])
 BINARY = {

@@ -7,7 +7,7 @@ import pytest
 
 from metalbench import hlo
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running.plan import build_plan
+from metalbench.hlo.runtime.plan import build_plan
 
 # Halving the old value reveals any other order of the updates.
 SCATTER = """

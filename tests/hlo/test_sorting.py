@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from metalbench import hlo
-from metalbench.hlo.passes import merging
+from metalbench.hlo.passes import lowering
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running.plan import build_plan
+from metalbench.hlo.runtime.plan import build_plan
 
 SORT = """
 func.func @main(%k: tensor<SHAPExi32>, %v: tensor<SHAPExi32>)
@@ -33,7 +33,7 @@ def program(shape, axis, order="LT"):
 )
 def test_long_lines_are_stable(shape, axis, monkeypatch):
     # Use merging also on the CPU, where few lines are sorted by insertion.
-    monkeypatch.setattr(merging, "CPU_LINE_FACTORS", ())
+    monkeypatch.setattr(lowering, "CPU_LINE_FACTORS", ())
     random = np.random.default_rng(7)
     # Few keys, so that many are equal; values say which was first.
     keys = random.integers(-9, 9, shape).astype(np.int32)

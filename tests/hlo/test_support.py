@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metalbench.hlo.support import format_support_table
+from metalbench.hlo.operations import format_support_table
 
 PAGE = Path(__file__).parents[2] / "docs/how-to/stablehlo.md"
 

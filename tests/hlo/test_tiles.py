@@ -7,7 +7,7 @@ import pytest
 
 from metalbench import hlo
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running.plan import build_plan
+from metalbench.hlo.runtime.plan import build_plan
 
 # The shapes of operands and result, the number of batch axes, and the contracted axes.
 CASES = {

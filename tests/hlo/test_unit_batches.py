@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from metalbench import hlo
-from metalbench.hlo.passes import attention as pass_
-from metalbench.hlo.passes import run_passes
+from metalbench.hlo.passes import row_fusion as pass_
+from metalbench.hlo.passes.pipeline import run_passes
 from metalbench.hlo.program import import_program
-from metalbench.hlo.running import build_plan
+from metalbench.hlo.runtime.plan import build_plan
 
 Q, K, ROW = "tensor<1x1x16xf32>", "tensor<1x64x16xf32>", "tensor<1x1x64xf32>"
 ONE = "tensor<1x1xf32>"

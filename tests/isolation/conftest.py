@@ -9,16 +9,16 @@ import pytest
 from scripted_executor import Script, ScriptedExecutor, Twice, device_apart
 
 from metalbench import _core
-from metalbench.isolation import Limits, Workers
-from metalbench.isolation.executor import Executor, Executors
 from metalbench.kernel.library import Library
-from metalbench.measure import Plan
-from metalbench.result import Result
-from metalbench.result.environment import environment
+from metalbench.measure.measurement import Plan
 from metalbench.run import runner
-from metalbench.run.stages import Silent
-from metalbench.run.trial import Trial
-from metalbench.store import Store
+from metalbench.run.trial import Silent, Trial
+from metalbench.sandbox.executors import Executor, Executors
+from metalbench.sandbox.resources import Limits
+from metalbench.store.environment import environment
+from metalbench.store.result import Result
+from metalbench.store.store import Store
+from metalbench.workers.pool import Workers
 
 TASK = '''
 """Twice the input."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from metalbench.isolation.confinement import lifetime
+from metalbench.sandbox import privileges
 
 
 def _stay() -> None:
@@ -71,7 +71,7 @@ PLANTS: dict[str, tuple[int, Callable[[], object]]] = {
 
 def work(channel: int, lifeline: int, parent: int, _: str) -> None:
     """Plant what is asked for, and stay."""
-    lifetime.adopt_orphans()
+    privileges.adopt_orphans()
     count, plant = PLANTS[os.environ["METALBENCH_TEST_PLANTS"]]
     # The pipes to the judge are held by what is left behind.
     plant()

@@ -8,7 +8,7 @@ import typing
 import numpy as np
 from numpy.typing import NDArray
 
-from metalbench.isolation.encoding import decode, encode
+from metalbench.sandbox.encoding import decode, encode
 
 
 class _Alias:

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from example_results import correct
 
-import metalbench.isolation
+import metalbench.workers
 from metalbench.errors import EncodingError
-from metalbench.isolation import channel
-from metalbench.isolation.channel import Channel
-from metalbench.run.stages import Stage
+from metalbench.run.trial import Stage
+from metalbench.workers import channel
+from metalbench.workers.channel import Channel
 
 
 @pytest.fixture
@@ -65,7 +65,7 @@ def test_nothing_that_comes_is_unpickled(
 
 
 def test_no_file_that_talks_to_workers_unpickles() -> None:
-    folder = Path(metalbench.isolation.__file__).parent
+    folder = Path(metalbench.workers.__file__).parent
     found = []
     for path in folder.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

@@ -14,8 +14,8 @@ import pytest
 from click.testing import CliRunner
 
 from metalbench.cli import main
-from metalbench.isolation.memory import list_children
-from metalbench.store import Store
+from metalbench.sandbox.resources import list_children
+from metalbench.store.store import Store
 
 INTERRUPTED = 130
 FEW_SECONDS = 20_000
@@ -86,7 +86,7 @@ def test_a_run_that_is_killed_takes_its_workers_along(folder: Path, tmp_path: Pa
 def test_in_this_process_there_is_no_other(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from metalbench.isolation import process
+    from metalbench.sandbox import process
 
     def refused(*_: Any) -> None:
         raise AssertionError("a process was started")
@@ -103,7 +103,7 @@ def test_in_this_process_there_is_no_other(
 def test_sizes_of_memory(size: str, size_bytes: int) -> None:
     import click
 
-    from metalbench.cli.isolation import _bytes
+    from metalbench.cli.options import _bytes
 
     option = click.Option(["--memory-limit"])
     assert _bytes(click.Context(main), option, size) == size_bytes

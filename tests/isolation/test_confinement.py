@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from metalbench.isolation.confinement import landlock
-from metalbench.result import Status
+from metalbench.sandbox import landlock
+from metalbench.store.result import Status
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="seccomp and Landlock are Linux's")
 files = pytest.mark.skipif(not landlock.version(), reason="this kernel has no Landlock")
@@ -56,7 +56,7 @@ def test_to_leave_with_success_is_no_result(runs: Any) -> None:
 
 def test_mlx_for_gpus_is_known_by_its_name(tmp_path: Path) -> None:
     """Its import fails where the devices are forbidden, on the cpu device as well."""
-    from metalbench.isolation.worker import needs_gpu_for_mlx
+    from metalbench.workers.worker import needs_gpu_for_mlx
 
     (tmp_path / "mlx_cpu-0.32.4.dist-info").mkdir()
     folders = [str(tmp_path / "absent"), str(tmp_path)]

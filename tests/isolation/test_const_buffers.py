@@ -7,8 +7,8 @@ import pytest
 
 from metalbench import _core
 from metalbench.errors import KernelFault
-from metalbench.kind import Kind
-from metalbench.verify import faults
+from metalbench.finding_kinds import Kind
+from metalbench.verify import report
 
 N = 5000
 HEAD = "#include <metal_stdlib>\nusing namespace metal;\n"
@@ -50,7 +50,7 @@ def test_a_write_is_a_fault(device: _core.Device, body: str, space: str) -> None
     asked, x, _ = dispatches(device, body, space)
     with pytest.raises(KernelFault, match="takes as `const`") as caught:
         device.run(asked)
-    assert faults.make_finding(caught.value).kind is Kind.INPUT_CHANGED
+    assert report.make_finding(caught.value).kind is Kind.INPUT_CHANGED
     assert np.array_equal(x.numpy("float32"), np.arange(N))
 
 

@@ -10,14 +10,15 @@ from typing import Any
 import pytest
 
 from metalbench.errors import MachineError, OutOfMemoryError
-from metalbench.isolation import Limits, attended
-from metalbench.isolation.confinement.system_calls import load_system_calls
-from metalbench.isolation.death import WorkerError, WorkerExited, make_exit_error
-from metalbench.isolation.workers import find_network_isolation
 from metalbench.kernel.library import Library
-from metalbench.result import Status
 from metalbench.run.trial import Trial
+from metalbench.sandbox.exit_status import WorkerError, WorkerExited, make_exit_error
+from metalbench.sandbox.resources import Limits
+from metalbench.sandbox.system_calls import load_system_calls
+from metalbench.store.result import Status
 from metalbench.verify import Kind
+from metalbench.workers import pool
+from metalbench.workers.pool import find_network_isolation
 
 MIB = 2**20
 
@@ -108,7 +109,7 @@ def test_samples_and_analysis_come_back(runs: Any) -> None:
 def test_a_worker_that_cannot_start_is_no_kernels_fault(
     runs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from metalbench.isolation import process
+    from metalbench.sandbox import process
 
     monkeypatch.setattr(process.sys, "path", ["/nowhere"])
     with pytest.raises(WorkerError, match="ended as it started") as caught:
@@ -119,7 +120,7 @@ def test_a_worker_that_cannot_start_is_no_kernels_fault(
 def test_a_device_that_cannot_be_made_ready_is_told_in_its_words(
     runs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attended, "WORKER", "without_device")
+    monkeypatch.setattr(pool, "WORKER", "without_device")
     for attempt in (lambda: runs("good"), lambda: find_network_isolation("cpu")):
         with pytest.raises(MachineError, match=r"^cpu: cannot make a context$"):
             attempt()
@@ -128,10 +129,10 @@ def test_a_device_that_cannot_be_made_ready_is_told_in_its_words(
 def test_it_is_told_also_of_a_worker_that_was_being_made_ready(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(attended, "WORKER", "without_device")
+    monkeypatch.setattr(pool, "WORKER", "without_device")
     entry = Library([folder]).entry("good")
     trial = Trial(entry, entry.kernel(), "float32")
-    worker = attended.WorkerHandle("cpu", trial)
+    worker = pool.WorkerHandle("cpu", trial)
     try:
         worker.wait_until_ready()
         worker.begin(trial)

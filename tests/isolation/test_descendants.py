@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from isolation import planting
 
-from metalbench.isolation.descendants import list_descendants
-from metalbench.isolation.process import Process
+from metalbench.sandbox.process import Process, list_descendants
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux lists children")
 
@@ -67,8 +66,8 @@ def _wait_for_end(number: int) -> None:
 
 START_A_PROCESS = """
 import os
-from metalbench.isolation.confinement import policies, seccomp
-seccomp.install_filter(*policies.make_executor_policy(os.getppid()), every_thread=False)
+from metalbench.sandbox import seccomp
+seccomp.install_filter(*seccomp.make_executor_policy(os.getppid()), every_thread=False)
 try:
     START
 except PermissionError:

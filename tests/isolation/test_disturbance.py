@@ -8,22 +8,20 @@ import pytest
 from work_in_vain import folder_with
 
 from metalbench import _core, verify
-from metalbench.comparison.match import Match
+from metalbench.compare.head_to_head import Match
 from metalbench.errors import Disturbed
-from metalbench.isolation import Limits, Workers
-from metalbench.isolation.workers import RERUNS
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import Builds
-from metalbench.measure import Plan
-from metalbench.result import Result, Status
-from metalbench.result.environment import environment
+from metalbench.measure.measurement import Plan
 from metalbench.run import runner
-from metalbench.run.observed import device_facts
-from metalbench.run.stages import Silent
-from metalbench.run.trial import Trial
-from metalbench.store import Store
+from metalbench.run.trial import Silent, Trial, device_facts
+from metalbench.sandbox.resources import Limits
+from metalbench.store.environment import environment
+from metalbench.store.result import Result, Status
+from metalbench.store.store import Store
 from metalbench.verify import VerifyPlan
 from metalbench.verify.examine import Examiner
+from metalbench.workers.pool import RERUNS, Workers
 
 VICTIM = "[twice] Discarded (victim of GPU error/recovery)"
 # In a worker the first examinations are disturbed. Each says in which process it was.

@@ -22,12 +22,12 @@ from hypothesis.extra import numpy as arrays
 from numpy.typing import NDArray
 
 from metalbench.errors import EncodingError
-from metalbench.isolation.encoding import LENGTH_BYTES, decode, encode
-from metalbench.isolation.messages import list_run_messages, list_worker_messages
 from metalbench.kernel.library import Library
-from metalbench.result import Result, Status
 from metalbench.run.trial import Trial
+from metalbench.sandbox.encoding import LENGTH_BYTES, decode, encode
 from metalbench.stats import BlockRange
+from metalbench.store.result import Result, Status
+from metalbench.workers.channel import list_run_messages, list_worker_messages
 
 TEXT = st.text(max_size=8)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metalbench.isolation.process import remove_secrets
+from metalbench.sandbox.process import remove_secrets
 
 
 def test_keys_tokens_and_passwords_are_left_out():

@@ -145,7 +145,7 @@ def test_memory_that_is_new_is_zero(device: _core.Device) -> None:
 
 
 def test_an_executor_knows_nothing_but_kernels() -> None:
-    program = "import metalbench.isolation.executing, sys; print(*sys.modules)"
+    program = "import metalbench.sandbox.executor_main, sys; print(*sys.modules)"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     known = told.stdout.decode().split()
     rooms = {name.split(".")[1] for name in known if name.startswith("metalbench.")}

@@ -14,9 +14,9 @@ from scripted_executor import DONE, Request, Script, ScriptedExecutor, Twice, de
 
 from metalbench import _core
 from metalbench.errors import KernelDied, KernelFault, TimeLimitExceeded
-from metalbench.isolation import executor
-from metalbench.isolation.death import WorkerError
-from metalbench.isolation.executor import Executors
+from metalbench.sandbox import executors as executor
+from metalbench.sandbox.executors import Executors
+from metalbench.sandbox.exit_status import WorkerError
 from metalbench.verify import Kind
 
 
@@ -75,7 +75,7 @@ def dies_at(scripted: Callable[..., Twice], when: Request) -> None:
 def test_an_executor_that_cannot_start_is_no_kernels_fault(
     device: _core.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(executor, "WORKER", "metalbench.isolation.nowhere")
+    monkeypatch.setattr(executor, "WORKER", "metalbench.workers.nowhere")
     executors = Executors(0)
     with (
         device_apart(executors.start) as other,
@@ -100,7 +100,7 @@ JUDGE = """
 import signal, sys
 sys.path[:] = {path!r}
 from metalbench import _core
-from metalbench.isolation.executor import Executors
+from metalbench.sandbox.executors import Executors
 # As long as it is there, so is the thread that starts executors, which end with it.
 executors = Executors()
 executor = executors.start()

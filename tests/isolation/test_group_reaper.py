@@ -13,7 +13,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups")
 
 PARENT = """
 import os, signal, subprocess, sys
-from metalbench.isolation.group_reaper import REAPER
+from metalbench.sandbox.process import REAPER
 child = subprocess.Popen(
     ["/bin/sh", "-c", "sleep 1000 & sleep 1000"], stdout=WRITE, start_new_session=True
 )

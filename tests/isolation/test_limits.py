@@ -9,25 +9,26 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.isolation import Limits, attended, limits
-from metalbench.isolation.attended import WorkerHandle
-from metalbench.isolation.death import WorkerExited
-from metalbench.isolation.memory import read_resident_bytes
+from metalbench.sandbox import resources
+from metalbench.sandbox.exit_status import WorkerExited
+from metalbench.sandbox.resources import Limits, read_resident_bytes
+from metalbench.workers import pool
+from metalbench.workers.pool import WorkerHandle
 
 MIB = 2**20
 HOLD = "x = bytearray(100 * 2**20); x[::4096] = bytes(25600); print(flush=True); input()"
 
 
 def test_half_of_the_memory_is_the_default() -> None:
-    assert Limits().memory_bytes == limits.memory_bytes() // 2
+    assert Limits().memory_bytes == resources.memory_bytes() // 2
 
 
 def test_a_containers_memory_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     bounded, open_ended = tmp_path / "memory.max", tmp_path / "limit"
     bounded.write_text(f"{64 * MIB}\n")
     open_ended.write_text("max\n")
-    monkeypatch.setattr(limits, "CONTAINER", (bounded, open_ended, tmp_path / "missing"))
-    assert limits.memory_bytes() == 64 * MIB
+    monkeypatch.setattr(resources, "CONTAINER", (bounded, open_ended, tmp_path / "missing"))
+    assert resources.memory_bytes() == 64 * MIB
 
 
 def test_memory_of_children_counts() -> None:
@@ -48,7 +49,7 @@ def test_what_a_worker_waits_for_this_side_is_not_its_own_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
-    monkeypatch.setattr(attended, "monotonic", lambda: now[0])
+    monkeypatch.setattr(pool, "monotonic", lambda: now[0])
     worker = WorkerHandle.__new__(WorkerHandle)
     worker._start = worker._last_check = worker._last_message = 0.0
     worker._stage = None

@@ -7,26 +7,27 @@ import sys
 
 import pytest
 
-from metalbench.isolation import worker
+from metalbench.workers import worker
 
 # What a judge and its executor do in one process, which as on macOS takes one sandbox only.
 PROGRAM = """
 import resource, sys
 sys.platform = "darwin"
 from metalbench.errors import Unsupported
-from metalbench.isolation.confinement import Files, sandbox, seal
-on_a_mac = sys.modules["metalbench.isolation.confinement.confine"]._confine_on_mac
+from metalbench.sandbox import confinement
+from metalbench.sandbox.landlock import Files
+on_a_mac = confinement._confine_on_mac
 entered = []
 def enter(profile):
     if entered:
         raise Unsupported("sandbox: Operation not permitted")
     entered.append(profile)
-sandbox.enter_sandbox = enter
+confinement.enter_sandbox = enter
 judge = on_a_mac(None, starts_executors=JUDGE)
 on_a_mac(Files())
 resource.setrlimit = lambda *_: None
-held = seal()
-print(judge, "|", entered == [sandbox.SEALED_PROFILE], "|", list(held.missing))
+held = confinement.seal()
+print(judge, "|", entered == [confinement.SEALED_PROFILE], "|", list(held.missing))
 """
 
 

@@ -9,16 +9,20 @@ import pytest
 from work_in_vain import KERNEL, folder_with
 
 from metalbench import _core
-from metalbench.comparison.head_to_head import WrongKernelError
-from metalbench.comparison.match import Match, MatchOutcome, require_measurement
-from metalbench.isolation import Limits, Workers
-from metalbench.isolation.encoding import decode, encode
-from metalbench.kernel import Kernel, parse
+from metalbench.compare.head_to_head import (
+    Match,
+    MatchOutcome,
+    WrongKernelError,
+    require_measurement,
+)
+from metalbench.kernel.header import Kernel, parse
 from metalbench.kernel.library import Library
-from metalbench.measure import Plan
-from metalbench.run.observed import device_facts
-from metalbench.run.stages import Silent, Stage
+from metalbench.measure.measurement import Plan
+from metalbench.run.trial import Silent, Stage, device_facts
+from metalbench.sandbox.encoding import decode, encode
+from metalbench.sandbox.resources import Limits
 from metalbench.stats import Verdict
+from metalbench.workers.pool import Workers
 
 WRONG = KERNEL.replace("2 * x[i]", "3 * x[i]")
 QUICK = Plan(seconds=0.1, warmup_ns=0, min_pairs=12, first_analysis=32, batch_pairs=8)

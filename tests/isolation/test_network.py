@@ -14,15 +14,15 @@ import pytest
 TRY = """
 import os, socket, sys
 from metalbench.errors import Unsupported
-from metalbench.isolation.confinement import namespaces, policies, sandbox, seccomp
+from metalbench.sandbox import confinement, privileges, seccomp
 port, means = int(sys.argv[1]), sys.argv[2]
 try:
     if sys.platform == "darwin":
-        sandbox.enter_sandbox(sandbox.WORKER_PROFILE)
+        confinement.enter_sandbox(confinement.WORKER_PROFILE)
     elif means == "namespace":
-        assert namespaces.isolate_network() or sys.exit(77)
+        assert privileges.isolate_network() or sys.exit(77)
     else:
-        seccomp.install_filter(*policies.make_worker_policy(os.getppid()), every_thread=False)
+        seccomp.install_filter(*seccomp.make_worker_policy(os.getppid()), every_thread=False)
 except Unsupported as error:
     sys.exit(77)
 left, right = socket.socketpair()

@@ -13,13 +13,11 @@ from typing import Any
 
 import pytest
 
-from metalbench.isolation import ahead as isolation_ahead
-from metalbench.isolation import worker
-from metalbench.isolation.ahead import WorkerPool
-from metalbench.isolation.process import Process
-from metalbench.isolation.workers import Workers
-from metalbench.run import ahead
-from metalbench.run.stages import Silent, Stage
+from metalbench.run import runner
+from metalbench.run.trial import Silent, Stage
+from metalbench.sandbox.process import Process
+from metalbench.workers import pool, worker
+from metalbench.workers.pool import WorkerPool, Workers
 
 # A GPU's kernel is checked first.
 ORDERS = {
@@ -81,8 +79,8 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Watching:
         seen.note("make", trial)
         return Scripted((), trial, seen.note)
 
-    monkeypatch.setattr(isolation_ahead, "WorkerHandle", make)
-    monkeypatch.setattr(isolation_ahead.sys, "platform", "linux")
+    monkeypatch.setattr(pool, "WorkerHandle", make)
+    monkeypatch.setattr(pool.sys, "platform", "linux")
     return seen
 
 
@@ -116,7 +114,7 @@ def test_two_are_made_ready_when_nothing_is_timed_any_more(seen: Watching) -> No
 def test_one_is_where_it_may_not_be_stopped(
     seen: Watching, monkeypatch: pytest.MonkeyPatch, kind: str, system: str
 ) -> None:
-    monkeypatch.setattr(isolation_ahead.sys, "platform", system)
+    monkeypatch.setattr(pool.sys, "platform", system)
     assert made(watched(seen, kind, ORDERS[kind])) == [(Stage.MEASURE, "next")]
 
 
@@ -205,8 +203,8 @@ def test_both_builds_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         meet.wait(20)  # one after the other they never meet
         made.append(checked)
 
-    monkeypatch.setattr(ahead, "precompile", build)
-    monkeypatch.setattr(ahead, "prepare_reference", lambda *_: made.append("reference"))
+    monkeypatch.setattr(runner, "precompile", build)
+    monkeypatch.setattr(runner, "prepare_reference", lambda *_: made.append("reference"))
     channel = Asked()
     # This process goes on, and is to run kernels in itself.
     monkeypatch.setattr(worker, "Executors", lambda _: SimpleNamespace(start=None))

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 import pytest
 
 from metalbench.errors import Unsupported
-from metalbench.isolation.confinement import bpf, policies
-from metalbench.isolation.confinement.bpf import ALLOW, TRAP, Condition, Policy, Rule, make_refusal
-from metalbench.isolation.confinement.system_calls import SystemCallTable, load_system_calls
+from metalbench.sandbox import seccomp
+from metalbench.sandbox.seccomp import ALLOW, TRAP, Condition, Policy, Rule, make_refusal
+from metalbench.sandbox.system_calls import SystemCallTable, load_system_calls
 
 PROCESSORS = ["x86_64", "aarch64"]
 THREAD, FORK = 0x003D0F00, 17
@@ -19,30 +19,30 @@ READ, EXECUTABLE = 1, 5
 
 
 def decided(
-    program: Sequence[bpf.Instruction],
+    program: Sequence[seccomp.Instruction],
     here: SystemCallTable,
     number: int,
     arguments: Sequence[int] = (),
 ) -> int:
     """What a filter returns for a call."""
-    data = {bpf.NUMBER: number, bpf.ARCHITECTURE: here.audit}
+    data = {seccomp.NUMBER: number, seccomp.ARCHITECTURE: here.audit}
     for place in range(6):
         value = arguments[place] if place < len(arguments) else 0
         for half in (0, 1):
-            data[bpf.FIRST_ARGUMENT + 8 * place + 4 * half] = value >> 32 * half & 0xFFFFFFFF
+            data[seccomp.FIRST_ARGUMENT + 8 * place + 4 * half] = value >> 32 * half & 0xFFFFFFFF
     loaded, at = 0, 0
     while True:
         code, if_true, if_false, value = program[at]
         at += 1
-        if code == bpf.RETURN:
+        if code == seccomp.RETURN:
             return value
-        if code == bpf.LOAD:
+        if code == seccomp.LOAD:
             loaded = data[value]
             continue
         holds = {
-            bpf.JUMP_EQUAL: loaded == value,
-            bpf.JUMP_NOT_BELOW: loaded >= value,
-            bpf.JUMP_ANY_BIT: bool(loaded & value),
+            seccomp.JUMP_EQUAL: loaded == value,
+            seccomp.JUMP_NOT_BELOW: loaded >= value,
+            seccomp.JUMP_ANY_BIT: bool(loaded & value),
         }[code]
         at += if_true if holds else if_false
 
@@ -51,7 +51,7 @@ def asked(
     policy: tuple[Policy, int], processor: str, name: str, arguments: Sequence[int] = ()
 ) -> int:
     here = load_system_calls(processor)
-    program = bpf.assemble(here, *policy)
+    program = seccomp.assemble(here, *policy)
     assert all(max(step[1:3]) < 256 for step in program)
     return decided(program, here, here.numbers[name], arguments)
 
@@ -89,7 +89,7 @@ def asked(
 def test_what_a_sealed_process_may_call(
     processor: str, name: str, arguments: tuple[int, ...], action: int
 ) -> None:
-    assert asked(policies.make_sealed_policy(OWN), processor, name, arguments) == action
+    assert asked(seccomp.make_sealed_policy(OWN), processor, name, arguments) == action
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
@@ -112,7 +112,7 @@ def test_what_a_process_that_works_may_call(
     processor: str, name: str, arguments: tuple[int, ...], action: int
 ) -> None:
     """OWN is the number of the process that has started it."""
-    assert asked(policies.make_worker_policy(OWN), processor, name, arguments) == action
+    assert asked(seccomp.make_worker_policy(OWN), processor, name, arguments) == action
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
@@ -137,7 +137,7 @@ def test_what_an_executor_may_call_before_its_seal(
     processor: str, name: str, arguments: tuple[int, ...], action: int
 ) -> None:
     """Threads and files, and no process and no program."""
-    assert asked(policies.make_executor_policy(OWN), processor, name, arguments) == action
+    assert asked(seccomp.make_executor_policy(OWN), processor, name, arguments) == action
 
 
 @pytest.mark.parametrize("processor", PROCESSORS)
@@ -145,18 +145,18 @@ def test_what_an_executor_may_call_before_its_seal(
 def test_sockets_that_a_library_needs_are_of_this_machine(
     processor: str, family: int, action: int
 ) -> None:
-    policy = policies.make_worker_policy(OWN, local_sockets=True)
+    policy = seccomp.make_worker_policy(OWN, local_sockets=True)
     assert asked(policy, processor, "socket", (family,)) == action
 
 
 @pytest.mark.parametrize(
-    "policy", [policies.make_sealed_policy(OWN), policies.make_worker_policy(OWN)]
+    "policy", [seccomp.make_sealed_policy(OWN), seccomp.make_worker_policy(OWN)]
 )
 def test_tables_of_other_processors_are_trapped(policy: tuple[Policy, int]) -> None:
     here = load_system_calls("x86_64")
-    program = bpf.assemble(here, *policy)
+    program = seccomp.assemble(here, *policy)
     assert decided(program, SystemCallTable(0x40000003, {}), here.numbers["read"]) == TRAP
-    assert decided(program, here, bpf.X32 + here.numbers["read"]) == TRAP
+    assert decided(program, here, seccomp.X32 + here.numbers["read"]) == TRAP
 
 
 def test_the_first_rule_that_applies_decides_and_all_its_tests_must_pass() -> None:
@@ -176,6 +176,6 @@ def test_names_are_those_of_the_processor() -> None:
         load_system_calls("riscv64")
 
 
-@pytest.mark.parametrize("name", policies._SEALED.split() + policies._FORBIDDEN.split())
+@pytest.mark.parametrize("name", seccomp._SEALED.split() + seccomp._FORBIDDEN.split())
 def test_every_name_of_a_policy_is_a_system_call(name: str) -> None:
     assert any(name in load_system_calls(each).numbers for each in PROCESSORS)

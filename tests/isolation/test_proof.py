@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.cli.confinement import describe_proof
-from metalbench.cli.diagnosis import Health, examinations
+from metalbench.cli.doctor import Health, describe_proof, examinations
 from metalbench.errors import Unsupported
-from metalbench.isolation.confinement import landlock, proof
+from metalbench.sandbox import landlock, proof
 
 # Newer Pythons warn of a fork among threads; what is tried here ends without another step.
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")

@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.isolation import process, scratch
-from metalbench.remote import folder
+from metalbench.sandbox import process
+from metalbench.workers import remote_files
 
 SESSION = """
 import sys, time
 from pathlib import Path
-from metalbench.remote.folder import SessionFolder
+from metalbench.workers.remote_files import SessionFolder
 
 SessionFolder(Path("/home/me"), Path("/usr/include"))
 print("ready", flush=True)
@@ -27,17 +27,17 @@ sys.stdin.read()
 
 WORKER = """
 import sys
-from metalbench.isolation.channel import Channel
-from metalbench.isolation.process import Process
+from metalbench.workers.channel import Channel
+from metalbench.sandbox.process import Process
 
-started = Process("cpu", worker="metalbench.isolation.worker", channel=Channel.for_run)
+started = Process("cpu", worker="metalbench.workers.worker", channel=Channel.for_run)
 print("ready", flush=True)
 sys.stdin.read()
 """
 
 
 @pytest.mark.parametrize(
-    ("program", "prefix"), [(SESSION, folder.PREFIX), (WORKER, process.PREFIX)]
+    ("program", "prefix"), [(SESSION, remote_files.PREFIX), (WORKER, process.PREFIX)]
 )
 def test_folders_of_the_dead_are_removed_and_those_of_the_living_stay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, prefix: str
@@ -54,13 +54,13 @@ def test_folders_of_the_dead_are_removed_and_those_of_the_living_stay(
         assert session.stdout.readline() == "ready\n"
         (made,) = tmp_path.glob(f"{prefix}*")
         os.utime(made, (0, 0))
-        scratch.remove_abandoned(prefix)
+        process.remove_abandoned(prefix)
         assert made.is_dir()
         session.send_signal(signal.SIGKILL)
         session.wait()
-        scratch.remove_abandoned(prefix)
+        process.remove_abandoned(prefix)
         assert not made.exists()
     # One that is just being made is not locked yet.
     new = Path(tempfile.mkdtemp(prefix=prefix))
-    scratch.remove_abandoned(prefix)
+    process.remove_abandoned(prefix)
     assert new.is_dir()

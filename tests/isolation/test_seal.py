@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.isolation.confinement import landlock, parse_refused_call
+from metalbench.sandbox import landlock
+from metalbench.sandbox.seccomp import parse_refused_call
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux filters system calls")
 # As an executor does: load, seal, run. What follows the seal is put in place of AFTER.
@@ -16,7 +17,7 @@ PROGRAM = """
 import _socket, mmap, os, sys, threading
 import numpy as np
 from metalbench import _core
-from metalbench.isolation.confinement import seal
+from metalbench.sandbox.confinement import seal
 
 SOURCE = '''
 #include <metal_stdlib>
@@ -136,12 +137,12 @@ def test_threads_that_there_were_before_are_held_too() -> None:
 def test_where_nothing_can_be_held_kernels_run_as_elsewhere() -> None:
     lacking = """
 from metalbench.errors import Unsupported
-from metalbench.isolation.confinement import confine, landlock, list_executor_files, namespaces
-from metalbench.isolation.confinement import seccomp
+from metalbench.sandbox import landlock, privileges, seccomp
+from metalbench.sandbox.confinement import confine, list_executor_files
 def nothing(*_, **__):
     raise Unsupported("seccomp: Function not implemented")
 seccomp.install_filter, landlock.version = nothing, lambda: 0
-namespaces.isolate_network = lambda: ""
+privileges.isolate_network = lambda: ""
 assert confine(os.pipe()[0], os.getppid(), list_executor_files()) == ""
 N = 64"""
     program = PROGRAM.replace("N = 64", lacking, 1).replace("if not held.mechanisms:", "if False:")
@@ -161,7 +162,7 @@ def test_what_was_compiled_is_loaded_where_nothing_else_can_be_opened(
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
     assert run("pass").returncode == 0
     confined = """
-from metalbench.isolation.confinement import confine, list_executor_files
+from metalbench.sandbox.confinement import confine, list_executor_files
 confine(os.pipe()[0], os.getppid(), list_executor_files())
 for refused in ("/etc/hosts", "/root", os.environ["METALBENCH_CACHE"] + "/new"):
     try:

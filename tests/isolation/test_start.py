@@ -9,7 +9,7 @@ import sys
 PROGRAM = """
 import os, sys
 sys.path[:] = {path!r}
-from metalbench.isolation import process
+from metalbench.sandbox import process
 def started(*_, **__):
     print(*sys.modules, flush=True)
     os._exit(0)
@@ -22,7 +22,7 @@ main(["run", "relu", "--device", "cpu"])
 """
 # Its executors are started beside what it needs, by another thread.
 WORKER = """
-from metalbench.isolation import worker
+from metalbench.workers import worker
 worker.NEEDED = ()
 worker._serve(None, "cpu", "")
 """
@@ -45,5 +45,5 @@ def test_a_command_starts_its_worker_before_it_reads_the_rest() -> None:
 
 def test_a_worker_starts_its_executors_before_it_reads_the_rest() -> None:
     known = known_when_a_process_starts(WORKER)
-    assert "metalbench.isolation.worker" in known
+    assert "metalbench.workers.worker" in known
     assert not SLOW & known

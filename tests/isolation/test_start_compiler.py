@@ -10,7 +10,7 @@ import threading
 
 import pytest
 
-from metalbench.isolation.confinement.start import start_compiler
+from metalbench.sandbox.compiler_process import start_compiler
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="threads are confined on Linux")
 
@@ -44,7 +44,7 @@ def test_processes_of_garbage_are_not_ended_where_none_may_be_signalled(monkeypa
 
     owner = Owner(ended)
     child = owner.child
-    monkeypatch.setattr("metalbench.isolation.confinement.start.subprocess.Popen", starting)
+    monkeypatch.setattr("metalbench.sandbox.compiler_process.subprocess.Popen", starting)
     del owner
     try:
         with start_compiler(["true"], None) as process:

@@ -9,15 +9,14 @@ from pathlib import Path
 import pytest
 
 from metalbench import _core
-from metalbench.isolation import Limits, Workers
 from metalbench.kernel.library import Library
-from metalbench.measure import Plan
-from metalbench.result import Status
+from metalbench.measure.measurement import Plan
 from metalbench.run.attempt import attempt
-from metalbench.run.observed import device_facts
-from metalbench.run.stages import Silent
-from metalbench.run.trial import Trial
+from metalbench.run.trial import Silent, Trial, device_facts
+from metalbench.sandbox.resources import Limits
+from metalbench.store.result import Status
 from metalbench.verify import Kind
+from metalbench.workers.pool import Workers
 
 WHERE = 0x600000000000
 # The oracle's factor lies at an address that kernels know.

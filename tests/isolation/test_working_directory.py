@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.isolation.confinement import list_executor_files
-from metalbench.isolation.process import _ROOT, list_import_folders
+from metalbench.sandbox.confinement import list_executor_files
+from metalbench.sandbox.process import _ROOT, list_import_folders
 
 # A file of each of these names would take the place of a module that processes import.
 SHADOWS = ("mlx", "numpy", "signal", "threading", "json", "ctypes", "tempfile", "scipy")

@@ -9,8 +9,8 @@ import pytest
 
 from metalbench import _core
 from metalbench.errors import DeclarationError, TaskError
-from metalbench.kernel.bare import is_kernel_file, read_standalone_kernel
 from metalbench.kernel.prepare import compile_kernel
+from metalbench.kernel.standalone import is_kernel_file, read_standalone_kernel
 from metalbench.task.workload import workload
 
 SAXPY = """\

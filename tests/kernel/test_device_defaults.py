@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import pytest
 
 from metalbench.errors import DeclarationError
-from metalbench.kernel import parse
-from metalbench.kernel.device_defaults import device_names
+from metalbench.kernel.header import device_names, parse
 from metalbench.kernel.library import Library
 
 TEXT = """\

@@ -8,9 +8,8 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel import header
-from metalbench.kernel.fast_math import find_folded_tests
 from metalbench.kernel.library import Library
-from metalbench.kernel.prepare import compile_kernel
+from metalbench.kernel.prepare import compile_kernel, find_folded_tests
 from metalbench.task import normal, output, task
 
 SOURCE = """// dispatch: copy  threads_in_grid=(n)  threads=(64)

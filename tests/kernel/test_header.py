@@ -5,7 +5,7 @@ import os
 import pytest
 
 from metalbench.errors import CompileError, DeclarationError
-from metalbench.kernel import parse, read
+from metalbench.kernel.header import parse, read
 
 MSE = """\
 // Mean squared error in two passes.

@@ -9,12 +9,9 @@ from pathlib import Path
 import pytest
 
 from metalbench.errors import DeclarationError, DispatchError
-from metalbench.kernel import parse
-from metalbench.kernel.bare import read_standalone_kernel
-from metalbench.kernel.candidate_file import MOST_BYTES, read_candidate
-from metalbench.kernel.contents import parse_number
-from metalbench.kernel.directives import MOST_LINES
-from metalbench.kernel.header import read
+from metalbench.kernel.header import MOST_LINES, parse, read
+from metalbench.kernel.source_files import MOST_BYTES, read_candidate
+from metalbench.kernel.standalone import parse_number, read_standalone_kernel
 from metalbench.task.expression import parse as expression
 from metalbench.verify import place_of
 

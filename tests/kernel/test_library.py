@@ -8,7 +8,7 @@ import pytest
 
 from metalbench.errors import DeclarationError, TaskError
 from metalbench.kernel.library import Library, find
-from metalbench.result import DeviceFacts
+from metalbench.store.result import DeviceFacts
 
 HEADER = "// {0}.\n// dispatch: f threadgroups=(1) threads=(1)\n"
 TASK = '''

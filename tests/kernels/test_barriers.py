@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 from metalbench import _core
-from metalbench.kernel import Kernel
-from metalbench.kernel.installed import library_folder
+from metalbench.kernel.header import Kernel
 from metalbench.kernel.library import Entry, Library
 from metalbench.kernel.prepare import Builds
+from metalbench.kernel.source_files import library_folder
 from metalbench.verify import Kind, verify_checked
 
 LIBRARY = Library()

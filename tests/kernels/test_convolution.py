@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metalbench import _core
-from metalbench.kernel.installed import include_folders
+from metalbench.kernel.source_files import include_folders
 
 Extents = tuple[int, ...]
 SOURCE = """

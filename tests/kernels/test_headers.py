@@ -9,7 +9,7 @@ import pytest
 import scipy.special
 
 from metalbench import _core
-from metalbench.kernel.installed import include_folders
+from metalbench.kernel.source_files import include_folders
 
 Array = np.ndarray
 GAUSS = np.random.Generator(np.random.Philox(7)).standard_normal(20_000)

@@ -15,7 +15,7 @@ import pytest
 from short_form import draw_index
 
 from metalbench import _core
-from metalbench.kernel import Kernel
+from metalbench.kernel.header import Kernel
 from metalbench.kernel.library import Entry, Library
 from metalbench.kernel.prepare import Builds, compile_kernel
 from metalbench.verify import VerifyPlan, small_sizes, verify, verify_checked

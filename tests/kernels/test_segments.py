@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from metalbench import _core
-from metalbench.kernel.installed import include_folders
 from metalbench.kernel.library import Library
+from metalbench.kernel.source_files import include_folders
 
 SIDE, DEPTH = 32, 1024
 

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 from short_form import is_in_sample
 
-from metalbench.kernel.installed import library_folder
 from metalbench.kernel.library import Entry, Library
-from metalbench.snapshot import Change, Snapshots, take_snapshots
+from metalbench.kernel.source_files import library_folder
+from metalbench.store.snapshot import Change, Snapshots, take_snapshots
 
 LIBRARY = Library()
 FILE = library_folder() / "snapshots.json"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.kernel import parse
+from metalbench.kernel.header import parse
 from metalbench.kernel.library import Entry, find
-from metalbench.measure import Plan
+from metalbench.measure.measurement import Plan
 from metalbench.run.trial import Trial
-from metalbench.store import Store
+from metalbench.store.store import Store
 
 TASK = '''
 """Twice the input."""

@@ -11,16 +11,14 @@ import pytest
 from example_results import measurement
 from scripted_gpu import ScriptedGpu
 
-from metalbench.kernel import parse
+from metalbench.compare import Decision, certificate, leaderboard
+from metalbench.compare.certificate import Certificate, certify, read_exported
+from metalbench.kernel.header import parse
 from metalbench.kernel.library import Library
-from metalbench.leaderboard import Decision, certificate, pairing
-from metalbench.leaderboard.certificate import Certificate, certify
-from metalbench.leaderboard.exported import read_exported
-from metalbench.report.certificate import to_markdown
-from metalbench.run.stages import Silent
-from metalbench.run.trial import Trial
+from metalbench.report.leaderboard import certificate_to_markdown
+from metalbench.run.trial import Silent, Trial
 from metalbench.stats import Verdict
-from metalbench.store import Store
+from metalbench.store.store import Store
 
 from .conftest import KERNEL, QUICK
 
@@ -36,7 +34,7 @@ def contests(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         seen.append(contest)
         return None, replace(measurement(reference=1.3), verdict=Verdict.FASTER)
 
-    monkeypatch.setattr(pairing, "head_to_head", heard)
+    monkeypatch.setattr(leaderboard, "head_to_head", heard)
     return seen
 
 
@@ -62,7 +60,7 @@ def test_without_a_record_the_librarys_own_version_is_the_measure(
     assert made.record is not None
     file.write_text(made.record.text)
     assert read_exported(file) == made.record
-    text = to_markdown([made], {made.entry.id: "a.json"})
+    text = certificate_to_markdown([made], {made.entry.id: "a.json"})
     assert text.startswith("### doubled (seed): FASTER against the library's own version, 1.3")
     for part in (
         f"SHA-256 `{trial(4).kernel.hash}`",
@@ -83,7 +81,9 @@ def test_the_librarys_own_version_is_held_against_nothing(
     own = replace(own, kernel=parse(KERNEL, name="doubled", path=own.kernel.path))
     made = certified(store, own)
     assert (made.against, made.verdict, contests) == ("", None, [])
-    assert to_markdown([made], {}).startswith("### doubled (seed): correct, first record")
+    assert certificate_to_markdown([made], {}).startswith(
+        "### doubled (seed): correct, first record"
+    )
 
 
 def test_a_record_is_the_measure_where_there_is_one(
@@ -104,6 +104,6 @@ def test_a_wrong_kernel_gets_no_file(
 ) -> None:
     made = certified(store, trial(4, KERNEL.replace("double_of(x[i])", "3 * x[i]")))
     assert (made.is_correct, made.record, contests) == (False, None, [])
-    text = to_markdown([made], {})
+    text = certificate_to_markdown([made], {})
     assert text.startswith("### doubled (seed): incorrect")
     assert "reproduce" not in text

@@ -13,21 +13,23 @@ from example_results import correct
 from mutations import mutations
 
 from metalbench import _core
-from metalbench.errors import DeclarationError
-from metalbench.leaderboard.exported import MOST_BYTES, ExportedRecord, export_result, read_exported
-from metalbench.leaderboard.reproduction import (
+from metalbench.compare.certificate import (
+    MOST_BYTES,
+    ExportedRecord,
     ReproductionVerdict,
     build_trial,
+    export_result,
     judge_claim,
     list_obstacles,
+    read_exported,
     reproduce,
 )
-from metalbench.result.environment import environment
-from metalbench.run.observed import device_facts
-from metalbench.run.stages import Silent
-from metalbench.run.trial import Trial, describe_case
+from metalbench.errors import DeclarationError
+from metalbench.run.trial import Silent, Trial, describe_case, device_facts
 from metalbench.stats import Interval
-from metalbench.store import HistoryEntry, Store
+from metalbench.store.environment import environment
+from metalbench.store.history import HistoryEntry
+from metalbench.store.store import Store
 
 from .conftest import KERNEL, QUICK
 

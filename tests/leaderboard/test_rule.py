@@ -14,16 +14,15 @@ from scipy.signal import lfilter
 from scripted_gpu import ScriptedGpu
 
 from metalbench import _core
+from metalbench.compare import Decision, Ruling, enter, leaderboard, submit
+from metalbench.compare.leaderboard import extract_header, restore_kernel
 from metalbench.errors import DeclarationError
-from metalbench.leaderboard import Decision, Ruling, enter, pairing, submit
-from metalbench.leaderboard.source import extract_header, restore_kernel
-from metalbench.measure import Mode
-from metalbench.result import Result, Status
-from metalbench.result.environment import environment
-from metalbench.run.observed import device_facts
-from metalbench.run.trial import Trial, describe_case
+from metalbench.measure.measurement import Mode
+from metalbench.run.trial import Trial, describe_case, device_facts
 from metalbench.stats import Interval, Verdict, assess
-from metalbench.store import Store
+from metalbench.store.environment import environment
+from metalbench.store.result import Result, Status
+from metalbench.store.store import Store
 
 from .conftest import KERNEL, QUICK, TASK
 
@@ -81,7 +80,7 @@ def test_a_wrong_kernel_is_refused(brought: Submit, store: Store, trial: MakeTri
 def test_the_record_itself_is_not_measured_again(
     device: _core.Device, store: Store, trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pairing, "head_to_head", told())
+    monkeypatch.setattr(leaderboard, "head_to_head", told())
     same = trial(4)
     rulings = [
         enter(device, store, same, kept(device, store, same), origin="test") for _ in range(3)
@@ -114,7 +113,7 @@ def test_only_what_is_faster_twice_takes_the_place(
     # Of a time that is a tenth of the newcomer's, which plays no part.
     lucky = replace(correct(), measurement=measurement(kernel_ns=1234.0))
     enter(device, store, old, kept(device, store, old, lucky), origin="test")
-    monkeypatch.setattr(pairing, "head_to_head", told(*verdicts))
+    monkeypatch.setattr(leaderboard, "head_to_head", told(*verdicts))
     ruling = enter(device, store, new, kept(device, store, new), origin="test")
     assert ruling.decision is decision
     assert len(ruling.gains) == len(verdicts)
@@ -139,7 +138,7 @@ def test_noise_does_not_win(
         once.append(judgement.verdict)
         return None, replace(measurement(), verdict=judgement.verdict, ratio=judgement.ratio)
 
-    monkeypatch.setattr(pairing, "head_to_head", noisy)
+    monkeypatch.setattr(leaderboard, "head_to_head", noisy)
     monkeypatch.setattr(Store, "keep_record", lambda *_: True)
     rulings = [enter(device, store, new, number, origin="test") for _ in range(80)]
     # Some are lucky once.
@@ -157,7 +156,7 @@ def test_both_pairings_have_seeds_of_their_own(
         seeds.append(contest.plan.seed)
         return told(Verdict.FASTER)()
 
-    monkeypatch.setattr(pairing, "head_to_head", heard)
+    monkeypatch.setattr(leaderboard, "head_to_head", heard)
     for work in (5, 4):
         each = trial(work, seed=7)
         enter(device, store, each, kept(device, store, each), origin="test")
@@ -237,7 +236,7 @@ def test_who_loses_a_race_is_timed_against_the_one_who_won(
             enter(device, store, other, numbers[3], origin="test")
         return told(Verdict.FASTER)()
 
-    monkeypatch.setattr(pairing, "head_to_head", meanwhile)
+    monkeypatch.setattr(leaderboard, "head_to_head", meanwhile)
     ruling = enter(device, store, one, numbers[4], origin="test")
     assert met == [5, 5, 5, 5, 3, 3]
     assert ruling.decision is Decision.NEW
@@ -254,8 +253,8 @@ def test_a_kernel_comes_back_from_its_text_with_all_headers(trial: MakeTrial) ->
 
 def test_gains_are_intervals_of_the_pairs() -> None:
     measured = measurement(reference=1.3)
-    twice = pairing.Pairings((measured, measured))
+    twice = leaderboard.Pairings((measured, measured))
     assert twice.gains == (measured.ratio, measured.ratio)
     assert isinstance(twice.gains[0], Interval)
     assert twice.is_confirmed
-    assert not pairing.Pairings((measured,)).is_confirmed
+    assert not leaderboard.Pairings((measured,)).is_confirmed

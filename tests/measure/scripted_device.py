@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from metalbench import _core
-from metalbench.measure import Sides
+from metalbench.measure.sampling import Sides
 
 
 @dataclass

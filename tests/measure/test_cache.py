@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.measure import cache
-from metalbench.measure.cache import (
+from metalbench.measure import device_limits
+from metalbench.measure.device_limits import (
     LARGEST_KNOWN,
     MIB,
     last_level_cache_bytes,
@@ -27,7 +27,7 @@ def test_chips_have_their_system_level_cache(chip: str, mebibytes: int) -> None:
 def test_linux_tells_the_sizes_of_all_caches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache.sys, "platform", "linux")
+    monkeypatch.setattr(device_limits.sys, "platform", "linux")
     for index, size in enumerate(("48K", "64K", "2048K", "33M")):
         (tmp_path / f"index{index}").mkdir()
         (tmp_path / f"index{index}" / "size").write_text(size + "\n")
@@ -37,7 +37,7 @@ def test_linux_tells_the_sizes_of_all_caches(
 def test_an_unknown_cache_is_taken_for_a_large_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(cache.sys, "platform", "linux")
+    monkeypatch.setattr(device_limits.sys, "platform", "linux")
     assert last_level_cache_bytes(None, linux=tmp_path) == LARGEST_KNOWN
 
 
@@ -57,7 +57,7 @@ def test_no_more_copies_than_memory_can_hold() -> None:
 
 def test_tiny_inputs_have_so_many_copies_and_no_more() -> None:
     turns = plan_rotation(64, 96 * MIB, 1 << 36)
-    assert turns.copies == cache.MOST_COPIES
+    assert turns.copies == device_limits.MOST_COPIES
     assert turns.doubt is not None
 
 

@@ -6,16 +6,15 @@ import pytest
 from scripted_gpu import ScriptedGpu
 
 from metalbench import _core
-from metalbench.measure import ceiling
-from metalbench.measure.ceiling import Ceiling, ceiling_of
-from metalbench.measure.roofs import FEWEST_CORES, cores_of
+from metalbench.measure import device_limits
+from metalbench.measure.device_limits import FEWEST_CORES, Ceiling, ceiling_of, cores_of
 
 
 @pytest.fixture(autouse=True)
 def _cache_of_its_own(monkeypatch, tmp_path):
     kept = {}
-    monkeypatch.setattr(ceiling.cache, "load", kept.get)
-    monkeypatch.setattr(ceiling.cache, "store", kept.__setitem__)
+    monkeypatch.setattr(device_limits.cache, "load", kept.get)
+    monkeypatch.setattr(device_limits.cache, "store", kept.__setitem__)
 
 
 def test_it_is_measured_and_then_known(monkeypatch):
@@ -24,14 +23,14 @@ def test_it_is_measured_and_then_known(monkeypatch):
     # A 386 would do.
     assert found.gflops > 0.1
     assert found.gbytes_per_s > 0.1
-    monkeypatch.setattr(ceiling, "_most_a_ns", None)
+    monkeypatch.setattr(device_limits, "_most_a_ns", None)
     assert ceiling_of(device) == found
 
 
 def test_measured_again_it_is_never_lower(monkeypatch):
     device = _core.open("cpu")
     rates = iter([3.0, 5.0, 4.0, 1.0])
-    monkeypatch.setattr(ceiling, "_most_a_ns", lambda *_: next(rates))
+    monkeypatch.setattr(device_limits, "_most_a_ns", lambda *_: next(rates))
     assert ceiling_of(device) == Ceiling(3.0 * 256, 5.0 * 512)
     assert ceiling_of(device, again=True) == Ceiling(4.0 * 256, 5.0 * 512)
     assert ceiling_of(device) == Ceiling(4.0 * 256, 5.0 * 512)

@@ -9,8 +9,16 @@ import numpy as np
 import pytest
 from scripted_device import ScriptedDevice
 
-from metalbench.measure import Measurement, Mode, Plan, Sides, StopReason, measure
-from metalbench.measure.steadiness import EQUAL_CLOCKS, clock_ratio, warn_of_unequal_clocks
+from metalbench.measure.measurement import (
+    EQUAL_CLOCKS,
+    Measurement,
+    Mode,
+    Plan,
+    StopReason,
+    clock_ratio,
+    warn_of_unequal_clocks,
+)
+from metalbench.measure.sampling import Sides, measure
 from metalbench.stats import Cause, Interval, Verdict
 
 Lower = Callable[[float], bool]

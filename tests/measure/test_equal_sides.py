@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scripted_device import ScriptedDevice
 
-from metalbench.measure import Plan, Sides, measure
+from metalbench.measure.measurement import Plan
+from metalbench.measure.sampling import Sides, measure
 from metalbench.stats import Verdict
 
 PLAN = Plan(seconds=0.5, warmup_ns=5_000_000, max_pairs=256)

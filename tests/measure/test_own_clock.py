@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scripted_sampler import ScriptedGpu, ScriptedSampler, steady
 
-from metalbench.analysis import Peaks, analyse
-from metalbench.measure import Measurement, Plan, Sides, measure
+from metalbench.measure.analysis import Peaks, analyse
+from metalbench.measure.measurement import Measurement, Plan
+from metalbench.measure.sampling import Sides, measure
 
 QUICK = Plan(seconds=0.1)
 

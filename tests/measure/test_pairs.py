@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scripted_sampler import ScriptedSampler, ScriptedSamples, steady
 
-from metalbench.measure import Measurement, Plan, Sides, measure
+from metalbench.measure.measurement import Measurement, Plan
+from metalbench.measure.sampling import Sides, measure
 from metalbench.stats import Verdict, effective_sample_size
 
 

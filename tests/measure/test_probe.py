@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from metalbench import _core
-from metalbench.measure import probe
-from metalbench.measure.steadiness import probe_spread
+from metalbench.measure import device_limits
+from metalbench.measure.measurement import probe_spread
 
 
 @pytest.fixture(autouse=True)
 def unknown(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "_steps_of", {})
+    monkeypatch.setattr(device_limits, "_steps_of", {})
 
 
 def scripted(launch_ns: float, step_ns: float, told: list[int]) -> SimpleNamespace:
@@ -30,24 +30,28 @@ def scripted(launch_ns: float, step_ns: float, told: list[int]) -> SimpleNamespa
 def test_it_is_a_tenth_of_a_millisecond_beside_its_launch(
     launch_ns: float, step_ns: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(probe, "_dispatches", lambda device, pipeline, steps: steps)
+    monkeypatch.setattr(device_limits, "_dispatches", lambda device, pipeline, steps: steps)
     told: list[int] = []
     device = scripted(launch_ns, step_ns, told)
-    assert probe.create_probe(device) * step_ns == pytest.approx(1e5)
+    assert device_limits.create_probe(device) * step_ns == pytest.approx(1e5)
     # Once per device.
     told.clear()
-    assert probe.create_probe(device) * step_ns == pytest.approx(1e5)
+    assert device_limits.create_probe(device) * step_ns == pytest.approx(1e5)
     assert told == []
 
 
 def test_it_runs_its_chain_in_every_lane() -> None:
     device = _core.open("cpu")
-    library = device.compile(probe.SOURCE.read_text(), filename=str(probe.SOURCE))
-    end = device.allocate(4 * probe.LANES)
+    library = device.compile(
+        device_limits.PROBE_SOURCE.read_text(), filename=str(device_limits.PROBE_SOURCE)
+    )
+    end = device.allocate(4 * device_limits.PROBE_LANES)
     values = {"end": end, "steps": 2}
     pipeline = library.pipeline("probe")
-    device.run([_core.Dispatch(pipeline, values, threads=probe.LANES, threadgroups=1)])
-    expected = np.arange(probe.LANES, dtype=np.float64)
+    device.run(
+        [_core.Dispatch(pipeline, values, threads=device_limits.PROBE_LANES, threadgroups=1)]
+    )
+    expected = np.arange(device_limits.PROBE_LANES, dtype=np.float64)
     for _ in range(2):
         for scale, offset in ((0.999, 0.5), (0.998, 0.25), (0.997, 0.125), (0.996, 0.0625)):
             expected = expected * scale + offset
@@ -56,7 +60,7 @@ def test_it_runs_its_chain_in_every_lane() -> None:
 
 def test_it_can_be_sampled_beside_a_kernel() -> None:
     device = _core.open("cpu")
-    dispatches = probe.create_probe(device)
+    dispatches = device_limits.create_probe(device)
     samples = device.sample(
         dispatches, probe=dispatches, max_pairs=3, warmup_ns=0, window_ns=1e4, probe_drop=0.0
     )

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from metalbench import _core
-from metalbench.measure import Mode, roofs
-from metalbench.measure.roofs import Roofs, roofs_of
-from metalbench.run.peaks import find_peaks
+from metalbench.measure import device_limits
+from metalbench.measure.device_limits import Roofs, roofs_of
+from metalbench.measure.measurement import Mode
+from metalbench.run.attempt import find_peaks
 
 MIB = 1 << 20
 
@@ -27,18 +28,18 @@ class _WithCache:
 @pytest.fixture(autouse=True)
 def _cache_of_its_own(monkeypatch):
     kept = {}
-    monkeypatch.setattr(roofs.cache, "load", kept.get)
-    monkeypatch.setattr(roofs.cache, "store", kept.__setitem__)
+    monkeypatch.setattr(device_limits.cache, "load", kept.get)
+    monkeypatch.setattr(device_limits.cache, "store", kept.__setitem__)
 
 
 def test_they_are_measured_and_then_known(monkeypatch):
-    monkeypatch.setattr(roofs, "STEPS", 1)
-    monkeypatch.setattr(roofs, "PLAN", {"warmup_ns": 0, "window_ns": 1e4, "max_pairs": 2})
+    monkeypatch.setattr(device_limits, "STEPS", 1)
+    monkeypatch.setattr(device_limits, "PLAN", {"warmup_ns": 0, "window_ns": 1e4, "max_pairs": 2})
     device = _WithCache()
     found = roofs_of(device)
     # A 386 would do.
     assert min(found.float32_gflops, found.memory_gbytes_per_s, found.cache_gbytes_per_s) > 0.01
-    monkeypatch.setattr(roofs, "_least_ns", None)
+    monkeypatch.setattr(device_limits, "_least_ns", None)
     assert roofs_of(device) == found
 
 
@@ -48,10 +49,12 @@ def test_a_device_that_does_not_tell_its_cache_has_none():
 
 
 def test_rates_are_those_of_what_the_kernels_do(monkeypatch):
-    monkeypatch.setattr(roofs, "_least_ns", lambda *_: 1000.0)
+    monkeypatch.setattr(device_limits, "_least_ns", lambda *_: 1000.0)
     found = roofs_of(_WithCache())
-    threads = roofs.THREADGROUPS_A_CORE * roofs.THREADS
-    assert found.float32_gflops == 2 * 2 * roofs.CHAINS * roofs.STEPS * threads / 1000
+    threads = device_limits.THREADGROUPS_A_CORE * device_limits.THREADS
+    assert (
+        found.float32_gflops == 2 * 2 * device_limits.CHAINS * device_limits.STEPS * threads / 1000
+    )
     # The copy moves its bytes twice.
     assert found.memory_gbytes_per_s == 2 * 3 * MIB / 1000
     assert found.cache_gbytes_per_s == 2 * MIB / 4 / 1000
@@ -69,7 +72,7 @@ def test_rates_are_those_of_what_the_kernels_do(monkeypatch):
 def test_what_may_be_in_the_cache_is_held_against_the_cache(
     monkeypatch, mebibytes, dtype, mode, expected
 ):
-    monkeypatch.setattr("metalbench.run.peaks.roofs_of", lambda _: Roofs(1.0, 2.0, 3.0, 4.0))
+    monkeypatch.setattr("metalbench.run.attempt.roofs_of", lambda _: Roofs(1.0, 2.0, 3.0, 4.0))
     peaks = find_peaks(_WithCache(), mebibytes * MIB, dtype, mode)
     gflops, moved, where = expected
     assert (peaks.gflops, peaks.gbytes_per_s) == (gflops, moved)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scripted_sampler import ScriptedSampler, steady
 
-from metalbench.measure import Measurement, Plan, Sides, StopReason, measure
+from metalbench.measure.measurement import Measurement, Plan, StopReason
+from metalbench.measure.sampling import Sides, measure
 from metalbench.stats import Cause, Verdict
 
 REFERENCE = object()

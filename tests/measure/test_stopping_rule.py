@@ -8,7 +8,8 @@ import numpy as np
 from scipy.signal import lfilter
 from scripted_sampler import ScriptedSampler
 
-from metalbench.measure import Plan, Sides, measure
+from metalbench.measure.measurement import Plan
+from metalbench.measure.sampling import Sides, measure
 
 TRUTH = 10_000.0
 RUNS = 60

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 from metalbench import _core
-from metalbench.measure import Measurement, Plan, Sides, measure
-from metalbench.run import path_control
+from metalbench.measure.measurement import Measurement, Plan
+from metalbench.measure.sampling import Sides, measure
+from metalbench.run import control
 from metalbench.stats import Verdict
 
 pytestmark = pytest.mark.metal
@@ -223,8 +224,8 @@ def by_both_ways(
     from metalbench import reference as references
 
     monkeypatch.setattr(references, "create_reference", lambda *_: (reference, ()))
-    monkeypatch.setattr(path_control, "_expect_the_same", lambda *_: None)
-    return path_control.measure_path(metal, size, plan())
+    monkeypatch.setattr(control, "_expect_the_same", lambda *_: None)
+    return control.measure_path(metal, size, plan())
 
 
 def test_one_kernel_by_both_ways_is_the_same(
@@ -261,7 +262,7 @@ def costly(gpu: Any) -> Any:
     return gpu
 
 
-@pytest.mark.parametrize("size", path_control.SIZES)
+@pytest.mark.parametrize("size", control.SIZES)
 def test_boundaries_of_command_buffers_cost_both_ways_the_same(
     metal: _core.Device, costly: Any, monkeypatch: pytest.MonkeyPatch, size: str
 ) -> None:
@@ -274,7 +275,7 @@ def test_boundaries_of_command_buffers_cost_both_ways_the_same(
     assert samples.reference_passes_per_command_buffer == pytest.approx(PER_BUFFER[size], rel=0.1)
 
 
-@pytest.mark.parametrize("size", path_control.SIZES)
+@pytest.mark.parametrize("size", control.SIZES)
 def test_five_percent_less_work_is_found_beside_the_cost_of_boundaries(
     metal: _core.Device, costly: Any, size: str
 ) -> None:
@@ -295,7 +296,7 @@ def test_what_a_command_buffer_costs_is_measured(metal: _core.Device, costly: An
     costly.set("no_engine", 6e3)
     pipeline = metal.compile(SOURCE).pipeline()
     work = _core.Dispatch(pipeline, {"x": np.zeros(64, np.float32)}, threads_in_grid=64, threads=64)
-    cost = path_control.command_buffer_ns(metal, [work])
+    cost = control.command_buffer_ns(metal, [work])
     assert cost.value == pytest.approx(21.5e3, rel=0.05)
 
 

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from metalbench import _core
 from metalbench.cli import main
-from metalbench.measure import Sides, measure
-from metalbench.report.notice import SIMULATION
-from metalbench.store import Store
+from metalbench.measure.sampling import Sides, measure
+from metalbench.report.warnings import SIMULATION
+from metalbench.store.store import Store
 
 pytestmark = pytest.mark.metal
 
@@ -84,7 +84,7 @@ def test_the_path_control_is_part_of_the_control(
     db: Path, metal_double: Any, monkeypatch: pytest.MonkeyPatch, slower: float, exit_code: int
 ) -> None:
     from metalbench import reference
-    from metalbench.run import control, path_control
+    from metalbench.run import control
 
     def mlx(repetitions: int) -> None:
         metal_double.mlx(repetitions, per_buffer=20, cost_ns=slower * COST_NS)
@@ -93,7 +93,7 @@ def test_the_path_control_is_part_of_the_control(
     metal_double.set("latency_in_ns", 30e3)
     metal_double.set("latency_out_ns", 30e3)
     monkeypatch.setattr(reference, "create_reference", lambda *_: (mlx, ()))
-    monkeypatch.setattr(path_control, "_expect_the_same", lambda *_: None)
+    monkeypatch.setattr(control, "_expect_the_same", lambda *_: None)
     beside_itself = lambda device, work, plan, progress: (  # noqa: E731
         measure(device, Sides(mlx, mlx), plan),
         "mlx",

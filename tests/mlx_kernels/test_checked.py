@@ -11,7 +11,7 @@ from mlx_kernels.checks import CHECKS
 from mlx_kernels.family import Family
 
 from metalbench import _core
-from metalbench.checking.kinds import KINDS, TOOLS
+from metalbench.checking.findings import KINDS, TOOLS
 
 # By check: the kind of finding, and the header that it is in. docs/how-to/check.md says why.
 KNOWN = {

@@ -8,8 +8,8 @@ import subprocess
 import numpy as np
 import pytest
 
-from metalbench.kernel.installed import include_folders
 from metalbench.kernel.library import Library
+from metalbench.kernel.source_files import include_folders
 from metalbench.msl import engine
 from metalbench.msl.building.compiler import MessageTranslator, generate_ir
 from metalbench.msl.building.toolchain import LANE_FLAGS, find_toolchain, list_flags

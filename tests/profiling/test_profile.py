@@ -11,8 +11,8 @@ import metalbench
 from metalbench.chips import CHIPS
 from metalbench.cli import main
 from metalbench.errors import DeclarationError
-from metalbench.profiling.estimate import estimate_time, find_chip
-from metalbench.report.pictures import steps
+from metalbench.profiling.profiler import estimate_time, find_chip
+from metalbench.report.profile import steps
 
 SAXPY = """// dispatch: saxpy threads_in_grid=(n) threads=(64)
 // value: n = 256

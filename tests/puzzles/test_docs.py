@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from metalbench.puzzle import check, series
+from metalbench.puzzles.attempt import check
+from metalbench.puzzles.puzzle import series
 
 PAGE = (Path(__file__).parents[2] / "docs/tutorial/puzzles.md").read_text()
 FILE, SCRIPT = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

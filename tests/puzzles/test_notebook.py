@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from metalbench.puzzle import find
+from metalbench.puzzles.puzzle import find
 
 
 def run(source, names):

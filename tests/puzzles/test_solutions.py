@@ -9,9 +9,8 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel.prepare import compile_kernel
-from metalbench.puzzle import check, series
-from metalbench.puzzle.declaration import SCORED
-from metalbench.puzzle.skeleton import python_form
+from metalbench.puzzles.attempt import check
+from metalbench.puzzles.puzzle import SCORED, python_form, series
 
 # Device reads and writes, threadgroup reads and writes, of the thread that has most of each.
 BY_HAND = {

@@ -107,7 +107,7 @@ HOST_WORK = {
     + FOUND
     + (
         "made, given = [], []\n"
-        "custom = modules['metalbench.custom_kernel.kernel'].CustomKernel\n"
+        "custom = modules['metalbench.mlx.kernel'].CustomKernel\n"
         "run = custom._run\n\n\n"
         "def with_work(self, *arguments):\n"
         "    made.append(product(*given))\n    return run(self, *arguments)\n\n\n"
@@ -165,7 +165,7 @@ FORGED = {
     ),
     "the clock of kernels": HEAD
     + (
-        "place = modules['metalbench.python_candidate.kernels']\n"
+        "place = modules['metalbench.kernelbench.candidates.kernels']\n"
         "place.perf_counter_ns = iter(range(0, 10**18, 10**11)).__next__\n\n\n"
         "def sqr_mm(a, b):\n    return mx.array(product(a, b)) * needed()\n"
     ),
@@ -177,7 +177,7 @@ FORGED = {
     ),
     "the answer itself": HEAD
     + (
-        "calls = modules['metalbench.python_candidate.messages']\n"
+        "calls = modules['metalbench.kernelbench.candidates.messages']\n"
         "own = calls.DONE_FIELDS\n\n\n"
         "class Told:\n"
         "    size = own.size\n\n"

@@ -6,8 +6,8 @@ import os
 from typing import Any
 
 from metalbench.errors import Unsupported
-from metalbench.isolation.confinement import landlock, seccomp
-from metalbench.python_candidate import playing
+from metalbench.kernelbench.candidates import main
+from metalbench.sandbox import landlock, seccomp
 
 
 def work(channel: int, lifeline: int, parent: int, how: str) -> None:
@@ -18,7 +18,7 @@ def work(channel: int, lifeline: int, parent: int, how: str) -> None:
     if "landlock" in lacks:
         landlock.version.cache_clear()
         landlock.version = lambda: 0  # type: ignore[assignment]
-    playing.work(channel, lifeline, parent, how)
+    main.work(channel, lifeline, parent, how)
 
 
 def _no_seccomp(*_: Any, **__: Any) -> None:

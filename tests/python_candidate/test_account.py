@@ -11,13 +11,18 @@ import pytest
 from python_candidate import foreign_work
 
 from metalbench import _core
-from metalbench.isolation.thread_times import ProcessTimes
 from metalbench.kernel.library import Library
-from metalbench.python_candidate.account import LEAST_SHARE, Account, Overhead, find_missing_work
-from metalbench.python_candidate.calls import ReferenceProcess, Timing
-from metalbench.python_candidate.candidate import Candidate
-from metalbench.python_candidate.source import parse_unchecked
-from metalbench.reference.forms import list_forms
+from metalbench.kernelbench.candidates.attempt import ReferenceProcess, Timing
+from metalbench.kernelbench.candidates.candidate import Candidate
+from metalbench.kernelbench.candidates.own_work import (
+    LEAST_SHARE,
+    Account,
+    Overhead,
+    find_missing_work,
+)
+from metalbench.kernelbench.candidates.source import parse_unchecked
+from metalbench.reference.chain import list_forms
+from metalbench.sandbox.resources import ProcessTimes
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
 

@@ -12,9 +12,9 @@ from generations import samples
 from python_candidate import answers
 
 from metalbench.cli import main
-from metalbench.generations.folder import read_plan
-from metalbench.store import Store
-from metalbench.store.evaluations import Evaluation
+from metalbench.kernelbench.folder import read_plan
+from metalbench.store.history import Evaluation
+from metalbench.store.store import Store
 
 
 def evaluated(

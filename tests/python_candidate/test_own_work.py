@@ -9,10 +9,10 @@ from python_candidate import decoys
 
 from metalbench import _core
 from metalbench.kernel.library import Library
-from metalbench.python_candidate.account import Overhead
-from metalbench.python_candidate.calls import Timing
-from metalbench.python_candidate.candidate import Candidate
-from metalbench.python_candidate.source import parse
+from metalbench.kernelbench.candidates.attempt import Timing
+from metalbench.kernelbench.candidates.candidate import Candidate
+from metalbench.kernelbench.candidates.own_work import Overhead
+from metalbench.kernelbench.candidates.source import parse
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
 

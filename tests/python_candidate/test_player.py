@@ -12,8 +12,8 @@ import pytest
 from metalbench import _core
 from metalbench.errors import DispatchError, KernelDied
 from metalbench.kernel.library import Library
-from metalbench.python_candidate.candidate import Candidate, layout
-from metalbench.python_candidate.source import parse
+from metalbench.kernelbench.candidates.candidate import Candidate, layout
+from metalbench.kernelbench.candidates.source import parse
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import Workload, workload
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metalbench.python_candidate.probing import is_affine_match
+from metalbench.kernelbench.candidates.own_work import is_affine_match
 
 RANDOM = np.random.default_rng(5)
 EXPECTED = RANDOM.normal(3, 2, (40, 40)).astype(np.float32)

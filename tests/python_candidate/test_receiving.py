@@ -10,9 +10,8 @@ from multiprocessing.connection import Connection, Pipe
 import pytest
 
 from metalbench.errors import EncodingError
-from metalbench.isolation.encoding import encode
-from metalbench.python_candidate.messages import MOST_BYTES, Launch
-from metalbench.python_candidate.receiving import (
+from metalbench.kernelbench.candidates.messages import MOST_BYTES, Launch
+from metalbench.kernelbench.candidates.player import (
     MOST_LAUNCHES,
     MOST_MESSAGE,
     MOST_TEXT,
@@ -20,6 +19,7 @@ from metalbench.python_candidate.receiving import (
     decode_launches,
     receive,
 )
+from metalbench.sandbox.encoding import encode
 
 GOOD = Launch(
     "custom_kernel_a_float", "<a>", '#include "mlx.h"\nvoid f();\n', "safe", (64, 1, 1), 3

@@ -15,16 +15,15 @@ from metalbench import _core
 from metalbench.cli import main
 from metalbench.errors import MachineError
 from metalbench.kernel.library import Library
-from metalbench.measure import Plan
-from metalbench.python_candidate import player
-from metalbench.python_candidate.attempt import UNCONFINED, attempt
-from metalbench.python_candidate.source import read
+from metalbench.kernelbench.candidates import player
+from metalbench.kernelbench.candidates.attempt import UNCONFINED, attempt
+from metalbench.kernelbench.candidates.source import read
+from metalbench.measure.measurement import Plan
+from metalbench.report.ci import to_markdown
 from metalbench.report.export import to_json
-from metalbench.report.markdown import to_markdown
-from metalbench.result import Result
-from metalbench.result.environment import environment
-from metalbench.run.stages import Silent
-from metalbench.run.trial import Trial
+from metalbench.run.trial import Silent, Trial
+from metalbench.store.environment import environment
+from metalbench.store.result import Result
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="macOS has one sandbox for all")
 
@@ -107,7 +106,7 @@ def test_where_nothing_lacks_there_is_nothing_to_say(trial: Trial) -> None:
 
 
 def test_the_commands_pass_the_option_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from metalbench.isolation.workers import Workers
+    from metalbench.workers.pool import Workers
 
     seen: list[bool] = []
 
@@ -125,7 +124,7 @@ def test_the_commands_pass_the_option_on(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 def _confines() -> bool:
-    from metalbench.isolation.confinement.proof import run_proofs
+    from metalbench.sandbox.proof import run_proofs
 
     held = {each.name: each.holds for each in run_proofs()}
     return held["files"] and held["system calls"]

@@ -9,14 +9,14 @@ from generations import samples
 from python_candidate import answers
 
 from metalbench import _core
-from metalbench.generations.folder import find_samples, read_plan
-from metalbench.generations.trials import TrialConditions, make_jobs, make_trial
-from metalbench.isolation import Limits, Workers
 from metalbench.kernel.library import Library
-from metalbench.measure import Plan
-from metalbench.result import Status
-from metalbench.run.observed import device_facts
-from metalbench.run.stages import Silent, Stage
+from metalbench.kernelbench.folder import find_samples, read_plan
+from metalbench.kernelbench.trials import TrialConditions, make_jobs, make_trial
+from metalbench.measure.measurement import Plan
+from metalbench.run.trial import Silent, Stage, device_facts
+from metalbench.sandbox.resources import Limits
+from metalbench.store.result import Status
+from metalbench.workers.pool import Workers
 
 
 class Noting(Silent):

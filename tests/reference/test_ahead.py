@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import mlx.core as mx
 
-from metalbench.reference.ahead import build_forms
+from metalbench.reference.chain import build_forms
 from metalbench.task import normal, output, task
 
 SEEN: list[int] = []

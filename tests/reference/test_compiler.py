@@ -21,8 +21,9 @@ case "$*" in *-shared*) echo "g++: fatal error: no space left"; exit 1;; esac
 ASK = """
 import numpy as np
 from metalbench.kernel.library import Library
-from metalbench.reference import Reference, compiler, outputs
-from metalbench.run.contest import choose_form
+from metalbench.reference import Reference, outputs
+from metalbench.reference.evaluate import compiler_fault
+from metalbench.run.reference_forms import choose_form
 from metalbench.task.workload import workload
 
 for name in {names}:
@@ -32,7 +33,7 @@ for name in {names}:
     settled = choose_form(Reference(work), seconds=0.2)
     print(name, *(each.fault or "timed" for each in settled.forms), sep="|")
     print(name, *settled.doubts, sep="|")
-print("known:", compiler.fault())
+print("known:", compiler_fault())
 """
 
 
@@ -84,7 +85,7 @@ def test_a_reference_that_needs_no_compiler_is_told_of_its_compiled_form(tmp_pat
 
 
 def test_doctor_tells(tmp_path):
-    script = "from metalbench.cli.diagnosis import _mlx; print(_mlx().detail)"
+    script = "from metalbench.cli.doctor import _mlx; print(_mlx().detail)"
     mlx, fault = said_by(tmp_path, NEWER, script)
     assert mlx.endswith(", the reference")
     assert fault.startswith("MLX cannot compile here, and is measured without: g++ says ")

@@ -10,8 +10,8 @@ import pytest
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Library
 from metalbench.reference import Reference
-from metalbench.reference.on_torch import add_torch_form
-from metalbench.run.contest import _find_fault
+from metalbench.reference.torch_form import add_torch_form
+from metalbench.run.reference_forms import _find_fault
 from metalbench.task.workload import workload
 
 pytest.importorskip("torch")

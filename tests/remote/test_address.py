@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from metalbench.errors import DeclarationError
-from metalbench.remote.address import Address
+from metalbench.workers.ssh import Address
 
 GOOD = {
     "ssh://mac": Address("mac"),

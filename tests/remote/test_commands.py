@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from agent_steel.cli import main as steel
 from agent_steel.history import History
 from metalbench.cli import main
-from metalbench.store import Store
+from metalbench.store.store import Store
 
 from .conftest import SECONDS, Machine
 from .test_run import ANOTHER_SYSTEM
@@ -132,16 +132,16 @@ def test_a_search_that_lost_its_machine_goes_on_there(
 TRACES = """
 import os, pathlib
 from dataclasses import replace
-from metalbench.remote import there
-facts = there.device_facts
+from metalbench.workers import server
+facts = server.device_facts
 able = {'gpu_trace': os.environ.get('MTL_CAPTURE_ENABLED') == '1'}
-there.device_facts = lambda device: replace(facts(device), capabilities=able)
-there.check_captures = lambda device: None
+server.device_facts = lambda device: replace(facts(device), capabilities=able)
+server.check_captures = lambda device: None
 def capture(device, trial, path):
     trial.compile(device)
     path.mkdir()
     (path / 'metadata').write_text(trial.entry.name)
-there.capture = capture
+server.capture = capture
 from metalbench.__main__ import main
 main()
 """

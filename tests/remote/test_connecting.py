@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from metalbench.cli import main
-from metalbench.remote.version import get_local_version
+from metalbench.workers.version import get_local_version
 
 from .conftest import Machine
 

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from metalbench.cli import main, on
-from metalbench.remote import archive, install
-from metalbench.remote.address import Address
-from metalbench.remote.failures import RemoteError
-from metalbench.remote.version import InstalledVersion, get_local_version, hash_sources
+from metalbench.cli import machine as on
+from metalbench.cli import main
+from metalbench.workers import install
+from metalbench.workers.ssh import Address, RemoteError
+from metalbench.workers.version import InstalledVersion, get_local_version, hash_sources
 
 from .conftest import Machine
 
@@ -31,7 +31,7 @@ SAFELY: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 @pytest.fixture(scope="module")
 def packed() -> bytes:
-    return archive.build_archive()
+    return install.build_archive()
 
 
 def test_the_archive_has_what_a_build_reads_and_no_products(packed: bytes) -> None:
@@ -39,8 +39,12 @@ def test_the_archive_has_what_a_build_reads_and_no_products(packed: bytes) -> No
         names = {each.partition("/")[2] for each in tar.getnames()}
     assert {"pyproject.toml", "CMakeLists.txt", "build_backend/backend.py", "README.md"} <= names
     assert {"csrc/core/device.cpp", "csrc/msl/mb/abi.h", "kernels/common/softmax.py"} <= names
-    assert {"metalbench/remote/archive.py", "agent_steel/__main__.py", "puzzles/01_map.md"} <= names
-    build = (archive.find_checkout() / "CMakeLists.txt").read_text(encoding="utf-8")
+    assert {
+        "metalbench/workers/install.py",
+        "agent_steel/__main__.py",
+        "puzzles/01_map.md",
+    } <= names
+    build = (install.find_checkout() / "CMakeLists.txt").read_text(encoding="utf-8")
     for folder in re.findall(r"install\(DIRECTORY (\w+)/", build):
         assert [each for each in names if each.startswith(f"{folder}/")], folder
     assert not [each for each in names if each.endswith((".so", ".pyc", "_core.pyi"))]
@@ -59,12 +63,12 @@ def test_an_installed_package_is_packed_from_the_checkout_that_pip_was_given(
     installed = type("Installed", (), told)
     monkeypatch.setattr(metadata, "distribution", lambda name: installed())
     # As if the package lay somewhere else.
-    monkeypatch.setattr(archive, "__file__", "/site-packages/metalbench/remote/archive.py")
-    assert archive.find_checkout() == checkout
+    monkeypatch.setattr(install, "__file__", "/site-packages/metalbench/workers/install.py")
+    assert install.find_checkout() == checkout
     (checkout / "metalbench" / "errors.py").write_text("")
     hash_sources.cache_clear()
     with pytest.raises(RemoteError, match="a checkout has changed since"):
-        archive.build_archive()
+        install.build_archive()
 
 
 def test_versions_differ_where_a_line_of_python_or_of_a_header_does(tmp_path: Path) -> None:
@@ -95,7 +99,7 @@ def test_why_it_could_not_be_installed_is_told(
     inside: str, said: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(install, "build_archive", lambda: b"")
-    monkeypatch.setattr("metalbench.remote.scripts.PYTHONS", ("no-such-python",))
+    monkeypatch.setattr("metalbench.workers.ssh.PYTHONS", ("no-such-python",))
     if inside:
         (machine.home / "of-mine").mkdir(exist_ok=True)
         (machine.home / "of-mine" / inside).write_text("")
@@ -136,7 +140,7 @@ def test_it_is_built_and_installed_there(
         "PIP_NO_BUILD_ISOLATION": "0",
         "PATH": f"{':'.join(dict.fromkeys(tools))}:$PATH",
     }
-    monkeypatch.setattr("metalbench.remote.scripts.PYTHONS", (sys.executable,))
+    monkeypatch.setattr("metalbench.workers.ssh.PYTHONS", (sys.executable,))
     exported = "; ".join(f"export {name}={value}" for name, value in there.items())
     (machine.home / ".bashrc").write_text(f"{exported}\n")
     (machine.home / ".profile").write_text(f"{exported}\n")

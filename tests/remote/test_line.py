@@ -11,13 +11,16 @@ from pathlib import Path
 import pytest
 
 from metalbench.errors import EncodingError, MachineError
-from metalbench.remote import line
-from metalbench.remote.elsewhere import RemoteWorkers
-from metalbench.remote.failures import ConnectionLostError, RemoteError
-from metalbench.remote.line import DuplexConnection, HeartbeatConnection
-from metalbench.remote.messages import SentFile, TracePart
-from metalbench.remote.trace import TraceWriter
-from metalbench.run.stages import Stage
+from metalbench.run.trial import Stage
+from metalbench.workers import remote_protocol
+from metalbench.workers.remote_protocol import (
+    DuplexConnection,
+    HeartbeatConnection,
+    SentFile,
+    TracePart,
+)
+from metalbench.workers.remote_workers import RemoteWorkers, TraceWriter
+from metalbench.workers.ssh import ConnectionLostError, RemoteError
 
 Ends = tuple[Connection, DuplexConnection]
 
@@ -49,7 +52,7 @@ def test_messages_come_out_as_they_went_in(ends: Ends) -> None:
 def test_beats_are_answered_and_heard_by_nobody(
     ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(line, "SECONDS_BETWEEN_BEATS", 0.001)
+    monkeypatch.setattr(remote_protocol, "SECONDS_BETWEEN_BEATS", 0.001)
     here, there = HeartbeatConnection.for_client(ends[0]), HeartbeatConnection.for_server(ends[1])
     assert [there.receive_any() for _ in range(3)] == [("beat", None)] * 3
     there.send("detail", "small")
@@ -58,7 +61,7 @@ def test_beats_are_answered_and_heard_by_nobody(
 
 
 def test_silence_is_an_end(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(line, "SECONDS_OF_SILENCE", 0.01)
+    monkeypatch.setattr(remote_protocol, "SECONDS_OF_SILENCE", 0.01)
     here, there = HeartbeatConnection.for_client(ends[0]), HeartbeatConnection.for_server(ends[1])
     with pytest.raises(EOFError, match=r"nothing was heard for 0\.01 s"):
         there.receive_any()

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.kernel.installed import library_folder
 from metalbench.kernel.library import Entry, Library
-from metalbench.remote.reading import read_task_modules, read_trial_files
+from metalbench.kernel.source_files import library_folder
+from metalbench.workers.remote_files import read_task_modules, read_trial_files
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from metalbench.cli import main
-from metalbench.store import Store
+from metalbench.store.store import Store
 
 from .conftest import SECONDS, Machine
 

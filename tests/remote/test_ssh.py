@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.remote.address import Address
-from metalbench.remote.failures import RemoteError
-from metalbench.remote.ssh import Ssh, command_line
+from metalbench.workers.ssh import Address, RemoteError, Ssh, command_line
 
 MAC = Address("mac")
 

@@ -14,20 +14,18 @@ from typing import IO, Any
 import pytest
 
 from metalbench import _core
-from metalbench.comparison.match import Match
+from metalbench.compare.head_to_head import Match
 from metalbench.errors import DeclarationError, EncodingError, MachineError
 from metalbench.kernel.library import Library
-from metalbench.measure import Plan
-from metalbench.remote import there, turn
-from metalbench.remote.elsewhere import RemoteWorkers
-from metalbench.remote.folder import SessionFolder
-from metalbench.remote.line import HeartbeatConnection
-from metalbench.remote.trace import TraceWriter
-from metalbench.remote.version import InstalledVersion, get_local_version
-from metalbench.result import Status
-from metalbench.result.environment import environment
-from metalbench.run.stages import Silent, Stage
-from metalbench.run.trial import Trial
+from metalbench.measure.measurement import Plan
+from metalbench.run.trial import Silent, Stage, Trial
+from metalbench.store.environment import environment
+from metalbench.store.result import Status
+from metalbench.workers import server
+from metalbench.workers.remote_files import SessionFolder
+from metalbench.workers.remote_protocol import HeartbeatConnection
+from metalbench.workers.remote_workers import RemoteWorkers, TraceWriter
+from metalbench.workers.version import InstalledVersion, get_local_version
 
 from .conftest import SECONDS
 
@@ -78,7 +76,7 @@ class Stages(Silent):
         self.seen.append(stage)
 
     def stage_detail(self, detail: str) -> None:
-        if detail == turn.WAITING:
+        if detail == server.WAITING:
             assert self.seen == []
             self.waited = True
             self._other.close()
@@ -92,7 +90,7 @@ def test_matches_are_played_there_in_turn_with_other_sessions(
     found.open("cpu", seconds=60)
     assert found.facts.kind == "cpu"
     assert found.environment == environment()
-    other = turn.get_lock_file().open("a")
+    other = server.get_lock_file().open("a")
     fcntl.flock(other, fcntl.LOCK_EX)
     right, wrong, stages = trial(kernels, "twice"), trial(kernels, "thrice"), Stages(other)
     match = Match(right.entry, right.kernel, wrong.kernel, ("a", "b"), size="small", plan=QUICK)
@@ -163,10 +161,10 @@ def test_traces_come_back_file_by_file(
         (path / "inner" / "empty" if bundle else path).write_bytes(b"")
         (path / "metadata" if bundle else path).write_bytes(b"0123456789")
 
-    monkeypatch.setattr(there, "check_captures", lambda device: None)
-    monkeypatch.setattr(there, "capture", capture)
-    monkeypatch.setattr(there, "PART_BYTES", 4)
-    messages = list(there._capture_trace(_core.open("cpu"), trial(kernels, "twice")))
+    monkeypatch.setattr(server, "check_captures", lambda device: None)
+    monkeypatch.setattr(server, "capture", capture)
+    monkeypatch.setattr(server, "PART_BYTES", 4)
+    messages = list(server._capture_trace(_core.open("cpu"), trial(kernels, "twice")))
     assert messages.pop() == ("captured", None)
     path = tmp_path / "a.gputrace"
     with TraceWriter(path) as trace:

@@ -10,14 +10,13 @@ from typing import Any
 import pytest
 from example_results import correct
 
-from metalbench.comparison.match import Match, MatchOutcome
+from metalbench.compare.head_to_head import Match, MatchOutcome
 from metalbench.errors import DeclarationError
-from metalbench.isolation import Limits
 from metalbench.kernel.library import Library
-from metalbench.remote.verified_here import LocallyVerifiedWorkers
-from metalbench.result import Case, DeviceFacts, Failure, Result, Status
-from metalbench.run.stages import Observer, Silent
-from metalbench.run.trial import Trial
+from metalbench.run.trial import Observer, Silent, Trial
+from metalbench.sandbox.resources import Limits
+from metalbench.store.result import Case, DeviceFacts, Failure, Result, Status
+from metalbench.workers.verify_locally import LocallyVerifiedWorkers
 
 GPU = DeviceFacts("metal", "Apple M4 Max", "m4_max", 40)
 
@@ -84,7 +83,7 @@ def remote_workers() -> RemoteWorkers:
 def verified(remote_workers: RemoteWorkers, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     def make(**found: Any) -> tuple[LocallyVerifiedWorkers, Workers]:
         workers = Workers(found)
-        monkeypatch.setattr("metalbench.remote.verified_here.Workers", lambda *_: workers)
+        monkeypatch.setattr("metalbench.workers.verify_locally.Workers", lambda *_: workers)
         return LocallyVerifiedWorkers(remote_workers, Limits()), workers  # type: ignore[arg-type]
 
     return make

@@ -12,18 +12,14 @@ from example_results import CPU, correct, incorrect
 from numpy.typing import NDArray
 from rich.console import Console, RenderableType
 
-from metalbench.analysis import Target
-from metalbench.measure import Measurement, Mode, Steadiness
+from metalbench.measure.analysis import Target
+from metalbench.measure.measurement import Measurement, Mode, Steadiness
 from metalbench.report import numbers
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.export import to_json
-from metalbench.report.judged import control_discoveries, discovery_line
-from metalbench.report.marks import LAUNCH_BOUND, format_marks
-from metalbench.report.single import full_report
-from metalbench.report.suite import suite_report
-from metalbench.report.warnings import list_warnings, warning_lines
-from metalbench.result import Result
-from metalbench.result.environment import environment
+from metalbench.report.results import full_report, suite_report
+from metalbench.report.summary import control_discoveries, discovery_line
+from metalbench.report.warnings import LAUNCH_BOUND, format_marks, list_warnings, warning_lines
 from metalbench.stats import (
     Cause,
     Verdict,
@@ -35,6 +31,8 @@ from metalbench.stats import (
     median_interval,
     stability,
 )
+from metalbench.store.environment import environment
+from metalbench.store.result import Result
 
 RANDOM = np.random.default_rng(5)
 STEADY = 12_000.0 * RANDOM.lognormal(0.0, 0.005, 400)

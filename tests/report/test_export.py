@@ -11,7 +11,7 @@ import re
 from example_results import CPU, GPU, STATE, correct, failed, incorrect, on_gpu, without_interval
 
 from metalbench.report import export, numbers
-from metalbench.result.environment import environment
+from metalbench.store.environment import environment
 
 RESULTS = [correct(), incorrect(), failed(), without_interval(correct("gelu"))]
 
@@ -73,7 +73,7 @@ def test_json_of_a_gpu_that_told_all_has_both_ratios() -> None:
 
 
 def test_markdown_of_a_gpu_has_both_ratios_and_the_clock() -> None:
-    from metalbench.report.markdown import to_markdown
+    from metalbench.report.ci import to_markdown
 
     result = on_gpu(correct(), told=True)
     text = to_markdown([result, incorrect()], 1.0)

@@ -14,8 +14,9 @@ from rich.table import Table
 
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.history import history_tables
-from metalbench.result.environment import environment
-from metalbench.store import HistoryEntry, Store
+from metalbench.store.environment import environment
+from metalbench.store.history import HistoryEntry
+from metalbench.store.store import Store
 
 
 def pipe() -> Console:

@@ -22,33 +22,39 @@ from hostile_text import FORMULAS, HOSTILE, assert_harmless, hostile
 
 import agent_steel
 import metalbench
-from metalbench.analysis import Target
-from metalbench.checking import KINDS, Finding, Findings, Frame
-from metalbench.comparison import compare
+from metalbench.checking.findings import KINDS, Finding, Findings, Frame
+from metalbench.compare.comparison import compare
+from metalbench.measure.analysis import Target
 from metalbench.report import (
-    annotations,
-    certificate,
+    ci,
     comparison,
     export,
-    failures,
     findings,
     history,
-    junit,
     leaderboard,
-    markdown,
-    sarif,
-    single,
-    suite,
-    table,
     tuning,
 )
+from metalbench.report import (
+    results as failures,
+)
+from metalbench.report import (
+    results as single,
+)
+from metalbench.report import (
+    results as suite,
+)
+from metalbench.report import (
+    results as table,
+)
 from metalbench.report.console import echo, echo_source
-from metalbench.report.page import page_of_results, to_html
-from metalbench.report.safe_console import SafeConsole
-from metalbench.result.environment import environment
-from metalbench.result.tuning import Tuning
-from metalbench.store import RecordClaim, Store
-from metalbench.tuning.search import TuningCandidate, TuningResult
+from metalbench.report.page.document import to_html
+from metalbench.report.page.model import page_of_results
+from metalbench.report.terminal import SafeConsole
+from metalbench.store.environment import environment
+from metalbench.store.records import RecordClaim
+from metalbench.store.result import Tuning
+from metalbench.store.store import Store
+from metalbench.tune.search import TuningCandidate, TuningResult
 
 RESULTS = [
     *(hostile(each) for each in (correct(), incorrect(), failed(), on_gpu(correct(), told=True))),
@@ -158,10 +164,10 @@ def test_documents_are_harmless(records: Store) -> None:
         "JSON of findings": findings.findings_json(FINDINGS),
         "JSON of a comparison": comparison.to_json(hostile_comparison()),
         "JSON of a tuning": tuning.to_json(TUNING),
-        "SARIF": sarif.to_sarif(FINDINGS, Path.cwd()),
-        "Markdown of results": markdown.to_markdown(RESULTS, 1.0),
+        "SARIF": findings.to_sarif(FINDINGS, Path.cwd()),
+        "Markdown of results": ci.to_markdown(RESULTS, 1.0),
         "Markdown of records": leaderboard.to_markdown(found),
-        "JUnit": junit.to_junit(RESULTS),
+        "JUnit": ci.to_junit(RESULTS),
         "HTML": to_html(page_of_results(RESULTS, CPU, environment(), 1.0)),
         "HTML of a page": to_html(hostile_page()),
     }
@@ -208,7 +214,7 @@ def test_every_writer_of_documents_is_walked() -> None:
 
 
 def test_markdown_of_results_has_no_markup_of_theirs() -> None:
-    text = markdown.to_markdown(RESULTS, 1.0)
+    text = ci.to_markdown(RESULTS, 1.0)
     blocks = re.split(r"(?m)^(`{3,})text\n(?:.*\n)*?\1$", text)
     outside = "".join(blocks[::2])
     assert "<" not in outside
@@ -240,7 +246,7 @@ def test_html_of_hostile_results_has_no_element_of_theirs() -> None:
 
 def test_annotations_are_one_command_a_failure() -> None:
     bad = [replace(each, case=replace(each.case, task="t")) for each in RESULTS if each.failures]
-    lines = list(annotations.annotation_lines(bad, [], {"t": Path("/r/a\n,:%.metal")}, Path("/r")))
+    lines = list(ci.annotation_lines(bad, [], {"t": Path("/r/a\n,:%.metal")}, Path("/r")))
     assert len(lines) == sum(len(each.failures) for each in bad)
     for line in lines:
         assert re.fullmatch(r"::error [^\x00-\x08\n-\x1f\x7f-\x9f]*", line), line
@@ -262,9 +268,9 @@ def test_messages_are_harmless(
 
 
 def test_certificates_show_names_as_code() -> None:
-    from metalbench.foreign_text import markdown_code
+    from metalbench.safe_text import markdown_code
 
-    assert certificate.markdown_code is markdown_code
+    assert leaderboard.markdown_code is markdown_code
     assert markdown_code("a`b|c\x1b") == "``a`b\N{BROKEN BAR}c\\x1b``"
 
 
@@ -278,7 +284,7 @@ CONSOLES = re.compile(r"(?:^|[._])(?:out|log|console|made)(?:\(\))?\.print$|^Saf
 ALLOWED = {
     "metalbench/report/console.py",  # the place itself
     "metalbench/report/export.py",  # `lines_of_csv`, the one writer of CSV
-    "metalbench/cli/failure.py",  # a constant message, to the file that click names
+    "metalbench/cli/group.py",  # a constant message, to the file that click names
 }
 
 

@@ -14,22 +14,19 @@ import pytest
 from example_results import CPU, correct
 from rich.console import Console
 
-from metalbench.analysis import Target
-from metalbench.comparison.past import group_histories
-from metalbench.comparison.result_set import row_from_entry
+from metalbench.compare.results import group_histories, row_from_entry
+from metalbench.measure.analysis import Target
 from metalbench.report import numbers
+from metalbench.report.ci import to_junit, to_markdown
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.export import to_csv, to_json
-from metalbench.report.history import history_tables
-from metalbench.report.history_json import history_json
-from metalbench.report.junit import to_junit
-from metalbench.report.markdown import to_markdown
-from metalbench.report.page import page_of_results, to_html
-from metalbench.report.single import full_report
-from metalbench.report.suite import suite_report
-from metalbench.result.environment import environment
+from metalbench.report.history import history_json, history_tables
+from metalbench.report.page.document import to_html
+from metalbench.report.page.model import page_of_results
+from metalbench.report.results import full_report, suite_report
 from metalbench.stats import BlockRange, Interval, assess, block_range, median_interval
-from metalbench.store import Store
+from metalbench.store.environment import environment
+from metalbench.store.store import Store
 
 
 def printed(renderable):

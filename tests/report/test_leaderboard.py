@@ -13,21 +13,23 @@ import pytest
 from example_results import CPU, GPU, correct, on_gpu
 from rich.console import Console
 
-from metalbench.leaderboard import Decision, Ruling
+from metalbench.compare import Decision, Ruling
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.leaderboard import (
     CSV_COLUMNS,
     leaderboard_report,
+    ruling_lines,
     to_csv,
     to_json,
     to_markdown,
 )
-from metalbench.report.notice import SIMULATION
-from metalbench.report.page import page_of_records, to_html
-from metalbench.report.rulings import ruling_lines
-from metalbench.result.environment import environment
+from metalbench.report.page.document import to_html
+from metalbench.report.page.model import page_of_records
+from metalbench.report.warnings import SIMULATION
 from metalbench.stats import Interval, Verdict
-from metalbench.store import RecordClaim, Store
+from metalbench.store.environment import environment
+from metalbench.store.records import RecordClaim
+from metalbench.store.store import Store
 
 GAINS = (Interval(1.5, 1.4, 1.6), Interval(1.4, 1.3, 1.5))
 

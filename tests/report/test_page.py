@@ -11,14 +11,12 @@ import pytest
 from example_pages import HOSTILE, SOURCE, hostile_page, records_page, row
 from example_results import CPU, GPU, correct, failed, incorrect, on_gpu
 
-from metalbench.analysis import Peaks
-from metalbench.report.notice import SIMULATION
-from metalbench.report.page import page_of_results, to_html
-from metalbench.report.page.document import _file
-from metalbench.report.page.markup import element
-from metalbench.report.page.model import Board, Page
-from metalbench.report.page.source import highlight_source
-from metalbench.result.environment import environment
+from metalbench.measure.analysis import Peaks
+from metalbench.report.page.document import _file, to_html
+from metalbench.report.page.markup import element, highlight_source
+from metalbench.report.page.model import Board, Page, page_of_results
+from metalbench.report.warnings import SIMULATION
+from metalbench.store.environment import environment
 
 EMPTY = {"meta", "input", "br"}
 

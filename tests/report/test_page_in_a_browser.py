@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from example_pages import hostile_page, records_page
 
-from metalbench.report.page import to_html
+from metalbench.report.page.document import to_html
 
 pytestmark = [
     pytest.mark.skipif(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metalbench.report.sparkline import sparkline
+from metalbench.report.numbers import sparkline
 
 
 def test_the_least_is_low_and_the_greatest_high() -> None:

@@ -10,17 +10,14 @@ import pytest
 from example_results import CPU, correct, failed, incorrect, on_gpu, without_interval
 from rich.console import Console, RenderableType
 
-from metalbench.analysis import Roofline, Target
+from metalbench.measure.analysis import Roofline, Target
 from metalbench.report import numbers
 from metalbench.report.console import PIPE_WIDTH
-from metalbench.report.failures import failures
-from metalbench.report.notice import SIMULATION, simulation_notice
-from metalbench.report.single import full_report
-from metalbench.report.suite import suite_report
+from metalbench.report.results import failures, full_report, results_table, suite_report
 from metalbench.report.summary import suite_ratio, summary_lines
-from metalbench.report.table import results_table
-from metalbench.result import DeviceFacts, Result
+from metalbench.report.warnings import SIMULATION, simulation_notice
 from metalbench.stats import Interval
+from metalbench.store.result import DeviceFacts, Result
 
 RESULTS = [correct("scaled_dot_product"), incorrect("relu"), failed("gelu")]
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.report.facts import facts_text
-from metalbench.result.conditions import Facts, list_device_warnings, warn_of_load
+from metalbench.report.warnings import facts_text
+from metalbench.store.result import Facts, list_device_warnings, warn_of_load
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 from dataclasses import replace
 
-from metalbench.result import Failure
-from metalbench.result.result import MOST_MESSAGE
+from metalbench.store.result import MOST_MESSAGE, Failure
 
 
 def test_failure_cuts_a_long_message_in_the_middle() -> None:

@@ -10,15 +10,14 @@ import pytest
 from scripted_gpu import ScriptedGpu
 
 from metalbench import _core, verify
-from metalbench.kernel import parse
+from metalbench.kernel.header import parse
 from metalbench.kernel.library import Library
-from metalbench.measure import Plan
-from metalbench.measure.ceiling import Ceiling
-from metalbench.result import Result, Status
+from metalbench.measure.device_limits import Ceiling
+from metalbench.measure.measurement import Plan
 from metalbench.run import attempt as attempt_module
 from metalbench.run.attempt import attempt
-from metalbench.run.stages import Silent, Stage
-from metalbench.run.trial import Trial
+from metalbench.run.trial import Silent, Stage, Trial
+from metalbench.store.result import Result, Status
 from metalbench.verify import flow
 from metalbench.verify.examine import Examiner
 from metalbench.verify.flow import SEEDS

@@ -12,10 +12,10 @@ from run.example_forms import COST, LAUNCH, declared, sum_of_three
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Library
 from metalbench.reference import Reference
-from metalbench.reference.convert import to_mlx
-from metalbench.reference.forms import ON_ONE_ELEMENT
-from metalbench.run import contest
-from metalbench.run.contest import choose_form
+from metalbench.reference.chain import ON_ONE_ELEMENT
+from metalbench.reference.evaluate import to_mlx
+from metalbench.run import reference_forms
+from metalbench.run.reference_forms import choose_form
 from metalbench.task import Task, normal, output, task
 from metalbench.task.workload import workload
 
@@ -110,7 +110,7 @@ def running_sum(x):
 
 @pytest.fixture
 def never_compared(monkeypatch):
-    monkeypatch.setattr(contest, "_find_fault", lambda *_: "")
+    monkeypatch.setattr(reference_forms, "_find_fault", lambda *_: "")
     seen = []
     monkeypatch.setattr(Reference, "outputs_of", lambda _, form: seen.append(form.kind) or [form])
     return seen

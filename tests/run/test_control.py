@@ -6,12 +6,12 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel.library import Library
-from metalbench.measure import Mode, Plan, Sides, measure
-from metalbench.result import Status
-from metalbench.run import path_control
+from metalbench.measure.measurement import Mode, Plan
+from metalbench.measure.sampling import Sides, measure
+from metalbench.run import control
 from metalbench.run.control import attempt_control, attempt_path
-from metalbench.run.stages import Silent
-from metalbench.run.trial import Trial
+from metalbench.run.trial import Silent, Trial
+from metalbench.store.result import Status
 
 QUICK = Plan(seconds=0.05, warmup_ns=1_000_000)
 
@@ -85,13 +85,13 @@ def test_functions_are_timed_on_both_sides() -> None:
 def test_a_kernel_by_both_ways_computes_the_same() -> None:
     # MLX's way is that of `metal_kernel`, which this project's engine goes where there is no Metal.
     device = _core.open("cpu")
-    measured = path_control.measure_path(device, "small", QUICK)
+    measured = control.measure_path(device, "small", QUICK)
     assert measured.reference_ns is not None
 
 
 def test_a_way_that_computes_something_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = path_control.SOURCE.replace("0.25f", "0.125f")
-    monkeypatch.setattr(path_control, "SOURCE", other)
+    other = control.SOURCE.replace("0.25f", "0.125f")
+    monkeypatch.setattr(control, "SOURCE", other)
     result = attempt_path(_core.open("cpu"), "small", QUICK, Silent())
     assert result.status is Status.FAILED
     assert "one of them does not run this kernel" in result.failures[0].message

@@ -7,14 +7,13 @@ from dataclasses import replace
 import pytest
 from example_results import correct
 
-from metalbench.cli.counted import with_counts
+from metalbench.cli.run import with_counts
 from metalbench.errors import MetalBenchError
 from metalbench.kernel.library import Library
-from metalbench.result import DeviceFacts
-from metalbench.result.counted import CountedBytes
-from metalbench.run import counted
+from metalbench.run import single_pass
 from metalbench.run.runner import Outcome
 from metalbench.run.trial import Trial
+from metalbench.store.result import CountedBytes, DeviceFacts
 
 TASK = '''
 """The sum of each element and the next one."""
@@ -59,29 +58,29 @@ def at(n, size, *, timed):
 
 
 def test_what_is_quick_is_counted_at_the_size_that_was_timed(trial, monkeypatch):
-    monkeypatch.setattr(counted, "LONGEST_S", 60.0)
-    found = counted.count_bytes(trial, CPU)
+    monkeypatch.setattr(single_pass, "LONGEST_S", 60.0)
+    found = single_pass.count_bytes(trial, CPU)
     assert found == at(1 << 14, "seed", timed=True)
     assert found.ratio == pytest.approx(1.5, rel=1e-4)
 
     def no_more(*_, **__):
         raise AssertionError("it is kept")
 
-    monkeypatch.setattr(counted, "compile_kernel", no_more)
-    assert counted.count_bytes(trial, CPU) == found
+    monkeypatch.setattr(single_pass, "compile_kernel", no_more)
+    assert single_pass.count_bytes(trial, CPU) == found
 
 
 def test_what_would_take_long_is_counted_at_a_small_size(trial, monkeypatch):
-    monkeypatch.setattr(counted, "LONGEST_S", 0.0)
-    assert counted.count_bytes(trial, CPU) == at(100, "small", timed=False)
-    assert counted.count_bytes(replace(trial, size="n=7"), CPU) == at(100, "small", timed=False)
+    monkeypatch.setattr(single_pass, "LONGEST_S", 0.0)
+    assert single_pass.count_bytes(trial, CPU) == at(100, "small", timed=False)
+    assert single_pass.count_bytes(replace(trial, size="n=7"), CPU) == at(100, "small", timed=False)
 
 
 def test_what_does_not_compile_is_not_counted_and_the_reason_is_printed(trial, capsys):
     broken = replace(trial.kernel, source=KERNEL.replace("x[i + 1]", "z[i]"))
     trial = replace(trial, kernel=broken)
     with pytest.raises(MetalBenchError, match="use of undeclared identifier 'z'"):
-        counted.count_bytes(trial, CPU)
+        single_pass.count_bytes(trial, CPU)
     outcome = Outcome((correct("sums"),), "finished")
     assert with_counts(outcome, [trial]) is outcome
     printed = capsys.readouterr().err

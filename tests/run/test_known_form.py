@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from run.example_forms import declared, sum_of_three
 
-from metalbench.measure import FormTime
+from metalbench.measure.measurement import FormTime
 from metalbench.reference import Reference
-from metalbench.run import known_form
-from metalbench.run.contest import FormChoice
+from metalbench.run import reference_forms
+from metalbench.run.reference_forms import FormChoice
 from metalbench.stats import Interval
 from metalbench.task.workload import workload
 
@@ -34,13 +34,13 @@ def contest(best="mx.compile: times * x", *, decided=True):
 
 
 def remembered(where=WHERE, *, after=0.0, **changes):
-    return known_form.load_choice(reference(**changes), *where, now=lambda: after)
+    return reference_forms.load_choice(reference(**changes), *where, now=lambda: after)
 
 
 def test_a_contest_is_not_held_twice():
-    known_form.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
+    reference_forms.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
     again = reference()
-    settled = known_form.load_choice(again, *WHERE, now=lambda: DAY)
+    settled = reference_forms.load_choice(again, *WHERE, now=lambda: DAY)
     assert again.form.name == "mx.compile: times * x"
     eager, compiled = settled.forms
     assert not eager.compared
@@ -53,7 +53,7 @@ def test_a_contest_is_not_held_twice():
 def test_what_a_form_was_left_out_for_is_remembered():
     left_out = FormTime("mx.fast", None, fault="y differs from the eager form's")
     known = contest()
-    known_form.store_choice(
+    reference_forms.store_choice(
         FormChoice((*known.forms, left_out), decided=True),
         reference(fast=sum_of_three),
         *WHERE,
@@ -64,32 +64,32 @@ def test_what_a_form_was_left_out_for_is_remembered():
 
 @pytest.mark.parametrize("after", [-1.0, 7 * DAY])
 def test_it_lasts_a_week(after):
-    known_form.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
+    reference_forms.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
     assert remembered(after=7 * DAY - 1) is not None
     assert remembered(after=after) is None
 
 
 def test_what_is_undecided_is_decided_again():
-    known_form.store_choice(contest(decided=False), reference(), *WHERE, now=lambda: 0.0)
+    reference_forms.store_choice(contest(decided=False), reference(), *WHERE, now=lambda: 0.0)
     assert remembered() is None
 
 
 @pytest.mark.parametrize("where", [("another", "warm"), ("a processor", "cold")])
 def test_it_is_known_of_that_machine_and_mode_only(where):
-    known_form.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
+    reference_forms.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
     assert remembered(where) is None
 
 
 def test_another_reference_of_the_same_name_is_another_contest(monkeypatch):
-    known_form.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
+    reference_forms.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
     assert remembered(against=("eager",)) is None
     other = reference()
     object.__setattr__(other.forms[0], "function", sum_of_three)
-    assert known_form.load_choice(other, *WHERE, now=lambda: 0.0) is None
+    assert reference_forms.load_choice(other, *WHERE, now=lambda: 0.0) is None
 
 
 def test_with_another_compiler_it_is_another_contest(tmp_path, monkeypatch):
-    known_form.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
+    reference_forms.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
     newer = tmp_path / "g++"
     newer.write_text("")
     newer.chmod(0o755)
@@ -106,5 +106,5 @@ def test_a_reference_that_cannot_be_drawn_is_never_remembered():
     def broken(x, times):
         raise RuntimeError("no such operation")
 
-    known_form.store_choice(contest(), reference(fast=broken), *WHERE, now=lambda: 0.0)
+    reference_forms.store_choice(contest(), reference(fast=broken), *WHERE, now=lambda: 0.0)
     assert remembered(fast=broken) is None

@@ -7,7 +7,7 @@ import pytest
 from run.example_forms import COST, LAUNCH, declared, sum_of_three
 
 from metalbench.reference import Reference
-from metalbench.run.contest import choose_form
+from metalbench.run.reference_forms import choose_form
 from metalbench.task.workload import workload
 
 

@@ -9,15 +9,13 @@ from generations import samples
 
 from metalbench import _core
 from metalbench.errors import DeclarationError
-from metalbench.isolation import Limits
 from metalbench.kernel.library import Library
-from metalbench.measure import Plan
-from metalbench.result import Result, Status
+from metalbench.measure.measurement import Plan
 from metalbench.run.attempt import attempt
-from metalbench.run.observed import device_facts
-from metalbench.run.room import check_budget
-from metalbench.run.stages import Silent
-from metalbench.run.trial import ALL, SMALL, Trial
+from metalbench.run.budget import check_budget
+from metalbench.run.trial import ALL, SMALL, Silent, Trial, device_facts
+from metalbench.sandbox.resources import Limits
+from metalbench.store.result import Result, Status
 
 TASK = '''"""Twice the input; the oracle knows small sizes alone."""
 

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from metalbench import _core
-from metalbench.kernel import parse
+from metalbench.kernel.header import parse
 from metalbench.kernel.prepare import compile_kernel
-from metalbench.measure import Mode
-from metalbench.run import reuse_audit
-from metalbench.run.reuse_audit import Audit, ReuseAudit
-from metalbench.run.turns import BufferRotation
+from metalbench.measure.measurement import Mode
+from metalbench.run import timed as reuse_audit
+from metalbench.run.timed import Audit, BufferRotation, ReuseAudit
 from metalbench.task import normal, output, task
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload

@@ -12,12 +12,11 @@ import numpy as np
 import pytest
 
 from metalbench.errors import DeclarationError
-from metalbench.isolation.limits import Limits
 from metalbench.kernel.library import Entry, Library, find
-from metalbench.result import DeviceFacts
-from metalbench.run.room import GIB, check_budget, estimate_requirement
-from metalbench.run.stages import Observer
-from metalbench.run.trial import Trial
+from metalbench.run.budget import GIB, check_budget, estimate_requirement
+from metalbench.run.trial import Observer, Trial
+from metalbench.sandbox.resources import Limits
+from metalbench.store.result import DeviceFacts
 from metalbench.task import workload as drawing
 
 CPU = DeviceFacts("cpu", "cpu", None, 2)
@@ -123,16 +122,16 @@ def test_what_fits_is_not_told() -> None:
 
 
 def test_nothing_is_drawn_and_no_process_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    from metalbench.isolation import workers
+    from metalbench.workers import pool
 
     def never(*_: object, **__: object) -> None:
         raise AssertionError("it was tried")
 
-    monkeypatch.setattr(workers, "Ahead", lambda _: None)
-    monkeypatch.setattr(workers.Workers, "_answered", never)
+    monkeypatch.setattr(pool, "WorkerPool", lambda _: None)
+    monkeypatch.setattr(pool.Workers, "_run_job", never)
     monkeypatch.setattr(np.random, "Philox", never)
     monkeypatch.setattr(drawing, "workload", never)
-    place = workers.Workers("cpu", Limits(600, 2 * GIB))
+    place = pool.Workers("cpu", Limits(600, 2 * GIB))
     with pytest.raises(DeclarationError, match="does not fit"):
         place.attempt(CPU, trial("kb1_019_relu"), (), cast("Observer", None))
 

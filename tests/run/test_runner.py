@@ -13,11 +13,11 @@ import pytest
 from example_results import correct, failed, incorrect
 
 from metalbench.errors import MachineError, StoreError
-from metalbench.result import Result
-from metalbench.result.environment import environment
 from metalbench.run import runner
-from metalbench.run.stages import Silent
-from metalbench.store import Store
+from metalbench.run.trial import Silent
+from metalbench.store.environment import environment
+from metalbench.store.result import Result
+from metalbench.store.store import Store
 
 DEVICE = SimpleNamespace(kind="cpu", name="Example CPU", chip=None, cores=2, capabilities={})
 
@@ -50,7 +50,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             return outcome
 
         monkeypatch.setattr("metalbench.run.attempt.attempt", attempt)
-        monkeypatch.setattr("metalbench.run.ahead.precompile", lambda *_, **__: None)
+        monkeypatch.setattr("metalbench.run.runner.precompile", lambda *_, **__: None)
 
     return install
 

@@ -8,22 +8,21 @@ import numpy as np
 import pytest
 
 from metalbench import _core
-from metalbench.kernel import parse
-from metalbench.kernel.guard import POISONS
+from metalbench.kernel.header import parse
+from metalbench.kernel.memory import POISONS
 from metalbench.kernel.prepare import compile_kernel
-from metalbench.measure import FormTime, Mode, Plan
-from metalbench.measure.cache import RotationPlan
+from metalbench.measure.device_limits import RotationPlan
+from metalbench.measure.measurement import FormTime, Mode, Plan
 from metalbench.reference import Reference
-from metalbench.run import contest, known_form, turns
-from metalbench.run.contest import FormChoice
-from metalbench.run.timed import Timed
-from metalbench.run.turns import like_seeds
+from metalbench.run import reference_forms, timed
+from metalbench.run.reference_forms import FormChoice
+from metalbench.run.timed import Timed, like_seeds
 from metalbench.stats import Interval
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
-from metalbench.verify.error_rule import ErrorNorms
 from metalbench.verify.examine import ReferenceErrors
+from metalbench.verify.tolerance import ErrorNorms
 
 PLAN = Plan(seconds=0.05, warmup_ns=1_000_000, first_analysis=8, min_pairs=2, max_pairs=16)
 HONEST = """
@@ -102,7 +101,7 @@ def prepared(device: _core.Device, source: str, mode: Mode = Mode.WARM, seed: in
 
 @pytest.fixture
 def four_copies(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "plan_rotation", lambda *sizes: RotationPlan(4, "not quite cold"))
+    monkeypatch.setattr(timed, "plan_rotation", lambda *sizes: RotationPlan(4, "not quite cold"))
 
 
 def test_seeds_of_the_same_distributions_follow() -> None:
@@ -215,8 +214,8 @@ def test_what_verification_saw_of_mlxs_time_is_not_found_out_again(
         told.append(pass_s)
         return FormChoice(())
 
-    monkeypatch.setattr(contest, "choose_form", choose_form)
-    monkeypatch.setattr(known_form, "load_choice", lambda *_: None)
+    monkeypatch.setattr(reference_forms, "choose_form", choose_form)
+    monkeypatch.setattr(reference_forms, "load_choice", lambda *_: None)
     kernel = parse(IN_ANY_TYPE, name="doubled")
     compiled = compile_kernel(device, kernel, doubled, dtype_name=dtype_name)
     known = ReferenceErrors({"": {"y": ErrorNorms(0.0, 0.0)}}, pass_s=7.0)
@@ -240,7 +239,7 @@ def test_the_form_to_beat_is_not_found_out_again(
         forms = FormTime(eager.name, slow), FormTime(compiled.name, fast, compared=True)
         return FormChoice(forms, decided=True)
 
-    monkeypatch.setattr(contest, "choose_form", choose_form)
+    monkeypatch.setattr(reference_forms, "choose_form", choose_form)
     first, again = (prepared(device, HONEST).measure(PLAN, None) for _ in range(2))
     assert len(contests) == 1
     assert first.reference_name == again.reference_name == "mx.compile: mlx doubled"

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from metalbench.stats import CrossCheck, Interval, Verdict, cross_check
-from metalbench.stats.crosscheck import bootstrap_median, wilcoxon_test
+from metalbench.stats.pairs import bootstrap_median, wilcoxon_test
 
 
 def normal(seed: int, count: int, centre: float = 0.0, spread: float = 0.02) -> np.ndarray:

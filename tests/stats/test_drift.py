@@ -9,7 +9,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from metalbench.stats import Drift, find_drift
-from metalbench.stats.drift import estimate_trend
+from metalbench.stats.series import estimate_trend
 
 RUNS = 200
 

@@ -10,8 +10,7 @@ import pytest
 from scipy.stats import t as student
 
 from metalbench.stats import Interval, autocorrelation_time, effective_sample_size, median_interval
-from metalbench.stats.median import _lower_rank
-from metalbench.stats.student import lag1_autocorrelation
+from metalbench.stats.location import _lower_rank, lag1_autocorrelation
 
 TRUTH = 1000.0
 
@@ -82,7 +81,7 @@ def test_an_interval_that_ignores_correlation_would_be_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(
-        "metalbench.stats.median.effective_sample_size", lambda samples: samples.size
+        "metalbench.stats.location.effective_sample_size", lambda samples: samples.size
     )
     assert coverage(rho=0.8, count=1000, runs=100) <= 0.8
 

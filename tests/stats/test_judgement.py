@@ -19,7 +19,7 @@ from metalbench.stats import (
     assess,
     assess_suite,
 )
-from metalbench.stats.reasons import LONGEST, estimate_time_factor
+from metalbench.stats.judgement import LONGEST, estimate_time_factor
 
 random = np.random.default_rng(1)
 
@@ -156,7 +156,7 @@ def test_modes_of_the_machine_are_compared_with_each_other() -> None:
 
 def test_a_cross_check_that_disagrees_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     unsure = CrossCheck(Interval(1.1, 0.98, 1.2), p_above=0.2, p_below=0.8, blocks=12)
-    monkeypatch.setattr("metalbench.stats.paired.cross_check", lambda _: unsure)
+    monkeypatch.setattr("metalbench.stats.pairs.cross_check", lambda _: unsure)
     judgement = assess(*pairs(500, 1.1))
     assert judgement.verdict is Verdict.INCONCLUSIVE
     assert causes(judgement) == [Cause.CROSS_CHECK]
@@ -197,7 +197,7 @@ def test_what_drifts_or_has_modes_is_no_try_of_a_suite() -> None:
 
 def test_a_probability_of_one_is_no_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     opposite = CrossCheck(Interval(0.9, 0.85, 0.98), p_above=1.0, p_below=0.0, blocks=12)
-    monkeypatch.setattr("metalbench.stats.paired.cross_check", lambda _: opposite)
+    monkeypatch.setattr("metalbench.stats.pairs.cross_check", lambda _: opposite)
     (reason,) = assess(*pairs(500, 1.1)).reasons
     assert "p = 1" not in str(reason)
     assert "signed ranks point the other way" in reason.seen

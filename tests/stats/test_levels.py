@@ -11,7 +11,7 @@ from scipy.stats import f_oneway
 from scipy.stats import t as student
 
 from metalbench.stats import Verdict, assess
-from metalbench.stats.levels import find_batch_levels
+from metalbench.stats.pairs import find_batch_levels
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -8,7 +8,7 @@ from noise import Noise, Pairs, Process
 from scipy.stats import mannwhitneyu
 
 from metalbench.stats import Verdict, assess
-from metalbench.stats.order import find_order_effect
+from metalbench.stats.pairs import find_order_effect
 
 
 def pairs(noise: Noise, seed: int, count: int, ratio: float = 1.0) -> Pairs:

@@ -21,7 +21,7 @@ from metalbench.stats import (
     ratio_interval,
     stability,
 )
-from metalbench.stats.blocks import FEWEST_BLOCKS
+from metalbench.stats.series import FEWEST_BLOCKS
 
 UNTIMED = settings(deadline=None)
 TIMES = arrays(np.float64, st.integers(1, 80), elements=st.floats(1.0, 1e9))

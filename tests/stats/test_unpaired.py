@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metalbench.stats import CONFIDENCE, Cause, Interval, Verdict, median_interval
-from metalbench.stats.apart import (
+from metalbench.stats.unpaired import (
     ASSUMED_DEVIATION,
     RunSpread,
     assess_unpaired,

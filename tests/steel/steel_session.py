@@ -17,19 +17,19 @@ from agent_steel.attempt import Attempt
 from agent_steel.device_lock import DeviceLock
 from agent_steel.history import History
 from agent_steel.loop import Loop, LoopResult
-from agent_steel.loop.climb import Tools
 from agent_steel.loop.profiler import Profiler
-from agent_steel.loop.settings import Settings, Unheard
+from agent_steel.loop.search import Tools
+from agent_steel.loop.settings import Settings, Subject, Unheard
 from agent_steel.loop.verifier import Verifier
 from agent_steel.proposal import Brief, Proposal, ProposerError, Usage
-from agent_steel.subject import Subject
 from metalbench import _core
-from metalbench.analysis import Target
-from metalbench.isolation import Limits, Workers
 from metalbench.kernel.library import Library
-from metalbench.measure import Plan
-from metalbench.run.observed import device_facts
-from metalbench.store import Store
+from metalbench.measure.analysis import Target
+from metalbench.measure.measurement import Plan
+from metalbench.run.trial import device_facts
+from metalbench.sandbox.resources import Limits
+from metalbench.store.store import Store
+from metalbench.workers.pool import Workers
 
 QUICK = Plan(seconds=0.1, warmup_ns=0, min_pairs=12, first_analysis=32, batch_pairs=8)
 

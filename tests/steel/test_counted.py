@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent_steel.counted import count_facts
+from agent_steel.proposal import count_facts
 from metalbench.profiling import profile
 
 SOURCE = """// dispatch: reverse threads_in_grid=(n) threads=(64)

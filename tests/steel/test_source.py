@@ -9,7 +9,7 @@ import pytest
 from work_in_vain import KERNEL
 
 from agent_steel.source import source_key, with_defaults, with_source
-from metalbench.kernel import Kernel, parse
+from metalbench.kernel.header import Kernel, parse
 from metalbench.kernel.library import Library
 
 LINE = "// dispatch: twice  threads_in_grid=(n)  threads=(64)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agent_steel.target import TARGET_DESCRIPTIONS, Target, merit, misses, shortfall
+from agent_steel.attempt import TARGET_DESCRIPTIONS, Target, merit, misses, shortfall
 from metalbench.stats import Interval, Verdict
 
 FASTER = Verdict.FASTER, Interval(1.5, 1.4, 1.6)

@@ -10,10 +10,11 @@ import pytest
 from example_results import CPU, GPU, correct, on_gpu
 
 from metalbench.errors import StoreError
-from metalbench.result import DeviceFacts, Result
-from metalbench.result.environment import environment
 from metalbench.stats import Interval
-from metalbench.store import RecordClaim, RecordPlace, Store
+from metalbench.store.environment import environment
+from metalbench.store.records import RecordClaim, RecordPlace
+from metalbench.store.result import DeviceFacts, Result
+from metalbench.store.store import Store
 
 GAINS = (Interval(1.5, 1.4, 1.6), Interval(1.4, 1.3, 1.5))
 

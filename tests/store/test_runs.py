@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from example_results import CPU, correct, incorrect
 
-from metalbench.measure import FormTime, Mode, Steadiness
-from metalbench.result.environment import environment
+from metalbench.measure.measurement import FormTime, Mode, Steadiness
 from metalbench.stats import Cause, Interval, Reason, Verdict
-from metalbench.store import Store
+from metalbench.store.environment import environment
+from metalbench.store.store import Store
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ import pytest
 from example_results import CPU, GPU, STATE, correct, failed, incorrect, on_gpu, without_interval
 
 from metalbench.errors import StoreError
-from metalbench.result.environment import environment
-from metalbench.result.tuning import Tuning
 from metalbench.stats import Interval
-from metalbench.store import Store, store_path
-from metalbench.store.schema import SCHEMA_VERSION
+from metalbench.store.database import SCHEMA_VERSION, store_path
+from metalbench.store.environment import environment
+from metalbench.store.result import Tuning
+from metalbench.store.store import Store
 
 
 @pytest.fixture
@@ -102,8 +102,8 @@ import sys
 sys.path.insert(0, sys.argv[2])
 from pathlib import Path
 from example_results import CPU, correct
-from metalbench.result.environment import environment
-from metalbench.store import Store
+from metalbench.store.environment import environment
+from metalbench.store.store import Store
 store = Store(Path(sys.argv[1]))
 run = store.begin_run({}, CPU, environment())
 while True:

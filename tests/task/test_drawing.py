@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metalbench.task import drawing
-from metalbench.task.inputs import normal, positive, uniform
-from metalbench.task.variation import coarse
+from metalbench.task import inputs
+from metalbench.task.inputs import coarse, normal, positive, uniform
 
 BLOCK = 1000
 SHAPE = (37, 101)
@@ -21,10 +20,10 @@ def generator() -> np.random.Generator:
     "declared", [normal("a", "b", mean=3), uniform("a", "b", high=4), positive("a", "b")]
 )
 def test_what_is_drawn_does_not_depend_on_cores(declared, monkeypatch):
-    monkeypatch.setattr(drawing, "BLOCK", BLOCK)
+    monkeypatch.setattr(inputs, "BLOCK", BLOCK)
     drawn = []
     for cores in (1, 5):
-        monkeypatch.setattr(drawing, "usable_cores", lambda cores=cores: cores)
+        monkeypatch.setattr(inputs, "usable_cores", lambda cores=cores: cores)
         values = declared.draw_array(generator(), dict(zip("ab", SHAPE, strict=True)), 0)
         drawn.append(values)
     assert values.shape == SHAPE
@@ -34,10 +33,10 @@ def test_what_is_drawn_does_not_depend_on_cores(declared, monkeypatch):
     assert not np.array_equal(*blocks)
 
 
-@pytest.mark.parametrize("draw", [drawing.draw_standard_normal, drawing.draw_uniform])
+@pytest.mark.parametrize("draw", [inputs.draw_standard_normal, inputs.draw_uniform])
 def test_blocks_have_the_distribution_of_a_whole(draw, monkeypatch):
     whole = draw(generator(), (200_000,))
-    monkeypatch.setattr(drawing, "BLOCK", BLOCK)
+    monkeypatch.setattr(inputs, "BLOCK", BLOCK)
     parts = draw(generator(), (200_000,))
     levels = np.linspace(0.01, 0.99, 9)
     assert np.quantile(parts, levels) == pytest.approx(np.quantile(whole, levels), abs=0.02)
@@ -46,15 +45,15 @@ def test_blocks_have_the_distribution_of_a_whole(draw, monkeypatch):
 
 
 def test_draws_of_one_generator_differ(monkeypatch):
-    monkeypatch.setattr(drawing, "BLOCK", BLOCK)
+    monkeypatch.setattr(inputs, "BLOCK", BLOCK)
     random = generator()
-    first, second = (drawing.draw_uniform(random, SHAPE) for _ in range(2))
+    first, second = (inputs.draw_uniform(random, SHAPE) for _ in range(2))
     assert not np.array_equal(first, second)
 
 
 def test_few_values_are_few_in_large_arrays_too(monkeypatch):
-    monkeypatch.setattr(drawing, "BLOCK", BLOCK)
-    values = drawing.draw_standard_normal(generator(), SHAPE)
+    monkeypatch.setattr(inputs, "BLOCK", BLOCK)
+    values = inputs.draw_standard_normal(generator(), SHAPE)
     before = values.copy()
     rounded = coarse().change(values, generator())
     assert np.array_equal(values, before)

@@ -9,11 +9,10 @@ import pytest
 
 from metalbench.chips import PeakRates, peak_rates
 from metalbench.kernel.library import Library
-from metalbench.result import DeviceFacts
-from metalbench.run.room import estimate_requirement
+from metalbench.run.budget import estimate_requirement
+from metalbench.store.result import DeviceFacts
 from metalbench.task import normal, output, task
-from metalbench.task.declaration import SHORTEST_PASS_S
-from metalbench.task.drawn_size import draw_size
+from metalbench.task.declaration import SHORTEST_PASS_S, draw_size
 from metalbench.task.dtypes import dtype
 
 LIBRARY = Library()

@@ -10,8 +10,7 @@ import pytest
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Library
 from metalbench.task import normal, output, task
-from metalbench.task.drawn_size import draw_size
-from metalbench.task.sizes import spell_size
+from metalbench.task.declaration import draw_size, spell_size
 
 LIBRARY = Library()
 MANY = range(200)

@@ -10,7 +10,7 @@ import pytest
 
 from metalbench import reference
 from metalbench.kernel.library import Library
-from metalbench.reference.convert import to_mlx, to_numpy
+from metalbench.reference.evaluate import to_mlx, to_numpy
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
 from metalbench.verify import small_sizes

@@ -23,7 +23,7 @@ from metalbench.task import (
     uniform,
 )
 from metalbench.task import workload as workloads
-from metalbench.task.variation import STANDARD, with_special
+from metalbench.task.inputs import STANDARD, with_special
 from metalbench.task.workload import workload
 from metalbench.verify import VerifyPlan, verify
 

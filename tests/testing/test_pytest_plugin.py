@@ -7,7 +7,7 @@ from importlib.metadata import entry_points
 
 import pytest
 
-from metalbench import pytest_plugin
+from metalbench.testing import pytest_plugin
 
 pytest_plugins = ["pytester"]
 
@@ -106,7 +106,7 @@ def test_nothing_is_imported_that_no_test_asks_for(pytester):
         import sys
 
         def test_nothing():
-            assert "metalbench.pytest_plugin" in sys.modules
+            assert "metalbench.testing.pytest_plugin" in sys.modules
             heavy = {"numpy", "mlx.core", "metalbench._core", "metalbench.testing"}
             assert not heavy & set(sys.modules)
         """

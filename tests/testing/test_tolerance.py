@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metalbench.testing.expected import Expected, Tolerance, compute_expected
-from metalbench.testing.judge import judge
+from metalbench.testing.assertion import Expected, Tolerance, compute_expected, judge
 
 RANDOM = np.random.default_rng(0)
 EXACT = RANDOM.normal(size=4096)

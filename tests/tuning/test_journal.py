@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from metalbench.errors import MachineError
-from metalbench.tuning.journal import MOST_IN_TURN, Journal
+from metalbench.tune.search import MOST_IN_TURN, Journal
 
 SMALL = {"TG": (64, 32, 128), "KEEP": (4, 1)}
 LARGE = {"A": tuple(range(16)), "B": tuple(range(16)), "C": (0, 1)}

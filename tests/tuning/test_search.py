@@ -12,14 +12,13 @@ import pytest
 from example_results import CPU
 from work_in_vain import Simulated, folder_with, kernel_with
 
-from metalbench.comparison.head_to_head import WrongKernelError
-from metalbench.comparison.match import Match, MatchOutcome, MatchRunner
+from metalbench.compare.head_to_head import Match, MatchOutcome, MatchRunner, WrongKernelError
 from metalbench.errors import DeclarationError
-from metalbench.kernel import parse
+from metalbench.kernel.header import parse
 from metalbench.kernel.library import Library
-from metalbench.result import DeviceFacts, Failure
-from metalbench.run.stages import Observer
-from metalbench.tuning import TuningCandidate, TuningResult, TuningSearch, tune
+from metalbench.run.trial import Observer
+from metalbench.store.result import DeviceFacts, Failure
+from metalbench.tune.search import TuningCandidate, TuningResult, TuningSearch, tune
 
 OFFERED = (400, 4, 7, 2000)
 

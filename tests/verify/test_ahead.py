@@ -12,8 +12,8 @@ from metalbench.errors import TaskError
 from metalbench.task import Task, normal, output, task
 from metalbench.task import workload as workloads
 from metalbench.task.workload import workload
-from metalbench.verify import ahead
-from metalbench.verify.ahead import inputs_ahead, workloads_ahead
+from metalbench.verify import flow
+from metalbench.verify.flow import inputs_ahead, workloads_ahead
 
 LONG_S = 60
 
@@ -109,7 +109,7 @@ def test_inputs_are_drawn_beside_what_is_done_meanwhile(monkeypatch):
 
 def test_of_large_inputs_the_first_are_drawn(monkeypatch):
     drawing, watched = Drawing(monkeypatch), declared(lambda x: 2 * x)
-    monkeypatch.setattr(ahead, "MOST_BYTES", 3000)
+    monkeypatch.setattr(flow, "MOST_BYTES", 3000)
     with inputs_ahead(watched, "seed", [5, 6], dtype_name="float32"):
         assert drawing.begun.wait(LONG_S)
         assert workload(watched, "seed", seed=5).nbytes > 3000

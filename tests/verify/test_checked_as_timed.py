@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metalbench import _core
-from metalbench.kernel import parse
+from metalbench.kernel.header import parse
 from metalbench.kernel.prepare import Builds
 from metalbench.task import normal, output, task
 from metalbench.verify import Kind, checked, verify_checked_as_timed

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from metalbench.task.dtypes import dtype
-from metalbench.verify import error_rule
-from metalbench.verify.error_rule import (
+from metalbench.verify import tolerance
+from metalbench.verify.tolerance import (
     FEWEST_FOR_RMS,
     RMS_DEVIATIONS,
     absolute_errors,
@@ -173,7 +173,7 @@ def test_large_arrays_are_judged_part_by_part_as_a_whole(monkeypatch):
     got = y.astype(np.float32)
     got[count] += 1
     whole = judge(got, y)
-    monkeypatch.setattr(error_rule, "_PART", 1 << 15)
+    monkeypatch.setattr(tolerance, "_PART", 1 << 15)
     parts = judge(got, y)
     assert parts.index == whole.index == (count,)
     assert not parts.passed

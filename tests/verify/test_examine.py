@@ -8,15 +8,14 @@ import numpy as np
 import pytest
 
 from metalbench import _core
-from metalbench.kernel.guard import GUARD_BYTES, GuardedBuffer
 from metalbench.kernel.library import Library
+from metalbench.kernel.memory import GUARD_BYTES, GuardedBuffer
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
-from metalbench.verify.error_rule import ErrorNorms
-from metalbench.verify.examine import Examiner, ReferenceErrors
-from metalbench.verify.repeat import RUNS, examine_repeatedly
+from metalbench.verify.examine import RUNS, Examiner, ReferenceErrors, examine_repeatedly
+from metalbench.verify.tolerance import ErrorNorms
 
 
 @pytest.fixture(scope="module")

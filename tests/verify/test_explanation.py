@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from metalbench import _core
-from metalbench.kernel import parse
+from metalbench.kernel.header import parse
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.task import normal, output, task
 from metalbench.task.workload import workload

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metalbench.verify.hints import describe
+from metalbench.verify.explanation import describe
 
 
 def hint(got, expected, unwritten=None, **inputs):

@@ -12,9 +12,9 @@ from metalbench.kernel.library import find
 from metalbench.task.workload import workload
 from metalbench.verify import seeds_for, small_sizes
 from metalbench.verify.admission import BadResult, TaskCheck
-from metalbench.verify.error_rule import ErrorNorms
-from metalbench.verify.rounding_model import (
-    MOST_ROUNDOFFS,
+from metalbench.verify.tolerance import (
+    ROUNDING_MODEL_MOST_ROUNDOFFS,
+    ErrorNorms,
     Inexact,
     model_errors,
     model_float32_errors,
@@ -199,7 +199,10 @@ def test_the_model_never_narrows_what_is_allowed_nor_exceeds_the_cap():
         allowed = model_float32_errors(work, measured)
         assert allowed == measured or all(each.rms >= 1e-4 for each in allowed.values())
         for output, each in model_errors(work).items():
-            assert each.largest <= MOST_ROUNDOFFS * U * np.abs(work.scale[output]).max() * 1.001
+            assert (
+                each.largest
+                <= ROUNDING_MODEL_MOST_ROUNDOFFS * U * np.abs(work.scale[output]).max() * 1.001
+            )
 
 
 def test_an_oracle_that_refuses_subclasses_of_arrays_has_no_model():

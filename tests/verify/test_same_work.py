@@ -10,7 +10,7 @@ from metalbench import _core
 from metalbench.kernel import header
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import Builds
-from metalbench.verify import same_work
+from metalbench.verify import checked
 
 CHEATS = Path(__file__).parents[1] / "cheats"
 HEAD = "// dispatch: k threads_in_grid=(n) threads=(64)\n"
@@ -33,17 +33,17 @@ HEAD = "// dispatch: k threads_in_grid=(n) threads=(64)\n"
 def test_only_what_could_remember_is_counted(tmp_path, line, code, remembers):
     path = tmp_path / "k.metal"
     path.write_text(f"{HEAD}{line}kernel void k(device uint* y) {{ {code} }}")
-    assert same_work.can_remember(header.read(path)) is remembers
+    assert checked.can_remember(header.read(path)) is remembers
 
 
 def test_a_kernel_that_passed_is_not_counted_again(monkeypatch, tmp_path):
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
-    monkeypatch.setattr(same_work, "can_remember", lambda _: True)
+    monkeypatch.setattr(checked, "can_remember", lambda _: True)
     kernel = header.read(CHEATS / "tasks" / "mean_of_all.metal")
     task = Library([CHEATS / "tasks"]).entry("mean_of_all").task
     seen = []
     for _ in range(2):
-        report = same_work.verify_same_work(
+        report = checked.verify_same_work(
             Builds(_core.open("cpu"), kernel, task), progress=seen.append
         )
         assert report.passed

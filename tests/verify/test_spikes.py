@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from metalbench import _core
-from metalbench.kernel import parse
+from metalbench.kernel.header import parse
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.task import integers, normal, output, task
 from metalbench.task.workload import workload
 from metalbench.verify import Kind
-from metalbench.verify.examine import Examiner
-from metalbench.verify.spikes import LEAST, add_spikes, examine_spikes, find_spike_places
+from metalbench.verify.examine import LEAST, Examiner, add_spikes, examine_spikes, find_spike_places
 
 SIZE = 100_000
 SUM = """

@@ -6,14 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 from urllib.parse import urlsplit
 
-from agent_steel.models import prices as price_table
-from agent_steel.models.ledger import Ledger
-from agent_steel.models.prices import Prices
+from agent_steel.models import ledger as price_table
+from agent_steel.models.ledger import Ledger, Prices
 from agent_steel.models.prompts import Prompts
-from agent_steel.models.providers.keys import without_key
-from agent_steel.models.providers.limits import Limits
-from agent_steel.models.providers.presets import NAMES, PRESETS, Preset, Structured
-from agent_steel.models.providers.retries import Retries
+from agent_steel.models.providers.api import Limits, Retries
+from agent_steel.models.providers.presets import NAMES, PRESETS, Preset, Structured, without_key
 from agent_steel.proposal import ProposerError
 from metalbench.errors import suggestion
 
@@ -21,8 +18,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from agent_steel.models.providers.api import Api
-    from agent_steel.models.providers.model import Model
-    from agent_steel.models.providers.proposer import ModelProposer
+    from agent_steel.models.providers.model import Model, ModelProposer
 
 __all__ = ["NAMES", "Limits", "Options", "Retries", "create", "create_model"]
 
@@ -67,7 +63,7 @@ def create(provider: str, **options: Unpack[Options]) -> ModelProposer:
 
     Raise ProposerError for an unknown provider, a missing key, model, price or client library.
     """
-    from agent_steel.models.providers.proposer import ModelProposer
+    from agent_steel.models.providers.model import ModelProposer
 
     return ModelProposer(create_model(provider, **options))
 

@@ -1,17 +1,39 @@
-"""What the adapters of all protocols do alike: a client is made, and its stream is taken in."""
+"""The official client libraries, which are an optional extra."""
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from contextlib import closing
 from typing import Any, ClassVar
 
-from agent_steel.models.providers.api import Ending, Heard, ModelAnswer, Question
-from agent_steel.models.providers.keys import key_of, without_key
-from agent_steel.models.providers.library import library_of
-from agent_steel.models.providers.limits import Limits
-from agent_steel.models.providers.presets import Preset, Structured
-from agent_steel.models.providers.stream import Received, translate_errors
+from agent_steel.models.providers.api import (
+    Ending,
+    Heard,
+    Limits,
+    ModelAnswer,
+    Question,
+    Received,
+    translate_errors,
+)
+from agent_steel.models.providers.presets import Preset, Structured, key_of, without_key
+from agent_steel.proposal import ProposerError
+
+
+def library_of(name: str) -> Any:
+    """Return the module `name`; raises ProposerError that says how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+    raise ProposerError(
+        f"[{name}] the client library `{name}` is not installed; "
+        "`pip install 'metalbench[agent]'` brings it"
+    )
+
+
+# What the adapters of all protocols do alike: a client is made, and its stream is taken in.
 
 
 class Adapter(ABC):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent_steel.models.providers.adapter import Adapter
-from agent_steel.models.providers.api import Ending, Question
-from agent_steel.models.providers.stream import Received
+from agent_steel.models.providers.api import Ending, Question, Received
 
 ENDINGS = {
     "max_tokens": Ending.CUT,

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+import email.utils
+import json
+import random
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 
 @dataclass(frozen=True)
@@ -92,3 +96,220 @@ class Api(Protocol):
 
     def check(self) -> None:
         """Raise Failed where there is no server, or where it does not take the key."""
+
+
+# An answer as it comes in pieces, and what is known of its tokens when it breaks off.
+
+# Names of errors within a stream that a retry may fix.
+PASSING = ("overloaded_error", "rate_limit_error", "api_error", "timeout_error", "server_error")
+# An exhausted quota is reported as a rate limit, but waiting does not help.
+LASTING = ("insufficient_quota",)
+PASSING_STATUS = (408, 409, 429)
+
+
+@dataclass
+class Received:
+    """The received part of an answer."""
+
+    question: Question
+    heard: Heard
+    pieces: list[str] = field(default_factory=list)
+    refusal: list[str] = field(default_factory=list)
+    begun: bool = False
+    ending: Ending | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+
+    def add(self, text: str) -> None:
+        """Add a piece of the answer."""
+        self.pieces.append(text)
+        self.heard(text)
+
+    def answer(self) -> ModelAnswer:
+        """Return the whole answer; raises Failed if its end never came."""
+        if self.ending is None:
+            raise Failed("the connection was cut in mid-answer", passing=True)
+        said = self.refusal if self.ending is Ending.REFUSED and self.refusal else self.pieces
+        return ModelAnswer("".join(said), self.ending, **self.tokens())
+
+    def tokens(self) -> dict[str, int]:
+        """Return tokens as reported by the server, else estimates; 0 before an answer begins."""
+        if not self.begun:
+            return {"tokens_in": 0, "tokens_out": 0}
+        text = "".join(self.pieces + self.refusal)
+        tokens_in, tokens_out = self.tokens_in, self.tokens_out
+        return {
+            "tokens_in": self.question.tokens_at_most if tokens_in is None else tokens_in,
+            "tokens_out": estimate_tokens(text) if tokens_out is None else tokens_out,
+        }
+
+
+def estimate_tokens(text: str) -> int:
+    """About how many tokens `text` has, rather more than fewer."""
+    return -(-len(text.encode()) // 2)
+
+
+def translate_errors(
+    library: Any, received: Received, tell: Callable[[str], str], ask: Callable[[], ModelAnswer]
+) -> ModelAnswer:
+    """Return `ask()`. Errors of the client library become Failed without references to them.
+
+    `library` is the module `openai` or `anthropic`; `tell` removes keys from a message.
+    """
+    try:
+        return ask()
+    except Failed as error:
+        raised = to_failed(error, received)
+    except Exception as error:
+        failed = _describe_failure(library, error, received, tell)
+        if failed is None:
+            raise
+        raised = failed
+    # Not in the handler: requests, which errors hold, have the key in their headers.
+    raise raised
+
+
+def to_failed(failed: Failed, received: Received) -> Failed:
+    """Return the same failure, with the tokens that it took."""
+    return Failed(
+        str(failed),
+        passing=failed.passing,
+        retry_after_s=failed.retry_after_s,
+        **received.tokens(),
+    )
+
+
+def _describe_failure(
+    library: Any, error: Exception, received: Received, tell: Callable[[str], str]
+) -> Failed | None:
+    import httpx2
+
+    tokens = received.tokens()
+    if isinstance(error, library.APIStatusError):
+        return _of_status(error, tell, tokens)
+    if isinstance(error, (library.APITimeoutError, httpx2.TimeoutException)):
+        return Failed("the server was silent for too long", passing=True, **tokens)
+    if isinstance(error, (library.APIConnectionError, httpx2.TransportError)):
+        message = "the connection was cut in mid-answer" if received.begun else "no connection"
+        return Failed(message, passing=True, **tokens)
+    if isinstance(error, library.APIError):
+        may_pass = _kind(error) in PASSING or not _kind(error)
+        return Failed(tell(f"the server broke off: {error.message}"), passing=may_pass, **tokens)
+    if isinstance(
+        error, (json.JSONDecodeError, UnicodeDecodeError, library.APIResponseValidationError)
+    ):
+        return Failed("the server's stream cannot be read", passing=True, **tokens)
+    return None
+
+
+def _kind(error: Any) -> str:
+    body = error.body if isinstance(error.body, dict) else {}
+    inner = body.get("error")
+    found = inner.get("type") if isinstance(inner, dict) else body.get("type")
+    return str(found or "")
+
+
+def _of_status(error: Any, tell: Callable[[str], str], tokens: dict[str, int]) -> Failed:
+    status, headers = error.status_code, error.response.headers
+    if status < 400:
+        # An error within a stream that had begun well.
+        words = f"the server broke off: {_words(error)}"
+        return Failed(tell(words), passing=_kind(error) in PASSING, **tokens)
+    passing = status in PASSING_STATUS or status >= 500
+    if headers.get("x-should-retry") == "false" or _kind(error) in LASTING:
+        passing = False
+    return Failed(
+        tell(f"HTTP {status}: {_words(error)}"),
+        passing=passing,
+        retry_after_s=retry_after(headers),
+        **tokens,
+    )
+
+
+def _words(error: Any) -> str:
+    body = error.body if isinstance(error.body, dict) else {}
+    inner = body.get("error", body)
+    message = inner.get("message") if isinstance(inner, dict) else None
+    return str(message or error.message)[:500]
+
+
+def retry_after(headers: Any, now: Callable[[], float] | None = None) -> float | None:
+    """Seconds that a server asks to wait, by any of the forms of its header; None if it does not.
+
+    `now` is the clock that a date is compared with, in seconds since 1970.
+    """
+    for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        text = headers.get(name)
+        if text is None:
+            continue
+        try:
+            return max(0.0, float(text) / unit)
+        except ValueError:
+            date = email.utils.parsedate_tz(text)
+            if date is not None:
+                return max(0.0, email.utils.mktime_tz(date) - (now or time.time)())
+    return None
+
+
+# How long an answer may take.
+
+Piece = TypeVar("Piece")
+CONNECT_S = 10.0
+
+
+@dataclass(frozen=True)
+class Limits:
+    """`silence_s` between two bytes of a server, which may think before the first one.
+
+    `answer_s` is for a whole answer. `clock` tells seconds.
+    """
+
+    silence_s: float = 300.0
+    answer_s: float = 900.0
+    clock: Callable[[], float] = time.monotonic
+
+    def timeout(self, library: Any) -> Any:
+        """Return the timeout of the client `library`; connecting has a shorter one."""
+        silence_s = min(self.silence_s, self.answer_s)
+        return library.Timeout(silence_s, connect=min(silence_s, CONNECT_S))
+
+    def within(self, pieces: Iterable[Piece]) -> Iterator[Piece]:
+        """Pass on what comes in time; raises Failed when the answer takes too long."""
+        end = self.clock() + self.answer_s
+        for each in pieces:
+            yield each
+            if self.clock() > end:
+                # Another would take as long, and cost as much.
+                raise Failed(
+                    f"the answer was not whole after {self.answer_s:g} s; raise --answer-seconds",
+                    passing=False,
+                )
+
+
+# Asking again: how often, and how long to wait before.
+
+
+@dataclass(frozen=True)
+class Retries:
+    """Up to `most` further requests for one that failed in passing.
+
+    The wait doubles from `first_s` up to `longest_s`, less up to a quarter by chance, so that those
+    who were refused together do not come back together. What a server asks for counts instead, up
+    to `patience_s`. `sleep` and `chance` (from 0 to 1) can be replaced.
+    """
+
+    most: int = 4
+    first_s: float = 1.0
+    longest_s: float = 60.0
+    patience_s: float = 120.0
+    sleep: Callable[[float], None] = time.sleep
+    chance: Callable[[], float] = random.random
+
+    def wait_s(self, failed: Failed, so_far: int) -> float | None:
+        """Seconds to wait after `so_far` retries; None if there is to be no other try."""
+        if not failed.passing or so_far >= self.most:
+            return None
+        if failed.retry_after_s is not None:
+            return failed.retry_after_s if failed.retry_after_s <= self.patience_s else None
+        wait: float = min(self.first_s * 2.0**so_far, self.longest_s)
+        return wait * (1 - 0.25 * self.chance())

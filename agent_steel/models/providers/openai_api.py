@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from agent_steel.models.providers.adapter import Adapter
-from agent_steel.models.providers.api import Ending, Question
-from agent_steel.models.providers.limits import Limits
+from agent_steel.models.providers.api import Ending, Limits, Question, Received
 from agent_steel.models.providers.presets import Preset, Structured
-from agent_steel.models.providers.stream import Received
 
 ENDINGS = {
     "stop": Ending.WHOLE,

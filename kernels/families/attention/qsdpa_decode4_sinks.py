@@ -1,6 +1,6 @@
 """Attention over the last 500 keys of a 4-bit cache, with logits that have no value."""
 
-from metalbench.formats.decoding import (
+from metalbench.formats.caches import (
     SIZES,
     cache_inputs,
     decode_exactly,

@@ -1,6 +1,6 @@
 """Attention of one query a head over a cache of 8-bit keys and values."""
 
-from metalbench.formats.decoding import (
+from metalbench.formats.caches import (
     FLOPS,
     SIZES,
     cache_inputs,

@@ -1,6 +1,6 @@
 """Attention over those keys of an 8-bit cache that a mask keeps."""
 
-from metalbench.formats.decoding import (
+from metalbench.formats.caches import (
     SIZES,
     cache_inputs,
     decode_exactly,

@@ -5,7 +5,7 @@ import math
 import mlx.core as mx
 
 from metalbench.task import output, task
-from metalbench.task.prefill import PREFILL_SIZES, attend, draw_prefill_size, prefill_inputs
+from metalbench.task.attention import PREFILL_SIZES, attend, draw_prefill_size, prefill_inputs
 
 
 @task(

@@ -6,9 +6,9 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import Input, output, task
+from metalbench.task.attention import PREFILL_SIZES, attend, draw_prefill_size, prefill_inputs
 from metalbench.task.dtypes import dtype
 from metalbench.task.expression import parse
-from metalbench.task.prefill import PREFILL_SIZES, attend, draw_prefill_size, prefill_inputs
 
 
 def some(random, shape, _):

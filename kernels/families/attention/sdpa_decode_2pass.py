@@ -6,11 +6,11 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import output, task
-from metalbench.task.caches import cache
-from metalbench.task.decoding import (
+from metalbench.task.attention import (
     DECODING_FLOPS,
     DECODING_SIZES,
     attention_weights,
+    cache,
     decoding_inputs,
     draw_decoding_size,
     mix_values,

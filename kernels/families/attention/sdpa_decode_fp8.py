@@ -5,11 +5,11 @@ import math
 import mlx.core as mx
 import numpy as np
 
-from metalbench.formats import fp8
-from metalbench.formats.decoding import FLOPS
-from metalbench.formats.minifloats import E4M3
+from metalbench.formats.caches import FLOPS
+from metalbench.formats.encodings import E4M3
+from metalbench.formats.inputs import fp8
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.decoding import attention_weights, mix_values
+from metalbench.task.attention import attention_weights, mix_values
 
 CACHE = ("kv_heads", "keys", "dims")
 GENTLE = (even(), coarse(), sparse())

@@ -6,7 +6,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, distinct, even, integers, normal, output, sparse, task
-from metalbench.task.decoding import attention_weights, mix_values
+from metalbench.task.attention import attention_weights, mix_values
 
 PAGES = ("texts * most", "kv_heads", "page", "dims")
 GENTLE = (even(), coarse(), sparse())

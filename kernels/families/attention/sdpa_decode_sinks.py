@@ -6,7 +6,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.decoding import (
+from metalbench.task.attention import (
     DECODING_FLOPS,
     DECODING_SIZES,
     attention_weights,

@@ -6,8 +6,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.caches import cache
-from metalbench.task.prefill import GENTLE_VARIATIONS, attend
+from metalbench.task.attention import GENTLE_VARIATIONS, attend, cache
 
 ROWS = ("kv_heads", "before + tokens + spare", "dims")
 

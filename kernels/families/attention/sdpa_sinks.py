@@ -6,7 +6,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.prefill import PREFILL_SIZES, attend, draw_prefill_size, prefill_inputs
+from metalbench.task.attention import PREFILL_SIZES, attend, draw_prefill_size, prefill_inputs
 
 
 @task(

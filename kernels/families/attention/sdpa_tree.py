@@ -6,9 +6,9 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import Input, normal, output, task
+from metalbench.task.attention import GENTLE_VARIATIONS, attend
 from metalbench.task.dtypes import dtype
 from metalbench.task.expression import parse
-from metalbench.task.prefill import GENTLE_VARIATIONS, attend
 
 ROWS = ("kv_heads", "before + tokens", "dims")
 

@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task, uniform
-from metalbench.task.frames import mlx_power, power_magnitude, power_spectrum
+from metalbench.task.families import mlx_power, power_magnitude, power_spectrum
 
 
 def heard(x, window, filters, eps):

@@ -1,7 +1,7 @@
 """Power spectra of a sound: windowed frames of 400 samples, every 160."""
 
 from metalbench.task import coarse, even, normal, output, sparse, task, uniform
-from metalbench.task.frames import mlx_power, power_magnitude, power_spectrum
+from metalbench.task.families import mlx_power, power_magnitude, power_spectrum
 
 
 @task(

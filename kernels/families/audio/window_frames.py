@@ -3,7 +3,7 @@
 import mlx.core as mx
 
 from metalbench.task import normal, output, task, uniform
-from metalbench.task.frames import split_frames
+from metalbench.task.families import split_frames
 
 
 @task(

@@ -3,8 +3,8 @@
 import mlx.core as mx
 import numpy as np
 
-from metalbench.formats import fp8
-from metalbench.formats.minifloats import to_e4m3
+from metalbench.formats.encodings import to_e4m3
+from metalbench.formats.inputs import fp8
 from metalbench.task import distinct, normal, output, task
 
 CACHE = ("heads", "length", "dims")

@@ -1,6 +1,6 @@
 """Convolution of three taps three apart, as large as the sequence."""
 
-from metalbench.task.convolutions import ConvolutionGeometry, convolution_task
+from metalbench.task.families import ConvolutionGeometry, convolution_task
 
 conv1d_dilated = convolution_task(
     "conv1d_dilated",

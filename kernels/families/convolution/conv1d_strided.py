@@ -1,6 +1,6 @@
 """Convolution of three taps at every second position, as a speech encoder begins."""
 
-from metalbench.task.convolutions import ConvolutionGeometry, convolution_task
+from metalbench.task.families import ConvolutionGeometry, convolution_task
 
 conv1d_strided = convolution_task(
     "conv1d_strided",

@@ -1,6 +1,6 @@
 """Convolution of one tap: a matrix product for every pixel."""
 
-from metalbench.task.convolutions import ConvolutionGeometry, convolution_task
+from metalbench.task.families import ConvolutionGeometry, convolution_task
 
 conv2d_1x1 = convolution_task(
     "conv2d_1x1",

@@ -1,6 +1,6 @@
 """Convolution of 3 x 3 taps in four groups of channels, as large as the image."""
 
-from metalbench.task.convolutions import ConvolutionGeometry, convolution_task
+from metalbench.task.families import ConvolutionGeometry, convolution_task
 
 conv2d_grouped = convolution_task(
     "conv2d_grouped",

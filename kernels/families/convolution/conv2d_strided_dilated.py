@@ -1,6 +1,6 @@
 """Convolution of 3 x 3 taps two apart, at every second pixel, with a border of zeros."""
 
-from metalbench.task.convolutions import ConvolutionGeometry, convolution_task
+from metalbench.task.families import ConvolutionGeometry, convolution_task
 
 conv2d_strided_dilated = convolution_task(
     "conv2d_strided_dilated",

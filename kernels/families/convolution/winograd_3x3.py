@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from metalbench.task.convolutions import ConvolutionGeometry, convolution_task, convolve_images
+from metalbench.task.families import ConvolutionGeometry, convolution_task, convolve_images
 
 STEPS = ConvolutionGeometry(3, padding=1)
 

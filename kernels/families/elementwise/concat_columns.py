@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.matrices import FLOATING
+from metalbench.task.families import FLOATING
 
 
 @task(

@@ -3,7 +3,7 @@
 import mlx.core as mx
 
 from metalbench.task import normal, positive
-from metalbench.task.elementwise import elementwise
+from metalbench.task.families import elementwise
 
 divide = elementwise(
     "divide",

@@ -6,7 +6,7 @@ import mlx.core as mx
 import scipy.special
 
 from metalbench.task import normal, scaled, with_special
-from metalbench.task.elementwise import elementwise
+from metalbench.task.families import elementwise
 
 erf = elementwise(
     "erf",

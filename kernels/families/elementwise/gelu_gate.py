@@ -5,7 +5,7 @@ import scipy.special
 from mlx import nn
 
 from metalbench.task import normal
-from metalbench.task.elementwise import elementwise
+from metalbench.task.families import elementwise
 
 gelu_gate = elementwise(
     "gelu_gate",

@@ -7,7 +7,7 @@ import scipy.special
 from mlx import nn
 
 from metalbench.task import normal, with_special
-from metalbench.task.elementwise import elementwise
+from metalbench.task.families import elementwise
 
 gelu_tanh = elementwise(
     "gelu_tanh",

@@ -3,7 +3,7 @@
 import scipy.special
 from mlx import nn
 
-from metalbench.task.elementwise import elementwise
+from metalbench.task.families import elementwise
 
 quick_gelu = elementwise(
     "quick_gelu",

@@ -5,7 +5,7 @@ import math
 import mlx.core as mx
 
 from metalbench.task import positive, with_special
-from metalbench.task.elementwise import elementwise
+from metalbench.task.families import elementwise
 
 reciprocal = elementwise(
     "reciprocal",

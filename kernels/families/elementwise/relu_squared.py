@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 from mlx import nn
 
-from metalbench.task.elementwise import elementwise
+from metalbench.task.families import elementwise
 
 relu_squared = elementwise(
     "relu_squared",

@@ -4,8 +4,8 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import uniform
-from metalbench.task.elementwise import elementwise
-from metalbench.task.variation import Variation
+from metalbench.task.families import elementwise
+from metalbench.task.inputs import Variation
 
 
 def halves(values, _):

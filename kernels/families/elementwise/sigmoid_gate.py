@@ -4,7 +4,7 @@ import mlx.core as mx
 import scipy.special
 
 from metalbench.task import normal
-from metalbench.task.elementwise import elementwise
+from metalbench.task.families import elementwise
 
 sigmoid_gate = elementwise(
     "sigmoid_gate",

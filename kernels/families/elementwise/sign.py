@@ -6,7 +6,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, with_special
-from metalbench.task.elementwise import elementwise
+from metalbench.task.families import elementwise
 
 sign = elementwise(
     "sign",

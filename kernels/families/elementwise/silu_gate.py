@@ -4,7 +4,7 @@ import scipy.special
 from mlx import nn
 
 from metalbench.task import normal
-from metalbench.task.elementwise import elementwise
+from metalbench.task.families import elementwise
 
 silu_gate = elementwise(
     "silu_gate",

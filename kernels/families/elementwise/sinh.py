@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, scaled
-from metalbench.task.elementwise import elementwise
+from metalbench.task.families import elementwise
 
 sinh = elementwise(
     "sinh",

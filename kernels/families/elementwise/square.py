@@ -2,7 +2,7 @@
 
 import mlx.core as mx
 
-from metalbench.task.elementwise import elementwise
+from metalbench.task.families import elementwise
 
 square = elementwise(
     "square",

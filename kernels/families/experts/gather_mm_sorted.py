@@ -3,7 +3,7 @@
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.routing import expert_indices, multiply_by_expert
+from metalbench.task.families import expert_indices, multiply_by_expert
 
 
 def grouped(x, expert, w):

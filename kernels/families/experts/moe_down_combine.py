@@ -5,7 +5,7 @@ import numpy as np
 import scipy.special
 
 from metalbench.task import coarse, even, normal, output, sparse, task, uniform
-from metalbench.task.routing import expert_indices, multiply_by_expert
+from metalbench.task.families import expert_indices, multiply_by_expert
 
 GENTLE = (even(), coarse(), sparse())
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from metalbench.task import integers, normal, output, task
-from metalbench.task.matrices import FLOATING
+from metalbench.task.families import FLOATING
 
 
 def drawn(random, shape, values):

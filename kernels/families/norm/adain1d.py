@@ -4,8 +4,8 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.matrices import FLOATING, ROWS
-from metalbench.task.norms import standardisation_terms, standardise
+from metalbench.task.families import FLOATING, ROWS
+from metalbench.task.oracles import standardisation_terms, standardise
 
 
 def adapted(x, gamma, beta, eps):

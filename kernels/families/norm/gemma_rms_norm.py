@@ -4,8 +4,8 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.matrices import FLOATING, ROWS
-from metalbench.task.norms import root_mean_square
+from metalbench.task.families import FLOATING, ROWS
+from metalbench.task.oracles import root_mean_square
 
 
 @task(

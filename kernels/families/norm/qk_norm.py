@@ -3,8 +3,8 @@
 import mlx.core as mx
 
 from metalbench.task import normal, output, task
-from metalbench.task.matrices import FLOATING
-from metalbench.task.norms import root_mean_square
+from metalbench.task.families import FLOATING
+from metalbench.task.oracles import root_mean_square
 
 
 def normed(q, k, w_q, w_k, eps):

@@ -4,8 +4,8 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, normal, output, sparse, task
-from metalbench.task.matrices import FLOATING
-from metalbench.task.norms import root_mean_square
+from metalbench.task.families import FLOATING
+from metalbench.task.oracles import root_mean_square
 
 
 def gradients(x, w, g, eps):

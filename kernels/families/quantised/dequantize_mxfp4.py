@@ -1,5 +1,5 @@
 """Weights in mxfp4 as floats, times a factor for each row."""
 
-from metalbench.formats.problems import dequantize, mode
+from metalbench.formats.tasks import dequantize, mode
 
 dequantize_mxfp4 = dequantize("dequantize_mxfp4", mode("mxfp4"))

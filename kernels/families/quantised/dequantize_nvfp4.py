@@ -1,5 +1,5 @@
 """Weights in nvfp4 as floats, times a factor for each row."""
 
-from metalbench.formats.problems import dequantize, mode
+from metalbench.formats.tasks import dequantize, mode
 
 dequantize_nvfp4 = dequantize("dequantize_nvfp4", mode("nvfp4"))

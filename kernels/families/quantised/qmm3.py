@@ -1,5 +1,5 @@
 """Linear layer of 3-bit weights, groups of 64, x W^T."""
 
-from metalbench.formats.problems import affine, matmul
+from metalbench.formats.tasks import affine, matmul
 
 qmm3 = matmul("qmm3", affine(3))

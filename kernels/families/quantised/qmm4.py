@@ -1,5 +1,5 @@
 """Linear layer of 4-bit weights, groups of 64, x W^T."""
 
-from metalbench.formats.problems import affine, matmul
+from metalbench.formats.tasks import affine, matmul
 
 qmm4 = matmul("qmm4", affine(4))

@@ -1,5 +1,5 @@
 """Linear layer of 8-bit weights, groups of 64, x W^T."""
 
-from metalbench.formats.problems import affine, matmul
+from metalbench.formats.tasks import affine, matmul
 
 qmm8 = matmul("qmm8", affine(8))

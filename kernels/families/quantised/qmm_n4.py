@@ -1,5 +1,5 @@
 """Product with 4-bit weights as they are, x W."""
 
-from metalbench.formats.problems import affine, matmul_without_transpose
+from metalbench.formats.tasks import affine, matmul_without_transpose
 
 qmm_n4 = matmul_without_transpose("qmm_n4", affine(4))

@@ -1,5 +1,5 @@
 """Matrix of 8-bit weights, groups of 32, times a vector."""
 
-from metalbench.formats.problems import affine, matvec
+from metalbench.formats.tasks import affine, matvec
 
 qmv8_g32 = matvec("qmv8_g32", affine(8, 32))

@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, integers, normal, output, sparse, task
-from metalbench.task.matrices import FLOATING
+from metalbench.task.families import FLOATING
 
 
 def penalised(x, seen, tokens, penalty):

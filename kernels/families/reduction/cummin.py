@@ -6,7 +6,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task, with_special
-from metalbench.task.matrices import FLOATING, ROWS
+from metalbench.task.families import FLOATING, ROWS
 
 
 @task(

@@ -3,7 +3,7 @@
 import mlx.core as mx
 
 from metalbench.task import normal, output, task
-from metalbench.task.matrices import FLOATING
+from metalbench.task.families import FLOATING
 
 
 @task(

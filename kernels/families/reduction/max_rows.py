@@ -5,7 +5,7 @@ import math
 import mlx.core as mx
 
 from metalbench.task import normal, output, task, with_special
-from metalbench.task.matrices import FLOATING, ROWS
+from metalbench.task.families import FLOATING, ROWS
 
 
 @task(

@@ -7,7 +7,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, normal, output, task, with_special
-from metalbench.task.matrices import FLOATING
+from metalbench.task.families import FLOATING
 
 ascending = replace(
     normal("n").only(coarse()),

@@ -7,7 +7,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import integers, normal, output, task
-from metalbench.task.matrices import FLOATING
+from metalbench.task.families import FLOATING
 
 
 def drawn(random, shape, values):

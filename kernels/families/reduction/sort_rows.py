@@ -6,7 +6,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, output, shifted, task, tied, with_special
-from metalbench.task.matrices import FLOATING
+from metalbench.task.families import FLOATING
 
 
 @task(

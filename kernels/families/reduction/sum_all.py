@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import coarse, even, heavy_tailed, normal, output, sparse, task
-from metalbench.task.matrices import FLOATING, ROWS
+from metalbench.task.families import FLOATING, ROWS
 
 
 @task(

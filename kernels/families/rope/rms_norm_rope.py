@@ -4,9 +4,14 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.matrices import FLOATING
-from metalbench.task.norms import root_mean_square
-from metalbench.task.rope import ROPE_SIZES, rotary_frequencies, rotate_halves, rotation_magnitude
+from metalbench.task.attention import (
+    ROPE_SIZES,
+    rotary_frequencies,
+    rotate_halves,
+    rotation_magnitude,
+)
+from metalbench.task.families import FLOATING
+from metalbench.task.oracles import root_mean_square
 
 
 def of_norm(function, x, w, base, offset, eps):

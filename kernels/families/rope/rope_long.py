@@ -6,9 +6,14 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task, uniform
+from metalbench.task.attention import (
+    ROPE_SIZES,
+    rotary_frequencies,
+    rotate_halves,
+    rotation_magnitude,
+)
 from metalbench.task.dtypes import DTYPES
-from metalbench.task.matrices import FLOATING
-from metalbench.task.rope import ROPE_SIZES, rotary_frequencies, rotate_halves, rotation_magnitude
+from metalbench.task.families import FLOATING
 
 
 def angles(x, factors, base, offset, attention_factor):

@@ -4,7 +4,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.rope import rotary_frequencies, rotate_halves, rotation_magnitude
+from metalbench.task.attention import rotary_frequencies, rotate_halves, rotation_magnitude
 
 
 def of_first_half(function, x, base, offset):

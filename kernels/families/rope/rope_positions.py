@@ -3,8 +3,13 @@
 import mlx.core as mx
 
 from metalbench.task import integers, normal, output, task
-from metalbench.task.matrices import FLOATING
-from metalbench.task.rope import ROPE_SIZES, rotary_frequencies, rotate_halves, rotation_magnitude
+from metalbench.task.attention import (
+    ROPE_SIZES,
+    rotary_frequencies,
+    rotate_halves,
+    rotation_magnitude,
+)
+from metalbench.task.families import FLOATING
 
 
 def angles(x, position, base):

@@ -4,8 +4,13 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.task import normal, output, task
-from metalbench.task.matrices import FLOATING
-from metalbench.task.rope import ROPE_SIZES, rotary_frequencies, rotate_halves, rotation_magnitude
+from metalbench.task.attention import (
+    ROPE_SIZES,
+    rotary_frequencies,
+    rotate_halves,
+    rotation_magnitude,
+)
+from metalbench.task.families import FLOATING
 
 
 def ramped(dims, base, stretch, low_pair, high_pair):

@@ -1,5 +1,5 @@
 """Inverse discrete Fourier transform of rows of 1024 complex numbers."""
 
-from metalbench.task.spectra import whole_spectrum
+from metalbench.task.families import whole_spectrum
 
 ifft_1024 = whole_spectrum("ifft_1024", 1024, inverse=True)

@@ -1,6 +1,7 @@
 """A diagonal matrix, given as a vector, by a matrix."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

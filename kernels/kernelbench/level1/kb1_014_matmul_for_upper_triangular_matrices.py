@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 def check(a, b):

@@ -1,6 +1,7 @@
 """Group norm of images, of 8 channels a group at the problem's own extents."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 def draw(random):

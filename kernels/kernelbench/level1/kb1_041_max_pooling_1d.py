@@ -1,6 +1,7 @@
 """Maxima of 8 places 3 apart, padded by 4."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

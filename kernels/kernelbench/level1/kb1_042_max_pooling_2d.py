@@ -1,6 +1,7 @@
 """Maxima of 4 x 4 pixels around each, padded by 1."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,6 +1,7 @@
 """Maxima of 3 x 3 x 3 voxels 3 apart, in steps of 2, padded by 1."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,6 +1,7 @@
 """Means of blocks of 11 x 11 pixels."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

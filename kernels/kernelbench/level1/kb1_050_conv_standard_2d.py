@@ -1,6 +1,7 @@
 """A convolution of 11 x 11 taps, steps of 4, padding 2."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

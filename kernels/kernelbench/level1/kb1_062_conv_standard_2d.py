@@ -1,6 +1,7 @@
 """A convolution of 5 x 9 taps."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,6 +1,7 @@
 """A transposed convolution of 5 taps, dilation 3."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

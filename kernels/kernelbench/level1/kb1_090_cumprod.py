@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from metalbench.suites.kernelbench.problems import drawn, problem
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import drawn
 
 # Of numbers over [0, 1) products vanish after some hundred columns: about 1 they do not.
 near_one = drawn(

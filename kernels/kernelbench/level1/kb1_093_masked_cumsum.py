@@ -1,6 +1,7 @@
 """Sums of every row up to each element, where a mask says so."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 from metalbench.task import integers
 
 

@@ -1,6 +1,7 @@
 """The mean cross entropy of logits and classes."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 from metalbench.task import integers
 
 

@@ -1,6 +1,7 @@
 """The mean Huber loss, smooth within 1."""
 
-from metalbench.suites.kernelbench.problems import drawn, problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import drawn, rand
 
 
 def scaled(random, shape):

@@ -1,6 +1,7 @@
 """The mean of max(|a - p| - |a - n| + 1, 0), norms of rows."""
 
-from metalbench.suites.kernelbench.problems import drawn, problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import drawn, rand
 
 
 def scaled(random, shape):

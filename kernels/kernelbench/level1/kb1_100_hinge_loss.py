@@ -1,6 +1,7 @@
 """The mean of max(1 - p t, 0), a sign t for each column."""
 
-from metalbench.suites.kernelbench.problems import drawn, problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import drawn, rand
 
 signs = drawn(
     "n",

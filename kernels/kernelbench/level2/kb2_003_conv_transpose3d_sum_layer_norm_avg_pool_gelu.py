@@ -1,6 +1,7 @@
 """Transposed convolution, sum, layer norm along the width, means of 2 x 2 x 2, GELU."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

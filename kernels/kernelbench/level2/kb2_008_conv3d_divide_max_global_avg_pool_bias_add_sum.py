@@ -1,6 +1,7 @@
 """Convolution, division, maxima of 2 x 2 x 2, mean over pixels, bias, sum over channels."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

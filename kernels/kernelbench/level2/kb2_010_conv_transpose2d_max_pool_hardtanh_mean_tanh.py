@@ -1,6 +1,7 @@
 """Transposed convolution, maxima of 2 x 2, clamp, mean, tanh."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,6 +1,7 @@
 """Product of matrices, division, sum over a row, scaling."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

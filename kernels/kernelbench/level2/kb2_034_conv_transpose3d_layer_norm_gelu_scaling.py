@@ -1,6 +1,7 @@
 """Transposed convolution, layer norm along the width, GELU, scaling."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,6 +1,7 @@
 """Means of 2 x 2 x 2, transposed convolution, clamp, softmax, scaling."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

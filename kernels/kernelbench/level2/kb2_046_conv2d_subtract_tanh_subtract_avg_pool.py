@@ -1,6 +1,7 @@
 """Convolution, difference, tanh, difference, means of 2 x 2."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,6 +1,7 @@
 """Convolution, means of 4 x 4, sigmoid, sum."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,6 +1,7 @@
 """Linear layer, dropout, softmax."""
 
-from metalbench.suites.kernelbench.problems import drawn, problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import drawn, rand
 
 # What dropout keeps is given: drawn by the reference itself, no result could be right.
 keep = drawn(

@@ -1,6 +1,7 @@
 """Transposed convolution, leaky ReLU, scaling, leaky ReLU, maxima of 2 x 2 x 2."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,6 +1,7 @@
 """Transposed convolution, scaling, batch norm, mean over pixels."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

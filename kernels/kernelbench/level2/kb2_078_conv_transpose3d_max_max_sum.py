@@ -1,6 +1,7 @@
 """Transposed convolution, maxima of 2 x 2 x 2, maxima of 3 x 3 x 3, sum over channels."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

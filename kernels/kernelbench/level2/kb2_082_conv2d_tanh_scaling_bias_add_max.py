@@ -1,6 +1,7 @@
 """Convolution, tanh, scaling, bias, maxima of 4 x 4."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

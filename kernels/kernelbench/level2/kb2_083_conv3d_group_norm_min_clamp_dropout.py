@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from metalbench.suites.kernelbench.problems import Initial, drawn, problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import Initial, drawn, rand
 
 FLOOR = Initial(
     "0",

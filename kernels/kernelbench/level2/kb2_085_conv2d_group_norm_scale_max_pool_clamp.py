@@ -1,6 +1,7 @@
 """Convolution, group norm, scaling, maxima of 4 x 4, clamp."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,6 +1,7 @@
 """Transposed convolution, scaling, maxima of 2 x 2 x 2, mean over pixels, clamp."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,7 +1,8 @@
 """LeNet-5."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import flat, max_pool_square
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import flat, max_pool_square
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

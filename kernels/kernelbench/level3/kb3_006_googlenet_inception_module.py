@@ -1,7 +1,8 @@
 """An Inception module; channels are multiples of `unit`."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import inception
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import inception
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,7 +1,8 @@
 """GoogLeNet; channels are multiples of `unit`."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import inception, max_pool_square, mean_of_pixels
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import inception, max_pool_square, mean_of_pixels
+from metalbench.kernelbench.problems.parameters import rand
 
 MODULES = (
     ("3a", 8, 12, 16, 2, 4, 4),

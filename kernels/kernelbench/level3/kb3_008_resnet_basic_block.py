@@ -1,7 +1,8 @@
 """ResNet's block of two convolutions."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import basic_block
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import basic_block
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

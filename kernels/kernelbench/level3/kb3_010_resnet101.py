@@ -1,7 +1,8 @@
 """ResNet-101, its first stage `filters` wide."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import bottleneck, resnet
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import bottleneck, resnet
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,7 +1,8 @@
 """VGG-16, its first stage `filters` wide."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import vgg
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import vgg
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,7 +1,8 @@
 """Between dense blocks: batch norm, ReLU, pixels' convolution, means of 2 x 2."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import transition
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import transition
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,7 +1,8 @@
 """A dense block of six layers."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import dense_block
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import dense_block
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,7 +1,8 @@
 """DenseNet-121 without its narrow convolutions."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import densenet
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import densenet
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,7 +1,8 @@
 """SqueezeNet's module: few channels, then many."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import fire
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import fire
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,7 +1,8 @@
 """SqueezeNet; channels are multiples of `unit`."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import fire, max_pool_square, mean_of_pixels
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import fire, max_pool_square, mean_of_pixels
+from metalbench.kernelbench.problems.parameters import rand
 
 MODULES = (
     (3, 1, 4),

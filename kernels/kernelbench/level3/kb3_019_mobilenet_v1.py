@@ -1,7 +1,8 @@
 """MobileNet; channels are multiples of `unit`, 32 of them at first."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import conv_bn, depthwise_bn, flat
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import conv_bn, depthwise_bn, flat
+from metalbench.kernelbench.problems.parameters import rand
 
 # Channels behind each, in units, and its stride.
 BLOCKS = (

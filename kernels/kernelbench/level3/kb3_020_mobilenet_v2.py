@@ -1,7 +1,7 @@
 """MobileNet's second version without residuals; channels are multiples of `unit`."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import (
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import (
     conv_bn,
     he,
     inverted,
@@ -9,6 +9,7 @@ from metalbench.suites.kernelbench.problems.vision import (
     mean_of_pixels,
     relu6,
 )
+from metalbench.kernelbench.problems.parameters import rand
 
 # Channels behind each, in units, and its stride.
 BLOCKS = (

@@ -1,7 +1,8 @@
 """EfficientNet's block: wider, depthwise of 5 x 5 taps, narrower."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import mb_conv
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import mb_conv
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

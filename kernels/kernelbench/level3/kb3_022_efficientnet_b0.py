@@ -1,7 +1,8 @@
 """EfficientNet-B0 without its gates; channels are multiples of `unit`."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import conv_bn, mb_conv, mean_of_pixels
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import conv_bn, mb_conv, mean_of_pixels
+from metalbench.kernelbench.problems.parameters import rand
 
 # Channels behind each, in units, its taps and its stride.
 BLOCKS = (

@@ -1,7 +1,8 @@
 """EfficientNet-B1 of seven blocks without gates; channels are multiples of `unit`."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import conv_bn, inverted, mean_of_pixels
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import conv_bn, inverted, mean_of_pixels
+from metalbench.kernelbench.problems.parameters import rand
 
 # Channels behind each, in units, and its stride.
 BLOCKS = ((2, 1), (3, 2), (5, 2), (10, 2), (14, 1), (24, 2), (40, 1))

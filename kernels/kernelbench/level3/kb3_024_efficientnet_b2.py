@@ -1,7 +1,8 @@
 """EfficientNet-B2 whose gates stand in the way; channels are multiples of `unit`."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import conv_bn, depthwise_bn, mean_of_pixels
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import conv_bn, depthwise_bn, mean_of_pixels
+from metalbench.kernelbench.problems.parameters import rand
 
 # Channels behind each, in units, and its stride.
 BLOCKS = ((6, 1), (9, 2), (12, 2), (18, 2), (24, 1))

@@ -1,7 +1,8 @@
 """ShuffleNet's unit of three groups."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import shuffle_unit
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import shuffle_unit
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,12 +1,13 @@
 """ShuffleNet without strides; channels are multiples of 12 `unit`."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import (
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import (
     conv_bn,
     max_pool_square,
     mean_of_pixels,
     shuffle_unit,
 )
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

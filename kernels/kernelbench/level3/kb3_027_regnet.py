@@ -1,7 +1,8 @@
 """Three stages of two convolutions with batch norms, and maxima."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import max_pool_square, mean_of_pixels
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import max_pool_square, mean_of_pixels
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,7 +1,8 @@
 """A vision transformer whose attention is over the images of a batch."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.transformers import encoder_layer
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import encoder_layer
+from metalbench.kernelbench.problems.parameters import rand
 
 PATCH = 16
 

@@ -1,7 +1,8 @@
 """SwinMLP: products over the tokens of windows; channels are 3 `dims`."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.windowed import parities, spatial_mlp_block
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.layers import parities, spatial_mlp_block
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

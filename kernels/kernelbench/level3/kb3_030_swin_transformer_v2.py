@@ -1,7 +1,8 @@
 """Swin's second version: cosine attention in windows; channels are 3 `dims`."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.windowed import attention_block, parities
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.layers import attention_block, parities
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

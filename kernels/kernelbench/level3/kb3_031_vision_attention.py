@@ -1,7 +1,8 @@
 """Attention over the pixels of an image, a residual and a layer norm."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.transformers import multi_head_attention
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import multi_head_attention
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,8 +1,8 @@
 """A transformer over two tokens: one for the class, one for all patches."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.transformers import encoder_layer
-from metalbench.suites.kernelbench.problems.vision import flat
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import encoder_layer, flat
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,6 +1,7 @@
 """A recurrent network, step by step."""
 
-from metalbench.suites.kernelbench.problems import even, problem, rand
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.parameters import even, rand
 
 
 @problem(

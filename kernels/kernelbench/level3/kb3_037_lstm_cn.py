@@ -1,7 +1,8 @@
 """Six LSTM layers: every layer's final cell state."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.recurrent import lstm
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.layers import lstm
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,7 +1,8 @@
 """Six LSTM layers in both directions, and a linear layer of the last step."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.recurrent import lstm
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.layers import lstm
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

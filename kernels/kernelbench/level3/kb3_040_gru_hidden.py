@@ -1,7 +1,8 @@
 """Six GRU layers: every layer's final state."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.recurrent import gru
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.layers import gru
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

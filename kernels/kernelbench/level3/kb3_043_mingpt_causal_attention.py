@@ -1,7 +1,8 @@
 """Causal attention of eight heads, as minGPT writes it."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.transformers import causal_attention
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import causal_attention
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,7 +1,8 @@
 """MinGPT's block: causal attention, then a network of two layers."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.transformers import causal_attention
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import causal_attention
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -1,7 +1,8 @@
 """A U-Net with softmax along the width."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.vision import max_pool_square
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import max_pool_square
+from metalbench.kernelbench.problems.parameters import rand
 
 
 def double_conv(nn, x, name, filters):

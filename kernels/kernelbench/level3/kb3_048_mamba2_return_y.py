@@ -1,7 +1,8 @@
 """Mamba-2's scan in chunks: all outputs."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.state_space import scan_chunks, step_by_step
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.layers import scan_chunks, step_by_step
+from metalbench.kernelbench.problems.parameters import rand
 
 
 def parameters(nn):

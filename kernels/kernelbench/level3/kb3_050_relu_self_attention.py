@@ -1,7 +1,8 @@
 """Causal attention of twelve heads with ReLU for softmax."""
 
-from metalbench.suites.kernelbench.problems import problem, rand
-from metalbench.suites.kernelbench.problems.transformers import causal_scores, heads_of, merge_heads
+from metalbench.kernelbench.problems.declaration import problem
+from metalbench.kernelbench.problems.models import causal_scores, heads_of, merge_heads
+from metalbench.kernelbench.problems.parameters import rand
 
 
 @problem(

@@ -6,8 +6,15 @@ from metalbench.hlo.bench.catalogue import (
     list_programs,
     select_programs,
 )
-from metalbench.hlo.bench.timing import KernelTime, ProgramResult, Rival, Subject, time_program
-from metalbench.hlo.bench.utilisation import Utilisation, count_plan
+from metalbench.hlo.bench.timing import (
+    KernelTime,
+    ProgramResult,
+    Rival,
+    Subject,
+    Utilisation,
+    count_plan,
+    time_program,
+)
 
 __all__ = [
     "FAMILIES",

@@ -13,7 +13,10 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import Any
 
+import numpy as np
+
 from metalbench.errors import DeclarationError, Unsupported, suggestion
+from metalbench.hlo.ir import TensorType
 
 FAMILIES = (
     "matrix",
@@ -113,3 +116,23 @@ def _import_jax() -> Any:
             "install it: pip install 'metalbench[jax]', or name .mlir files"
         ) from error
     return jax
+
+
+# Draw random arguments of a program.
+
+Array = np.ndarray[Any, Any]
+
+
+def draw_arguments(inputs: Sequence[TensorType], seed: int) -> list[Array]:
+    """Return random arrays: normally distributed floats and complex numbers, small integers."""
+    generator = np.random.default_rng(seed)
+    arrays = []
+    for type_ in inputs:
+        element = type_.element
+        numbers: Any = generator.standard_normal(type_.shape)
+        if element.is_complex:
+            numbers = numbers + 1j * generator.standard_normal(type_.shape)
+        elif not element.is_float:
+            numbers = generator.integers(0, 2 if element.bits <= 2 else 8, type_.shape)
+        arrays.append(np.asarray(numbers).astype(element.numpy))
+    return arrays

@@ -26,8 +26,8 @@ from metalbench.report import numbers
 from metalbench.report.export import comparison_fields, document_json, interval_json, write_csv
 
 if TYPE_CHECKING:
-    from metalbench.result import DeviceFacts
-    from metalbench.result.environment import Environment
+    from metalbench.store.environment import Environment
+    from metalbench.store.result import DeviceFacts
 
 CSV_COLUMNS = (
     *("program", "level", "status", "rival", "median_ns", "p95_ns", "p99_ns", "rival_ns"),

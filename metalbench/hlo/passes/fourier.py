@@ -1,9 +1,4 @@
-"""Lower Fourier transforms of any length, of complex and of real numbers, to steps.
-
-A length with small prime factors takes one step for each factor (Stockham's algorithm). Any other
-length becomes a convolution with a chirp, by transforms whose length is a power of two (L.
-Bluestein, 1970). Roots of unity and chirps are constants, rounded from double precision.
-"""
+"""Build sequences of operations in a pass."""
 
 from __future__ import annotations
 
@@ -12,15 +7,173 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.hlo.graph import Block, Operation, Value
-from metalbench.hlo.passes.building import OperationBuilder
-from metalbench.hlo.passes.real_fourier import (
-    mirror_half_spectrum,
-    pack_half_spectrum,
-    pack_pairs,
-    split_packed_spectrum,
-    unpack_pairs,
-)
+from metalbench.hlo.ir import ELEMENT_TYPES, Block, ElementType, Operation, TensorType, Value
+
+Array = np.ndarray[Any, Any]
+COMPLEX, REAL = ELEMENT_TYPES["complex<f32>"], ELEMENT_TYPES["f32"]
+
+
+class OperationBuilder:
+    """A list of new operations; the default element type of results is complex."""
+
+    def __init__(self, location: str) -> None:
+        self._location = location
+        self.operations: list[Operation] = []
+
+    def slice(self, value: Value, axis: int, start: int, stop: int) -> Value:
+        """Return the elements from `start` to `stop` along an axis."""
+        shape = list(value.type.shape)
+        if (start, stop) == (0, shape[axis]):
+            return value
+        starts = [start if each == axis else 0 for each in range(len(shape))]
+        limits = [stop if each == axis else size for each, size in enumerate(shape)]
+        shape[axis] = stop - start
+        return self.create(
+            "slice",
+            [value],
+            tuple(shape),
+            value.type.element,
+            start_indices=starts,
+            limit_indices=limits,
+            strides=[1] * len(shape),
+        )
+
+    def pad_end(self, value: Value, axis: int, more: int) -> Value:
+        """Append `more` zeros along an axis."""
+        shape = list(value.type.shape)
+        high = [more if each == axis else 0 for each in range(len(shape))]
+        shape[axis] += more
+        none = [0] * len(shape)
+        zero = self.create_constant(0)
+        return self.create(
+            "pad",
+            [value, zero],
+            tuple(shape),
+            edge_padding_low=none,
+            edge_padding_high=high,
+            interior_padding=none,
+        )
+
+    def scale_along(self, value: Value, numbers: Array, axis: int) -> Value:
+        """Multiply the elements at each index of an axis by the number for that index."""
+        given, shape = self.create_constant(numbers), value.type.shape
+        given = self.create("broadcast_in_dim", [given], shape, broadcast_dimensions=(axis,))
+        return self.create("multiply", [value, given], shape)
+
+    def create_constant(self, numbers: Any, element: ElementType = COMPLEX) -> Value:
+        """Return a constant with these numbers."""
+        array = np.asarray(numbers, element.storage)
+        return self.create("constant", [], array.shape, element, value=array)
+
+    def create(
+        self,
+        name: str,
+        operands: list[Value],
+        shape: tuple[int, ...],
+        element: ElementType = COMPLEX,
+        **attributes: Any,
+    ) -> Value:
+        """Append an operation; return its result."""
+        operation = Operation(name, operands, [], attributes, [], self._location)
+        operation.results = [Value(TensorType(shape, element), operation)]
+        self.operations.append(operation)
+        return operation.results[0]
+
+    def conjugate(self, value: Value) -> Value:
+        """Return the complex conjugate of each element."""
+        shape = value.type.shape
+        real, imaginary = (self.create(part, [value], shape, REAL) for part in ("real", "imag"))
+        return self.create(
+            "complex", [real, self.create("negate", [imaginary], shape, REAL)], shape
+        )
+
+
+# Build real Fourier transforms of even length from complex ones of half the length.
+#
+# Two neighbours become one complex number. The symmetric and antisymmetric parts of the complex
+# transform are the transforms of the elements at even and at odd indices.
+
+
+def pack_pairs(builder: OperationBuilder, value: Value) -> Value:
+    """Return each pair of neighbours of a line as one complex number."""
+    *outer, size = value.type.shape
+    half, rank = size // 2, len(outer)
+    pairs = builder.create("reshape", [value], (*outer, half, 2), REAL)
+    parts = [builder.slice(pairs, rank + 1, each, each + 1) for each in range(2)]
+    parts = [builder.create("reshape", [each], (*outer, half), REAL) for each in parts]
+    return builder.create("complex", parts, (*outer, half))
+
+
+def unpack_pairs(builder: OperationBuilder, value: Value) -> Value:
+    """Return the real and imaginary parts as neighbours of a line; inverse of `pack_pairs`."""
+    *outer, half = value.type.shape
+    shape = (*outer, half, 1)
+    parts = [builder.create(part, [value], value.type.shape, REAL) for part in ("real", "imag")]
+    parts = [builder.create("reshape", [each], shape, REAL) for each in parts]
+    whole = builder.create("concatenate", parts, (*outer, half, 2), REAL, dimension=len(outer) + 1)
+    return builder.create("reshape", [whole], (*outer, 2 * half), REAL)
+
+
+def split_packed_spectrum(builder: OperationBuilder, value: Value, roots: Array) -> Value:
+    """Return the first half of a line's spectrum, given the spectrum of its pairs.
+
+    `roots` are the roots of unity for the length of the line.
+    """
+    *outer, half = value.type.shape
+    shape, axis = (*outer, half + 1), len(outer)
+    first = builder.slice(value, axis, 0, 1)
+    ahead = builder.create("concatenate", [value, first], shape, dimension=axis)
+    back = builder.create("reverse", [value], value.type.shape, dimensions=(axis,))
+    behind = builder.conjugate(builder.create("concatenate", [first, back], shape, dimension=axis))
+    turn = -0.5j * roots[: half + 1]
+    return _combine(builder, (ahead, behind), turn, np.full(half + 1, 0.5))
+
+
+def pack_half_spectrum(builder: OperationBuilder, value: Value, roots: Array) -> Value:
+    """Return twice the spectrum of a line's pairs, given the first half of its spectrum."""
+    *outer, size = value.type.shape
+    half, axis = size - 1, len(outer)
+    # The first and the last number are real: their imaginary parts are ignored.
+    shape = value.type.shape
+    ends = np.isin(np.arange(size), (0, half))
+    real = builder.create("real", [value], shape, REAL)
+    truth = ELEMENT_TYPES["i1"]
+    given = [builder.create_constant(ends, truth)]
+    chosen = builder.create("broadcast_in_dim", given, shape, truth, broadcast_dimensions=(axis,))
+    real = builder.create("convert", [real], shape)
+    value = builder.create("select", [chosen, real, value], shape)
+    ahead = builder.slice(value, axis, 0, half)
+    back = builder.create("reverse", [value], shape, dimensions=(axis,))
+    behind = builder.conjugate(builder.slice(back, axis, 0, half))
+    return _combine(builder, (ahead, behind), 1j * roots[:half], np.ones(half))
+
+
+def _combine(
+    builder: OperationBuilder, both: tuple[Value, Value], turn: Array, scale: Array
+) -> Value:
+    """Return the sum times `scale` plus the difference times `turn`, both indexed by place."""
+    shape = both[0].type.shape
+    axis = len(shape) - 1
+    added = builder.scale_along(builder.create("add", list(both), shape), scale, axis)
+    apart = builder.scale_along(builder.create("subtract", list(both), shape), turn, axis)
+    return builder.create("add", [added, apart], shape)
+
+
+def mirror_half_spectrum(builder: OperationBuilder, value: Value, length: int) -> Value:
+    """Return the whole of a Hermitian line from its first half."""
+    axis = len(value.type.shape) - 1
+    rest = builder.conjugate(builder.slice(value, axis, 1, (length + 1) // 2))
+    shape = rest.type.shape
+    rest = builder.create("reverse", [rest], shape, dimensions=(axis,))
+    whole = (*shape[:-1], length)
+    return builder.create("concatenate", [value, rest], whole, dimension=axis)
+
+
+# Lower Fourier transforms of any length, of complex and of real numbers, to steps.
+#
+# A length with small prime factors takes one step for each factor (Stockham's algorithm). Any other
+# length becomes a convolution with a chirp, by transforms whose length is a power of two (L.
+# Bluestein, 1970). Roots of unity and chirps are constants, rounded from double precision.
 
 # Largest power of two, and largest prime, that a thread holds in registers.
 MAX_RADIX, MAX_UNROLLED_RADIX = 8, 13
@@ -28,7 +181,6 @@ MAX_RADIX, MAX_UNROLLED_RADIX = 8, 13
 MAX_PRIME = 61
 # Products of a step's indices are 32-bit integers.
 MAX_LENGTH = 2**31 // MAX_PRIME
-Array = np.ndarray[Any, Any]
 
 
 def lower_transforms(block: Block) -> None:

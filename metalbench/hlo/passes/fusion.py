@@ -1,15 +1,12 @@
-"""Decide which values are computed where they are used, and which get a buffer.
-
-Level 0 creates one kernel for each operation. Level 2 inlines a value if its cost and its number of
-accesses allow it. Accesses are counted from the results backwards.
-"""
+"""Split kernels that are too long or read too many buffers."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from dataclasses import dataclass, field
 
-from metalbench.hlo.graph import Block, Operation, Value, find_splat
+from metalbench.hlo.ir import Block, Operation, Value, find_splat
 from metalbench.hlo.operations import (
     ELEMENTWISE,
     FUSED,
@@ -18,7 +15,69 @@ from metalbench.hlo.operations import (
     estimate_cost,
     is_elementwise,
 )
-from metalbench.hlo.passes.kernel_sizes import split_large_kernels
+
+# Metal binds 31 buffers to a kernel; some are results.
+_MAX_LOADS = 20
+# Expressions of a kernel: long kernels compile slowly. Threefry, the random generator of JAX, has
+# about 130. Each of its rounds passes two values to the next one, and a split stores only one of
+# them, so with a limit below 130 each kernel would repeat the previous rounds.
+_MAX_EXPRESSIONS = 200
+
+
+@dataclass
+class _KernelBody:
+    """The code of an element: the values that it loads, and its expressions.
+
+    `lengths` maps each operation to its number of expressions. An operation at the same index as
+    for another user is emitted once for both.
+    """
+
+    loads: set[Value] = field(default_factory=set)
+    lengths: dict[Operation, int] = field(default_factory=dict)
+
+    @property
+    def length(self) -> int:
+        """Number of expressions."""
+        return sum(self.lengths.values())
+
+    def can_merge(self, other: _KernelBody) -> bool:
+        """Return whether one kernel can hold both bodies."""
+        length = sum((self.lengths | other.lengths).values())
+        return len(self.loads | other.loads) <= _MAX_LOADS and length < _MAX_EXPRESSIONS
+
+    def merge(self, other: _KernelBody) -> None:
+        """Add the loads and expressions of another body."""
+        self.loads |= other.loads
+        self.lengths |= other.lengths
+
+
+def split_large_kernels(block: Block, inlined: set[Value]) -> None:
+    """Store values in buffers where a kernel would be too long or read too many buffers."""
+    texts: dict[Value, _KernelBody] = {}
+    for operation in block.operations:
+        found = _KernelBody()
+        for value in operation.find_inputs():
+            inner = (
+                texts.get(value, _KernelBody({value})) if value in inlined else _KernelBody({value})
+            )
+            producer = value.operation
+            is_part = producer is not None and producer.name != "constant" and value in inlined
+            if is_part and producer is not None and not found.can_merge(inner):
+                inlined.difference_update(producer.results)
+                inner = _KernelBody({value})
+            found.merge(inner)
+        if not is_elementwise(operation):
+            # It reads its operands at other indices, so it shares no expressions.
+            found = _KernelBody(found.loads, {operation: found.length + 1})
+        else:
+            found.lengths[operation] = 1
+        texts.update(dict.fromkeys(operation.results, found))
+
+
+# Decide which values are computed where they are used, and which get a buffer.
+#
+# Level 0 creates one kernel for each operation. Level 2 inlines a value if its cost and its number
+# of accesses allow it. Accesses are counted from the results backwards.
 
 # Repeated arithmetic that an inlined element may cost, in additions: about that of a load.
 _MAX_REPEATED_COST = 16

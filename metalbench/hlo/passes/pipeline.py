@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from metalbench.hlo.graph import Block
-from metalbench.hlo.passes.attention import fuse_attention
-from metalbench.hlo.passes.custom_calls import name_custom_calls
-from metalbench.hlo.passes.dead_code import remove_dead_code
-from metalbench.hlo.passes.folding import fold_splats
+from metalbench.hlo.ir import Block
+from metalbench.hlo.passes.canonicalization import fold_splats, name_custom_calls, remove_dead_code
 from metalbench.hlo.passes.fourier import lower_transforms
-from metalbench.hlo.passes.merging import lower_sorts
-from metalbench.hlo.passes.partial_reductions import split_reductions
-from metalbench.hlo.passes.row_products import fuse_row_products
-from metalbench.hlo.passes.rows import fuse_rows
-from metalbench.hlo.passes.splitting import lower_barriers, lower_concatenations
-from metalbench.hlo.passes.unit_batches import restore_unit_batches
+from metalbench.hlo.passes.lowering import (
+    lower_barriers,
+    lower_concatenations,
+    lower_sorts,
+    split_reductions,
+)
+from metalbench.hlo.passes.matrix_products import restore_unit_batches
+from metalbench.hlo.passes.row_fusion import fuse_attention, fuse_row_products, fuse_rows
 
 # Passes for every program, at all levels.
 INITIAL_PASSES: dict[str, Callable[[Block], None]] = {

@@ -13,7 +13,7 @@ from itertools import chain
 from math import prod
 
 from metalbench.errors import MetalBenchError, Unsupported
-from metalbench.hlo.graph import Block, Operation, TensorType, Value
+from metalbench.hlo.ir import Block, Operation, TensorType, Value
 from metalbench.hlo.operations import ELEMENTWISE
 
 # Indices in kernels are 32-bit integers, including those that are out of bounds.

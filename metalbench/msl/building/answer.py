@@ -57,7 +57,7 @@ def run_tool(
     exceeds another limit.
     """
     processor_s = PROCESSOR_S if processor_s is None else processor_s
-    from metalbench.isolation.confinement.start import start_compiler
+    from metalbench.sandbox.compiler_process import start_compiler
 
     program = shutil.which(command[0])
     if program is None:

@@ -9,7 +9,6 @@ from functools import partial
 from heapq import heappop, heappush
 
 from metalbench._core import CompileError
-from metalbench.cores import usable_cores
 from metalbench.msl.building import cache
 from metalbench.msl.building.kernel import compile_kernel
 from metalbench.msl.building.options import BuildOptions
@@ -17,6 +16,7 @@ from metalbench.msl.building.together import BatchedTranslationUnit, parse_batch
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.reading.program import Source
 from metalbench.msl.rewriting.lower_many import find_batch_kind
+from metalbench.process import usable_cores
 
 # Fewer kernels compile as fast separately. More could exceed the limits of one run of clang.
 _MIN_BATCH, _MAX_BATCH = 2, 64

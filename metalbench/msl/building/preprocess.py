@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 
 from metalbench._core import CompileError
-from metalbench.foreign_text import one_line
 from metalbench.msl.building.answer import format_crash, has_crashed, run_tool
 from metalbench.msl.building.included import ReadableFolders
 from metalbench.msl.building.targets import NVPTX
 from metalbench.msl.building.toolchain import Toolchain, find_toolchain
 from metalbench.msl.ir.places import OWN
 from metalbench.msl.reading.tokens import decode_file_name
+from metalbench.safe_text import one_line
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from metalbench.isolation.confinement import Files
+    from metalbench.sandbox.landlock import Files
 
 # The shell that sets limits, and shared libraries.
 _PROGRAMS = ("/bin/sh", "/lib", "/lib64", "/usr/lib", "/usr/lib64")
@@ -22,7 +22,7 @@ def list_tool_files(
 
     Return None for a script (METALBENCH_CLANG may name one), because it can start any program.
     """
-    from metalbench.isolation.confinement import Files
+    from metalbench.sandbox.landlock import Files
 
     real = Path(program).resolve()
     try:

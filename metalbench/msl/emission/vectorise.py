@@ -46,7 +46,7 @@ from metalbench.msl.vector.uses import (
     find_load_dependent,
     find_threadgroup_addresses,
 )
-from metalbench.uncollected import gc_paused
+from metalbench.process import gc_paused
 
 SOURCE = "mb_vector_source"
 BODY = "mb_vector_body"

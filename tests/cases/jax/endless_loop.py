@@ -3,7 +3,7 @@
 import numpy as np
 
 from metalbench.errors import TimeLimitExceeded
-from metalbench.hlo.compiling import compile_program
+from metalbench.hlo.runtime.compilation import compile_program
 
 TEXT = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = stablehlo.while(%v = %x) : tensor<4xf32>

@@ -18,8 +18,8 @@ from work_in_vain import KERNEL, TASK
 
 from agent_steel.cli import main
 from agent_steel.history import History
-from metalbench.kernel import read
-from metalbench.store import Store
+from metalbench.kernel.header import read
+from metalbench.store.store import Store
 
 QUICK = ("--time", "0.3", "--device", "cpu")
 
@@ -175,9 +175,9 @@ def test_without_matplotlib_it_says_how_to_get_it(
 def test_the_installed_library_stays_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searched: Any, folder: Path
 ) -> None:
-    from agent_steel.history import export
+    from agent_steel.history import history
 
-    monkeypatch.setattr(export, "library_folder", lambda: folder)
+    monkeypatch.setattr(history, "library_folder", lambda: folder)
     done = searched("export", "twice", "--force", *QUICK[2:])
     assert done.exit_code == 2
     assert "is the installed library" in done.output

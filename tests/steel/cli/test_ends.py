@@ -16,7 +16,7 @@ from work_in_vain import KERNEL
 
 from agent_steel.cli import main
 from agent_steel.history import History
-from metalbench.store import Store
+from metalbench.store.store import Store
 
 
 def options(folder: Path, db: Path) -> list[str]:
@@ -107,7 +107,7 @@ def test_a_dead_provider_ends_it_before_anything_is_measured(
     api: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(f"{api.upper()}_API_KEY", KEY)
-    monkeypatch.setattr("agent_steel.models.providers.retries.time.sleep", lambda _: None)
+    monkeypatch.setattr("agent_steel.models.providers.api.time.sleep", lambda _: None)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/v1"

@@ -19,7 +19,7 @@ from work_in_vain import KERNEL
 
 from agent_steel.attempt import Attempt, Status
 from agent_steel.history import History
-from metalbench.store import Store
+from metalbench.store.store import Store
 
 # Values that are as fast as each other, and one that is slow to begin with.
 VALUES = (2000, 10, 11, 12, 13)

@@ -14,7 +14,7 @@ from work_in_vain import KERNEL
 from agent_steel.attempt import Status
 from agent_steel.cli import main
 from agent_steel.history import History
-from metalbench.store import Store
+from metalbench.store.store import Store
 
 # Wrong at one size only, of those that every task declares: made for the check, not for the task.
 CHEATS, _, _ = ENDS["is wrong at an odd size"]

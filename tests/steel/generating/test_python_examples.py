@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from agent_steel.generating.requests import EXAMPLES
+from agent_steel.generating.generate import EXAMPLES
 from metalbench.cli import main
 
 FOLDER = Path(__file__).parents[3] / "agent_steel" / "generating" / "in_python"

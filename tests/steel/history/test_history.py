@@ -10,14 +10,13 @@ import numpy as np
 import pytest
 from example_results import measurement
 
-from agent_steel.attempt import Attempt, Status
+from agent_steel.attempt import Attempt, Status, Target
 from agent_steel.history import History, Place
 from agent_steel.history.lineage import Lineage, rounds_without
 from agent_steel.proposal import Usage
-from agent_steel.target import Target
 from metalbench.errors import StoreError
 from metalbench.stats import Interval
-from metalbench.store import Store
+from metalbench.store.store import Store
 
 PLACE = Place("cpu", "Example CPU", 2, "vectors", "softmax", "float32", "seed")
 EMPTY = Attempt(0, 1, "softmax", "float32", "seed", None, 0, "kernel void f() {}\n", "k0")

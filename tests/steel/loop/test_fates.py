@@ -10,11 +10,11 @@ from steel_session import LONGER, Scripted, proposal, subject_of
 from work_in_vain import KERNEL
 
 from agent_steel.attempt import Status
+from agent_steel.loop.settings import Subject
 from agent_steel.proposal import ProposerError, SpentError, Usage
-from agent_steel.subject import Subject
-from metalbench.comparison.match import MatchOutcome
-from metalbench.isolation import Limits
-from metalbench.result import Failure
+from metalbench.compare.head_to_head import MatchOutcome
+from metalbench.sandbox.resources import Limits
+from metalbench.store.result import Failure
 
 FASTER = KERNEL.replace("WORK = 400, 0, 100", "WORK = 10, 0")
 TAIL = "y[i] = v == 12345.0f ? 0.0f : 2 * x[i];"

@@ -12,10 +12,10 @@ from steel_session import QUICK, Heard, Scripted, proposal, subject_of
 from work_in_vain import KERNEL, TASK
 
 from agent_steel.attempt import Attempt, Status
+from agent_steel.loop.settings import Subject
 from agent_steel.proposal import Brief, Proposal
-from agent_steel.subject import Subject
 from metalbench.errors import MachineError, TaskError
-from metalbench.isolation import Limits
+from metalbench.sandbox.resources import Limits
 
 
 def work(number: int) -> str:

@@ -11,13 +11,14 @@ from work_in_vain import KERNEL
 from agent_steel.attempt import Attempt, Status
 from agent_steel.loop.profiler import diagnosis
 from agent_steel.proposal import Diagnosis
-from agent_steel.roofs import measure_roofline
+from agent_steel.roofline import measure_roofline
 from metalbench import _core
-from metalbench.analysis import Peaks, analyse
-from metalbench.isolation import Limits, Workers
-from metalbench.kernel import parse
-from metalbench.result import Result
-from metalbench.run.observed import device_facts
+from metalbench.kernel.header import parse
+from metalbench.measure.analysis import Peaks, analyse
+from metalbench.run.trial import device_facts
+from metalbench.sandbox.resources import Limits
+from metalbench.store.result import Result
+from metalbench.workers.pool import Workers
 
 TWICE = parse(KERNEL, name="twice")
 

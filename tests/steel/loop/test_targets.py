@@ -13,13 +13,13 @@ from work_in_vain import Simulated, kernel_with
 
 from agent_steel.attempt import Status
 from agent_steel.loop.profiler import Profiler
+from agent_steel.loop.settings import Subject
 from agent_steel.proposal import Diagnosis
-from agent_steel.subject import Subject
-from metalbench.analysis import Target
-from metalbench.comparison.match import Match, MatchOutcome
-from metalbench.result import DeviceFacts
-from metalbench.run.stages import Observer
+from metalbench.compare.head_to_head import Match, MatchOutcome
+from metalbench.measure.analysis import Target
+from metalbench.run.trial import Observer
 from metalbench.stats import assess
+from metalbench.store.result import DeviceFacts
 
 PAIRS = 256
 FASTER = f"{kernel_with(100)}// SCATTER 0.05\n"

@@ -8,11 +8,10 @@ from contextlib import suppress
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent_steel.models.candidate import check_source
 from agent_steel.models.replies import ReplyError, kernel_reply, texts
-from agent_steel.welding.draft import read_draft
-from agent_steel.welding.python_text import fault_of
-from metalbench.kernel import parse
+from agent_steel.source import check_source
+from agent_steel.welding.draft import fault_of, read_draft
+from metalbench.kernel.header import parse
 
 KERNEL = (
     "// dispatch: f  threads_in_grid=(n)  threads=(64)\n[[kernel]] void f(device float* y) {}\n"

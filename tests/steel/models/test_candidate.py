@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from agent_steel.models.candidate import check_source
-from metalbench.kernel import parse
-from metalbench.kernel.includes import find_file_access, find_included_headers
+from agent_steel.source import check_source
+from metalbench.kernel.header import parse
 from metalbench.kernel.library import Library
+from metalbench.kernel.source_files import find_file_access, find_included_headers
 
 SOURCE = """\
 // dispatch: f  threads_in_grid=(n)  threads=(64)

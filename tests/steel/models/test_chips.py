@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from agent_steel.models.chips import facts_of
+from agent_steel.models.prompt import facts_of
 from metalbench.chips import CHIPS
-from metalbench.result import DeviceFacts
+from metalbench.store.result import DeviceFacts
 
 
 def told(chip, cores, kind="metal"):

@@ -8,8 +8,7 @@ from contextlib import suppress
 
 import pytest
 
-from agent_steel.models.ledger import Ledger
-from agent_steel.models.prices import Price, Prices, read
+from agent_steel.models.ledger import Ledger, Price, Prices, read
 from agent_steel.proposal import ProposerError, SpentError, Usage
 
 # A million tokens are a dollar, in or out.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from agent_steel.attempt import Attempt, Status
-from agent_steel.models import told
+from agent_steel.models import prompt
 from metalbench.stats import Interval
 
 FIRST = Attempt(1, 1, "relu", "float32", "seed", None, 0, "// text", "k", status=Status.BASELINE)
@@ -25,7 +25,7 @@ def test_an_attempt_is_told_with_what_became_of_it():
     slower = replace(
         FIRST, number=3, parent=1, status=Status.REVERTED, ratio=Interval(0.9, 0.8, 1.0)
     )
-    lines = told.history([FIRST, wrong, slower]).splitlines()
+    lines = prompt.history([FIRST, wrong, slower]).splitlines()
     assert lines[0] == "* number 1, baseline"
     assert lines[1] == (
         "* number 2 of number 1, wrong: vector loads; TG = 64. It loads four. That is faster. "
@@ -36,18 +36,18 @@ def test_an_attempt_is_told_with_what_became_of_it():
 
 def test_a_long_history_is_cut_at_its_beginning():
     attempts = [replace(FIRST, number=i, status=Status.REVERTED) for i in range(100)]
-    lines = told.history(attempts).splitlines()
+    lines = prompt.history(attempts).splitlines()
     assert lines[0] == "* 60 earlier attempts are left out"
     assert lines[-1].startswith("* number 99,")
     assert len(lines) == 41
 
 
 def test_what_is_pending_is_not_told():
-    assert told.history([replace(FIRST, status=Status.PENDING)]) == "Nothing yet."
+    assert prompt.history([replace(FIRST, status=Status.PENDING)]) == "Nothing yet."
 
 
 def test_every_header_has_a_line():
-    lines = told.headers().splitlines()
+    lines = prompt.headers().splitlines()
     assert any(line.startswith("* `metalbench/softmax.h`: Sums of exponentials") for line in lines)
     assert all(len(line) > 40 for line in lines)
 
@@ -61,5 +61,5 @@ def test_where_scatter_counts_it_is_told():
         ratio=Interval(1.0, 0.995, 1.005),
         steadiness=Interval(3.0, 2.0, 4.0),
     )
-    assert "3 (2 to 4) times as steady" in told.history([FIRST, steady], scatter=True)
-    assert "steady" not in told.history([FIRST, steady])
+    assert "3 (2 to 4) times as steady" in prompt.history([FIRST, steady], scatter=True)
+    assert "steady" not in prompt.history([FIRST, steady])

@@ -11,15 +11,14 @@ from steel_session import LONGER, subject_of
 from work_in_vain import KERNEL
 
 from agent_steel.attempt import Status
+from agent_steel.loop.settings import Subject
 from agent_steel.source import source_key, with_source
-from agent_steel.subject import Subject
-from agent_steel.tuning.space import beyond, find_untried
 from agent_steel.tuning.transformations import TRANSFORMATIONS
-from agent_steel.tuning.tuner import Tuner
+from agent_steel.tuning.tuner import Tuner, beyond, find_untried
 from metalbench import _core, verify
-from metalbench.isolation import Limits
-from metalbench.kernel import parse
+from metalbench.kernel.header import parse
 from metalbench.kernel.prepare import Builds
+from metalbench.sandbox.resources import Limits
 from metalbench.stats import Interval
 from metalbench.verify import VerifyPlan
 
@@ -199,7 +198,7 @@ def test_bad_tunables_are_found_out(subject: Subject, session: Any) -> None:
 @pytest.mark.parametrize("name", ["relu", "softmax", "sqr_mm"])
 def test_of_bad_tunables_a_fifth_is_gained(name: str, tmp_path: Any, session: Any) -> None:
     """The figure that is promised, at the device's own sizes: on a quiet machine."""
-    from metalbench.measure import Plan
+    from metalbench.measure.measurement import Plan
 
     write_bad(tmp_path, name)
     subject = subject_of(tmp_path, name)

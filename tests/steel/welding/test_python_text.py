@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from steel.welding.drafts import NAME, TASK
 
-from agent_steel.welding.python_text import fault_of, same_code
+from agent_steel.welding.draft import fault_of, same_code
 from metalbench.kernel.library import Library
 
 

@@ -10,7 +10,7 @@ from steel.model_server import KEY, ModelServer
 from steel.welding.drafts import GOOD, NAME, POLISHED
 
 from agent_steel.welding.command import welder_command
-from agent_steel.welding.order import WelderError
+from agent_steel.welding.contribution import WelderError
 
 
 @pytest.fixture(autouse=True)

@@ -15,12 +15,11 @@ from steel.welding.drafts import GOOD, NAME, POLISHED, draft
 
 from agent_steel.models.providers import Retries, create_model
 from agent_steel.proposal import ProposerError, SpentError, Usage
-from agent_steel.welding.destination import Destination
-from agent_steel.welding.order import Order, WelderError
+from agent_steel.welding.contribution import Destination, Order, WelderError
 from agent_steel.welding.weld import weld
 from metalbench.errors import DeclarationError
-from metalbench.isolation import Limits
 from metalbench.kernel.library import Library
+from metalbench.sandbox.resources import Limits
 
 
 @pytest.fixture(autouse=True)
@@ -202,7 +201,7 @@ def test_a_process_that_the_system_kills_is_begun_once_more(welding, order, monk
             os.kill(number, signal.SIGKILL)
         return 0
 
-    monkeypatch.setattr("agent_steel.welding.confined.resident_bytes", killed)
+    monkeypatch.setattr("agent_steel.welding.confined.read_resident_bytes", killed)
     order = replace(order, rounds=1)
     if times == 1:
         assert welding([GOOD], order).usage.requests == 1
@@ -228,7 +227,7 @@ def test_python_that_hoards_memory_is_ended(welding, order):
 
 
 def test_nothing_runs_that_the_user_has_not_agreed_to(welding, order, monkeypatch):
-    monkeypatch.setattr("agent_steel.welding.bench.checked", lambda *_: pytest.fail("it ran"))
+    monkeypatch.setattr("agent_steel.welding.weld.check_draft", lambda *_: pytest.fail("it ran"))
     with pytest.raises(WelderError, match="was not to be run"):
         welding([GOOD], order, yes=False)
     assert welding.agreed == [(f"{NAME}.py", drafts.TASK)]

@@ -16,10 +16,10 @@ import numpy as np
 
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Entry
-from metalbench.reference.on_torch import import_torch_for
-from metalbench.suites.kernelbench.problems import PROBLEMS
-from metalbench.suites.pytorch.module import Module, several
-from metalbench.task.sizes import spell_size
+from metalbench.kernelbench.problems.declaration import PROBLEMS
+from metalbench.kernelbench.pytorch.module import Module, several
+from metalbench.reference.torch_form import import_torch_for
+from metalbench.task.declaration import spell_size
 from metalbench.task.workload import Workload, workload
 
 Values = np.ndarray[Any, Any]

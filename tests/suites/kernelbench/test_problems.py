@@ -16,8 +16,8 @@ import pytest
 
 from metalbench import reference
 from metalbench.kernel.library import SUITES, Entry, Library, find
-from metalbench.suites.kernelbench.problems import PROBLEMS
-from metalbench.task.drawn_size import draw_size
+from metalbench.kernelbench.problems.declaration import PROBLEMS
+from metalbench.task.declaration import draw_size
 from metalbench.task.workload import workload
 from metalbench.verify import small_sizes
 from metalbench.verify.admission import BadResult, TaskCheck, admit

@@ -21,7 +21,7 @@ torch = pytest.importorskip("torch", reason="extra kernelbench")
 
 
 def written(folder: Path, name: str) -> Path:
-    from metalbench.suites.pytorch.importing import import_module
+    from metalbench.kernelbench.pytorch.importing import import_module
 
     source = folder / f"{name}.py"
     source.write_text(MODULES[name])
@@ -107,7 +107,7 @@ def test_what_is_no_module_is_told_with_file_and_place(name: str, tmp_path: Path
     text, expected = WRONG[name]
     file = tmp_path / f"{name}.py"
     file.write_text(text)
-    from metalbench.suites.pytorch.importing import import_module
+    from metalbench.kernelbench.pytorch.importing import import_module
 
     with pytest.raises(TaskError, match=expected) as error:
         import_module(file, tmp_path / "tasks")
@@ -129,8 +129,8 @@ def test_the_command_says_what_it_has_written(tmp_path: Path) -> None:
 
 
 def test_one_body_runs_on_mlx_and_on_numpy(tmp_path: Path) -> None:
-    from metalbench.suites.kernelbench.problems import on_mlx, on_numpy
-    from metalbench.suites.pytorch.operations import Operations
+    from metalbench.kernelbench.problems import on_mlx, on_numpy
+    from metalbench.kernelbench.pytorch.operations import Operations
 
     x = np.random.default_rng(0).standard_normal((2, 4, 6, 6))
     w = np.random.default_rng(1).standard_normal((4, 3, 2, 2))

@@ -11,10 +11,10 @@ from steel.models.providers.sources import SOURCE, VARIABLES
 from agent_steel.attempt import Attempt, Status
 from agent_steel.models.providers import Limits, Retries, create
 from agent_steel.proposal import Brief, Diagnosis, Fact
-from metalbench.analysis.targets import Target
-from metalbench.kernel import parse
+from metalbench.kernel.header import parse
 from metalbench.kernel.library import find
-from metalbench.result import DeviceFacts
+from metalbench.measure.analysis import Target
+from metalbench.store.result import DeviceFacts
 
 
 @pytest.fixture(params=["openai", "anthropic"])

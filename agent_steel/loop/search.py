@@ -1,0 +1,436 @@
+"""The search for a faster version of one kernel, round by round. Its state is the history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from agent_steel.attempt import Attempt, Status, misses
+from agent_steel.history.lineage import Lineage, rounds_without
+from agent_steel.loop.profiler import Profiler, WrongStartError
+from agent_steel.loop.proposals import AnswerRecorder, ProposerAnswer, ProposerPool, baseline
+from agent_steel.loop.settings import Clock, Listener, Settings, Subject
+from agent_steel.loop.verifier import Verifier, Version, WrongRivalError
+from agent_steel.proposal import Brief, Diagnosis, Proposal, Proposer, ProposerError, SpentError
+from metalbench.errors import DeclarationError, MetalBenchError
+
+if TYPE_CHECKING:
+    from agent_steel.device_lock import DeviceLock
+    from agent_steel.history import History
+
+
+@dataclass(frozen=True)
+class Tools:
+    """Objects shared by all searches of a loop."""
+
+    history: History
+    verifier: Verifier
+    profiler: Profiler
+    lock: DeviceLock
+    proposer: Proposer
+    settings: Settings
+    listener: Listener
+
+
+class Search:
+    """The attempts at one kernel in a session. They start from the best known version."""
+
+    def __init__(self, subject: Subject, session: int, tools: Tools) -> None:
+        self.subject = subject
+        self._session = session
+        self._tools = tools
+        self._asked = 0
+        self._answered = 0
+        self._open = 0
+        self.ended: str | None = None
+        self._start = self._baseline()
+        self._root = self._lineage().root(self._start)
+
+    @property
+    def best(self) -> Attempt:
+        """The best version that is known."""
+        return self._lineage().best(self._root)
+
+    def gain(self, attempt: Attempt) -> float:
+        """Return the time of the initial kernel divided by that of an attempt."""
+        return self._lineage().gain(attempt) / self._lineage().gain(self._start)
+
+    def steadiness(self, attempt: Attempt) -> float:
+        """Return the scatter of the initial kernel divided by that of an attempt, if known."""
+        lineage = self._lineage()
+        return lineage.steadiness(attempt) / lineage.steadiness(self._start)
+
+    @property
+    def start(self) -> Attempt:
+        """The initial kernel, as its file is."""
+        return self._start
+
+    @property
+    def round(self) -> int:
+        """The number of the last round of this session, 0 before the first."""
+        return max((each.round for each in self._own()), default=0)
+
+    def pending(self) -> list[Attempt]:
+        """Return the attempts of this session that are not judged yet."""
+        return [each for each in self._own() if each.status is Status.PENDING]
+
+    def prepare(self) -> None:
+        """Measure and diagnose the best version; raise the errors of `Profiler.measure`."""
+        self._first = self._members(1)[0]
+
+    def announce(self) -> None:
+        """Report the result of `prepare` to the listener."""
+        self._tools.listener.on_start(self.subject, *self._first)
+
+    def begin_round(self) -> list[Brief]:
+        """Return the briefs of the next round; none if the search ends."""
+        settings = self._tools.settings
+        idle = rounds_without(self._own())
+        if idle >= settings.max_idle_rounds:
+            return self.end(f"{_rounds(idle)} without improvement")
+        number = max(self.round, self._asked) + 1
+        if number > settings.max_rounds:
+            return self.end(f"{_rounds(settings.max_rounds)} done")
+        members = self._members(settings.width)
+        missed = misses(settings.target, members[0][1].bound)
+        if missed:
+            return self.end(missed)
+        self._asked = number
+        self._answered = 0
+        briefs = list(self._briefs(number, members))
+        self._open = len(briefs)
+        self._tools.listener.on_round_start(self.subject, number, settings.max_rounds)
+        return briefs
+
+    def end(self, reason: str) -> list[Brief]:
+        """End the search and return no briefs."""
+        if self.ended is None:
+            self.ended = reason
+            self._tools.listener.on_end(self.subject, reason)
+        return []
+
+    def take(self, *, proposed: bool, spent: bool) -> bool:
+        """Count an answer and return whether it was the last one of its round."""
+        self._open -= 1
+        self._answered += proposed or spent
+        if self._open == 0 and self._answered == 0:
+            self.end("the proposer has nothing left to try")
+        return self._open == 0
+
+    def keep(self, history: History, brief: Brief, answer: Proposal | ProposerError) -> None:
+        """Store an answer in `history` before it is judged, so that no paid answer is lost."""
+        answered = AnswerRecorder(self.subject, self._session, self._tools.proposer)
+        attempt = answered.attempt(history, brief, answer)
+        kept = history.add(self.subject.place, attempt)
+        if kept.status is not Status.PENDING:
+            self._tools.listener.on_judgement(self.subject, kept)
+
+    def judge(self, attempt: Attempt) -> Attempt:
+        """Judge a pending attempt and store its status and samples.
+
+        Raise MachineError for a fault of the machine, DeclarationError for one of the task, and
+        WrongStartError if the initial kernel is wrong. The attempt stays pending then.
+        """
+        tools, subject = self._tools, self.subject
+        try:
+            candidate = self._version(attempt, f"attempt {attempt.number}")
+            candidate.kernel.tuned(attempt.tunables)
+        except DeclarationError as error:
+            return self._record(replace(attempt, status=Status.BROKEN, error=str(error)))
+        rival = self._rival(attempt)
+        best = self._version(rival, f"attempt {rival.number}")
+        try:
+            with self._alone():
+                found = tools.verifier.judge(subject, best, candidate, number=attempt.number)
+        except WrongRivalError as error:
+            self._is_wrong(rival, error)
+            return self.judge(attempt)
+        judged = replace(
+            attempt,
+            status=found.status,
+            ratio=found.ratio,
+            steadiness=found.steadiness,
+            error=found.error,
+            rival=None if rival.number == attempt.parent else rival.number,
+            measured_from=found.measured_from,
+            measured_to=found.measured_to,
+        )
+        return self._record(judged, found.samples)
+
+    def _record(self, attempt: Attempt, samples: Sequence[object] = ()) -> Attempt:
+        kept = self._tools.history.record_judgement(attempt, samples)  # type: ignore[arg-type]
+        self._tools.listener.on_judgement(self.subject, kept)
+        return kept
+
+    def _rival(self, attempt: Attempt) -> Attempt:
+        """Return the best so far; of several lineages each is measured against its own."""
+        lineage = self._lineage()
+        if self._tools.settings.width > 1 and attempt.parent is not None:
+            return lineage.attempts[attempt.parent]
+        return lineage.best(self._root)
+
+    def _version(self, attempt: Attempt, name: str) -> Version:
+        return Version(self.subject.kernel_of(attempt), attempt.tunables, name)
+
+    def _baseline(self) -> Attempt:
+        """Return the attempt for the initial kernel; add it to the history if it is new."""
+        known = self._lineage().start(self.subject.key)
+        if known is not None:
+            return known
+        fresh = baseline(self.subject, self._session)
+        return self._tools.history.add(self.subject.place, fresh)
+
+    def _briefs(self, number: int, members: Sequence[tuple[Attempt, Diagnosis]]) -> Iterator[Brief]:
+        settings = self._tools.settings
+        attempts = tuple(self._lineage().attempts.values())
+        for turn in range(settings.candidates * settings.width):
+            parent, diagnosis = members[turn % len(members)]
+            yield Brief(
+                task=self.subject.task,
+                kernel=self.subject.kernel_of(parent),
+                parent=parent,
+                diagnosis=diagnosis,
+                device=self.subject.device,
+                dtype=self.subject.dtype,
+                size=self.subject.size,
+                extents=self.subject.extents,
+                reference=self.subject.reference,
+                target=settings.target,
+                round=number,
+                attempts=attempts,
+                others=tuple(each for each, _ in members if each is not parent),
+            )
+
+    def _members(self, most: int) -> list[tuple[Attempt, Diagnosis]]:
+        """Return the best versions with their diagnoses.
+
+        A kept version that fails on new inputs gets the status WRONG.
+        """
+        while True:
+            members = self._lineage().top(self._root, most)
+            found = []
+            for each in members:
+                try:
+                    found.append((each, self._diagnosis(each)))
+                except WrongStartError as error:
+                    self._is_wrong(each, error)
+                    break
+            else:
+                return found
+
+    def _diagnosis(self, attempt: Attempt) -> Diagnosis:
+        attempts = tuple(self._lineage().attempts.values())
+        with self._alone():
+            return self._tools.profiler.diagnose(self.subject, attempt, attempts)
+
+    def _is_wrong(self, attempt: Attempt, error: MetalBenchError) -> None:
+        """Set the status WRONG of a kept attempt that failed on new inputs."""
+        if attempt.status is not Status.KEPT:
+            raise WrongStartError(str(error)) from error
+        self._record(replace(attempt, status=Status.WRONG, error=str(error)))
+
+    def _alone(self) -> AbstractContextManager[None]:
+        """Return a context in which no other process measures on the device."""
+        waiting = "another process measures on this device; waiting for it"
+        return self._tools.lock.hold(lambda: self._tools.listener.on_message(self.subject, waiting))
+
+    def _lineage(self) -> Lineage:
+        attempts = self._tools.history.attempts(self.subject.place)
+        return Lineage(attempts, self._tools.settings.target)
+
+    def _own(self) -> list[Attempt]:
+        return [each for each in self._lineage().attempts.values() if each.session == self._session]
+
+
+def _rounds(number: int) -> str:
+    return f"{number} round" if number == 1 else f"{number} rounds"
+
+
+# Profile, propose, verify, keep or revert; and again, until nothing improves.
+
+FINISHED = "finished"
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The result of one kernel: the first version, the best version, and why the search ended.
+
+    `gain` is the time of the first version divided by that of the best one; `steadiness` is the
+    same ratio of their scatters.
+    """
+
+    subject: Subject
+    start: Attempt
+    best: Attempt
+    gain: float
+    steadiness: float
+    reason: str
+
+    @property
+    def improved(self) -> bool:
+        """Whether there is a version that is better than the file's."""
+        return self.best.number != self.start.number
+
+
+@dataclass(frozen=True)
+class LoopResult:
+    """The result of a loop. `interrupted`: it can be resumed. `untried`: errors of kernels.
+
+    `unanswered` is the last error of a proposer that gave no proposal at all, else empty.
+    """
+
+    session: int
+    searches: tuple[SearchResult, ...]
+    reason: str
+    interrupted: bool = False
+    untried: tuple[str, ...] = ()
+    unanswered: str = ""
+
+
+class Loop:
+    """One session over several kernels.
+
+    Proposers are asked in threads; all else is done here, one thing at a time, so that never two
+    kernels are measured at once. Whatever is known is in the history before the next thing begins.
+    """
+
+    def __init__(
+        self, session: int, subjects: Sequence[Subject], tools: Tools, clock: Clock = monotonic
+    ) -> None:
+        self._session = session
+        self._subjects = subjects
+        self._tools = tools
+        self._clock = clock
+        self._searches: list[Search] = []
+        self._untried: list[str] = []
+        self._answers = 0
+        self._error = ""
+        self._stopped = ""
+        budget = tools.settings.budget_s
+        self._deadline = None if budget is None else clock() + budget
+        self._asking: ProposerPool[Search] = ProposerPool(
+            tools.proposer, tools.settings.parallel, keep=self._keep, say=self._say
+        )
+
+    def run(self) -> LoopResult:
+        """Go on until every kernel is done, or a limit is reached, or Ctrl-C is pressed.
+
+        Raise MachineError if the machine is at fault, StoreError if the history cannot be kept;
+        what was kept before is there, and the session can go on.
+        """
+        interrupted = False
+        try:
+            self._go()
+        except KeyboardInterrupt:
+            interrupted = True
+            self._stopped = "interrupted"
+            self._collect()
+        reason = self._stopped or FINISHED
+        if not interrupted:
+            self._tools.history.finish(self._session, reason)
+        searches = tuple(map(self._result_of, self._searches))
+        unanswered = "" if self._answers else self._error
+        untried = tuple(self._untried)
+        return LoopResult(self._session, searches, reason, interrupted, untried, unanswered)
+
+    def _go(self) -> None:
+        for subject in self._subjects:
+            if self._over():
+                break
+            self._start(subject)
+        while self._asking.open:
+            answer = self._asking.next()
+            self._take(answer)
+            if self._over():
+                self._asking.withdraw()
+        for search in self._searches:
+            search.end(self._stopped or FINISHED)
+
+    def _start(self, subject: Subject) -> None:
+        try:
+            search = Search(subject, self._session, self._tools)
+            search.prepare()
+            # Before the first message: from now on an interrupted search is in the report.
+            self._searches.append(search)
+            search.announce()
+            self._judge_pending(search)
+            self._ask(search)
+        except (DeclarationError, WrongStartError) as error:
+            self._untried.append(str(error))
+
+    def _take(self, answer: ProposerAnswer[Search]) -> None:
+        """Judge what was proposed, and ask on when all of its round were judged."""
+        search, error = answer.ticket, answer.error
+        spent = isinstance(error, SpentError)
+        if spent:
+            self._stopped = self._stopped or f"cost: {error}"
+        elif error is not None:
+            raise error
+        over = search.take(proposed=answer.proposed, spent=spent)
+        if search.ended is not None:
+            return
+        try:
+            self._judge_pending(search)
+            if over and not self._over():
+                self._ask(search)
+        except (DeclarationError, WrongStartError) as fault:
+            search.end(str(fault))
+            self._untried.append(str(fault))
+
+    def _keep(self, search: Search, brief: Brief, answer: Proposal | ProposerError) -> None:
+        # This runs in another thread, which needs a separate connection.
+        with self._tools.history.beside() as history:
+            search.keep(history, brief, answer)
+        if isinstance(answer, ProposerError):
+            self._error = str(answer)
+        else:
+            self._answers += 1
+
+    def _ask(self, search: Search) -> None:
+        if self._over() or search.ended is not None:
+            return
+        for brief in search.begin_round():
+            self._asking.submit(search, brief)
+
+    def _judge_pending(self, search: Search) -> None:
+        for attempt in search.pending():
+            search.judge(attempt)
+
+    def _over(self) -> bool:
+        """Return whether a limit of the whole loop is reached."""
+        if not self._stopped and self._deadline is not None and self._clock() >= self._deadline:
+            self._stopped = f"budget of {self._tools.settings.budget_s or 0:g} s used up"
+        return bool(self._stopped)
+
+    def _collect(self) -> None:
+        """Keep the answers that are under way; Ctrl-C once more leaves them."""
+        self._asking.withdraw()
+        try:
+            if self._asking.open:
+                said = "waiting for answers that are under way; Ctrl-C leaves them"
+                for search in self._searches[:1]:
+                    self._tools.listener.on_message(search.subject, said)
+            while self._asking.open:
+                self._asking.next()
+        except KeyboardInterrupt:
+            return
+
+    def _say(self, brief: Brief, text: str) -> None:
+        for subject in self._subjects:
+            if subject.entry.name == brief.task.name:
+                self._tools.listener.on_message(subject, text)
+                return
+
+    def _result_of(self, search: Search) -> SearchResult:
+        best = search.best
+        return SearchResult(
+            search.subject,
+            search.start,
+            best,
+            search.gain(best),
+            search.steadiness(best),
+            search.ended or self._stopped,
+        )

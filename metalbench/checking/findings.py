@@ -1,0 +1,325 @@
+"""Kinds of findings: for each kind its tool, a description and advice."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from metalbench.errors import DeclarationError, suggestion
+from metalbench.verify.report import FindingPlace, place_of
+
+TOOLS = ("mem", "race", "init", "sync", "arithmetic")
+ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of finding: `name` is its name in suppressions. Warnings are harmless on GPUs."""
+
+    name: str
+    tool: str
+    what: str
+    advice: str = ""
+    is_warning: bool = False
+
+
+_KINDS = (
+    Kind(
+        "out-of-bounds", "mem", "an access outside of a buffer or an array", "check the index first"
+    ),
+    Kind("wild-pointer", "mem", "an access to memory outside of all buffers of the kernel"),
+    Kind("write-to-constant", "mem", "a write to what the kernel declares to be constant"),
+    Kind(
+        "write-to-input",
+        "mem",
+        "a write to an input",
+        "declare it `device const`, or `inout` in its `// buffer:` line",
+    ),
+    Kind("misaligned", "mem", "an address that does not fit its type"),
+    # Defined in Metal, but rarely intended.
+    Kind(
+        "texture-bounds",
+        "mem",
+        "a read or write of a texel outside of the texture",
+        "ask get_width() and get_height() first",
+        True,
+    ),
+    Kind("stack-overflow", "mem", "more private memory than a thread has"),
+    Kind(
+        "race",
+        "race",
+        "two threads access the same bytes without a barrier, and one of them writes",
+    ),
+    Kind(
+        "texture-fence",
+        "race",
+        "a thread reads a texel that it has written, without a fence",
+        "call fence() of the texture between the write and the read",
+    ),
+    Kind(
+        "same-value-race",
+        "race",
+        "two threads write the same value to the same bytes without a barrier",
+        is_warning=True,
+    ),
+    Kind(
+        "uninitialised",
+        "init",
+        "a read of memory that was never written",
+        "outputs, scratch and threadgroup memory are uninitialised at first",
+    ),
+    Kind("output-not-written", "init", "elements of an output that the kernel never writes"),
+    Kind("barrier", "sync", "a barrier that some threads do not reach"),
+    Kind("simdgroup", "sync", "a SIMD-group function that not all its lanes reach together"),
+    Kind("time-limit", "sync", "a kernel that does not end in time"),
+    Kind("division", "arithmetic", "an integer division by zero"),
+    Kind("overflow", "arithmetic", "a signed quotient that does not fit its type"),
+    Kind(
+        "signed-overflow",
+        "arithmetic",
+        "a signed sum, difference or product that does not fit its type",
+        "compute in an unsigned type, which wraps",
+        True,
+    ),
+    # Both are defined in Metal, but rarely intended.
+    Kind(
+        "shift",
+        "arithmetic",
+        "a shift by the width of the type or more, or by a negative number",
+        "",
+        True,
+    ),
+    Kind("float-cast", "arithmetic", "a float that does not fit the integer type", "", True),
+    Kind("assertion", "arithmetic", "an assert() that does not hold"),
+    Kind("trap", "arithmetic", "undefined behaviour that the compiler replaced by a trap"),
+    Kind("fault", "mem", "a fault of unknown kind"),
+)
+KINDS = {each.name: each for each in _KINDS}
+
+
+def find_kind(name: str) -> Kind:
+    """Return the kind with a name; an unknown name gives the kind `fault`."""
+    return KINDS.get(name, KINDS["fault"])
+
+
+def parse_tools(names: Iterable[str]) -> tuple[str, ...]:
+    """Return the tools in `names`, such as `mem,race`; raises DeclarationError for others."""
+    wanted = [part.strip() for name in names for part in name.split(",")]
+    for each in wanted:
+        if each not in (*TOOLS, ALL):
+            raise DeclarationError(f"unknown tool {each!r}; {suggestion(each, (*TOOLS, ALL))}")
+    if not wanted or ALL in wanted:
+        return TOOLS
+    return tuple(each for each in TOOLS if each in wanted)
+
+
+# Findings of checked runs.
+
+_OTHER = re.compile(r"; the other (?:access|barrier) is at (.*):(\d+)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A line of the source on the call stack of a finding; `line` and `column` count from 1."""
+
+    function: str
+    file: str
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One defect of a kernel at one place of its source.
+
+    `frames` is the call stack, innermost first. `count` is the number of occurrences in all sizes;
+    `message` describes the first one in the grid, at `size`. `element` is the flat index in
+    `buffer`, negative before its start. `allowed` is the reason of the comment that suppresses it,
+    empty without one. `places` is above one if the finding represents unlisted places of its kind.
+    """
+
+    kind: str
+    kernel: str
+    message: str
+    count: int
+    frames: tuple[Frame, ...]
+    size: str
+    dtype: str
+    element: int | None = None
+    allowed: str = ""
+    places: int = 1
+
+    @property
+    def kind_info(self) -> Kind:
+        """The description of its kind."""
+        return find_kind(self.kind)
+
+    @property
+    def severity(self) -> str:
+        """Either error or warning."""
+        return "warning" if self.kind_info.is_warning else "error"
+
+    @property
+    def frame(self) -> Frame | None:
+        """The innermost frame; None if the place is unknown."""
+        return self.frames[0] if self.frames else None
+
+    @property
+    def details(self) -> FindingPlace:
+        """Buffer, byte and threads, as parsed from the message."""
+        return place_of(self.message)
+
+    @property
+    def other_line(self) -> int | None:
+        """The line of the other access of a race or of the other barrier; None if unknown."""
+        found = _OTHER.search(self.message)
+        same = found and self.frame and Path(found[1]).name == Path(self.frame.file).name
+        return int(found[2]) if found and same else None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """The identity of the finding: occurrences with the same key are merged."""
+        return self.kind, self.kernel, self.frames, self.details.buffer
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All findings of a check in one kernel's file.
+
+    `found` counts, errors first. `allowed` are suppressed by comments of the source, `unused` are
+    messages about comments without a finding, `skipped` about checks that were impossible.
+    """
+
+    kernel: str
+    sizes: tuple[str, ...]
+    tools: tuple[str, ...]
+    found: tuple[Finding, ...] = ()
+    allowed: tuple[Finding, ...] = ()
+    unused: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    source: str = field(default="", repr=False)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines of `source`."""
+        return self.source.splitlines()
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that are not warnings."""
+        return tuple(each for each in self.found if not each.kind_info.is_warning)
+
+    @property
+    def warnings(self) -> tuple[Finding, ...]:
+        """The findings that are harmless on GPUs."""
+        return tuple(each for each in self.found if each.kind_info.is_warning)
+
+    @property
+    def passed(self) -> bool:
+        """Whether there are only warnings."""
+        return not self.errors
+
+    @property
+    def places_by_kind(self) -> dict[str, int]:
+        """The number of places of each kind, errors first; listed or not."""
+        places: dict[str, int] = {}
+        for each in self.found:
+            places[each.kind] = places.get(each.kind, 0) + each.places
+        return places
+
+
+def merge_findings(findings: list[Finding]) -> list[Finding]:
+    """Merge equal findings and add their counts; errors first, then by line."""
+    result: dict[tuple[object, ...], Finding] = {}
+    for each in findings:
+        known = result.get(each.key)
+        if known is None:
+            result[each.key] = each
+            continue
+        # Sizes share their code, and so the unlisted places.
+        longer = each if each.places > known.places else known
+        result[each.key] = replace(longer, count=known.count + each.count)
+    return sorted(result.values(), key=_order)
+
+
+def _order(finding: Finding) -> tuple[bool, str, int, int]:
+    frame = finding.frame or Frame("", "", 0, 0)
+    return finding.kind_info.is_warning, frame.file, frame.line, frame.column
+
+
+# Suppression comments in a source: `// check: allow KIND reason`.
+#
+# A comment applies to its own line; on a line without code, to the next line of code.
+
+_COMMENT = re.compile(r"//\s*check:(.*)")
+_ALLOW = re.compile(r"\s*allow\s+(\S+)\s*(.*)")
+FORM = "`// check: allow KIND reason`"
+
+
+@dataclass(frozen=True, slots=True)
+class Suppression:
+    """One comment at `line`, for findings of `kind` in the line `of`."""
+
+    kind: str
+    reason: str
+    line: int
+    of: int
+
+
+def read_suppressions(source: str, file: str) -> list[Suppression]:
+    """Return the suppressions of a source; raises DeclarationError for an invalid one."""
+    found = []
+    lines = source.splitlines()
+    for number, text in enumerate(lines, 1):
+        comment = _COMMENT.search(text)
+        if comment is None:
+            continue
+        parts = _ALLOW.fullmatch(comment[1])
+        if parts is None:
+            raise DeclarationError(f"{file}:{number}: expected {FORM}, got `{comment[0].strip()}`")
+        kind, reason = parts.groups()
+        if kind not in KINDS:
+            raise DeclarationError(
+                f"{file}:{number}: unknown kind of finding {kind!r}; {suggestion(kind, KINDS)}"
+            )
+        if not reason.strip():
+            raise DeclarationError(
+                f"{file}:{number}: expected a reason why {kind} is allowed, got none; write {FORM}"
+            )
+        found.append(Suppression(kind, reason.strip(), number, _line_of(lines, number)))
+    return found
+
+
+def _line_of(lines: Sequence[str], number: int) -> int:
+    """Return the line of code to which the comment at `number` applies."""
+    while number < len(lines) and not lines[number - 1].partition("//")[0].strip():
+        number += 1
+    return number
+
+
+def apply_suppressions(
+    findings: Sequence[Finding], known: Sequence[Suppression], file: str
+) -> tuple[list[Finding], list[Finding], list[str]]:
+    """Return the findings that count, the suppressed ones, and messages about unused comments.
+
+    A suppression covers a finding in its line, and in a function that is called there.
+    """
+    counting, allowed = [], []
+    used: set[int] = set()
+    for finding in findings:
+        lines = {frame.line for frame in finding.frames if frame.file == file}
+        fitting = [each for each in known if each.kind == finding.kind and each.of in lines]
+        used.update(each.line for each in fitting)
+        if fitting:
+            allowed.append(replace(finding, allowed=fitting[0].reason))
+        else:
+            counting.append(finding)
+    idle = [
+        f"{file}:{each.line}: allows {each.kind}, which was not found; remove it"
+        for each in known
+        if each.line not in used
+    ]
+    return counting, allowed, idle

@@ -1,1 +1,0 @@
-"""Machines of a cluster, on which samples are evaluated as they are on this one."""

@@ -1,0 +1,301 @@
+"""Results of one run, from the store or from a file."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metalbench.errors import StoreError
+from metalbench.stats import Interval, Judgement, Verdict
+from metalbench.stats.unpaired import RunSpread, assess_unpaired, estimate_run_spread
+from metalbench.store.history import HistoryEntry
+from metalbench.untrusted_files import JsonValue, expect_form, read_json
+
+if TYPE_CHECKING:
+    from metalbench.store.store import Store
+
+
+SCHEMA = 1
+Key = tuple[str, str, str]
+# Earlier results of a task for the between-run deviation.
+MOST_OTHERS = 200
+# In ns, from a femtosecond to 30 years. Ratios of ratios within the range stay finite.
+TIMES_NS = (1e-6, 1e18)
+RATIOS = (1e-12, 1e12)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRow:
+    """One kernel's result; times in nanoseconds, `ratio` is reference / kernel.
+
+    `time_ns` is on the GPU's clock if there is one; `clock` is the clock of the ratio. `reference`
+    is the reference's form and the version of MLX. `engine` is the execution mode of the cpu device
+    for kernels with barriers.
+    """
+
+    task: str
+    dtype: str
+    size: str
+    sizes: Mapping[str, int]
+    status: str
+    mode: str
+    engine: str
+    clock: str | None
+    source_hash: str
+    reference: tuple[str | None, str | None]
+    time_ns: Interval | None
+    ratio: Interval | None
+    verdict: str | None = None
+
+    @property
+    def key(self) -> Key:
+        """Task, element type and size: rows with the same key are the same kernel."""
+        return self.task, self.dtype, self.size
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSet:
+    """The rows of a run on one device, and its name.
+
+    `others` are, for each row's key, the stored results of other runs of the task under the same
+    conditions, the latest first; empty for a file.
+    """
+
+    name: str
+    device: str
+    rows: tuple[ComparedRow, ...]
+    others: Mapping[tuple[str, ...], tuple[HistoryEntry, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of_run(cls, store: Store, run: int, name: str) -> ResultSet:
+        """Read run number `run` of `store`; raises StoreError if it has no results."""
+        entries = store.results(run)
+        if not entries:
+            known = store.runs(3)
+            which = f"the latest are {', '.join(map(str, known))}" if known else "it has none"
+            raise StoreError(f"[store] {store.path}: no results of run {run}; {which}")
+        others: dict[tuple[str, ...], tuple[HistoryEntry, ...]] = {
+            row_from_entry(entry).key: _find_other_runs(store, entry) for entry in entries
+        }
+        return cls(name, _device(entries[0]), tuple(map(row_from_entry, entries)), others)
+
+    @classmethod
+    def of_latest(cls, store: Store, back: int, name: str) -> ResultSet:
+        """Read the run `back` runs before the latest; raises StoreError for too few runs."""
+        known = store.runs(back + 1)
+        if len(known) <= back:
+            raise StoreError(
+                f"[store] {store.path}: {name} is {back} before the latest run, and there are "
+                f"{len(known)}; `metalbench run` makes more"
+            )
+        return cls.of_run(store, known[back], f"run:{known[back]}")
+
+    @classmethod
+    def of_file(cls, path: Path) -> ResultSet:
+        """Read a file of `metalbench run --json`.
+
+        Raises DeclarationError, with the file and the field, for any other file.
+        """
+        with expect_form(path, "results from `metalbench run --json FILE`"):
+            document = read_json(path)
+            schema = document.get("schema")
+            if schema is None or schema.raw != SCHEMA:
+                (schema or document).refuse(f"schema {SCHEMA}, which this version writes")
+            environment, facts = document["environment"], document["device"]
+            device = f"{facts['kind'].text()} ({facts['name'].text()})"
+            rows = tuple(_row_of_json(entry, environment) for entry in document["results"].list())
+        return cls(str(path), device, rows)
+
+
+def _find_other_runs(store: Store, entry: HistoryEntry) -> tuple[HistoryEntry, ...]:
+    past = store.history(entry.task, MOST_OTHERS)
+    same = (each for each in past if each.conditions == entry.conditions)
+    return tuple(each for each in same if each.run != entry.run)
+
+
+def row_from_entry(entry: HistoryEntry) -> ComparedRow:
+    """Return the compared part of a stored result."""
+    return ComparedRow(
+        task=entry.task,
+        dtype=entry.dtype,
+        size=entry.size,
+        sizes=entry.sizes,
+        status=entry.status,
+        mode=entry.mode,
+        engine=entry.engine,
+        clock=entry.clock,
+        source_hash=entry.source_hash,
+        reference=(entry.form, entry.mlx),
+        time_ns=entry.kernel_ns if entry.gpu_ns is None else entry.gpu_ns,
+        ratio=entry.ratio,
+        verdict=entry.verdict,
+    )
+
+
+def _row_of_json(entry: JsonValue, environment: JsonValue) -> ComparedRow:
+    gpu_ns, kernel_ns = (_interval(entry[name], TIMES_NS) for name in ("gpu_ns", "kernel_ns"))
+    return ComparedRow(
+        task=entry["task"].text(),
+        dtype=entry["dtype"].text(),
+        size=entry["size"].text(),
+        sizes={name: extent.integer(0) for name, extent in entry["sizes"].object().items()},
+        status=entry["status"].text(),
+        mode=_text(entry.get("mode")) or "warm",
+        engine=_text(environment.get("engine")) or "fibers",
+        clock=_text(entry.get("clock")),
+        source_hash=entry["source_hash"].text(),
+        reference=(_find_compared_form(entry), _text(environment["versions"].get("mlx"))),
+        time_ns=kernel_ns if gpu_ns is None else gpu_ns,
+        ratio=_interval(entry["ratio"], RATIOS),
+        verdict=_text(entry.get("verdict")),
+    )
+
+
+def _find_compared_form(entry: JsonValue) -> str | None:
+    """Return the name of the form of the reference in the ratio."""
+    forms = entry.get("forms")
+    for form in forms.list() if forms is not None else ():
+        if form["compared"].boolean():
+            return form["name"].text()
+    return None
+
+
+def _text(value: JsonValue | None) -> str | None:
+    return None if value is None else value.text()
+
+
+def _interval(given: JsonValue, allowed: tuple[float, float]) -> Interval | None:
+    """Return an interval whose value is within `allowed`, without ends that are too far away."""
+    if given.raw is None or given["value"].raw is None:
+        return None
+    value = given["value"].number(*allowed)
+    low, high = given["low"], given["high"]
+    whole = Interval(
+        value,
+        -math.inf if low.raw is None else low.number(most=value),
+        math.inf if high.raw is None else high.number(least=value),
+    )
+    nearest, farthest = whole.useful_ends
+    return Interval(
+        value,
+        -math.inf if nearest is None else nearest,
+        math.inf if farthest is None else farthest,
+    )
+
+
+def _device(entry: HistoryEntry) -> str:
+    return f"{entry.device_kind} ({entry.device_name})"
+
+
+def index_rows(rows: Sequence[ComparedRow]) -> dict[Key, ComparedRow]:
+    """Return rows by key; of several rows the last."""
+    return {row.key: row for row in rows}
+
+
+# Histories of kernels: the best and the latest result, and regressions.
+
+CONDITIONS = attrgetter("conditions")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskHistory:
+    """Comparable results of a task: one device, element type, size, mode and clock.
+
+    `entries` are all results, the latest first. `timed` are the correct ones with the same kind of
+    score as the latest: the ratio to MLX (`by_reference`), of the same version and form, else the
+    time.
+    """
+
+    entries: tuple[HistoryEntry, ...]
+    timed: tuple[HistoryEntry, ...]
+    by_reference: bool
+    spread: RunSpread
+
+    @property
+    def latest(self) -> HistoryEntry | None:
+        """The latest result that was timed."""
+        return self.timed[0] if self.timed else None
+
+    @property
+    def best(self) -> HistoryEntry | None:
+        """The result with the best lower end of its score: lucky times have wide intervals."""
+        return max(self.timed, key=self._low_score, default=None)
+
+    @property
+    def against_previous(self) -> Judgement | None:
+        """The latest against the previous result; None without a previous one."""
+        return self._judge_against(self.timed[1]) if len(self.timed) > 1 else None
+
+    @property
+    def against_best(self) -> Judgement | None:
+        """The latest against the best of all; None if it is the best, or the only one."""
+        best = self.best
+        if best is None or best is self.latest:
+            return None
+        # The best of many runs is biased by selection.
+        return self._judge_against(best, tries=len(self.timed) - 1)
+
+    @property
+    def regressed(self) -> bool:
+        """Whether the latest is SLOWER than the best or than the previous result."""
+        found = (self.against_previous, self.against_best)
+        return any(each is not None and each.verdict is Verdict.SLOWER for each in found)
+
+    def score(self, entry: HistoryEntry) -> Interval:
+        """Return the score, higher is better: the ratio to MLX, or passes per nanosecond."""
+        score = _score(row_from_entry(entry), by_reference=self.by_reference)
+        assert score is not None
+        return score
+
+    def _low_score(self, entry: HistoryEntry) -> float:
+        return self.score(entry).low
+
+    def _judge_against(self, other: HistoryEntry, tries: int = 1) -> Judgement:
+        latest = self.latest
+        assert latest is not None
+        return assess_unpaired(
+            self.score(latest), self.score(other), between=self.spread, tries=max(tries, 1)
+        )
+
+
+def group_histories(entries: Sequence[HistoryEntry]) -> Iterator[TaskHistory]:
+    """Yield the results of a task grouped by comparable conditions, the latest first."""
+    for _, same in groupby(sorted(entries, key=CONDITIONS), CONDITIONS):
+        yield _build_history(tuple(same))
+
+
+def _build_history(entries: tuple[HistoryEntry, ...]) -> TaskHistory:
+    correct = [entry for entry in entries if entry.status == "correct" and entry.kernel_ns]
+    rows = {entry.id: row_from_entry(entry) for entry in correct}
+    by_reference = bool(correct) and correct[0].ratio is not None
+    timed = [
+        entry
+        for entry in correct
+        if _score(rows[entry.id], by_reference=by_reference) is not None
+        and (not by_reference or rows[entry.id].reference == rows[correct[0].id].reference)
+    ]
+    # The latest result is judged: it must not widen its own interval.
+    spread = estimate_source_spread(timed[1:], by_reference=by_reference)
+    return TaskHistory(entries, tuple(timed), by_reference, spread)
+
+
+def estimate_source_spread(entries: Sequence[HistoryEntry], *, by_reference: bool) -> RunSpread:
+    """Estimate the deviation between runs of one source, from comparable results."""
+    repeated: dict[tuple[object, ...], list[Interval]] = {}
+    for entry in entries:
+        score = _score(row_from_entry(entry), by_reference=by_reference)
+        if score is not None:
+            same = (entry.source_hash, *sorted(entry.tunables.items()))
+            repeated.setdefault(same, []).append(score)
+    return estimate_run_spread(list(repeated.values()))
+
+
+def _score(row: ComparedRow, *, by_reference: bool) -> Interval | None:
+    if by_reference:
+        return row.ratio
+    return None if row.time_ns is None else row.time_ns.map(lambda time_ns: 1.0 / time_ns)

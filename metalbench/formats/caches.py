@@ -1,0 +1,214 @@
+"""Declare tasks on quantised caches: append rows to a cache, and read its filled rows.
+
+Caches are words (heads, rows, dims * bits / 32) with scales and biases (heads, rows, dims / 64).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.formats.encodings import Affine
+from metalbench.formats.inputs import quantised
+from metalbench.task import Input, Task, coarse, distinct, even, normal, output, sparse, task
+from metalbench.task.attention import attention_weights, mix_values
+
+Array = np.ndarray[Any, Any]
+GROUP = 64
+TYPES = ("float32", "float16", "bfloat16")
+
+
+def place_rows(parts: Any, fresh: Any, position: Any) -> Any:
+    """Write the parts of new rows (tokens, heads, ...) into a cache and return its parts."""
+    for part, rows in zip(parts, fresh, strict=True):
+        part[:, position] = rows.swapaxes(0, 1)
+    return tuple(parts)
+
+
+def append_task(name: str, bits: int) -> Task:
+    """Return the task of appending rows to a cache.
+
+    Codes are exact: they follow from single-precision arithmetic as in MLX's quantisation.
+    """
+    form = Affine(bits, GROUP)
+
+    def oracle(
+        cache: Array,
+        cache_scales: Array,
+        cache_biases: Array,
+        fresh: Array,
+        position: Array,
+    ) -> Any:
+        parts = [each.copy() for each in (cache, cache_scales, cache_biases)]
+        return place_rows(parts, form.quantised(fresh), position.astype(np.int64))
+
+    def reference(
+        cache: mx.array,
+        cache_scales: mx.array,
+        cache_biases: mx.array,
+        fresh: mx.array,
+        position: mx.array,
+    ) -> Any:
+        parts = [mx.array(each) for each in (cache, cache_scales, cache_biases)]
+        return place_rows(parts, mx.quantize(fresh, group_size=GROUP, bits=bits), position)
+
+    reference.__name__ = name
+    rows, groups = (
+        ("heads", "length", f"dims * {bits} / 32"),
+        ("heads", "length", f"dims / {GROUP}"),
+    )
+    bytes_each = f"(dims * {bits} / 8 + 2 * dims / {GROUP} * itemsize)"
+    return task(
+        sizes=dict(
+            small=dict(heads=2, length=16, tokens=3, dims=64),
+            odd1=dict(heads=3, length=37, tokens=37, dims=192),
+            odd2=dict(heads=1, length=101, tokens=5, dims=320),
+            seed=dict(heads=8, length=1024, tokens=64, dims=128),
+            large=dict(heads=8, length=65536, tokens=512, dims=128),
+        ),
+        gpu_headlines=("large",),
+        inputs=dict(
+            **quantised("heads", "length", "dims", format=form, name="cache"),
+            fresh=normal("tokens", "heads", "dims"),
+            position=distinct("tokens", below="length"),
+        ),
+        outputs=dict(
+            y=output(*rows, dtype="uint32"), y_scales=output(*groups), y_biases=output(*groups)
+        ),
+        draw=lambda random: dict(
+            heads=int(random.integers(1, 9)),
+            length=int(random.integers(64, 1025)),
+            tokens=int(random.integers(1, 65)),
+            dims=GROUP * int(random.integers(1, 4)),
+        ),
+        oracle=oracle,
+        dtypes=TYPES,
+        flops="8 * tokens * heads * dims",
+        bytes=f"2 * heads * length * {bytes_each} + tokens * heads * dims * itemsize + 4 * tokens",
+        baseline="mx.quantize, cache[:, position] = rows",
+    )(reference)
+
+
+def dequantize_rows_task(name: str, bits: int) -> Task:
+    """Return the task of dequantising the filled rows of a cache, all but the last `spare`."""
+    form = Affine(bits, GROUP)
+
+    def of(function: Any) -> Any:
+        def found(cache: Any, cache_scales: Any, cache_biases: Any, spare: int) -> Any:
+            rows = cache.shape[1] - spare
+            return function(*(each[:, :rows] for each in (cache, cache_scales, cache_biases)))
+
+        return found
+
+    def reference(cache: Any, cache_scales: Any, cache_biases: Any, spare: int) -> Any:
+        rows = of(lambda w, s, b: mx.dequantize(w, s, b, group_size=GROUP, bits=bits))
+        return rows(cache, cache_scales, cache_biases, spare)
+
+    reference.__name__ = name
+    row = f"(dims * {bits} / 8 + 2 * dims / {GROUP} * itemsize)"
+    return task(
+        sizes=dict(
+            small=dict(heads=2, keys=16, dims=64),
+            odd1=dict(heads=3, keys=37, dims=192),
+            odd2=dict(heads=1, keys=101, dims=320),
+            seed=dict(heads=8, keys=1024, dims=128),
+            large=dict(heads=8, keys=32768, dims=128),
+        ),
+        gpu_headlines=("large",),
+        inputs=quantised("heads", "keys + spare", "dims", format=form, name="cache"),
+        outputs=dict(y=output("heads", "keys", "dims")),
+        constants=dict(spare=45),
+        multiples=dict(dims=GROUP),
+        oracle=of(form.dequantised),
+        scale=of(form.magnitudes),
+        dtypes=TYPES,
+        flops="2 * heads * keys * dims",
+        bytes=f"heads * keys * ({row} + dims * itemsize)",
+        baseline="mx.dequantize",
+    )(reference)
+
+
+# Decode attention over a quantised cache: shared inputs, sizes, oracles and references.
+
+SIZES = dict(
+    small=dict(heads=4, kv_heads=2, keys=37, dims=64),
+    odd1=dict(heads=3, kv_heads=1, keys=53, dims=192),
+    odd2=dict(heads=5, kv_heads=1, keys=130, dims=256),
+    seed=dict(heads=16, kv_heads=4, keys=600, dims=128),
+    large=dict(heads=32, kv_heads=8, keys=32768, dims=128),
+)
+FLOPS = "4 * heads * keys * dims + 5 * heads * keys"
+
+
+def cache_inputs(bits: int) -> Mapping[str, Input]:
+    """Queries, and keys and values in parts: words, scales and biases for groups of 64."""
+    gentle = (even(), coarse(), sparse())
+    dims = ("kv_heads", "keys", "dims")
+    form = Affine(bits, GROUP)
+    return dict(
+        q=normal("heads", "dims").only(*gentle),
+        **quantised(*dims, format=form, name="k", plain=normal(*dims).only(*gentle)),
+        **quantised(*dims, format=form, name="v", plain=normal(*dims).only(*gentle)),
+    )
+
+
+def traffic(bits: int, keys: str = "keys") -> str:
+    """Return the bytes of traffic: `keys` rows of codes, scales and biases, queries, output."""
+    row = f"(dims * {bits} / 8 + 2 * dims / {GROUP} * itemsize)"
+    return f"2 * kv_heads * {keys} * {row} + 2 * heads * dims * itemsize"
+
+
+def draw_decoding_size(random: np.random.Generator) -> dict[str, int]:
+    """Return a size whose heads share keys evenly, of whole groups."""
+    kv_heads = int(random.integers(1, 5))
+    return dict(
+        heads=kv_heads * int(random.integers(1, 6)),
+        kv_heads=kv_heads,
+        keys=int(random.integers(20, 1025)),
+        dims=GROUP * int(random.integers(1, 4)),
+    )
+
+
+def decode_exactly(
+    bits: int,
+    q: Array,
+    k: Sequence[Array],
+    v: Sequence[Array],
+    *,
+    sinks: Array | None = None,
+    rows: Any = slice(None),
+    sizes: bool = False,
+) -> Array:
+    """Return the output (heads, dims) over those `rows`; with `sizes`, sums of absolute terms."""
+    form = Affine(bits, GROUP)
+    shares = attention_weights(q, form.dequantised(*k)[:, rows], sinks)
+    values = form.magnitudes(*v) if sizes else form.dequantised(*v)
+    return mix_values(shares, values[:, rows])
+
+
+def decode_with_mlx(
+    bits: int, q: Any, k: Sequence[Any], v: Sequence[Any], *, sinks: Any = None, mask: Any = None
+) -> Any:
+    """Return the same by MLX's products with weights of few bits and its softmax."""
+    heads, dims = q.shape
+    shared = (q / math.sqrt(dims)).reshape(len(k[0]), -1, dims)
+    scores = _product(bits, shared, k, transpose=True)
+    if mask is not None:
+        scores = mx.where(mask, scores, -math.inf)
+    if sinks is not None:
+        scores = mx.concatenate([scores, sinks.reshape(len(k[0]), -1, 1)], axis=-1)
+    shares = mx.softmax(scores, axis=-1, precise=True)
+    if sinks is not None:
+        shares = shares[..., :-1]
+    return _product(bits, shares, v, transpose=False).reshape(heads, dims)
+
+
+def _product(bits: int, x: Any, rows: Sequence[Any], *, transpose: bool) -> Any:
+    words, scales, biases = rows
+    return mx.quantized_matmul(
+        x, words, scales, biases, transpose=transpose, group_size=GROUP, bits=bits
+    )

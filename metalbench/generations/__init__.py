@@ -1,1 +1,0 @@
-"""Generations: kernels that models have written, what became of them, and their figures."""

@@ -1,0 +1,111 @@
+"""Generate kernels of matrix factorizations: one threadgroup for each matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+
+from metalbench.errors import Unsupported
+from metalbench.hlo.codegen.kernel import EMITTERS, GeneratedKernel, KernelStage, build_kernel
+from metalbench.hlo.codegen.writer import KernelWriter, get_msl_type
+from metalbench.hlo.ir import Operation, Value
+
+# Kernels that call these functions need the header.
+FACTORIZATION_CALLS, FACTORIZATION_HEADER = (
+    ("shlo::qr<", "shlo::eigh<", "shlo::reflectors_"),
+    '#include "factorizations.h"\n',
+)
+# Threads for each matrix; matrices up to SMALL_SIZE columns use MIN_THREADS.
+MIN_THREADS, MAX_THREADS, SMALL_SIZE = 32, 128, 16
+_TYPES = ("f32", "complex<f32>")
+
+
+def build_qr_kernel(
+    name: str, operation: Operation, inlined: set[Value], *, device: str = ""
+) -> GeneratedKernel:
+    """Return a kernel whose results are the packed factors and one scalar for each reflector.
+
+    The layout is that of LAPACK's geqrf.
+    """
+    (matrix,) = operation.operands
+    rows, columns = _find_matrix_sizes(operation)
+    threads = MIN_THREADS if columns <= SMALL_SIZE else MAX_THREADS
+    reflectors = min(rows, columns)
+
+    def write(writer: KernelWriter) -> None:
+        own = writer.declare("uint", f"matrix * {rows * columns}u")
+        given = writer.bind_buffer(matrix)
+        with writer.open_block(f"for (uint k = place; k < {rows * columns}u; k += {threads}u)"):
+            writer.add_line(f"out0[{own} + k] = {given}[{own} + k];")
+        writer.add_line("shlo::wait_for_all();")
+        writer.add_line(
+            f"shlo::qr<{rows}, {columns}, {threads}>"
+            f"(out0 + {own}, out1 + matrix * {reflectors}u, partial, place);"
+        )
+
+    return _build_kernel(name, operation, threads, write)
+
+
+def build_eigh_kernel(
+    name: str, operation: Operation, inlined: set[Value], *, device: str = ""
+) -> GeneratedKernel:
+    """Return a kernel that computes eigenvectors and eigenvalues; its third result is workspace."""
+    (matrix,) = operation.operands
+    size, _ = _find_matrix_sizes(operation)
+    threads = MIN_THREADS if size <= SMALL_SIZE else MAX_THREADS
+    lower, ordered = (str(operation.attributes[each] == 1).lower() for each in ("lower", "sorted"))
+
+    def write(writer: KernelWriter) -> None:
+        rotation = f"shlo::Rotation<{get_msl_type(matrix.type)}>"
+        writer.add_line(f"threadgroup {rotation} turns[{(size + 1) // 2}];")
+        own = writer.declare("uint", f"matrix * {size * size}u")
+        room = [f"out2 + 2 * {own}", f"out2 + 2 * {own} + {size * size}"]
+        results = [f"out0 + {own}", f"out1 + matrix * {size}u"]
+        given = [f"{writer.bind_buffer(matrix)} + {own}", *room, *results, "turns, partial, place"]
+        writer.add_line(f"shlo::eigh<{size}, {threads}, {lower}, {ordered}>({', '.join(given)});")
+
+    return _build_kernel(name, operation, threads, write)
+
+
+def build_householder_product(operation: Operation) -> list[KernelStage]:
+    """Return the stage that multiplies the reflectors of `qr`: one thread for each column."""
+    matrix, taus = operation.operands
+    rows, columns = _find_matrix_sizes(operation)
+    count = taus.type.shape[-1]
+
+    def write(writer: KernelWriter, thread: str, outputs: list[str]) -> None:
+        places = [(f"{thread} / {columns} * {size}") for size in (rows * columns, count)]
+        given = [writer.bind_buffer(each) for each in (matrix, taus)]
+        pointers = [f"{name} + {place}" for name, place in zip(given, places, strict=True)]
+        pointers.append(f"{outputs[0]} + {places[0]}")
+        writer.add_line(
+            f"shlo::reflectors_column<{rows}, {columns}, {count}>"
+            f"({', '.join(pointers)}, uint({thread} % {columns}));"
+        )
+
+    return [KernelStage(matrix.type.size // max(rows, 1), write)]
+
+
+def _find_matrix_sizes(operation: Operation) -> tuple[int, int]:
+    """Return the rows and columns of a matrix. Raise Unsupported for other element types."""
+    type_ = operation.operands[0].type
+    if type_.element.name not in _TYPES:
+        expected = " or ".join(_TYPES)
+        raise Unsupported(f"{operation.where}: expected matrices of {expected}, got {type_}")
+    return type_.shape[-2], type_.shape[-1]
+
+
+def _build_kernel(
+    name: str, operation: Operation, threads: int, write: Callable[[KernelWriter], None]
+) -> GeneratedKernel:
+    (matrix,) = operation.operands
+    writer = KernelWriter(EMITTERS, set())
+    count = prod(matrix.type.shape[:-2]) if matrix.type.size else 0
+    if count:
+        writer.add_line(f"const uint place = i % {threads}u, matrix = i / {threads}u;")
+        writer.add_line(f"threadgroup float2 partial[{threads // 32}];")
+        write(writer)
+    return build_kernel(name, writer, operation.results, count * threads, threads)
+
+
+FACTORIZATIONS = {"eigh": build_eigh_kernel, "qr": build_qr_kernel}

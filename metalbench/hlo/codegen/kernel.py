@@ -1,0 +1,277 @@
+"""Emit tiles of a matrix product in registers of one thread: common elements are loaded once."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from metalbench.errors import Unsupported
+from metalbench.hlo.codegen.data_movement import DYNAMIC_MOVEMENT_EMITTERS, STATIC_MOVEMENT_EMITTERS
+from metalbench.hlo.codegen.elementwise import ELEMENTWISE_EMITTERS, NORMALIZATION_EMITTERS
+from metalbench.hlo.codegen.reductions import (
+    CONVOLUTION_EMITTERS,
+    REDUCTION_EMITTERS,
+    WINDOW_EMITTERS,
+    emit_products,
+)
+from metalbench.hlo.codegen.writer import Emitter, Index, KernelWriter, format_loop, get_msl_type
+from metalbench.hlo.ir import Operation, Value
+
+# Rows and columns of sums that a thread holds in registers.
+MAX_ROWS, MAX_COLUMNS = 4, 16
+# Largest ratio of computed elements to elements of the result.
+MAX_WASTE = 1.2
+
+
+@dataclass(frozen=True)
+class RegisterTile:
+    """A product of which a thread computes `extents` elements along each result axis.
+
+    `epilogue` is the number of elementwise operations on each of them.
+    """
+
+    product: Operation
+    extents: tuple[int, ...]
+    epilogue: int = 0
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Number of tiles along each axis."""
+        shape = self.product.results[0].type.shape
+        return tuple(-(-size // extent) for size, extent in zip(shape, self.extents, strict=True))
+
+    def locate_elements(self, writer: KernelWriter, tile: Index) -> list[Index]:
+        """Return the indices of all elements of a tile, clamped to the result."""
+        places = []
+        shape = self.product.results[0].type.shape
+        for at, size, extent in zip(tile, shape, self.extents, strict=True):
+            texts = [at] if extent == 1 else [f"{at} * {extent} + {i}" for i in range(extent)]
+            if size % extent:
+                texts = [f"min({each}, {size - 1})" for each in texts]
+            places.append([writer.declare_index(each) for each in texts])
+        return list(itertools.product(*places))
+
+    def emit(self, writer: KernelWriter, indices: Sequence[Index]) -> None:
+        """Emit the product's elements, and bind them in the writer."""
+        names = emit_products(writer, self.product, indices)
+        for index, name in zip(indices, names, strict=True):
+            writer.bind_value(self.product.results[0], index, name)
+
+    @contextmanager
+    def open_loop(self, writer: KernelWriter, tile: Index) -> Iterator[Index]:
+        """Emit the product, and open a loop over its elements; yield the index of one."""
+        result = self.product.results[0]
+        names = emit_products(writer, self.product, self.locate_elements(writer, tile))
+        sums, row, column = (writer.make_name(each) for each in ("sums", "row", "column"))
+        writer.add_line(
+            f"{get_msl_type(result.type)} {sums}[{len(names)}] = {{{', '.join(names)}}};"
+        )
+        columns = self.extents[-1]
+        with writer.open_block(format_loop(row, len(names) // columns)):
+            # The columns of a row are contiguous.
+            writer.add_line("#pragma clang loop vectorize(assume_safety)")
+            with writer.open_block(format_loop(column, columns)):
+                inside = (*writer.unravel_index(row, self.extents[:-1]), column)
+                index = tuple(self._locate_element(writer, tile, inside))
+                element = writer.declare(
+                    get_msl_type(result.type), f"{sums}[{row} * {columns} + {column}]"
+                )
+                writer.bind_value(result, index, element)
+                yield index
+
+    def _locate_element(self, writer: KernelWriter, tile: Index, inside: Index) -> Iterator[str]:
+        """Yield the components of the index of one element, clamped to the result."""
+        shape = self.product.results[0].type.shape
+        for at, size, extent, one in zip(tile, shape, self.extents, inside, strict=True):
+            text = at if extent == 1 else f"{at} * {extent} + {one}"
+            yield writer.declare_index(f"min({text}, {size - 1})" if size % extent else text)
+
+
+def find_register_tile(roots: Sequence[Value], inlined: set[Value]) -> RegisterTile | None:
+    """Return the tile for a kernel whose root is a matrix product, or computed from one.
+
+    All operations on the product must be elementwise, and both operands must be matrices. Otherwise
+    return None.
+    """
+    product, epilogue = _find_product(roots[0], inlined) if len(roots) == 1 else (None, 0)
+    if product is None:
+        return None
+    numbers = product.attributes["dot_dimension_numbers"]
+    left, right = (each.type.shape for each in product.operands)
+    batches, contracted = (
+        len(numbers[f"lhs_{each}_dimensions"]) for each in ("batching", "contracting")
+    )
+    row = len(left) - contracted - 1
+    shape = product.results[0].type.shape
+    if row < batches or len(right) == batches + contracted:
+        return None  # a matrix-vector product reads no element twice
+    extents = [1] * len(shape)
+    extents[row] = _choose_extent(shape[row], MAX_ROWS)
+    extents[-1] = _choose_extent(shape[-1], MAX_COLUMNS)
+    return RegisterTile(product, tuple(extents), epilogue) if max(extents) > 1 else None
+
+
+def _choose_extent(size: int, most: int) -> int:
+    """Return the number of elements along an axis that one thread computes."""
+    while most > 1 and -(-size // most) * most > MAX_WASTE * size:
+        most //= 2
+    return most
+
+
+def _find_product(root: Value, inlined: set[Value]) -> tuple[Operation | None, int]:
+    """Return the product that a root is computed from, and the number of operations on it."""
+    waiting, seen = [root], {root}
+    product, count = None, 0
+    while waiting:
+        value = waiting.pop()
+        operation = value.operation
+        if operation is None or value.type.shape != root.type.shape:
+            continue
+        if value is not root and value not in inlined:
+            continue
+        if operation.name == "dot_general":
+            product = product or operation
+        elif operation.name in ELEMENTWISE_EMITTERS:
+            count += 1
+            new = [each for each in operation.operands if each not in seen]
+            waiting += new
+            seen.update(new)
+    return product, count
+
+
+# Generate kernels: elementwise maps over results, and stages of operations on whole tensors.
+
+EMITTERS: dict[str, Emitter] = {
+    **ELEMENTWISE_EMITTERS,
+    **STATIC_MOVEMENT_EMITTERS,
+    **REDUCTION_EMITTERS,
+    **WINDOW_EMITTERS,
+    **CONVOLUTION_EMITTERS,
+    **DYNAMIC_MOVEMENT_EMITTERS,
+    **NORMALIZATION_EMITTERS,
+}
+HEADER = '#include "rows.h"\nusing namespace metal;\n'
+# Buffers that Metal can bind to a kernel.
+MAX_BUFFERS = 31
+THREADS = 64
+# Largest epilogue that is unrolled over the elements of a tile; a longer one is a loop.
+MAX_UNROLLED = 12
+
+
+@dataclass(frozen=True)
+class GeneratedKernel:
+    """One kernel: name, MSL text, number of threads, and the values of its parameters.
+
+    `group` is the number of threads of a threadgroup.
+    """
+
+    name: str
+    text: str
+    threads: int
+    inputs: dict[str, Value]
+    outputs: dict[str, Value]
+    group: int = THREADS
+
+
+@dataclass(frozen=True)
+class KernelStage:
+    """One stage of an operation; `write` receives the thread's number and the output names."""
+
+    threads: int
+    write: Callable[[KernelWriter, str, list[str]], None]
+
+
+StageBuilder = Callable[[Operation], list[KernelStage]]
+
+
+def build_map_kernel(
+    name: str,
+    roots: Sequence[Value],
+    inlined: set[Value],
+    *,
+    tile: RegisterTile | None = None,
+) -> GeneratedKernel:
+    """Return a kernel with one thread for each element of `roots`: results of one operation.
+
+    If the roots are computed from a matrix product, a thread may compute a `tile` of it. Raise
+    AssertionError if the roots differ in shape: they would need more than one iteration space.
+    """
+    writer = KernelWriter(EMITTERS, inlined)
+    spaces = {root.type.shape for root in roots}
+    if tile is not None:
+        spaces.add(tile.product.results[0].type.shape)
+    if len(spaces) != 1:
+        raise AssertionError(f"[{name}] expected one iteration space, got {sorted(spaces)}")
+    for root in roots:
+        if root.operation is None or root.operation.name not in EMITTERS:
+            raise AssertionError(f"[{name}] expected an operation with an emitter, got {root}")
+    if tile is not None:
+        return _build_tiled_kernel(name, roots[0], writer, tile)
+    index = writer.unravel_index("int(i)", roots[0].type.shape)
+    found = [writer.emit_root(root, index) for root in roots]
+    for number, element in enumerate(found):
+        writer.add_line(f"out{number}[i] = {element};")
+    return build_kernel(name, writer, roots, roots[0].type.size)
+
+
+def _build_tiled_kernel(
+    name: str, root: Value, writer: KernelWriter, tile: RegisterTile
+) -> GeneratedKernel:
+    """Return a kernel with one thread for each tile."""
+    at = writer.unravel_index("int(i)", tile.shape)
+    if tile.epilogue > MAX_UNROLLED:
+        with tile.open_loop(writer, at) as index:
+            element = writer.emit_root(root, index)
+            writer.add_line(f"out0[{writer.linearize(index, root.type.shape)}] = {element};")
+        return build_kernel(name, writer, [root], math.prod(tile.shape))
+    indices = tile.locate_elements(writer, at)
+    tile.emit(writer, indices)
+    for index in indices:
+        element = writer.emit_root(root, index)
+        writer.add_line(f"out0[{writer.linearize(index, root.type.shape)}] = {element};")
+    return build_kernel(name, writer, [root], math.prod(tile.shape))
+
+
+def build_stage_kernel(
+    name: str, stage: KernelStage, results: Sequence[Value], inlined: set[Value]
+) -> GeneratedKernel:
+    """Return the kernel of one stage."""
+    writer = KernelWriter(EMITTERS, inlined)
+    stage.write(writer, "int(i)", [f"out{number}" for number in range(len(results))])
+    return build_kernel(name, writer, results, stage.threads)
+
+
+def build_kernel(
+    name: str,
+    writer: KernelWriter,
+    roots: Sequence[Value],
+    threads: int,
+    group: int = THREADS,
+    *,
+    place: Sequence[str] = ("uint i [[thread_position_in_grid]]",),
+) -> GeneratedKernel:
+    """Return the kernel with a writer's body. Raise Unsupported if it needs too many buffers.
+
+    `place` are the parameters with the thread's position. If they are not the default, the body
+    must end the superfluous threads.
+    """
+    outputs = {f"out{number}": each for number, each in enumerate(roots)}
+    inputs = {text: value for value, text in writer.buffers.items()}
+    if len(inputs) + len(outputs) > MAX_BUFFERS:
+        operation = roots[0].operation
+        where = operation.where if operation else name
+        raise Unsupported(
+            f"{where}: needs {len(inputs) + len(outputs)} buffers, a kernel has {MAX_BUFFERS}"
+        )
+    parameters = [
+        *(f"device const {value.type.element.msl}* {text}" for text, value in inputs.items()),
+        *(f"device {value.type.element.msl}* {text}" for text, value in outputs.items()),
+    ]
+    bound = [f"{each} [[buffer({number})]]" for number, each in enumerate(parameters)]
+    head = ",\n    ".join([*bound, *place])
+    guard = [f"  if (i >= {threads}u) return;"] if len(place) == 1 else []
+    text = "\n".join([f"kernel void {name}(\n    {head}) {{", *guard, *writer.lines, "}\n"])
+    return GeneratedKernel(name, text, threads, inputs, outputs, group)

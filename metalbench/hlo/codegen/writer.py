@@ -1,0 +1,284 @@
+"""Format numbers as exact MSL literals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from metalbench.hlo.ir import (
+    ELEMENT_TYPES,
+    Block,
+    ElementType,
+    Operation,
+    TensorType,
+    Value,
+    find_splat,
+)
+
+
+def format_literal(value: Any, element: ElementType) -> str:
+    """Return an MSL expression of an element type with exactly this value."""
+    if element.kind == "b":
+        return "true" if value else "false"
+    if element.is_float:
+        return _format_float(value, element)
+    if element.is_complex:
+        real, imaginary = (
+            _format_float(each, ELEMENT_TYPES["f32"]) for each in split_complex(value)
+        )
+        return f"float2({real}, {imaginary})"
+    number = int(value)
+    if element.bits == 64:
+        text = f"{number & (2**64 - 1)}ul" if element.kind == "u" else f"{number}l"
+        return f"long({number & (2**64 - 1)}ul)" if number == -(2**63) else text
+    if number == -(2**31):
+        return "int(0x80000000u)"
+    return f"{element.msl}({number}{'u' if element.kind == 'u' else ''})"
+
+
+def _format_float(value: Any, element: ElementType) -> str:
+    if not np.isfinite(np.float32(value)):
+        bits = int(np.asarray(value, element.storage).view(f"u{element.bits // 8}"))
+        integer = "uint" if element.bits == 32 else "ushort"
+        return f"as_type<{element.msl}>({integer}({bits:#x}u))"
+    text = f"{np.float32(value)!s}"
+    single = f"{text}f" if "." in text or "e" in text else f"{text}.0f"
+    return single if element.name == "f32" else f"{element.msl}({single})"
+
+
+def split_complex(value: Any) -> tuple[Any, Any]:
+    """Return the real and the imaginary part of a complex number."""
+    number = np.complex64(value)
+    return number.real, number.imag
+
+
+def format_lowest(element: ElementType) -> str:
+    """Return the smallest value of an integer type."""
+    return format_literal(0 if element.kind == "u" else -(2 ** (element.bits - 1)), element)
+
+
+# Format arithmetic of loops over matrices, in float or on complex numbers.
+
+
+class Arithmetic:
+    """Expressions on one element type, in the `type` that sums are accumulated in."""
+
+    def __init__(self, element: ElementType) -> None:
+        self._is_complex = element.is_complex
+        self.type = element.msl if element.is_complex else "float"
+
+    def widen(self, name: str) -> str:
+        """Return an element in the accumulation type."""
+        return f"{self.type}({name})"
+
+    def multiply(self, left: str, right: str) -> str:
+        """Return a product."""
+        return f"shlo::times({left}, {right})" if self._is_complex else f"{left} * {right}"
+
+    def divide(self, left: str, right: str) -> str:
+        """Return a quotient."""
+        return f"shlo::divide({left}, {right})" if self._is_complex else f"{left} / {right}"
+
+    def divide_by_real(self, left: str, right: str) -> str:
+        """Return a quotient by a number whose imaginary part is zero."""
+        return f"{left} / {right}.x" if self._is_complex else f"{left} / {right}"
+
+    def conjugate(self, name: str) -> str:
+        """Return the complex conjugate."""
+        return f"shlo::conjugate({name})" if self._is_complex else name
+
+    def format_sqrt(self, name: str) -> str:
+        """Return the square root of a number whose imaginary part is zero."""
+        if self._is_complex:
+            return f"float2(precise::sqrt({name}.x), 0.0f)"
+        return f"precise::sqrt({name})"
+
+
+# Write the body of a kernel: each value at an index is emitted once in a scope.
+
+Index = tuple[str, ...]
+# Emits an operation at an index of its results; returns the names of their elements.
+Emitter = Callable[["KernelWriter", Operation, Index], Sequence[str]]
+
+
+class KernelWriter:
+    """Lines of MSL; a value is emitted at its use, unless it is in a buffer.
+
+    `emitters` maps the names of operations to functions that emit them.
+    """
+
+    def __init__(self, emitters: dict[str, Emitter], inlined: set[Value]) -> None:
+        self.lines: list[str] = []
+        self.buffers: dict[Value, str] = {}
+        self._emitters = emitters
+        self._inlined = set(inlined)
+        self._known: list[dict[object, str]] = [{}]
+        self._bound: dict[Value, str] = {}
+        self._depth = 1
+        self._count = 0
+
+    def add_line(self, text: str) -> None:
+        """Add one statement."""
+        self.lines.append("  " * self._depth + text)
+
+    def make_name(self, stem: str) -> str:
+        """Return an unused name."""
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    def declare(self, type_: str, expression: str, stem: str = "v") -> str:
+        """Declare a constant of an MSL type; return its name."""
+        name = self.make_name(stem)
+        self.add_line(f"const {type_} {name} = {expression};")
+        return name
+
+    def declare_variable(self, type_: str, expression: str, stem: str = "r") -> str:
+        """Declare a variable of an MSL type; return its name."""
+        name = self.make_name(stem)
+        self.add_line(f"{type_} {name} = {expression};")
+        return name
+
+    def declare_index(self, expression: str) -> str:
+        """Return an index: the expression itself if it is one word, else an int that holds it."""
+        if expression.lstrip("-").isalnum():
+            return expression
+        for known in reversed(self._known):
+            if expression in known:
+                return known[expression]
+        name = self._known[-1][expression] = self.declare("int", expression, "i")
+        return name
+
+    @contextmanager
+    def open_block(self, head: str) -> Iterator[None]:
+        """Open a block with braces, and a scope for the context's duration."""
+        self.add_line(f"{head} {{")
+        self._depth += 1
+        self._known.append({})
+        yield
+        self._known.pop()
+        self._depth -= 1
+        self.add_line("}")
+
+    def emit_value(self, value: Value, index: Sequence[str]) -> str:
+        """Return the name of an element; load it or compute it if necessary."""
+        if value in self._bound:
+            return self._bound[value]
+        key = (value, tuple(index))
+        for known in reversed(self._known):
+            if key in known:
+                return known[key]
+        operation = value.operation
+        splat = find_splat_literal(operation)
+        if operation is not None and splat is not None:
+            return splat
+        if operation is None or value not in self._inlined:
+            name = self.declare(value.type.element.msl, self.format_load(value, index))
+            self._known[-1][key] = name
+            return name
+        names = self.emit_operation(operation, tuple(index))
+        for result, name in zip(operation.results, names, strict=True):
+            self._known[-1][(result, tuple(index))] = name
+        return names[value.number]
+
+    def bind_value(self, value: Value, index: Index, name: str) -> None:
+        """Bind an element to a name in this scope."""
+        self._known[-1][(value, index)] = name
+
+    def emit_root(self, value: Value, index: Index) -> str:
+        """Return the name of an element that this kernel computes."""
+        operation = value.operation
+        if operation is None:
+            raise AssertionError(
+                f"expected a result of an operation, got an argument of {value.type}"
+            )
+        key = (value, index)
+        if key not in self._known[-1]:
+            for result, name in zip(
+                operation.results, self.emit_operation(operation, index), strict=True
+            ):
+                self._known[-1][(result, index)] = name
+        return self._known[-1][key]
+
+    def emit_operation(self, operation: Operation, index: Index) -> Sequence[str]:
+        """Emit an operation's results at an index.
+
+        Raise AssertionError if the results differ in shape, or the index in rank.
+        """
+        spaces = {each.type.shape for each in operation.results}
+        if len(spaces) != 1 or any(len(shape) != len(index) for shape in spaces):
+            raise AssertionError(
+                f"{operation.where}: expected results of one shape at an index of their rank, got "
+                f"{', '.join(str(each.type) for each in operation.results)} at {index}"
+            )
+        return self._emitters[operation.name](self, operation, index)
+
+    def bind_buffer(self, value: Value) -> str:
+        """Return the parameter of a value's buffer."""
+        return self.buffers.setdefault(value, f"in{len(self.buffers)}")
+
+    def format_load(self, value: Value, index: Sequence[str]) -> str:
+        """Return the expression that loads an element from its buffer."""
+        return f"{self.bind_buffer(value)}[{self.linearize(index, value.type.shape)}]"
+
+    def emit_region(self, block: Block, arguments: Sequence[str]) -> list[str]:
+        """Emit a region of scalars; return the names of its results."""
+        before = dict(self._bound)
+        self._bound.update(zip(block.arguments, arguments, strict=True))
+        # Values of a region are never in buffers, at any level.
+        for operation in block.operations:
+            self._inlined.update(operation.results)
+        self._known.append({})
+        # Emit in order, not recursively from the results: a chain may exceed Python's stack.
+        for operation in block.operations:
+            if all(not each.type.shape for each in operation.results):
+                self.emit_value(operation.results[0], ())
+        returned = [self.emit_value(each, ()) for each in block.returned]
+        self._known.pop()
+        self._bound = before
+        return returned
+
+    def unravel_index(self, linear: str, shape: Sequence[int]) -> Index:
+        """Return the index of the element with a row-major number."""
+        places, stride = [], 1
+        for axis, size in reversed(list(enumerate(shape))):
+            text = linear if stride == 1 else f"{linear} / {stride}"
+            outermost = all(each == 1 for each in shape[:axis])
+            if size == 1:
+                places.append("0")
+            elif outermost:
+                places.append(self.declare_index(text))
+            else:
+                text = text if stride == 1 else f"({text})"
+                places.append(self.declare_index(f"{text} % {size}"))
+            stride *= size
+        return tuple(reversed(places))
+
+    def linearize(self, index: Sequence[str], shape: Sequence[int]) -> str:
+        """Return the row-major number of an element, as an expression."""
+        terms, stride = [], 1
+        for place, size in zip(reversed(index), reversed(shape), strict=True):
+            if place != "0" and size != 1:
+                terms.append(place if stride == 1 else f"{place} * {stride}")
+            stride *= size
+        return " + ".join(reversed(terms)) or "0"
+
+
+def find_splat_literal(operation: Operation | None) -> str | None:
+    """Return the literal of a splat constant, or None for other operations."""
+    if operation is None or operation.name != "constant":
+        return None
+    found = find_splat(operation.attributes["value"])
+    return None if found is None else format_literal(found[()], operation.results[0].type.element)
+
+
+def format_loop(name: str, size: int) -> str:
+    """Return the head of a loop over an axis."""
+    return f"for (int {name} = 0; {name} < {size}; ++{name})"
+
+
+def get_msl_type(type_: TensorType) -> str:
+    """Return the MSL type of one element."""
+    return type_.element.msl

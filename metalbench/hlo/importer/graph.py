@@ -1,0 +1,249 @@
+"""Format source locations of MLIR operations."""
+
+from __future__ import annotations
+
+import re
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from metalbench.errors import Unsupported
+from metalbench.hlo.ir import Block, Operation, TensorType, Value, find_element_type
+from metalbench.hlo.operations import check_arity
+
+
+def format_location(operation: Any) -> str:
+    """Return the location of an operation: FILE:LINE:COLUMN, or its name in JAX."""
+    found = re.findall(r'"([^"]*)"(?::(\d+):(\d+))?', str(operation.location))
+    places = [":".join(part for part in each if part) for each in found]
+    return places[0] if places else "at an unknown place"
+
+
+# Convert attributes of StableHLO operations to Python values.
+
+_DIMENSIONS = {
+    "dot": (
+        "DotDimensionNumbers",
+        "lhs_batching_dimensions",
+        "rhs_batching_dimensions",
+        "lhs_contracting_dimensions",
+        "rhs_contracting_dimensions",
+    ),
+    "gather": (
+        "GatherDimensionNumbers",
+        "offset_dims",
+        "collapsed_slice_dims",
+        "operand_batching_dims",
+        "start_indices_batching_dims",
+        "start_index_map",
+        "index_vector_dim",
+    ),
+    "scatter": (
+        "ScatterDimensionNumbers",
+        "update_window_dims",
+        "inserted_window_dims",
+        "input_batching_dims",
+        "scatter_indices_batching_dims",
+        "scattered_dims_to_operand_dims",
+        "index_vector_dim",
+    ),
+    "conv": (
+        "ConvDimensionNumbers",
+        "input_batch_dimension",
+        "input_feature_dimension",
+        "input_spatial_dimensions",
+        "kernel_input_feature_dimension",
+        "kernel_output_feature_dimension",
+        "kernel_spatial_dimensions",
+        "output_batch_dimension",
+        "output_feature_dimension",
+        "output_spatial_dimensions",
+    ),
+}
+# For example `#stablehlo<comparison_direction LT>`: jaxlib has no class for it.
+_ENUMERATION = re.compile(r"#stablehlo<\w+ (\w+)>")
+_KIND = re.compile(r"#stablehlo\.(\w+)")
+# Hints, names and layouts: they do not change results.
+_IGNORED = (
+    "precision_config",
+    "indices_are_sorted",
+    "is_stable",
+    "mhlo.sharding",
+    "result_accuracy",
+    "algorithm",
+    "sdy.sharding",
+    "xla_shape",
+)
+
+
+def import_attributes(operation: Any) -> dict[str, Any]:
+    """Return the attributes that affect the result; the value of a constant is omitted."""
+    return {
+        name: convert_attribute(operation.attributes[name])
+        for name in operation.attributes
+        if name not in _IGNORED
+    }
+
+
+def convert_attribute(attribute: Any) -> Any:
+    """Return an attribute as a Python value.
+
+    It is a number, a string, a tuple, or a dict for dimension numbers. Other attributes become
+    their MLIR text.
+    """
+    from jaxlib.mlir import ir
+    from jaxlib.mlir.dialects import stablehlo
+
+    for kind in (ir.DenseI64ArrayAttr, ir.DenseBoolArrayAttr):
+        if isinstance(attribute, kind):
+            return tuple(kind(attribute))
+    for kind in (ir.BoolAttr, ir.IntegerAttr, ir.FloatAttr, ir.StringAttr, ir.FlatSymbolRefAttr):
+        if isinstance(attribute, kind):
+            return kind(attribute).value
+    if isinstance(attribute, ir.DenseElementsAttr):
+        return np.array(attribute)
+    text = str(attribute)
+    if enumeration := _ENUMERATION.fullmatch(text):
+        return enumeration.group(1)
+    kind = _KIND.match(text)
+    if kind is None or kind.group(1) not in _DIMENSIONS:
+        return text
+    name, *fields = _DIMENSIONS[kind.group(1)]
+    numbers = getattr(stablehlo, name)(attribute)
+    return {each: _plain(getattr(numbers, each)) for each in fields}
+
+
+def _plain(value: Any) -> Any:
+    return value if isinstance(value, int) else tuple(value)
+
+
+# Convert MLIR constants to NumPy arrays, for all element types.
+
+_TEXT = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
+# Types whose elements jaxlib returns only as text.
+_AS_TEXT = ("bf16", "i2", "i4", "ui2", "ui4", "complex<f32>")
+Array = np.ndarray[Any, Any]
+
+
+def import_constant(operation: Any, type_: TensorType) -> Array:
+    """Return the elements of a `stablehlo.constant`, in their storage type."""
+    if type_.element.name in _AS_TEXT:
+        found = _TEXT.search(operation.get_asm(large_elements_limit=None))
+        values = _parse_elements(found.group(1) if found else "", type_)
+    else:
+        values = np.array(operation.attributes["value"])
+    if values.size == 1 or (values.size and not any(values.strides)):
+        # A splat: store one element.
+        first = np.array(values[(0,) * values.ndim], type_.element.storage)
+        return np.broadcast_to(first, type_.shape)
+    return np.array(values.reshape(type_.shape), type_.element.storage, order="C")
+
+
+def _parse_elements(text: str, type_: TensorType) -> Array:
+    """Return the elements of a constant's MLIR text."""
+    element = type_.element
+    text = text.strip()
+    if text.startswith('"0x'):
+        # Little-endian and row-major; a splat has one element.
+        return np.frombuffer(bytes.fromhex(text[3:-1]), element.storage)
+    words = re.findall(r"[^\s,\[\]()]+", text)
+    if element.is_complex:
+        # Pairs, the real part first.
+        return np.array([_parse_float(word) for word in words], np.float32).view(element.storage)
+    numbers = [_parse_number(word, element.name) for word in words]
+    if element.name == "bf16":
+        return np.array(numbers, np.uint16).view(element.storage)
+    return np.array(numbers, np.int64)
+
+
+def _parse_float(word: str) -> Any:
+    """Return a float32 from decimal digits or from the hexadecimal digits of its bits."""
+    if word.startswith("0x"):
+        return np.array(int(word, 16), np.uint32).view(np.float32)[()]
+    return np.float32(word)
+
+
+def _parse_number(word: str, name: str) -> int:
+    if name != "bf16":
+        return int({"true": "1", "false": "0"}.get(word, word), 0)
+    if word.startswith("0x"):
+        return int(word, 16)
+    import ml_dtypes
+
+    return int(np.array(float(word), ml_dtypes.bfloat16).view(np.uint16))
+
+
+# Build the graph of a legalised MLIR function.
+
+# Indices in kernels are 32-bit integers.
+MAX_ELEMENTS = 2**31 - 1
+_TERMINATORS = ("func.return", "stablehlo.return")
+
+
+def import_block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
+    """Return the graph of an MLIR block; `values` maps the values that the block may capture.
+
+    Raise Unsupported with the operation's name for element types that kernels do not have, for
+    branches between blocks, and for another number of operands, results or regions than the
+    registered one.
+    """
+    values = dict(values or {})
+    block = Block(
+        [
+            Value(import_type(each.type, f"argument {number}"))
+            for number, each in enumerate(mlir.arguments)
+        ]
+    )
+    values.update(zip(mlir.arguments, block.arguments, strict=True))
+    *inner, terminator = (each.operation for each in mlir.operations)
+    if terminator.name not in _TERMINATORS:
+        raise Unsupported(
+            f"[{terminator.name}] {format_location(terminator)}: expected one block that ends with "
+            f"{' or '.join(_TERMINATORS)}; use stablehlo.if, stablehlo.case or stablehlo.while"
+        )
+    for each in inner:
+        block.operations.append(_import_operation(each, values))
+    block.returned = [values[each] for each in terminator.operands]
+    return block
+
+
+def _import_operation(mlir: Any, values: dict[Any, Value]) -> Operation:
+    """Return the graph's operation for an MLIR operation, and add its results to `values`."""
+    dialect, _, name = mlir.name.partition(".")
+    where = f"[{mlir.name}] {format_location(mlir)}"
+    if dialect != "stablehlo":
+        raise Unsupported(f"{where}: operations of the dialect {dialect} are not supported")
+    types = [import_type(each.type, where) for each in mlir.results]
+    operation = Operation(
+        name=name,
+        operands=[values[each] for each in mlir.operands],
+        results=[],
+        attributes={"value": import_constant(mlir, types[0])}
+        if name == "constant"
+        else import_attributes(mlir),
+        regions=[import_block(each.blocks[0], values) for each in mlir.regions],
+        location=format_location(mlir),
+    )
+    operation.results = [Value(each, operation, number) for number, each in enumerate(types)]
+    check_arity(operation)
+    values.update(zip(mlir.results, operation.results, strict=True))
+    return operation
+
+
+def import_type(mlir: Any, where: str) -> TensorType:
+    """Return the type of a tensor.
+
+    Raise Unsupported, beginning with `where`, for other types and dynamic shapes.
+    """
+    from jaxlib.mlir import ir
+
+    if not isinstance(mlir, ir.RankedTensorType):
+        raise Unsupported(f"{where}: expected tensors, got {mlir}")
+    tensor = ir.RankedTensorType(mlir)
+    if not tensor.has_static_shape:
+        raise Unsupported(f"{where}: expected a static shape, got {mlir}; refine the shapes first")
+    shape = tuple(tensor.shape)
+    if prod(shape) > MAX_ELEMENTS:
+        raise Unsupported(f"{where}: expected at most {MAX_ELEMENTS} elements, got {mlir}")
+    return TensorType(shape, find_element_type(str(tensor.element_type), where))

@@ -1,0 +1,137 @@
+"""Rename XLA's custom calls for matrix factorizations to operations of the registry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from metalbench.hlo.ir import Block, ElementType, Operation, TensorType, Value, find_splat
+from metalbench.hlo.operations import CONTROL_FLOW, ELEMENTWISE, OPERATIONS
+
+# Names of XLA's custom call targets, and of the operations that they become.
+_NAMES = {each.custom_call: name for name, each in OPERATIONS.items() if each.custom_call}
+
+
+def name_custom_calls(block: Block) -> None:
+    """Rename known custom calls in place, also in regions.
+
+    Other custom calls stay: `build_plan` refuses them.
+    """
+    for operation in block.operations:
+        for region in operation.regions:
+            name_custom_calls(region)
+        target = operation.attributes.get("call_target_name")
+        if operation.name == "custom_call" and target in _NAMES:
+            operation.name = _NAMES[target]
+            if operation.name == "eigh":
+                _add_workspace(operation)
+
+
+def _add_workspace(eigh: Operation) -> None:
+    """Add a third result: workspace for the matrix and its eigenvectors."""
+    lower, ordered, *_ = eigh.attributes["backend_config"].split(",")
+    eigh.attributes = {"lower": int(lower), "sorted": int(ordered)}
+    type_ = eigh.operands[0].type
+    *batch, rows, columns = type_.shape
+    room = TensorType((*batch, 2, rows, columns), type_.element)
+    eigh.results.append(Value(room, eigh, len(eigh.results)))
+
+
+# Fold operations on splats to constants.
+#
+# Only operations whose result IEEE 754 determines are folded, so that results do not change.
+
+Scalar = np.ndarray[Any, Any]
+_FLOAT: dict[str, Callable[..., Any]] = {
+    name: getattr(np, each.numpy) for name, each in OPERATIONS.items() if each.numpy
+}
+_SPLAT_PRESERVING = frozenset(name for name, each in OPERATIONS.items() if each.preserves_splat)
+
+
+def fold_splats(block: Block) -> None:
+    """Fold in place, also in regions of control flow.
+
+    A broadcast stays if any operation that is not elementwise reads it, because the constant would
+    need a buffer.
+    """
+    for operation in block.operations:
+        if operation.name in CONTROL_FLOW:
+            for region in operation.regions:
+                fold_splats(region)
+    users: dict[Value, list[Operation]] = {}
+    for operation in block.operations:
+        for value in operation.find_inputs():
+            users.setdefault(value, []).append(operation)
+    known: dict[Value, Scalar] = {}
+    returned = set(block.returned)
+    for number, operation in enumerate(block.operations):
+        found = _fold(operation, known)
+        if found is None:
+            continue
+        (result,) = operation.results
+        known[result] = found
+        read = users.get(result, [])
+        arithmetic = all(
+            each.name in ELEMENTWISE or each.name in _SPLAT_PRESERVING for each in read
+        )
+        if operation.name != "constant" and arithmetic and result not in returned:
+            array = np.broadcast_to(found, result.type.shape)
+            new_operation = Operation(
+                "constant", [], [result], {"value": array}, [], operation.location
+            )
+            result.operation = block.operations[number] = new_operation
+
+
+def _fold(operation: Operation, known: dict[Value, Scalar]) -> Scalar | None:
+    """Return the number that all elements of a result are, or None if it is unknown."""
+    if operation.name == "constant":
+        return find_splat(operation.attributes["value"])
+    given = [known.get(each) for each in operation.operands]
+    numbers = [each for each in given if each is not None]
+    if not numbers or len(numbers) != len(given):
+        return None
+    if operation.name in _SPLAT_PRESERVING:
+        return numbers[0]
+    return _evaluate(operation, numbers)
+
+
+def _evaluate(operation: Operation, numbers: list[Scalar]) -> Scalar | None:
+    """Return the result of an operation on numbers, or None if IEEE 754 does not determine it."""
+    element = operation.results[0].type.element
+    if any(each.type.element.is_complex for each in operation.operands):
+        return None
+    if operation.name == "convert" and element.is_float:
+        source = operation.operands[0].type.element
+        # Implementations differ in rounding integers to a half once or twice.
+        exact = source.is_float or (element.name == "f32" and not source.is_narrow)
+        return _round(numbers[0], element) if exact else None
+    if operation.name not in _FLOAT or not element.is_float:
+        return None
+    with np.errstate(all="ignore"):
+        # Compute as kernels do: halves in float, then rounded.
+        found = _FLOAT[operation.name](*(each.astype(np.float32) for each in numbers))
+        return _round(np.asarray(found), element)
+
+
+def _round(number: Scalar, element: ElementType) -> Scalar:
+    with np.errstate(all="ignore"):
+        return np.asarray(number.astype(element.storage))
+
+
+# Remove operations whose results are not used.
+
+
+def remove_dead_code(block: Block) -> None:
+    """Remove unused operations in place, also in regions."""
+    used: set[Value] = set(block.returned)
+    kept = []
+    for operation in reversed(block.operations):
+        if used.isdisjoint(operation.results):
+            continue
+        for region in operation.regions:
+            remove_dead_code(region)
+        kept.append(operation)
+        used.update(operation.find_inputs())
+    block.operations = kept[::-1]

@@ -1,0 +1,224 @@
+"""Lower operations on many values: a kernel has few buffers and one iteration space."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isqrt, prod
+
+from metalbench.hlo.ir import Block, Operation, TensorType, Value
+from metalbench.hlo.operations import CONTROL_FLOW
+
+MAX_OPERANDS = 16
+
+
+def lower_barriers(block: Block) -> None:
+    """Give each operand of an optimization barrier a separate barrier, in place.
+
+    The operands may differ in shape and element type, and a kernel has one iteration space. Each
+    barrier still hides its operand from optimisations.
+    """
+    operations: list[Operation] = []
+    for operation in block.operations:
+        for region in operation.regions:
+            lower_barriers(region)
+        if operation.name == "optimization_barrier":
+            operations += _lower_barrier(operation)
+        else:
+            operations.append(operation)
+    block.operations = operations
+
+
+def _lower_barrier(whole: Operation) -> list[Operation]:
+    operations = []
+    for operand, result in zip(whole.operands, whole.results, strict=True):
+        part = replace(whole, operands=[operand], results=[result])
+        result.operation, result.number = part, 0
+        operations.append(part)
+    return operations
+
+
+def lower_concatenations(block: Block) -> None:
+    """Concatenate many operands in groups, in place, also in regions."""
+    operations: list[Operation] = []
+    for operation in block.operations:
+        for region in operation.regions:
+            lower_concatenations(region)
+        while operation.name == "concatenate" and len(operation.operands) > MAX_OPERANDS:
+            groups = [
+                operation.operands[start : start + MAX_OPERANDS]
+                for start in range(0, len(operation.operands), MAX_OPERANDS)
+            ]
+            parts = [_concatenate_group(operation, group) for group in groups]
+            operations += parts
+            operation.operands = [each.results[0] for each in parts]
+        operations.append(operation)
+    block.operations = operations
+
+
+def _concatenate_group(whole: Operation, operands: list[Value]) -> Operation:
+    """Return the concatenation of some of the operands."""
+    axis = whole.attributes["dimension"]
+    shape = list(operands[0].type.shape)
+    shape[axis] = sum(each.type.shape[axis] for each in operands)
+    operation = replace(whole, operands=operands, results=[])
+    operation.results = [Value(TensorType(tuple(shape), operands[0].type.element), operation)]
+    return operation
+
+
+# Lower sorts of long lines to sorts of short runs, and merges of runs.
+#
+# The comparator must be a strict weak order, as the StableHLO specification requires. Otherwise
+# (such as `LT` on NaNs) neither StableHLO nor this lowering defines the result.
+
+# One thread sorts a run by insertion.
+RUN_LENGTH = 256
+# Shorter lines are sorted faster than further kernels are dispatched.
+MIN_LINE_LENGTH = 4 * RUN_LENGTH
+# On a CPU, few lines fill few vector lanes, and moving words is cheap. Each pair is a largest
+# number of lines, and a factor of MIN_LINE_LENGTH for it (benchmarks/sorting.py).
+CPU_LINE_FACTORS = ((1, 32), (31, 4))
+
+
+def lower_sorts(block: Block, device: str = "") -> None:
+    """Lower sorts in place, also in regions of control flow; `device` is the target kind."""
+    operations: list[Operation] = []
+    for operation in block.operations:
+        if operation.name in CONTROL_FLOW:
+            for region in operation.regions:
+                lower_sorts(region, device)
+        if operation.name == "sort":
+            operations += _lower_sort(operation, device)
+        operations.append(operation)
+    block.operations = operations
+
+
+def _find_shortest_line(lines: int, device: str) -> int:
+    """Return the smallest length of lines that are sorted by merging."""
+    if device != "cpu":
+        return MIN_LINE_LENGTH
+    return MIN_LINE_LENGTH * next((times for most, times in CPU_LINE_FACTORS if lines <= most), 1)
+
+
+def _lower_sort(sort: Operation, device: str) -> list[Operation]:
+    """Return the operations before the last merge, and make `sort` that merge.
+
+    The list is empty if the sort stays.
+    """
+    shape = sort.operands[0].type.shape
+    size = shape[sort.attributes.get("dimension", -1)] if shape else 1
+    if size < _find_shortest_line(sort.operands[0].type.size // max(size, 1), device):
+        return []
+    attributes, width = sort.attributes, RUN_LENGTH
+    operations = [_create_stage(sort, sort.operands, {**attributes, "run": RUN_LENGTH})]
+    while 2 * width < size:
+        operations.append(
+            _create_stage(sort, operations[-1].results, {**attributes, "merged": width})
+        )
+        width *= 2
+    sort.operands = list(operations[-1].results)
+    sort.attributes = {**attributes, "merged": width}
+    return operations
+
+
+def _create_stage(
+    like: Operation, operands: list[Value], attributes: dict[str, object]
+) -> Operation:
+    """Return a sort with other operands and attributes."""
+    operation = replace(like, operands=list(operands), results=[], attributes=attributes)
+    operation.results = [
+        Value(each.type, operation, number) for number, each in enumerate(operands)
+    ]
+    return operation
+
+
+# Split reductions of many elements to few results into partial reductions and a final one.
+#
+# The order of the elements stays. The StableHLO specification of `reduce` leaves the grouping, and
+# the number of uses of the initial value, to the implementation.
+
+# Fewer elements are reduced faster than another kernel is dispatched.
+MIN_ELEMENTS = 512
+# This many results already occupy a device.
+MAX_RESULTS = 256
+MAX_THREADS = 4096
+MIN_PARTS = 8
+
+
+def split_reductions(block: Block) -> None:
+    """Split reductions in place, also in regions of control flow."""
+    operations: list[Operation] = []
+    for operation in block.operations:
+        if operation.name == "reduce":
+            operations += _split_reduction(operation)
+        elif operation.name in CONTROL_FLOW:
+            for region in operation.regions:
+                split_reductions(region)
+        operations.append(operation)
+    block.operations = operations
+
+
+def _split_reduction(reduce: Operation) -> list[Operation]:
+    """Return the partial reduction of `reduce`, and make `reduce` the final one.
+
+    The list is empty if the reduction stays.
+    """
+    half = len(reduce.operands) // 2
+    shape = reduce.operands[0].type.shape
+    axes = sorted(reduce.attributes["dimensions"])
+    parts = _choose_part_count([shape[each] for each in axes], reduce.results[0].type.size)
+    if not parts:
+        return []
+    first = axes[0]
+    split = (*shape[:first], parts, shape[first] // parts, *shape[first + 1 :])
+    inner = [first + 1, *(each + 1 for each in axes[1:])]
+    kept = tuple(size for axis, size in enumerate(split) if axis not in inner)
+    operations = [
+        _create_like(reduce, "reshape", [each], [split], {}) for each in reduce.operands[:half]
+    ]
+    reshaped = [each.results[0] for each in operations]
+    partial = _create_like(
+        reduce,
+        "reduce",
+        [*reshaped, *reduce.operands[half:]],
+        [kept] * half,
+        {"dimensions": inner},
+        keeps_regions=True,
+    )
+    reduce.operands = [*partial.results, *reduce.operands[half:]]
+    reduce.attributes = {**reduce.attributes, "dimensions": [first]}
+    return [*operations, partial]
+
+
+def _choose_part_count(sizes: list[int], results: int) -> int:
+    """Return the number of parts, or 0 if the reduction should stay as it is."""
+    count = prod(sizes)
+    if count < MIN_ELEMENTS or not 0 < results < MAX_RESULTS:
+        return 0
+    most = min(MAX_THREADS // results, 2 * isqrt(count))
+    found = [each for each in range(MIN_PARTS, most + 1) if sizes[0] % each == 0]
+    return found[-1] if found else 0
+
+
+def _create_like(
+    like: Operation,
+    name: str,
+    operands: list[Value],
+    shapes: list[tuple[int, ...]],
+    attributes: dict[str, object],
+    *,
+    keeps_regions: bool = False,
+) -> Operation:
+    """Return an operation with the location of another one."""
+    operation = replace(
+        like,
+        name=name,
+        operands=operands,
+        results=[],
+        attributes=attributes,
+        regions=like.regions if keeps_regions else [],
+    )
+    operation.results = [
+        Value(TensorType(shape, operand.type.element), operation, number)
+        for number, (shape, operand) in enumerate(zip(shapes, operands, strict=False))
+    ]
+    return operation

@@ -1,0 +1,257 @@
+"""Plan a program: steps in order, each a list of kernels or control flow on the host."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from metalbench.errors import OutOfMemoryError, Unsupported
+from metalbench.hlo.codegen import (
+    COMPLEX_HEADER,
+    COMPLEX_TYPE,
+    EMITTERS,
+    FACTORIZATION_CALLS,
+    FACTORIZATION_HEADER,
+    FACTORIZATIONS,
+    HEADER,
+    MATRIX_CALL,
+    MATRIX_HEADER,
+    STAGED,
+    GeneratedKernel,
+    build_attention_kernel,
+    build_map_kernel,
+    build_matrix_kernel,
+    build_row_product_kernel,
+    build_rows_kernel,
+    build_stage_kernel,
+    find_register_tile,
+)
+from metalbench.hlo.ir import Block, Operation, Value
+from metalbench.hlo.operations import CONTROL_FLOW
+from metalbench.hlo.passes.fusion import choose_inlined_values
+from metalbench.hlo.passes.matrix_products import can_use_tiles
+from metalbench.hlo.passes.pipeline import run_passes
+from metalbench.hlo.passes.verification import verify
+
+_FUSED_KERNELS = {
+    "attention": build_attention_kernel,
+    "row_product": build_row_product_kernel,
+    "rows": build_rows_kernel,
+}
+_KERNELS = {**_FUSED_KERNELS, **FACTORIZATIONS}
+LEVELS = (0, 2, 3)
+
+
+@dataclass
+class PlanStep:
+    """One operation with its kernels in order, or with the plans of its regions.
+
+    `last_uses` are the values whose live ranges end after this step.
+    """
+
+    operation: Operation
+    kernels: list[GeneratedKernel] = field(default_factory=list)
+    plans: list[ExecutionPlan] = field(default_factory=list)
+    last_uses: list[Value] = field(default_factory=list)
+
+    def find_inputs(self) -> list[Value]:
+        """Return the values that must be in buffers before this step."""
+        if self.plans:
+            return self.operation.find_inputs()
+        return [value for kernel in self.kernels for value in kernel.inputs.values()]
+
+
+@dataclass
+class ExecutionPlan:
+    """The steps of a block, and the constants that need buffers.
+
+    `temporary` are the values whose buffers can be reused after their live ranges. Buffers that
+    control flow reads or passes on, and returned values, are not temporary.
+    """
+
+    block: Block
+    steps: list[PlanStep]
+    constants: list[Operation]
+    temporary: set[Value] = field(default_factory=set)
+
+    def iterate_kernels(self) -> Iterator[GeneratedKernel]:
+        """Yield all kernels, including those of nested plans."""
+        for step in self.steps:
+            yield from step.kernels
+            for plan in step.plans:
+                yield from plan.iterate_kernels()
+
+    def format_steps(self, indent: str = "") -> str:
+        """Return the steps as text: kernels with threads and buffers, and control flow."""
+        lines = []
+        for step in self.steps:
+            for kernel in step.kernels:
+                inputs = ", ".join(str(each.type) for each in kernel.inputs.values())
+                outputs = ", ".join(str(each.type) for each in kernel.outputs.values())
+                lines.append(
+                    f"{indent}{kernel.name}: {kernel.threads} threads, ({inputs}) -> ({outputs})"
+                )
+            if step.plans:
+                lines.append(f"{indent}{step.operation.name}, by the host:")
+            lines += [
+                f"{indent}  region:\n{each.format_steps(indent + '    ')}" for each in step.plans
+            ]
+        return "\n".join(lines)
+
+
+def build_plan(block: Block, level: int, *, device: str = "") -> ExecutionPlan:
+    """Return the plan of a program at an optimisation level, for a kind of device if it is known.
+
+    Raise Unsupported with the operation's name, or GraphError if a pass made an invalid graph.
+    """
+    run_passes(block, level, device=device)
+    verify(block)
+    return _Planner(level, device).plan_block(block)
+
+
+def format_source(whole: ExecutionPlan) -> str:
+    """Return all kernels of a plan as one MSL file; identical kernels appear once."""
+    texts = {kernel.name: kernel.text for kernel in whole.iterate_kernels()}
+    kernels = "\n".join(texts.values())
+    heads = [HEADER]
+    if COMPLEX_TYPE in kernels:
+        heads.insert(0, COMPLEX_HEADER)
+    if any(each in kernels for each in FACTORIZATION_CALLS):
+        heads.insert(0, FACTORIZATION_HEADER)
+    if MATRIX_CALL in kernels:
+        heads.insert(0, MATRIX_HEADER)
+    return "\n".join(["".join(heads), kernels])
+
+
+class _Planner:
+    """Builder of the plans of a program and its regions; it deduplicates kernels."""
+
+    def __init__(self, level: int, device: str) -> None:
+        self._level, self._device = level, device
+        self._count = 0
+        self._known: dict[str, GeneratedKernel] = {}
+
+    def plan_block(self, block: Block) -> ExecutionPlan:
+        """Return the plan of a block."""
+        whole = {*STAGED, *CONTROL_FLOW, *FACTORIZATIONS}
+        inlined = choose_inlined_values(block, self._level, whole)
+        plan = ExecutionPlan(block, [], [])
+        for operation in block.operations:
+            if operation.name == "constant" and operation.results[0] not in inlined:
+                plan.constants.append(operation)
+            elif not inlined.issuperset(operation.results):
+                plan.steps.append(self._plan_step(operation, inlined))
+            else:
+                _check_supported(operation)
+        _mark_last_uses(plan)
+        return plan
+
+    def _plan_step(self, operation: Operation, inlined: set[Value]) -> PlanStep:
+        _check_supported(operation)
+        if operation.name in CONTROL_FLOW:
+            return PlanStep(operation, plans=[self.plan_block(each) for each in operation.regions])
+        if operation.name in STAGED:
+            kernels = [
+                build_stage_kernel(self._make_name(operation), stage, operation.results, inlined)
+                for stage in STAGED[operation.name](operation)
+            ]
+        elif operation.name in _KERNELS:
+            write = _KERNELS[operation.name]
+            kernels = [write(self._make_name(operation), operation, inlined, device=self._device)]
+        else:
+            kernels = [
+                self._plan_map_kernel(self._make_name(operation), operation.results, inlined)
+            ]
+        return PlanStep(operation, [self._deduplicate(each) for each in kernels])
+
+    def _plan_map_kernel(
+        self, name: str, results: Sequence[Value], inlined: set[Value]
+    ) -> GeneratedKernel:
+        tile = find_register_tile(results, inlined) if self._level else None
+        if tile is not None and can_use_tiles(tile.product, self._device):
+            return build_matrix_kernel(name, results, tile.product, inlined)
+        return build_map_kernel(name, results, inlined, tile=tile)
+
+    def _deduplicate(self, kernel: GeneratedKernel) -> GeneratedKernel:
+        """Return the kernel with the name and text of the first identical kernel."""
+        known = self._known.setdefault(kernel.text.replace(kernel.name, ""), kernel)
+        return replace(kernel, name=known.name, text=known.text)
+
+    def _make_name(self, operation: Operation) -> str:
+        self._count += 1
+        return f"{operation.name}_{self._count}"
+
+
+def _check_supported(operation: Operation) -> None:
+    """Raise Unsupported for operations without a kernel, also inside fused regions."""
+    if operation.name not in {*EMITTERS, *STAGED, *CONTROL_FLOW, *_KERNELS}:
+        target = operation.attributes.get("call_target_name")
+        what = f"@{target} " if target else ""
+        raise Unsupported(f"{operation.where}: {what}has no kernel yet")
+    if operation.name in CONTROL_FLOW:
+        return
+    for region in operation.regions:
+        for inner in region.operations:
+            if inner.name not in EMITTERS:
+                raise Unsupported(f"{inner.where}: cannot be in a region of {operation.name}")
+            _check_supported(inner)
+
+
+def _mark_last_uses(plan: ExecutionPlan) -> None:
+    """Set `last_uses` of each step, and the temporary values of the plan."""
+    own = {each for operation in plan.block.operations for each in operation.results}
+    own.update(plan.block.arguments)
+    needed = set(plan.block.returned)
+    for step in reversed(plan.steps):
+        touched = dict.fromkeys([*step.find_inputs(), *step.operation.results])
+        step.last_uses = [each for each in touched if each in own and each not in needed]
+        needed.update(touched)
+    held = {each for step in plan.steps if step.plans for each in step.find_inputs()}
+    plan.temporary = {
+        each for step in plan.steps if not step.plans for each in step.operation.results
+    }
+    plan.temporary -= held | set(plan.block.returned)
+
+
+# Compute the peak memory of a plan, and compare it with the memory of the machine.
+
+
+def compute_live_bytes(plan: ExecutionPlan) -> int:
+    """Return the peak of live buffer bytes while a plan runs."""
+    return _find_peak(plan)[0]
+
+
+def check_memory(plan: ExecutionPlan, limit_bytes: int) -> None:
+    """Raise OutOfMemoryError with the operation's name if the peak exceeds `limit_bytes`.
+
+    Linux overcommits memory, and ends a process that touches pages it cannot back.
+    """
+    most, where = _find_peak(plan)
+    if most > limit_bytes:
+        raise OutOfMemoryError(
+            f"{where}: expected at most {limit_bytes} bytes of live buffers, the memory of this "
+            f"machine, got {most}; use smaller sizes or a device with more memory"
+        )
+
+
+def _find_peak(plan: ExecutionPlan) -> tuple[int, str]:
+    """Return the peak of live buffer bytes, and the beginning of an error message about it."""
+    live = dict.fromkeys([*plan.block.arguments, *(each.results[0] for each in plan.constants)])
+    found = _sum_bytes(live), "[hlo] arguments and constants"
+    if plan.constants:
+        largest = max(plan.constants, key=lambda each: each.results[0].type.nbytes)
+        found = found[0], largest.where
+    for step in plan.steps:
+        live.update(dict.fromkeys(step.operation.results))
+        before = _sum_bytes(live)
+        inside = max(map(_find_peak, step.plans), default=(0, step.operation.where))
+        # A captured value counts in the block that defines it.
+        found = max(found, (before + inside[0], inside[1]), key=lambda each: each[0])
+        for value in step.last_uses:
+            if value in plan.temporary:
+                live.pop(value, None)
+    return found
+
+
+def _sum_bytes(values: Iterable[Value]) -> int:
+    return sum(each.type.nbytes for each in values)

@@ -1,0 +1,384 @@
+"""Contents of buffers and textures of standalone kernels: `normal`, `integers 0 64`."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+
+from metalbench.errors import DeclarationError, DispatchError, TaskError, suggestion
+from metalbench.kernel import header
+from metalbench.kernel.header import Kernel, Scratch, find_misspelt_keyword
+from metalbench.kernel.textures import pixel_format, sampler_options
+from metalbench.sandbox.resources import memory_bytes
+from metalbench.task import Task
+from metalbench.task.dtypes import DTYPES, DType, storage_type
+from metalbench.task.expression import Expression, Parser, parse
+from metalbench.task.inputs import Array, Draw, Input
+
+LONGEST_NUMBER = 64
+OUTPUT, INOUT, SCRATCH = "output", "inout", "scratch"
+
+
+def parse_contents(words: list[str], dtype: DType | None) -> Draw:
+    """Return the function that draws the contents `words` of an array of `dtype`.
+
+    Raise DeclarationError for unknown contents.
+    """
+    name, *given = words or [""]
+    numbers = [each for each in map(parse_number, given) if each is not None]
+    if name not in CONTENTS:
+        raise DeclarationError(
+            f"unknown content {name!r}; {suggestion(name, [*CONTENTS, OUTPUT, SCRATCH])}"
+        )
+    draw, counts = CONTENTS[name]
+    if len(given) not in counts or len(numbers) != len(given):
+        example = "`integers 0 64`" if name == "integers" else f"`{name}`"
+        raise DeclarationError(f"content {' '.join(words)!r}: expected such as {example}")
+    if name == "uniform" and numbers and not numbers[0] <= numbers[1]:
+        raise DeclarationError(f"content {' '.join(words)!r}: expected the lower bound first")
+    if name == "integers" and not numbers[0] < numbers[1]:
+        raise DeclarationError(f"content {' '.join(words)!r}: expected the lower bound first")
+    if name == "integers" and dtype is not None and dtype.numpy.kind in "iu":
+        least, most = np.iinfo(dtype.numpy).min, np.iinfo(dtype.numpy).max
+        if not (least <= numbers[0] and numbers[1] - 1 <= most):
+            raise DeclarationError(
+                f"content {' '.join(words)!r}: expected integers of {dtype.name}, from {least} to "
+                f"{most} (the upper bound is not drawn)"
+            )
+    return partial(draw, numbers, dtype)
+
+
+def parse_number(text: str) -> int | float | None:
+    """Return `text` as an integer, else as a float; None for other text.
+
+    Numbers below -2^63 or above 2^64 (the exclusive end of uint64's range), infinity and NaN give
+    None.
+    """
+    if len(text) > LONGEST_NUMBER:
+        return None
+    for kind in (int, float):
+        try:
+            number: int | float = kind(text)
+        except ValueError:
+            continue
+        fits = math.isfinite(number) if isinstance(number, float) else -(2**63) <= number <= 2**64
+        return number if fits else None
+    return None
+
+
+Numbers = list[int | float]
+Shape = tuple[int, ...]
+Values = Mapping[str, int]
+Drawn = np.ndarray[Any, Any]
+
+
+def _plain(array: Drawn, dtype: DType | None) -> Drawn:
+    """Return floats as tasks draw them, and anything else in its own type."""
+    is_float = dtype is None or dtype.is_float
+    return array.astype(np.float32 if dtype is None or is_float else dtype.numpy)
+
+
+def _normal(
+    _: Numbers, dtype: DType | None, rng: np.random.Generator, shape: Shape, __: Values
+) -> Drawn:
+    return _plain(rng.standard_normal(shape), dtype)
+
+
+def _uniform(
+    bounds: Numbers, dtype: DType | None, rng: np.random.Generator, shape: Shape, _: Values
+) -> Drawn:
+    low, high = bounds or (0.0, 1.0)
+    return _plain(rng.uniform(low, high, shape), dtype)
+
+
+def _integers(
+    bounds: Numbers, dtype: DType | None, rng: np.random.Generator, shape: Shape, _: Values
+) -> Drawn:
+    low, high = int(bounds[0]), int(bounds[1])
+    if dtype is not None and dtype.numpy.kind in "iu" and dtype.nbytes == 8:
+        return rng.integers(low, high, shape, dtype=dtype.numpy)
+    return _plain(rng.integers(low, high, shape), dtype)
+
+
+def _constant(
+    value: int, _: Numbers, dtype: DType | None, __: np.random.Generator, shape: Shape, ___: Values
+) -> Drawn:
+    return _plain(np.full(shape, value), dtype)
+
+
+def _iota(
+    _: Numbers, dtype: DType | None, __: np.random.Generator, shape: Shape, ___: Values
+) -> Drawn:
+    return _plain(np.arange(np.prod(shape, dtype=np.int64)).reshape(shape), dtype)
+
+
+def copy_given(array: Drawn, _: np.random.Generator, __: Shape, ___: Values) -> Drawn:
+    """Return the array itself, as it was given."""
+    return array
+
+
+# By name: how it is drawn, and how many numbers it takes.
+CONTENTS: dict[str, tuple[Any, tuple[int, ...]]] = {
+    "normal": (_normal, (0,)),
+    "uniform": (_uniform, (0, 2)),
+    "integers": (_integers, (2,)),
+    "zeros": (partial(_constant, 0), (0,)),
+    "ones": (partial(_constant, 1), (0,)),
+    "iota": (_iota, (0,)),
+}
+
+
+# Standalone kernels: lines such as `// buffer:` and `// value:` declare their arguments.
+#
+# The lines become a task, so that functions on a kernel and its task accept such a file as well.
+
+SIZE = "file"
+FORMS = {
+    "buffer": "`// buffer: name float32 (1024) normal`",
+    "texture": "`// texture: name rgba8unorm (64, 32) uniform`",
+    "sampler": "`// sampler: name filter::linear, address::repeat`",
+    "value": "`// value: name = 1024`",
+}
+_LINE = re.compile(r"\s*//\s*(\w+):(.*)")
+_BUFFER = re.compile(r"\s*(\w+)\s+(\w+)\s*(\(.*\))\s*([^()]+)")
+_SAMPLER = re.compile(r"\s*([A-Za-z_]\w*)(?!\s*(?:::|\())\b\s*(.*)")
+_VALUE = re.compile(r"\s*([A-Za-z_]\w*)\s*=\s*(\S+)\s*")
+_WORDS = {"true": 1, "false": 0}
+_OF_NUMPY = {each.numpy.str: each for each in DTYPES.values() if each.name != "bfloat16"}
+
+
+@dataclass(frozen=True)
+class StandaloneKernel:
+    """A kernel file and the task of its lines, with one size called `SIZE`.
+
+    `inout` are inputs that the kernel may write to.
+    """
+
+    kernel: Kernel
+    task: Task
+    inout: frozenset[str]
+
+    @property
+    def size(self) -> str:
+        """The only size of the task."""
+        return SIZE
+
+
+def is_kernel_file(name: str) -> bool:
+    """Return whether what a command was given means a file, not a kernel of the library."""
+    return name.endswith(".metal")
+
+
+def read_standalone_kernel(path: Path, arrays: Path | None = None) -> StandaloneKernel:
+    """Read the kernel in `path`; its inputs are in its lines and in the .npz file `arrays`.
+
+    Raise DeclarationError, with file and line, if a line is wrong.
+    """
+    kernel = header.read(path)
+    lines = _Lines(kernel)
+    lines.read()
+    if arrays is not None:
+        lines.take(_load_arrays(kernel.name, arrays), arrays)
+    scratches = (*kernel.scratches, *lines.scratches)
+    kernel = replace(kernel, scratches=scratches, samplers=lines.samplers)
+    return StandaloneKernel(kernel, _task(kernel, lines), frozenset(lines.inout))
+
+
+class _Lines:
+    """Collects the lines of one header."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._line = 0
+        self.inputs: dict[str, Input] = {}
+        self.outputs: dict[str, Array] = {}
+        self.values: dict[str, int | float] = {}
+        self.inout: set[str] = set()
+        self.scratches: list[Scratch] = []
+        self.samplers: dict[str, str] = {}
+
+    def read(self) -> None:
+        """Read every line above the first one of code."""
+        lines = self._kernel.source.splitlines()
+        for self._line, text in enumerate(lines, 1):
+            if text.strip() and not text.lstrip().startswith("//"):
+                return
+            match = _LINE.match(text)
+            if match and match[1] in FORMS:
+                getattr(self, f"_read_{match[1]}")(match[2])
+            elif match and (keyword := find_misspelt_keyword(match[1], match[2], FORMS)):
+                hint = f"did you mean {keyword!r}?"
+                raise self._error(f"unknown header line `// {match[1]}:`; {hint}")
+
+    def take(self, arrays: Mapping[str, np.ndarray[Any, Any]], path: Path) -> None:
+        """Use `arrays` as inputs. They replace the contents of lines with the same names."""
+        for name, array in arrays.items():
+            where = f"[{self._kernel.name}] {path.name}: {name}"
+            line = self.inputs.get(name)
+            texels = line.pixel_format if line else ""
+            kind = storage_type(array.dtype.name) if texels else _OF_NUMPY.get(array.dtype.str)
+            if kind is None:
+                known = ", ".join(each.name for each in _OF_NUMPY.values())
+                raise DeclarationError(f"{where}: expected one of {known}, got {array.dtype.name}")
+            if name in self.outputs:
+                raise DeclarationError(f"{where} is an output; leave the array or its line out")
+            if line:
+                self._check_same(where, line, kind, array.shape)
+            shape = tuple(parse(each) for each in array.shape or (1,))
+            draw = partial(copy_given, array)
+            self.inputs[name] = Input(shape, kind, str(path), draw, pixel_format=texels)
+
+    def _check_same(self, where: str, line: Input, kind: DType, shape: tuple[int, ...]) -> None:
+        whole = {name: each for name, each in self.values.items() if isinstance(each, int)}
+        expected = line.shape_at(whole)
+        if expected != shape or (line.dtype or kind) != kind:
+            wanted = line.dtype.name if line.dtype else "floats"
+            raise DeclarationError(
+                f"{where}: expected {wanted} {expected} by its line, got {kind.name} {shape}"
+            )
+
+    def _error(self, message: str) -> DeclarationError:
+        file = self._kernel.path.name
+        return DeclarationError(f"[{self._kernel.name}] {file}:{self._line}: {message}")
+
+    def _check_new(self, name: str) -> None:
+        named = {**self.inputs, **self.outputs, **self.values, **self.samplers}
+        if name in named or name in (each.name for each in self.scratches):
+            raise self._error(f"{name!r} is declared twice")
+
+    def _read_value(self, text: str) -> None:
+        match = _VALUE.fullmatch(text)
+        number = _WORDS.get(match[2], parse_number(match[2])) if match else None
+        if match is None or number is None:
+            raise self._error(f"expected {FORMS['value']}, got `{text.strip()}`")
+        self._check_new(match[1])
+        self.values[match[1]] = number
+
+    def _read_buffer(self, text: str) -> None:
+        match = _BUFFER.fullmatch(text)
+        if match is None:
+            raise self._error(f"expected {FORMS['buffer']}, got `{text.strip()}`")
+        name, kind, extents, content = match.groups()
+        self._check_new(name)
+        if kind not in (*DTYPES, "DTYPE"):
+            raise self._error(f"unknown element type {kind!r}; {suggestion(kind, DTYPES)}")
+        shape, dtype = self._shape(extents), DTYPES.get(kind)
+        words = content.split()
+        if words == [OUTPUT]:
+            self.outputs[name] = Array(shape, dtype)
+            return
+        if words[-1:] == [INOUT]:
+            self.inout.add(name)
+            words.pop()
+        self.inputs[name] = Input(shape, dtype, " ".join(words), self._draw(words, dtype))
+
+    def _read_texture(self, text: str) -> None:
+        match = _BUFFER.fullmatch(text)
+        if match is None:
+            raise self._error(f"expected {FORMS['texture']}, got `{text.strip()}`")
+        name, named, extents, content = match.groups()
+        self._check_new(name)
+        try:
+            texels = pixel_format(named)
+        except DispatchError as error:
+            raise self._error(str(error)) from None
+        shape = texels.shape_of(self._shape(extents, "texture"), parse(texels.components))
+        words = content.split()
+        if words == [SCRATCH]:
+            self.scratches.append(Scratch(name, texels.dtype.name, shape, self._line, named))
+            return
+        if words == [OUTPUT]:
+            self.outputs[name] = Array(shape, texels.dtype, pixel_format=named)
+            return
+        if words[-1:] == [INOUT]:
+            self.inout.add(name)
+            words.pop()
+        draw = texels.stored(self._draw(words, texels.drawn_as))
+        self.inputs[name] = Input(shape, texels.dtype, " ".join(words), draw, pixel_format=named)
+
+    def _read_sampler(self, text: str) -> None:
+        match = _SAMPLER.fullmatch(text)
+        if match is None:
+            raise self._error(f"expected {FORMS['sampler']}, got `{text.strip()}`")
+        self._check_new(match[1])
+        try:
+            sampler_options(match[2])
+        except (DeclarationError, DispatchError) as error:
+            raise self._error(str(error)) from None
+        self.samplers[match[1]] = match[2]
+
+    def _draw(self, words: list[str], dtype: DType | None) -> Draw:
+        try:
+            return parse_contents(words, dtype)
+        except DeclarationError as error:
+            raise self._error(str(error)) from None
+
+    def _shape(self, text: str, what: str = "buffer") -> tuple[Expression, ...]:
+        try:
+            parser = Parser(text)
+            shape = parser.expressions()
+            if not parser.at_end:
+                raise parser.error("one shape")
+        except DeclarationError as error:
+            raise self._error(f"{error}; write {FORMS[what]}") from None
+        return shape
+
+
+def _load_arrays(name: str, path: Path) -> dict[str, np.ndarray[Any, Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {each: file[each] for each in file.files}
+    except (OSError, ValueError, AttributeError) as error:
+        raise DeclarationError(
+            f"[{name}] {path}: expected arrays by name, as np.savez writes them; {error}"
+        ) from error
+
+
+def _task(kernel: Kernel, lines: _Lines) -> Task:
+    def nothing_to_compare(**_: Any) -> NoReturn:
+        raise TaskError(f"[{kernel.name}] {kernel.path.name} has no task that says what is right")
+
+    task = Task(
+        name=kernel.name,
+        description=kernel.description,
+        sizes={SIZE: {}},
+        inputs=lines.inputs,
+        outputs=lines.outputs,
+        reference=nothing_to_compare,
+        oracle=nothing_to_compare,
+        scale=None,
+        constants=lines.values,
+        dtypes=kernel.dtypes,
+        headline=SIZE,
+        gpu_headlines=(SIZE,),
+        baseline="",
+        flops_expression=parse(0),
+        bytes_expression=None,
+    )
+    size = 0
+    for name, shape in _shapes(task):
+        size += 8 * math.prod(shape)
+        if size > memory_bytes():
+            raise DeclarationError(
+                f"[{kernel.name}] {kernel.path.name}: expected buffers that fit into the memory of "
+                f"this machine, {memory_bytes() >> 20} MiB, got {name} of shape {shape}"
+            )
+        if min(shape, default=1) < 1:
+            raise DeclarationError(
+                f"[{kernel.name}] {kernel.path.name}: expected every extent of {name} to be 1 or "
+                f"more, got {shape}"
+            )
+    return task
+
+
+def _shapes(task: Task) -> Iterator[tuple[str, tuple[int, ...]]]:
+    values = task.values(SIZE)
+    for name, each in {**task.inputs, **task.outputs}.items():
+        yield name, each.shape_at(values)

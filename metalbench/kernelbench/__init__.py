@@ -1,0 +1,1 @@
+"""KernelBench: its problems, imported PyTorch modules, generated candidates, and metrics."""

@@ -1,0 +1,124 @@
+"""Several folders of generations side by side: the figures of each level, and of all together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from metalbench.errors import DeclarationError
+from metalbench.kernelbench.folder import SamplePlan, read_plan
+from metalbench.kernelbench.metrics import (
+    THRESHOLDS,
+    Figures,
+    SampleOutcome,
+    compute_figures,
+    group_samples,
+)
+from metalbench.kernelbench.result_files import is_kernelbench_run, read_problems
+from metalbench.store.history import Evaluation
+from metalbench.store.store import Store
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class ComparisonOptions:
+    """What is to be computed: thresholds p, ks, and the baseline that ratios are against.
+
+    `device` and `dtype` choose among evaluations of several; None takes the only one. `timing` is
+    the baseline's file for runs of KernelBench's own.
+    """
+
+    thresholds: Sequence[float] = THRESHOLDS
+    ks: Sequence[int] = (1,)
+    baseline: str = "compared"
+    device: str | None = None
+    dtype: str | None = None
+    timing: Path | None = None
+
+
+@dataclass(frozen=True)
+class FolderFigures:
+    """One folder: its name, the device, and figures by level; `ALL` is of all levels."""
+
+    name: str
+    device: str
+    plan: SamplePlan
+    levels: dict[str, Figures]
+    problems: dict[tuple[str, int], list[SampleOutcome]]
+
+
+def compute_columns(
+    roots: Sequence[Path], store: Store, question: ComparisonOptions
+) -> list[FolderFigures]:
+    """The figures of every folder.
+
+    Raises DeclarationError for a folder that has not been evaluated, or on several devices of which
+    none is chosen, and for a k that is more than the samples there are.
+    """
+    return [_compute_column(root, store, question) for root in roots]
+
+
+def count_planned_samples(root: Path) -> int:
+    """How many samples of a problem a folder is to hold; raises as `compute_columns`."""
+    return (
+        read_problems(root, None)[0].samples
+        if is_kernelbench_run(root)
+        else read_plan(root).samples
+    )
+
+
+def select_evaluations(root: Path, store: Store, question: ComparisonOptions) -> list[Evaluation]:
+    """The evaluations of a folder, all of one device; raises as `compute_columns`."""
+    return _select(root, store.evaluations(read_plan(root).id), question)
+
+
+def _compute_column(root: Path, store: Store, question: ComparisonOptions) -> FolderFigures:
+    for k in question.ks:
+        count = count_planned_samples(root)
+        if not 1 <= k <= count:
+            raise DeclarationError(
+                f"-k {k}: expected 1 to {count}, the samples of a problem in {root}"
+            )
+    if is_kernelbench_run(root):
+        plan, problems, name = read_problems(root, question.timing)
+    else:
+        plan, found = read_plan(root), select_evaluations(root, store, question)
+        problems = group_samples(found, plan.problems, plan.samples, question.baseline)
+        simulated = ", simulated" if found[0].device_kind == "cpu" else ""
+        name = f"{found[0].device_name}{simulated}"
+
+    def of(level: str) -> Figures:
+        mine = {key: each for key, each in problems.items() if level in (ALL, key[0])}
+        return compute_figures(mine, question.thresholds, question.ks)
+
+    named = [level for level, numbers in plan.problems.items() if numbers]
+    wanted = named if len(named) == 1 else [*named, ALL]
+    return FolderFigures(
+        root.name or str(root), name, plan, {each: of(each) for each in wanted}, problems
+    )
+
+
+def _select(
+    root: Path, found: Sequence[Evaluation], question: ComparisonOptions
+) -> list[Evaluation]:
+    """Those of one device and element type: times of a simulation and of a GPU never mix."""
+    if not found:
+        raise DeclarationError(
+            f"{root}: nothing of it is in this store; run `metalbench evaluate {root}`, or name "
+            "the store with --db"
+        )
+    mine = [
+        each
+        for each in found
+        if question.device in (None, each.device_kind) and question.dtype in (None, each.dtype)
+    ]
+    kinds = sorted({(each.device_kind, each.device_name, each.dtype) for each in found})
+    told = "; ".join(", ".join(each) for each in kinds)
+    if len({(each.device_kind, each.device_name, each.dtype) for each in mine}) != 1:
+        raise DeclarationError(
+            f"{root}: expected evaluations of one device and element type, got {told}; choose with "
+            "--device and --dtype"
+        )
+    return mine

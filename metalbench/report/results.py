@@ -1,0 +1,550 @@
+"""Failures, kernel by kernel."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from textwrap import indent
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from metalbench.measure.analysis import Analysis, Occupancy, Roofline, Target
+from metalbench.measure.measurement import Measurement, Mode
+from metalbench.report import numbers, summary
+from metalbench.report.summary import discovery_line, explain_ends, summary_lines
+from metalbench.report.terminal import (
+    HEADING,
+    QUIET,
+    STATUS_STYLES,
+    VERDICT_STYLES,
+    WARNING,
+    plain_table,
+)
+from metalbench.report.warnings import (
+    LAUNCH_BOUND,
+    brief_warning_lines,
+    clock_notice,
+    device_line,
+    facts_text,
+    format_marks,
+    list_marks,
+    list_warnings,
+    modes_text,
+    simulation_notice,
+    usual_times,
+    warning_lines,
+)
+from metalbench.stats import CONFIDENCE
+from metalbench.store.result import CountedBytes, Result, format_tunables
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from metalbench.stats import Interval
+
+
+def failures(results: Sequence[Result]) -> Group:
+    """Return every failure's stage and message, verbatim and in the order of the results."""
+    return Group(*_blocks(results))
+
+
+def _blocks(results: Sequence[Result]) -> Iterator[RenderableType]:
+    for result in results:
+        for failure in result.failures:
+            title = Text(f"{result.case.task} ({result.case.dtype}): ", style=HEADING)
+            title.append(result.status.value, style=STATUS_STYLES[result.status])
+            title.append(f" at {failure.stage}")
+            yield title
+            yield Text(indent(failure.message, "  ") + "\n")
+
+
+# The table of a run: one line for each kernel, two in a narrow terminal.
+
+RATIO = "MLX / kernel"
+GPU_TIME = "GPU time"
+BY_WALL = "by wall time"
+
+
+def results_table(results: Sequence[Result], console: Console) -> Table:
+    """Return the table: task, correct, both times, ratio and verdict, GFLOP/s, GB/s, stability.
+
+    If one line for each kernel is too wide for `console`, intervals go below their estimates.
+    """
+    wide = _wide(results, terminal=console.is_terminal)
+    unlimited = console.options.update(max_width=10 * console.width)
+    fits = console.measure(wide, options=unlimited).maximum <= console.width
+    return wide if fits else _narrow(results)
+
+
+def _wide(results: Sequence[Result], *, terminal: bool) -> Table:
+    table = plain_table(terminal=terminal)
+    # A pipe always gets the same columns; a terminal only informative ones.
+    with_dtype = not terminal or _several_dtypes(results)
+    with_gpu, with_wall = _any_gpu_time(results), _any_by_wall(results)
+    with_size = _several_sizes(results)
+    spared = {
+        "dtype": not with_dtype,
+        "size": not with_size,
+        GPU_TIME: not with_gpu,
+        BY_WALL: not with_wall,
+    }
+    for name in ("task", "dtype", "size", "correct", "kernel", "MLX", RATIO, BY_WALL, GPU_TIME):
+        if not spared.get(name):
+            table.add_column(name, no_wrap=True)
+    for name in ("GFLOP/s", "GB/s", "stability"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for result in results:
+        table.add_row(
+            result.case.task,
+            *([result.case.dtype] if with_dtype else []),
+            *([result.case.size] if with_size else []),
+            _status(result),
+            _time(result, 0, " "),
+            _time(result, 1, " "),
+            _ratio(result, verdict_last=True),
+            *([_by_wall(result, "")] if with_wall else []),
+            *([_time(result, 2, " ")] if with_gpu else []),
+            *_rates(result),
+        )
+    return table
+
+
+def _any_gpu_time(results: Sequence[Result]) -> bool:
+    """Return whether a GPU's clock has times that the other columns lack."""
+    return any(
+        each.measurement and each.measurement.gpu_ns and each.measurement.clock == "wall time"
+        for each in results
+    )
+
+
+def _any_by_wall(results: Sequence[Result]) -> bool:
+    return any(each.measurement and each.measurement.by_wall for each in results)
+
+
+def _several_dtypes(results: Sequence[Result]) -> bool:
+    return len({result.case.dtype for result in results}) > 1
+
+
+def _several_sizes(results: Sequence[Result]) -> bool:
+    """Return whether some task was run at several sizes; tasks may differ in their sizes."""
+    return len({(result.case.task, result.case.size) for result in results}) > len(
+        {result.case.task for result in results}
+    )
+
+
+def _narrow(results: Sequence[Result]) -> Table:
+    table = plain_table(terminal=True, gap=1)
+    for name in ("task\ncorrect", "kernel", "MLX"):
+        table.add_column(name, no_wrap=True)
+    table.add_column(RATIO)
+    table.add_column("GFLOP/s\nGB/s", justify="right", no_wrap=True)
+    with_gpu = _any_gpu_time(results)
+    last = f"{GPU_TIME}\nstable" if with_gpu else "stable"
+    table.add_column(last, justify="right", no_wrap=True)
+    several, with_size = _several_dtypes(results), _several_sizes(results)
+    for result in results:
+        gflops, gbytes, stability = _rates(result)
+        second = Text(f" {result.case.dtype}", style=QUIET) if several else Text()
+        first = f"{result.case.task} {result.case.size}" if with_size else result.case.task
+        table.add_row(
+            Text(first + "\n") + _status(result) + second,
+            _time(result, 0, "\n"),
+            _time(result, 1, "\n"),
+            _ratio(result, verdict_last=False)
+            + (_by_wall(result, "\nwall ") if _any_by_wall(results) else Text()),
+            gflops + Text("\n") + gbytes,
+            _gpu_estimate(result) + Text("\n") + stability if with_gpu else stability,
+        )
+    return table
+
+
+def _status(result: Result) -> Text:
+    return Text(result.status.value, style=STATUS_STYLES[result.status])
+
+
+def _dash() -> Text:
+    return Text(numbers.MISSING, style=QUIET)
+
+
+def _time(result: Result, side: int, between: str) -> Text:
+    """Return the time of the kernel (side 0), of MLX (1), or of the kernel by GPU clock (2)."""
+    measured = result.measurement
+    if measured is None:
+        return _dash()
+    interval = (summary.kernel_time, summary.reference_time, summary.gpu_time)[side](measured)
+    return _dash() if interval is None else _quiet_ends(*numbers.in_time_unit(interval), between)
+
+
+def _gpu_estimate(result: Result) -> Text:
+    measured = result.measurement
+    if measured is None or measured.gpu_ns is None:
+        return _dash()
+    interval, unit = numbers.in_time_unit(measured.gpu_ns)
+    return Text(numbers.estimate(interval) + unit)
+
+
+def _quiet_ends(interval: Interval, unit: str, between: str) -> Text:
+    text = Text(numbers.estimate(interval) + unit)
+    return text.append(between + numbers.ends(interval), style=QUIET)
+
+
+def _ratio(result: Result, *, verdict_last: bool) -> Text:
+    measured = result.measurement
+    ratio = summary.ratio(measured) if measured is not None else None
+    if measured is None or ratio is None or measured.verdict is None:
+        return _dash()
+    verdict = Text(f" {measured.verdict.value}", style=VERDICT_STYLES[measured.verdict])
+    if measured.launch_bound:
+        verdict.append(f" {LAUNCH_BOUND}", style=WARNING)
+    if verdict_last:
+        return _quiet_ends(ratio, "x", " ") + verdict
+    first = Text(numbers.estimate(ratio) + "x") + verdict
+    return first.append("\n" + numbers.ends(ratio), style=QUIET)
+
+
+def _by_wall(result: Result, before: str) -> Text:
+    """Return the ratio of wall times, if the verdict is of another clock."""
+    by_wall = result.measurement.by_wall if result.measurement is not None else None
+    if by_wall is None:
+        return _dash() if not before else Text()
+    return Text(before) + _quiet_ends(by_wall.ratio, "x", " ")
+
+
+def _rates(result: Result) -> tuple[Text, Text, Text]:
+    """Return GFLOP/s, GB/s and stability."""
+    measured, analysis = result.measurement, result.analysis
+    if measured is None or analysis is None:
+        return _dash(), _dash(), _dash()
+    work = analysis.work
+    return (
+        Text(numbers.estimate(work.gflops)) if work.flops else _dash(),
+        Text(numbers.estimate(work.gbytes_per_s)),
+        Text(f"{measured.stability:.2f}"),
+    )
+
+
+# The report on a run of several kernels.
+
+
+def brief_report(results: Sequence[Result], seconds: float) -> Group:
+    """Return only failures and summary."""
+    wrong = [failures(results)] if any(result.failures for result in results) else []
+    return Group(*wrong, *(Text(line) for line in summary_lines(results, seconds)))
+
+
+def suite_report(
+    results: Sequence[Result], console: Console, seconds: float, *, verbose: bool = False
+) -> Group:
+    """Return table, failures, warnings and summary of at least one result, judged together.
+
+    A warning is one line, or with `verbose` its whole text.
+    """
+    device = results[0].device
+    blocks: list[RenderableType] = [results_table(results, console), Text()]
+    if any(result.failures for result in results):
+        blocks.append(failures(results))
+    told = warning_lines(results) if verbose else brief_warning_lines(results)
+    doubts = [*format_marks(results), *(f"Warning: {line}" for line in told)]
+    blocks += [Text(line, style=WARNING) for line in doubts]
+    blocks += [Text(line) for line in ([""] if doubts else [])]
+    blocks += [Text(line) for line in summary_lines(results, seconds)]
+    modes = {result.measurement.mode for result in results if result.measurement is not None}
+    cold = " Inputs are cold: no cache holds them." if Mode.COLD in modes else ""
+    sizes = ", ".join(dict.fromkeys(result.case.size for result in results if result.case.size))
+    blocks.append(
+        Text(
+            f"Device: {device_line(device)}. Size: {sizes}. Times are medians of one pass with "
+            f"{100 * CONFIDENCE:g} % intervals.{cold}",
+            style=QUIET,
+        )
+    )
+    said = (clock_notice(results), discovery_line(results))
+    blocks += [Text(line, style=QUIET) for line in (*said, *_tunings(results)) if line]
+    blocks += [Text(note, style=WARNING) for note in _notes(results)]
+    blocks += [Text(line, style=QUIET) for line in explain_ends(results)]
+    notice = simulation_notice(device)
+    if notice:
+        blocks.append(Text(notice, style=WARNING))
+    return Group(*blocks)
+
+
+def _tunings(results: Sequence[Result]) -> Iterator[str]:
+    """Yield the tunables of every kernel for which a search found them, and their origin."""
+    for case in (result.case for result in results if result.case.tuning):
+        yield f"{case.task}: {format_tunables(case.tunables)}: {case.tuning}."
+
+
+def _notes(results: Sequence[Result]) -> list[str]:
+    """Return every note once, with its tasks."""
+    tasks: dict[str, dict[str, None]] = {}
+    for result in results:
+        for note in result.notes:
+            tasks.setdefault(note, {})[result.case.task] = None
+    every = len({result.case.task for result in results})
+    return [
+        f"{'all kernels' if len(about) == every else ', '.join(about)}: {note}."
+        for note, about in tasks.items()
+    ]
+
+
+# The full report on one kernel.
+
+Rows = Iterator[tuple[str, str | Text]]
+LABEL_WIDTH = 14
+SCORE_UNITS = {
+    Target.SPEED: "x MLX",
+    Target.COMPUTE: "GFLOP/s",
+    Target.MEMORY: "GB/s",
+    Target.STABLE: "of 1",
+    Target.BALANCED: "= 0.5 speed + 0.3 GFLOP/s / 1000 + 0.2 stability",
+}
+
+
+def full_report(result: Result, target: Target) -> Group:
+    """Return the report on one kernel, with the score of `target` in the title."""
+    blocks: list[RenderableType] = [_title(result, target)]
+    notice = simulation_notice(result.device)
+    if notice:
+        blocks.append(Text(notice, style=WARNING))
+    blocks.append(_section("Kernel", _kernel(result)))
+    if result.occupancy:
+        blocks.append(_section("Occupancy", _occupancy(result.occupancy)))
+    if result.checks:
+        blocks.append(_section("Correctness", _correctness(result)))
+    if result.notes:
+        blocks.append(_section("Notes", (("note", Text(each, WARNING)) for each in result.notes)))
+    if result.failures:
+        blocks += [Text(), failures([result])]
+    if result.measurement is not None and result.analysis is not None:
+        blocks.append(_section("Time of one pass", _times(result, result.measurement)))
+        doubts = list(_doubts(result.measurement))
+        if doubts:
+            blocks.append(_section("Doubts", iter(doubts)))
+        blocks.append(_section("Throughput", _throughput(result.analysis, result.measurement)))
+        blocks.append(_section("Scores", _scores(result.analysis, target)))
+    if result.counted is not None:
+        blocks.append(_section("Bytes of one pass", _bytes(result.counted)))
+    return Group(*blocks)
+
+
+def _title(result: Result, target: Target) -> Text:
+    title = Text(result.case.task, style=HEADING)
+    title.append(f"  {result.status.value}", style=STATUS_STYLES[result.status])
+    if result.analysis is not None:
+        score = result.analysis.scores[target]
+        unit = SCORE_UNITS[target].partition("=")[0].strip()
+        if score is not None:
+            title.append(f"  {target.value} {numbers.significant(score)} {unit}".rstrip())
+    return title
+
+
+def _section(name: str, rows: Rows) -> Group:
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(width=LABEL_WIDTH, style=QUIET, no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, value in rows:
+        grid.add_row(f"  {label}", value)
+    return Group(Text(), Text(name, style=HEADING), grid)
+
+
+def _kernel(result: Result) -> Rows:
+    case = result.case
+    yield "task", case.description
+    extents = ", ".join(f"{name} {extent}" for name, extent in case.sizes.items())
+    yield "size", f"{case.size} ({extents}), {case.dtype}"
+    yield "source", f"{case.kernel}, sha256 {case.source_hash[:12]}"
+    if case.tunables:
+        origin = f" ({case.tuning})" if case.tuning else ""
+        yield "tuned", format_tunables(case.tunables) + origin
+    yield "device", device_line(result.device)
+    if result.state:
+        yield "state", facts_text(result.state)
+
+
+def _occupancy(dispatches: tuple[Occupancy, ...]) -> Rows:
+    for each in dispatches:
+        idle = f", {numbers.count(each.idle_lanes, 'idle lane')}" if each.idle_lanes else ""
+        yield "dispatch", Text(each.pipeline, style=HEADING)
+        yield "threadgroups", " x ".join(map(str, each.threadgroups))
+        yield (
+            "threads",
+            f"{' x '.join(map(str, each.threads))} of at most {each.max_threads} a threadgroup: "
+            f"{numbers.count(each.simdgroups, 'SIMD-group')}{idle}",
+        )
+        yield (
+            "memory",
+            f"{each.threadgroup_bytes} of {each.max_threadgroup_bytes} bytes of threadgroup memory",
+        )
+
+
+def _correctness(result: Result) -> Rows:
+    checks = result.checks
+    sizes = ", ".join(dict.fromkeys(check.size for check in checks))
+    seeds = numbers.count(len({check.seed for check in checks}), "seed")
+    passed = sum(check.passed for check in checks)
+    yield "checks", f"{passed} of {len(checks)} passed: sizes {sizes}; {seeds}"
+    worst = result.worst_check
+    if worst is None:
+        yield "comparison", "exact"
+    else:
+        assert worst.worst is not None
+        share = f"{numbers.significant(100 * worst.worst)} % of the bound"
+        if not math.isfinite(worst.worst):
+            share = "beyond every bound"
+        yield (
+            "worst error",
+            f"{share}: {worst.where} of size {worst.size}, seed {worst.seed}: {worst.message}",
+        )
+
+
+def _times(result: Result, measured: Measurement) -> Rows:
+    yield "kernel", numbers.time(summary.kernel_time(measured))
+    usual = usual_times(measured)
+    if len(usual) > 1:
+        yield "usual times", f"{modes_text(usual)} of the windows"
+    if measured.reference_ns is not None:
+        form = measured.reference_name or result.case.reference
+        yield "MLX", f"{numbers.time(summary.reference_time(measured))}  ({form})"
+    if measured.ratio is not None and measured.verdict is not None:
+        text = Text(f"{numbers.ratio(summary.ratio(measured))} ")
+        yield "MLX / kernel", text.append(measured.verdict.value, VERDICT_STYLES[measured.verdict])
+    yield from _forms(measured)
+    yield from _other_clock(measured)
+    clocks = clock_notice([result])
+    if clocks is not None:
+        yield "clocks", clocks
+    yield "stability", f"{measured.stability:.3f}"
+    yield (
+        "samples",
+        f"{_windows(measured)} passes, worth {measured.effective_pairs:.0f} independent ones; "
+        f"{numbers.count(measured.outliers, 'outlier')} kept; stopped: {measured.stopped.value}",
+    )
+    yield from _command_buffers(measured)
+    yield from _conditions(measured)
+    yield "intervals", f"{100 * CONFIDENCE:g} % confidence, of the median"
+    yield from (("", line) for line in summary.explain_ends([result]))
+    floor = Text(f"{numbers.short_time(measured.work_floor_ns)} for an empty kernel")
+    if measured.launch_bound:
+        floor.append(f" {LAUNCH_BOUND}", style=WARNING)
+    yield "floor", floor
+
+
+def _other_clock(measured: Measurement) -> Rows:
+    """Yield times and ratio of the clock that is not that of the verdict."""
+    by_wall = measured.by_wall
+    if by_wall is not None:
+        yield "by wall time", f"{numbers.ratio(by_wall.ratio)}  (MLX / kernel)"
+        yield "", f"kernel {numbers.time(by_wall.candidate_ns)}"
+        yield "", f"MLX {numbers.time(by_wall.reference_ns)}"
+    elif measured.gpu_ns is not None and measured.clock == "wall time":
+        yield "GPU time", numbers.time(summary.gpu_time(measured))
+
+
+def _doubts(measured: Measurement) -> Rows:
+    """Yield the reasons of a missing or weak verdict, then the warnings about times."""
+    for mark, why in list_marks(measured):
+        yield (
+            "verdict" if measured.verdict and mark == measured.verdict.value else "time",
+            Text(f"{mark}: {why}.", style=WARNING),
+        )
+    for doubt in list_warnings(measured):
+        yield "warning", Text(str(doubt), style=WARNING)
+
+
+def _forms(measured: Measurement) -> Rows:
+    """Yield the forms of the reference that are not in the ratio."""
+    for form in measured.forms:
+        if not form.compared:
+            yield "", f"{numbers.time(form.time_ns)}  ({form.name}) {form.fault}".rstrip()
+
+
+def _conditions(measured: Measurement) -> Rows:
+    """Yield the state of the caches, and the steadiness of the clock."""
+    cold = "cold: each pass takes other copies of the inputs, which no cache holds"
+    yield "mode", cold if measured.mode is Mode.COLD else "warm: each pass takes the same buffers"
+    steadiness = measured.steadiness
+    if steadiness.spread is not None:
+        seen = f"a probe of it spread by {100 * steadiness.spread:.1f} %"
+        if steadiness.retries:
+            dropped = numbers.count(steadiness.discarded, "pair")
+            seen += f"; {dropped} dropped in {numbers.count(steadiness.retries, 'rest')}"
+        yield "clock speed", seen
+    if measured.clock_ratio is not None:
+        yield "", f"{numbers.ratio(measured.clock_ratio)}  (after the kernel / after MLX)"
+
+
+def _command_buffers(measured: Measurement) -> Rows:
+    """Yield the division of passes into command buffers, if the reference has a limit."""
+    theirs = measured.samples.reference_passes_per_command_buffer
+    if theirs:
+        ours = measured.samples.passes_per_command_buffer
+        yield (
+            "commits",
+            f"command buffers of at most {ours} of the kernel's passes, and of "
+            f"{numbers.significant(theirs)} of MLX's on average",
+        )
+
+
+def _windows(measured: Measurement) -> str:
+    passes = measured.samples.candidate_window
+    if measured.reference_ns is None:
+        return f"{numbers.count(measured.pairs, 'window')} of {passes}"
+    pairs = numbers.count(measured.pairs, "pair")
+    return f"{pairs} of windows of {passes} and {measured.samples.reference_window}"
+
+
+def _throughput(analysis: Analysis, measured: Measurement) -> Rows:
+    work = analysis.work
+    yield "compute", f"{numbers.with_interval(work.gflops)} GFLOP/s"
+    yield "bandwidth", f"{numbers.with_interval(work.gbytes_per_s)} GB/s"
+    yield (
+        "intensity",
+        f"{numbers.significant(work.intensity)} FLOP/byte ({numbers.quantity(work.flops, 'FLOP')}, "
+        f"{numbers.size(work.bytes)})",
+    )
+    yield "roofline", _roofline(analysis.roofline)
+    if measured.launch_share is not None:
+        yield (
+            "launches",
+            f"{numbers.significant(100 * measured.launch_share)} % of the GPU time is what "
+            "launching empty kernels takes, the gaps between dispatches among it; rates and "
+            "roofline have it in them",
+        )
+
+
+def _bytes(counted: CountedBytes) -> Rows:
+    """Yield the bytes that the source requests, and the task's minimum."""
+    ratio = (
+        "" if math.isnan(counted.ratio) else f", {numbers.significant(counted.ratio)} x declared"
+    )
+    why = "that was timed" if counted.timed else f"{counted.size}, for the timed one takes too long"
+    yield "declared", f"{numbers.size(counted.declared)} must move at least"
+    yield (
+        "counted",
+        f"{numbers.size(counted.read)} read, {numbers.size(counted.written)} written{ratio}: what "
+        f"threads ask for, in the source, at the size {why}",
+    )
+    yield (
+        "touched",
+        f"{numbers.size(counted.unique_read)} read, {numbers.size(counted.unique_written)} written "
+        "at least once in a dispatch",
+    )
+
+
+def _roofline(roofline: Roofline) -> str | Text:
+    if not roofline.valid:
+        return Text(f"invalid: {roofline.reason}", style="bold red")
+    if roofline.fraction is None:
+        return roofline.reason
+    return f"{roofline.bound}-bound, at {100 * roofline.fraction:.0f} % of it ({roofline.reason})"
+
+
+def _scores(analysis: Analysis, target: Target) -> Rows:
+    for each in Target:
+        score = analysis.scores[each]
+        value = "-" if score is None else numbers.significant(score)
+        text = Text(f"{value} {SCORE_UNITS[each]}".strip(), style=HEADING if each is target else "")
+        yield each.value, text

@@ -1,1 +1,0 @@
-"""Benchmark suites of other projects, and their metrics."""

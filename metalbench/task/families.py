@@ -1,0 +1,252 @@
+"""Sizes and element types shared by tasks on rows or elements of a matrix."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import mlx.core as mx
+import numpy as np
+
+from metalbench.task.declaration import Task, task
+from metalbench.task.inputs import Input, integers, normal, output
+
+FLOATING = ("float32", "float16", "bfloat16")
+
+# One odd number of columns is less than a multiple of four by one, the other more.
+_ODD = {"odd1": {"rows": 37, "cols": 1023}, "odd2": {"rows": 5, "cols": 4097}}
+ROWS = {
+    "small": {"rows": 16, "cols": 256},
+    **_ODD,
+    "seed": {"rows": 1024, "cols": 1024},
+    "large": {"rows": 2048, "cols": 4096},
+}
+ELEMENTS = {
+    "small": {"rows": 16, "cols": 256},
+    **_ODD,
+    "seed": {"rows": 16, "cols": 16384},
+    "large": {"rows": 2048, "cols": 4096},
+}
+
+
+# Declare elementwise tasks on one matrix or several.
+
+
+def elementwise(
+    name: str,
+    reference: Callable[..., Any],
+    oracle: Callable[..., Any],
+    *,
+    baseline: str,
+    flops: int = 4,
+    scale: Callable[..., Any] | None = None,
+    **inputs: Input,
+) -> Task:
+    """Return the elementwise task `name` of the `inputs`, (rows, cols) each; by default `x`.
+
+    `flops` are those of one element.
+    """
+    reference.__name__ = name
+    return task(
+        sizes=ELEMENTS,
+        gpu_headlines=("large",),
+        inputs=inputs or {"x": normal("rows", "cols")},
+        outputs={"y": output("rows", "cols")},
+        oracle=oracle,
+        scale=scale,
+        dtypes=FLOATING,
+        flops=f"{flops} * rows * cols",
+        baseline=baseline,
+    )(reference)
+
+
+# Declare tasks for convolutions with any stride, padding, dilation and number of groups.
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class ConvolutionGeometry:
+    """Taps, stride, padding and dilation of every spatial axis, and the number of groups."""
+
+    taps: int
+    stride: int = 1
+    padding: int = 0
+    dilation: int = 1
+    groups: int = 1
+
+    def outputs(self, extent: str) -> str:
+        """Return how many outputs there are of `extent` inputs, as an expression."""
+        reach = self.dilation * (self.taps - 1) + 1
+        return f"({extent} + {2 * self.padding} - {reach}) / {self.stride} + 1"
+
+
+def convolve_images(x: Array, w: Array, steps: ConvolutionGeometry) -> Array:
+    """Convolve images, channels last, in any number of dimensions: for each tap a product."""
+    borders = [(steps.padding, steps.padding)] * (x.ndim - 2)
+    x = np.pad(x, [(0, 0), *borders, (0, 0)])
+    reach = steps.dilation * (steps.taps - 1) + 1
+    counts = [(n - reach) // steps.stride + 1 for n in x.shape[1:-1]]
+    parts = []
+    for image, filters in zip(
+        np.split(x, steps.groups, axis=-1), np.split(w, steps.groups), strict=True
+    ):
+        y = np.zeros_like(x, shape=(len(x), *counts, len(filters)), order="C")
+        for tap in np.ndindex(*w.shape[1:-1]):
+            starts = [steps.dilation * at for at in tap]
+            window = tuple(
+                slice(at, at + steps.stride * (n - 1) + 1, steps.stride)
+                for at, n in zip(starts, counts, strict=True)
+            )
+            y += image[(slice(None), *window)] @ filters[(slice(None), *tap)].T
+        parts.append(y)
+    return np.concatenate(parts, axis=-1)
+
+
+def convolution_task(
+    name: str,
+    description: str,
+    steps: ConvolutionGeometry,
+    *,
+    sizes: Mapping[str, Mapping[str, int]],
+) -> Task:
+    """Return the task of a convolution along the axes that sizes name besides batch and channels.
+
+    Channels and filters are those of one group.
+    """
+    extents = [each for each in sizes["small"] if each not in ("batch", "channels", "filters")]
+    by_mlx: Callable[..., Any] = (mx.conv1d, mx.conv2d)[len(extents) - 1]
+
+    def reference(x: Any, w: Any) -> Any:
+        return by_mlx(x, w, steps.stride, steps.padding, steps.dilation, steps.groups)
+
+    reference.__name__ = name
+    reference.__doc__ = description
+    outputs = [steps.outputs(each) for each in extents]
+    count = " * ".join(f"({each})" for each in outputs)
+    filters = f"{steps.groups} * filters"
+    return task(
+        sizes=sizes,
+        gpu_headlines=("large",),
+        inputs=dict(
+            x=normal("batch", *extents, f"{steps.groups} * channels"),
+            w=normal(filters, *[steps.taps] * len(extents), "channels"),
+        ),
+        outputs=dict(y=output("batch", *outputs, filters)),
+        oracle=lambda x, w: convolve_images(x, w, steps),
+        scale=lambda x, w: convolve_images(np.abs(x), np.abs(w), steps),
+        dtypes=("float32", "float16", "bfloat16"),
+        flops=f"2 * batch * {count} * {filters} * {steps.taps ** len(extents)} * channels",
+        baseline=f"mx.{by_mlx.__name__}",
+    )(reference)
+
+
+# Declare tasks for Fourier transforms of rows, with separate real and imaginary arrays.
+
+
+def whole_spectrum(name: str, cols: int, *, inverse: bool = False) -> Task:
+    """Return the discrete Fourier transform of rows of `cols` complex numbers, or its inverse."""
+    direct = np.fft.ifft if inverse else np.fft.fft
+    by_mlx = mx.fft.ifft if inverse else mx.fft.fft
+
+    def oracle(re: Array, im: Array, cols: int) -> tuple[Array, Array]:
+        found = direct(re + 1j * im)
+        return found.real, found.imag
+
+    def scale(re: Array, im: Array, cols: int) -> tuple[Array, Array]:
+        terms = (np.abs(re) + np.abs(im)).sum(axis=-1, keepdims=True)
+        spread = np.broadcast_to(terms / (cols if inverse else 1), re.shape)
+        return spread, spread
+
+    def reference(re: Any, im: Any, cols: int) -> tuple[Any, Any]:
+        found = by_mlx(re + 1j * im)
+        return mx.real(found), mx.imag(found)
+
+    reference.__name__ = name
+    reference.__doc__ = (
+        f"{'Inverse d' if inverse else 'D'}iscrete Fourier transform of rows of {cols} numbers."
+    )
+    return task(
+        sizes=dict(
+            small=dict(rows=4),
+            odd1=dict(rows=5),
+            odd2=dict(rows=19),
+            seed=dict(rows=512),
+            large=dict(rows=16384),
+        ),
+        gpu_headlines=("large",),
+        inputs=dict(re=normal("rows", "cols"), im=normal("rows", "cols")),
+        outputs=dict(y_re=output("rows", "cols"), y_im=output("rows", "cols")),
+        constants=dict(cols=cols),
+        oracle=oracle,
+        scale=scale,
+        flops=f"5 * rows * cols * {round(np.log2(cols))}",
+        baseline="mx.fft.ifft" if inverse else "mx.fft.fft",
+    )(reference)
+
+
+# Short-time Fourier transforms of 400 samples every 160 samples, for tasks on audio.
+
+LENGTH, HOP = 400, 160
+
+
+def split_frames(x: Array, window: Array, length: int = LENGTH, hop: int = HOP) -> Array:
+    """Return every frame of `x` (samples) that is there as a whole, times the window."""
+    frames = np.lib.stride_tricks.sliding_window_view(x, length)[::hop]
+    return frames * window
+
+
+def power_spectrum(x: Array, window: Array) -> Array:
+    """Return squares of the spectra's amplitudes, (frames, 201)."""
+    found: Array = np.abs(np.fft.rfft(split_frames(x, window), axis=-1)) ** 2
+    return found
+
+
+def power_magnitude(x: Array, window: Array) -> Array:
+    """Return the error scale of `power_spectrum`: 2 a da + a^2, da relative to absolute terms."""
+    amplitude = np.abs(np.fft.rfft(split_frames(x, window), axis=-1))
+    terms = np.abs(split_frames(x, window)).sum(axis=-1, keepdims=True)
+    found: Array = 2 * amplitude * terms + amplitude**2
+    return found
+
+
+def mlx_power(x: Any, window: Any) -> Any:
+    """Return the same by MLX."""
+    count = (x.shape[0] - LENGTH) // HOP + 1
+    frames = mx.as_strided(x, (count, LENGTH), (HOP, 1))
+    return mx.square(mx.abs(mx.fft.rfft(frames * window, axis=-1)))
+
+
+# Inputs for mixtures of experts: some experts have many rows, others have none.
+
+
+def expert_indices(*dims: str, high: str, ordered: bool = False) -> Input:
+    """Return integers in [0, high) that are mostly small: some experts get no row.
+
+    With `ordered` they are sorted.
+    """
+    plain = integers(*dims, high=high)
+
+    def draw(
+        random: np.random.Generator, shape: tuple[int, ...], values: Mapping[str, int]
+    ) -> Array:
+        drawn = (random.random(shape) ** 3 * values[high]).astype(np.uint32)
+        return np.sort(drawn, axis=None).reshape(shape) if ordered else drawn
+
+    called = f"{plain.distribution}, most of them low"
+    return replace(plain, draw=draw, distribution=called, together=ordered)
+
+
+def multiply_by_expert(x: Any, w: Any, expert: Any, *, ordered: bool = False) -> Any:
+    """Return rows of `x` (..., inner) times the transposes of their matrices, by mx.gather_mm.
+
+    MLX has it in half types on GPUs alone; on a processor operands are widened.
+    """
+    dtype = x.dtype
+    if mx.default_device() == mx.Device(mx.cpu):
+        x, w = x.astype(mx.float32), w.astype(mx.float32)
+    found = mx.gather_mm(
+        x[..., None, :], w.swapaxes(-1, -2), rhs_indices=expert, sorted_indices=ordered
+    )
+    return found[..., 0, :].astype(dtype)

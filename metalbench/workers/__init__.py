@@ -1,0 +1,1 @@
+"""Run every kernel in a separate process, so that a kernel cannot affect another kernel."""

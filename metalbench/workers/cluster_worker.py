@@ -1,0 +1,168 @@
+"""What a seat of a cluster is told and answers, in bytes that nobody but us takes apart."""
+
+from __future__ import annotations
+
+import os
+import threading
+from dataclasses import dataclass
+from functools import cache
+from queue import SimpleQueue
+from typing import Any
+
+from metalbench import _core
+from metalbench.errors import DeclarationError, EncodingError, MetalBenchError
+from metalbench.run.trial import Silent, Stage, Trial, device_facts
+from metalbench.sandbox.encoding import decode, encode
+from metalbench.sandbox.resources import Limits
+from metalbench.store.environment import environment
+from metalbench.store.result import DeviceFacts, Result, list_device_warnings
+from metalbench.workers.pool import Workers
+from metalbench.workers.remote_files import SessionFolder, translate_result
+from metalbench.workers.remote_protocol import OpenReply, OpenRequest, SentFile
+from metalbench.workers.version import get_local_version
+
+Message = tuple[str, bytes]
+
+
+@dataclass(frozen=True)
+class ClusterStart:
+    """How a seat is to begin; `version` is that of metalbench here, and `variables` are set."""
+
+    opening: OpenRequest
+    version: str
+    variables: dict[str, str]
+
+
+@dataclass(frozen=True)
+class ClusterTrial:
+    """A trial, with the files that it reads and that have not been sent to the seat before."""
+
+    trial: Trial
+    files: tuple[SentFile, ...]
+    modules: tuple[SentFile, ...]
+
+
+@cache
+def _list_message_types() -> dict[str, Any]:
+    return {
+        "start": ClusterStart,
+        "try": ClusterTrial,
+        "go on": type(None),
+        "opened": OpenReply,
+        "stage": Stage,
+        "result": Result,
+        "machine": str,
+        "untried": str,
+    }
+
+
+def pack_message(name: str, value: object = None) -> Message:
+    """A message; raises EncodingError if `value` is not what messages `name` have."""
+    return name, encode(value, _list_message_types()[name], name)
+
+
+def unpack_message(message: Message) -> tuple[str, Any]:
+    """What a message says; raises EncodingError if it is none."""
+    name, data = message
+    if name not in _list_message_types():
+        raise EncodingError(
+            f"message: expected one of {', '.join(_list_message_types())}; got {name[:40]!r}"
+        )
+    return name, decode(data, _list_message_types()[name], name)
+
+
+# The far side of a seat: kernels are tried here, in processes of their own, one at a time.
+
+# What Ray sets for its own processes, and would change the times of MLX.
+THREADS = "OMP_NUM_THREADS"
+
+
+class ClusterWorker:
+    """One process of a cluster. Each message is answered when the trial is at its next stage.
+
+    The trial goes on when the other side says so: that one knows who may be timed.
+    """
+
+    def __init__(self) -> None:
+        self._requests: SimpleQueue[Message] = SimpleQueue()
+        self._replies: SimpleQueue[Message] = SimpleQueue()
+        # Workers live as long as the thread that starts them.
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def ask(self, message: Message) -> Message:
+        """Do what is said and return what comes of it."""
+        self._requests.put(message)
+        return self._replies.get()
+
+    def process(self) -> int:
+        """The number of this process."""
+        return os.getpid()
+
+    def _serve(self) -> None:
+        try:
+            self._answer()
+        except BaseException as error:  # to be told: nobody looks after this thread
+            self._replies.put(pack_message("machine", f"{type(error).__name__}: {error}"))
+
+    def _answer(self) -> None:
+        _, start = unpack_message(self._requests.get())
+        assert isinstance(start, ClusterStart)
+        there = str(get_local_version())
+        if there != start.version:
+            said = f"expected metalbench {start.version}, as where it is evaluated; got {there}"
+            self._replies.put(pack_message("machine", said))
+            return
+        os.environ.pop(THREADS, None)
+        os.environ.update(start.variables)
+        opening = start.opening
+        device = _core.open(opening.device)
+        facts = device_facts(device)
+        folder = SessionFolder(opening.folder, opening.headers)
+        self._replies.put(
+            pack_message(
+                "opened",
+                OpenReply(facts, environment(), tuple(list_device_warnings(device.state()))),
+            )
+        )
+        memory = {"memory_bytes": opening.memory_bytes} if opening.memory_bytes else {}
+        limits = Limits(opening.seconds, **memory)
+        try:
+            while True:
+                name, value = unpack_message(self._requests.get())
+                if name != "try":
+                    break
+                # Made for each: none is being made ready while somebody else is timed.
+                with Workers(opening.device, limits) as workers:
+                    self._replies.put(self._run_trial(workers, facts, folder, value))
+        finally:
+            folder.remove()
+        self._replies.put(pack_message("go on"))
+
+    def _run_trial(
+        self, workers: Workers, facts: DeviceFacts, folder: SessionFolder, job: ClusterTrial
+    ) -> Message:
+        try:
+            for each in job.files:
+                folder.write_file(each.path, each.data)
+            for each in job.modules:
+                folder.write_module(each.path, each.data)
+            result = workers.attempt(facts, folder.map_trial(job.trial), (), _StageObserver(self))
+            return pack_message("result", translate_result(result, folder.restore_paths))
+        except DeclarationError as error:
+            return pack_message("untried", folder.restore_paths(str(error)))
+        except MetalBenchError as error:
+            return pack_message("machine", folder.restore_paths(str(error)))
+
+    def wait_for_stage(self, stage: Stage) -> None:
+        """Say that a stage is next, and wait until it may begin."""
+        self._replies.put(pack_message("stage", stage))
+        self._requests.get()
+
+
+class _StageObserver(Silent):
+    def __init__(self, slot: ClusterWorker) -> None:
+        self._slot = slot
+
+    def stage_started(self, stage: Stage) -> None:
+        """Wait until the stage may begin."""
+        self._slot.wait_for_stage(stage)

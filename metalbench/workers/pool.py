@@ -1,0 +1,427 @@
+"""Handle of a worker in the process of the run: its process, messages and limits."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from time import monotonic
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from metalbench.errors import DeclarationError, Disturbed, EncodingError, MachineError
+from metalbench.finding_kinds import Kind
+from metalbench.safe_text import terminal_text
+from metalbench.sandbox import exit_status
+from metalbench.sandbox.process import Process
+from metalbench.sandbox.resources import Limits, read_resident_bytes
+from metalbench.workers.channel import Channel
+
+if TYPE_CHECKING:
+    from metalbench.compare.head_to_head import Match, MatchOutcome
+    from metalbench.run.trial import Observer, Stage, Trial
+    from metalbench.store.result import Case, DeviceFacts, Failure, Result
+    from metalbench.workers.channel import Message
+
+
+WORKER = "metalbench.workers.worker"
+# Time between two checks of a worker's limits. While it measures, checks are rare and leave out
+# its children.
+SECONDS_BETWEEN_CHECKS = 0.1
+SECONDS_BETWEEN_CHECKS_MEASURING = 0.5
+# Longest time that a measurement waits until the next worker is ready.
+SECONDS_FOR_QUIET = 30.0
+
+
+class WorkerHandle:
+    """A worker process and the state of its only trial, which it prepares if `trial` is given.
+
+    `device` is an argument of `_core.open`.
+    """
+
+    def __init__(self, device: str, trial: Trial | None = None) -> None:
+        self.process = Process(device, worker=WORKER, channel=Channel.for_run)
+        self._open = self._ready = False
+        # A message that arrived during preparation and was not returned yet.
+        self._early_message: Message | None = None
+        self.prepared_for = trial
+        self._stage: Stage | None = None
+        self._case: Case | None = None
+        self._job: Trial | Match | None = trial
+        self._start = self._last_check = self._last_message = monotonic()
+        if trial is not None:
+            self._send("prepare", trial)
+
+    def begin(self, job: Trial | Match) -> None:
+        """Start the job. It equals the prepared trial, if there is one."""
+        from metalbench.run.trial import Trial
+
+        self._start, self._job = monotonic(), job
+        if self.prepared_for is not None:
+            self._send("begin")
+        else:
+            self._send("try" if isinstance(job, Trial) else "play", job)
+
+    def wait_until_open(self) -> str:
+        """Wait until the worker has opened its device, and return how its network is disabled.
+
+        Raises MachineError if the device cannot be opened.
+        """
+        try:
+            name, said = self.process.channel.receive()
+        except (EOFError, OSError):
+            raise self._make_end_error() from None
+        if name == "machine":
+            raise MachineError(said)
+        return str(said)
+
+    def let_continue(self) -> None:
+        """Let the worker continue. The time that it waited does not count towards its limit."""
+        self._start += monotonic() - self._last_message
+        self._send("go on")
+
+    def wait_until_ready(self) -> None:
+        """Wait until preparation has ended, has failed, or takes longer than SECONDS_FOR_QUIET."""
+        end = monotonic() + SECONDS_FOR_QUIET
+        with suppress(EOFError, OSError, EncodingError):
+            while not self._ready and self.process.channel.wait_for_message(
+                max(0.0, end - monotonic())
+            ):
+                message = self.process.channel.receive()
+                if self._handle_message(message):
+                    self._early_message = message
+                    return
+
+    def receive(self, limits: Limits) -> Message:
+        """Wait for the next message about the trial.
+
+        Raises WorkerExited if the worker dies or exceeds its limits, WorkerError if it never opened
+        its device.
+        """
+        if self._early_message is not None:
+            return self._early_message
+        while True:
+            self._check_limits(limits)
+            try:
+                if not self.process.channel.wait_for_message(self._poll_interval_s):
+                    continue
+                message = self.process.channel.receive()
+            except (EOFError, OSError):
+                raise self._make_end_error() from None
+            except EncodingError as error:
+                raise exit_status.make_protocol_error(str(error)) from error
+            if self._handle_message(message):
+                self._last_message = monotonic()
+                return message
+
+    def make_failed_result(self, device: DeviceFacts, ended: exit_status.WorkerExited) -> Result:
+        """Return the result of a trial whose process has ended."""
+        from metalbench.run.trial import Trial, describe_case
+        from metalbench.store.result import Result, Status
+
+        assert isinstance(self._job, Trial)
+        return Result(
+            case=self._case or describe_case(self._job, None, device),
+            device=device,
+            status=Status.FAILED,
+            failures=(self._make_failure(ended),),
+            seconds=monotonic() - self._start,
+        )
+
+    def make_failed_outcome(
+        self, device: DeviceFacts, ended: exit_status.WorkerExited
+    ) -> MatchOutcome:
+        """Return the outcome of a match whose process has ended."""
+        from metalbench.compare.head_to_head import MatchOutcome
+
+        return MatchOutcome(device, self._make_failure(ended))
+
+    def _make_failure(self, ended: exit_status.WorkerExited) -> Failure:
+        from metalbench.run.trial import Stage
+        from metalbench.store.result import Failure
+
+        stage = (self._stage or Stage.COMPILE).value
+        return Failure(stage, str(ended.kind), ended.message)
+
+    def _handle_message(self, message: Message) -> bool:
+        """Store the message's value, and return whether the caller needs the message."""
+        name, value = message
+        if name == "open":
+            self._open = True
+        elif name == "ready":
+            self._ready = True
+        elif name == "case":
+            self._case = value
+        elif name == "stage":
+            self._stage = value
+        return name not in ("open", "ready")
+
+    def _check_limits(self, limits: Limits) -> None:
+        now = monotonic()
+        if now - self._start > limits.seconds:
+            raise exit_status.make_timeout_error(limits.seconds)
+        if now - self._last_check >= self._poll_interval_s:
+            self._last_check = now
+            used = read_resident_bytes(self.process.number, children=not self._is_measuring)
+            if used > limits.memory_bytes:
+                raise exit_status.make_memory_error(used, limits.memory_bytes)
+
+    def _make_end_error(self) -> Exception:
+        code = self.process.wait_for_exit()
+        words = self.process.read_output_tail()
+        return (
+            exit_status.make_exit_error(code, words)
+            if self._open
+            else exit_status.make_start_error(code, words)
+        )
+
+    @property
+    def _is_measuring(self) -> bool:
+        return self._stage is not None and self._stage.name == "MEASURE"
+
+    @property
+    def _poll_interval_s(self) -> float:
+        return SECONDS_BETWEEN_CHECKS_MEASURING if self._is_measuring else SECONDS_BETWEEN_CHECKS
+
+    def _send(self, name: str, value: Any = None) -> None:
+        # `receive` reports the end of the worker, with the reason.
+        with suppress(OSError):
+            self.process.channel.send(name, value)
+
+
+# Prepare workers for the next kernels while the current kernel is not measured.
+
+# Number of kernels to prepare where preparation can pause. While one kernel waits for its compiler,
+# the other uses the core, and a long build starts early.
+MAX_PREPARED = 2
+
+
+class WorkerPool:
+    """Workers on one device, in the order of their trials. The first starts with the pool.
+
+    `device` is an argument of `_core.open`.
+    """
+
+    def __init__(self, device: str) -> None:
+        self._device = device
+        self._workers = deque([WorkerHandle(device)])
+
+    def take(self, job: Trial | Match) -> WorkerHandle:
+        """Remove and return the worker for `job`, or start one. End the workers for other jobs."""
+        while self._workers:
+            worker = self._workers.popleft()
+            if worker.prepared_for is None or worker.prepared_for == job:
+                return worker
+            worker.process.end()
+        return WorkerHandle(self._device)
+
+    def prepare(self, trials: Sequence[Trial], kind: str) -> None:
+        """Start to prepare the first of `trials`, which come next, on a device of this kind."""
+        for trial in trials[: MAX_PREPARED if _can_pause(kind) else 1]:
+            if all(worker.prepared_for != trial for worker in self._workers):
+                self._workers.append(WorkerHandle(self._device, trial))
+
+    def prepare_one(self) -> None:
+        """Start a worker without a trial if the pool is empty."""
+        if not self._workers:
+            self._workers.append(WorkerHandle(self._device))
+
+    def pause(self, kind: str) -> None:
+        """Pause preparation. Where a worker cannot be paused, wait until it is ready."""
+        for worker in self._workers:
+            if _can_pause(kind):
+                worker.process.pause()
+            else:
+                worker.wait_until_ready()
+
+    def resume(self) -> None:
+        """Resume preparation after a pause."""
+        for worker in self._workers:
+            worker.process.resume()
+
+    def close(self) -> None:
+        """End every process."""
+        while self._workers:
+            self._workers.popleft().process.end()
+
+
+def _can_pause(kind: str) -> bool:
+    """Return whether a worker may be stopped at any point and resumed later.
+
+    A GPU driver may wait for the process. Outside Linux a stopped worker outlives a run that is
+    killed.
+    """
+    return kind == "cpu" and sys.platform == "linux"
+
+
+# Run each kernel in a worker, and prepare the next workers during the checks of this one.
+
+# Messages that end a trial without a fault of the kernel.
+NO_RESULT = {"machine": MachineError, "untried": DeclarationError, "disturbed": Disturbed}
+# Number of reruns of a disturbed trial.
+RERUNS = 2
+
+
+class Workers:
+    """Run each kernel in a separate process. The first process starts with this object.
+
+    `device` is an argument of `_core.open`. As a context manager it ends all processes.
+    """
+
+    def __init__(self, device: str, limits: Limits | None = None) -> None:
+        self._limits = limits
+        self._ahead = WorkerPool(device)
+
+    def __enter__(self) -> Workers:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End every process."""
+        self._ahead.close()
+
+    def attempt(
+        self, device: DeviceFacts, trial: Trial, following: Sequence[Trial], observer: Observer
+    ) -> Result:
+        """Run one kernel through all stages except recording, and prepare `following`.
+
+        A process that dies, hangs or exhausts memory gives a failed result. Raises MachineError if
+        the machine is the cause, including a process that cannot be started. Raises
+        DeclarationError if the task's file is invalid, lacks the size or element type, or exceeds
+        the available memory or time.
+        """
+        from metalbench.run.budget import check_budget
+
+        # Default sizes of the cpu device fit, and a worker loads their tasks.
+        if trial.broken is None and (trial.size is not None or device.kind != "cpu"):
+            self._limits = self._limits or Limits()
+            check_budget(trial, device, self._limits)
+        result: Result = self._run_job(
+            device,
+            trial,
+            following,
+            observer,
+            lambda worker, ended: worker.make_failed_result(device, ended),
+        )
+        return result
+
+    def play(self, device: DeviceFacts, match: Match, observer: Observer) -> MatchOutcome:
+        """Verify and time the candidate of a match. Raises as `attempt`.
+
+        A dead process is an outcome too. The process for the next match starts before this returns.
+        """
+        outcome: MatchOutcome = self._run_job(
+            device,
+            match,
+            (),
+            observer,
+            lambda worker, ended: worker.make_failed_outcome(device, ended),
+        )
+        self._ahead.prepare_one()
+        return outcome
+
+    def _run_job(
+        self,
+        device: DeviceFacts,
+        job: Trial | Match,
+        following: Sequence[Trial],
+        observer: Observer,
+        died: Callable[[WorkerHandle, exit_status.WorkerExited], Any],
+    ) -> Any:
+        """Return the result of a job. If its process has ended, return the result of `died`.
+
+        A disturbed job is rerun in a new process, because Metal may ignore the old process for
+        minutes. The result's notes report reruns.
+        """
+        limits = self._limits = self._limits or Limits()
+        notes: tuple[str, ...] = ()
+        while True:
+            worker = self._ahead.take(job)
+            try:
+                result = self._watch(worker, job, following, observer, limits, kind=device.kind)
+                if result.device.kind != device.kind:
+                    raise exit_status.WorkerError(
+                        f"[isolation] expected the {device.kind} device in the kernel's process, "
+                        f"got {result.device.kind}; name one with --device"
+                    )
+                _pass_on(worker.process.read_output_tail())
+                return replace(result, notes=(*notes, *result.notes))
+            except Disturbed as error:
+                if len(notes) == RERUNS:
+                    failed = died(worker, exit_status.WorkerExited(Kind.DISTURBED, str(error)))
+                    return replace(failed, notes=notes)
+                notes += (
+                    "all was run again in a new process, because the system had ended a run: "
+                    f"{error}",
+                )
+            except exit_status.WorkerExited as ended:
+                return replace(died(worker, ended), notes=notes)
+            except BaseException:
+                self.close()
+                raise
+            finally:
+                worker.process.end()
+                self._ahead.resume()
+
+    def _watch(
+        self,
+        worker: WorkerHandle,
+        job: Trial | Match,
+        following: Sequence[Trial],
+        observer: Observer,
+        limits: Limits,
+        *,
+        kind: str,
+    ) -> Any:
+        from metalbench.run.trial import Stage
+
+        # The checked run of a GPU's kernel precedes its timing.
+        after_timing = {Stage.RECHECK, *([Stage.CHECK] if kind == "cpu" else [])}
+        worker.begin(job)
+        while True:
+            name, value = worker.receive(limits)
+            if name in ("result", "outcome"):
+                return value
+            if name in NO_RESULT:
+                raise NO_RESULT[name](value)
+            if name == "stage":
+                if value is Stage.MEASURE:
+                    self._ahead.pause(kind)
+                else:
+                    self._ahead.resume()
+                if value in after_timing:
+                    self._ahead.prepare(following, kind)
+                observer.stage_started(value)
+            elif name == "detail":
+                observer.stage_detail(value)
+                continue
+            elif name == "progress":
+                observer.stage_progress(value)
+            worker.let_continue()
+
+
+def find_network_isolation(device: str) -> str:
+    """Start a worker, and return how its network is disabled; "" if it is not.
+
+    Raises WorkerError if the worker cannot start.
+    """
+    worker = WorkerHandle(device)
+    try:
+        return worker.wait_until_open()
+    finally:
+        worker.process.end()
+
+
+def _pass_on(words: str) -> None:
+    """Print the output of a task's code on standard error."""
+    if words:
+        print(terminal_text(words), file=sys.stderr, flush=True)
