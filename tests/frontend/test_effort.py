@@ -13,6 +13,7 @@ from metalbench.msl.building import effort, vectors
 from metalbench.msl.building.answer import TooSlowError
 from metalbench.msl.emission.body import LaunchShape
 from metalbench.msl.emission.vectorise import vectorize_module
+from metalbench.msl.ir.text import IrError
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 BARRIER = "threadgroup_barrier(mem_flags::mem_threadgroup);"
@@ -138,3 +139,15 @@ def test_vectorisation_time_is_linear(kind):
     # What every module has cancels out. LLVM may leave code whose size does not double.
     more_lines, more_calls = ([b - a for a, b in pairwise(each)] for each in (lines, calls))
     assert more_calls[1] <= 1.5 * more_calls[0] * max(more_lines[1] / max(more_lines[0], 1), 1)
+
+
+def test_check_size_refuses_large_lanes_and_modules_without_one(tmp_path):
+    lane = tmp_path / "lane.ll"
+    body = "  call void @f()\n"
+    for name, count, message in (
+        ("mb_vector_source", effort.LARGEST_LANE, "instructions of one thread"),
+        ("other", 1, "does not define mb_vector_source"),
+    ):
+        lane.write_text(f"define void @{name}(ptr %p) {{\n{body * count}  ret void\n}}\n")
+        with pytest.raises(IrError, match=message):
+            vectors.check_size(lane)

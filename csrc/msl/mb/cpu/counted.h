@@ -1,4 +1,4 @@
-// Callbacks that counted builds insert into LLVM IR (metalbench/msl/building/counting.py).
+// Callbacks that counted builds insert into LLVM IR (metalbench/msl/transforms/counting.py).
 #pragma once
 
 #include "../sync.h"
