@@ -62,7 +62,7 @@ class _TrailingZeros:
             return 0
         self._open.add(value)
         try:
-            return min(self._computed(instruction), _MOST_ZEROS)
+            return min(self._count_of(instruction), _MOST_ZEROS)
         finally:
             self._open.discard(value)
 
@@ -71,13 +71,13 @@ class _TrailingZeros:
         if text.startswith("%"):
             return self.count(text)
         constant = read_constant(text)
-        return self._computed(constant) if constant is not None else 0
+        return self._count_of(constant) if constant is not None else 0
 
-    def _computed(self, of: Instruction) -> int:  # noqa: PLR0911
+    def _count_of(self, of: Instruction) -> int:  # noqa: PLR0911
         operands = [each.text for each in of.operands] if of.opcode in _COUNTED else []
         match of.opcode:
             case "getelementptr":
-                return self._indexed(of)
+                return self._count_of_element(of)
             case "phi":
                 return min(map(self.count_pointer, operands))
             case "select":
@@ -98,7 +98,7 @@ class _TrailingZeros:
                 return min(map(self.count, operands))
         return 0
 
-    def _indexed(self, of: Instruction) -> int:
+    def _count_of_element(self, of: Instruction) -> int:
         """Return the trailing zeros of an element's address, with one index; 0 with several."""
         size = _size_of(of.element) if isinstance(of, ElementPointer) else None
         if size is None or len(of.operands) != 2:

@@ -161,17 +161,17 @@ class ProvenAlignment:
         known: Mapping[str, Facts] = {block.name: {} for block in self._blocks}
         # What a phi of conditions says depends on what is known where they come from.
         for _ in range(2):
-            self._reached = known
-            self._said_by: dict[tuple[str, bool], dict[str, int]] = {}
-            said = {edge: self._said(*condition) for edge, condition in branches.items()}
+            self._facts_before = known
+            self._facts_by_condition: dict[tuple[str, bool], dict[str, int]] = {}
+            said = {edge: self._facts_of(*condition) for edge, condition in branches.items()}
             self._edges = {edge: facts for edge, facts in said.items() if facts}
             own: dict[str, dict[str, int]] = defaultdict(dict)
             for name, conditions in assumed.items():
                 for condition in conditions:
-                    own[name] |= _both(own[name], self._said(condition, True))
+                    own[name] |= _both(own[name], self._facts_of(condition, True))
             if not self._edges and not any(own.values()):
                 break
-            known = self._agreed(own, preds)
+            known = self._propagate(own, preds)
         return known
 
     def _dominate(self, preds: Mapping[str, list[str]]) -> dict[str, int]:
@@ -196,7 +196,7 @@ class ProvenAlignment:
                 found[name] = mask
         return found
 
-    def _agreed(
+    def _propagate(
         self, own: Mapping[str, Facts], preds: Mapping[str, list[str]]
     ) -> Mapping[str, Facts]:
         known: dict[str, dict[str, int] | None] = {block.name: None for block in self._blocks}
@@ -227,21 +227,21 @@ class ProvenAlignment:
                 return {name: of or {} for name, of in known.items()}
         return {block.name: {} for block in self._blocks}
 
-    def _said(self, condition: str, holds: bool, depth: int = 0) -> dict[str, int]:
+    def _facts_of(self, condition: str, holds: bool, depth: int = 0) -> dict[str, int]:
         """Return what a condition says of values, if it holds or if it does not."""
         key = condition, holds
-        if key not in self._said_by:
+        if key not in self._facts_by_condition:
             # A condition that depends on itself, around a loop, says nothing there.
-            self._said_by[key] = {}
-            self._said_by[key] = self._consequences(condition, holds, depth)
-        return self._said_by[key]
+            self._facts_by_condition[key] = {}
+            self._facts_by_condition[key] = self._consequences(condition, holds, depth)
+        return self._facts_by_condition[key]
 
     def _consequences(self, condition: str, holds: bool, depth: int) -> dict[str, int]:  # noqa: PLR0911
         made = self._made.get(condition)
         if made is None or depth > _DEPTH:
             return {}
         if condition in self._choices:
-            return self._said_by_phi(condition, holds, depth)
+            return self._facts_of_phi(condition, holds, depth)
         operands = [each.text for each in made.operands]
         if made.opcode == "trunc" and not holds and _is_number(made.operands[0]):
             low: dict[str, int] = {}
@@ -251,16 +251,16 @@ class ProvenAlignment:
             if parts := _parts_of(made.opcode, operands, holds):
                 said: dict[str, int] = {}
                 for part in parts:
-                    said = _both(said, self._said(part, holds, depth + 1))
+                    said = _both(said, self._facts_of(part, holds, depth + 1))
                 return said
             if made.opcode == "xor" and operands[1] == "true":
-                return self._said(operands[0], not holds, depth + 1)
+                return self._facts_of(operands[0], not holds, depth + 1)
         if not isinstance(made, Compare) or operands[1] != "0":
             return {}
         is_zero = made.predicate == "eq" if holds else made.predicate == "ne"
         return self._zero(operands[0]) if is_zero else {}
 
-    def _said_by_phi(self, phi: str, holds: bool, depth: int) -> dict[str, int]:
+    def _facts_of_phi(self, phi: str, holds: bool, depth: int) -> dict[str, int]:
         """Return what is known wherever a phi of conditions may have got its value."""
         opposite = "false" if holds else "true"
         to = self._defined_in[phi]
@@ -268,8 +268,8 @@ class ProvenAlignment:
         for value, block in self._choices[phi]:
             if value == opposite:
                 continue
-            there = _both(self._reached[block], self._edges.get((block, to), {}))
-            there = _both(there, self._said(value, holds, depth + 1))
+            there = _both(self._facts_before[block], self._edges.get((block, to), {}))
+            there = _both(there, self._facts_of(value, holds, depth + 1))
             known = there if known is None else _common(known, there)
         # Only a value that is computed before the phi is sure to be the one that was compared.
         return {
@@ -373,7 +373,7 @@ class ProvenAlignment:
             if depth > _DEPTH:
                 return 0
             said = self._known[facts].get(value, 0)
-            self._memo[key] = min(max(said, self._computed(value, facts, depth + 1)), MOST)
+            self._memo[key] = min(max(said, self._zeros_of_value(value, facts, depth + 1)), MOST)
         return self._memo[key]
 
     def _constant(self, text: str) -> int:
@@ -386,11 +386,11 @@ class ProvenAlignment:
             return trailing_zeros(variable.alignment or 1) if variable else 0
         constant = read_constant(text)
         if isinstance(constant, ElementPointer):
-            return self._indexed(constant, self._number({}), 0)
+            return self._zeros_of_element(constant, self._number({}), 0)
         cast = _as_cast(constant)
         return self._constant(cast) if cast else 0
 
-    def _computed(self, value: str, facts: int, depth: int) -> int:  # noqa: PLR0911
+    def _zeros_of_value(self, value: str, facts: int, depth: int) -> int:  # noqa: PLR0911
         if value in self._phis:
             return self._of_phi(value, facts)
         made = self._made.get(value)
@@ -401,7 +401,7 @@ class ProvenAlignment:
         if cast := _as_cast(made):
             return self._zeros(cast, facts, depth)
         if isinstance(made, ElementPointer):
-            return self._indexed(made, facts, depth)
+            return self._zeros_of_element(made, facts, depth)
         if made.opcode == "select" or (isinstance(made, Call) and made.name.startswith(_EXTREMES)):
             return min(self._operand(each, facts, depth) for each in made.operands[-2:])
         if isinstance(made, Alloca):
@@ -436,7 +436,7 @@ class ProvenAlignment:
             return one + other
         return max(one, other) if operation == "and" else min(one, other)
 
-    def _indexed(self, pointer: ElementPointer, facts: int, depth: int) -> int:
+    def _zeros_of_element(self, pointer: ElementPointer, facts: int, depth: int) -> int:
         """Return the trailing zeros of an element's or a member's address."""
         base, *indices = pointer.operands
         type_, zeros = pointer.element, self._operand(base, facts, depth)

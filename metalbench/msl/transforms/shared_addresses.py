@@ -68,7 +68,7 @@ class _Tables:
                 continue
             # An address in a constant expression is replaced before the same one by itself.
             for operand in sorted(dict.fromkeys(each.operands), key=lambda of: -len(of.text)):
-                value = self._computed(operand, each)
+                value = self._materialize(operand, each)
                 if value != operand:
                     each.replace_operand(operand, value)
                     if value.type != operand.type:
@@ -85,8 +85,8 @@ class _Tables:
         self._rewriter.insert_at_start(self._function.entry, *stores, *self._of_phis)
         self._rewriter.apply()
 
-    def _computed(self, value: Value, user: Instruction) -> Value:
-        """Return the value in place of an operand; itself if it has none of the constants.
+    def _materialize(self, value: Value, user: Instruction) -> Value:
+        """Return the value to use for an operand: itself if it mentions no such constant.
 
         What constant expressions compute becomes instructions.
         """
@@ -99,7 +99,7 @@ class _Tables:
             return value
         self._unfolded += 1
         for each in dict.fromkeys(made.operands):
-            inner = self._computed(each, user)
+            inner = self._materialize(each, user)
             if made.opcode == "addrspacecast" and inner.type == made.type:
                 return inner
             if inner != each:

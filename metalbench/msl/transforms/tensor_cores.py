@@ -4,8 +4,8 @@ A tensor core multiplies 16 x 16 by 16 x 8 elements of two bytes, or 16 x 8 by 8
 sums over one right matrix, each with two products in a row, go together: of halves, four products
 of 8 x 8 in one instruction.
 
-A tensor core truncates as it sums. The error of a sum of products of halves or bfloats is small
-beside their rounding, and such products are summed in the tensor core, as cuBLAS does.
+A tensor core truncates as it sums. The error of a sum of products of halves or bfloats is less
+than that of their rounding, and such products are summed in the tensor core, as cuBLAS does.
 
 Its floats are TF32, with 11 bits of a significand. A float is the sum of two of them, and a product
 of floats is three products of such: all but that of the low parts. `SUMMED` of these products an
