@@ -1,7 +1,7 @@
 // Tensor core operations of a warp on matrices of 8 x 8 elements, of which each lane holds two:
 // 16-bit elements in one word, floats as sums of TF32 numbers. Clang has no builtin for it: the
-// functions below are calls in LLVM IR, and metalbench/msl/matrices combines adjacent calls to one
-// instruction.
+// functions below are calls in LLVM IR, and metalbench/msl/transforms/tensor_cores.py combines
+// adjacent calls to one instruction.
 #pragma once
 
 #include "../names.h"
