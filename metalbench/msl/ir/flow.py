@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from metalbench.msl.ir.loop_exits import IterationEnd, find_blocks_behind, take_iteration_ends
 from metalbench.msl.ir.model import Block, Function
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.turns import Mark, left_behind, take_marks
 
 _Neighbours = Callable[[Block], Iterable[Block]]
 
@@ -16,7 +16,7 @@ _Neighbours = Callable[[Block], Iterable[Block]]
 class Loop:
     """A natural loop: the blocks from which its header is reached again, without leaving it.
 
-    And those `behind` it that are run in the turn in which they are reached (ir/turns.py).
+    And those `behind` it that belong to one of its iterations (ir/loop_exits.py).
     """
 
     header: Block
@@ -67,11 +67,11 @@ def flow_of(function: Function) -> Flow:
 
     Raises IrError for loops with several entries, and for those that nothing ever leaves.
     """
-    marks = take_marks(function)
+    ends = take_iteration_ends(function)
     reached = _reverse_postorder(function.entry, lambda block: block.successors)
     _drop_unreached(function, set(reached))
     dominator = _dominators(reached, lambda block: block.predecessors)
-    loops = _loops(reached, dominator, marks)
+    loops = _loops(reached, dominator, ends)
     loop_of: dict[Block, Loop] = {}
     for loop in loops:
         for block in loop.blocks:
@@ -151,7 +151,9 @@ def _is_above(dominator: Mapping[Block, Block], above: Block, block: Block) -> b
     return True
 
 
-def _loops(order: list[Block], dominator: Mapping[Block, Block], marks: list[Mark]) -> list[Loop]:
+def _loops(
+    order: list[Block], dominator: Mapping[Block, Block], ends: list[IterationEnd]
+) -> list[Loop]:
     number = {block: at for at, block in enumerate(order)}
     loops: dict[Block, Loop] = {}
     for block in order:
@@ -163,7 +165,7 @@ def _loops(order: list[Block], dominator: Mapping[Block, Block], marks: list[Mar
             loop = loops.setdefault(target, Loop(target, {target}))
             loop.latches.append(block)
             _add_body(loop, block)
-    _add_turns(marks, loops.values())
+    _add_blocks_behind(ends, loops.values())
     inner_first = sorted(loops.values(), key=lambda loop: len(loop.blocks))
     for at, loop in enumerate(inner_first):
         around = (each for each in inner_first[at + 1 :] if loop.header in each.blocks)
@@ -171,15 +173,15 @@ def _loops(order: list[Block], dominator: Mapping[Block, Block], marks: list[Mar
     return inner_first
 
 
-def _add_turns(marks: list[Mark], loops: Collection[Loop]) -> None:
+def _add_blocks_behind(ends: list[IterationEnd], loops: Collection[Loop]) -> None:
     """Take what is left for good in a turn into the loop, and into those around that it leaves."""
     changed = True
-    while changed:  # a block that is added to a loop may have loops, too, with marks
+    while changed:  # a block that is added to a loop may have loops, too, with ends
         changed = False
-        for end, begun in marks:
-            left = [loop for loop in loops if begun <= loop.blocks and end not in loop.blocks]
+        for end, begins in ends:
+            left = [loop for loop in loops if begins <= loop.blocks and end not in loop.blocks]
             inside = {block for loop in left for block in loop.blocks}
-            blocks, last = left_behind(end, inside)
+            blocks, last = find_blocks_behind(end, inside)
             for loop in left:
                 if last and last <= loop.blocks:
                     loop.blocks |= blocks

@@ -7,10 +7,13 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from metalbench.msl.ir.model import (
+    Alloca,
+    Atomic,
     Call,
     Compare,
     ElementPointer,
     Instruction,
+    Memory,
     Part,
     Phi,
     Shuffle,
@@ -20,9 +23,8 @@ from metalbench.msl.ir.model import (
     lazy_instruction,
 )
 from metalbench.msl.ir.operands import take_attributes, take_flags, typed
-from metalbench.msl.ir.read_memory import read_alloca, read_atomic, read_memory
 from metalbench.msl.ir.text import IrError, closing, split
-from metalbench.msl.ir.types import BOOL, Type, Vector, take_type, type_of
+from metalbench.msl.ir.types import BOOL, Struct, Type, Vector, take_type, type_of
 
 _BINARY = (
     *("add", "sub", "mul", "udiv", "sdiv", "urem", "srem", "shl", "lshr", "ashr"),
@@ -41,6 +43,8 @@ _LABEL = re.compile(r'label (%"[^"]*"|%[\w.$-]+)')
 _CASE = re.compile(r'i\d+ (-?\d+|true|false), label (%"[^"]*"|%[\w.$-]+)')
 _CALLEE = re.compile(r'(@"[^"]*"|@[\w.$-]+|%[\w.$-]+|asm[^"]*"(?:[^"\\]|\\.)*", "[^"]*")(?=\()')
 _CONSTANT = re.compile(r"null|undef|poison|[a-z]+ (?:[a-z]+ )*(?P<open>\()")
+_ALIGN = re.compile(r"align (\d+)")
+_SCOPE = re.compile(r'syncscope\("([^"]*)"\)\s*')
 _MASK_ITEM = re.compile(r"i32 (-?\d+|poison|undef)")
 
 
@@ -271,18 +275,97 @@ def _part(opcode: str, text: str) -> Instruction:
     return Part(opcode=opcode, type=values[0].type, operands=values, indices=indices)
 
 
+def _memory(opcode: str, text: str) -> Instruction:
+    """`load` and `store`."""
+    words = []
+    while text.startswith(("atomic ", "volatile ")):
+        word, _, text = text.partition(" ")
+        words.append(word)
+    first, second, *rest = split(text)
+    ordering = ""
+    if "atomic" in words:
+        second, _, ordering = _SCOPE.sub("", second).rpartition(" ")
+    address = typed(second)
+    stored = () if opcode == "load" else (typed(first),)
+    memory = Memory(
+        opcode=opcode,
+        operands=(*stored, address),
+        alignment=_alignment(rest),
+        volatile="volatile" in words,
+        ordering=ordering,
+    )
+    if opcode == "load":
+        memory.type = type_of(first)
+    return memory
+
+
+def _alloca(opcode: str, text: str) -> Instruction:
+    """`alloca`."""
+    allocated, *rest = split(text)
+    counts = [each for each in rest if not each.startswith(("align", "addrspace"))]
+    return Alloca(
+        opcode=opcode,
+        type=type_of("ptr"),
+        allocated=type_of(allocated),
+        alignment=_alignment(rest),
+        count=typed(counts[0]) if counts else None,
+    )
+
+
+def _atomic(opcode: str, text: str) -> Instruction:
+    """`atomicrmw`, `cmpxchg`, `fence`."""
+    words = []
+    while text.startswith(("weak ", "volatile ")):
+        word, _, text = text.partition(" ")
+        words.append(word)
+    scope = _SCOPE.search(text)
+    text = _SCOPE.sub("", text)
+    operation = ""
+    if opcode == "atomicrmw":
+        operation, _, text = text.partition(" ")
+    items = split(text)
+    aligned = [each for each in items if each.startswith("align")]
+    operands = [each for each in items if not each.startswith("align")]
+    orderings: tuple[str, ...] = ()
+    if opcode == "fence":
+        orderings, operands = (operands[0],), []
+    else:
+        head, value, *ordering = operands[-1].split()
+        orderings, operands[-1] = tuple(ordering), f"{head} {value}"
+    values = tuple(map(typed, operands))
+    instruction = Atomic(
+        opcode=opcode,
+        operands=values,
+        operation=operation,
+        orderings=orderings,
+        volatile="volatile" in words,
+        weak="weak" in words,
+        alignment=_alignment(aligned, 0),
+        scope=scope[1] if scope else "",
+    )
+    if opcode == "atomicrmw":
+        instruction.type = values[1].type
+    elif opcode == "cmpxchg":
+        instruction.type = Struct((values[2].type, BOOL))
+    return instruction
+
+
+def _alignment(parts: list[str], default: int = 1) -> int:
+    return next((int(found[1]) for each in parts if (found := _ALIGN.match(each))), default)
+
+
 _READERS: dict[str, Callable[[str, str], Instruction]] = {
     **dict.fromkeys(_BINARY, _binary),
     **dict.fromkeys(_CAST, _cast),
     **dict.fromkeys(("icmp", "fcmp"), _compare),
-    **dict.fromkeys(("load", "store"), read_memory),
+    **dict.fromkeys(("load", "store"), _memory),
     **dict.fromkeys(("ret", "unreachable"), _return),
     **dict.fromkeys(("extractvalue", "insertvalue"), _part),
-    **dict.fromkeys(("atomicrmw", "cmpxchg", "fence"), read_atomic),
+    **dict.fromkeys(("atomicrmw", "cmpxchg", "fence"), _atomic),
     "select": _select,
     "freeze": _freeze,
     "getelementptr": _element_pointer,
-    "alloca": read_alloca,
+    "alloca": _alloca,
     "phi": _phi,
     "br": _branch,
     "switch": _switch,

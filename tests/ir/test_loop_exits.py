@@ -1,4 +1,4 @@
-"""What is left for good in a turn of a loop."""
+"""Blocks behind a loop that belong to one of its iterations."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_mark_is_told_the_turn_by_phis_where_loops_were_unrolled():
 
 def test_a_mark_that_tells_no_turn():
     text = TEXT.replace("(i32 %t)", "(i32 7)")
-    with pytest.raises(IrError, match="7 does not tell where a turn began"):
+    with pytest.raises(IrError, match="7 does not come from the begin of an iteration"):
         flow_of(read_function(text, "f"))
 
 
