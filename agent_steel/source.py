@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 from metalbench.errors import MetalBenchError
 from metalbench.kernel.header import Dispatch, Kernel, Scratch, parse
 from metalbench.kernel.source_files import find_file_access
-from metalbench.msl.reading.lexer import split_source
+from metalbench.msl.frontend.tokens import split_source
 from metalbench.task.dtypes import FLOATS
 
 _TYPES = "|".join(FLOATS)

@@ -29,15 +29,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 
 from metalbench.kernel.library import Library
 from metalbench.kernel.source_files import include_folders
-from metalbench.msl.building import parse, vectors
-from metalbench.msl.building.compiler import MessageTranslator, assemble, generate_ir
-from metalbench.msl.building.passes import list_disabled_passes
-from metalbench.msl.building.toolchain import LANE_FLAGS, VECTOR_FLAGS, find_toolchain, list_flags
-from metalbench.msl.building.undefined import unknown
-from metalbench.msl.emission.body import LaunchShape
-from metalbench.msl.emission.vectorise import vectorize_module
+from metalbench.msl.frontend.lower import lower
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.toolchain import compile_kernel, preprocess
+from metalbench.msl.toolchain.clang import (
+    LANE_FLAGS,
+    VECTOR_FLAGS,
+    find_toolchain,
+    list_disabled_passes,
+    list_flags,
+)
+from metalbench.msl.toolchain.compile import MessageTranslator, assemble, generate_ir
+from metalbench.msl.toolchain.symbols import unknown
+from metalbench.msl.vectorize.body import LaunchShape
+from metalbench.msl.vectorize.module import vectorize_module
 
 STAGES = ("parse", "lower", "clang of a lane", "vectorise", "back end and link", "in all")
 
@@ -62,7 +67,7 @@ def of_the_library() -> Iterator[Kernel]:
         kernel = entry.kernel()
         macros = {"DTYPE": "float", **{k: str(v[0]) for k, v in kernel.tunables.items()}}
         folders = tuple(map(str, include_folders(kernel.path, kernel.include_dirs)))
-        source = parse.parse(kernel.source, str(kernel.path), macros, folders)
+        source = preprocess.parse(kernel.source, str(kernel.path), macros, folders)
         for function in source.entry_points:
             yield Kernel(
                 function,
@@ -112,7 +117,7 @@ def stages(kernel: Kernel) -> tuple[list[float], int] | None:
     """The times of all stages in ms, and the lines of IR; None of what does not synchronise."""
     tools = find_toolchain()
     given = (kernel.source, kernel.filename, kernel.macros, kernel.folders)
-    parsing, source = processor_ms(lambda: parse.parse(*given))
+    parsing, source = processor_ms(lambda: preprocess.parse(*given))
     lowering, lowered = processor_ms(lambda: lower(source, kernel.function, kernel.constants))
     if not lowered.needs_fibers:
         return None
@@ -124,7 +129,7 @@ def stages(kernel: Kernel) -> tuple[list[float], int] | None:
     one, lane = processor_ms(lambda: generate_ir(lowered.code, tools, front, translate))
     with tempfile.NamedTemporaryFile(suffix=".ll") as kept:
         Path(kept.name).write_text(lane)
-        launch = LaunchShape(vectors.widths_of(Path(kept.name))[0], rows=True)
+        launch = LaunchShape(compile_kernel.widths_of(Path(kept.name))[0], rows=True)
     writing, module = processor_ms(lambda: vectorize_module(lane, launch))
     back = [*list_flags(**kind, passes=VECTOR_FLAGS), *list_disabled_passes(tools)]
     with tempfile.TemporaryDirectory() as folder:
@@ -146,7 +151,7 @@ def chosen(names: tuple[str, ...], count: int, *, mlx: bool) -> list[Kernel]:
 
 def _synchronises(kernel: Kernel) -> bool:
     given = (kernel.source, kernel.filename, kernel.macros, kernel.folders)
-    return lower(parse.parse(*given), kernel.function, kernel.constants).needs_fibers
+    return lower(preprocess.parse(*given), kernel.function, kernel.constants).needs_fibers
 
 
 @click.command()

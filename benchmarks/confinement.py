@@ -19,7 +19,7 @@ import json, os, subprocess, sys, time
 confined = sys.argv[1] == "confined"
 from metalbench.sandbox.confinement import _confine_on_linux, confine, list_executor_files, seal
 from metalbench.sandbox.compiler_process import start_compiler
-from metalbench.msl.building.reach import list_tool_files
+from metalbench.msl.toolchain.file_access import list_tool_files
 imported = time.process_time()
 if confined:
     _confine_on_linux(os.getppid(), None, gpu=False)

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from metalbench import _core
-from metalbench.msl.building.toolchain import find_toolchain
+from metalbench.msl.toolchain.clang import find_toolchain
 
 COUNT = 64 * 1024 * 1024
 KERNEL = """

@@ -14,6 +14,7 @@ from agent_steel.models.prompts import Prompts
 from agent_steel.models.providers.api import Ending
 from agent_steel.models.providers.model import Model
 from agent_steel.proposal import ProposerError, SpentError, Usage
+from metalbench import build_cache
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Entry, Library
 from metalbench.kernelbench.answers import extract_code
@@ -25,7 +26,6 @@ from metalbench.kernelbench.folder import (
     write,
     write_plan,
 )
-from metalbench.msl.building import cache
 
 # Of each kind of prompt the kernels of the library that it shows.
 EXAMPLES = {
@@ -81,7 +81,9 @@ class Request:
             "temperature": asking.temperature,
             "sample": self.sample,
         }
-        return cache.digest("generation", self.system, self.text, json.dumps(how, sort_keys=True))
+        return build_cache.digest(
+            "generation", self.system, self.text, json.dumps(how, sort_keys=True)
+        )
 
 
 def requests_of(
@@ -210,7 +212,7 @@ def generate(
 
 def _sample(root: Path, request: Request, model: Model, asking: SampleRequest) -> Written:
     key = request.key(asking)
-    record = cache.load(key)
+    record = build_cache.load(key)
     usage, cached = Usage(), record is not None
     if record is None:
         try:
@@ -222,7 +224,7 @@ def _sample(root: Path, request: Request, model: Model, asking: SampleRequest) -
         except ProposerError as error:
             return Written(request, error.usage or Usage(), error=str(error))
         record = {"answer": answer.text, "ending": _ENDINGS[answer.ending], **asdict(usage)}
-        cache.store(key, record)
+        build_cache.store(key, record)
     _write(root, request, asking, dict(record), cached=cached)
     return Written(request, usage, cached)
 

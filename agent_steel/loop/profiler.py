@@ -12,7 +12,7 @@ from agent_steel.roofline import Triers, measure_roofline
 from metalbench.errors import MetalBenchError
 from metalbench.measure.analysis import Peaks, Roofline, roofline
 from metalbench.measure.measurement import Plan
-from metalbench.msl.reading.lexer import lex
+from metalbench.msl.frontend.tokens import lex
 from metalbench.profiling import profile_kernel
 from metalbench.report import numbers
 from metalbench.run.trial import Silent, Trial

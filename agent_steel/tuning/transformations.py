@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from metalbench.kernel.header import Dispatch, Kernel
-from metalbench.msl.reading.lexer import lex
-from metalbench.msl.reading.tokens import Tokens
+from metalbench.msl.frontend.tokens import Tokens, lex
 
 __all__ = ["TRANSFORMATIONS", "Transformation"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.engine.case import KERNELS, Arrays, Case, Loop
-from metalbench.msl.building.toolchain import find_toolchain
+from metalbench.msl.toolchain.clang import find_toolchain
 
 FLAGS = ["-O3", "-march=native", "-ffast-math", "-fno-finite-math-only", "-fPIC", "-c"]
 

@@ -1,4 +1,4 @@
-// Cache of build results: metalbench.msl.building.cache, imported on first use.
+// Cache of build results: metalbench.build_cache, imported on first use.
 #include <nanobind/stl/string.h>
 
 #include "bindings/bindings.h"
@@ -11,7 +11,7 @@ class PythonCache final : public ArtifactCache {
   [[nodiscard]] std::string path(const std::vector<std::string>& contents,
                                  const std::string& suffix) override {
     const nb::gil_scoped_acquire gil;
-    const nb::module_ cache = nb::module_::import_("metalbench.msl.building.cache");
+    const nb::module_ cache = nb::module_::import_("metalbench.build_cache");
     // As bytes, because a source need not be UTF-8.
     nb::list parts;
     for (const std::string& part : contents) parts.append(nb::bytes(part.data(), part.size()));

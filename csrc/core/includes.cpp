@@ -276,7 +276,7 @@ class Expander {
     return false;
   }
 
-  // No absolute names, as in the engine's own compiler (msl/building/included.py).
+  // No absolute names, as in the engine's own compiler (msl/toolchain/file_access.py).
   [[nodiscard]] std::vector<fs::path> candidates(const Include& wanted,
                                                  const fs::path& folder) const {
     std::vector<fs::path> paths;

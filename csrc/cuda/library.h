@@ -14,7 +14,7 @@
 namespace metalbench::cuda {
 
 // Alignment of buffers in bytes that kernels are compiled for (BUFFER_ALIGNMENT of
-// metalbench/msl/building/options.py).
+// metalbench/msl/toolchain/clang.py).
 constexpr std::uint64_t buffer_alignment = 16;
 
 class CudaPipeline final : public Pipeline {

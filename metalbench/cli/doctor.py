@@ -127,7 +127,7 @@ def _core() -> ExaminationResult:
 
 
 def _clang() -> ExaminationResult:
-    from metalbench.msl.building.toolchain import find_toolchain
+    from metalbench.msl.toolchain.clang import find_toolchain
 
     tools = find_toolchain()
     return ExaminationResult(Health.GOOD, f"{tools.version} ({tools.clang[0]})")
@@ -307,9 +307,9 @@ def _store(db: Path | None) -> ExaminationResult:
 
 
 def _cache() -> ExaminationResult:
-    from metalbench.msl.building import cache
+    from metalbench import build_cache
 
-    folder = cache.find_cache_folder()
+    folder = build_cache.find_cache_folder()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryFile(dir=folder):
         pass

@@ -218,7 +218,7 @@ def build_tables(
 ) -> dict[str, Table]:
     """Return the tables of counted kernels that have been compiled, by function."""
     from metalbench.msl import engine
-    from metalbench.msl.building.counted import numbers_of
+    from metalbench.msl.toolchain.compile_kernel import numbers_of
 
     program = engine.parse(source, **options)
     tables = {}

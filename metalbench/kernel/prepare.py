@@ -653,7 +653,7 @@ def find_folded_tests(compiled: Compiled) -> tuple[str, ...]:
 
 
 def _warnings(compiled: Compiled) -> Iterator[str]:
-    from metalbench.msl.reading.no_number import find_nan_tests
+    from metalbench.msl.frontend.source import find_nan_tests
 
     options = source_options(compiled.kernel, compiled.dtype, compiled.tunables)
     program = engine.parse(compiled.kernel.source, **options)

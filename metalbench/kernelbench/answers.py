@@ -15,7 +15,7 @@ from metalbench.finding_kinds import Kind
 from metalbench.kernel.header import Kernel, parse
 from metalbench.kernel.source_files import find_file_access
 from metalbench.kernelbench.candidates import source as python_source
-from metalbench.msl.reading.host_code import REFUSAL_SUFFIX
+from metalbench.msl.frontend.unsupported import REFUSAL_SUFFIX
 
 if TYPE_CHECKING:
     from metalbench.store.result import Failure

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metalbench.msl.building import cache
+from metalbench import build_cache
 
 if TYPE_CHECKING:
     from metalbench._core import Device, Dispatch, Library, Pipeline
@@ -156,11 +156,11 @@ def roofs_of(device: Device) -> Roofs | None:
         return None
     text = ROOFS_SOURCE.read_text(encoding="utf-8")
     facts = repr(sorted(device.capabilities.items()))
-    key = cache.digest("roofs", text, device.kind, device.name, str(device.cores), facts)
-    known = cache.load(key)
+    key = build_cache.digest("roofs", text, device.kind, device.name, str(device.cores), facts)
+    known = build_cache.load(key)
     if known is None:
         known = asdict(_measure_roofs(device, cache_bytes))
-        cache.store(key, known)
+        build_cache.store(key, known)
     return Roofs(**known)
 
 
@@ -237,8 +237,8 @@ def ceiling_of(device: Device, *, again: bool = False) -> Ceiling:
     Raises MachineError when the cache cannot be written.
     """
     text = SOURCE.read_text(encoding="utf-8")
-    key = cache.digest("ceiling", text, device.kind, device.name, str(device.cores))
-    known = cache.load(key)
+    key = build_cache.digest("ceiling", text, device.kind, device.name, str(device.cores))
+    known = build_cache.load(key)
     if known is not None and not again:
         return Ceiling(**known)
     library = device.compile(text, filename=str(SOURCE), fast_math=True)
@@ -252,7 +252,7 @@ def ceiling_of(device: Device, *, again: bool = False) -> Ceiling:
         found = Ceiling(
             max(found.gflops, before.gflops), max(found.gbytes_per_s, before.gbytes_per_s)
         )
-    cache.store(key, {"gflops": found.gflops, "gbytes_per_s": found.gbytes_per_s})
+    build_cache.store(key, {"gflops": found.gflops, "gbytes_per_s": found.gbytes_per_s})
     return found
 
 

@@ -1,4 +1,4 @@
-"""The engine's entry points, called by `_core`: parse a source, build one of its kernels."""
+"""Results of the engine for `_core`: compiled kernels, and the bindings of their parameters."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from metalbench import build_cache
 from metalbench._core import Error, MachineError
-from metalbench.msl.building import cache
-from metalbench.msl.building.options import BUFFER_ALIGNMENT, GPU, BuildOptions
-from metalbench.msl.building.symbolize import frames, symbolize
-from metalbench.msl.building.toolchain import Toolchain, find_toolchain
-from metalbench.msl.building.tools import check_tools
-from metalbench.msl.built import CompiledKernel, Signature
+from metalbench.msl.toolchain.clang import (
+    BUFFER_ALIGNMENT,
+    GPU,
+    BuildOptions,
+    Toolchain,
+    check_tools,
+    find_toolchain,
+)
+from metalbench.msl.toolchain.symbolize import frames, symbolize
 
 if TYPE_CHECKING:
-    from metalbench.msl.reading.constants import Value
-    from metalbench.msl.reading.program import Source
+    from metalbench.msl.frontend.constants import Value
+    from metalbench.msl.frontend.source import Source
 
 __all__ = [
     "CompiledKernel",
@@ -39,6 +43,69 @@ __all__ = [
 ]
 
 
+@dataclass(frozen=True)
+class CompiledKernel:
+    """A compiled kernel.
+
+    `path` is a shared object in the cache with the exports of csrc/msl/mb/cpu/abi.h, or PTX with
+    the entry of gpu/abi.h. `arguments` are in the order of the kernel's parameters, without those
+    that a function constant removes. `engine` is the execution mode of its threads: `loops`,
+    `fibers`, `vectors`, or `cuda` for a GPU; `reason` says why it is not `vectors`. For `vectors`,
+    `widths` are the numbers of threads along x that one call may run, the largest first, and `lane`
+    is the file with the LLVM IR of one of them. With `any_order`, threadgroups never wait for each
+    other. The exported names end in `entry_name` if the object contains several kernels.
+    """
+
+    name: str
+    path: str
+    arguments: list[dict[str, str | int]]
+    attributes: list[dict[str, str]]
+    max_threads: int
+    needs_fibers: bool
+    engine: str = "fibers"
+    reason: str = ""
+    widths: tuple[int, ...] = ()
+    lane: str = ""
+    fast_math: bool = True
+    spaces: bool = False
+    any_order: bool = False
+    entry_name: str = ""
+
+    def entry(self, width: int, rows: bool) -> str:
+        """Return the shared object that runs `width` threads a call; compile it on first use.
+
+        With `rows` the threads lie along x, otherwise a group may have any shape. If the vectors
+        need too much stack, the object runs threads as fibers.
+        """
+        from metalbench.msl.ir.text import IrError
+        from metalbench.msl.toolchain.compile_kernel import compile_fibers_from_file, entry_of
+        from metalbench.msl.vectorize.body import LaunchShape
+
+        lane, launch = Path(self.lane), LaunchShape(width, rows)
+        try:
+            return str(entry_of(lane, launch, self.name, fast_math=self.fast_math))
+        except IrError:
+            text = lane.with_suffix(".cpp")
+            kind = {"fast_math": self.fast_math, "spaces": self.spaces}
+            return str(compile_fibers_from_file(text, self.name, **kind))
+
+    @cached_property
+    def lowered(self) -> str:
+        """The C++ text that was compiled."""
+        compiled = Path(self.lane or self.path)
+        return compiled.with_suffix(".cpp").read_text()
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The bindings of a kernel's parameters, as in `CompiledKernel`."""
+
+    arguments: list[dict[str, str | int]]
+    attributes: list[dict[str, str]]
+
+
+# The engine's entry points, called by `_core`: parse a source, build one of its kernels.
+
 # Execution mode of kernels that synchronise.
 ENGINE_VARIABLE = "METALBENCH_ENGINE"
 ENGINES = ("vectors", "fibers")
@@ -47,7 +114,7 @@ ENGINES = ("vectors", "fibers")
 class MslProgram:
     """A parsed source, from this process or from the cache."""
 
-    def __init__(self, inputs: _SourceInputs, key: str, record: cache.Record) -> None:
+    def __init__(self, inputs: _SourceInputs, key: str, record: build_cache.Record) -> None:
         self._inputs = inputs
         self.key = key
         self.functions: list[str] = list(record["functions"])
@@ -71,13 +138,13 @@ class _SourceInputs:
     include_dirs: tuple[str, ...]
 
     def source(self) -> Source:
-        from metalbench.msl.building import parse
+        from metalbench.msl.toolchain import preprocess
 
-        return parse.parse(self.text, self.filename, dict(self.macros), self.include_dirs)
+        return preprocess.parse(self.text, self.filename, dict(self.macros), self.include_dirs)
 
     def key(self) -> str:
         folders = [os.path.abspath(folder) for folder in (self.filename, *self.include_dirs)]
-        return cache.digest(
+        return build_cache.digest(
             "program",
             find_toolchain().key,
             self.text,
@@ -104,16 +171,16 @@ def parse(
 
 def _parse_inputs(inputs: _SourceInputs) -> MslProgram:
     key = inputs.key()
-    record = cache.load(key)
+    record = build_cache.load(key)
     if record is not None and _is_current(record):
-        return MslProgram(inputs, cache.digest(key, repr(record["files"])), record)
+        return MslProgram(inputs, build_cache.digest(key, repr(record["files"])), record)
     parsed = inputs.source()
     record = {
         "functions": list(parsed.entry_points),
         "files": _digest_included_files(parsed, inputs.filename),
     }
-    cache.store(key, record)
-    program = MslProgram(inputs, cache.digest(key, repr(record["files"])), record)
+    build_cache.store(key, record)
+    program = MslProgram(inputs, build_cache.digest(key, repr(record["files"])), record)
     program.source = parsed
     return program
 
@@ -126,7 +193,7 @@ def _report_internal_errors(filename: str) -> Iterator[None]:
     except (Error, OSError):
         raise
     except Exception as problem:
-        from metalbench.msl.building.messages import REPORT
+        from metalbench.msl.toolchain.diagnostics import REPORT
 
         raise Error(
             f"{filename}: the front end failed with {type(problem).__name__}: {problem}; this is "
@@ -182,11 +249,11 @@ def _build_cached(
     record = _load_record(key)
     if record is not None:
         return _make_kernel(record)
-    from metalbench.msl.building.kernel import compile_kernel
+    from metalbench.msl.toolchain.compile_kernel import compile_kernel
 
     with _report_internal_errors(program.filename):
         record = compile_kernel(program.source, function, constants or {}, options)
-        cache.store(key, record)
+        build_cache.store(key, record)
         return _make_kernel(record)
 
 
@@ -200,11 +267,11 @@ def build_many(program: MslProgram, functions: Sequence[str], *, fast_math: bool
     missing = [name for name, key in keys.items() if _load_record(key) is None]
     if not missing:
         return
-    from metalbench.msl.building.many import compile_many
+    from metalbench.msl.toolchain.compile_batch import compile_many
 
     with _report_internal_errors(program.filename):
         for name, record in compile_many(program.source, missing, options).items():
-            cache.store(keys[name], record)
+            build_cache.store(keys[name], record)
 
 
 def _make_key(
@@ -213,15 +280,15 @@ def _make_key(
     constants: Mapping[str | int, Value] | None,
     options: BuildOptions,
 ) -> str:
-    return cache.digest(
+    return build_cache.digest(
         "kernel", program.key, function, _format_constants(constants), repr(options)
     )
 
 
-def _load_record(key: str) -> cache.Record | None:
+def _load_record(key: str) -> build_cache.Record | None:
     """Return the cached record of a build, if its object file is unchanged."""
-    record = cache.load(key)
-    if record is None or cache.digest_file(record["path"]) != record["object"]:
+    record = build_cache.load(key)
+    if record is None or build_cache.digest_file(record["path"]) != record["object"]:
         return None
     return record
 
@@ -248,15 +315,15 @@ def signature(  # noqa: PLR0917 - `_core` calls it
 def _bind_cached(
     program: MslProgram, function: str, constants: Mapping[str | int, Value]
 ) -> Signature:
-    from metalbench.msl.rewriting import lower
+    from metalbench.msl.frontend import lower
 
-    key = cache.digest("signature", program.key, function, _format_constants(constants))
-    record = cache.load(key)
+    key = build_cache.digest("signature", program.key, function, _format_constants(constants))
+    record = build_cache.load(key)
     if record is None:
         with _report_internal_errors(program.filename):
             bindings = lower.bind_signature(program.source, function, constants)
         record = {"arguments": bindings.arguments, "attributes": bindings.attributes}
-        cache.store(key, record)
+        build_cache.store(key, record)
     return Signature(**record)
 
 
@@ -273,14 +340,14 @@ def read_engine() -> str:
     return named
 
 
-def _make_kernel(record: cache.Record) -> CompiledKernel:
+def _make_kernel(record: build_cache.Record) -> CompiledKernel:
     fields = {name: value for name, value in record.items() if name != "object"}
     return CompiledKernel(**{**fields, "widths": tuple(record["widths"])})
 
 
 def _digest_included_files(source: Source, filename: str) -> dict[str, str | None]:
     """Return digests of the files that the source includes."""
-    from metalbench.msl.building.included import find_readable_folders
+    from metalbench.msl.toolchain.file_access import find_readable_folders
 
     own = {filename, "<source>", "<stdin>", "<built-in>", "<command line>"}
     folder = Path(filename).resolve().parent
@@ -290,9 +357,9 @@ def _digest_included_files(source: Source, filename: str) -> dict[str, str | Non
         path = folder / name
         # A #line directive may name any file, which must not be read.
         if name not in own and path in readable and path.is_file():
-            found[str(path)] = cache.digest_file(path)
+            found[str(path)] = build_cache.digest_file(path)
     return found
 
 
-def _is_current(record: cache.Record) -> bool:
-    return all(cache.digest_file(path) == known for path, known in record["files"].items())
+def _is_current(record: build_cache.Record) -> bool:
+    return all(build_cache.digest_file(path) == known for path, known in record["files"].items())

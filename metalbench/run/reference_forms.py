@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from metalbench import build_cache
 from metalbench.measure.measurement import FormTime
-from metalbench.msl.building import cache
 from metalbench.reference import evaluate
 from metalbench.reference.chain import ON_ONE_ELEMENT, Form, Reference
 from metalbench.stats import Interval, log_ratios, median_interval
@@ -319,7 +319,7 @@ def load_choice(
     `device` is the name of the device, `mode` that of the `Mode`.
     """
     key = _key(reference, device, mode)
-    record = None if key is None else cache.load(key)
+    record = None if key is None else build_cache.load(key)
     if record is None or not 0 <= now() - record["at"] < LASTS_S:
         return None
     day = time.strftime("%Y-%m-%d", time.gmtime(record["at"]))
@@ -355,7 +355,7 @@ def store_choice(
         return
     forms = [(form.name, _slower(form, best.time_ns), form.fault) for form in choice.forms]
     record = {"at": now(), "best": best.name, "forms": forms, "doubts": choice.doubts}
-    cache.store(key, record)
+    build_cache.store(key, record)
 
 
 def _slower(form: FormTime, best: Interval) -> float | None:
@@ -375,7 +375,7 @@ def _key(reference: Reference, device: str, mode: str) -> str | None:
         operations = [reference.operations_of(form) for form in reference.forms]
     except Exception:  # the task's code; its faults show when it runs
         return None
-    return cache.digest(
+    return build_cache.digest(
         "form",
         importlib.metadata.version("mlx"),
         _compiler(),

@@ -7,10 +7,10 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from metalbench import build_cache
 from metalbench.errors import MetalBenchError, Unsupported
 from metalbench.kernel.prepare import Compiled, compile_kernel
-from metalbench.msl.building import cache
-from metalbench.msl.building.toolchain import find_toolchain
+from metalbench.msl.toolchain.clang import find_toolchain
 from metalbench.profiling.counts import read_counts
 from metalbench.run.trial import Trial
 from metalbench.sandbox.executors import open_sandboxed_device
@@ -73,7 +73,7 @@ def count_bytes(trial: Trial, device: TimedDevice) -> CountedBytes | None:
         return None
     task, timed = trial.entry.task, trial.size_on(device)
     key = _key(trial, timed)
-    kept = cache.load(key)
+    kept = build_cache.load(key)
     if kept is not None:
         return CountedBytes(**kept)
     compiled = compile_kernel(
@@ -85,7 +85,7 @@ def count_bytes(trial: Trial, device: TimedDevice) -> CountedBytes | None:
         counted=True,
     )
     found = _count(compiled, trial, timed)
-    cache.store(key, asdict(found))
+    build_cache.store(key, asdict(found))
     return found
 
 
@@ -130,7 +130,7 @@ def _count_at(
 
 def _key(trial: Trial, timed: str) -> str:
     task = trial.entry.task
-    return cache.digest(
+    return build_cache.digest(
         "counted bytes",
         find_toolchain().key,
         trial.kernel.text,

@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, Pipe
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
-from metalbench.msl.building import cache
+from metalbench import build_cache
 from metalbench.sandbox.resources import list_children
 
 # Kill the process groups of workers if this process dies without a chance to end them.
@@ -310,7 +310,7 @@ class Process(Generic[End]):
     def _make_folder_variables(self) -> dict[str, str]:
         """Return the environment variables that name the only writable folders."""
         return {
-            "METALBENCH_CACHE": str(cache.find_cache_folder()),
+            "METALBENCH_CACHE": str(build_cache.find_cache_folder()),
             "TMPDIR": str(self._scratch.path),
         }
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from time import perf_counter
 
+from metalbench import build_cache
 from metalbench.errors import (
     CompileError,
     DispatchError,
@@ -21,8 +22,7 @@ from metalbench.errors import (
 from metalbench.finding_kinds import Kind
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.prepare import Bound, Builds, Compiled
-from metalbench.msl.building import cache
-from metalbench.msl.building.toolchain import find_toolchain
+from metalbench.msl.toolchain.clang import find_toolchain
 from metalbench.profiling.counts import Counts, read_counts
 from metalbench.task.workload import workload
 from metalbench.verify.examine import Examiner
@@ -146,7 +146,7 @@ class _CheckRecord:
     @property
     def _key(self) -> str:
         built, task = self.built, self.built.task
-        return cache.digest(
+        return build_cache.digest(
             "checked",
             find_toolchain().key,
             built.kernel.text,
@@ -160,11 +160,11 @@ class _CheckRecord:
 
     def load_note(self) -> str | None:
         """Return the note of the earlier run; None if there was no such run."""
-        record = cache.load(self._key)
+        record = build_cache.load(self._key)
         return None if record is None else str(record["note"])
 
     def store_note(self, note: str) -> None:
-        cache.store(self._key, {"note": note})
+        build_cache.store(self._key, {"note": note})
 
 
 def _report_failed_check(
@@ -215,7 +215,7 @@ def verify_same_work(
         return Report()
     small = next(iter(small_sizes(task)), next(iter(task.sizes)))
     key = _key(builds, (small, timed or small))
-    if cache.load(key) is not None:
+    if build_cache.load(key) is not None:
         return Report()
     try:
         progress(f"{small}, counted")
@@ -231,7 +231,7 @@ def verify_same_work(
     except MetalBenchError as error:
         return Report(skipped=(f"the work of repeated passes was not compared: {error}",))
     if report.passed:
-        cache.store(key, {"passed": True})
+        build_cache.store(key, {"passed": True})
     return report
 
 
@@ -247,7 +247,7 @@ def can_remember(kernel: Kernel) -> bool:
 
 def _key(builds: Builds, sizes: Sequence[str]) -> str:
     kernel, task, dtype_name = builds.kernel, builds.task, builds.dtype_name
-    return cache.digest(
+    return build_cache.digest(
         "same work",
         find_toolchain().key,
         kernel.text,

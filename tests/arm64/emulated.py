@@ -14,14 +14,19 @@ import numpy as np
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.prepare import Bound, Compiled, source_options
 from metalbench.msl import engine
-from metalbench.msl.building.compiler import MessageTranslator, generate_ir
-from metalbench.msl.building.passes import list_disabled_passes
-from metalbench.msl.building.targets import ELF
-from metalbench.msl.building.toolchain import LANE_FLAGS, VECTOR_FLAGS, find_toolchain, list_flags
-from metalbench.msl.building.vectors import widths_of
-from metalbench.msl.emission.body import LaunchShape
-from metalbench.msl.emission.vectorise import vectorize_module
-from metalbench.msl.rewriting.lower import LoweredKernel, lower
+from metalbench.msl.frontend.lower import LoweredKernel, lower
+from metalbench.msl.toolchain.clang import (
+    ELF,
+    LANE_FLAGS,
+    VECTOR_FLAGS,
+    find_toolchain,
+    list_disabled_passes,
+    list_flags,
+)
+from metalbench.msl.toolchain.compile import MessageTranslator, generate_ir
+from metalbench.msl.toolchain.compile_kernel import widths_of
+from metalbench.msl.vectorize.body import LaunchShape
+from metalbench.msl.vectorize.module import vectorize_module
 from metalbench.task.dtypes import dtype
 
 TRIPLE = "aarch64-unknown-linux-gnu"

@@ -28,7 +28,7 @@ from metalbench import _core
 from metalbench.kernel.library import Entry, Library
 from metalbench.kernel.prepare import Bound, Compiled, compile_kernel
 from metalbench.msl import engine
-from metalbench.msl.emission.body import LaunchShape
+from metalbench.msl.vectorize.body import LaunchShape
 from metalbench.task.workload import workload
 
 pytestmark = pytest.mark.slow

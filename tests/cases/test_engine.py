@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from metalbench.msl import engine
-from metalbench.msl.building import effort
-from metalbench.msl.building.ptx import initialised_with_shared
+from metalbench.msl.toolchain import compile
+from metalbench.msl.toolchain.compile_kernel import initialised_with_shared
 
 CASES = Path(__file__).parent / "engine"
 
@@ -38,7 +38,7 @@ def test_a_table_of_threadgroup_pointers_is_stored_at_run_time():
 def test_a_chain_of_selections_compiles_with_fewer_passes(monkeypatch):
     # The work that LLVM may do is bounded by processor time; a second is far above what it needs
     # without the loop vectoriser, and far below what 45 turns take with it.
-    monkeypatch.setattr(effort, "OPTIMISING_S", 1)
+    monkeypatch.setattr(compile, "OPTIMISING_S", 1)
     text = (CASES / "compile_hang.metal").read_text().replace("j < 24", "j < 45")
     built = engine.build(engine.parse(text), "k")
     assert "compiled with few optimisations: LLVM's passes took more than 1 s" in built.reason

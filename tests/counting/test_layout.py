@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 from metalbench.kernel import memory
-from metalbench.msl.building.toolchain import find_toolchain
+from metalbench.msl.toolchain.clang import find_toolchain
 
 HEADER = Path(__file__).parents[2] / "csrc/msl/mb/cpu/counts.h"
 # Both enumerations end with their number of names, and `Head` has the size of the head.

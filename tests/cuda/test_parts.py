@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metalbench.msl.building.toolchain import COMMON_FLAGS, find_toolchain
+from metalbench.msl.toolchain.clang import COMMON_FLAGS, find_toolchain
 
 SOURCE = """
 #include <mb/prelude.h>

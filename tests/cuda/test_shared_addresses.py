@@ -6,7 +6,7 @@ import pytest
 from cuda.ptx import check_sound, read
 
 from metalbench.msl import engine
-from metalbench.msl.building.ptx import initialised_with_shared
+from metalbench.msl.toolchain.compile_kernel import initialised_with_shared
 
 TABLES = {
     "array": "threadgroup float* parts[2] = {s, s + 64}; parts[i & 1][i] = x[i];",

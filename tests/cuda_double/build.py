@@ -29,11 +29,14 @@ _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 @cache
 def folder() -> Path:
     """Where it is, with both libraries by the names that programs load."""
-    from metalbench.msl.building import cache
-    from metalbench.msl.building.toolchain import find_toolchain
+    from metalbench import build_cache
+    from metalbench.msl.toolchain.clang import find_toolchain
 
     parts = [path.read_bytes() for path in sorted(HERE.glob("*.*"))]
-    found = cache.find_cache_folder() / f"cuda_double-{cache.digest(find_toolchain().key, *parts)}"
+    found = (
+        build_cache.find_cache_folder()
+        / f"cuda_double-{build_cache.digest(find_toolchain().key, *parts)}"
+    )
     found.mkdir(parents=True, exist_ok=True)
     return found.absolute()
 
@@ -75,9 +78,8 @@ def replace_in(engine: ModuleType) -> None:
 
 def build_kernel(ptx: Path) -> None:
     """What the double runs in place of a kernel's PTX, which the lowered text lies beside."""
-    from metalbench.msl.building.targets import ELF
-    from metalbench.msl.building.toolchain import COMMON_FLAGS, find_toolchain
     from metalbench.msl.ir.module import Module
+    from metalbench.msl.toolchain.clang import COMMON_FLAGS, ELF, find_toolchain
     from metalbench.msl.transforms.alignment import lower_alignment
 
     target = folder() / f"{digest(ptx.read_text())}.so"

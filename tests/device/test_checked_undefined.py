@@ -7,7 +7,7 @@ import pytest
 
 from metalbench import _core
 from metalbench._core import CompileError
-from metalbench.msl.building.tools import TOOLS
+from metalbench.msl.toolchain.clang import TOOLS
 
 KERNEL = """
 struct Own {{ float head; float values[4]; float tail; }};

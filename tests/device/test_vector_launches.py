@@ -17,7 +17,7 @@ import pytest
 
 from metalbench import _core
 from metalbench.msl import engine
-from metalbench.msl.building.toolchain import find_toolchain, list_flags
+from metalbench.msl.toolchain.clang import find_toolchain, list_flags
 
 # What this does is not what runs.
 SOURCE = """

@@ -14,12 +14,16 @@ import llvmlite.binding
 import ml_dtypes
 import numpy as np
 
-from metalbench.msl.building.compiler import MessageTranslator, assemble
-from metalbench.msl.building.passes import list_disabled_passes
-from metalbench.msl.building.toolchain import VECTOR_FLAGS, find_toolchain, list_flags
-from metalbench.msl.building.undefined import unknown
-from metalbench.msl.emission.body import LaunchShape
-from metalbench.msl.emission.vectorise import vectorize_module
+from metalbench.msl.toolchain.clang import (
+    VECTOR_FLAGS,
+    find_toolchain,
+    list_disabled_passes,
+    list_flags,
+)
+from metalbench.msl.toolchain.compile import MessageTranslator, assemble
+from metalbench.msl.toolchain.symbols import unknown
+from metalbench.msl.vectorize.body import LaunchShape
+from metalbench.msl.vectorize.module import vectorize_module
 
 Arrays = Mapping[str, np.ndarray]
 Memory = Mapping[str, "np.ndarray | int"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.emission.alike import FunctionMerger
 from metalbench.msl.ir.places import Metadata, Places
+from metalbench.msl.vectorize.scalar_regions import FunctionMerger
 
 NODES = [
     '!1 = !DIFile(filename: "a.metal", directory: "")',

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from emission.launches import ROWS, module
 
-from metalbench.msl.emission.vectorise import vectorize_module
+from metalbench.msl.vectorize.module import vectorize_module
 
 A = np.random.default_rng(1).integers(0, 16, 32, "u4")
 OUT = np.zeros(32, "u4")

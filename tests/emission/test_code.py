@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.emission.code import (
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.ir.types import BOOL, POINTER, VOID, Float, Int
+from metalbench.msl.vectorize.ir_builder import (
     IrBuilder,
     format_integer,
     format_shuffle_mask,
     format_vector,
     get_overload_suffix,
 )
-from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import BOOL, POINTER, VOID, Float, Int
 
 
 def test_lines_have_debug_locations():

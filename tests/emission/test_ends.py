@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from emission.launches import ROWS, module
 
-from metalbench.msl.emission.vectorise import vectorize_module
+from metalbench.msl.vectorize.module import vectorize_module
 
 ENDS = (0, 1, 65, 66, 127, 128, 200, 254, 255, 256, 257, 300, 378, 380, 381, 383, 384, 400)
 SIZE = 512

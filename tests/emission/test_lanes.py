@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.emission.code import IrBuilder
-from metalbench.msl.emission.lanes import (
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.ir.types import POINTER, VOID, Float, Int, Layout, type_of
+from metalbench.msl.vectorize.ir_builder import IrBuilder
+from metalbench.msl.vectorize.lane_values import (
     LaneValue,
     build_aggregate,
     emit_lane_vectors,
@@ -14,8 +16,6 @@ from metalbench.msl.emission.lanes import (
     splat,
     split_components,
 )
-from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import POINTER, VOID, Float, Int, Layout, type_of
 
 LAYOUT = Layout({"%struct.S": type_of("{ i8, [2 x float] }")})
 I8, I32, F32 = Int(8), Int(32), Float("float")

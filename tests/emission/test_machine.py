@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from emission.launches import AVX2, AVX512
 
-from metalbench.msl.emission.machine import VectorTarget, read_target
+from metalbench.msl.vectorize.body import VectorTarget, read_target
 
 
 @pytest.mark.parametrize(

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from emission.launches import Form, call, emit_text, module, verify_and_link
 
-from metalbench.msl.emission.markers import (
+from metalbench.msl.analysis.uniformity import UNIFORM, VARYING, Affine, Constant
+from metalbench.msl.ir.read_instruction import read_instruction
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.vectorize.module import vectorize_module
+from metalbench.msl.vectorize.simd_functions import (
     is_position,
     make_transfer_functions,
     parse_simd_function,
 )
-from metalbench.msl.emission.vectorise import vectorize_module
-from metalbench.msl.ir.read_instruction import read_instruction
-from metalbench.msl.ir.text import IrError
-from metalbench.msl.vector.shapes import UNIFORM, VARYING, Affine, Constant
 
 OUT = np.zeros(32, "u4")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from emission.launches import ROWS, emit_text, module
 
-from metalbench.msl.emission.vectorise import vectorize_module
+from metalbench.msl.vectorize.module import vectorize_module
 
 ELEMENTS = {
     "i8": "u1",

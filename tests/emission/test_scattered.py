@@ -17,7 +17,7 @@ from emission.launches import (
 )
 from emission.walls import between_walls
 
-from metalbench.msl.emission.vectorise import vectorize_module
+from metalbench.msl.vectorize.module import vectorize_module
 
 BODY = """
     %k = load i32, ptr %places.lane

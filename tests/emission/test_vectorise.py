@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from emission.launches import FORMS, ROWS, Form, module
 
-from metalbench.msl.emission.vectorise import vectorize_module
 from metalbench.msl.ir.text import IrError
+from metalbench.msl.vectorize.module import vectorize_module
 
 OUT = np.zeros(32, "u4")
 BODY = """

@@ -7,7 +7,7 @@ import pytest
 from emission.launches import FORMS, ROWS, Form, call, emit_text, module, verify_and_link
 from emission.walls import between_walls
 
-from metalbench.msl.emission.vectorise import vectorize_module
+from metalbench.msl.vectorize.module import vectorize_module
 
 
 @pytest.mark.parametrize("at_end", [False, True], ids=["at the start", "at the end"])

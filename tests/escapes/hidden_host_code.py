@@ -6,7 +6,7 @@ import os
 
 from escapes.host_code import kernel
 
-from metalbench.msl.building.toolchain import find_toolchain
+from metalbench.msl.toolchain.clang import find_toolchain
 
 COPY = "thread void* c(ulong, ulong, threadgroup void*, const device void*, ulong)"
 COPY_LABEL = "air.simdgroup_async_copy_1d.p3i8.p1i8"

@@ -16,7 +16,7 @@ from typing import Any
 from escapes import native_code
 
 import metalbench
-from metalbench.msl.building import cache
+from metalbench import build_cache
 
 FILES = ("secret", "emptied", "removed", "moved", "results.db")
 # As csrc/msl/mb/abi.h has it, of a kernel whose threads are run in loops.
@@ -97,9 +97,9 @@ class Ground:
             tried = native_code.source(self.files, Path(metalbench.__file__).parent)
             loading = _CONSTRUCTOR.replace("AT_LOAD", at_load) if at_load else ""
             code = tried + loading + _KERNEL.format(escapes=escapes, body=body)
-            with cache.write_atomically(target) as made:
+            with build_cache.write_atomically(target) as made:
                 native_code.build(code, made, honest)
-            cache.store(key, {**record, "object": cache.digest_file(target)})
+            build_cache.store(key, {**record, "object": build_cache.digest_file(target)})
             count += 1
         self._open_to_all()
         return count
@@ -108,7 +108,7 @@ class Ground:
         """Those in the cache that are run in loops: no checked build is."""
         for path in self.cache.rglob("*.json"):
             key = path.parent.name + path.stem
-            record = cache.load(key)
+            record = build_cache.load(key)
             if record is None or record.get("engine") != "loops":
                 continue
             if name in record["name"]:

@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from metalbench.msl.building.toolchain import find_toolchain
+from metalbench.msl.toolchain.clang import find_toolchain
 from metalbench.sandbox.system_calls import load_system_calls
 
 # System calls without a C library; a failure is a negative number.

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.building.answer import run_tool
-from metalbench.msl.building.targets import NVPTX
-from metalbench.msl.building.toolchain import find_toolchain, list_flags
-from metalbench.msl.reading.lexer import lex
-from metalbench.msl.rewriting.lower import build_preamble
+from metalbench.msl.frontend.lower import build_preamble
+from metalbench.msl.frontend.tokens import lex
+from metalbench.msl.toolchain.clang import NVPTX, find_toolchain, list_flags
+from metalbench.msl.toolchain.run_tool import run_tool
 
 SOURCE = """#include <metal_stdlib>
 using namespace metal;

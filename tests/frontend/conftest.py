@@ -8,8 +8,8 @@ import pytest
 from frontend.address_spaces import FUNCTIONS, HEADER, KERNEL
 
 from metalbench import _core
-from metalbench.msl.building.parse import parse
-from metalbench.msl.reading.program import Source
+from metalbench.msl.frontend.source import Source
+from metalbench.msl.toolchain.preprocess import parse
 
 
 @pytest.fixture(autouse=True)

@@ -22,11 +22,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from frontend.generated_msl import Generator, mutate
 
 from metalbench._core import Error
-from metalbench.msl.building.compiler import check_syntax
-from metalbench.msl.building.diagnostics import Diagnostics
-from metalbench.msl.building.parse import parse
-from metalbench.msl.building.toolchain import find_toolchain
-from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.frontend.lower import lower
+from metalbench.msl.toolchain.clang import find_toolchain
+from metalbench.msl.toolchain.compile import check_syntax
+from metalbench.msl.toolchain.diagnostics import Diagnostics
+from metalbench.msl.toolchain.preprocess import parse
 
 # What takes longer has a second chance: the machine may have been busy.
 LIMITS_S = (20, 120)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from metalbench.msl.reading.lexer import split_source
+from metalbench.msl.frontend.tokens import split_source
 
 SCALARS = ["float", "half", "bfloat", "int", "uint", "short", "uchar", "bool", "long"]
 TYPES = [*SCALARS, "float2", "float3", "float4", "half4", "uint2", "int4", "bool4", "packed_float3"]

@@ -1,6 +1,6 @@
 import pytest
 
-from metalbench.msl.reading.arithmetic import evaluate_expression
+from metalbench.msl.frontend.constants import evaluate_expression
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from metalbench import build_cache
 from metalbench._core import CompileError, Error
 from metalbench.msl import engine
-from metalbench.msl.building import cache
 
 TEXT = """#include <metal_stdlib>
 using namespace metal;
@@ -113,7 +113,7 @@ def test_a_damaged_object_is_rebuilt(damage):
 @pytest.mark.parametrize("damage", ["", "{", "[]", '{"other": 1}', "\udcff"])
 def test_damaged_records_are_rebuilt(damage):
     first = build_kernel()
-    for record in cache.find_cache_folder().rglob("*.json"):
+    for record in build_cache.find_cache_folder().rglob("*.json"):
         record.write_text(damage, errors="surrogateescape")
     assert build_kernel() == first
 
@@ -121,7 +121,7 @@ def test_damaged_records_are_rebuilt(damage):
 def test_write_atomically_leaves_no_file_after_an_error():
     with pytest.raises(CompileError):
         build_kernel(TEXT.replace("scale * n", "missing"))
-    left = [path.suffix for path in cache.find_cache_folder().rglob("*") if path.is_file()]
+    left = [path.suffix for path in build_cache.find_cache_folder().rglob("*") if path.is_file()]
     assert sorted(left) == [".h", ".json"]
 
 
@@ -156,4 +156,4 @@ def test_many_processes_build_the_same_at_once():
         answers = list(pool.map(run, range(4)))
     assert all(answer == answers[0] for answer in answers)
     assert answers[0][0][1] == "\x7fELF"
-    assert not list(cache.find_cache_folder().rglob(".*"))
+    assert not list(build_cache.find_cache_folder().rglob(".*"))

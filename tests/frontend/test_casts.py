@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from metalbench import _core
-from metalbench.msl.rewriting.edits import Edits
+from metalbench.msl.frontend.edits import Edits
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 FORMS = ["static_cast<{T}>({x})", "{T}({x})", "({T}){x}", "({T})({x})", "{T}({T}({x}))"]
@@ -55,7 +55,7 @@ def test_a_template_converts_between_any_two_types(form):
 
 
 def rewritten(source, text):
-    from metalbench.msl.rewriting.casts import rewrite_casts
+    from metalbench.msl.frontend.token_rewrites import rewrite_casts
 
     parsed = source(text)
     edits = Edits(parsed.tokens.source)

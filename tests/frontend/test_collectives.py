@@ -1,6 +1,6 @@
 import pytest
 
-from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.frontend.lower import lower
 
 
 def fibers(source, text):

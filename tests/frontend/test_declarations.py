@@ -1,8 +1,7 @@
 import pytest
 
-from metalbench.msl.reading.angles import find_closing_angle
-from metalbench.msl.reading.declarations import iterate_declarations, parse_declarations
-from metalbench.msl.reading.lexer import lex
+from metalbench.msl.frontend.declarations import iterate_declarations, parse_declarations
+from metalbench.msl.frontend.tokens import find_closing_angle, lex
 
 
 def list_declarations(text):

@@ -8,11 +8,11 @@ import pytest
 
 from metalbench._core import CompileError
 from metalbench.msl import engine
-from metalbench.msl.building import diagnostics
-from metalbench.msl.building.diagnostics import STEPS_OF_A_LINE, STEPS_OF_A_SOURCE, Diagnostics
-from metalbench.msl.building.preprocess import preprocess
-from metalbench.msl.reading.program import Source
-from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.frontend.lower import lower
+from metalbench.msl.frontend.source import Source
+from metalbench.msl.toolchain import diagnostics
+from metalbench.msl.toolchain.diagnostics import STEPS_OF_A_LINE, STEPS_OF_A_SOURCE, Diagnostics
+from metalbench.msl.toolchain.preprocess import preprocess
 
 HEAD = "kernel void f(device float* x, uint i [[thread_position_in_grid]])"
 LONG = "Q = 2 * x[i]; " * 20_000

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from metalbench.msl import engine
-from metalbench.msl.building import effort, vectors
-from metalbench.msl.building.answer import TooSlowError
-from metalbench.msl.emission.body import LaunchShape
-from metalbench.msl.emission.vectorise import vectorize_module
 from metalbench.msl.ir.text import IrError
+from metalbench.msl.toolchain import compile, compile_kernel
+from metalbench.msl.toolchain.run_tool import TooSlowError
+from metalbench.msl.vectorize.body import LaunchShape
+from metalbench.msl.vectorize.module import vectorize_module
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 BARRIER = "threadgroup_barrier(mem_flags::mem_threadgroup);"
@@ -70,29 +70,29 @@ def test_code_of_every_shape_is_compiled(kind, barrier):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_large_code_is_compiled_with_reduced_passes(kind, monkeypatch):
-    monkeypatch.setattr(effort, "LARGEST_MODULE", 1)
+    monkeypatch.setattr(compile, "LARGEST_MODULE", 1)
     # No run with all passes is begun.
-    monkeypatch.setattr(effort, "OPTIMISING_S", 0)
+    monkeypatch.setattr(compile, "OPTIMISING_S", 0)
     found = build_kernel(kind, 400, barrier=False)
     assert "compiled with few optimisations" in found.reason
     assert "lines of LLVM IR, more than 1" in found.reason
 
 
 def test_a_large_lane_is_not_vectorised(monkeypatch):
-    monkeypatch.setattr(vectors, "LARGEST_LANE", 50)
+    monkeypatch.setattr(compile_kernel, "LARGEST_LANE", 50)
     found = build_kernel("statements", 48, barrier=True)
     assert found.engine == "fibers"
     assert "instructions of one thread, more than 50" in found.reason
 
 
 def test_explain_reduction_counts_lines_of_functions_and_modules(monkeypatch):
-    monkeypatch.setattr(effort, "LARGEST_FUNCTION", 4)
-    monkeypatch.setattr(effort, "LARGEST_MODULE", 9)
+    monkeypatch.setattr(compile, "LARGEST_FUNCTION", 4)
+    monkeypatch.setattr(compile, "LARGEST_MODULE", 9)
     function = "define void @f() {\n" + "  ret void\n" * 2 + "}\n"
-    assert effort.explain_reduction(function * 2) == ""
-    assert effort.explain_reduction(function * 3) == "12 lines of LLVM IR, more than 9"
+    assert compile.explain_reduction(function * 2) == ""
+    assert compile.explain_reduction(function * 3) == "12 lines of LLVM IR, more than 9"
     long = "define void @f() {\n" + "  ret void\n" * 5 + "}\n"
-    assert effort.explain_reduction(long) == "a function of 6 lines of LLVM IR, more than 4"
+    assert compile.explain_reduction(long) == "a function of 6 lines of LLVM IR, more than 4"
 
 
 def test_run_with_time_limit_retries_with_reduced_passes():
@@ -105,8 +105,8 @@ def test_run_with_time_limit_retries_with_reduced_passes():
         return "done"
 
     forced = '!1 = !{!"llvm.loop.vectorize.enable", i1 true}'
-    assert effort.run_with_time_limit(run, forced, ["-O3"], reasons, ["-O1"]) == "done"
-    assert seen[0] == (forced, ["-O3"], effort.OPTIMISING_S)
+    assert compile.run_with_time_limit(run, forced, ["-O3"], reasons, ["-O1"]) == "done"
+    assert seen[0] == (forced, ["-O3"], compile.OPTIMISING_S)
     assert seen[1] == (forced.replace("true", "false"), ["-O3", "-O1"], None)
     assert reasons == [
         "compiled with few optimisations: LLVM's passes took more than 10 s of processor time"
@@ -145,9 +145,9 @@ def test_check_size_refuses_large_lanes_and_modules_without_one(tmp_path):
     lane = tmp_path / "lane.ll"
     body = "  call void @f()\n"
     for name, count, message in (
-        ("mb_vector_source", effort.LARGEST_LANE, "instructions of one thread"),
+        ("mb_vector_source", compile.LARGEST_LANE, "instructions of one thread"),
         ("other", 1, "does not define mb_vector_source"),
     ):
         lane.write_text(f"define void @{name}(ptr %p) {{\n{body * count}  ret void\n}}\n")
         with pytest.raises(IrError, match=message):
-            vectors.check_size(lane)
+            compile_kernel.check_size(lane)

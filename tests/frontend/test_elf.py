@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from metalbench._core import CompileError
-from metalbench.msl.building import elf
-from metalbench.msl.building.imports import check_imports
-from metalbench.msl.building.targets import ELF
+from metalbench.msl.toolchain import elf
+from metalbench.msl.toolchain.clang import ELF
+from metalbench.msl.toolchain.symbols import check_imports
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="makes ELF objects"),

@@ -5,9 +5,14 @@ from __future__ import annotations
 import pytest
 
 from metalbench._core import CompileError
-from metalbench.msl.building.compiler import MessageTranslator, assemble
-from metalbench.msl.building.frames import StackFrame, StackUsage, check_stack_usage
-from metalbench.msl.building.toolchain import VECTOR_FLAGS, find_toolchain, list_flags
+from metalbench.msl.toolchain.clang import VECTOR_FLAGS, find_toolchain, list_flags
+from metalbench.msl.toolchain.compile import (
+    MessageTranslator,
+    StackFrame,
+    StackUsage,
+    assemble,
+    check_stack_usage,
+)
 
 USAGE = (
     "a.metal:3:helper\t96\tstatic\n"

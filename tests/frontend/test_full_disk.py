@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from metalbench import build_cache
 from metalbench._core import CompileError, MachineError, OutOfMemoryError
 from metalbench.msl import engine
-from metalbench.msl.building import cache
-from metalbench.msl.building.answer import run_tool
+from metalbench.msl.toolchain.run_tool import run_tool
 
 KERNEL = "kernel void f(device float* x) { x[0] = 1; }"
 
@@ -31,7 +31,7 @@ def full(*_: Any, **__: Any) -> None:
 def test_a_full_disk_is_reported_with_folder_and_advice(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = cache.tempfile.mkstemp
+    made = build_cache.tempfile.mkstemp
 
     def on_a_full_disk(**options: Any) -> tuple[int, str]:
         handle, name = made(**options)
@@ -39,7 +39,7 @@ def test_a_full_disk_is_reported_with_folder_and_advice(
         Path(name).symlink_to("/dev/full")
         return handle, name
 
-    monkeypatch.setattr(cache.tempfile, "mkstemp", on_a_full_disk)
+    monkeypatch.setattr(build_cache.tempfile, "mkstemp", on_a_full_disk)
     with pytest.raises(MachineError) as caught:
         engine.parse(KERNEL, "f.metal")
     for part in (f"{folder} cannot be written: No space left", "MiB free", "free some space there"):

@@ -5,8 +5,8 @@ import pytest
 
 from metalbench import _core
 from metalbench._core import CompileError
-from metalbench.msl.reading.constants import format_literal
-from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.frontend.constants import format_literal
+from metalbench.msl.frontend.lower import lower
 
 TEXT = """
 constant float4 scale [[function_constant(0)]];

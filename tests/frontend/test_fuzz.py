@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from metalbench._core import CompileError
-from metalbench.msl.building.parse import parse
-from metalbench.msl.reading.declarations import parse_declarations
-from metalbench.msl.reading.lexer import lex, split_source
+from metalbench.msl.frontend.declarations import parse_declarations
+from metalbench.msl.frontend.tokens import lex, split_source
+from metalbench.msl.toolchain.preprocess import parse
 
 BRIEF = settings(
     max_examples=25,

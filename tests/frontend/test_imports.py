@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from metalbench._core import CompileError
-from metalbench.msl.building.compiler import MessageTranslator, assemble
-from metalbench.msl.building.targets import MACH_O
-from metalbench.msl.building.toolchain import Toolchain, find_toolchain, list_flags
+from metalbench.msl.toolchain.clang import MACH_O, Toolchain, find_toolchain, list_flags
+from metalbench.msl.toolchain.compile import MessageTranslator, assemble
 
 # With assembly, so that the optimiser does not see that it does nothing.
 HARMLESS = 'define void @mb_span() {\n  call void asm sideeffect "", ""()\n  ret void\n}\n'

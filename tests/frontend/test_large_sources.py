@@ -10,8 +10,8 @@ import pytest
 
 from metalbench._core import CompileError
 from metalbench.msl import engine
-from metalbench.msl.reading.program import Source
-from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.frontend.lower import lower
+from metalbench.msl.frontend.source import Source
 
 KERNEL = "kernel void k(device float* x, uint i [[thread_position_in_grid]]) { x[i] = 1; }\n"
 LINES: dict[str, Callable[[int], str]] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.frontend.lower import lower
 
 _SOURCE = """
 #include <metal_stdlib>

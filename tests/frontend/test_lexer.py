@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metalbench.msl.reading.lexer import lex, split_source
+from metalbench.msl.frontend.tokens import lex, split_source
 
 WORDS = "a x1 0x1Fu 1.5e-3h .5f <<= > >> -> :: [[ ]] 'c' ( ) { } ... 1'000"
 LONG = ['"s\\"t"', "// end\n", "/* in\nside */", '# 3 "f.h"\n', "\n", " ", "\t"]

@@ -7,22 +7,22 @@ import sys
 import pytest
 
 from metalbench._core import CompileError
-from metalbench.msl.building import answer
+from metalbench.msl.toolchain import run_tool
 
 
 def test_run_tool_ends_endless_output() -> None:
     with pytest.raises(CompileError, match="more than 64 MiB of output; simplify the kernel"):
-        answer.run_tool(["/bin/sh", "-c", "exec yes"], "")
+        run_tool.run_tool(["/bin/sh", "-c", "exec yes"], "")
 
 
 def test_run_tool_ends_endless_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer, "PROCESSOR_S", 1)
+    monkeypatch.setattr(run_tool, "PROCESSOR_S", 1)
     with pytest.raises(CompileError, match="no result after 1 s of processor time"):
-        answer.run_tool(["/bin/sh", "-c", "while :; do :; done"], "")
+        run_tool.run_tool(["/bin/sh", "-c", "while :; do :; done"], "")
 
 
 @pytest.mark.skipif(sys.platform == "darwin", reason="macOS has no limit of address space")
 def test_run_tool_limits_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(answer, "MEMORY_BYTES", 1 << 28)
+    monkeypatch.setattr(run_tool, "MEMORY_BYTES", 1 << 28)
     program = "bytearray(200 << 20)\ntry: bytearray(400 << 20)\nexcept MemoryError: exit(7)"
-    assert answer.run_tool([sys.executable, "-c", program], "").returncode == 7
+    assert run_tool.run_tool([sys.executable, "-c", program], "").returncode == 7

@@ -6,9 +6,9 @@ import pytest
 from metalbench import _core
 from metalbench._core import CompileError
 from metalbench.msl import engine
-from metalbench.msl.reading.lexer import lex
-from metalbench.msl.rewriting.edits import Edits
-from metalbench.msl.rewriting.literals import rewrite_literals
+from metalbench.msl.frontend.edits import Edits
+from metalbench.msl.frontend.token_rewrites import rewrite_literals
+from metalbench.msl.frontend.tokens import lex
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 KERNEL = "kernel void f(device {type}* x, device float* y, uint i [[thread_position_in_grid]])"

@@ -3,7 +3,7 @@
 import pytest
 
 from metalbench._core import CompileError
-from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.frontend.lower import lower
 
 
 def body(source, text, name="f", **constants):

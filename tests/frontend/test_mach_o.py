@@ -6,13 +6,12 @@ import pytest
 
 from metalbench._core import CompileError
 from metalbench.msl import engine
-from metalbench.msl.building import mach_o
-from metalbench.msl.building.compiler import MessageTranslator, compile_shared_object
-from metalbench.msl.building.symbolize import symbolize
-from metalbench.msl.building.targets import MACH_O
-from metalbench.msl.building.toolchain import list_flags
-from metalbench.msl.building.undefined import undefined
-from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.frontend.lower import lower
+from metalbench.msl.toolchain import mach_o
+from metalbench.msl.toolchain.clang import MACH_O, list_flags
+from metalbench.msl.toolchain.compile import MessageTranslator, compile_shared_object
+from metalbench.msl.toolchain.symbolize import symbolize
+from metalbench.msl.toolchain.symbols import undefined
 
 TEXT = """#include <metal_stdlib>
 using namespace metal;

@@ -10,7 +10,7 @@ import pytest
 from metalbench import _core
 from metalbench.errors import CompileError
 from metalbench.msl import engine
-from metalbench.msl.building import compiler, together
+from metalbench.msl.toolchain import compile, compile_batch
 
 SOURCE = """
 #include <metal_stdlib>
@@ -63,7 +63,7 @@ def build_kernels(source, names):
 
 
 def test_compile_many_puts_loops_into_common_objects(monkeypatch):
-    monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 1)
+    monkeypatch.setattr("metalbench.msl.toolchain.compile_batch.usable_cores", lambda: 1)
     found = build_kernels(SOURCE, NAMES)
     paths = [found[name].path for name in NAMES]
     assert paths[0] == paths[1] == paths[2] != paths[3]
@@ -77,12 +77,12 @@ def test_compile_many_parses_vectors_together(monkeypatch):
 
     def generate(code, *rest, **kind):
         starts.append(code.text.count("MB_ONE_OF_MANY"))
-        return compiler.generate_ir(code, *rest, **kind)
+        return compile.generate_ir(code, *rest, **kind)
 
-    monkeypatch.setattr(together, "generate_ir", generate)
+    monkeypatch.setattr(compile_batch, "generate_ir", generate)
     found = build_kernels(SOURCE, ["swapped", "summed"])
     assert starts == [2]
-    monkeypatch.setattr("metalbench.msl.building.many._MIN_BATCH", 3)
+    monkeypatch.setattr("metalbench.msl.toolchain.compile_batch._MIN_BATCH", 3)
     for name, bytes_ in (("swapped", 256), ("summed", 8)):
         alone = engine.build(engine.parse(SOURCE, "many.metal"), name, fast_math=True)
         assert (found[name].engine, found[name].widths) == ("vectors", alone.widths)
@@ -95,14 +95,14 @@ def test_compile_many_parses_vectors_together(monkeypatch):
 
 
 def test_compile_many_limits_the_kernels_of_an_object(monkeypatch):
-    monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 1)
-    monkeypatch.setattr("metalbench.msl.building.many._MAX_BATCH", 2)
+    monkeypatch.setattr("metalbench.msl.toolchain.compile_batch.usable_cores", lambda: 1)
+    monkeypatch.setattr("metalbench.msl.toolchain.compile_batch._MAX_BATCH", 2)
     found = build_kernels(SOURCE, NAMES[:3])
     assert len({each.path for each in found.values()}) == 2
 
 
 def test_compile_many_compiles_parts_of_a_module(monkeypatch):
-    monkeypatch.setattr("metalbench.msl.building.many.usable_cores", lambda: 3)
+    monkeypatch.setattr("metalbench.msl.toolchain.compile_batch.usable_cores", lambda: 3)
     found = build_kernels(SOURCE, NAMES[:3])
     assert len({each.path for each in found.values()}) == 3
     assert [found[name].entry_name for name in NAMES[:3]] == ["_0", "_1", "_2"]
@@ -140,5 +140,5 @@ def test_build_reports_errors_that_compile_many_ignores():
 
 def test_nothing_is_built_twice(monkeypatch):
     build_kernels(SOURCE, NAMES)
-    monkeypatch.setattr("metalbench.msl.building.many.compile_many", None)
+    monkeypatch.setattr("metalbench.msl.toolchain.compile_batch.compile_many", None)
     build_kernels(SOURCE, NAMES)

@@ -4,9 +4,9 @@ import pytest
 
 from metalbench._core import CompileError, Error, MachineError
 from metalbench.msl import engine
-from metalbench.msl.building import compiler
-from metalbench.msl.building.messages import spell_as_metal
-from metalbench.msl.building.toolchain import Toolchain, find_toolchain
+from metalbench.msl.toolchain import compile
+from metalbench.msl.toolchain.clang import Toolchain, find_toolchain
+from metalbench.msl.toolchain.diagnostics import spell_as_metal
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 
@@ -79,7 +79,7 @@ def test_a_crash_of_clang_is_an_error_of_the_source(tmp_path, monkeypatch):
     script.chmod(0o755)
     tools = Toolchain((str(script),), (), find_toolchain().headers)
     with pytest.raises(CompileError, match=r"crashed on this source.*exit status 1") as caught:
-        compiler.check_syntax("", tools, str)
+        compile.check_syntax("", tools, str)
     assert "report" not in str(caught.value)
 
 
@@ -98,7 +98,7 @@ def test_a_failure_of_the_front_end_names_the_file(monkeypatch):
     def broken(*_):
         raise IndexError("list index out of range")
 
-    monkeypatch.setattr("metalbench.msl.building.kernel.lower", broken)
+    monkeypatch.setattr("metalbench.msl.toolchain.compile_kernel.lower", broken)
     program = engine.parse("kernel void f(device float* a) {}", "my.metal")
     with pytest.raises(Error, match=r"my.metal: the front end failed with IndexError.*report"):
         engine.build(program, "f")

@@ -4,8 +4,8 @@ from frontend.address_spaces import HEADER
 
 from metalbench import _core
 from metalbench._core import CompileError
-from metalbench.msl.rewriting.lower import lower
-from metalbench.msl.rewriting.overloads import merge_overloads
+from metalbench.msl.frontend.address_spaces import merge_overloads
+from metalbench.msl.frontend.lower import lower
 
 
 def list_dropped(source, text):

@@ -7,8 +7,8 @@ import subprocess
 
 import pytest
 
-from metalbench.msl.building import toolchain
-from metalbench.msl.building.passes import list_disabled_passes
+from metalbench.msl.toolchain import clang
+from metalbench.msl.toolchain.clang import list_disabled_passes
 
 MODULE = """
 define i32 @one() {
@@ -21,7 +21,7 @@ def make_toolchain(version, tmp_path):
     program = tmp_path / "clang"
     program.write_text(f"#!/bin/sh\necho '{version}'\n")
     program.chmod(0o755)
-    return toolchain.Toolchain((str(program),), (), tmp_path)
+    return clang.Toolchain((str(program),), (), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_list_disabled_passes_depends_on_the_version(version, is_supported, tmp_
 
 
 def test_list_disabled_passes_disables_these_passes():
-    tools = toolchain.find_toolchain()
+    tools = clang.find_toolchain()
     given = list_disabled_passes(tools)
     command = [*tools.clang, "-x", "ir", "-S", "-emit-llvm", "-o", "-", "-", "-O1", *given]
     verbose = [*command, "-mllvm", "-opt-disable-enable-verbosity"]

@@ -12,15 +12,18 @@ import pytest
 from elftools.elf.elffile import ELFFile
 from frontend.precompiling import TEXT
 
+from metalbench import build_cache
 from metalbench._core import CompileError, MachineError
 from metalbench.msl import engine
-from metalbench.msl.building import cache, compiler
-from metalbench.msl.building.compiler import MessageTranslator, compile_shared_object
-from metalbench.msl.building.precompiled import find_precompiled_preamble
-from metalbench.msl.building.symbolize import _read_line_table
-from metalbench.msl.building.targets import ELF, MACH_O, Target
-from metalbench.msl.building.toolchain import list_flags
-from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.frontend.lower import lower
+from metalbench.msl.toolchain import compile
+from metalbench.msl.toolchain.clang import ELF, MACH_O, Target, list_flags
+from metalbench.msl.toolchain.compile import (
+    MessageTranslator,
+    compile_shared_object,
+    find_precompiled_preamble,
+)
+from metalbench.msl.toolchain.symbolize import _read_line_table
 
 SPACES = """float by(device float* x) { return *x; }
 float by(threadgroup float* x) { return 2 * *x; }
@@ -35,7 +38,7 @@ def build_kernel(value: int, text: str = TEXT, **options: bool) -> engine.Compil
 
 
 def list_cached_files(suffix: str) -> list[Path]:
-    return sorted(cache.find_cache_folder().rglob(f"*{suffix}"))
+    return sorted(build_cache.find_cache_folder().rglob(f"*{suffix}"))
 
 
 @pytest.fixture
@@ -169,14 +172,14 @@ def test_a_precompiled_header_removed_at_start_is_ignored(
 ) -> None:
     for value in range(2):
         build_kernel(value)
-    found = compiler.find_precompiled_preamble
+    found = compile.find_precompiled_preamble
 
     def and_gone(*given: Any, **kind: Any) -> object:
         head = found(*given, **kind)
         head.path.unlink()
         return head
 
-    monkeypatch.setattr(compiler, "find_precompiled_preamble", and_gone)
+    monkeypatch.setattr(compile, "find_precompiled_preamble", and_gone)
     build_kernel(2)
     assert kinds[-2:] == ["begin", "parse"]
 
@@ -185,7 +188,7 @@ def test_the_precompiled_header_of_another_process_is_used(
     in_cache: Callable[[str], None], kinds: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Both put their file into one folder, from where only one of them can move it."""
-    write = cache.write_atomically
+    write = build_cache.write_atomically
 
     @contextmanager
     def overtaken(target: Path) -> Iterator[Path]:
@@ -195,7 +198,7 @@ def test_the_precompiled_header_of_another_process_is_used(
             target.replace(target.parent.with_suffix(target.suffix))
 
     in_cache("overtaken")
-    monkeypatch.setattr(cache, "write_atomically", overtaken)
+    monkeypatch.setattr(build_cache, "write_atomically", overtaken)
     build_kernel(3)
     build_kernel(4)
     assert kinds == ["parse", "precompile", "try", "begin"]
@@ -205,7 +208,7 @@ def test_the_precompiled_header_of_another_process_is_used(
 def test_a_cache_that_cannot_be_written_disables_precompiling(
     kinds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
-    replacing = cache.write_atomically
+    replacing = build_cache.write_atomically
 
     @contextmanager
     def unless_full(target: Path) -> Iterator[Path]:
@@ -215,7 +218,7 @@ def test_a_cache_that_cannot_be_written_disables_precompiling(
             yield path
 
     source = engine.parse(TEXT).source
-    monkeypatch.setattr(cache, "write_atomically", unless_full)
+    monkeypatch.setattr(build_cache, "write_atomically", unless_full)
     code = lower(source, "f", {}).code
     options = list_flags(checked=False, fast_math=True)
     for _ in range(3):

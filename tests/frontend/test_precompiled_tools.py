@@ -12,9 +12,9 @@ from frontend.precompiling import TEXT
 
 from metalbench._core import CompileError
 from metalbench.msl import engine
-from metalbench.msl.building.compiler import MessageTranslator, compile_shared_object
-from metalbench.msl.building.toolchain import Toolchain, list_flags
-from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.frontend.lower import lower
+from metalbench.msl.toolchain.clang import Toolchain, list_flags
+from metalbench.msl.toolchain.compile import MessageTranslator, compile_shared_object
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metalbench.msl.building.preprocess import preprocess
+from metalbench.msl.toolchain.preprocess import preprocess
 
 LOOP = "for (int k = 0; k < 16; ++k) x += k;"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from metalbench.msl import engine
-from metalbench.msl.building.answer import run_tool
-from metalbench.msl.building.reach import list_tool_files
+from metalbench.msl.toolchain.file_access import list_tool_files
+from metalbench.msl.toolchain.run_tool import run_tool
 from metalbench.sandbox import landlock
 
 pytestmark = pytest.mark.skipif(

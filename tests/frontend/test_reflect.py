@@ -1,8 +1,8 @@
 import pytest
 
 from metalbench.msl import engine
-from metalbench.msl.rewriting.bindings import bind_parameters, read_max_threads
-from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.frontend.bindings import bind_parameters, read_max_threads
+from metalbench.msl.frontend.lower import lower
 
 
 def reflect_parameters(source, text, name=None, **literals):

@@ -5,8 +5,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import replace
 
-from metalbench.msl.building.targets import ELF
-from metalbench.msl.building.toolchain import RELEASE_FLAGS, find_toolchain, list_flags
+from metalbench.msl.toolchain.clang import ELF, RELEASE_FLAGS, find_toolchain, list_flags
 
 # The loop over threads of a kernel with a private array, as clang sees it.
 THREADS = """

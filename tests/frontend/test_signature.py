@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from metalbench import build_cache
 from metalbench.msl import engine
-from metalbench.msl.building import cache
 
 TEXT = """#include <metal_stdlib>
 using namespace metal;
@@ -56,10 +56,12 @@ def test_a_missing_function_constant_leaves_it_to_the_device():
 
 
 def test_artifacts_are_named_by_content_in_a_folder_that_exists():
-    path = cache.artifact(["source", "device"], ".binarchive")
-    assert path == cache.artifact(["source", "device"], ".binarchive")
+    path = build_cache.artifact(["source", "device"], ".binarchive")
+    assert path == build_cache.artifact(["source", "device"], ".binarchive")
     assert path.endswith(".binarchive")
-    others = [cache.artifact(parts, ".binarchive") for parts in (["sourced", "evice"], ["source"])]
+    others = [
+        build_cache.artifact(parts, ".binarchive") for parts in (["sourced", "evice"], ["source"])
+    ]
     assert len({path, *others}) == 3
     with open(path, "x"):
         pass
@@ -69,4 +71,4 @@ def test_artifacts_say_when_the_cache_cannot_be_written(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / "file"))
     with pytest.raises(engine.Error, match="set METALBENCH_CACHE to a folder that can"):
-        cache.artifact(["source"], ".binarchive")
+        build_cache.artifact(["source"], ".binarchive")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.reading.lexer import lex
-from metalbench.msl.reading.statements import (
+from metalbench.msl.frontend.loop_exits import (
     find_loop_bodies,
     find_statement_end,
     find_unbraced_branches,
 )
+from metalbench.msl.frontend.tokens import lex
 
 
 @pytest.mark.parametrize(

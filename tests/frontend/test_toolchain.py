@@ -6,9 +6,9 @@ import pytest
 
 from metalbench._core import CompileError, Unsupported
 from metalbench.msl import engine
-from metalbench.msl.building import toolchain
-from metalbench.msl.building.preprocess import preprocess
-from metalbench.msl.building.targets import ELF
+from metalbench.msl.toolchain import clang
+from metalbench.msl.toolchain.clang import ELF
+from metalbench.msl.toolchain.preprocess import preprocess
 
 
 def test_the_compiler_says_its_version():
@@ -23,17 +23,17 @@ def test_a_named_compiler_that_is_not_there_is_refused(monkeypatch):
 
 def test_a_missing_compiler_is_reported_with_advice(monkeypatch):
     monkeypatch.delenv("METALBENCH_CLANG", raising=False)
-    found = toolchain.importlib.util.find_spec
+    found = clang.importlib.util.find_spec
 
     def without_ziglang(name):
         return None if name == "ziglang" else found(name)
 
-    monkeypatch.setattr(toolchain.importlib.util, "find_spec", without_ziglang)
-    toolchain._find_by_name.cache_clear()
+    monkeypatch.setattr(clang.importlib.util, "find_spec", without_ziglang)
+    clang._find_by_name.cache_clear()
     with pytest.raises(Unsupported, match="pip install ziglang"):
         engine.find_toolchain()
     monkeypatch.undo()
-    toolchain._find_by_name.cache_clear()
+    clang._find_by_name.cache_clear()
     assert engine.find_toolchain().clang
 
 
@@ -52,9 +52,9 @@ def test_the_key_changes_with_the_headers(tmp_path):
     real = engine.find_toolchain()
     (tmp_path / "mb").mkdir()
     (tmp_path / "mb" / "a.h").write_text("1")
-    one = toolchain.Toolchain(real.clang, real.linker, tmp_path).key
+    one = clang.Toolchain(real.clang, real.linker, tmp_path).key
     (tmp_path / "mb" / "a.h").write_text("2")
-    assert toolchain.Toolchain(real.clang, real.linker, tmp_path).key != one
+    assert clang.Toolchain(real.clang, real.linker, tmp_path).key != one
 
 
 @pytest.mark.parametrize(
@@ -76,7 +76,7 @@ def compile_for_aarch64():
     """Return a function that compiles C++ with a kernel's flags for the least aarch64 processor."""
     triple = "aarch64-unknown-linux-gnu"
     goal = replace(ELF, triple=triple, compiler=(f"--target={triple}", "-march=armv8-a"))
-    options = toolchain.list_flags(checked=False, fast_math=False, goal=goal)
+    options = clang.list_flags(checked=False, fast_math=False, goal=goal)
     command = [*engine.find_toolchain().clang, "-S", *options, "-x", "c++", "-", "-o", "-"]
 
     def compile_text(text):

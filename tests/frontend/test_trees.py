@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.msl.building.trees import digest_trees
+from metalbench.build_cache import digest_trees
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 
 from metalbench._core import CompileError
 from metalbench.msl import engine
-from metalbench.msl.building.undefined import undefined
+from metalbench.msl.toolchain.symbols import undefined
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 DECLARED = """float helper(float x);

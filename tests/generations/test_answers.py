@@ -82,7 +82,7 @@ def test_every_kind_of_finding_has_a_class() -> None:
 
 def test_what_metal_has_not_is_forbidden() -> None:
     from metalbench.kernelbench.answers import classify_failure
-    from metalbench.msl.reading.host_code import make_host_code_error
+    from metalbench.msl.frontend.unsupported import make_host_code_error
 
     assert classify_failure(
         Failure("compile", "CompileError", str(make_host_code_error("a:1", "asm")))

@@ -9,12 +9,11 @@ import sys
 import numpy as np
 import pytest
 
-from metalbench import hlo
+from metalbench import build_cache, hlo
 from metalbench.hlo.program import import_program
 from metalbench.hlo.runtime import compilation
 from metalbench.hlo.runtime.executable import Executable
 from metalbench.hlo.runtime.plan import build_plan, format_source
-from metalbench.msl.building import cache
 
 # Constants of all kinds, nested control flow, and an argument that is returned.
 PROGRAM = """
@@ -112,7 +111,7 @@ def test_large_constants_are_not_kept_twice(monkeypatch):
     monkeypatch.setattr(compilation, "MAX_CONSTANT_BYTES", 8)
     made = build_plan(import_program(PROGRAM), 2, device="cpu")
     compilation.store_plan("0123456789abcdef", made, {})
-    assert cache.load("0123456789abcdef") is None
+    assert build_cache.load("0123456789abcdef") is None
 
 
 def test_a_cache_that_cannot_be_written_costs_time_alone(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from metalbench.msl.ir.flow import flow_of
+from metalbench.msl.analysis.control_flow import flow_of
 from metalbench.msl.ir.model import Function
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError

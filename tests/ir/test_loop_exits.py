@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.ir.flow import flow_of
+from metalbench.msl.analysis.control_flow import flow_of
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
 

@@ -102,7 +102,7 @@ def test_what_libraries_may_ask_for_fails(attempt: str, error: str) -> None:
 def test_where_the_cache_is_takes_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever names no folder has loaded what knows the user's, which is asked again."""
     monkeypatch.delenv("METALBENCH_CACHE", raising=False)
-    done = run("from metalbench.msl.building import cache; print(cache.find_cache_folder())")
+    done = run("from metalbench import build_cache; print(build_cache.find_cache_folder())")
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -143,8 +143,8 @@ def _commit(folder: Path, repository: Path) -> None:
 
 def _mapped() -> set[str]:
     """Files of the cache of compiled kernels that this process has mapped."""
-    from metalbench.msl.building import cache
+    from metalbench import build_cache
 
     maps = Path("/proc/self/maps")
     lines = maps.read_text().splitlines() if maps.exists() else []
-    return {line.split()[-1] for line in lines if str(cache.find_cache_folder()) in line}
+    return {line.split()[-1] for line in lines if str(build_cache.find_cache_folder()) in line}

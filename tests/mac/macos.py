@@ -14,9 +14,9 @@ from elftools.elf.elffile import ELFFile
 from mac.image import loaded
 
 from metalbench.msl import engine
-from metalbench.msl.building import toolchain
-from metalbench.msl.building.symbolize import symbolize
-from metalbench.msl.building.targets import MACH_O
+from metalbench.msl.toolchain import clang
+from metalbench.msl.toolchain.clang import MACH_O
+from metalbench.msl.toolchain.symbolize import symbolize
 
 BASE = 0x10_0000_0000
 # What the driver has of what kernels call. What dyld binds lazily, this loader binds at once.
@@ -28,13 +28,13 @@ UNUSED = ("dyld_stub_binder", "snprintf", "write")
 def building_for_macos(cache: Path) -> Iterator[None]:
     """Let the front end build as it does on a Mac; what it builds lies in a cache of its own."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(toolchain, "find_host_target", lambda: MACH_O)
+        patch.setattr(clang, "find_host_target", lambda: MACH_O)
         patch.setenv("METALBENCH_CACHE", str(cache))
-        toolchain._find_by_name.cache_clear()
+        clang._find_by_name.cache_clear()
         try:
             yield
         finally:
-            toolchain._find_by_name.cache_clear()
+            clang._find_by_name.cache_clear()
 
 
 def execute(

@@ -15,7 +15,7 @@ from metalbench import _core
 from metalbench.kernel.library import Library
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.msl import engine
-from metalbench.msl.building.tools import TOOLS
+from metalbench.msl.toolchain.clang import TOOLS
 from metalbench.task.workload import workload
 from metalbench.verify.examine import Examiner
 from metalbench.verify.flow import TIME_LIMIT

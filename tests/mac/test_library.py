@@ -11,7 +11,7 @@ from mac.macos import building_for_macos
 
 from metalbench.kernel.library import Library
 from metalbench.msl import engine
-from metalbench.msl.building.tools import TOOLS
+from metalbench.msl.toolchain.clang import TOOLS
 
 LIBRARY = {entry.name: entry for entry in Library()}
 FEW = ("relu", "softmax")

@@ -13,8 +13,8 @@ from metalbench.measure.device_limits import FEWEST_CORES, Ceiling, ceiling_of, 
 @pytest.fixture(autouse=True)
 def _cache_of_its_own(monkeypatch, tmp_path):
     kept = {}
-    monkeypatch.setattr(device_limits.cache, "load", kept.get)
-    monkeypatch.setattr(device_limits.cache, "store", kept.__setitem__)
+    monkeypatch.setattr(device_limits.build_cache, "load", kept.get)
+    monkeypatch.setattr(device_limits.build_cache, "store", kept.__setitem__)
 
 
 def test_it_is_measured_and_then_known(monkeypatch):

@@ -28,8 +28,8 @@ class _WithCache:
 @pytest.fixture(autouse=True)
 def _cache_of_its_own(monkeypatch):
     kept = {}
-    monkeypatch.setattr(device_limits.cache, "load", kept.get)
-    monkeypatch.setattr(device_limits.cache, "store", kept.__setitem__)
+    monkeypatch.setattr(device_limits.build_cache, "load", kept.get)
+    monkeypatch.setattr(device_limits.build_cache, "store", kept.__setitem__)
 
 
 def test_they_are_measured_and_then_known(monkeypatch):

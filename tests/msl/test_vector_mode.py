@@ -11,11 +11,11 @@ import pytest
 from metalbench.kernel.library import Library
 from metalbench.kernel.source_files import include_folders
 from metalbench.msl import engine
-from metalbench.msl.building.compiler import MessageTranslator, generate_ir
-from metalbench.msl.building.toolchain import LANE_FLAGS, find_toolchain, list_flags
-from metalbench.msl.emission.body import LaunchShape
-from metalbench.msl.emission.vectorise import vectorize_module
-from metalbench.msl.rewriting.lower import lower
+from metalbench.msl.frontend.lower import lower
+from metalbench.msl.toolchain.clang import LANE_FLAGS, find_toolchain, list_flags
+from metalbench.msl.toolchain.compile import MessageTranslator, generate_ir
+from metalbench.msl.vectorize.body import LaunchShape
+from metalbench.msl.vectorize.module import vectorize_module
 
 PLACES = {"lane", "index", "x", "y", "z", "simdgroup", "arena"}
 MOVES = {"shuffle", "first"}

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.msl.building.cache import find_cache_folder as cache_folder
+from metalbench.build_cache import find_cache_folder as cache_folder
 
 SECONDS = 120.0
 SSHD_CONFIG = """

@@ -12,7 +12,7 @@ import pytest
 
 from metalbench import _core
 from metalbench.msl import engine
-from metalbench.msl.building import toolchain
+from metalbench.msl.toolchain import clang
 
 ROOT = Path(__file__).parents[2]
 TOOL = ROOT / "tools" / "abi_version.py"
@@ -62,8 +62,8 @@ def test_headers_that_the_extension_was_not_built_from_are_refused(tmp_path, mon
     info = headers / "mb" / "info.h"
     number = "0x0badf00d"
     info.write_text(re.sub(r"(?<=abi_version = )\w+", number, info.read_text()))
-    monkeypatch.setattr(toolchain, "_find_headers", lambda: headers)
-    toolchain._find_by_name.cache_clear()
+    monkeypatch.setattr(clang, "_find_headers", lambda: headers)
+    clang._find_by_name.cache_clear()
     try:
         with pytest.raises(
             _core.Error, match=rf"other MSL headers .* got {number}; install"
@@ -72,4 +72,4 @@ def test_headers_that_the_extension_was_not_built_from_are_refused(tmp_path, mon
         assert "pip install -e ." in str(told.value)
     finally:
         monkeypatch.undo()
-        toolchain._find_by_name.cache_clear()
+        clang._find_by_name.cache_clear()

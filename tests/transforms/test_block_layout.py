@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from metalbench.msl.building.compiler import MessageTranslator, optimise
 from metalbench.msl.engine import find_toolchain
 from metalbench.msl.ir.module import Module
+from metalbench.msl.toolchain.compile import MessageTranslator, optimise
 from metalbench.msl.transforms.block_layout import (
     inline_meeting_functions,
     lay_out_blocks,

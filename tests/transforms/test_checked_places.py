@@ -7,10 +7,10 @@ import re
 import pytest
 
 from metalbench import _core
-from metalbench.msl.building import compiler
-from metalbench.msl.building.tools import TOOLS
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.text import IrError
+from metalbench.msl.toolchain import compile
+from metalbench.msl.toolchain.clang import TOOLS
 from metalbench.msl.transforms.debug_locations import locate_calls
 from metalbench.msl.transforms.if_conversion import convert_branches_to_selects
 from metalbench.msl.transforms.memory_sanitizer import (
@@ -76,13 +76,13 @@ _PARAMETER = re.compile(r"%[\w.]*\.addr|%mb\.unnamed\.\d+")
 def modules(monkeypatch):
     """Return the modules that clang's back end compiles during a test."""
     found: list[str] = []
-    assemble = compiler.assemble
+    assemble = compile.assemble
 
     def noting(ir, *arguments, **options):
         found.append(ir)
         return assemble(ir, *arguments, **options)
 
-    monkeypatch.setattr(compiler, "assemble", noting)
+    monkeypatch.setattr(compile, "assemble", noting)
     return found
 
 

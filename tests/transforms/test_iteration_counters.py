@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from metalbench.msl.building.compiler import MessageTranslator, optimise
 from metalbench.msl.engine import find_toolchain
 from metalbench.msl.ir.module import Module
+from metalbench.msl.toolchain.compile import MessageTranslator, optimise
 from metalbench.msl.transforms.block_layout import lay_out_blocks
 
 MEET = "_ZN2mbL4meetEPvPFvPKS0_jE"

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from metalbench.msl.building.compiler import MessageTranslator, emit_assembly
-from metalbench.msl.building.targets import NVPTX
-from metalbench.msl.building.toolchain import GPU_FLAGS, find_toolchain, list_flags
 from metalbench.msl.ir.module import Module
+from metalbench.msl.toolchain.clang import GPU_FLAGS, NVPTX, find_toolchain, list_flags
+from metalbench.msl.toolchain.compile import MessageTranslator, emit_assembly
 from metalbench.msl.transforms.lop3 import join_bitwise_operations
 
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.ir.flow import flow_of
-from metalbench.msl.ir.read import read_function
-from metalbench.msl.vector.analysis import PrivateLayout, analyse_uniformity
-from metalbench.msl.vector.shapes import (
+from metalbench.msl.analysis.control_flow import flow_of
+from metalbench.msl.analysis.uniformity import (
     UNIFORM,
     VARYING,
     Affine,
     Constant,
+    PrivateLayout,
+    analyse_uniformity,
     join,
     make_affine,
     to_affine,
 )
+from metalbench.msl.ir.read import read_function
 
 WIDTH = 8
 SOURCES = {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from metalbench.msl.ir.flow import flow_of
+from metalbench.msl.analysis.control_flow import flow_of
+from metalbench.msl.analysis.liveness import (
+    find_cross_block_uses,
+    find_dead_values,
+    select_rematerialised,
+)
+from metalbench.msl.analysis.uniformity import Affine, analyse_uniformity
 from metalbench.msl.ir.read import read_function
-from metalbench.msl.vector.analysis import analyse_uniformity
-from metalbench.msl.vector.derived import select_rematerialised
-from metalbench.msl.vector.shapes import Affine
-from metalbench.msl.vector.uses import find_cross_block_uses, find_dead_values
 
 HEAD = """
 declare i32 @x()

@@ -6,7 +6,7 @@ import pytest
 
 from metalbench.msl.ir.model import Memory
 from metalbench.msl.ir.read import read_function
-from metalbench.msl.vector.halves import combine_vector_halves
+from metalbench.msl.vectorize.access_combining import combine_vector_halves
 
 LOADS = """
   %a = load <2 x float>, ptr %p, align 16

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 
-from metalbench.msl.ir.flow import flow_of
+from metalbench.msl.analysis.control_flow import flow_of
+from metalbench.msl.analysis.divergence import Divergence
 from metalbench.msl.ir.model import Block, Function
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.vector.divergence import Divergence
-from metalbench.msl.vector.lines import Linearisation, linearise
+from metalbench.msl.vectorize.linearisation import Linearisation, linearise
 
 
 def make_function(**edges: str) -> Function:

@@ -6,12 +6,12 @@ from textwrap import indent
 
 import pytest
 
-from metalbench.msl.ir.flow import flow_of
+from metalbench.msl.analysis.control_flow import flow_of
+from metalbench.msl.analysis.private_memory import analyse_private_memory
+from metalbench.msl.analysis.uniformity import Affine
 from metalbench.msl.ir.model import Alloca
 from metalbench.msl.ir.read import read_function
-from metalbench.msl.vector.pieces import split_allocas
-from metalbench.msl.vector.private import analyse_private_memory
-from metalbench.msl.vector.shapes import Affine
+from metalbench.msl.vectorize.sroa import split_allocas
 
 HEAD = """
 declare i32 @x()

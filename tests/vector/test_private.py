@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.ir.flow import flow_of
+from metalbench.msl.analysis.control_flow import flow_of
+from metalbench.msl.analysis.private_memory import FunctionAnalysis, analyse_private_memory
+from metalbench.msl.analysis.uniformity import UNIFORM, Affine
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.vector.private import FunctionAnalysis, analyse_private_memory
-from metalbench.msl.vector.shapes import UNIFORM, Affine
 
 HEAD = """
 declare i32 @x()

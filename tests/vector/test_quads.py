@@ -6,12 +6,12 @@ from textwrap import indent
 
 import pytest
 
-from metalbench.msl.ir.flow import flow_of
+from metalbench.msl.analysis.control_flow import flow_of
+from metalbench.msl.analysis.private_memory import analyse_private_memory
+from metalbench.msl.analysis.uniformity import VARYING, Affine
 from metalbench.msl.ir.model import Memory
 from metalbench.msl.ir.read import read_function
-from metalbench.msl.vector.private import analyse_private_memory
-from metalbench.msl.vector.quads import combine_accesses
-from metalbench.msl.vector.shapes import VARYING, Affine
+from metalbench.msl.vectorize.access_combining import combine_accesses
 
 HEAD = """
 declare i32 @x()

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.ir.flow import flow_of
+from metalbench.msl.analysis.bounds_guards import BoundsGuards
+from metalbench.msl.analysis.control_flow import flow_of
+from metalbench.msl.analysis.uniformity import VARYING, Affine, Constant, analyse_uniformity
 from metalbench.msl.ir.read import read_function
-from metalbench.msl.vector.analysis import analyse_uniformity
-from metalbench.msl.vector.shapes import VARYING, Affine, Constant
-from metalbench.msl.vector.windows import BoundsGuards
 
 WIDTH = 8
 SHAPES = {

@@ -42,12 +42,12 @@ def same(x):
 @pytest.fixture(autouse=True)
 def kept(monkeypatch):
     kept = {}
-    load, store = checked.cache.load, checked.cache.store
-    monkeypatch.setattr(checked, "cache", type("Cache", (), dict(vars(checked.cache))))
-    monkeypatch.setattr(checked.cache, "load", kept.get)
-    monkeypatch.setattr(checked.cache, "store", kept.__setitem__)
-    assert checked.cache.load is not load
-    assert checked.cache.store is not store
+    load, store = checked.build_cache.load, checked.build_cache.store
+    monkeypatch.setattr(checked, "build_cache", type("Cache", (), dict(vars(checked.build_cache))))
+    monkeypatch.setattr(checked.build_cache, "load", kept.get)
+    monkeypatch.setattr(checked.build_cache, "store", kept.__setitem__)
+    assert checked.build_cache.load is not load
+    assert checked.build_cache.store is not store
     return kept
 
 

@@ -1,6 +1,6 @@
 // Address spaces. They are erased, except in sources whose overloads depend on them: there
 // MB_SPACES is 1, and the front end writes clang's attributes instead
-// (metalbench/msl/rewriting/spaces.py). Unqualified pointers and references accept every space;
+// (metalbench/msl/frontend/address_spaces.py). Unqualified pointers and references accept every space;
 // `thread` is also unqualified.
 #pragma once
 

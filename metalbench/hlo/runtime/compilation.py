@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from metalbench import build_cache
+from metalbench.build_cache import digest_trees
 from metalbench.errors import MetalBenchError
 from metalbench.hlo.codegen import GeneratedKernel
 from metalbench.hlo.importer import read
@@ -21,8 +23,6 @@ from metalbench.hlo.ir import ELEMENT_TYPES, Block, Operation, TensorType, Value
 from metalbench.hlo.passes.pipeline import run_initial_passes
 from metalbench.hlo.runtime.executable import Executable, open_device
 from metalbench.hlo.runtime.plan import ExecutionPlan, PlanStep, build_plan
-from metalbench.msl.building import cache
-from metalbench.msl.building.trees import digest_trees
 
 Record = dict[str, Any]
 # A plan with more bytes of constants is not cached: the program has them already.
@@ -36,7 +36,7 @@ def compute_key(code: str | bytes, *parts: str) -> str:
     except PackageNotFoundError:
         reader = ""
     own = digest_trees([(Path(__file__).parents[1], (".py", ".h"))])
-    return cache.digest("hlo plan", own, reader, *parts, code)
+    return build_cache.digest("hlo plan", own, reader, *parts, code)
 
 
 def store_plan(key: str, plan: ExecutionPlan, facts: Mapping[str, Any]) -> None:
@@ -51,26 +51,26 @@ def store_plan(key: str, plan: ExecutionPlan, facts: Mapping[str, Any]) -> None:
         "plan": encoded,
         "values": [[list(each.type.shape), each.type.element.name] for each in encoder.numbers],
         "texts": encoder.texts,
-        "constants": cache.digest(constants),
+        "constants": build_cache.digest(constants),
     }
     try:
-        with cache.write_atomically(cache.locate_file(key, ".bin")) as path:
+        with build_cache.write_atomically(build_cache.locate_file(key, ".bin")) as path:
             path.write_bytes(constants)
-        cache.store(key, record)
+        build_cache.store(key, record)
     except MetalBenchError:
         return  # The kernels' builds need the same cache, and report why it fails.
 
 
 def load_plan(key: str) -> tuple[ExecutionPlan, dict[str, Any]] | None:
     """Return the stored plan and the facts about its program, or None."""
-    record = cache.load(key)
+    record = build_cache.load(key)
     if record is None:
         return None
     try:
-        constants = cache.locate_file(key, ".bin").read_bytes()
+        constants = build_cache.locate_file(key, ".bin").read_bytes()
     except OSError:
         return None
-    if cache.digest(constants) != record["constants"]:
+    if build_cache.digest(constants) != record["constants"]:
         return None
     return _PlanDecoder(record, constants).decode_plan(record["plan"]), record["facts"]
 

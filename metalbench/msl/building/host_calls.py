@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from metalbench.msl.building.imports import RUNTIME
+from metalbench.msl.frontend.edits import TranslationUnit
+from metalbench.msl.frontend.source import Source
+from metalbench.msl.frontend.unsupported import make_host_code_error
 from metalbench.msl.ir.model import Call, Instruction
 from metalbench.msl.ir.module import Global, Module
 from metalbench.msl.ir.places import OWN, Metadata, is_own
-from metalbench.msl.reading.host_code import make_host_code_error
-from metalbench.msl.reading.program import Source
-from metalbench.msl.rewriting.edits import TranslationUnit
+from metalbench.msl.toolchain.symbols import RUNTIME
 
 # Of the engine: what a kernel tells of itself, and the ends of sections; on a GPU the threadgroup's
 # arguments. A name for an assembler begins with \01.

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from metalbench.msl.ir.flow import Flow, Loop, flow_of
+from metalbench.msl.analysis.control_flow import Flow, Loop, flow_of
 from metalbench.msl.ir.model import Block, Call, Function
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.rewriter import Rewriter

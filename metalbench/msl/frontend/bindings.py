@@ -1,0 +1,258 @@
+"""Assign the argument table indices of a kernel: `[[buffer(2)]]`, or the first free index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import NoReturn
+
+from metalbench._core import CompileError, Unsupported
+from metalbench.msl.frontend.constants import evaluate_expression, read_program_constants
+from metalbench.msl.frontend.reflection import (
+    TEXTURE,
+    THREAD_ATTRIBUTES,
+    EntryPoint,
+    Parameter,
+    evaluate_attribute_index,
+)
+from metalbench.msl.frontend.source import Source
+from metalbench.msl.frontend.unsupported import find_feature
+
+# Sizes of Metal's argument tables, by kind of argument.
+TABLE_SIZES = {"buffer": 31, "threadgroup": 31, "texture": 128, "sampler": 16}
+
+
+class ArgumentTable:
+    """The argument tables of one kernel. An array of textures or samplers takes several indices."""
+
+    def __init__(self, kernel: EntryPoint, names: Mapping[str, str]) -> None:
+        self._kernel = kernel
+        self._names = names
+        self._taken: dict[tuple[str, int], Parameter] = {}
+        self._found: list[tuple[Parameter, str, int]] = []
+        self._waiting: list[tuple[Parameter, str]] = []
+
+    def add(self, parameter: Parameter, kind: str) -> None:
+        """Assign the indices of the parameter's attribute; without one, wait for the others.
+
+        Raise CompileError if the indices are not constant or are in use.
+        """
+        attribute = next((found for found in parameter.attributes if found.name == kind), None)
+        if attribute is None:
+            self._waiting.append((parameter, kind))
+            return
+        index = evaluate_attribute_index(self._kernel.tokens, attribute, self._names)
+        if index is None:
+            given = self._kernel.tokens.join(attribute.first, attribute.last)
+            self._fail(parameter, f"[[{kind}(n)]]: expected an integer constant, got {given}")
+        self._take(parameter, kind, index)
+
+    def assign_indices(self) -> Iterator[tuple[Parameter, str, int]]:
+        """Yield parameters with kind and first index, in the order of declaration."""
+        for parameter, kind in self._waiting:
+            size = self._size(parameter, kind)
+            free = next(
+                first
+                for first in count()
+                if not any((kind, index) in self._taken for index in range(first, first + size))
+            )
+            self._take(parameter, kind, free)
+        self._waiting = []
+        yield from sorted(self._found, key=lambda found: found[0].position)
+
+    def _take(self, parameter: Parameter, kind: str, first: int) -> None:
+        size = self._size(parameter, kind)
+        if not 0 <= first <= TABLE_SIZES[kind] - size:
+            self._fail(
+                parameter,
+                f"[[{kind}({first})]]: expected an index from 0 to {TABLE_SIZES[kind] - size}",
+            )
+        for index in range(first, first + size):
+            other = self._taken.setdefault((kind, index), parameter)
+            if other is not parameter:
+                self._fail(
+                    parameter,
+                    f"{kind} {index} is taken by {other.name}; give one of them another index",
+                )
+        self._found.append((parameter, kind, first))
+
+    def _size(self, parameter: Parameter, kind: str) -> int:
+        """Return N of array<texture2d<T>, N>; 1 for everything else."""
+        words = list(parameter.pointee)
+        if kind not in ("texture", "sampler") or "array" not in words:
+            return 1
+        close = len(words) - 1 - words[::-1].index(">")
+        comma = close - 1 - words[:close][::-1].index(",")
+        text = " ".join(words[comma + 1 : close])
+        size = evaluate_expression(text, self._names)
+        if size is None or size < 1:
+            self._fail(parameter, f"expected a constant number of elements, got {text}")
+        return size
+
+    def _fail(self, parameter: Parameter, what: str) -> NoReturn:
+        raise CompileError(
+            f"{parameter.location}: error: [{self._kernel.name}] {parameter.name}: {what}"
+        )
+
+
+# Bind the parameters of a kernel to arguments, with the values of its function constants.
+
+DEFAULT_MAX_THREADS = 1024
+_UNSUPPORTED_ATTRIBUTES = {
+    "stage_in": "vertex descriptors",
+    "payload": "mesh payloads",
+    "imageblock_data": "imageblocks",
+    "thread_position_in_region": "tessellation",
+}
+
+
+@dataclass
+class Bindings:
+    """The bindings of all parameters of a kernel.
+
+    `macros` holds one argument of MB_KERNEL for each parameter. `arguments` and `attributes` are
+    for reflection.
+    """
+
+    macros: list[str] = field(default_factory=list)
+    arguments: list[dict[str, str | int]] = field(default_factory=list)
+    attributes: list[dict[str, str]] = field(default_factory=list)
+
+
+def bind_parameters(source: Source, kernel: EntryPoint, literals: Mapping[str, str]) -> Bindings:
+    """Bind every parameter of a kernel. `literals` are the values of the function constants.
+
+    Raise CompileError for a parameter without a binding or with an index that is in use. Raise
+    Unsupported for parameters that only other stages have.
+    """
+    names = _collect_names(source, kernel, literals)
+    types = {**source.aliases, **kernel.substitution}
+    found = Bindings()
+    slots = ArgumentTable(kernel, names)
+    for parameter in kernel.parameters:
+        _refuse_unsupported(kernel, parameter)
+        attribute = next((a for a in parameter.attributes if a.name in THREAD_ATTRIBUTES), None)
+        if not _is_present(source, parameter, names):
+            found.macros.append("mb::absent")
+        elif attribute is not None:
+            found.macros.append(f"mb::attribute<mb::{attribute.name}>")
+            kind = kernel.typed[parameter.position].spell_type(types)
+            found.attributes.append({"name": attribute.name, "type": kind})
+        else:
+            found.macros.append("")
+            slots.add(parameter, _find_kind(source, kernel, parameter))
+    for parameter, kind, index in slots.assign_indices():
+        found.macros[parameter.position] = f"mb::{kind}<{index}>"
+        found.arguments.append(_describe_argument(kernel, parameter, (kind, index), types))
+    return found
+
+
+def read_max_threads(source: Source, kernel: EntryPoint) -> tuple[str, int]:
+    """Return [[max_total_threads_per_threadgroup(n)]] as C++ text and as a number.
+
+    The number is the default of 1024 if only the compiler can evaluate n. `mb_info` has the exact
+    value.
+    """
+    declarations = (kernel.instantiation, kernel.primary)
+    for declaration in declarations:
+        attribute = (
+            declaration.find_attribute("max_total_threads_per_threadgroup") if declaration else None
+        )
+        if attribute is not None:
+            words = source.tokens.text[attribute.first : attribute.last]
+            text = " ".join(
+                f"({kernel.substitution[w]})" if w in kernel.substitution else w for w in words
+            )
+            names = read_program_constants(source.tokens, source.declarations)
+            limit = evaluate_expression(text, names)
+            if limit is None and len(words) == 1 and words[0][0].isdigit():
+                where = source.tokens.locate_token(attribute.first)
+                raise CompileError(
+                    f"{where}: error: max_total_threads_per_threadgroup: expected a number of "
+                    f"threads, got {words[0][:24]}{'...' if len(words[0]) > 24 else ''}"
+                )
+            return text, limit or DEFAULT_MAX_THREADS
+    return str(DEFAULT_MAX_THREADS), DEFAULT_MAX_THREADS
+
+
+def _collect_names(
+    source: Source, kernel: EntryPoint, literals: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the values of names in the attributes of this kernel's parameters."""
+    names = {
+        "true": "1",
+        "false": "0",
+        **read_program_constants(source.tokens, source.declarations),
+    }
+    for constant in source.constants:
+        defined = constant.name in literals
+        names[constant.name] = literals.get(constant.name, "0")
+        names[f"is_function_constant_defined({constant.name})"] = str(int(defined))
+    return {**names, **kernel.substitution}
+
+
+def _is_present(source: Source, parameter: Parameter, names: Mapping[str, str]) -> bool:
+    """Return whether the parameter has no [[function_constant(x)]], or x is true."""
+    for attribute in parameter.attributes:
+        if attribute.name == "function_constant":
+            value = evaluate_expression(source.tokens.join(attribute.first, attribute.last), names)
+            return value is None or value != 0
+    return True
+
+
+def _refuse_unsupported(kernel: EntryPoint, parameter: Parameter) -> None:
+    listed = [_UNSUPPORTED_ATTRIBUTES.get(attribute.name, "") for attribute in parameter.attributes]
+    listed += [find_feature(word) for word in parameter.pointee if word != parameter.name]
+    feature = next(filter(None, listed), None)
+    if feature:
+        raise Unsupported(
+            f"[{kernel.name}] {parameter.location}: {parameter.name}: the cpu device has no "
+            f"{feature}; run this kernel on a Metal device"
+        )
+
+
+def _find_kind(source: Source, kernel: EntryPoint, parameter: Parameter) -> str:
+    for attribute in parameter.attributes:
+        if attribute.name in TABLE_SIZES:
+            return attribute.name
+    if parameter.address_space in ("", "thread"):
+        words = source.references.find_reachable(
+            parameter.pointee
+        )  # an alias may stand for the type
+        if any(map(TEXTURE.fullmatch, words)):
+            return "texture"
+        if "sampler" in words:
+            return "sampler"
+    if parameter.is_pointer and parameter.address_space in ("device", "constant"):
+        return "buffer"
+    if parameter.is_pointer and parameter.address_space == "threadgroup":
+        return "threadgroup"
+    given = " ".join(parameter.tokens)
+    raise CompileError(
+        f"{parameter.location}: error: [{kernel.name}] "
+        f"parameter {parameter.name or parameter.position}: expected a device, constant or "
+        "threadgroup pointer or reference, a texture, a sampler, or an attribute such as "
+        "[[thread_position_in_grid]]; "
+        f"got {given}"
+    )
+
+
+def _describe_argument(
+    kernel: EntryPoint, parameter: Parameter, slot: tuple[str, int], types: Mapping[str, str]
+) -> dict[str, str | int]:
+    kind, index = slot
+    space = parameter.address_space or ("threadgroup" if kind == "threadgroup" else "device")
+    constant = space == "constant" or "const" in parameter.pointee
+    if kind in ("texture", "sampler"):
+        space = ""
+        constant = not {"write", "read_write"}.intersection(parameter.pointee)
+    return {
+        "name": parameter.name or f"argument{parameter.position}",
+        "kind": kind,
+        "index": index,
+        "type": kernel.typed[parameter.position].spell_type(types),
+        "address_space": space,
+        "access": "read" if constant else "read_write",
+        "parameter": parameter.position,
+    }

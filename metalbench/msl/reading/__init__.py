@@ -1,1 +1,0 @@
-"""Parse preprocessed MSL: tokens, declarations, kernels and their parameters."""

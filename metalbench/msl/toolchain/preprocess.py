@@ -1,0 +1,246 @@
+"""Run clang -E with empty Metal headers, so that only the user's text remains."""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import NoReturn
+
+from metalbench._core import CompileError
+from metalbench.msl.frontend.edits import Edits, TranslationUnit
+from metalbench.msl.frontend.lower import build_preamble
+from metalbench.msl.frontend.source import Source
+from metalbench.msl.frontend.token_rewrites import rewrite_keywords
+from metalbench.msl.frontend.tokens import decode_file_name
+from metalbench.msl.frontend.unsupported import (
+    blank_unknown_pragmas,
+    refuse_host_code,
+    refuse_stray_text,
+)
+from metalbench.msl.ir.places import OWN
+from metalbench.msl.toolchain.clang import NVPTX, Toolchain, find_reserved_names, find_toolchain
+from metalbench.msl.toolchain.compile import check_syntax
+from metalbench.msl.toolchain.diagnostics import Diagnostics
+from metalbench.msl.toolchain.file_access import ReadableFolders
+from metalbench.msl.toolchain.run_tool import format_crash, has_crashed, run_tool
+from metalbench.safe_text import one_line
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+# Macros that Metal's compiler defines (Metal 3.2), as far as sources use them.
+METAL_MACROS = {
+    "__METAL__": "1",
+    "__METAL_VERSION__": "320",
+    "__METAL_MACOS__": "1",
+    "__METAL_CPP__": "1",
+    "__AIR64__": "1",
+    "__HAVE_BFLOAT__": "1",
+    "__HAVE_SIMDGROUP__": "1",
+    "__HAVE_SIMDGROUP_MATRIX__": "1",
+    "__HAVE_SIMDGROUP_REDUCTION__": "1",
+    "__HAVE_QUADGROUP__": "1",
+    "__HAVE_ATOMIC_ULONG_MIN_MAX__": "1",
+    "__METAL_FAST_MATH__": "1",
+    "__METAL_PRECISE_MATH__": "0",
+    "METAL_FUNC": "inline __attribute__((always_inline))",
+}
+# Clang's predefined macros reveal the host; a Metal source must not see them.
+HOST_MACROS = [
+    "__linux__",
+    "__linux",
+    "__gnu_linux__",
+    "__unix__",
+    "__unix",
+    "linux",
+    "unix",
+    "__ELF__",
+    "__x86_64__",
+    "__x86_64",
+    "__amd64__",
+    "__amd64",
+    "__aarch64__",
+    "__APPLE__",
+    "__MACH__",
+    "__SSE__",
+    "__SSE2__",
+    "__AVX__",
+    "__AVX2__",
+    "__ARM_NEON",
+    "_NATIVE_WCHAR_T_DEFINED",
+    "_WCHAR_T_DEFINED",
+]
+
+
+# Paths as clang chains them for a file that `a/b.h` includes as "../c.h": `a/../c.h`.
+_IN_MARKER = re.compile(r'^(# \d+ ")((?:[^"\n]*/)?\.\.?/[^"\n]*)', re.M)
+_FILE_NAME = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+[ \t]+"((?:\\.|[^"\\\n])*)"', re.M)
+_IN_MESSAGE = re.compile(r"[^\s:'\"]*/\.\.?/[^\s:'\"]*")
+
+
+def preprocess(
+    source: str, filename: str, macros: Mapping[str, str], include_dirs: Sequence[str]
+) -> str:
+    """Return the source with includes and macros expanded, and line markers.
+
+    `#include "..."` searches the folder of `filename` first. Raise CompileError with clang's
+    message, and for files outside of the source's and the include folders (included.py).
+    """
+    tools = find_toolchain()
+    folder = Path(filename).resolve().parent
+    readable = ReadableFolders([folder, *include_dirs, tools.empty_headers])
+    readable.check_text(source, filename)
+    command = [*tools.clang, "-E", "-x", "c++", "-std=c++17", "-nostdinc", "-nostdinc++"]
+    # The first expands macros in pragmas, too: `#pragma unroll(N)`. The second as in COMMON_FLAGS.
+    command += ["-fms-extensions", "-fsigned-char"]
+    command += ["-fno-color-diagnostics", "-Wno-everything", "-ferror-limit=20"]
+    command += [f"-U{name}" for name in HOST_MACROS]
+    command += [f"-D{name}={value}" for name, value in METAL_MACROS.items()]
+    command += [f"-D{name}={value}" for name, value in macros.items()]
+    command += [f"-I{Path(folder_).resolve()}" for folder_ in include_dirs]
+    command += [f"-isystem{tools.empty_headers}", "-"]
+    text = f'# 1 "{escape_file_name(filename)}"\n{source}'
+    with tempfile.TemporaryDirectory(prefix="metalbench-") as scratch:
+        read = Path(scratch) / "read"
+        command += ["-MD", "-MF", str(read), "-MT", "source"]
+        overlay = Path(scratch) / "overlay"
+        overlay.write_bytes(readable.make_overlay(folder))
+        command += ["-ivfsoverlay", str(overlay)]
+        place = folder if folder.is_dir() else None
+        answer = run_tool(command, text, place, reads=readable.folders, writes=[scratch])
+        if answer.returncode == 0:
+            listed = read.read_text(errors="surrogateescape")
+            readable.check_included_files(listed.removeprefix("source:"), folder, filename, source)
+    if has_crashed(answer):
+        raise CompileError(f"{filename}: {format_crash(answer)}")
+    if answer.returncode != 0:
+        # The output up to the error names the files of the message.
+        _refuse_misleading_names(answer.stdout, filename, folder, tools)
+        readable.check_messages(answer.stderr, folder, filename, source)
+        said = _IN_MESSAGE.sub(lambda found: _shorten_path(found[0], folder), answer.stderr.strip())
+        raise CompileError(said or f"{filename}: clang -E failed without a message")
+    expanded = _IN_MARKER.sub(
+        lambda found: found[1] + _shorten_path(found[2], folder), answer.stdout
+    )
+    _refuse_misleading_names(expanded, filename, folder, tools)
+    return expanded
+
+
+def _refuse_misleading_names(expanded: str, filename: str, folder: Path, tools: Toolchain) -> None:
+    """Raise CompileError if a `#line` directive gives a misleading file name.
+
+    Locations in the MSL headers (`ir.places.OWN`) decide which code a kernel may have. A name with
+    a line break or a control character splits one message into several lines.
+    """
+    names = dict.fromkeys(found[1] for found in _FILE_NAME.finditer(expanded))
+    for name in map(decode_file_name, names):
+        if _is_own_name(name, folder, tools):
+            raise CompileError(
+                f"{filename}: error: a #line directive names {name!r}, a file of the compiler's "
+                "own headers; give it the name of one of your files"
+            )
+        if name != filename and not _is_one_line(name):
+            raise CompileError(
+                f"{filename}: error: a #line directive names {name!a}, with control "
+                "characters; give it the name of one of your files"
+            )
+
+
+def _is_own_name(name: str, folder: Path, tools: Toolchain) -> bool:
+    """Return whether a name begins like the MSL headers' names, in any spelling.
+
+    Relative names count from `folder`, the source's folder, and from the working directory.
+    """
+    if OWN.casefold() in name.casefold():
+        return True
+    if "\0" in name:
+        return False
+    headers = [str(each) for each in tools.own_folders]
+    own = {spelled.casefold() for each in headers for spelled in (each, os.path.realpath(each))}
+    paths = [name, *(os.path.join(place, name) for place in (folder, os.getcwd()))]
+    # `normpath` keeps two slashes at the beginning of a path.
+    plain = [re.sub(r"^/+", "/", os.path.normpath(path)) for path in paths]
+    spellings = {*paths, *plain, *map(os.path.realpath, plain)}
+    return any(path.casefold().startswith(tuple(own)) for path in spellings)
+
+
+def _is_one_line(name: str) -> bool:
+    """Return whether a file name has no control characters; bytes outside UTF-8 are allowed."""
+    text = re.sub("[\ud800-\udfff]", "?", name)
+    return "\t" not in text and one_line(text) == text
+
+
+@cache
+def find_compiler_names(words: frozenset[str]) -> frozenset[str]:
+    """Return which of some names clang defines: keywords and builtin functions.
+
+    Those of GPU targets are included, for which the same sources are compiled.
+    """
+    listed = sorted(words)
+    text = "".join(
+        f"#if !__is_identifier({word}) || __has_builtin({word})\n{number}\n#endif\n"
+        for number, word in enumerate(listed)
+    )
+    found: set[str] = set()
+    for machine in ([], list(NVPTX.compiler[:1])):
+        command = [*find_toolchain().clang, *machine, "-E", "-P", "-x", "c++", "-std=c++23"]
+        answer = run_tool([*command, "-fdeclspec", "-nostdinc", "-nostdinc++", "-"], text)
+        if answer.returncode != 0:
+            raise CompileError(f"clang -E failed: {answer.stderr.strip()}")
+        found.update(listed[int(number)] for number in answer.stdout.split())
+    return frozenset(found)
+
+
+def _shorten_path(path: str, folder: Path) -> str:
+    """Return a path without `a/..`, if it is the same file: `a` may be a symbolic link."""
+    short = os.path.normpath(path)
+    same = os.path.realpath(folder / short) == os.path.realpath(folder / path)
+    return short if same else path
+
+
+def escape_file_name(filename: str) -> str:
+    """Return a file name as a line marker spells it.
+
+    A control character becomes a question mark: a line break would end the marker.
+    """
+    plain = _CONTROL.sub("?", filename)
+    return plain.replace("\\", "\\\\").replace('"', '\\"')
+
+
+# Parse a source: preprocess it with clang, refuse host code and unmatched brackets.
+
+
+def parse(
+    text: str, filename: str, macros: Mapping[str, str], include_dirs: Sequence[str]
+) -> Source:
+    """Preprocess a source and check its tokens.
+
+    Raise CompileError with clang's messages, for unmatched brackets, and for C++ that Metal does
+    not have.
+    """
+    expanded = preprocess(text, filename, macros, include_dirs)
+    source = Source(text, filename, blank_unknown_pragmas(expanded), tuple(include_dirs))
+    refuse_stray_text(source.tokens)
+    if not source.tokens.is_balanced:
+        _refuse_unbalanced(source)
+    refuse_host_code(source.tokens, find_reserved_names(find_toolchain()), find_compiler_names)
+    return source
+
+
+def _refuse_unbalanced(source: Source) -> NoReturn:
+    """Raise CompileError for unmatched brackets, with clang's message if it has one."""
+    tokens = source.tokens
+    edits = Edits(tokens.source)
+    rewrite_keywords(tokens, edits)
+    opening = build_preamble(tokens)
+    code = TranslationUnit(opening + edits.apply(), edits, len(opening))
+    check_syntax(code.text, find_toolchain(), Diagnostics(source, code).translate)
+    stray = next(
+        index
+        for index, text in enumerate(tokens.text)
+        if text in "()[]{}" and tokens.partner[index] < 0
+    )
+    raise CompileError(f"{tokens.locate_token(stray)}: error: {tokens.text[stray]} has no partner")
