@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from test_rooms import ROOMS
+from test_packages import PACKAGES
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("ARCHITECTURE.md", "CONTRIBUTING.md")
@@ -35,7 +35,7 @@ def test_architecture_lists_every_package_in_the_order_that_holds() -> None:
     text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     table = text.partition("<!-- packages -->\n")[2].partition("<!-- end -->")[0]
     rows = re.findall(r"^\| `([\w.]+)` \| (.+) \|$", table, re.MULTILINE)
-    assert [name for name, _ in rows] == [room for room in ROOMS if room]
+    assert [name for name, _ in rows] == [each for each in PACKAGES if each]
     assert len({purpose for _, purpose in rows}) == len(rows)
 
 

@@ -281,7 +281,7 @@ RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS, *WRAPPING_FLAGS]
 # is then a gather or a scatter, which was 40 times as slow.
 NO_SCATTER_FLAGS = {"x86_64": ["-mno-scatter"]}
 _NO_VECTORISATION = ["-fno-vectorize", "-fno-slp-vectorize"]
-# Flags for the code of one lane, which is vectorised afterwards (msl/emission). All functions are
+# Flags for the code of one lane, which is vectorised afterwards (msl/vectorize). All functions are
 # inlined, because SIMD-group functions must be in the kernel. Jump threading past a reconvergence
 # point would move it later and turn loops into masked loops. Loads that both sides of a branch
 # share are not hoisted, because they may be combined with neighbouring loads. Loops are unrolled at

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 
 from metalbench import build_cache
 from metalbench._core import CompileError
-from metalbench.msl.building.host_calls import refuse_host_calls
+from metalbench.msl.toolchain.host_calls import refuse_host_calls
 from metalbench.msl.frontend.lower import BatchedKernel, LoweredBatch, find_batch_kind, lower_many
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.ir.cut import PartitionedModule, rename_globals

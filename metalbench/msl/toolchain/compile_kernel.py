@@ -11,7 +11,7 @@ from typing import Any
 
 from metalbench import build_cache
 from metalbench._core import CompileError
-from metalbench.msl.building.host_calls import refuse_host_calls
+from metalbench.msl.toolchain.host_calls import refuse_host_calls
 from metalbench.msl.frontend.constants import Value
 from metalbench.msl.frontend.edits import Edits, TranslationUnit
 from metalbench.msl.frontend.loop_exits import NO_UNROLL_MACRO

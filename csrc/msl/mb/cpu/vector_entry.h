@@ -5,7 +5,7 @@
 
 extern "C" {
 
-// Output of metalbench/msl/vector from mb_vector_source, for one shape of launch: whether the lanes
+// Output of metalbench/msl/vectorize from mb_vector_source, for one shape of launch: whether the lanes
 // of every call lie along x, and the kernel. Without rows, `positions` are x of all lanes, then y,
 // then z, and `live` is the mask of existing lanes.
 extern const bool mb_vector_rows;

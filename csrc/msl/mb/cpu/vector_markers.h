@@ -1,5 +1,5 @@
 // With MB_VECTOR a kernel is compiled for one lane. Interactions with other lanes of its SIMD-group
-// are calls of undefined marker functions. metalbench/msl/vector vectorises the lane's code and
+// are calls of undefined marker functions. metalbench/msl/vectorize vectorises the lane's code and
 // replaces these calls.
 #pragma once
 

@@ -1,4 +1,4 @@
-"""The house: which room of the package may import which, and that no import runs in a circle."""
+"""The order of packages, which imports keep, and imports without cycles."""
 
 from __future__ import annotations
 
@@ -14,103 +14,75 @@ import agent_steel
 import metalbench
 
 PACKAGE = Path(metalbench.__file__).parent
-ABOVE = Path(agent_steel.__file__).parent
-# From the ground up: a room imports from those before it, never from one that comes after.
-ROOMS = (
+AGENT = Path(agent_steel.__file__).parent
+# A package imports only from packages before it in this list.
+PACKAGES = (
     "errors",
-    "foreign_text",
-    "plain_file",
-    "foreign_json",
-    "kind",
-    "cores",
+    "safe_text",
+    "untrusted_files",
+    "finding_kinds",
+    "process",
     "chips",
-    "uncollected",
-    "isolation.confinement",
-    "isolation.encoding",
-    "isolation.limits",
-    "isolation.memory",
-    "isolation.descendants",
-    "isolation.thread_times",
-    "isolation.scratch",
+    "build_cache",
     "stats",
-    "msl.reading",
+    "sandbox",
+    "msl.frontend",
     "msl.ir",
-    "msl.vector",
-    "msl.emission",
+    "msl.analysis",
+    "msl.vectorize",
     "msl.transforms",
-    "msl.rewriting",
-    "msl.building",
+    "msl.toolchain",
     "msl",
     "task",
     "formats",
-    "suites.kernelbench.problems",
+    "kernelbench.problems",
     "kernel",
-    "isolation.death",
-    "isolation.group_reaper",
-    "isolation.process",
-    "isolation.executing",
-    "isolation.executor",
-    "isolation.sandbox",
-    "custom_kernel",
+    "mlx",
     "hlo.jaxlib_version",
-    "hlo.graph",
+    "hlo.ir",
     "hlo.operations",
-    "hlo.reading",
+    "hlo.importer",
     "hlo.passes",
-    "hlo.emission",
-    "hlo.running",
+    "hlo.codegen",
+    "hlo.runtime",
     "hlo",
     "hlo.plugin",
-    "counting",
-    "snapshot",
-    "measure.cache",
+    "profiling.counts",
+    "measure.device_limits",
     "reference",
     "verify",
     "measure",
-    "analysis",
-    "result",
     "store",
     "run",
-    "python_candidate",
-    "suites",
-    "comparison",
-    "isolation",
+    "kernelbench.pytorch",
+    "kernelbench.candidates",
+    "compare",
     "checking",
     "profiling",
-    "puzzle",
-    "remote",
-    "tuning",
-    "leaderboard",
-    "generations",
-    "cluster",
+    "workers",
+    "kernelbench",
+    "puzzles",
+    "tune",
     "report",
     "hlo.bench",
     "testing",
-    "pytest_plugin",
     "cli",
     "__main__",
     "",
 )
 
-# Those of agent_steel: what an attempt is, where attempts are kept, who proposes, and the loop.
-ROOMS_ABOVE = (
-    "usage",
+# The same for agent_steel.
+AGENT_PACKAGES = (
     "attempt",
-    "proposal",
-    "target",
-    "counted",
-    "source",
-    "history",
-    "subject",
     "device_lock",
-    "roofs",
-    "tuning.transformations",
-    "tuning",
-    "models.prompts",
+    "source",
+    "proposal",
+    "roofline",
+    "history",
     "models",
-    "models.providers",
-    "proposers",
+    "tuning",
     "loop",
+    "proposers",
     "generating",
     "welding",
     "cli",
@@ -129,12 +101,12 @@ def imports_of(tree: ast.AST) -> Iterator[str]:
 
 
 @cache
-def graph_of(package: Path) -> dict[str, set[str]]:
+def graph_of(root: Path) -> dict[str, set[str]]:
     """Which files of a package import which, by module name."""
     files = {}
     for path in package.rglob("*.py"):
         parts = path.relative_to(package.parent).with_suffix("").parts
-        # Kernels and puzzles lie there once installed. They are what the package reads, no rooms.
+        # Kernels and puzzles lie there once installed. They are what the package reads, no packages.
         if parts[1] in ("kernels", "puzzles"):
             continue
         files[".".join(parts).removesuffix(".__init__")] = path
@@ -151,56 +123,61 @@ def graph_of(package: Path) -> dict[str, set[str]]:
     return graph
 
 
-def room_of(module: str, rooms: Sequence[str] = ROOMS) -> str:
-    """The room that a module is in: the longest of the list that its name begins with."""
+def package_of(module: str, packages: Sequence[str] = PACKAGES) -> str:
+    """The package that a module is in: the longest of the list that its name begins with."""
     inside = module.partition(".")[2]
-    found = (room for room in rooms if inside == room or inside.startswith(f"{room}."))
+    found = (
+        package for package in packages if inside == package or inside.startswith(f"{package}.")
+    )
     return max(found, key=len, default="unlisted" if inside else "")
 
 
-def back_up(graph: Mapping[str, set[str]], rooms: Sequence[str] = ROOMS) -> list[str]:
-    """Imports of a room from one that comes after it."""
+def find_backward_imports(
+    graph: Mapping[str, set[str]], packages: Sequence[str] = PACKAGES
+) -> list[str]:
+    """Imports of a package from one that comes after it."""
     return [
-        f"{module} ({room_of(module, rooms)}) imports {other} ({room_of(other, rooms)})"
+        f"{module} ({package_of(module, packages)}) imports {other} ({package_of(other, packages)})"
         for module, imported in graph.items()
         for other in imported
-        if rooms.index(room_of(other, rooms)) > rooms.index(room_of(module, rooms))
+        if packages.index(package_of(other, packages))
+        > packages.index(package_of(module, packages))
     ]
 
 
-HOUSES = pytest.mark.parametrize(
-    ("package", "rooms"),
-    [(PACKAGE, ROOMS), (ABOVE, ROOMS_ABOVE)],
+BOTH = pytest.mark.parametrize(
+    ("package", "packages"),
+    [(PACKAGE, PACKAGES), (AGENT, AGENT_PACKAGES)],
     ids=["metalbench", "agent_steel"],
 )
 
 
-@HOUSES
-def test_every_file_is_in_a_room(package, rooms):
-    assert [each for each in graph_of(package) if room_of(each, rooms) == "unlisted"] == []
+@BOTH
+def test_every_file_is_in_a_package(package, packages):
+    assert [each for each in graph_of(package) if package_of(each, packages) == "unlisted"] == []
 
 
-@HOUSES
-def test_every_room_of_the_list_exists(package, rooms):
-    assert set(rooms) == {room_of(module, rooms) for module in graph_of(package)}
+@BOTH
+def test_every_package_of_the_list_exists(package, packages):
+    assert set(packages) == {package_of(module, packages) for module in graph_of(package)}
 
 
-@HOUSES
-def test_no_import_runs_in_a_circle(package, rooms):
+@BOTH
+def test_no_import_runs_in_a_circle(package, packages):
     try:
         TopologicalSorter(graph_of(package)).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(reversed(error.args[1])))
 
 
-@HOUSES
-def test_no_import_runs_back_up(package, rooms):
-    assert back_up(graph_of(package), rooms) == []
+@BOTH
+def test_no_import_runs_find_backward_imports(package, packages):
+    assert find_backward_imports(graph_of(package), packages) == []
 
 
 def test_what_makes_kernels_faster_is_above_the_house():
     """agent_steel imports metalbench, never the other way round."""
-    assert graph_of(ABOVE)
+    assert graph_of(AGENT)
     for path in PACKAGE.rglob("*.py"):
         imported = imports_of(ast.parse(path.read_text()))
         assert not [each for each in imported if each.partition(".")[0] == "agent_steel"], path
@@ -208,7 +185,7 @@ def test_what_makes_kernels_faster_is_above_the_house():
 
 def test_of_the_core_agent_steel_opens_devices_alone():
     """What it measures it has measured by metalbench, in processes that are confined."""
-    for path in ABOVE.rglob("*.py"):
+    for path in AGENT.rglob("*.py"):
         imported = list(imports_of(ast.parse(path.read_text())))
         measures = ("metalbench.measure.sampling.measure", "metalbench.compare.head_to_head")
         assert not [each for each in imported if each.startswith(measures)], path
@@ -221,7 +198,7 @@ def test_imports_that_run_back_up_are_seen(tmp_path):
     (package / "stats/median.py").write_text("def f():\n    from metalbench.cli import run\n")
     (package / "cli/run.py").write_text("import metalbench.stats.location\n")
     graph = graph_of(package)
-    (fault,) = back_up(graph)
+    (fault,) = find_backward_imports(graph)
     assert "metalbench.stats.location (stats) imports metalbench.cli.run (cli)" in fault
     with pytest.raises(CycleError):
         TopologicalSorter(graph).prepare()
