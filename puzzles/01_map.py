@@ -1,6 +1,6 @@
 """Map: one thread for each element."""
 
-from metalbench.puzzles.puzzle import puzzle
+from metalbench.puzzle.puzzle import puzzle
 from metalbench.task import output, uniform
 
 

@@ -1,6 +1,6 @@
 """Map in two dimensions: rows and columns."""
 
-from metalbench.puzzles.puzzle import puzzle
+from metalbench.puzzle.puzzle import puzzle
 from metalbench.task import output, uniform
 
 

@@ -1,6 +1,6 @@
 """Broadcast: every element with every other."""
 
-from metalbench.puzzles.puzzle import puzzle
+from metalbench.puzzle.puzzle import puzzle
 from metalbench.task import normal, output
 
 

@@ -1,6 +1,6 @@
 """Dot product: many threads, one number."""
 
-from metalbench.puzzles.puzzle import puzzle
+from metalbench.puzzle.puzzle import puzzle
 from metalbench.task import output, uniform
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from metalbench.puzzles.puzzle import puzzle
+from metalbench.puzzle.puzzle import puzzle
 from metalbench.task import output, uniform
 
 

@@ -1,6 +1,6 @@
 """Row sums: SIMD-groups."""
 
-from metalbench.puzzles.puzzle import puzzle
+from metalbench.puzzle.puzzle import puzzle
 from metalbench.task import output, uniform
 
 

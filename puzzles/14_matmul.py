@@ -1,6 +1,6 @@
 """Tiled matrix product: everything together."""
 
-from metalbench.puzzles.puzzle import puzzle
+from metalbench.puzzle.puzzle import puzzle
 from metalbench.task import output, uniform
 
 

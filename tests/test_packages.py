@@ -61,7 +61,7 @@ PACKAGES = (
     "profiling",
     "workers",
     "kernelbench",
-    "puzzles",
+    "puzzle",
     "tune",
     "report",
     "hlo.bench",
@@ -91,8 +91,8 @@ AGENT_PACKAGES = (
 )
 
 
-def imports_of(tree: ast.AST) -> Iterator[str]:
-    """Every module that a file imports, also inside of functions and for type checkers alone."""
+def list_imports(tree: ast.AST) -> Iterator[str]:
+    """Yield every module that a file imports, also in functions and for type checkers only."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (each.name for each in node.names)
@@ -101,104 +101,103 @@ def imports_of(tree: ast.AST) -> Iterator[str]:
 
 
 @cache
-def graph_of(root: Path) -> dict[str, set[str]]:
-    """Which files of a package import which, by module name."""
+def read_graph(root: Path) -> dict[str, set[str]]:
+    """Return the imports between the modules of a package, by module name."""
     files = {}
-    for path in package.rglob("*.py"):
-        parts = path.relative_to(package.parent).with_suffix("").parts
-        # Kernels and puzzles lie there once installed. They are what the package reads, no packages.
+    for path in root.rglob("*.py"):
+        parts = path.relative_to(root.parent).with_suffix("").parts
+        # Kernels and puzzles are installed in these folders. They are data of the package.
         if parts[1] in ("kernels", "puzzles"):
             continue
         files[".".join(parts).removesuffix(".__init__")] = path
     graph: dict[str, set[str]] = {}
     for name, path in files.items():
         graph[name] = set()
-        for imported in imports_of(ast.parse(path.read_text())):
+        for imported in list_imports(ast.parse(path.read_text())):
             # A name imported from a module counts as an import of the module.
             found = imported if imported in files else imported.rpartition(".")[0]
             # The compiled core is below everything.
-            if found in files and not imported.startswith(f"{package.name}._core"):
+            if found in files and not imported.startswith(f"{root.name}._core"):
                 graph[name].add(found)
         graph[name].discard(name)
     return graph
 
 
-def package_of(module: str, packages: Sequence[str] = PACKAGES) -> str:
-    """The package that a module is in: the longest of the list that its name begins with."""
+def find_package(module: str, packages: Sequence[str] = PACKAGES) -> str:
+    """Return the longest entry of the list that a module's name begins with."""
     inside = module.partition(".")[2]
-    found = (
-        package for package in packages if inside == package or inside.startswith(f"{package}.")
-    )
+    found = (each for each in packages if inside == each or inside.startswith(f"{each}."))
     return max(found, key=len, default="unlisted" if inside else "")
 
 
 def find_backward_imports(
     graph: Mapping[str, set[str]], packages: Sequence[str] = PACKAGES
 ) -> list[str]:
-    """Imports of a package from one that comes after it."""
+    """Return imports of a package from one that comes after it."""
+    place = {name: packages.index(find_package(name, packages)) for name in graph}
     return [
-        f"{module} ({package_of(module, packages)}) imports {other} ({package_of(other, packages)})"
+        f"{module} ({packages[place[module]]}) imports {other} ({packages[place[other]]})"
         for module, imported in graph.items()
         for other in imported
-        if packages.index(package_of(other, packages))
-        > packages.index(package_of(module, packages))
+        if place[other] > place[module]
     ]
 
 
 BOTH = pytest.mark.parametrize(
-    ("package", "packages"),
+    ("root", "packages"),
     [(PACKAGE, PACKAGES), (AGENT, AGENT_PACKAGES)],
     ids=["metalbench", "agent_steel"],
 )
 
 
 @BOTH
-def test_every_file_is_in_a_package(package, packages):
-    assert [each for each in graph_of(package) if package_of(each, packages) == "unlisted"] == []
+def test_every_module_is_in_a_package_of_the_list(root, packages):
+    assert [each for each in read_graph(root) if find_package(each, packages) == "unlisted"] == []
 
 
 @BOTH
-def test_every_package_of_the_list_exists(package, packages):
-    assert set(packages) == {package_of(module, packages) for module in graph_of(package)}
+def test_every_package_of_the_list_exists(root, packages):
+    assert set(packages) == {find_package(module, packages) for module in read_graph(root)}
 
 
 @BOTH
-def test_no_import_runs_in_a_circle(package, packages):
+def test_imports_have_no_cycle(root, packages):
     try:
-        TopologicalSorter(graph_of(package)).prepare()
+        TopologicalSorter(read_graph(root)).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(reversed(error.args[1])))
 
 
 @BOTH
-def test_no_import_runs_find_backward_imports(package, packages):
-    assert find_backward_imports(graph_of(package), packages) == []
+def test_imports_keep_the_order_of_packages(root, packages):
+    assert find_backward_imports(read_graph(root), packages) == []
 
 
-def test_what_makes_kernels_faster_is_above_the_house():
-    """agent_steel imports metalbench, never the other way round."""
-    assert graph_of(AGENT)
+def test_metalbench_does_not_import_agent_steel():
+    assert read_graph(AGENT)
     for path in PACKAGE.rglob("*.py"):
-        imported = imports_of(ast.parse(path.read_text()))
+        imported = list_imports(ast.parse(path.read_text()))
         assert not [each for each in imported if each.partition(".")[0] == "agent_steel"], path
 
 
-def test_of_the_core_agent_steel_opens_devices_alone():
-    """What it measures it has measured by metalbench, in processes that are confined."""
+def test_agent_steel_measures_in_confined_processes_only():
     for path in AGENT.rglob("*.py"):
-        imported = list(imports_of(ast.parse(path.read_text())))
-        measures = ("metalbench.measure.sampling.measure", "metalbench.compare.head_to_head")
+        imported = list(list_imports(ast.parse(path.read_text())))
+        measures = (
+            "metalbench.measure.sampling.measure",
+            "metalbench.compare.head_to_head.head_to_head",
+        )
         assert not [each for each in imported if each.startswith(measures)], path
 
 
-def test_imports_that_run_back_up_are_seen(tmp_path):
-    package = tmp_path / "metalbench"
-    (package / "stats").mkdir(parents=True)
-    (package / "cli").mkdir()
-    (package / "stats/median.py").write_text("def f():\n    from metalbench.cli import run\n")
-    (package / "cli/run.py").write_text("import metalbench.stats.location\n")
-    graph = graph_of(package)
+def test_find_backward_imports_and_cycles(tmp_path):
+    root = tmp_path / "metalbench"
+    (root / "stats").mkdir(parents=True)
+    (root / "cli").mkdir()
+    (root / "stats/median.py").write_text("def f():\n    from metalbench.cli import run\n")
+    (root / "cli/run.py").write_text("import metalbench.stats.median\n")
+    graph = read_graph(root)
     (fault,) = find_backward_imports(graph)
-    assert "metalbench.stats.location (stats) imports metalbench.cli.run (cli)" in fault
+    assert "metalbench.stats.median (stats) imports metalbench.cli.run (cli)" in fault
     with pytest.raises(CycleError):
         TopologicalSorter(graph).prepare()

@@ -44,8 +44,8 @@ def puzzles(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    from metalbench.puzzles.attempt import Progress
-    from metalbench.puzzles.puzzle import series
+    from metalbench.puzzle.attempt import Progress
+    from metalbench.puzzle.puzzle import series
     from metalbench.report.console import console
     from metalbench.report.puzzle import puzzles_table
 
@@ -64,8 +64,8 @@ def show(puzzle: str, hint: bool) -> None:
     """Show the exercise of a PUZZLE, given by its number or name, and its skeleton."""
     from dataclasses import replace
 
-    from metalbench.puzzles.attempt import Progress
-    from metalbench.puzzles.puzzle import find
+    from metalbench.puzzle.attempt import Progress
+    from metalbench.puzzle.puzzle import find
     from metalbench.report.console import console
     from metalbench.report.puzzle import show_statement
 
@@ -94,8 +94,8 @@ def show(puzzle: str, hint: bool) -> None:
 )
 def start(puzzle: str, python: bool, folder: Path) -> None:
     """Write the skeleton of a PUZZLE, which compiles and does nothing yet."""
-    from metalbench.puzzles.puzzle import find
-    from metalbench.puzzles.puzzle import start as write
+    from metalbench.puzzle.puzzle import find
+    from metalbench.puzzle.puzzle import start as write
 
     found = find(puzzle)
     path = write(found, folder, python=python)
@@ -128,9 +128,9 @@ def check(ctx: click.Context, /, puzzle: str, file: Path | None, **options: Any)
 
     Exit codes: 0 solved, 1 not solved, 2 wrong usage.
     """
-    from metalbench.puzzles.attempt import Progress
-    from metalbench.puzzles.attempt import check as judge
-    from metalbench.puzzles.puzzle import find
+    from metalbench.puzzle.attempt import Progress
+    from metalbench.puzzle.attempt import check as judge
+    from metalbench.puzzle.puzzle import find
     from metalbench.report.console import console
     from metalbench.report.puzzle import attempt_json, attempt_report
 

@@ -11,16 +11,16 @@ from rich.console import Group, RenderableType
 from rich.markdown import Markdown
 from rich.text import Text
 
-from metalbench.puzzles.attempt import compile_advice, finding_advice
-from metalbench.puzzles.puzzle import SCORED
+from metalbench.puzzle.attempt import compile_advice, finding_advice
+from metalbench.puzzle.puzzle import SCORED
 from metalbench.report.findings import findings_text
 from metalbench.report.terminal import HEADING, QUIET, SafeConsole, plain_table
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from metalbench.puzzles.attempt import Attempt, Progress, Score, Step, Wrong
-    from metalbench.puzzles.puzzle import Puzzle
+    from metalbench.puzzle.attempt import Attempt, Progress, Score, Step, Wrong
+    from metalbench.puzzle.puzzle import Puzzle
 
 Array = np.ndarray[Any, Any]
 MOST_SHOWN = 4

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from metalbench.cli import main
-from metalbench.puzzles.puzzle import Puzzle
+from metalbench.puzzle.puzzle import Puzzle
 
 SOLUTIONS = Path(__file__).parent / "solutions"
 

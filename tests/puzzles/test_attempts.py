@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from metalbench.errors import DeclarationError, MetalBenchError
-from metalbench.puzzles.attempt import check, compile_advice
-from metalbench.puzzles.puzzle import filled, find
+from metalbench.puzzle.attempt import check, compile_advice
+from metalbench.puzzle.puzzle import filled, find
 from metalbench.report.puzzle import attempt_json, attempt_text, drawing
 
 PYTHON = '''

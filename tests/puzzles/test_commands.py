@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.puzzles.puzzle import filled, find
+from metalbench.puzzle.puzzle import filled, find
 
 
 def test_a_puzzle_from_the_list_to_its_solution(shell, tmp_path):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from metalbench.puzzles.attempt import check
-from metalbench.puzzles.puzzle import series
+from metalbench.puzzle.attempt import check
+from metalbench.puzzle.puzzle import series
 
 PAGE = (Path(__file__).parents[2] / "docs/tutorial/puzzles.md").read_text()
 FILE, SCRIPT = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)

@@ -9,7 +9,7 @@ import json
 
 import pytest
 
-from metalbench.puzzles.puzzle import find
+from metalbench.puzzle.puzzle import find
 
 
 def run(source, names):

@@ -9,8 +9,8 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel.prepare import compile_kernel
-from metalbench.puzzles.attempt import check
-from metalbench.puzzles.puzzle import SCORED, python_form, series
+from metalbench.puzzle.attempt import check
+from metalbench.puzzle.puzzle import SCORED, python_form, series
 
 # Device reads and writes, threadgroup reads and writes, of the thread that has most of each.
 BY_HAND = {

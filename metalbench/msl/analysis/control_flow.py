@@ -13,8 +13,8 @@ from metalbench.msl.ir.text import IrError
 #
 # In `if (c) { x = simd_sum(y); break; }` the sum is behind the loop to LLVM, where the lanes of
 # all iterations would meet: temporal divergence. The front end marks where such a block ends
-# (msl/frontend/loop_exits.py), by a branch that LLVM does not remove, and the blocks between the loop
-# and the mark are added to the loop here. The mark's operand comes from where the iteration
+# (msl/frontend/loop_exits.py), by a branch that LLVM does not remove, and the blocks between the
+# loop and the mark are added to the loop here. The mark's operand comes from where the iteration
 # begins, which identifies the loop.
 
 BEGINS = "mb_vector_turn_begins"

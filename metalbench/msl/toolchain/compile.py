@@ -21,11 +21,11 @@ from typing import NamedTuple, TypeVar
 
 from metalbench import build_cache
 from metalbench._core import CompileError, Error
-from metalbench.msl.toolchain.host_calls import threadgroup_variables
 from metalbench.msl.frontend.edits import TranslationUnit
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.places import is_own
 from metalbench.msl.toolchain.clang import NVPTX, Toolchain, list_flags
+from metalbench.msl.toolchain.host_calls import threadgroup_variables
 from metalbench.msl.toolchain.run_tool import (
     CrashedError,
     TooSlowError,

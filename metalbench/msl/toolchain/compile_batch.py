@@ -10,7 +10,6 @@ from heapq import heappop, heappush
 
 from metalbench import build_cache
 from metalbench._core import CompileError
-from metalbench.msl.toolchain.host_calls import refuse_host_calls
 from metalbench.msl.frontend.lower import BatchedKernel, LoweredBatch, find_batch_kind, lower_many
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.ir.cut import PartitionedModule, rename_globals
@@ -25,6 +24,7 @@ from metalbench.msl.toolchain.compile import (
 )
 from metalbench.msl.toolchain.compile_kernel import compile_kernel, entry_of, lane_flags, widths_of
 from metalbench.msl.toolchain.diagnostics import Diagnostics
+from metalbench.msl.toolchain.host_calls import refuse_host_calls
 from metalbench.msl.toolchain.symbols import undefined
 from metalbench.msl.transforms.metal_semantics import give_metal_semantics
 from metalbench.msl.vectorize.body import LaunchShape

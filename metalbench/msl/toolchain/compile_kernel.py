@@ -11,7 +11,6 @@ from typing import Any
 
 from metalbench import build_cache
 from metalbench._core import CompileError
-from metalbench.msl.toolchain.host_calls import refuse_host_calls
 from metalbench.msl.frontend.constants import Value
 from metalbench.msl.frontend.edits import Edits, TranslationUnit
 from metalbench.msl.frontend.loop_exits import NO_UNROLL_MACRO
@@ -45,6 +44,7 @@ from metalbench.msl.toolchain.compile import (
     optimise,
 )
 from metalbench.msl.toolchain.diagnostics import Diagnostics
+from metalbench.msl.toolchain.host_calls import refuse_host_calls
 from metalbench.msl.toolchain.run_tool import CrashedError, TooSlowError
 from metalbench.msl.toolchain.symbols import undefined, unknown
 from metalbench.msl.transforms import block_layout

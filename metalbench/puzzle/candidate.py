@@ -28,7 +28,7 @@ from metalbench.mlx.call import Call, call
 from metalbench.mlx.definition import PRELUDE, Definition, Generated, definition
 from metalbench.profiling import Profile
 from metalbench.profiling.profiler import read_profile
-from metalbench.puzzles.puzzle import Puzzle
+from metalbench.puzzle.puzzle import Puzzle
 from metalbench.task import Input, Task
 from metalbench.task.dtypes import DTYPES, DType
 from metalbench.task.expression import Expression, parse

@@ -21,7 +21,7 @@ from metalbench.errors import (
     TimeLimitExceeded,
 )
 from metalbench.profiling import Profile
-from metalbench.puzzles.candidate import (
+from metalbench.puzzle.candidate import (
     Candidate,
     Case,
     Counted,
@@ -29,7 +29,7 @@ from metalbench.puzzles.candidate import (
     check_launch,
     read_candidate,
 )
-from metalbench.puzzles.puzzle import SCORED, Puzzle, find
+from metalbench.puzzle.puzzle import SCORED, Puzzle, find
 from metalbench.sandbox.executors import open_sandboxed_device
 from metalbench.store.database import store_path
 from metalbench.task.dtypes import dtype
