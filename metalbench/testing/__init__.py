@@ -16,7 +16,7 @@ __all__ = ["Checked", "Timing", "assert_kernel", "check", "time"]
 
 # pytest imports its plugin at every start: the modules are imported on first use.
 _MODULES = {
-    "Checked": "checked",
+    "Checked": "assertion",
     "Timing": "timing",
     "assert_kernel": "assertion",
     "check": "assertion",
