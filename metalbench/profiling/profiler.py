@@ -111,6 +111,8 @@ def profile(
 ) -> Profile:
     """Count a kernel's accesses and operations in its source, independent of the optimiser.
 
+    The kernel runs on the `cpu` device, in a sealed process.
+
     Parameters
     ----------
     kernel
@@ -125,8 +127,18 @@ def profile(
     traced
         Number of accesses of each dispatch that are recorded individually, from the first.
 
-    The kernel runs on the `cpu` device, in a sealed process. Raises CompileError, DeclarationError,
-    DispatchError, KernelFault and TimeLimitExceeded.
+    Raises
+    ------
+    CompileError
+        If the kernel does not compile.
+    DeclarationError
+        If the header lines cannot be read, or arguments do not fit them.
+    DispatchError
+        If a dispatch cannot be launched.
+    KernelFault
+        If the kernel fails while it runs.
+    TimeLimitExceeded
+        If the kernel does not end within `time_limit`.
     """
     text, task, chosen = _resolve_subject(kernel, size, buffers, folders)
     return profile_kernel(

@@ -101,8 +101,18 @@ def time(
     seconds, seed
         Longest time to sample; of the order within pairs.
 
-    Raise DispatchError or DeclarationError if arguments do not fit the kernel; CompileError,
-    KernelFault or TimeLimitExceeded if it does not run.
+    Raises
+    ------
+    DispatchError
+        If arguments do not fit the kernel.
+    DeclarationError
+        If arguments do not fit the kernel's declaration.
+    CompileError
+        If the kernel does not compile.
+    KernelFault
+        If the kernel fails while it runs.
+    TimeLimitExceeded
+        If the kernel does not end in time.
     """
     opened = _core.open(device)
     build = Build(
