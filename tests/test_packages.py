@@ -23,6 +23,7 @@ PACKAGES = (
     "finding_kinds",
     "process",
     "chips",
+    "devices",
     "build_cache",
     "stats",
     "sandbox",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from agent_steel.attempt import OF_SCATTER, TARGET_DESCRIPTIONS, Attempt, Status
 from agent_steel.proposal import Brief
 from metalbench.chips import CHIPS, MOST_THREADS, SIMD_WIDTH, THREADGROUP_BYTES, Chip
+from metalbench.devices import find_kind
 from metalbench.kernel.source_files import find_included_headers, library_folder
 from metalbench.stats import Interval
 
@@ -22,7 +23,7 @@ def facts_of(device: DeviceFacts) -> str:
 
     `device.chip` is a key of the table such as 'm4_max', and `device.cores` its number of cores.
     """
-    if device.kind == "cpu":
+    if find_kind(device.kind).is_simulated:
         return (
             f"The kernel runs on MetalBench's `cpu` device: {device.name}, {device.cores} cores.\n"
             "It is a simulation. Times are those of the host's cores, on which SIMD-groups of "

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from metalbench.devices import find_kind
 from metalbench.errors import DeclarationError
 from metalbench.kernelbench.folder import SamplePlan, read_plan
 from metalbench.kernelbench.metrics import (
@@ -86,7 +87,7 @@ def _compute_column(root: Path, store: Store, question: ComparisonOptions) -> Fo
     else:
         plan, found = read_plan(root), select_evaluations(root, store, question)
         problems = group_samples(found, plan.problems, plan.samples, question.baseline)
-        simulated = ", simulated" if found[0].device_kind == "cpu" else ""
+        simulated = ", simulated" if find_kind(found[0].device_kind).is_simulated else ""
         name = f"{found[0].device_name}{simulated}"
 
     def of(level: str) -> Figures:

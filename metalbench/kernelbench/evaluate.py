@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 
+from metalbench.devices import find_kind
 from metalbench.errors import DeclarationError, MachineError
 from metalbench.kernelbench.answers import UnusableSample
 from metalbench.kernelbench.trials import (
@@ -275,7 +276,7 @@ class Evaluator:
 
     def _select_stages(self, spec: WorkerSpec, work: QueuedJob, trial: Trial) -> Trial:
         """What of a trial is done here: all, all but the timing, or that alone."""
-        simulated = self.device.kind == "cpu"
+        simulated = find_kind(self.device.kind).is_simulated
         if not spec.can_time:
             # Up to the cpu device's own headline: a GPU's takes too long.
             return replace(trial, timed=False, size=trial.size if simulated else None)
@@ -283,7 +284,7 @@ class Evaluator:
         return replace(trial, verified=True) if right and simulated else trial
 
     def _may_be_right(self, result: Result) -> bool:
-        gpu = self.device.kind != "cpu"
+        gpu = not find_kind(self.device.kind).is_simulated
         return gpu and {each.kind for each in result.failures} <= UNSUPPORTED_KINDS
 
 

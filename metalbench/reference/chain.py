@@ -17,6 +17,7 @@ from typing import Any
 import mlx.core as mx
 import numpy as np
 
+from metalbench.devices import find_kind
 from metalbench.measure.device_limits import last_level_cache_bytes
 from metalbench.mlx.simulation import compiling
 from metalbench.reference.evaluate import (
@@ -136,7 +137,8 @@ def create_reference(
     if kind in NO_GPU and select_stream(kind) != mx.gpu:
         return None, (NO_GPU[kind],)
     reference = Reference(workload, kind=kind, copies=copies, keeps=keeps)
-    tf32 = kind == "cuda" and os.environ[TF32] != "0" and workload.dtype.name == "float32"
+    on_cuda = find_kind(kind).runs_mlx_on_cuda
+    tf32 = on_cuda and os.environ[TF32] != "0" and workload.dtype.name == "float32"
     return reference, (ROUNDED,) if tf32 else ()
 
 
@@ -164,8 +166,8 @@ class Reference:
         self.forms = list_forms(workload.task)
         self.form = self.forms[0]
         self._stream = select_stream(kind)
-        self._on_gpu = kind != "cpu"
-        self._on_metal = kind == "metal"
+        self._on_gpu = not find_kind(kind).is_simulated
+        self._on_metal = find_kind(kind).runs_mlx_on_metal
         self._ends = read_ends if self._on_gpu else plain_ends
         self._turn = 0
         self._kept: deque[Any] = deque(maxlen=keeps)

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 import mlx.core as mx
 import numpy as np
 
+from metalbench.devices import find_kind
 from metalbench.errors import TaskError
 from metalbench.task.workload import Workload
 
@@ -143,7 +144,7 @@ def select_stream(kind: str) -> Any:
 
     For "cuda", products of float32 are not rounded to TF32, unless MLX_ENABLE_TF32 is set.
     """
-    if kind == "cuda":
+    if find_kind(kind).runs_mlx_on_cuda:
         # MLX reads the variable with its first product on the GPU.
         os.environ.setdefault(TF32, "0")
     # MLX is built with at most one of these backends.

@@ -9,6 +9,7 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from metalbench.devices import find_kind
 from metalbench.report import numbers
 from metalbench.report.terminal import HEADING, QUIET, plain_table
 
@@ -89,7 +90,7 @@ def source_text(kernel: Kernel, *, terminal: bool) -> Group:
 
 def _describe_mode(device: Device, pipeline: Pipeline) -> str:
     """Return the execution mode on the cpu device; empty for a GPU."""
-    if device.kind != "cpu":
+    if not find_kind(device.kind).is_simulated:
         return ""
     return (
         f"; {'uses barriers or SIMD-group functions' if pipeline.needs_fibers else 'a plain loop'}"

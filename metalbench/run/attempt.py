@@ -14,6 +14,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from metalbench import verify
+from metalbench.devices import find_kind
 from metalbench.errors import (
     Disturbed,
     ForgedTimes,
@@ -294,7 +295,7 @@ class Attempt:
         self._notes += (*list_device_warnings(self._state), *measurement.doubts, *notes)
         done = task.flops(size), task.bytes(size, trial.dtype)
         peaks = find_peaks(self._device, done[1], trial.dtype, trial.plan.mode)
-        simulated = self._device.kind == "cpu"
+        simulated = find_kind(self._device.kind).is_simulated
         self._analysis = analyse(measurement, *done, simulated=simulated, peaks=peaks)
         self._expect_possible(task, measurement.work_ns, self._analysis.work)
 
@@ -309,7 +310,7 @@ class Attempt:
             if not reason:
                 return
         message = f"[{task.name}] {reason}"
-        if self._device.kind == "metal":
+        if find_kind(self._device.kind).runs_mlx_on_metal:
             self._notes.append(f"implausible time: {message}")
             return
         self._failures.append(Failure(self._stage.value, str(Kind.IMPLAUSIBLE), message))

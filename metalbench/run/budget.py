@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from metalbench.devices import find_kind
 from metalbench.errors import DeclarationError
 from metalbench.sandbox.resources import Limits
 from metalbench.task import Task
@@ -42,7 +43,8 @@ class Budget:
     @classmethod
     def of(cls, device: Described, limits: Limits) -> Budget:
         """Return the budget of a device, with the limits of a kernel's process."""
-        memory = device.capabilities.get("memory_bytes") if device.kind == "cuda" else None
+        separate = find_kind(device.kind).has_separate_memory
+        memory = device.capabilities.get("memory_bytes") if separate else None
         return cls(limits.memory_bytes, limits.seconds, memory if isinstance(memory, int) else None)
 
 
@@ -70,13 +72,14 @@ def estimate_requirement(
     # The oracle's copies, and what errors are compared in; then what the device and MLX hold.
     oracle = WIDE // run.nbytes * (given + 2 * made) + WIDE // 4 * between if asks else 2 * made
     on_device = 2 * arrays + between
-    host = BEGIN_BYTES + arrays + oracle + (on_device if kind == "cpu" else 0)
+    is_simulated = find_kind(kind).is_simulated
+    host = BEGIN_BYTES + arrays + oracle + (on_device if is_simulated else 0)
     flops = task.flops(size)
-    simulated = RUNS * flops / SIMULATED_FLOPS if kind == "cpu" else 0.0
+    simulated = RUNS * flops / SIMULATED_FLOPS if is_simulated else 0.0
     seconds = simulated + (RUNS + ORACLES) * (given + made) / COPIED_BYTES
     if asks:
         seconds += ORACLES * flops / NUMPY_FLOPS
-    return Requirement(host, on_device if kind != "cpu" else 0, seconds)
+    return Requirement(host, 0 if is_simulated else on_device, seconds)
 
 
 def check_budget(trial: Trial, device: Described, limits: Limits) -> None:
@@ -100,7 +103,7 @@ def check_budget(trial: Trial, device: Described, limits: Limits) -> None:
         )
     if required.seconds > budget.seconds:
         lacks.append(_describe_lack("time", required.seconds, budget.seconds, "s"))
-    launch_s = task.flops(size) / SIMULATED_FLOPS if device.kind == "cpu" else 0.0
+    launch_s = task.flops(size) / SIMULATED_FLOPS if find_kind(device.kind).is_simulated else 0.0
     if launch_s > LAUNCH_S:
         lacks.append(_describe_lack("time of a launch", launch_s, LAUNCH_S, "s"))
     if lacks:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from metalbench.devices import find_kind
 from metalbench.errors import MachineError, MetalBenchError, Unsupported
 from metalbench.kernel.header import parse
 from metalbench.kernel.prepare import Bound, compile_kernel
@@ -132,7 +133,7 @@ def measure_path(
     _expect_the_same(device, bound, reference)
     sides = Sides(bound.dispatches, reference, probe=create_probe(device))
     measured = measure(device, sides, plan, progress=progress)
-    if device.kind != "metal" or size != SMALLEST:
+    if not find_kind(device.kind).runs_mlx_on_metal or size != SMALLEST:
         return measured
     cost = command_buffer_ns(device, bound.dispatches, plan.seed)
     remark = f"a pass takes {_microseconds(cost)} of GPU time more in a separate command buffer"
@@ -235,7 +236,7 @@ def _result(
         status=Status.CORRECT,
         notes=measured.doubts,
         measurement=measured,
-        analysis=analyse(measured, *work, simulated=device.kind == "cpu"),
+        analysis=analyse(measured, *work, simulated=find_kind(device.kind).is_simulated),
         seconds=perf_counter() - start,
         state=device.state(),
     )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from metalbench.devices import find_kind
 from metalbench.finding_kinds import Kind
 from metalbench.kernel.memory import GuardedBuffer
 from metalbench.kernel.prepare import Bound, Compiled
@@ -238,7 +239,7 @@ class _Sizes:
             )
             for arrays in (task.inputs, task.outputs)
         )
-        chip = device.chip if device.kind == "metal" else None
+        chip = device.chip if find_kind(device.kind).runs_mlx_on_metal else None
         installed = int(memory) if isinstance(memory, int) else memory_bytes()
         l2_bytes = device.capabilities.get("l2_bytes")
         cache = int(l2_bytes) if isinstance(l2_bytes, int) else last_level_cache_bytes(chip)

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from metalbench.devices import find_kind
 from metalbench.msl.engine import read_engine
 from metalbench.process import usable_cores
 
@@ -43,7 +44,7 @@ class Environment:
 
 def engine_on(kind: str) -> str:
     """Return the execution mode for kernels with barriers on a device kind; empty for a GPU."""
-    return read_engine() if kind == "cpu" else ""
+    return read_engine() if find_kind(kind).is_simulated else ""
 
 
 def environment() -> Environment:

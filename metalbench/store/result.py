@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypeAlias
 
+from metalbench.devices import find_kind
 from metalbench.measure.analysis import Analysis, Occupancy
 from metalbench.measure.measurement import Measurement
 from metalbench.stats import Interval
@@ -156,7 +157,7 @@ class DeviceFacts:
     @property
     def simulated(self) -> bool:
         """Whether its times are host times of a simulation instead of times of a GPU."""
-        return self.kind == "cpu"
+        return find_kind(self.kind).is_simulated
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from metalbench.chips import peak_rates
+from metalbench.devices import find_kind
 from metalbench.errors import DeclarationError, suggestion
 from metalbench.task.dtypes import FLOATS, dtype
 from metalbench.task.expression import Expression, parse
@@ -127,7 +128,7 @@ class Task:
         first element type, takes at least SHORTEST_PASS_S at the chip's roofline; if none does, the
         last one. Any other GPU has the first one.
         """
-        if device.kind == "cpu":
+        if find_kind(device.kind).is_simulated:
             return self.headline
         rates = peak_rates(device.chip, device.cores)
         if rates is None:

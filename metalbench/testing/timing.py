@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from metalbench import _core
+from metalbench.devices import find_kind
 from metalbench.errors import DispatchError, suggestion
 from metalbench.measure.device_limits import create_probe
 from metalbench.measure.measurement import Measurement, Plan
@@ -62,7 +63,7 @@ class Timing:
         text = f"{self.kernel}: {numbers.time(self.ns)}"
         if self.ratio is not None and self.verdict is not None:
             text += f"; reference / kernel {numbers.ratio(self.ratio)} {self.verdict.value}"
-        if self.device == "cpu":
+        if find_kind(self.device).is_simulated:
             text += f" ({SIMULATED})"
         doubts = [*self.measurement.doubts, *map(str, list_warnings(self.measurement))]
         return "\n".join([text, *(f"Warning: {each}" for each in doubts)])

@@ -11,6 +11,7 @@ from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from metalbench.devices import find_kind
 from metalbench.errors import DeclarationError, Disturbed, EncodingError, MachineError
 from metalbench.finding_kinds import Kind
 from metalbench.safe_text import terminal_text
@@ -253,7 +254,7 @@ def _can_pause(kind: str) -> bool:
     A GPU driver may wait for the process. Outside Linux a stopped worker outlives a run that is
     killed.
     """
-    return kind == "cpu" and sys.platform == "linux"
+    return find_kind(kind).is_simulated and sys.platform == "linux"
 
 
 # Run each kernel in a worker, and prepare the next workers during the checks of this one.
@@ -302,7 +303,9 @@ class Workers:
         from metalbench.run.budget import check_budget
 
         # Default sizes of the cpu device fit, and a worker loads their tasks.
-        if trial.broken is None and (trial.size is not None or device.kind != "cpu"):
+        if trial.broken is None and (
+            trial.size is not None or not find_kind(device.kind).is_simulated
+        ):
             self._limits = self._limits or Limits()
             check_budget(trial, device, self._limits)
         result: Result = self._run_job(
@@ -385,7 +388,7 @@ class Workers:
         from metalbench.run.trial import Stage
 
         # The checked run of a GPU's kernel precedes its timing.
-        after_timing = {Stage.RECHECK, *([Stage.CHECK] if kind == "cpu" else [])}
+        after_timing = {Stage.RECHECK, *([Stage.CHECK] if find_kind(kind).is_simulated else [])}
         worker.begin(job)
         while True:
             name, value = worker.receive(limits)

@@ -12,6 +12,7 @@ from functools import partial
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
+from metalbench.devices import find_kind
 from metalbench.errors import DeclarationError, Disturbed, MachineError, MetalBenchError
 from metalbench.sandbox.confinement import confine
 from metalbench.sandbox.executors import EXECUTORS_PER_TRIAL, Executors
@@ -32,7 +33,7 @@ NEEDED_LATER = "scipy.special"
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
     """Run one trial on `device` for the process `parent`, over the descriptor `channel`."""
-    gpu = device == "cuda" or needs_gpu_for_mlx(sys.path)
+    gpu = find_kind(device).runs_mlx_on_cuda or needs_gpu_for_mlx(sys.path)
     means = confine(lifeline, parent, gpu=gpu, starts_executors=True)
     try:
         _serve(Channel.for_worker(Connection(channel)), device, means)

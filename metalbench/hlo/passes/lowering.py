@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import isqrt, prod
 
+from metalbench.devices import find_kind
 from metalbench.hlo.ir import Block, Operation, TensorType, Value
 from metalbench.hlo.operations import CONTROL_FLOW
 
@@ -94,7 +95,7 @@ def lower_sorts(block: Block, device: str = "") -> None:
 
 def _find_shortest_line(lines: int, device: str) -> int:
     """Return the smallest length of lines that are sorted by merging."""
-    if device != "cpu":
+    if not find_kind(device).is_simulated:
         return MIN_LINE_LENGTH
     return MIN_LINE_LENGTH * next((times for most, times in CPU_LINE_FACTORS if lines <= most), 1)
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from metalbench import _core
+from metalbench.devices import find_kind
 from metalbench.errors import CompileError, DispatchError, OutOfMemoryError, TimeLimitExceeded
 from metalbench.hlo.codegen import INCLUDE, GeneratedKernel
 from metalbench.hlo.ir import Block, Operation, TensorType, Value
@@ -56,7 +57,7 @@ class Executable:
             program = build_plan(program, level, device=self._device.kind)
         self.plan: ExecutionPlan = program
         self.time_limit, self.run_limit, self.checked = time_limit, run_limit, checked
-        if self._device.kind == "cpu":
+        if find_kind(self._device.kind).is_simulated:
             check_memory(program, memory_bytes())
         self._pipelines = self._compile()
         self._constants: Memory = {}

@@ -19,6 +19,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench import _core, verify
+from metalbench.devices import find_kind
 from metalbench.errors import DeclarationError, MetalBenchError
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.library import Entry
@@ -324,7 +325,7 @@ def attempt(
     Raises DeclarationError on other devices than `cpu`: its process is sealed, which no driver of a
     GPU bears.
     """
-    if device.kind != "cpu":
+    if not find_kind(device.kind).is_simulated:
         raise DeclarationError(
             f"[{trial.entry.name}] {trial.kernel.path.name}: expected the cpu device for a Python "
             f"candidate, got {device.kind}; name it with --device cpu"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from metalbench.devices import find_kind
 from metalbench.measure.analysis import Peaks
 from metalbench.measure.measurement import LAUNCH_BOUND
 from metalbench.report import summary
@@ -210,7 +211,7 @@ def page_of_results(
     """Return a page of a run that took `seconds`."""
     facts = _result_facts(environment)
     rows = tuple(_result_row(result, facts) for result in results)
-    engine = environment.engine if device.kind == "cpu" else ""
+    engine = environment.engine if find_kind(device.kind).is_simulated else ""
     lines = (*summary_lines(results, seconds), *format_marks(results))
     return Page("MetalBench run", WHAT, (Board(device, engine, rows, lines),))
 

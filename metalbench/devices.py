@@ -1,0 +1,35 @@
+"""The kinds of devices, and what they can do. Code asks for a capability, not for a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeviceKind:
+    """The capabilities that all devices of one kind share."""
+
+    name: str
+    # Kernels run on the host's processors, in executors. Times are host times of a simulation.
+    is_simulated: bool = False
+    # The device's memory is separate from the host's.
+    has_separate_memory: bool = False
+    # MLX runs on the same GPU through Metal, with command buffers and a shared last-level cache.
+    runs_mlx_on_metal: bool = False
+    # MLX runs on the same GPU through CUDA: it has a stream to select, and TF32 products.
+    runs_mlx_on_cuda: bool = False
+
+
+KINDS = {
+    each.name: each
+    for each in (
+        DeviceKind(name="cpu", is_simulated=True),
+        DeviceKind(name="metal", runs_mlx_on_metal=True),
+        DeviceKind(name="cuda", has_separate_memory=True, runs_mlx_on_cuda=True),
+    )
+}
+
+
+def find_kind(name: str) -> DeviceKind:
+    """Return the kind with this name. A kind that is not listed has no capabilities."""
+    return KINDS.get(name, DeviceKind(name=name))
