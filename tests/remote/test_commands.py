@@ -80,7 +80,7 @@ def test_agent_steel_has_its_history_here_and_its_matches_there(
     assert "On ssh://mac: cpu (" in done.stderr
     assert "kept" in done.output
     with Store(tmp_path / "results.db") as store:
-        fates = [each.fate.value for each in History(store).of_task("twice")]
+        fates = [each.status.value for each in History(store).of_task("twice")]
         assert fates == ["baseline", "kept"]
         # Tried once more to enter the leaderboard, whatever became of that.
         (entry,) = store.results(store.runs()[0])

@@ -191,13 +191,13 @@ def test_report_passes_honest_kernels(name: str) -> None:
 
 
 def test_report_finds_windows_that_lack_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    audit, timed = audited(HONEST["computes"]), ReuseAudit._timed
+    audit, timed = audited(HONEST["computes"]), ReuseAudit._time_round
     pass_ns = windows(audit.rotation) / 8
 
     def an_eighth(self: ReuseAudit, window: int = 1) -> float:
         return timed(self, window) / (8 if window > 1 else 1)
 
-    monkeypatch.setattr(ReuseAudit, "_timed", an_eighth)
+    monkeypatch.setattr(ReuseAudit, "_time_round", an_eighth)
     report = audit.report(pass_ns, 8)
     assert [each.kind for each in report.findings] == [Kind.LESS_WORK]
     assert "within a window" in report.findings[0].message
@@ -354,12 +354,14 @@ def test_spinning_threads_are_waited_for() -> None:
 def test_nothing_is_judged_before_the_last_round(monkeypatch: pytest.MonkeyPatch) -> None:
     # A judge's numerical library may keep threads spinning, which take a core from later rounds.
     audit = audited(HONEST["computes"])
-    timed, judge, seen = ReuseAudit._timed, ReuseAudit._judge, []
+    timed, judge, seen = ReuseAudit._time_round, ReuseAudit._judge_round, []
     monkeypatch.setattr(
-        ReuseAudit, "_timed", lambda self, window=1: seen.append("timed") or timed(self, window)
+        ReuseAudit,
+        "_time_round",
+        lambda self, window=1: seen.append("timed") or timed(self, window),
     )
     monkeypatch.setattr(
-        ReuseAudit, "_judge", lambda self, *left: seen.append("judged") or judge(self, *left)
+        ReuseAudit, "_judge_round", lambda self, *left: seen.append("judged") or judge(self, *left)
     )
     monkeypatch.setattr(reuse_audit, "_await_idle_threads", lambda: seen.append("rested"))
     audit.run(window=4)
