@@ -10,6 +10,7 @@ import click
 
 from metalbench.cli.options import DTYPES, FOLDER, store_option, writable
 from metalbench.cli.output import html_option, is_taken, table_options, write_text
+from metalbench.devices import KINDS
 from metalbench.report.console import echo
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ Examples:
     show_default=True,
     help="The form of MLX that ratios are against; compared is the fastest, timed in pairs.",
 )
-@click.option("--device", type=click.Choice(["cpu", "metal", "cuda"]), help="Of several, this one.")
+@click.option("--device", type=click.Choice(list(KINDS)), help="Of several, this one.")
 @click.option("--dtype", type=click.Choice(DTYPES), help="Of several, this element type.")
 @click.option(
     "--plot",

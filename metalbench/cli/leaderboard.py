@@ -9,6 +9,7 @@ import click
 
 from metalbench.cli.options import complete_names, store_option
 from metalbench.cli.output import is_taken, record_options, write_text
+from metalbench.devices import KINDS
 
 if TYPE_CHECKING:
     from metalbench.store.records import Record
@@ -29,7 +30,7 @@ Examples:
 @click.option("--set", "set_name", metavar="SET", help="Only this set: common, standard, full.")
 @click.option(
     "--device",
-    type=click.Choice(["all", "cpu", "metal", "cuda"]),
+    type=click.Choice(["all", *KINDS]),
     default="all",
     show_default=True,
     help="Only records of this kind of device.",

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from metalbench.devices import KINDS
+
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
@@ -195,7 +197,7 @@ def device_option(command: Command) -> Command:
     """``--device``."""
     return click.option(
         "--device",
-        type=click.Choice(["auto", "cpu", "metal", "cuda"]),
+        type=click.Choice(["auto", *KINDS]),
         default="auto",
         show_default=True,
         help="Device that kernels run on; auto is the GPU of a Mac, or the simulation on the CPU. "

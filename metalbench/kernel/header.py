@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Protocol
 
 from metalbench import _core
+from metalbench.devices import KINDS
 from metalbench.errors import CompileError, DeclarationError, suggestion
 from metalbench.kernel.source_files import include_folders, read_candidate_text
 from metalbench.task.dtypes import DTYPES, FLOATS, DType, storage_type
@@ -72,8 +73,6 @@ def _distance(first: str, second: str) -> int:
 
 # Defaults of tunables for some devices: the `// defaults:` lines of kernel headers.
 
-KINDS = ("cpu", "cuda", "metal")
-
 
 class TargetDevice(Protocol):
     """Facts of a device that select defaults."""
@@ -113,7 +112,7 @@ def device_names(device: TargetDevice) -> tuple[str, ...]:
 
 def read_defaults(parser: Parser, line: int) -> DeviceDefaults:
     """Read `cuda TG = 128, QUADS = 1` or `cuda float16 TG = 64`; raises DeclarationError."""
-    error = parser.error(f"{', '.join(KINDS)} or a chip, such as m4_max or h100")
+    error = parser.error(f"{', '.join(sorted(KINDS))} or a chip, such as m4_max or h100")
     device = parser.name("the name of a device")
     # A chip has a number in its name; without one it is a kind of device that is misspelt.
     is_chip = device not in FLOATS and any(each.isdigit() for each in device)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Literal
 
+from metalbench.devices import find_kind
 from metalbench.stats import Interval
 
 if TYPE_CHECKING:
@@ -186,9 +187,7 @@ class Occupancy:
 
 # Find times that are too short for the work of a task on this machine.
 
-# A plain kernel measures the ceiling. Half precision and matrix units are several times faster, and
-# some algorithms need less arithmetic. Loads are not much faster than from the L1 cache.
-FASTER_ARITHMETIC = {"cpu": 8.0, "metal": 32.0, "cuda": 32.0}
+# A plain kernel measures the ceiling. Loads are not much faster than from the L1 cache.
 FASTER_LOADS = 4.0
 
 
@@ -199,7 +198,7 @@ def implausible(time_ns: Interval, work: Throughput, ceiling: Ceiling, kind: str
     """
     # By the upper end of the time's interval.
     slowest = time_ns.high if time_ns.is_bounded else time_ns.value
-    times = FASTER_ARITHMETIC.get(kind, max(FASTER_ARITHMETIC.values()))
+    times = find_kind(kind).faster_arithmetic
     claims = (
         (work.flops / slowest, ceiling.gflops, times, "GFLOP/s", "flops", "multiply-adds"),
         (work.bytes / slowest, ceiling.gbytes_per_s, FASTER_LOADS, "GB/s", "bytes", "loads"),

@@ -12,6 +12,7 @@ from time import monotonic
 from types import TracebackType
 from typing import Any
 
+from metalbench.devices import KINDS
 from metalbench.errors import DeclarationError, EncodingError, MachineError
 from metalbench.run.trial import Observer, Stage, Trial
 from metalbench.store.result import DeviceFacts, Result
@@ -123,7 +124,6 @@ class ClusterWorkerHandle:
 
 LOCAL = "local"
 RESOURCE = "metalbench_"
-KINDS = ("metal", "cuda", "cpu")
 SECONDS_TO_ANSWER = 5.0
 SECONDS_BETWEEN_LOOKS = 2.0
 

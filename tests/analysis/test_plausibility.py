@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.measure.analysis import FASTER_ARITHMETIC, FASTER_LOADS, implausible, throughput
+from metalbench.devices import find_kind
+from metalbench.measure.analysis import FASTER_LOADS, implausible, throughput
 from metalbench.measure.device_limits import Ceiling
 from metalbench.stats import Interval
 
@@ -20,7 +21,7 @@ def judged(flops, nbytes, time_ns, high=None, kind="cpu"):
 def test_what_a_good_kernel_reaches_is_plausible(kind):
     assert judged(2e9, 1e6, 2e9 / 100, kind=kind) == ""
     assert judged(1e6, 4e6, 4e6 / 200, kind=kind) == ""
-    assert judged(2e9, 1e6, 2e9 / (100 * FASTER_ARITHMETIC[kind]), kind=kind) == ""
+    assert judged(2e9, 1e6, 2e9 / (100 * find_kind(kind).faster_arithmetic), kind=kind) == ""
 
 
 def test_arithmetic_beyond_the_machine_says_what_was_claimed_and_what_there_is():
