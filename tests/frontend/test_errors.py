@@ -4,6 +4,8 @@ import pytest
 
 from metalbench._core import CompileError, Unsupported
 from metalbench.msl import engine
+from metalbench.msl.ir.text import IrError
+from metalbench.msl.toolchain import compile_kernel
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 
@@ -173,3 +175,13 @@ def test_a_control_character_in_a_file_name_ends_no_line(control, tmp_path):
     with pytest.raises(CompileError, match="gone") as caught:
         engine.build(engine.parse(text, name), "f")
     assert "the secret" not in str(caught.value)
+
+
+def test_compile_kernel_reports_a_pass_that_does_not_find_its_pattern(monkeypatch):
+    def fail(*_):
+        raise IrError("the module does not declare mb_within")
+
+    monkeypatch.setattr(compile_kernel, "_compile_lowered", fail)
+    message = refuse("kernel void f(device int* a) { *a = 48131; }")
+    assert "my.metal: the engine cannot compile kernel f: the module does not declare" in message
+    assert "report it" in message

@@ -378,6 +378,11 @@ def compile_kernel(
         record = _compile_lowered(lowered, translate, options)
     except CrashedError as error:
         raise CompileError(f"{source.filename}: {error}") from None
+    except IrError as error:
+        raise CompileError(
+            f"{source.filename}: the engine cannot compile kernel {function}: {error}. The fault is "
+            "the engine's; please report it with the source"
+        ) from error
     return record | {
         "name": lowered.kernel.name,
         "object": build_cache.digest_file(record["path"]),
