@@ -1,4 +1,4 @@
-"""Pages with everything that one can show, and with what nobody should write into one."""
+"""Pages with everything that a page can show, and with hostile text."""
 
 from __future__ import annotations
 

@@ -65,10 +65,10 @@ GPU = DeviceFacts("metal", "Apple M4", "m4", 10, {"family": "apple9", "unified_m
 STATE = {"low_power_mode": False, "thermal_state": "nominal", "allocated_bytes": 12 * 2**20}
 
 
-def on_gpu(result: Result, *, told: bool = False) -> Result:
+def on_gpu(result: Result, *, reference_timed: bool = False) -> Result:
     """The same from a GPU whose own clock shows nine tenths of the wall time.
 
-    Of MLX, if it has `told` its windows, too, three quarters.
+    Of MLX, if it is timed, too (`reference_timed`),, three quarters.
     """
     measured = result.measurement
     assert measured is not None
@@ -78,14 +78,14 @@ def on_gpu(result: Result, *, told: bool = False) -> Result:
         counter_ns=0.89 * wall,
         wall_ns=wall,
         encode_ns=np.full(wall.size, 15e3),
-        reference_device_ns=(0.75 if told else np.nan) * theirs,
+        reference_device_ns=(0.75 if reference_timed else np.nan) * theirs,
         reference_wall_ns=theirs,
         floor_ns=np.full(5, 500.0),
     )
-    samples = replace(measured.samples, own=own, clock="device" if told else "wall")
+    samples = replace(measured.samples, own=own, clock="device" if reference_timed else "wall")
     gpu_ns = median_interval(own.device_ns)
     timed = replace(measured, samples=samples, gpu_ns=gpu_ns, gpu_floor_ns=500.0)
-    if told:
+    if reference_timed:
         timed = _by_gpu_time(timed, own)
     analysis = analyse(timed, 5 * 2.0**20, 8 * 2.0**20, simulated=False)
     return replace(result, device=GPU, measurement=timed, analysis=analysis, state=STATE)

@@ -62,6 +62,6 @@ def kept(row: ComparedRow, run: int) -> HistoryEntry:
 def results(
     name: str, *rows: ComparedRow, others: int = 8, device: str = "cpu (Example CPU)"
 ) -> ResultSet:
-    """A run of which so many others are known, which all gave the same."""
+    """Return a run of which `count` others are known, which all gave the same."""
     repeated = {row.key: tuple(kept(row, run) for run in range(others)) for row in rows}
     return ResultSet(name, device, rows, repeated)

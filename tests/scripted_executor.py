@@ -87,7 +87,7 @@ class ScriptedExecutor:
                 answer = self._script(kind, ask)
                 if answer is not None:
                     _send(self._ours, answer, [])
-        # Whoever is left hears that it is over.
+        # The remaining threads learn that it is over.
         with suppress(OSError):
             self._ours.shutdown(socket.SHUT_RDWR)
 

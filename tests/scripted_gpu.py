@@ -1,4 +1,4 @@
-"""A Metal device off a Mac: results are the cpu device's; clocks, state and traces are told.
+"""A Metal device without a Mac: results are the cpu device's; clocks, state and traces are given.
 
 No clock of this machine is asked, so that nothing depends on how busy it is.
 """
@@ -18,7 +18,7 @@ PASS_NS = 1e5
 
 
 class ScriptedGpu:
-    """Everything that is not told here is the cpu device's."""
+    """A device whose other properties are the cpu device's."""
 
     kind = "metal"
     name = "Apple M4"
@@ -56,7 +56,7 @@ class ScriptedGpu:
         probe: Sequence[_core.Dispatch] = (),
         **plan: Any,
     ) -> TwoClocks:
-        """Windows in which the candidate runs once, and takes as long as it is told to."""
+        """Windows in which the candidate runs once, and takes a given time."""
         repeats, theirs = (plan.get(f"{side}_repeats", 1) for side in ("candidate", "reference"))
         told = _core.sample_script(
             lambda passes: self._take(PASS_NS * repeats * passes, candidate),
@@ -81,7 +81,7 @@ class ScriptedGpu:
 
 
 class TwoClocks:
-    """Samples whose times are wall times, with the GPU's own beside them."""
+    """Samples whose times are wall times, with the GPU's own in addition."""
 
     clock = "wall"
 

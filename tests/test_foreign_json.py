@@ -70,7 +70,7 @@ def test_typed_access_names_the_place(read: object, says: str) -> None:
         read(VALUE)  # type: ignore[operator]
 
 
-def test_typed_access_returns_what_is_there(tmp_path: Path) -> None:
+def test_typed_access_returns_the_values(tmp_path: Path) -> None:
     (tmp_path / "a").write_text('{"a": null, "b": 3}')
     read: JsonValue = read_json(tmp_path / "a")
     assert read.get("a") is None

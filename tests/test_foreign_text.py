@@ -55,7 +55,7 @@ def test_ordinary_text_stays(text):
     assert html.unescape(safe_text.html_text(text)) == text
 
 
-def test_terminal_text_shows_what_it_took_the_power_of():
+def test_terminal_text_escapes_control_characters_visibly():
     shown = safe_text.terminal_text("\x1b[31m\x9b\u202e\U000e0041")
     assert shown == "\\x1b[31m\\x9b\\u202e\\U000e0041"
 
@@ -69,14 +69,14 @@ def test_source_text_keeps_a_line_of_cpp_but_on_github(monkeypatch):
 
 
 @pytest.mark.parametrize("text", FORMULAS)
-def test_csv_cell_is_no_formula(text):
+def test_csv_cell_never_begins_a_formula(text):
     shown = safe_text.csv_cell(text)
     assert isinstance(shown, str)
     assert shown[0] in "'\\"
 
 
 @pytest.mark.parametrize("value", [None, 1, -2.5, "-1.5", "+2e-9", "relu", "a = b", ""])
-def test_csv_cell_keeps_what_is_no_formula(value):
+def test_csv_cell_keeps_values_that_are_not_formulas(value):
     assert safe_text.csv_cell(value) == value
 
 

@@ -44,7 +44,7 @@ def test_the_script_of_records_runs(tmp_path, monkeypatch):
     assert answer.stdout.startswith(expected), answer.stdout
 
 
-def test_the_two_commands_stand_alone_with_what_they_need():
+def test_the_two_commands_come_with_their_requirements():
     text = README.read_text()
     commands = [block("console", "metalbench run\n"), block("console", "pytest")]
     assert commands == ["pip install . && metalbench run\n", "pip install '.[test]' && pytest\n"]
@@ -92,7 +92,7 @@ def own_kernel(folder: Path) -> None:
     (folder / "double.metal").write_text(block("metal", "kernel void twice", TUTORIAL))
 
 
-def test_a_kernel_of_ones_own_takes_two_files(tmp_path):
+def test_a_users_kernel_takes_two_files(tmp_path):
     own_kernel(tmp_path / "own")
     options = (
         "--kernels",

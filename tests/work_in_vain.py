@@ -1,4 +1,4 @@
-"""A small task whose kernel works in vain as long as told, and players that need no device."""
+"""A small task whose kernel works in vain for a given time, and players that need no device."""
 
 from __future__ import annotations
 

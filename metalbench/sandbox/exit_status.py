@@ -92,7 +92,7 @@ def make_memory_error(used: int, limit: int) -> WorkerExited:
 
 def make_protocol_error(reason: str) -> WorkerExited:
     """Return the error for a malformed message, as from a process with overwritten memory."""
-    return WorkerExited(Kind.CRASH, f"the kernel's process sent what is no result: {reason}")
+    return WorkerExited(Kind.CRASH, f"the kernel's process sent an invalid result: {reason}")
 
 
 def make_start_error(code: int, last_words: str) -> WorkerError:

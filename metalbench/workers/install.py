@@ -96,7 +96,7 @@ def _is_ignored(path: Path, root: Path) -> bool:
 
 REASONS = {
     NO_PYTHON: "no Python from 3.10 on was found there; on a Mac `brew install python` brings one",
-    NOT_OURS: "the folder holds something that is no virtual environment; name another one",
+    NOT_OURS: "the folder holds something that is not a virtual environment; name another one",
 }
 
 

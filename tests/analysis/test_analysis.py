@@ -10,7 +10,7 @@ from metalbench.measure.analysis import Occupancy, Peaks, Target, roofline, scor
 from metalbench.stats import Interval
 
 PEAKS = Peaks(gflops=1000.0, gbytes_per_s=100.0, source="a data sheet")
-UNKNOWN = "nobody knows"
+UNKNOWN = "an unknown chip"
 
 
 def time_of(nanoseconds: float) -> Interval:
@@ -49,7 +49,7 @@ def test_a_time_below_the_floor_is_invalid_and_claims_no_fraction() -> None:
     assert "below the floor" in place.reason
 
 
-def test_noise_around_the_floor_is_no_more_than_the_whole_roof() -> None:
+def test_roofline_caps_the_fraction_at_one() -> None:
     time = time_of(990.0)
     place = roofline(time, throughput(time, 1e6, 1.0), PEAKS, UNKNOWN)
     assert place.valid

@@ -108,7 +108,7 @@ u32 lanes;
 
 void* first_ready(const Bundle& bundle) { return bundle.stack_pointer[__builtin_ctz(bundle.ready)]; }
 
-// Whoever can run; if nobody can, all that wait at the barrier are let go.
+// Returns a fiber that can run. If none can, releases all fibers that wait at the barrier.
 void* next_ready() {
   const u32 count = (group.fibers + simd_width - 1) / simd_width;
   for (u32 i = 0; i < count; ++i) {
@@ -168,8 +168,8 @@ void fail(Fiber*, const char* what, const void* pc) { tell(what, pc); }
 void fence(Fiber*, u32) {}
 void fence_texels(Fiber*, const Texture*) {}
 void misaligned(Fiber*, const void*, u64, Use, const void* pc) { tell("misaligned", pc); }
-void undefined(Fiber*, const Undefined* told) {
-  tell(told->finding == Finding::uninitialised ? "uninitialised" : "undefined", told->pc);
+void undefined(Fiber*, const Undefined* report) {
+  tell(report->finding == Finding::uninitialised ? "uninitialised" : "undefined", report->pc);
 }
 void moved(Fiber*, const void*, const void*, const void*) {}
 // All memory has values; what is written is forgotten.
@@ -270,7 +270,7 @@ void load_library() {
   receive(&library, sizeof library);
   if (library.bytes == 0) return;
   auto* memory = reinterpret_cast<u8*>(library.base);
-  // Private and nobody else's memory at this very address, to be written and run.
+  // Private, writable and executable memory at this address, which must be free.
   const long found = call(222, static_cast<long>(library.base), static_cast<long>(library.bytes), 7,
                           0x100022, -1, 0);
   if (found != static_cast<long>(library.base)) leave_with(2);

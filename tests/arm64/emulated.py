@@ -86,7 +86,7 @@ def run(
     grid: Size,
     threadgroup_bytes: Mapping[str, int] | None = None,
 ) -> dict[str, np.ndarray]:
-    """The arrays behind a launch of so many threads in all, in the emulator."""
+    """Return the arrays after a launch with this total number of threads in the emulator."""
     launch = of.shape(threads, grid)
     folder = of.lane.parent
     compiled(of, of.module(launch), folder / "kernel.o")

@@ -48,7 +48,7 @@ _MOST_BITS = 8
 
 @emulated
 @pytest.mark.parametrize("seed", range(10))
-def test_generated_kernels_do_what_the_model_does(seed, tmp_path):
+def test_generated_kernels_agree_with_the_model(seed, tmp_path):
     program = random_program(seed)
     parsed = engine.parse(source(program), "generated.metal")
     own = kernel(parsed, "generated", tmp_path, fast_math=False)

@@ -45,7 +45,7 @@ def errors_of(findings: Findings) -> list[tuple[str, int, int]]:
 
 
 @pytest.mark.parametrize("name", ERRORS)
-def test_check_reports_what_is_wrong_with_a_case(name):
+def test_check_reports_the_defect_of_each_case(name):
     findings = check(CASES / f"{name}.metal")
     assert errors_of(findings) == ERRORS[name]
     assert findings.passed == (not ERRORS[name])
@@ -56,7 +56,7 @@ def test_every_case_has_an_expectation():
     assert {path.stem for path in (CASES / "wrong").glob("*.metal")} == {*HINTS}
 
 
-def test_check_shows_errors_first_and_counts_what_it_does_not_show():
+def test_check_shows_errors_first_and_counts_hidden_findings():
     text = findings_text(check(CASES / "hidden2.metal"))
     assert text.startswith(f"{CASES / 'hidden2.metal'}:307:14: error: out-of-bounds")
     assert "45 more findings are not shown (warning: same-value-race 45)" in text
@@ -74,7 +74,7 @@ def test_assert_kernel_refuses_an_accumulator_that_is_never_set(capsys):
 
 
 @pytest.mark.parametrize("name", HINTS)
-def test_run_explains_what_is_wrong_with_a_case(name):
+def test_run_explains_the_defect_of_each_case(name):
     (entry,) = find([name], None, [CASES / "wrong"])
     # Rows of zeros come up in inputs that are mostly zero, at a size with many rows.
     size = {"row_energy": "small"}.get(name, "seed")

@@ -1,4 +1,4 @@
-"""Programs that once gave wrong numbers, crashed or never ended, each in a process of its own."""
+"""Run programs that once gave wrong numbers, crashed or never ended. Each has a process."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ HEADER = (
 )
 
 
-def test_every_source_says_what_is_expected_of_it() -> None:
+def test_every_source_has_an_expectation() -> None:
     assert {path.stem for path in SOURCES} == set(SAID)
 
 

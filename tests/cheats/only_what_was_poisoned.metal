@@ -1,4 +1,4 @@
-// Writes only where it sees one of the patterns that mark what nobody wrote.
+// Writes only where it sees one of the patterns that mark unwritten memory.
 // task: relu
 // verdict: STALE_RESULT, UNINITIALISED
 // dispatch: relu threads_in_grid=(rows * cols) threads=(256)

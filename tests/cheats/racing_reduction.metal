@@ -1,4 +1,4 @@
-// Threads of one threadgroup add to device memory by turns, right where they run in order.
+// Threads of one threadgroup add to device memory without atomics, which is right where they run in order.
 // task: matvec
 // verdict: RACE
 // dispatch: matvec threadgroups=(rows) threads=(32)

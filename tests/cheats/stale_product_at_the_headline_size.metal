@@ -1,4 +1,4 @@
-// Checks by Freivalds' method whether the product is there already, where nobody looks.
+// Checks by Freivalds' method whether the product is there already, at a size that is not verified.
 // task: square_product
 // verdict: UNINITIALISED
 // scratch: there uint32 (1)

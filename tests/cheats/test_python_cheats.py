@@ -48,7 +48,7 @@ def expect(path: Path, found: Evaluation) -> None:
         assert found.ratio.value < 1, path.stem
 
 
-def test_who_is_right_only_while_checked_is_found(tmp_path: Path) -> None:
+def test_a_candidate_correct_only_while_checked_is_rejected(tmp_path: Path) -> None:
     path = FOLDER / "honest_at_first.py"
     (found,) = evaluated(tmp_path, [path])
     expect(path, found)

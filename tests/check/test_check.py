@@ -1,4 +1,4 @@
-"""What a check tells of a kernel: where, who, how often; and what it is told to leave out."""
+"""Findings of a check: location, thread, count, and the comments that allow one."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def found_in(path: Path, **options: object) -> Findings:
     return check(path, **options)
 
 
-def test_a_finding_says_where_and_who(tmp_path):
+def test_check_reports_line_and_thread_of_a_finding(tmp_path):
     path = file(tmp_path, "  y[i] = x[i + 2];")
     (finding,) = found_in(path).found
     assert finding.kind == "out-of-bounds"
@@ -59,7 +59,7 @@ def test_a_finding_says_where_and_who(tmp_path):
 
 
 @pytest.mark.slow
-def test_repeats_are_counted_and_the_first_in_the_grid_is_told(tmp_path):
+def test_check_counts_repeats_and_reports_the_first_thread(tmp_path):
     path = file(tmp_path, "  y[i] = x[i + 50];")
     (finding,) = found_in(path).found
     assert finding.count == 50
@@ -100,7 +100,7 @@ def test_a_thread_that_cannot_go_on_ends_alone(tmp_path):
     assert "barrier" not in kinds
 
 
-def test_both_threads_of_a_race_are_told(tmp_path):
+def test_check_reports_both_threads_of_a_race(tmp_path):
     body = f"  {CLEARED}\n  s[t] = x[i];\n  y[i] = s[31 - t];"
     head = HEAD.replace("n = 100", "n = 128")
     path = file(tmp_path, body, head=head)
@@ -112,7 +112,7 @@ def test_both_threads_of_a_race_are_told(tmp_path):
     assert finding.details.thread == (0, 0, 0)
 
 
-def test_calls_that_led_to_a_finding_are_told(tmp_path):
+def test_check_reports_the_call_stack_of_a_finding(tmp_path):
     before = """\
 static float inner(device const float* p, uint k) {
   return p[k + 1];
@@ -129,7 +129,7 @@ static float outer(device const float* p, uint k) {
 
 
 @pytest.mark.slow
-def test_calls_that_were_not_inlined_are_told(tmp_path):
+def test_check_reports_calls_that_were_not_inlined(tmp_path):
     before = """\
 static float down(device const float* p, uint k, uint left) {
   if (left == 0) return p[k + 1];
@@ -156,7 +156,7 @@ def test_only_the_tools_that_are_asked_for_count(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_warning_is_no_error(tmp_path):
+def test_check_succeeds_with_warnings_only(tmp_path):
     findings = found_in(file(tmp_path, "  y[i] = x[i];\n  y[0] = 1;\n  y[0] = 1;"))
     assert [each.severity for each in findings.warnings]
     clean = found_in(file(tmp_path, "  y[i] = 1;\n  y[0] = 1;"))
@@ -187,7 +187,7 @@ def test_an_input_may_be_written_where_its_line_says_so(tmp_path):
     assert found_in(path).found == ()
 
 
-def test_what_a_comment_allows_does_not_count(tmp_path):
+def test_check_ignores_findings_that_a_comment_allows(tmp_path):
     body = "  y[i] = x[i + 1];  // check: allow out-of-bounds the buffer is padded"
     findings = found_in(file(tmp_path, body))
     assert findings.passed
@@ -235,13 +235,13 @@ def test_a_kernel_of_the_library_is_checked_by_its_name():
 
 
 @pytest.mark.slow
-def test_one_that_does_not_end_is_told(tmp_path):
+def test_check_reports_a_kernel_that_does_not_end(tmp_path):
     body = "  while (n != 0) {\n    y[i] += 1;\n  }"
     found = found_in(file(tmp_path, body), time_limit=1.0).found
     assert "time-limit" in {each.kind for each in found}
 
 
-def test_what_does_not_compile_is_no_finding(tmp_path):
+def test_check_raises_for_a_kernel_that_does_not_compile(tmp_path):
     with pytest.raises(CompileError, match="undeclared"):
         found_in(file(tmp_path, "  y[i] = z[i];"))
 
@@ -255,7 +255,7 @@ def test_what_does_not_compile_is_no_finding(tmp_path):
         ("nowhere.metal", {}, "cannot be read"),
     ],
 )
-def test_what_there_is_not_is_told(named, options, words):
+def test_check_refuses_unknown_names_and_options(named, options, words):
     with pytest.raises(DeclarationError, match=words):
         check(named, **options)
 

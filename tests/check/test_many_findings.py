@@ -62,7 +62,7 @@ def test_findings_at_one_place_of_the_source_are_one(tmp_path):
 
 
 @pytest.mark.slow
-def test_check_counts_places_beyond_what_a_run_lists(tmp_path):
+def test_check_counts_findings_beyond_the_listed_ones(tmp_path):
     lines = [f"  y[{at}] = {at}.0f;" for at in range(2100)]
     path = tmp_path / "k.metal"
     text = HEAD.format(size=2110) + "\n".join(lines) + "\n  y[2100 + i] = x[i];\n}\n"

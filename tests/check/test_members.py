@@ -1,4 +1,4 @@
-"""Pointers into arrays that are members of structs: where they may go, what is told of others."""
+"""Pointers into arrays that are members of structs: their bounds, and findings beyond them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_a_pointer_into_a_member_may_go_wherever_the_member_is(tmp_path):
 
 
 @pytest.mark.slow
-def test_what_a_pointer_has_left_is_told_once(tmp_path):
+def test_check_reports_a_pointer_out_of_bounds_once(tmp_path):
     """The member's name, where it is known; and not again where the whole variable is left."""
     body = "  threadgroup Tile tile;\n  tile.b[t] = 0;\n  threadgroup float* p = &tile.a[0][0];"
     head = HEAD.replace("n = 100", "n = 32")

@@ -9,7 +9,7 @@ from metalbench.checking.check import check
 from metalbench.checking.findings import KINDS, Findings
 
 LEDGER = [each for folder in SETS for each in ledger(folder)]
-# What never ends is told after this, in s.
+# The time limit of kernels that never end, in s.
 TIME_LIMIT = 5.0
 
 
@@ -34,7 +34,7 @@ def name_of(planted: Planted) -> str:
 
 @pytest.mark.parametrize("planted", LEDGER, ids=name_of)
 def test_a_planted_bug_is_found_at_its_line_and_its_twin_is_clean(planted):
-    """Of one that the ledger calls not found yet: whoever finds it moves the line."""
+    """If the ledger lists a bug as not found yet, and it is found, its line must be moved."""
     found = found_in(planted, BUGGY)
     is_found = planted.place in places(found)
     assert is_found == planted.is_found, "\n".join(map(str, found.found))

@@ -84,20 +84,20 @@ def test_a_race_has_both_places_and_how_often() -> None:
     assert (told.other_frame.file, told.other_frame.line) == ("a/block_error.cu", 51)
 
 
-def test_a_read_of_what_nothing_has_written() -> None:
+def test_parse_reports_reads_an_uninitialised_read() -> None:
     told = only(UNINITIALISED)
     assert told.kind == "uninitialised"
     assert told.what == "read of 4 bytes that nothing has written"
     assert (told.frames[0].file, told.frames[0].line) == ("/home/a b/memset_error.cu", 41)
 
 
-def test_a_barrier_says_what_is_wrong_with_it() -> None:
+def test_parse_reports_reads_the_reason_of_a_barrier_error() -> None:
     told = only(BARRIER)
     assert (told.kind, told.what) == ("barrier", "divergent thread(s) in warp")
     assert (told.frames[0].line, told.thread) == (79, (37, 0, 0))
 
 
-def test_several_are_told_in_their_order_and_remarks_are_none() -> None:
+def test_parse_reports_keeps_order_and_skips_remarks() -> None:
     text = NONE + OUT_OF_BOUNDS + BARRIER + RACE
     assert [each.kind for each in parse_reports(text)] == ["out-of-bounds", "barrier", "race"]
     assert parse_reports(NONE) == []

@@ -1,4 +1,4 @@
-"""Textures of files without a task: what their lines say, and what is told of texels."""
+"""Textures of files without a task: their header lines, and findings about texels."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_texels_are_drawn_as_kernels_see_them(tmp_path):
         ("r32float (w, 0) uniform", "expected every extent of t to be 1 or more"),
     ],
 )
-def test_a_line_that_is_wrong_is_told(tmp_path, line, words):
+def test_check_refuses_a_wrong_texture_line(tmp_path, line, words):
     with pytest.raises(DeclarationError) as told:
         read_standalone_kernel(file(tmp_path, line))
     assert words in str(told.value)
@@ -103,7 +103,7 @@ def test_a_line_that_is_wrong_is_told(tmp_path, line, words):
         ),
     ],
 )
-def test_a_texture_that_the_kernel_does_not_take_is_told(tmp_path, options, words):
+def test_check_refuses_a_texture_that_the_kernel_does_not_take(tmp_path, options, words):
     with pytest.raises((DeclarationError, DispatchError), match=words):
         check(file(tmp_path, **options))
 
@@ -168,7 +168,7 @@ def test_texels_are_given_as_arrays(tmp_path):
         ("simdgroup_barrier(mem_flags::mem_texture);", set()),
         ("atomic_thread_fence(mem_flags::mem_texture);", set()),
         ("threadgroup_barrier(mem_flags::mem_texture);", set()),
-        # Another texel of its own.
+        # A second texel, which only this thread uses.
         ("i = 15 - i;", set()),
     ],
 )
@@ -238,7 +238,7 @@ def test_a_sampler_is_said_in_the_words_of_msl(tmp_path, line, options):
         ("t filter::linear", "'t' is declared twice"),
     ],
 )
-def test_a_sampler_that_there_is_not_is_told(tmp_path, line, words):
+def test_check_refuses_an_unknown_sampler(tmp_path, line, words):
     with pytest.raises(DeclarationError) as told:
         read_standalone_kernel(sampled(tmp_path, line))
     assert words in str(told.value)
@@ -254,9 +254,9 @@ def test_samplers_and_their_lines_are_the_same(tmp_path):
 
 
 @pytest.mark.slow
-def test_what_is_sampled_is_what_the_line_says(tmp_path):
+def test_check_samples_textures_as_the_line_declares(tmp_path):
     ones = "y[t.sample(s, float2(9, 0)).x > 0.0f ? i : 8] = t.sample(s, float2(9, 0)).x"
-    # Beside the texture a texel of its edge, or nothing.
+    # Outside of the texture: a texel of its edge, or zero.
     path = sampled(tmp_path, "s coord::pixel, address::clamp_to_edge", f"0; {ones}")
     path.write_text(path.read_text().replace("uniform", "ones"))
     assert check(path).passed

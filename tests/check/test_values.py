@@ -108,14 +108,14 @@ CASES = [("int", SIGNED), ("int", OTHERS), ("float", FLOATING)]
 
 
 @pytest.mark.parametrize(("kind", "operations"), [*CASES, ("int", SIMD)])
-def test_check_finds_what_an_operation_makes_of_a_value_never_given(tmp_path, kind, operations):
+def test_check_finds_the_use_of_an_uninitialised_value(tmp_path, kind, operations):
     found = found_in(tmp_path, operations, kind, WRITTEN)
     assert {each for each, _ in found} == {"uninitialised"}
     assert [each for each in operations if each not in dict(map(reversed, found))] == []
 
 
 @pytest.mark.parametrize(("kind", "operations"), CASES)
-def test_check_does_not_report_what_is_computed_in_vain(tmp_path, kind, operations):
+def test_check_ignores_unused_results(tmp_path, kind, operations):
     unused = [each for each in operations if each not in BRANCHING]
     assert found_in(tmp_path, unused, kind, NOT_USED) == []
 
@@ -164,7 +164,7 @@ def reduction(folder: Path, kind: str, body: str, condition: str) -> Path:
 
 @pytest.mark.parametrize("body", BODIES)
 @pytest.mark.parametrize("kind", TYPES)
-def test_check_follows_what_inactive_lanes_give_to_where_it_is_used(tmp_path, kind, body):
+def test_check_tracks_values_of_inactive_lanes(tmp_path, kind, body):
     assert check(reduction(tmp_path, kind, body, "t == 0")).found == ()
     (finding, *_) = check(reduction(tmp_path, kind, body, "t == 15")).errors
     assert finding.kind == "simdgroup"

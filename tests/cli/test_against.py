@@ -14,11 +14,11 @@ KERNEL = "softmax"
 
 def test_pytorchs_form_is_timed_beside_those_of_mlx(tmp_path) -> None:
     pytest.importorskip("torch")
-    told = tmp_path / "told.json"
-    arguments = ["--against", "torch", "--size", "small", "--time", "0.05", "--json", str(told)]
+    saved = tmp_path / "saved.json"
+    arguments = ["--against", "torch", "--size", "small", "--time", "0.05", "--json", str(saved)]
     done = CliRunner().invoke(main, ["run", KERNEL, *arguments, "--db", str(tmp_path / "store.db")])
     assert done.exit_code == 0, done.output
-    (result,) = json.loads(told.read_text())["results"]
+    (result,) = json.loads(saved.read_text())["results"]
     names = [each["name"].partition(" ")[0] for each in result["forms"]]
     assert names == ["mx.softmax", "mx.compile:", "torch"]
     # Of one that was timed in an earlier run this one says how slow it was.

@@ -15,7 +15,7 @@ def run(folder: Path, text: str, *options: str, name: str = "answer.py") -> Resu
     return CliRunner().invoke(main, ["run", str(folder / name), *where, *options])
 
 
-def test_what_is_of_launches_alone_is_refused(tmp_path: Path) -> None:
+def test_run_refuses_launch_options_for_python_candidates(tmp_path: Path) -> None:
     for option in ("--cold", "--in-process", "--record", "--tuned"):
         told = run(tmp_path, "", "--task", "relu", option)
         assert told.exit_code == 2

@@ -32,7 +32,7 @@ def ran(*arguments: str):
     return CliRunner().invoke(main, ["check", *arguments])
 
 
-def test_findings_end_with_1_and_are_told_as_compilers_do(file):
+def test_check_exits_with_1_and_prints_findings_like_a_compiler(file):
     told = ran(file)
     assert told.exit_code == 1, told.output
     assert "k.metal:7:10: error: out-of-bounds: read of 4 bytes past the end of `x`" in told.output
@@ -67,7 +67,7 @@ def test_json_has_everything_for_programs(file):
     assert finding["thread"] == [3, 0, 0]
 
 
-def test_sarif_is_what_code_hosts_read(file):
+def test_check_prints_valid_sarif(file):
     told = ran(file, "--sarif", "-")
     log = json.loads(told.stdout)
     assert log["version"] == "2.1.0"
@@ -81,7 +81,7 @@ def test_sarif_is_what_code_hosts_read(file):
     assert "1 error" in told.stderr
 
 
-def test_what_is_allowed_is_told_in_sarif_too(file, tmp_path):
+def test_check_marks_allowed_findings_in_sarif(file, tmp_path):
     path = tmp_path / file
     path.write_text(
         path.read_text().replace("SHIFT];", "SHIFT];  // check: allow out-of-bounds it is padded")

@@ -54,7 +54,7 @@ def test_commands_that_may_fail_say_how(command: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["--device", "--kernels", "--include", "--db"])
-def test_what_commands_share_is_declared_once(option: str) -> None:
+def test_shared_options_are_declared_once(option: str) -> None:
     declared = [
         next(each for each in command_of(name).params if option in each.opts)
         for name in ("run", "show", "compare", "certify", "reproduce")
@@ -75,7 +75,7 @@ def test_what_commands_share_is_declared_once(option: str) -> None:
         ("show softmax --threshold 3%", "No such option '--threshold'"),
     ],
 )
-def test_names_of_other_programs_lead_to_what_is_here(command: str, here: str) -> None:
+def test_command_names_of_other_programs_suggest_ours(command: str, here: str) -> None:
     result = CliRunner().invoke(main, command.split())
     assert result.exit_code == 2
     assert here in result.output
@@ -83,7 +83,7 @@ def test_names_of_other_programs_lead_to_what_is_here(command: str, here: str) -
     assert known == ("say " in result.output)
 
 
-def test_what_other_names_lead_to_is_there() -> None:
+def test_suggested_command_names_exist() -> None:
     for here in group.OTHER_COMMANDS.values():
         for name in re.findall(r"`metalbench (\w+)", here):
             assert name in OWN
@@ -177,7 +177,7 @@ def test_completion_of_names() -> None:
 
 def test_completion_of_other_machines(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tmp_path / "config"
-    config.write_text("Host mac mac-mini *.local !old\n  User me\nHOST=studio # beside\n")
+    config.write_text("Host mac mac-mini *.local !old\n  User me\nHOST=studio # comment\n")
     monkeypatch.setattr("metalbench.cli.machine.SSH_CONFIG", config)
     for command in ("run", "certify", "tune"):
         (option,) = (each for each in command_of(command).params if "--on" in each.opts)
@@ -204,7 +204,7 @@ def test_doctor_examines_everything_and_never_raises(shell: Any) -> None:
     assert "a trial kernel ran correctly" in result.stdout
 
 
-def test_doctor_says_what_is_broken_and_what_mends_it(
+def test_doctor_reports_failures_and_how_to_fix_them(
     shell: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("METALBENCH_CLANG", "/no/such/clang")
@@ -225,7 +225,7 @@ def test_doctor_takes_a_kernel_through_a_process_of_its_own(
     monkeypatch.setitem(list_worker_messages(), "result", Stage)
     finding = examine()
     assert finding.health is Health.BROKEN
-    assert "sent what is no result: result: expected Stage, got dict" in finding.detail
+    assert "sent an invalid result: result: expected Stage, got dict" in finding.detail
     assert finding.remedy == "metalbench run --in-process"
 
 
@@ -269,7 +269,7 @@ def test_python_dash_m_is_the_command() -> None:
     assert done.stdout.startswith("Usage: metalbench ")
 
 
-def test_a_test_that_fast_math_may_leave_out_is_told(shell: Any, kernels: Any) -> None:
+def test_check_warns_about_tests_that_fast_math_may_remove(shell: Any, kernels: Any) -> None:
     path = kernels / "twice.metal"
     text = path.read_text().replace("2 * x[i]", "isnan(x[i]) ? 0 : 2 * x[i]")
     path.write_text("// math: fast\n" + text)

@@ -93,7 +93,7 @@ def test_a_slower_one_fails_if_that_was_asked(
         (["latest~1"], "`metalbench run` fills it"),
     ],
 )
-def test_what_cannot_be_compared_says_why(
+def test_compare_explains_why_versions_cannot_be_compared(
     history: Path, tmp_path: Path, names: list[str], words: str
 ) -> None:
     options = ("--kernels", history, "--db", tmp_path / "none.db", "--time", 0.05)
@@ -139,7 +139,7 @@ def test_a_checkouts_own_kernels_are_found_without_an_option(
     assert "of_the_checkout" in result.stderr
 
 
-def test_elsewhere_it_says_what_it_needs(
+def test_compare_of_an_installed_kernel_needs_a_repository(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -150,7 +150,7 @@ def test_elsewhere_it_says_what_it_needs(
     assert "run it within a checkout of MetalBench, or name the folder with --kernels" in said
 
 
-def test_a_folder_of_ones_own_needs_a_repository_too(kernels: Path) -> None:
+def test_compare_with_a_kernel_folder_needs_a_repository(kernels: Path) -> None:
     result = command("compare", "twice@HEAD~1", "--kernels", kernels, "--time", 0.05)
     assert result.exit_code == 2
     assert f"{kernels} lies in no repository of git" in " ".join(result.stderr.split())

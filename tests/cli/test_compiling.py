@@ -71,7 +71,7 @@ def test_errors_are_clangs_and_the_others_go_on(file: Path) -> None:
     assert (alone.exit_code, alone.stderr) == (0, "")
 
 
-def test_one_error_of_two_kernels_is_told_once() -> None:
+def test_compile_reports_an_error_of_two_kernels_once() -> None:
     source = "kernel void a() { oops; }\nkernel void b() {}"
     result = command("-", given=f"void oops( {{\n{source}")
     assert result.exit_code == 1
@@ -119,7 +119,7 @@ def ways(text: str) -> dict[tuple[str, str], str]:
     return {(line[0], line[1]): line[2] for line in lines if line[1] in ("plain", "checked")}
 
 
-def test_how_kernels_run_is_told_with_the_reason(
+def test_compile_prints_the_execution_mode_with_its_reason(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("METALBENCH_ENGINE", "vectors")
@@ -140,7 +140,7 @@ def test_how_kernels_run_is_told_with_the_reason(
     assert list(ways(only.stdout)) == [("waits", "checked")]
 
 
-def test_errors_of_both_builds_are_told_once(file: Path) -> None:
+def test_compile_reports_errors_of_both_builds_once(file: Path) -> None:
     result = command(file, "--constant", "0=false", "--emit", "engine")
     assert result.exit_code == 1
     assert "use of undeclared identifier 'FACTOR'" in result.stderr
@@ -164,7 +164,7 @@ def test_a_file_without_kernels_is_checked_as_far_as_it_goes(file: Path) -> None
         (["--device", "metal"], 2, "metal"),
     ],
 )
-def test_wrong_usage_says_what_was_expected(
+def test_compile_explains_wrong_usage(
     file: Path, arguments: list[str], code: int, words: str
 ) -> None:
     result = command(file, *arguments)

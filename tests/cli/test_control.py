@@ -39,7 +39,7 @@ def path(reference: float) -> Result:
     )
 
 
-def test_a_kernel_that_differs_by_way_of_mlx_is_told() -> None:
+def test_control_reports_a_kernel_that_differs_through_mlx() -> None:
     same = replace(correct("relu"), measurement=measurement(reference=1.0))
     right, text = told(path(1.0), same)
     assert right

@@ -9,7 +9,7 @@ from metalbench import _core
 from metalbench.cli.doctor import Health, _cuda
 
 
-def test_doctor_says_why_there_is_no_gpu() -> None:
+def test_doctor_explains_a_missing_gpu() -> None:
     if "cuda" in _core.devices():
         pytest.skip("this machine has a GPU")
     found = _cuda()

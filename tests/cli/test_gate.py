@@ -81,7 +81,7 @@ def test_a_regression_may_be_so_large(shell: Any, speed: Any, most: str, code: i
     assert ("Regression: twice" in result.stdout) is bool(code)
 
 
-def test_a_faster_reference_is_no_regression_of_the_kernel(shell: Any, speed: Any) -> None:
+def test_gate_does_not_count_a_faster_reference_as_a_regression(shell: Any, speed: Any) -> None:
     shell("run", "twice", "--save", "main")
     speed(0.28, mlx_ns=3_440.0)
     result = shell("run", "twice", "--baseline", "main", "--max-regression", "5%")
@@ -113,7 +113,7 @@ def test_its_own_past_does_not_count_the_suspected_result(shell: Any, speed: Any
     assert shell("run", "twice", "--fail-on", "regression").exit_code == 1
 
 
-def test_what_is_inconclusive_is_counted_and_fails_if_asked(
+def test_gate_counts_inconclusive_results_and_fails_on_request(
     shell: Any, speed: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shell("run", "twice", "--save", "main")
@@ -171,7 +171,7 @@ def test_a_baseline_may_be_a_file(shell: Any, speed: Any, tmp_path: Path) -> Non
     assert "those of cpu (another); such times do not compare" in " ".join(result.stderr.split())
 
 
-def test_what_does_not_compare_does_not_lose_the_files(
+def test_gate_keeps_the_files_of_results_that_do_not_compare(
     shell: Any, speed: Any, tmp_path: Path
 ) -> None:
     shell("run", "twice", "--save", "main")
@@ -195,7 +195,7 @@ def test_what_does_not_compare_does_not_lose_the_files(
         (["--junitxml", "/no/such/r.xml"], "/no/such does not exist"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_runs(
+def test_gate_reports_wrong_usage_before_a_run(
     shell: Any, arguments: list[str], message: str
 ) -> None:
     result = shell("run", "twice", *arguments)
@@ -248,7 +248,7 @@ def test_junit_has_a_case_for_each_kernel(shell: Any, speed: Any, tmp_path: Path
     assert "kernel 24" in (twice.findtext("system-out") or "")
 
 
-def test_markdown_is_a_table_and_what_is_wrong(shell: Any, speed: Any, tmp_path: Path) -> None:
+def test_run_prints_a_markdown_table_and_failures(shell: Any, speed: Any, tmp_path: Path) -> None:
     result = shell("run", "thrice", "twice", "--markdown", "-")
     lines = result.stdout.splitlines()
     assert lines[0] == "## MetalBench"
@@ -264,7 +264,7 @@ def test_markdown_is_a_table_and_what_is_wrong(shell: Any, speed: Any, tmp_path:
     assert "twice  " in result.stderr  # where the report went
 
 
-def test_json_has_the_place_of_what_is_wrong(shell: Any) -> None:
+def test_run_prints_json_with_the_place_of_a_failure(shell: Any) -> None:
     results = json.loads(shell("run", "beyond", "broken", "--json", "-").stdout)["results"]
     places = {each["task"]: each["failures"][-1]["place"] for each in results}
     assert places["beyond"]["line"] == 6
@@ -295,7 +295,7 @@ def test_github_gets_annotations_at_the_line(
     assert "::error" not in shell("run", "broken").output
 
 
-def test_quiet_prints_what_is_wrong_and_the_summary(shell: Any, speed: Any) -> None:
+def test_run_quiet_prints_failures_and_the_summary(shell: Any, speed: Any) -> None:
     result = shell("run", "thrice", "twice", "--quiet")
     assert result.stderr == ""
     assert "every element is 1.5 times" in result.stdout

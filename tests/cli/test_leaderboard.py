@@ -49,7 +49,9 @@ def recorded(tmp_path: Path) -> Path:
     return path
 
 
-def test_without_records_it_says_what_makes_some(command: Command, tmp_path: Path) -> None:
+def test_leaderboard_without_records_names_the_command_for_them(
+    command: Command, tmp_path: Path
+) -> None:
     shown = command("leaderboard")
     assert shown.exit_code == 0
     assert shown.stdout.endswith("results.db; `metalbench run --record` makes some\n")
@@ -86,7 +88,7 @@ def test_a_run_brings_its_correct_kernels_in(
         (KeyboardInterrupt(), "Interrupted: the rest have not met their records."),
     ],
 )
-def test_what_keeps_a_record_away_keeps_no_result_from_its_file(
+def test_run_writes_results_although_a_record_fails(
     command: Command,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -170,7 +172,7 @@ def test_certify_wants_names(command: Command) -> None:
     assert "Missing argument 'NAME...'" in command("certify").output
 
 
-def test_what_cannot_be_compared_is_not_run(
+def test_reproduce_does_not_run_incomparable_records(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command("certify", "twice", "--out", tmp_path, *QUICK)
@@ -212,7 +214,7 @@ def test_verdicts_have_exit_codes(
     )
 
 
-def test_what_is_no_record_file_is_wrong_usage(command: Command, tmp_path: Path) -> None:
+def test_reproduce_refuses_other_files(command: Command, tmp_path: Path) -> None:
     file = tmp_path / "notes.json"
     file.write_text("{}")
     done = command("reproduce", file)

@@ -99,7 +99,7 @@ def test_a_run_of_which_the_gpu_tells_all_has_the_verdict_of_gpu_time(
         assert set(store.samples(kept.id)) >= {"reference_gpu", "reference_wall", "floor_gpu"}
 
 
-def test_without_mlxs_gpu_there_is_no_ratio(
+def test_run_without_mlx_gpu_has_no_ratio(
     shell: Any, plug_in: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(mx.metal, "is_available", lambda: False)
@@ -126,14 +126,14 @@ def test_checked_builds_are_the_cpu_devices(shell: Any, plug_in: Any) -> None:
     assert not any(options["checked"] for options in gpu.compiled)
 
 
-def test_what_makes_times_doubtful_is_told(shell: Any, plug_in: Any) -> None:
+def test_run_reports_doubts_about_times(shell: Any, plug_in: Any) -> None:
     plug_in(told={"low_power_mode": True, "thermal_state": "serious"}, counted=0.8)
     text = " ".join(shell("run", "twice").stdout.split())
     for part in ("Low Power Mode is on", "thermal state serious", "by counters a pass takes 20 %"):
         assert part in text
 
 
-def test_bad_conditions_are_told_before_the_run_too(shell: Any, plug_in: Any) -> None:
+def test_run_reports_bad_conditions_before_it_starts(shell: Any, plug_in: Any) -> None:
     plug_in(told={"low_power_mode": True})
     first, *_, last = shell("run", "twice").stderr.splitlines()
     assert first.startswith("Warning: Low Power Mode is on")
@@ -202,7 +202,7 @@ def test_a_capture_that_fails_loses_no_result(
         (["twice"], "no/t.gputrace", True, "does not exist"),
     ],
 )
-def test_what_cannot_be_captured_is_refused_before_the_run(
+def test_run_refuses_an_impossible_capture_before_it_starts(
     shell: Any, plug_in: Any, tmp_path: Path, names: list[str], file: str, able: bool, message: str
 ) -> None:
     plug_in(capabilities={"gpu_trace": able})
@@ -219,7 +219,7 @@ def test_the_simulation_makes_no_traces(shell: Any, tmp_path: Path) -> None:
     assert "the cpu device has none" in " ".join(result.stderr.split())
 
 
-def test_a_missing_gpu_says_what_there_is(shell: Any) -> None:
+def test_run_without_a_gpu_suggests_the_cpu_device(shell: Any) -> None:
     if "metal" in _core.devices():
         pytest.skip("this machine has a GPU")
     result = shell("run", "twice", "--device", "metal")
@@ -227,7 +227,7 @@ def test_a_missing_gpu_says_what_there_is(shell: Any) -> None:
     assert "Use the `cpu` device" in result.stderr
 
 
-def test_doctor_runs_a_kernel_and_tells_what_the_gpu_can(plug_in: Any) -> None:
+def test_doctor_runs_a_kernel_and_reports_gpu_features(plug_in: Any) -> None:
     plug_in()
     found = _metal()
     assert found.health is Health.GOOD

@@ -61,7 +61,7 @@ def test_nothing_is_overwritten_or_hidden(tmp_path: Path) -> None:
     assert (tmp_path / "mine.metal").read_text() == "precious"
 
 
-def test_it_says_what_there_is_to_begin_with(tmp_path: Path) -> None:
+def test_new_suggests_a_similar_template(tmp_path: Path) -> None:
     done = new("mine", "--into", tmp_path, "--like", "softmx")
     assert done.exit_code == 2
     assert "did you mean 'softmax'" in done.output

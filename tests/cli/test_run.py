@@ -71,7 +71,7 @@ def test_a_wrong_result_is_explained_by_a_checked_build(shell: Any) -> None:
     assert "beyond.metal:6: read of 4 bytes past the end of `x`" in result.stdout
 
 
-def test_a_run_over_a_suite_names_what_has_no_kernel(
+def test_run_of_a_suite_lists_tasks_without_a_kernel(
     shell: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from metalbench.kernel.library import find as find_all

@@ -33,7 +33,7 @@ def snap(kernels: Path) -> Snap:
     return Snap(kernels)
 
 
-def test_tells_what_changes_a_bit_and_nothing_else(snap: Snap) -> None:
+def test_snap_reports_changed_bits_only(snap: Snap) -> None:
     assert "cannot be read" in snap("twice").output
     assert snap("twice", "--write").output == f"1 not in the file\n1 snapshots in {snap.file}\n"
     assert (snap("twice").exit_code, snap("twice").output) == (0, "1 same\n")
@@ -54,7 +54,7 @@ def test_of_other_inputs_outputs_are_not_compared(snap: Snap) -> None:
     assert (other.exit_code, other.output) == (0, "twice float32: other inputs\n1 other inputs\n")
 
 
-def test_what_fails_or_is_not_there_is_told_and_known_ones_stay(snap: Snap) -> None:
+def test_snap_reports_failures_and_keeps_known_snapshots(snap: Snap) -> None:
     snap("twice", "--write")
     result = snap("twice", "thrice", "broken")
     assert result.exit_code == 1

@@ -38,7 +38,7 @@ def folder(kernels: Path) -> Path:
     return kernels
 
 
-def test_what_was_found_is_kept_and_used(folder: Path, tmp_path: Path) -> None:
+def test_tune_stores_and_uses_the_result(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "tuning.json"
     done = invoke(tmp_path, folder, "tune", "twice", "--time", "5", "--json", str(file))
     assert done.exit_code == 0, done.output
@@ -61,7 +61,7 @@ def test_without_a_search_a_run_says_so_and_takes_the_defaults(
     assert "Not tuned on this device, so with defaults: twice" in run.output
 
 
-def test_a_value_that_makes_the_kernel_wrong_is_told(folder: Path, tmp_path: Path) -> None:
+def test_tune_reports_a_value_that_makes_the_kernel_wrong(folder: Path, tmp_path: Path) -> None:
     (folder / "twice.metal").write_text(KERNEL.replace("WRONG", "32"))
     done = invoke(tmp_path, folder, "tune", "twice", "--time", "5")
     assert done.exit_code == 1, done.output

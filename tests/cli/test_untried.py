@@ -27,16 +27,16 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize(("text", "told"), BROKEN.items(), ids=range(len(BROKEN)))
+@pytest.mark.parametrize(("text", "words"), BROKEN.items(), ids=range(len(BROKEN)))
 def test_a_broken_task_does_not_hide_the_others(
-    shell: Any, kernels: Path, text: str, told: str
+    shell: Any, kernels: Path, text: str, words: str
 ) -> None:
     (kernels / "fourfold.py").write_text(text)
     (kernels / "fourfold.metal").write_text((kernels / "twice.metal").read_text())
     result = shell("run", "fourfold", "thrice", "twice")
     assert result.exit_code == 2
     assert "Not tried: " in result.stdout
-    assert told in " ".join(result.stdout.split())
+    assert words in " ".join(result.stdout.split())
     assert "1 of 2 correct" in result.stdout
     kept = statuses(shell)
     assert (kept["fourfold"], kept["thrice"], kept["twice"]) == ([], ["incorrect"], ["correct"])
@@ -74,7 +74,7 @@ def test_a_size_that_only_some_have_keeps_the_others_from_being_tried(
     assert (statuses(shell)["twice"], statuses(shell)["thrice"]) == (["correct"], [])
 
 
-def test_a_type_that_the_task_lacks_is_no_kernels_result(shell: Any, kernels: Path) -> None:
+def test_a_dtype_that_the_task_lacks_is_not_stored_as_a_result(shell: Any, kernels: Path) -> None:
     for name in ("twice", "beyond"):
         source = (kernels / f"{name}.metal").read_text()
         (kernels / f"{name}.metal").write_text(f"// dtypes: float32, bfloat16\n{source}")
@@ -84,7 +84,7 @@ def test_a_type_that_the_task_lacks_is_no_kernels_result(shell: Any, kernels: Pa
     assert statuses(shell)["twice"] == []
 
 
-def test_a_broken_task_is_told_by_a_process_of_its_own(shell: Any, kernels: Path) -> None:
+def test_a_broken_task_is_reported_by_the_worker(shell: Any, kernels: Path) -> None:
     from click.testing import CliRunner
 
     from metalbench.cli import main
@@ -110,7 +110,7 @@ def test_a_machine_at_fault_ends_the_run_and_keeps_no_result(shell: Any, kernels
 
 
 @pytest.mark.parametrize(
-    ("cause", "told"),
+    ("cause", "words"),
     [
         (MemoryError(), "memory does not suffice"),
         (OSError(errno.ENOSPC, "No space left on device", "/full/file"), "/full/file: No space"),
@@ -119,14 +119,14 @@ def test_a_machine_at_fault_ends_the_run_and_keeps_no_result(shell: Any, kernels
         (OSError(errno.ENOMEM, "Cannot allocate memory"), "memory does not suffice"),
     ],
 )
-def test_what_the_system_lacks_is_the_machines_fault(cause: Exception, told: str) -> None:
+def test_missing_system_resources_are_not_kernel_failures(cause: Exception, words: str) -> None:
     try:
         raise TaskError("[relu] oracle") from cause
     except TaskError as error:
         found = find_machine_error(error)
     assert isinstance(found, MachineError)
-    assert isinstance(found, OutOfMemoryError) == ("memory" in told)
-    assert told in str(found)
+    assert isinstance(found, OutOfMemoryError) == ("memory" in words)
+    assert words in str(found)
 
 
 def test_other_faults_are_not_the_machines() -> None:
@@ -137,7 +137,7 @@ def test_other_faults_are_not_the_machines() -> None:
     assert find_machine_error(hidden) is None
 
 
-def test_a_cache_that_cannot_be_written_is_no_kernels_fault(
+def test_an_unwritable_cache_is_not_a_kernel_failure(
     shell: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").write_text("in the way")

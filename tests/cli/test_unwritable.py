@@ -65,7 +65,7 @@ proc = pytest.mark.skipif(not Path("/proc/self").exists(), reason="needs /proc")
     ],
     ids=" ".join,
 )
-def test_a_place_that_cannot_be_written_is_told(folder: Path, command: tuple[str, ...]) -> None:
+def test_commands_report_unwritable_places(folder: Path, command: tuple[str, ...]) -> None:
     code, said = metalbench(folder, *command)
     assert code == 2, said
     assert "Traceback" not in said
@@ -91,7 +91,9 @@ def test_a_device_is_written_to_and_not_replaced(folder: Path) -> None:
 @pytest.mark.parametrize(
     "command", [("run", "relu", "--time", "0.01"), ("show", "relu"), ("tune", "relu")], ids=" ".join
 )
-def test_without_mlx_it_is_told_what_is_missing(folder: Path, command: tuple[str, ...]) -> None:
+def test_run_without_mlx_reports_the_missing_package(
+    folder: Path, command: tuple[str, ...]
+) -> None:
     (folder / "block").mkdir()
     (folder / "block" / "sitecustomize.py").write_text(BLOCK)
     path = os.pathsep.join([str(folder / "block"), os.environ.get("PYTHONPATH", "")])

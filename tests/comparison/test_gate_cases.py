@@ -65,7 +65,7 @@ def states(found):
     ("before", "after", "expected"),
     [
         pytest.param(row(210, 322), row(204, 45), (0, 0), id="own time better, MLX far faster"),
-        pytest.param(row(210, 322), row(260, 322), (1, 0), id="slower beside the same MLX"),
+        pytest.param(row(210, 322), row(260, 322), (1, 0), id="slower than the same MLX"),
         pytest.param(row(210, 322), row(260, 200), (1, 0), id="slower, and MLX faster"),
         pytest.param(row(210, 322), row(420, 644), (0, 0), id="all slower: another machine state"),
         pytest.param(row(210, 322), row(212, 322), (0, 0), id="within what is allowed"),
@@ -87,7 +87,7 @@ def states(found):
             row(210, 322, verdict="INCONCLUSIVE"),
             row(260, 322, verdict="INCONCLUSIVE"),
             (1, 0),
-            id="inconclusive beside MLX is not inconclusive beside the past",
+            id="inconclusive against MLX is not inconclusive against the past",
         ),
         pytest.param(
             row(210, 322), row(260, 322, reference=("mx.softmax", "0.33")), (1, 0), id="other MLX"

@@ -95,7 +95,7 @@ def test_a_lucky_wide_result_is_not_the_best() -> None:
     assert found.best.id == 2
 
 
-def test_noise_between_runs_of_one_source_is_no_regression() -> None:
+def test_noise_between_runs_of_one_source_is_not_a_regression() -> None:
     """Thirty runs of one text that scatter by 3 %, though each claims 0.4 %: no alarm."""
     random = np.random.default_rng(4)
     alarms = 0
@@ -129,7 +129,7 @@ def test_other_conditions_are_another_past() -> None:
     assert len(list(group_histories(entries))) == 6
 
 
-def test_what_was_incorrect_has_no_time_but_is_shown() -> None:
+def test_incorrect_past_runs_are_shown_without_a_time() -> None:
     wrong = replace(entry(3, 1), status="incorrect", kernel_ns=None, verdict=None)
     (found,) = group_histories([wrong, entry(2, 900), entry(1, 1000)])
     assert found.latest is not None

@@ -36,7 +36,7 @@ def test_two_runs_alone_say_no_more_than_is_known_of_runs() -> None:
         assert "it has few runs" in unsure.reasons[0].seen
 
 
-def test_the_report_says_what_is_assumed_of_runs() -> None:
+def test_the_report_states_the_assumed_run_spread() -> None:
     before, known = results("a", row(), row("relu"), others=0), results("b", row(), row("relu"))
     never = replace(known, others={row().key: known.others[row().key]})
     for after, words in (
@@ -52,7 +52,7 @@ def test_the_report_says_what_is_assumed_of_runs() -> None:
         assert words in console.file.getvalue()
 
 
-def test_runs_that_are_known_to_differ_little_are_told_apart() -> None:
+def test_runs_with_known_small_spread_are_distinguished() -> None:
     known = results("b", row(time_ns=970.0), others=8)
     (compared,) = compare(results("a", row(), others=0), known).compared
     assert compared.judgement.verdict is Verdict.FASTER
@@ -68,8 +68,8 @@ def test_of_runs_against_another_mlx_ratios_to_it_say_nothing_of_the_spread() ->
 
 
 @pytest.mark.parametrize("others", [0, 1, 2, 4, 16])
-def test_runs_of_one_program_that_differ_by_a_percent_are_seldom_told_apart(others: int) -> None:
-    """Each run has a level of its own, by 1 %, beyond its interval of 0.4 %."""
+def test_runs_that_differ_by_a_percent_are_rarely_distinguished(others: int) -> None:
+    """The level of each run differs by 1 %, which is beyond its interval of 0.4 %."""
     random = np.random.default_rng(others)
     trials, false = 1000, 0
     for _ in range(trials):

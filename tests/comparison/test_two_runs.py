@@ -35,7 +35,7 @@ def test_a_shorter_time_is_faster() -> None:
     assert verdicts(row(), row()) == (Verdict.SAME, "time")
 
 
-def test_what_slowed_a_whole_run_cancels_by_its_ratio_to_mlx() -> None:
+def test_a_slow_run_cancels_in_ratios_to_mlx() -> None:
     """The second run was 30 % slower altogether, MLX included."""
     assert verdicts(row(ratio=2.0), row(time_ns=1300.0, ratio=2.0)) == (Verdict.SAME, "MLX")
 
@@ -53,12 +53,12 @@ def test_ratios_to_different_references_do_not_compare_times_do() -> None:
         ({"sizes": {"n": 1}}, r"same size in both, got seed \(n 4096\) in a and seed \(n 1\) in b"),
     ],
 )
-def test_what_does_not_compare_is_refused(change: dict[str, object], words: str) -> None:
+def test_compare_refuses_incomparable_runs(change: dict[str, object], words: str) -> None:
     with pytest.raises(MetalBenchError, match=words):
         compare(results("a", row()), results("b", replace(row(), **change)))  # type: ignore[arg-type]
 
 
-def test_kernels_whose_verdicts_are_of_different_clocks_are_left_out() -> None:
+def test_kernels_with_verdicts_of_different_clocks_are_left_out() -> None:
     wall, own = (replace(row(), clock=clock) for clock in ("wall time", "GPU time"))
     found = compare(results("a", wall, row("relu")), results("b", own, row("relu")))
     assert [each.task for each in found.compared] == ["relu"]
@@ -137,7 +137,7 @@ def test_a_file_of_another_kind_is_refused(text: str, tmp_path: Path) -> None:
         ResultSet.of_file(path)
 
 
-def test_the_report_says_what_the_ratios_rest_on() -> None:
+def test_the_report_states_the_basis_of_the_ratios() -> None:
     found = compare(
         results("run:1", row(ratio=2.0), row("relu"), row("gelu")),
         results("run:2", row(ratio=2.2), row("relu", 1100.0)),

@@ -58,7 +58,7 @@ def test_transpose_naive(counted):
         (32, 8),
     )
     simdgroups = n * n // SIMD
-    # A row is read whole; each lane writes to a row of its own.
+    # A row is read whole; each lane writes to another row.
     assert got.total.device_transactions == simdgroups * (1 + 32)
     assert got.total.least_device_transactions == simdgroups * 2
     # Two products and two sums for the indices.
@@ -195,7 +195,7 @@ def test_matmul_tiled(counted):
     assert got.total.threadgroup_writes == groups * steps * 2 * tile**2
     assert got.total.threadgroup_reads == 2 * n**3
     assert got.total.barriers == groups * 2 * steps * 2
-    # A SIMD-group is four rows of eight: four pieces of 32 bytes, each in a line of its own.
+    # A SIMD-group is four rows of eight: four pieces of 32 bytes, each in another line.
     assert got.total.device_transactions == groups * 2 * 4 * (2 * steps + 1)
     assert got.reuse == n // tile
 
@@ -265,7 +265,7 @@ def test_histogram(counted):
         (64,),
     )
     assert got.total.atomics == N
-    # Of 32 lanes 8 come first at a bin of their own.
+    # Of 32 lanes 8 are the first at their bin.
     assert got.total.contended == N // SIMD * (32 - 8)
     assert got.total.device_reads == 2 * N
     assert got.total.device_transactions == 2 * N // SIMD

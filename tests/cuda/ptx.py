@@ -73,7 +73,7 @@ LAUNCH_BYTES = 10 * 4 + 2 * 8 + 31 * 8 + 31 * 4 + 4
 
 
 def check_sound(ptx: Ptx, *, assemble: bool = False, threads: int = 0) -> None:
-    """One entry of the right form, for GPUs and drivers that are told, and nothing to be linked.
+    """One entry of the right form, for the given GPUs and drivers, and nothing to link.
 
     With `assemble`, NVIDIA's assembler must take it where this machine has one, for blocks of so
     many threads if that is said.

@@ -74,7 +74,7 @@ def test_a_fault_costs_its_kernel_and_no_other(metalbench):
     assert (failure["stage"], failure["kind"]) == ("verify", "FAULT")
     assert "[wild] CUDA_ERROR_ILLEGAL_ADDRESS" in failure["message"]
     assert twice["status"] == "correct", said
-    # On the GPU's clock, beside no MLX; under a roof that was measured here.
+    # On the GPU's clock, without MLX; below a roof that was measured here.
     assert twice["gpu_ns"]["value"] > 0
     assert twice["ratio"] is None
     assert any("MLX has no GPU here" in note and "mlx[cuda13]" in note for note in twice["notes"])

@@ -50,7 +50,7 @@ def test_four_products_are_one_instruction_and_words_come_by_ldmatrix(ptx_of):
     assert count(code, "ldmatrix") == 2
 
 
-def test_an_operand_s_words_come_side_by_side_whatever_the_order_of_loads(ptx_of):
+def test_words_of_an_operand_are_adjacent_for_any_order_of_loads(ptx_of):
     turned = tiles(24).replace("A[i][k], a + 0 + 8 * i", "A[1 - i][1 - k], a + 8 * (1 - i)")
     text = ptx_of(turned.replace("* 24 + 8 * k, 24", "* 24 + 8 * (1 - k), 24")).text
     read = _READ.search(text)
@@ -116,7 +116,7 @@ def of_lane(lanes: Lanes, wanted: str, lane: int) -> int:
     return values[wanted]
 
 
-# Values, and numbers that are no part of a type or of a name.
+# Values, and numbers that are not part of a type or of a name.
 OPERAND = re.compile(r"(%[\w.]+|(?<![\w.])-?\d+)\b")
 
 
@@ -128,7 +128,7 @@ def test_every_eight_lanes_tell_the_rows_of_one_matrix(offsets):
     assert found == [48 * (lane % 8) + offsets[lane // 8] for lane in range(8 * len(offsets))]
 
 
-def test_what_is_written_in_between_keeps_reads_apart(ptx_of):
+def test_a_write_between_reads_prevents_combining(ptx_of):
     text = (
         tiles(24)
         .replace("B[4];", "B[4]; ")

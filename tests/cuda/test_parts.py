@@ -73,7 +73,7 @@ def test_parts_sum_to_nearly_the_float(parts):
     assert off.max() > 2.0**-25  # two numbers of 11 bits are less than one of 24
 
 
-def test_of_what_tensor_cores_know_there_is_one_part(parts):
+def test_parts_has_no_low_part_for_tf32_values(parts):
     x = (drawn().view(np.uint32) & TAKEN).view(np.float32)
     high, low = parts(x)
     np.testing.assert_array_equal(high, x)

@@ -158,11 +158,11 @@ def test_matrices_of_float_are_multiplied_by_tensor_cores_in_parts(ptx_of):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("type_name", ["float", "half", "bfloat"])
-def test_matrices_whose_elements_are_looked_at_stay_in_registers(ptx_of, type_name):
+def test_matrices_with_accessed_elements_stay_in_registers(ptx_of, type_name):
     ptx = ptx_of(products(type_name, LOOKS))
     check_sound(ptx, assemble=True)
     assert ".local" not in ptx.text
-    # Two elements a lane, eight products each, of two pairs of matrices: the first is no sum.
+    # Two elements a lane, eight products each, of two pairs of matrices: the first is not a sum.
     assert sum(each.startswith("fma.rn.f32") for each in ptx.code()) >= 28
 
 
@@ -197,7 +197,7 @@ def test_messages_are_dropped(ptx_of):
     check_sound(ptx)
 
 
-def test_what_nobody_defines_is_told_with_its_line(ptx_of):
+def test_undefined_symbols_are_reported_with_their_line(ptx_of):
     with pytest.raises(_core.CompileError, match=r":3:.*missing.* nothing defines it"):
         ptx_of(f"float missing(float);\n{kernel('y[i] = missing(x[i]);')}")
 
@@ -229,7 +229,7 @@ def test_lanes_copy_tiles_past_their_registers_and_wait(ptx_of, element):
     assert any(each.startswith("st.shared") for each in code)
 
 
-def test_what_lies_beyond_a_source_is_filled(ptx_of):
+def test_texels_outside_of_the_source_are_filled(ptx_of):
     ptx = ptx_of(
         async_copy.DECLARED.replace("ESCAPE", "")
         + kernel(

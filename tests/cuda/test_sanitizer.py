@@ -76,18 +76,18 @@ def checked(tmp_path: Path):
     program.parent.mkdir()
     program.write_text(PROGRAM.format(python=sys.executable))
     program.chmod(0o755)
-    file, told = tmp_path / "k.metal", tmp_path / "told.json"
+    file, saved = tmp_path / "k.metal", tmp_path / "saved.json"
     file.write_text(KERNEL)
 
     def run(tool: str, reports: bool = True, **texts: str):
         said = json.dumps({name: text.format(file=file) for name, text in texts.items()})
         answer = run_python(
             *("-m", "metalbench", "check", str(file), "--device", "cuda", "--tool", tool),
-            *("--json", str(told)),
+            *("--json", str(saved)),
             PATH=f"{program.parent}{os.pathsep}{os.environ['PATH']}",
             **({"REPORTS": said} if reports else {}),
         )
-        found = json.loads(told.read_text())["findings"] if told.is_file() else None
+        found = json.loads(saved.read_text())["findings"] if saved.is_file() else None
         return answer, found
 
     return run
@@ -120,7 +120,7 @@ def test_a_kernel_without_reports_passes(checked) -> None:
     assert (answer.returncode, found) == (0, []), answer.stdout
 
 
-def test_what_keeps_kernels_from_running_is_told(checked) -> None:
+def test_the_sanitizer_reports_why_kernels_cannot_run(checked) -> None:
     answer, found = checked("compute-sanitizer,mem", reports=False)
     assert found is None
     assert answer.returncode not in (0, 1)
@@ -135,15 +135,15 @@ def test_what_keeps_kernels_from_running_is_told(checked) -> None:
         (["--device", "cuda", "--tool", "compute-sanitizer,arithmetic"], "it has no arithmetic"),
     ],
 )
-def test_wrong_usage_says_what_fits(arguments: list[str], expected: str) -> None:
-    told = CliRunner().invoke(main, ["check", "softmax", *arguments])
-    assert told.exit_code == 2
-    assert expected in " ".join(told.output.split())
+def test_check_wrong_usage_lists_valid_options(arguments: list[str], expected: str) -> None:
+    result = CliRunner().invoke(main, ["check", "softmax", *arguments])
+    assert result.exit_code == 2
+    assert expected in " ".join(result.output.split())
 
 
 def test_without_the_program_it_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda *_, **__: None)
     arguments = ["check", "softmax", "--device", "cuda", "--tool", "compute-sanitizer"]
-    told = CliRunner().invoke(main, arguments)
-    assert told.exit_code == 2
-    assert "pip install nvidia-cuda-sanitizer-api" in " ".join(told.output.split())
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert "pip install nvidia-cuda-sanitizer-api" in " ".join(result.output.split())

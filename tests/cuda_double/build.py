@@ -77,7 +77,7 @@ def replace_in(engine: ModuleType) -> None:
 
 
 def build_kernel(ptx: Path) -> None:
-    """What the double runs in place of a kernel's PTX, which the lowered text lies beside."""
+    """Return what the double runs in place of a kernel's PTX. The lowered text is next to it."""
     from metalbench.msl.ir.module import Module
     from metalbench.msl.toolchain.clang import COMMON_FLAGS, ELF, find_toolchain
     from metalbench.msl.transforms.alignment import lower_alignment

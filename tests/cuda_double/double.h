@@ -1,7 +1,7 @@
 // A double of NVIDIA's driver, for tests without a GPU: the functions that csrc/cuda/driver.h names. Here is
 // what they share; device.cpp, execution.cpp and modules.cpp are the functions.
 //
-// Device memory is memory that nobody can touch but copies and kernels, so a copy that is forgotten shows.
+// Only copies and kernels can access device memory. A missing copy is thus found.
 // What is put on a stream is done when somebody asks for it and no sooner, as late as a GPU might. Kernels
 // run one thread after the other, from shared objects that build.py has made of the same text; what
 // these do outside of device memory is the error that a GPU has for it, and sticks. One that takes longer
@@ -41,7 +41,7 @@ inline int sticky = ok;
 inline bool hanging = false;
 inline int patience = 0;  // queries that find the stream still working
 
-// Lets copies and kernels, or nobody, touch device memory.
+// Lets copies and kernels, or nothing, access device memory.
 void make_reachable(bool yes);
 // Does all that was put on the stream.
 void flush();

@@ -60,7 +60,7 @@ def test_types_convert_within_the_kernel(run):
 
 
 @pytest.mark.parametrize("wide", ["float64", "complex128"])
-def test_what_metal_lacks_is_narrowed_as_mlx_does(run, wide):
+def test_dtypes_that_metal_lacks_are_narrowed_as_by_mlx(run, wide):
     a = np.array([0.1, 0.2], wide)
     narrow = str(mx.array(a).dtype).rpartition(".")[2]
     (out,) = run(COPY, [a], [(2,)], [narrow], grid=2)
@@ -169,7 +169,7 @@ def test_the_kind_of_the_outputs(run):
     assert type(run("out[0] = a;", [2], [(1,)], [mx.float32], grid=1)[0]) is mx.array
 
 
-def test_inputs_do_not_change_and_outputs_are_ones_own(run):
+def test_inputs_do_not_change_and_outputs_are_separate(run):
     x = np.arange(20, dtype=np.float32)
     kept = x.copy()
     first = run("out[thread_position_in_grid.x] = a[0] + 1;", [x], [(20,)], ["float32"], grid=20)[0]

@@ -32,7 +32,7 @@ def reverse(**options):
 
 
 @pytest.mark.parametrize("value", [None, "", "0"])
-def test_builds_are_plain_unless_told_otherwise(monkeypatch, value):
+def test_builds_are_plain_by_default(monkeypatch, value):
     if value is None:
         monkeypatch.delenv("METALBENCH_CHECKED", raising=False)
     else:

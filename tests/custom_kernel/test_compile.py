@@ -153,7 +153,7 @@ def evaluates(x):
 
 @pytest.mark.parametrize("before", [mx.enable_compile, mx.disable_compile])
 @pytest.mark.parametrize("within", [None, "enable_compile", "disable_compile"])
-def test_what_code_said_of_compilation_holds_afterwards(before, within, blend):
+def test_compile_settings_of_user_code_are_restored(before, within, blend):
     before()
     try:
         with patched_mlx():
@@ -166,7 +166,7 @@ def test_what_code_said_of_compilation_holds_afterwards(before, within, blend):
         mx.enable_compile()
 
 
-def test_what_is_measured_is_compiled():
+def test_measured_calls_are_compiled():
     with patched_mlx():
         assert mx.compile(evaluates)(mx.array(1)).item() == 2
         with (
@@ -177,7 +177,7 @@ def test_what_is_measured_is_compiled():
         assert mx.compile(evaluates)(mx.array(1)).item() == 2
 
 
-def test_what_is_measured_is_not_compiled_where_nothing_is():
+def test_measured_calls_are_not_compiled_if_compilation_is_disabled():
     mx.disable_compile()
     try:
         for scope in (patched_mlx(), patched_mlx()):

@@ -15,7 +15,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", DOCS.read_text(), re.DOTALL)
 
 @pytest.mark.parametrize("code", EXAMPLES)
 def test_examples(code):
-    # In a process of their own: they patch MLX for all that comes after.
+    # In a separate process, because they patch MLX.
     answer = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )

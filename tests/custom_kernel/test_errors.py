@@ -1,4 +1,4 @@
-"""Whatever is wrong is told by name, with the line of the user's own source."""
+"""Errors name what is wrong, with the line of the user's source."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_an_access_out_of_bounds():
     assert message.startswith("[f] <f source>:2: write of 4 bytes past the end of `y`")
 
 
-def test_an_access_beyond_what_strides_reach():
+def test_checked_builds_report_an_access_beyond_the_strides():
     source = "y[0] = x[elem_to_loc(7, x_shape, x_strides, x_ndim) + 1];"
     options = {"inputs": [X.reshape(4, 5)[:, :2]]}
     message = fail(KernelFault, source, options=options, checked=True, ensure_row_contiguous=False)
@@ -169,7 +169,7 @@ def test_a_race():
     assert message.startswith("[f] <f source>:5: ")
 
 
-def test_what_nobody_wrote_shows_in_checked_builds():
+def test_checked_builds_report_uninitialised_reads():
     kernel = metal_kernel("f", ["x"], ["y"], "y[1] = 1;", checked=True)
     (y,) = kernel(**GOOD)
     assert np.isnan(y).sum() == 19

@@ -124,7 +124,7 @@ def test_maps_belong_to_the_time_they_are_made_in():
     assert within(x).tolist() == [[2, 4], [6, 8]]
 
 
-def test_it_takes_what_mlxs_takes():
+def test_the_patch_accepts_all_arguments_of_mlx():
     names = list(inspect.signature(metal_kernel).parameters)
     with patched_mlx():
         assert list(inspect.signature(mx.fast.metal_kernel).parameters) == names

@@ -1,4 +1,4 @@
-"""`metal_kernel(..., sandbox=True)`: the same kernel, in a process of its own."""
+"""`metal_kernel(..., sandbox=True)`: the same kernel, in a separate process."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def test_a_wild_pointer_reaches_nothing_of_the_callers() -> None:
         assert secret.any() != sandbox
 
 
-def test_what_mlx_runs_is_in_no_sandbox() -> None:
+def test_sandbox_refuses_the_mlx_device() -> None:
     with pytest.raises(DeclarationError, match=r"sandbox: MLX runs its kernels in the process"):
         Sandboxed(device="mlx")
 
@@ -240,7 +240,7 @@ def _is_running(number: int) -> bool:
     return told.stdout.strip()[:1] not in (b"", b"Z")
 
 
-def test_a_kernel_may_be_forgotten_where_nobody_may_be_signalled() -> None:
+def test_a_sandboxed_kernel_can_be_freed_without_permission_to_signal() -> None:
     """Garbage is collected in any thread, also in one that confines itself to start a compiler."""
     held = [Sandboxed()]
     held[0]()

@@ -66,7 +66,7 @@ def test_streams_of_the_gpu_are_there():
     assert mx.add(x, x, stream=mx.gpu).tolist() == [2, 4]
 
 
-def test_the_default_is_what_code_says():
+def test_the_default_device_is_that_of_user_code():
     with mx.stream(mx.cpu):
         assert mx.default_device() == mx.cpu
         with mx.stream(mx.gpu):
@@ -84,7 +84,7 @@ def test_the_default_is_what_code_says():
     assert mx.default_device() == mx.gpu
 
 
-def test_what_is_no_device_is_refused_as_by_mlx():
+def test_an_invalid_device_is_refused_as_by_mlx():
     for function in (mx.stream, mx.set_default_device, mx.new_stream):
         with pytest.raises(TypeError), function("gpu") or mx.stream(mx.cpu):
             pass

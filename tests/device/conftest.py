@@ -13,13 +13,13 @@ from metalbench import _core
 # What kernels do there is a fault on an NVIDIA GPU, and takes it from the process: see tests/cuda.
 FAULTS_ON_CUDA = {
     "test_a_hang_is_ended_by_the_time_limit",
-    "test_a_wild_pointer_is_told_and_survived",
-    "test_endless_recursion_is_told",
-    "test_waiting_for_what_never_comes_is_ended",
-    "test_plain_builds_do_what_the_gpus_do",
+    "test_a_wild_pointer_is_reported_and_survived",
+    "test_endless_recursion_is_reported",
+    "test_an_endless_wait_is_ended",
+    "test_plain_builds_agree_with_gpus",
     "test_buffers_may_be_bound_at_any_offset",
     "test_vectorised_loops_do_not_count_on_alignment",
-    "test_an_address_that_is_none_is_not_told_as_nil",
+    "test_an_invalid_address_is_not_reported_as_nil",
     "test_a_frame_below_the_limit_has_room_on_every_stack",
     "test_a_chain_of_calls_that_has_room",
     "test_recursion_ends_wherever_it_comes_to_the_end",
@@ -33,7 +33,7 @@ FAULTS_ON_METAL = FAULTS_ON_CUDA | {
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """On a Mac's GPU, run such tests only if asked, which the caller does in processes of their own."""
+    """On a Mac's GPU, run such tests only if asked. The caller gives each a process."""
     if "METAL_DOUBLE" in os.environ:
         return
     for item in items:

@@ -66,7 +66,7 @@ def test_elements_are_those_that_the_kernel_declares(bind, declared, fitting):
                 bind(declared, array)
 
 
-def test_the_error_says_what_fits_and_how_to_get_there(bind):
+def test_argument_errors_name_valid_types_and_conversions(bind):
     with pytest.raises(_core.ArgumentTypeError) as caught:
         bind("device float* x", np.zeros(64, np.float16))
     assert str(caught.value) == (
@@ -87,7 +87,7 @@ def test_the_elements_of_a_template_are_those_of_its_instance(compile_kernel):
         _core.Dispatch(pipeline, {"x": np.zeros(8, np.float32)}, threadgroups=1, threads=1)
 
 
-def test_a_buffer_knows_what_it_was_made_of(device, bind):
+def test_a_buffer_has_the_dtype_and_shape_of_its_array(device, bind):
     halves = device.buffer(np.zeros(64, np.float16))
     for each in (halves, halves.slice(16, 64)):
         with pytest.raises(_core.ArgumentTypeError, match="expected float32 .* got float16"):
@@ -121,7 +121,7 @@ def test_memory_holds_at_least_one_element(device, bind):
         ({}, "got dict {}"),
     ],
 )
-def test_what_is_no_memory_is_refused(bind, value, message):
+def test_buffer_refuses_objects_without_memory(bind, value, message):
     with pytest.raises(_core.ArgumentTypeError, match=rf"^\[f\] x: .*{message}"):
         bind("device const float* x", value)
     if not isinstance(value, np.ndarray):
@@ -129,7 +129,7 @@ def test_what_is_no_memory_is_refused(bind, value, message):
             bind("constant float& x", value)
 
 
-def test_what_is_no_array_makes_no_buffer(device):
+def test_buffer_refuses_objects_that_are_not_arrays(device):
     for value in ([1, 2], np.zeros(2, object), np.zeros(2, ">i4")):
         with pytest.raises(_core.ArgumentTypeError, match=r"^array: expected"):
             device.buffer(value)
@@ -181,12 +181,12 @@ def test_a_number_that_does_not_fit_is_refused(bind, type_, value, message):
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
-def test_what_is_no_number_at_all_is_one_to_a_kernel(bind, value):
+def test_nan_and_infinity_are_valid_scalars(bind, value):
     bind("constant float& x", value)
     bind("constant half& x", value)
 
 
-def test_unknown_names_are_named_before_what_is_missing(bind):
+def test_unknown_argument_names_are_reported_before_missing_ones(bind):
     pipeline_of = {"X": np.zeros(4, np.float32)}
     with pytest.raises(
         _core.DispatchError, match="X: the kernel has no such argument; did you mean `x`"
@@ -218,14 +218,14 @@ def test_integers_of_numpy_are_sizes(device, compile_kernel):
 
 
 @pytest.mark.parametrize("size", [1.0, "12", (1, 2.5), True, (), [None], -1, 2**32])
-def test_what_is_no_size_is_refused(compile_kernel, size):
+def test_dispatch_refuses_invalid_sizes(compile_kernel, size):
     pipeline = compile_kernel("kernel void f(device float* x) { x[0] = 1; }")
     with pytest.raises(_core.DispatchError, match="threads: expected one to three sizes"):
         _core.Dispatch(pipeline, {"x": np.zeros(4, np.float32)}, threadgroups=1, threads=size)
 
 
 @pytest.mark.parametrize("nbytes", [-1, 1.5, "16"])
-def test_what_is_no_count_of_bytes_is_refused(device, nbytes):
+def test_buffer_refuses_invalid_byte_counts(device, nbytes):
     with pytest.raises(
         _core.DispatchError, match="nbytes: expected a count of bytes of 0 to 2.63 - 1, got"
     ):

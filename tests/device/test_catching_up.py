@@ -79,7 +79,7 @@ def test_lanes_that_return_are_not_waited_for(device, compile_kernel, monkeypatc
     np.testing.assert_array_equal(y, np.where(np.arange(64) % 32 == 0, 0, 31))
 
 
-# Some return, the others take turns of their own: in each turn all that are left meet twice, of
+# Some return, the others take different numbers of turns: in each turn all that are left meet twice, of
 # which the second time some of them.
 LEAVING = """
 kernel void leaving(device const uint* a, device uint* y,

@@ -27,7 +27,7 @@ def cpu():
 
 def dispatch_of(device, name="k", *, threads=N):
     library = device.compile(SOURCE, filename="k.metal", checked=True)
-    # Of the device's own, so that what lies behind them is nobody's, and the threads go on.
+    # Allocated by the device: the memory after them is unused, and the threads go on.
     x, y = device.allocate(4 * N), device.allocate(4 * N)
     return _core.Dispatch(
         library.pipeline(name), {"x": x, "y": y}, threads_in_grid=threads, threads=32
@@ -38,7 +38,7 @@ def lines(findings):
     return {(each.kernel, each.rule, each.frames[0].line) for each in findings}
 
 
-def test_all_dispatches_are_run_and_all_is_told(cpu):
+def test_a_checked_run_runs_all_dispatches_and_reports_all_findings(cpu):
     found = cpu.check([dispatch_of(cpu), dispatch_of(cpu, "second")])
     assert ("k", "out-of-bounds", 3) in lines(found)
     assert ("k", "out-of-bounds", 4) in lines(found)
@@ -73,7 +73,7 @@ def test_one_with_nothing_wrong_finds_nothing(cpu):
     assert (y == 0).all()
 
 
-def test_inputs_must_not_be_written_whatever_their_types_say(cpu):
+def test_a_checked_run_reports_writes_to_inputs_of_any_type(cpu):
     dispatch = dispatch_of(cpu)
     found = cpu.check([dispatch], inputs=["y"])
     assert {"write-to-input"} < {each.rule for each in found}

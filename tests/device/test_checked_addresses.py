@@ -75,7 +75,7 @@ def test_a_buffer_that_has_been_freed(device, launch):
 
 @pytest.mark.parametrize("size", [64, 4096, 65536])
 @pytest.mark.parametrize("beyond", [0, 1, 1000])
-def test_an_index_that_is_too_large_is_told_as_that(device, follow, size, beyond):
+def test_an_index_that_is_too_large_is_out_of_bounds(device, follow, size, beyond):
     for buffer in neighbours(device, size):
         at = size // 4 + beyond
         with pytest.raises(_core.KernelFault) as error:
@@ -83,11 +83,11 @@ def test_an_index_that_is_too_large_is_told_as_that(device, follow, size, beyond
         assert f"past the end of `resources[0]`: at byte {4 * at} of {size}" in str(error.value)
 
 
-def test_what_lay_where_a_gap_is_now_has_been_freed_no_more(device, follow):
+def test_an_address_in_a_reused_gap_is_not_reported_as_freed(device, follow):
     before = [device.allocate(8000) for _ in range(200)]
     del before
     gc.collect()
-    test_an_index_that_is_too_large_is_told_as_that(device, follow, 65536, 0)
+    test_an_index_that_is_too_large_is_out_of_bounds(device, follow, 65536, 0)
 
 
 def test_the_next_buffer_is_not_reached_although_it_is_bound(device, follow):

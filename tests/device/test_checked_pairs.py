@@ -33,7 +33,7 @@ def run(device, compile_kernel):
 
 @pytest.fixture
 def pair(run):
-    """The two (thread, threadgroup) that a race is told of."""
+    """Return the two (thread, threadgroup) of a reported race."""
 
     def pair(body, *, threads=64, groups=1):
         x, y = np.zeros(1024, np.uint32), np.zeros(threads * groups, np.uint32)
@@ -46,14 +46,14 @@ def pair(run):
 
 
 @pytest.mark.parametrize("writer", [0, 5, 31])
-def test_lanes_that_read_what_the_last_of_them_writes(pair, writer):
+def test_lanes_that_read_a_value_of_the_last_lane_race(pair, writer):
     first, second = pair(f"y[i] = x[0]; if (t == {writer}) x[0] = 1;", threads=32)
     assert first != second
 
 
 @pytest.mark.parametrize("writer", [0, 31, 32, 63, 200, 255])
 @pytest.mark.parametrize("memory", ["device", "threadgroup"])
-def test_simdgroups_that_read_what_one_of_them_writes(pair, memory, writer):
+def test_simdgroups_that_read_a_value_of_one_simdgroup_race(pair, memory, writer):
     body = f"y[i] = PLACE; simdgroup_barrier(mem_flags::mem_device); if (t == {writer}) PLACE = 1;"
     if memory == "threadgroup":
         first = f"threadgroup uint tile[1]; if (t == 0) tile[0] = 7; {THREADGROUP_BARRIER}"
@@ -64,7 +64,7 @@ def test_simdgroups_that_read_what_one_of_them_writes(pair, memory, writer):
 
 @pytest.mark.parametrize("threads", [1, 32, 64])
 @pytest.mark.parametrize("groups", [2, 3, 8])
-def test_threadgroups_that_read_what_one_of_them_writes(pair, groups, threads):
+def test_threadgroups_that_read_a_value_of_one_threadgroup_race(pair, groups, threads):
     """The last one to have read is often the one that writes."""
     for writer in range(groups):
         body = f"y[i] = x[0]; threadgroup_barrier(mem_flags::mem_device); if (g == {writer} && t == 0) x[0] = 1;"
@@ -125,7 +125,7 @@ HAND_OVER = f"""
         "atomic_fetch_add_explicit(flag, 0u, memory_order_relaxed)",
     ],
 )
-def test_whatever_reads_an_atomic_takes_over(run, read):
+def test_a_read_of_an_atomic_acquires(run, read):
     body = HAND_OVER.replace("READ", read).replace("FENCE", FENCE)
     parameters = "device uint* x, device atomic_uint* flag, device uint* y"
     memory = {"x": np.zeros(1, np.uint32), "flag": np.zeros(1, np.uint32)}

@@ -59,7 +59,7 @@ def test_overlapping_tiles_may_write_the_same_value(run, groups, place):
 
 
 @pytest.mark.parametrize("last", [3, 4])
-def test_only_what_two_write_must_be_the_same(run, last):
+def test_equal_writes_of_two_threads_do_not_race(run, last):
     """Each copies four elements at once; they overlap by some."""
     body = "((device packed_float4*)(y + min(4 * i, LAST * 1u)))[0] = *(device packed_float4*)x;"
     x = np.array([1, 1, 1, 1], np.float32)
@@ -80,7 +80,7 @@ def test_the_last_write_of_all_is_looked_at_too(run, place):
         run("device float* y", body, groups=1, y=floats(64))
 
 
-def test_reading_what_many_have_written_alike_needs_a_barrier(run):
+def test_a_read_after_equal_writes_needs_a_barrier(run):
     body = "y[g] = 1; BARRIER z[i] = y[g];"
     arguments = {"y": floats(4), "z": floats(256)}
     parameters = "device volatile float* y, device float* z"
@@ -89,7 +89,7 @@ def test_reading_what_many_have_written_alike_needs_a_barrier(run):
         run(parameters, body.replace("BARRIER", ""), **arguments)
 
 
-def test_one_threadgroup_reads_what_another_writes(run):
+def test_a_read_of_another_threadgroups_write_races(run):
     with pytest.raises(_core.KernelFault, match=r"race in device memory: (read|write)"):
         run("device float* y", "y[i] = y[(i + 64) % 256];", y=floats(256))
 
@@ -105,7 +105,7 @@ def test_memory_bound_twice_is_one_memory(run):
 
 
 @pytest.mark.parametrize("type_", ["uchar", "half", "float", "float4"])
-def test_neighbouring_elements_are_no_conflict(run, type_):
+def test_accesses_to_adjacent_elements_do_not_race(run, type_):
     size = {"uchar": 1, "half": 2, "float": 4, "float4": 16}[type_]
     body = "y[i] = 1; y[i] = y[i] + 1;"
     run(f"device {type_}* y", body, threads=50, y=np.zeros(200 * size, np.uint8))
@@ -190,7 +190,7 @@ def test_atomics_race_with_plain_accesses(run, body):
         )
 
 
-def test_reading_alike_is_no_race(run):
+def test_equal_reads_do_not_race(run):
     body = "y[i] = *(device uint*)x + atomic_load_explicit(x, memory_order_relaxed);"
     run(
         "device atomic_uint* x, device uint* y",

@@ -1,4 +1,4 @@
-"""Private memory beside a variable, through pointers that know no bound; each with its clean twin."""
+"""Private memory next to a variable, through pointers without known bounds; each with its clean twin."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run(device, compile_kernel, body, tools):
 
 @pytest.mark.parametrize("tools", [("mem",), ("mem", "init")], ids="+".join)
 @pytest.mark.parametrize("name", CASES)
-def test_memory_that_is_no_variables(device, compile_kernel, name, tools):
+def test_an_access_between_variables_is_reported(device, compile_kernel, name, tools):
     bug, twin, said, line = CASES[name]
     with pytest.raises(_core.KernelFault) as error:
         run(device, compile_kernel, bug, tools)

@@ -181,17 +181,17 @@ def expect(device, compile_kernel, case, **options):
 
 
 @pytest.mark.parametrize("name", ALWAYS)
-def test_what_every_checked_build_finds(device, compile_kernel, name):
+def test_every_checked_build_finds_undefined_behaviour(device, compile_kernel, name):
     expect(device, compile_kernel, ALWAYS[name])
 
 
 @pytest.mark.parametrize("name", ARITHMETIC)
-def test_what_a_build_for_arithmetic_finds(device, compile_kernel, name):
+def test_a_build_for_arithmetic_finds_undefined_arithmetic(device, compile_kernel, name):
     expect(device, compile_kernel, ARITHMETIC[name], tools=["arithmetic"])
 
 
 @pytest.mark.parametrize("name", ["shift", "float to int"])
-def test_what_metal_defines_is_nothing_to_other_builds(device, compile_kernel, name):
+def test_other_builds_accept_arithmetic_that_metal_defines(device, compile_kernel, name):
     run(device, compile_kernel, ARITHMETIC[name][0])
 
 

@@ -1,4 +1,4 @@
-"""Memory that nobody has written: checked builds tell its readers, and it never holds old zeros."""
+"""Unwritten memory: checked builds report its readers, and it never holds old zeros."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def buffers(device):
     return {"x": x, "y": y}
 
 
-def test_reading_what_nothing_has_written_is_told(run, buffers):
+def test_a_read_of_unwritten_memory_is_reported(run, buffers):
     with pytest.raises(_core.KernelFault) as error:
         run("y[i] += x[i];", **buffers)
     message = str(error.value)
@@ -46,7 +46,7 @@ def test_reading_what_nothing_has_written_is_told(run, buffers):
     assert "by thread (" in message
 
 
-def test_what_the_host_has_filled_may_be_read(run, device, buffers):
+def test_memory_that_the_host_filled_may_be_read(run, device, buffers):
     run("y[i] = x[i]; y[i] += 1;", **buffers)
     run("y[i] += 1;", x=buffers["x"], y=np.zeros(256, np.float32))
     buffers["y"].mark_unwritten()
@@ -54,7 +54,7 @@ def test_what_the_host_has_filled_may_be_read(run, device, buffers):
     run("y[i] += 1;", **buffers)
 
 
-def test_a_later_dispatch_sees_what_an_earlier_one_wrote(run, buffers):
+def test_a_later_dispatch_may_read_writes_of_an_earlier_one(run, buffers):
     run("y[i] = x[i];", "x[i] = y[255 - i];", **buffers)
     buffers["y"].mark_unwritten()
     with pytest.raises(_core.KernelFault, match="`y` that nothing has written: byte 400"):
@@ -92,9 +92,7 @@ def test_other_builds_write_unseen(run, buffers):
 
 
 @pytest.mark.parametrize("memory", ["device", "threadgroup"])
-def test_what_lies_between_the_members_of_a_struct_may_stay_unwritten(
-    device, compile_kernel, memory
-):
+def test_padding_of_a_struct_may_stay_unwritten(device, compile_kernel, memory):
     if not device.checked_builds:
         pytest.skip("no checked builds on this device")
     place = "x[i]" if memory == "device" else "tile[i]"
@@ -143,7 +141,7 @@ def test_threadgroup_memory_does_not_last_from_launch_to_launch(run, device):
     assert not (np.abs(x) < 1000).any()
 
 
-def test_a_checked_build_tells_what_an_earlier_threadgroup_left(run):
+def test_a_checked_build_reports_reads_of_an_earlier_threadgroups_memory(run):
     x, y = np.zeros(256, np.float32), np.zeros(256, np.float32)
     with pytest.raises(_core.KernelFault, match="that no thread of the group has written"):
         run(LEAVE, FIND, x=x, y=y)

@@ -150,7 +150,7 @@ def test_reflection(device, compile_kernel):
 
 
 @pytest.mark.parametrize("checked", [False, True])
-def test_a_pipeline_says_what_runs_it(device, compile_kernel, checked):
+def test_a_pipeline_has_its_execution_mode(device, compile_kernel, checked):
     plain = "kernel void f(device int* x, uint i [[thread_position_in_grid]]) { x[i] = 1; }"
     pipeline = compile_kernel(plain, checked=checked)
     loops = "fibers" if checked else "loops"
@@ -229,7 +229,7 @@ def test_an_offset_between_elements_is_refused_where_it_matters(
         start_at(device, compile_kernel, offset, type_, value)
 
 
-def test_what_is_loaded_has_not_run(device, compile_kernel):
+def test_a_loaded_pipeline_has_not_run(device, compile_kernel):
     pipeline = compile_kernel("kernel void one(device uint* y) { *y = 1; }")
     y = np.zeros(1, np.uint32)
     dispatch = _core.Dispatch(pipeline, {"y": y}, threadgroups=1, threads=1)

@@ -24,7 +24,7 @@ import pytest
         ("device void* x", None),
     ],
 )
-def test_an_argument_tells_what_numbers_it_is_made_of(compile_kernel, declared, element):
+def test_an_argument_has_its_element_type(compile_kernel, declared, element):
     types = "struct Pair { float a; int b; };\ntypedef float real;\n"
     pipeline = compile_kernel(f"{types}kernel void f({declared}, device float* y) {{ y[0] = 1; }}")
     assert {each.name: each.element for each in pipeline.arguments} == {

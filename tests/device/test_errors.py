@@ -49,7 +49,7 @@ def test_a_hang_is_ended_by_the_time_limit(device, compile_kernel, body):
         run(device, pipeline, time_limit=0.2, x=np.zeros(4, np.float32))
 
 
-def test_a_wild_pointer_is_told_and_survived(device, compile_kernel):
+def test_a_wild_pointer_is_reported_and_survived(device, compile_kernel):
     pipeline = compile_kernel(
         "kernel void wild(device float* x, constant ulong& far, uint i [[thread_position_in_grid]]) { x[far + i] = 1; }"
     )
@@ -57,7 +57,7 @@ def test_a_wild_pointer_is_told_and_survived(device, compile_kernel):
         run(device, pipeline, x=np.zeros(4, np.float32), far=1 << 45)
 
 
-def test_endless_recursion_is_told(device, compile_kernel):
+def test_endless_recursion_is_reported(device, compile_kernel):
     pipeline = compile_kernel(
         """
         static int deep(device volatile int* x, int n) { volatile int local[64]; local[n % 64] = x[0]; return n == x[1] ? 0 : deep(x, n + 1) + local[n % 64]; }
@@ -134,7 +134,7 @@ def test_a_checked_build_finds_a_barrier_that_not_all_reach(device, compile_kern
         run(device, pipeline, x=np.zeros(64, np.float32))
 
 
-def test_a_checked_build_finds_threadgroup_memory_that_nobody_wrote(device, compile_kernel):
+def test_a_checked_build_finds_unwritten_threadgroup_memory(device, compile_kernel):
     pipeline = compile_kernel(
         """
         kernel void f(device float* x, uint t [[thread_position_in_threadgroup]]) {

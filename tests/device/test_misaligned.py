@@ -52,7 +52,7 @@ def run(device, compile_kernel, parameters, body, *, checked, **given):
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_plain_builds_do_what_the_gpus_do(device, compile_kernel, case):
+def test_plain_builds_agree_with_gpus(device, compile_kernel, case):
     parameters, body, expected, _ = CASES[case]
     assert run(device, compile_kernel, parameters, body, checked=False)[0] == expected
 
@@ -86,7 +86,7 @@ def test_private_memory_has_no_name(device, compile_kernel):
         "struct P { float a; packed_float2 b; }; y[0] = ((device P*)(x + 1))->b.y;",
     ],
 )
-def test_what_is_aligned_as_its_elements_is_no_fault(device, compile_kernel, body):
+def test_an_access_aligned_to_its_elements_is_accepted(device, compile_kernel, body):
     for checked in (False, True):
         assert run(device, compile_kernel, FLOATS, body, checked=checked)[0] == 3
 
@@ -146,7 +146,7 @@ def test_vectorised_loops_do_not_count_on_alignment(device, compile_kernel):
     np.testing.assert_array_equal(y[1:4001], x[1:4001] * 2 + 1)
 
 
-def test_an_address_that_is_none_is_not_told_as_nil(device, compile_kernel):
+def test_an_invalid_address_is_not_reported_as_nil(device, compile_kernel):
     """An x86-64 processor does not report which it was, others do."""
     pipeline = compile_kernel(
         "kernel void f(device ulong* x, device float* y) { y[0] = *(device float*)x[0]; }"

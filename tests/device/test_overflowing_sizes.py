@@ -60,7 +60,7 @@ def test_threadgroup_memory_that_does_not_fit_is_an_error(pipeline, bytes_given)
         _core.Dispatch(pipeline, {"x": np.zeros(1, np.float32)}, **sizes)
 
 
-def test_what_is_rounded_up_still_runs(pipeline):
+def test_sizes_that_are_rounded_up_still_run(pipeline):
     x = np.zeros(1, np.float32)
     sizes = {"threadgroup_bytes": {"s": 32767}, "threads_in_grid": 1, "threads": 1}
     _core.open("cpu").run([_core.Dispatch(pipeline, {"x": x}, **sizes)])

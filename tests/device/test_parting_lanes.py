@@ -1,4 +1,4 @@
-"""Loops of which lanes take turns of their own, or that they leave in different turns."""
+"""Loops of which lanes take different numbers of turns, or that they leave in different turns."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ LOOPS = {
       if (done) { break; }
     }""",
     "break, without a block": "for (uint k = 0; ; ++k) if (k == key) { count = simd_sum(1u); break; }",
-    "flag, behind which is left": """for (uint k = 0; k < 40; ++k) {
+    "flag, and a break after it": """for (uint k = 0; k < 40; ++k) {
       bool found = false;
       if (k == key) { count = simd_sum(1u); found = true; }
       if (found) { break; }
@@ -139,7 +139,7 @@ LOOPS = {
 
 
 @pytest.mark.parametrize("loop", LOOPS)
-def test_what_is_done_before_a_loop_is_left_is_of_its_last_turn(loop):
+def test_values_before_a_loop_exit_are_of_the_last_iteration(loop):
     """On vectors; fibers have no turns, and all keys meet there."""
     device = _core.open("cpu")
     source = "#include <metal_stdlib>\nusing namespace metal;\n" + BY_KEY.format(loop=LOOPS[loop])
@@ -173,7 +173,7 @@ RETURNING = [
 
 
 @pytest.mark.parametrize("inside", RETURNING)
-def test_what_a_function_returns_from_within_a_loop_is_of_its_last_turn(inside):
+def test_a_return_within_a_loop_has_the_value_of_the_last_iteration(inside):
     device = _core.open("cpu")
     body = f"static uint of_key(uint key) {{ {inside} }}"
     body += BY_KEY.format(loop="count = of_key(key);")
@@ -207,7 +207,7 @@ kernel void after_a_loop(device const float* a, device uint* y, uint i [[thread_
 """
 
 
-def test_what_lanes_do_behind_a_loop_is_of_the_turn_around_it():
+def test_code_after_a_loop_belongs_to_the_outer_iteration():
     device = _core.open("cpu")
     pipeline = device.compile(AFTER_A_LOOP, fast_math=False).pipeline()
     assert pipeline.engine == "vectors"
@@ -239,7 +239,7 @@ kernel void passed_by(device const uint* order, device uint* y, constant uint& t
 
 
 def test_lanes_that_differ_in_a_switch_may_all_pass_it_by():
-    """A lane that nobody is went through its cases, where all of them did, and read anywhere."""
+    """A lane without a thread once ran its cases, where all lanes did, and read anywhere."""
     device = _core.open("cpu")
     pipeline = device.compile(PASSED_BY).pipeline()
     assert pipeline.engine == "vectors"
@@ -270,7 +270,7 @@ kernel void left(device uint* y, constant uint& n, uint i [[thread_position_in_g
 """
 
 
-def test_lanes_that_leave_a_counted_loop_one_by_one_meet_nobody(device, compile_kernel):
+def test_lanes_that_leave_a_counted_loop_separately_do_not_meet(device, compile_kernel):
     y = np.zeros(32, np.uint32)
     arguments = dict(y=y, n=np.array([32], np.uint32))
     pipeline = compile_kernel(ONE_BY_ONE)

@@ -85,7 +85,7 @@ def test_threads_of_one_simdgroup_can_wait_for_each_other(device, compile_kernel
     np.testing.assert_array_equal(order, np.arange(63, -1, -1))
 
 
-def test_waiting_for_what_never_comes_is_ended(device, compile_kernel):
+def test_an_endless_wait_is_ended(device, compile_kernel):
     pipeline = compile_kernel(
         """
         kernel void forever(device atomic_uint* x, uint t [[thread_index_in_threadgroup]]) {

@@ -261,7 +261,7 @@ def test_cubes(device, compile_kernel, filter):
     np.testing.assert_allclose(out[inner, :3], on_cube[inner], rtol=0, atol=TOLERANCE)
 
 
-def test_coordinates_that_are_no_numbers_are_defined(device, compile_kernel):
+def test_nan_coordinates_are_defined(device, compile_kernel):
     texels = np.arange(16, dtype=np.float32).reshape(4, 4)
     at = np.array([[np.nan, 0, 0], [np.inf, 0, 0], [-np.inf, 0, 0], [1e30, 1e30, 0]], np.float32)
     source = SAMPLE.format(type="texture2d<float>", value="t.sample(s, p.xy)")

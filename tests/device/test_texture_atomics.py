@@ -26,7 +26,7 @@ def test_a_histogram(device, compile_kernel, checked):
 
 
 @pytest.mark.parametrize("type", ["uint", "int"])
-def test_each_function_returns_what_was_there(device, compile_kernel, type):
+def test_each_function_returns_the_previous_value(device, compile_kernel, type):
     pipeline = compile_kernel(
         f"""
         kernel void f(texture2d<{type}, access::read_write> t, device {type}* before, device bool* done) {{

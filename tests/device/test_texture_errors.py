@@ -28,7 +28,7 @@ F = np.float32
         ("image", {}, "expected a NumPy array"),
     ],
 )  # fmt: skip
-def test_what_is_no_texture(device, array, options, message):
+def test_texture_refuses_invalid_arguments(device, array, options, message):
     with pytest.raises(_core.DispatchError, match=message):
         device.texture(array, **options)
 

@@ -155,7 +155,7 @@ def test_a_packed_format_takes_one_integer_for_each_texel(device):
         device.texture(np.zeros((2, 2), np.uint16), "rb5g6r5unorm")
 
 
-def test_a_packed_format_is_no_depth(device, compile_kernel):
+def test_a_packed_format_is_not_a_depth_format(device, compile_kernel):
     pipeline = compile_kernel(
         "kernel void f(depth2d<float> t, device float* y) { *y = t.read(uint2(0)); }"
     )

@@ -220,7 +220,7 @@ def test_a_fault_names_the_simdgroup(by_hand):
 
 
 @pytest.mark.parametrize("loop", ["more[0] += 1;", "mb_vector_meet();", "spin();"])
-def test_what_never_ends_is_ended(by_hand, loop):
+def test_an_endless_kernel_is_ended(by_hand, loop):
     pipeline, _ = by_hand(f"for (volatile u32 i = 0; i < 1; ) {{ {loop} }}")
     with pytest.raises(_core.TimeLimitExceeded, match="time limit of 0.2 s reached"):
         _run(pipeline, (256, 1, 1), (128, 1, 1), time_limit=0.2)

@@ -249,7 +249,7 @@ def test_votes(check_form, form, active):
         check_form(form, within(active, *lines), want, a=votes(), b=b, **results)
 
 
-def test_of_what_all_lanes_share(check_form, form, active):
+def test_values_shared_by_all_lanes(check_form, form, active):
     lines = [
         "%s = call i32 @mb_vector_sum_u32(i32 %n)",
         "%p = call i32 @mb_vector_inclusive_sum_u32(i32 %n)",

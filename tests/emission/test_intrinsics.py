@@ -243,7 +243,7 @@ def test_with_overflow(check, operation, where):
     check(body, want, more, a=a, b=np.array([2**31 - 2**20], "u4"), **zeros)
 
 
-def test_powers_with_a_whole_exponent_are_lane_by_lane(check):
+def test_powers_with_an_integer_exponent_are_serialized(check):
     body = """
         %v = load float, ptr %a.lane
         %k = load i32, ptr %b.lane

@@ -22,7 +22,7 @@ def test_features_say_which_masks_there_are(features, machine):
     assert read_target(f'attributes #0 = {{ "target-features"="{features}" }}') == machine
 
 
-def test_without_features_there_are_no_masks():
+def test_without_cpu_features_there_are_no_masks():
     assert read_target("define void @f() {\n}") == VectorTarget()
 
 

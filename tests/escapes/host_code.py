@@ -4,7 +4,7 @@ KERNEL = "kernel void k(device float* x, uint i [[thread_position_in_grid]])"
 
 
 def kernel(body: str, before: str = "") -> str:
-    """A source of one kernel, `k`, which begins in a line of its own."""
+    """Return a source of one kernel, `k`, which begins in a separate line."""
     return f"{before}\n{KERNEL} {{\n{body}\n}}\n"
 
 

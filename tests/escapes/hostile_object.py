@@ -57,7 +57,7 @@ class Ground:
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp())
         self.cache = self.folder / "cache"
-        # A kernel may read what is in the cache; these lie beside it.
+        # A kernel may read files of the cache; these are next to it.
         self.files = self.folder / "files"
         for folder in (self.folder, self.cache, self.files):
             folder.mkdir(exist_ok=True)

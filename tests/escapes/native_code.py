@@ -125,7 +125,7 @@ ESCAPES = {
         "return FAILED(made);",
         True,
     ),
-    "leaves a child in a session of its own": Escape(
+    "leaves a child in another session": Escape(
         "long made = CALL(clone, 17);\n"
         "if (made == 0) _exit(FAILED(CALL(setsid)));\n"
         "int status = 1; if (!FAILED(made)) CALL(wait4, made, &status, 0, 0);\n"

@@ -1,4 +1,4 @@
-"""A Python candidate that sends the judge messages of its own, from its real process."""
+"""A Python candidate that sends the judge forged messages, from its real process."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_part_of_a_message_ends_with_the_time_limit(
     assert isinstance(failure(HEAD + send), TimeLimitExceeded)
 
 
-def test_a_message_of_an_impossible_length_is_no_result() -> None:
+def test_a_message_of_an_impossible_length_is_refused() -> None:
     send = r"known['os'].write(place._connection.fileno(), b'\x7f\xff\xff\xff')"
     found = failure(HEAD + send + "\nwhile True:\n    pass\n")
     assert isinstance(found, KernelDied)

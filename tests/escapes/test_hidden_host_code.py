@@ -49,7 +49,9 @@ def test_every_spelling_is_refused(device: _core.Device, name: str, checked: boo
 
 @pytest.mark.parametrize("checked", [False, True], ids=["plain", "checked"])
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_is_near_is_taken(device: _core.Device, name: str, checked: bool) -> None:
+def test_valid_source_similar_to_host_code_is_accepted(
+    device: _core.Device, name: str, checked: bool
+) -> None:
     values = np.zeros(1, np.float32)
     pipeline = device.compile(TAKEN[name], checked=checked).pipeline("k")
     device.run([_core.Dispatch(pipeline, {"x": values}, threads_in_grid=1, threads=1)])

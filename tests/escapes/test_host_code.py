@@ -1,4 +1,4 @@
-"""What is no Metal is refused by its name and line, by whichever door it comes in."""
+"""Source that is not Metal is refused with its name and line, by every command."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_it_is_refused_with_its_line(device: _core.Device, name: str, checked: b
 
 
 @pytest.mark.parametrize("name", TAKEN)
-def test_what_metal_has_is_taken(device: _core.Device, name: str) -> None:
+def test_valid_metal_is_accepted(device: _core.Device, name: str) -> None:
     values = np.zeros(1, np.float32)
     pipeline = device.compile(TAKEN[name]).pipeline("k")
     device.run([_core.Dispatch(pipeline, {"x": values}, threads_in_grid=1, threads=1)])

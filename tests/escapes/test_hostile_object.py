@@ -85,7 +85,7 @@ def test_in_a_sandbox_it_reaches_nothing(hostile: Ground, user: int) -> None:
     assert hostile.is_untouched
 
 
-# What would leave something behind that works beside every measurement.
+# Objects that would leave code behind, to work during later measurements.
 PROCESSES = [
     name
     for name, escape in native_code.ESCAPES.items()
@@ -114,7 +114,7 @@ def test_in_a_sandbox_no_escape_is_possible(hostile: Ground, user: int) -> None:
     assert hostile.is_untouched
 
 
-def test_without_one_it_does_what_it_wants(hostile: Ground) -> None:
+def test_without_a_sandbox_a_hostile_object_succeeds(hostile: Ground) -> None:
     """So the others would fail if the sandbox did nothing."""
     came = tried(hostile, "here", os.getuid(), ["reads a file", "removes a file", "forks"])
     assert set(came.values()) == {"0.0"}, came
@@ -195,8 +195,8 @@ REFUSED = [
 
 
 @EVERY_USER
-def test_a_run_is_told_nothing_and_nothing_is_written(run_of: Ground, user: int) -> None:
-    """What fails with an error leaves a kernel that is right: so it is told."""
+def test_a_hostile_object_learns_and_writes_nothing_in_a_run(run_of: Ground, user: int) -> None:
+    """An object that fails with an error leaves a correct kernel, and is reported so."""
     assert run_of.smuggle("twice", several_and_twice([NAMES.index(name) for name in REFUSED])) > 0
     done = run(run_of, user)
     assert "correct" in done.stdout + done.stderr
@@ -216,7 +216,9 @@ def test_a_run_is_told_nothing_and_nothing_is_written(run_of: Ground, user: int)
     ],
 )
 @EVERY_USER
-def test_a_run_says_what_ended_a_kernel(run_of: Ground, user: int, name: str, call: str) -> None:
+def test_run_reports_how_a_hostile_object_was_ended(
+    run_of: Ground, user: int, name: str, call: str
+) -> None:
     assert run_of.smuggle("twice", several_and_twice([NAMES.index(name)])) > 0
     done = run(run_of, user)
     said = " ".join((done.stdout + done.stderr).split())

@@ -45,7 +45,7 @@ def as_numpy(array: mx.array) -> np.ndarray:
 
 
 @pytest.mark.parametrize("bits", [1, *BITS])
-def test_what_is_packed_is_unpacked(bits: int) -> None:
+def test_unpack_inverts_pack(bits: int) -> None:
     codes = random().integers(0, 1 << bits, (3, 5, 96), dtype=np.uint8)
     words = pack_bits(codes, bits)
     assert (words.dtype, words.shape) == (np.uint32, (3, 5, 3 * bits))
@@ -89,7 +89,7 @@ def test_small_floats_are_those_of_mlx(mode: Mode) -> None:
 
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("bits", BITS)
-def test_what_is_quantised_is_as_mlx_quantises(bits: int, group: int) -> None:
+def test_quantize_agrees_with_mlx(bits: int, group: int) -> None:
     plain = random().standard_normal((64, 384), dtype=np.float32)
     plain[0] = 3.0
     plain[1] = np.abs(plain[1])

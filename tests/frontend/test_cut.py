@@ -56,7 +56,7 @@ def definitions(part):
     return re.findall(r"^define [^@]*@(\w+)", part, re.M)
 
 
-def test_a_part_has_what_its_entries_reach_and_what_others_may():
+def test_a_part_has_all_that_its_entries_reach():
     first, second = (PartitionedModule(MODULE, ENTRIES).part([each]) for each in ENTRIES)
     assert definitions(first) == ["always", "shared", "of_first", "lane_0"]
     assert definitions(second) == ["always", "shared", "lane_1"]
@@ -68,23 +68,23 @@ def test_a_part_has_what_its_entries_reach_and_what_others_may():
         assert part.endswith("!llvm.ident = !{!0}\n")
 
 
-def test_lists_of_what_is_used_name_what_is_there():
+def test_used_lists_name_symbols_of_the_part():
     part = PartitionedModule(MODULE, ENTRIES).part(["lane_1"])
     assert "global [2 x ptr] [ptr @always, ptr @lane_1], section" in part
 
 
-def test_all_entries_are_the_module_without_what_nobody_reaches():
+def test_all_entries_together_are_the_module_without_unreachable_code():
     whole = PartitionedModule(MODULE, ENTRIES).part(ENTRIES)
     start = MODULE.index("define internal i32 @of_nobody")
     assert whole == MODULE[:start] + MODULE[MODULE.index("\n\ndefine void @lane_0") :]
 
 
-def test_the_weight_of_an_entry_is_what_it_adds():
+def test_the_weight_of_an_entry_is_its_own_code():
     module = PartitionedModule(MODULE, ENTRIES)
     assert module.weight("lane_0") > module.weight("lane_1") > 100
 
 
-def test_globals_are_renamed_as_wholes():
+def test_globals_are_renamed_by_whole_names():
     text = "@ab = global ptr @a\ndefine void @a() {\n  call void @a()\n}\n"
     renamed = "@ab = global ptr @b\ndefine void @b() {\n  call void @b()\n}\n"
     assert rename_globals(text, {"a": "b"}) == renamed

@@ -121,14 +121,14 @@ def test_unsupported_parts_do_not_disturb_other_kernels():
     assert engine.build(engine.parse(HEADER + text), "f").path
 
 
-def test_an_overload_for_what_is_unsupported_does_not_disturb_the_others():
+def test_an_unsupported_overload_does_not_disturb_the_others():
     text = """float at(texture2d_ms_array<float> t, uint i) { return t.read(uint2(i, 0)).x; }
     float at(device float* t, uint i) { return t[i]; }
     kernel void f(device float* a) { a[0] = at(a, 1); }"""
     assert engine.build(engine.parse(HEADER + text), "f").path
 
 
-def test_a_function_that_needs_what_is_unsupported_is_refused_where_it_stands():
+def test_a_function_that_uses_an_unsupported_feature_is_refused_at_its_line():
     text = """float at(texture2d_ms_array<float> t, uint i) { return t.read(uint2(i, 0)).x; }
     kernel void f(device float* a) { a[0] = at(a, 1); }"""
     message = refuse(text, Unsupported)

@@ -45,7 +45,9 @@ def shell(script: str, folders: tuple[Path, Path, Path]) -> int:
     return run_tool([str(own), "-c", script], "", reads=[source], writes=[output]).returncode
 
 
-def test_list_tool_files_includes_what_a_compiler_needs(folders: tuple[Path, Path, Path]) -> None:
+def test_list_tool_files_includes_files_that_a_compiler_needs(
+    folders: tuple[Path, Path, Path],
+) -> None:
     _, source, output = folders
     assert shell(f"read x < {source}/file && echo $x > {output}/new", folders) == 0
     assert (output / "new").read_text() == "words\n"

@@ -53,7 +53,7 @@ def test_host_names_made_of_pieces_are_joined(source):
     assert list(source(text).entry_points) == ["a_b"]
 
 
-def test_arguments_say_what_they_are(source):
+def test_reflected_arguments_have_their_kind(source):
     bound = reflect_parameters(
         source,
         """

@@ -27,7 +27,7 @@ def meets(node: s.Node, program: s.Program) -> bool:
 def suits_fibers(program: s.Program) -> bool:
     """Whether no loop in which lanes meet is left in the middle of a turn.
 
-    What always leaves a loop is no part of it to LLVM: fibers that leave it there in different
+    To LLVM, code that always leaves a loop is outside of it: fibers that leave it in different
     turns meet before they have left it, if they meet on their way.
     """
     loops = [each for each in every(program) if isinstance(each, s.For | s.While)]

@@ -50,7 +50,7 @@ def cast(values: Array, kind: str) -> Array:
     if values.dtype.kind not in "biu" and dtype.kind in "iu":
         limits = np.iinfo(dtype)
         whole = np.trunc(np.where(np.isnan(values), 0, values).astype(np.float64))
-        # The largest of 64 bits is no float64, but the number behind it is.
+        # The largest of 64 bits is not a float64, but the next number is.
         fits = (whole >= limits.min) & (whole < 2.0 ** (limits.bits - (dtype.kind == "i")))
         ends = np.where(whole < 0, dtype.type(limits.min), dtype.type(limits.max))
         values = np.where(fits, np.where(fits, whole, 0).astype(dtype), ends)

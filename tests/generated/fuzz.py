@@ -32,7 +32,7 @@ _AT_ONCE = 40  # seeds of one process, which leaves nothing in the cache
 
 @dataclass
 class Found:
-    """What became of so many seeds."""
+    """The outcomes of a number of seeds."""
 
     seeds: int = 0
     engines: Counter[str] = field(default_factory=Counter)

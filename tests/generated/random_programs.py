@@ -28,7 +28,7 @@ _OUTPUTS = ("uint", "float", "int", "ushort", "uchar", "long", "half", "uint2", 
 
 
 def random_program(seed: int, statements: int = 22, *, richer: bool = False) -> s.Program:
-    """The program of a seed, of about so many statements; `richer` ones have more shapes of them.
+    """Return the program of a seed. Programs that are `richer` have more shapes of statements.
 
     A seed's two programs have nothing in common.
     """

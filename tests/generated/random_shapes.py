@@ -151,7 +151,7 @@ class RandomShapes(RandomStatements):
         return s.Function(name, result, parameters, body, last, inlined, [taken], reads)
 
     def _passed(self, scope: Scope) -> tuple[s.Block, Scope]:
-        """A call of such a function, in a statement of its own: it writes what others may read."""
+        """Return a call of such a function as a statement: it writes what others may read."""
         fitting = [each for each in self.taking if scope.together or each.name not in self.meeting]
         if not fitting or not scope.outputs:
             return self._assign(scope), scope

@@ -41,7 +41,7 @@ class RandomStatements(RandomExpressions):
         return [*found, *self.kept(scope, outer)]
 
     def kept(self, scope: Scope, outer: Scope) -> s.Block:
-        """Put what a block has computed into the kernel's sum: nobody else may ask for it."""
+        """Put what a block has computed into the kernel's sum: nothing else reads it."""
         fresh = [each for each in scope.variables if each not in outer.variables]
         total = next((each for each in outer.variables if each.name == SUM), None)
         if total is None or not (fresh or self.chance(0.4)):
@@ -201,7 +201,7 @@ class RandomStatements(RandomExpressions):
         limit = self.uniform(scope, 6) if is_uniform else self._turns(scope)
         inner = self._looped(scope, counter, is_uniform=is_uniform)
         if is_uniform and scope.level and self.chance(0.4):
-            # With barriers inside, which all must reach: nobody leaves.
+            # With barriers inside, which all must reach: no thread leaves.
             inner = replace(inner, level=True, jumps=frozenset())
         limit = limit if kind == "uint" else s.Cast(kind, limit)
         body = self.block(inner, 4)

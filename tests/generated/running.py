@@ -20,7 +20,7 @@ from metalbench import _core
 from metalbench.msl.engine import ENGINE_VARIABLE
 
 WAYS = ("vectors", "fibers")
-_GUARD = 64  # elements around every output that nobody may write
+_GUARD = 64  # elements around every output that must not be written
 
 
 @dataclass(frozen=True)

@@ -16,19 +16,19 @@ SEEDS_OF_FIBERS = [seed for seed in range(100, 130) if suits_fibers(random_progr
 
 
 @pytest.mark.parametrize("seed", SEEDS)
-def test_vectors_do_what_the_model_does(seed):
+def test_vectors_agree_with_the_model(seed):
     found = Found()
     assert report_of(seed, ("vectors",), found, shrinks=False) == ""
     assert found.engines == {"vectors: vectors": 1}, found.reasons
 
 
 @pytest.mark.parametrize("seed", RICHER_SEEDS)
-def test_richer_programs_do_what_the_model_does(seed):
+def test_richer_programs_agree_with_the_model(seed):
     assert report_of(seed, ("vectors",), Found(), shrinks=False, richer=True) == ""
 
 
 @pytest.mark.parametrize("seed", SEEDS_OF_FIBERS)
-def test_fibers_do_what_the_model_does(seed):
+def test_fibers_agree_with_the_model(seed):
     found = Found()
     assert report_of(seed, ("fibers",), found, shrinks=False) == ""
     assert found.engines == {"fibers: fibers": 1}
@@ -47,7 +47,7 @@ def test_richer_programs_have_more_shapes():
     assert {each.threads for each in richer} & {(3, 3, 3), (47, 2, 1), (65, 1, 1), (1, 1, 70)}
 
 
-def test_what_differs_is_told_with_its_thread(monkeypatch):
+def test_a_difference_is_reported_with_its_thread(monkeypatch):
     program = random_program(3)
     monkeypatch.setattr(
         "generated.running.source",
@@ -59,7 +59,7 @@ def test_what_differs_is_told_with_its_thread(monkeypatch):
     assert difference.kind == "values"
 
 
-def test_what_is_written_beyond_an_output_is_told(monkeypatch):
+def test_a_write_beyond_an_output_is_reported(monkeypatch):
     monkeypatch.setattr(
         "generated.running.source",
         lambda each: source(each).replace("OUT0(0) = sum;", "OUT0(0) = sum; out0[-1] = 1;"),
@@ -68,7 +68,7 @@ def test_what_is_written_beyond_an_output_is_told(monkeypatch):
     assert difference.what == "out0: written beyond its ends"
 
 
-def test_what_a_thread_that_has_returned_never_wrote_is_nothing_to_read():
+def test_a_value_never_written_by_a_returned_thread_is_not_read():
     """Threadgroup memory is whatever it was: programs whose threads return clear theirs first."""
     assert report_of(7000135, ("vectors",), Found(), shrinks=False) == ""
 

@@ -98,7 +98,7 @@ def test_the_last_simdgroup_may_have_fewer_lanes():
     np.testing.assert_array_equal(run(count(), threads=40), [32] * 32 + [8] * 8)
 
 
-def test_what_others_have_written_is_read_behind_the_barrier():
+def test_writes_of_other_threads_are_read_after_the_barrier():
     tid = s.Name("uint", "tid")
     program = s.Program(
         seed=0,
@@ -181,7 +181,7 @@ def taking(taken: s.Taken) -> s.Function:
 
 
 @pytest.mark.parametrize("copied", [False, True])
-def test_what_a_function_writes_by_a_pointer_is_the_callers(copied):
+def test_a_write_through_a_pointer_changes_the_callers_variable(copied):
     call = s.UserCall("uint", "h", [], [s.Given("p", LANE, 2, copied)])
     second = s.Element("uint", "p", number(1))
     got = run(
@@ -195,20 +195,20 @@ def test_what_a_function_writes_by_a_pointer_is_the_callers(copied):
 
 
 @pytest.mark.parametrize("index", [LANE, s.Unary("uint", "-", number(1))])
-def test_what_lies_beyond_an_array_is_told(index):
+def test_an_access_beyond_an_array_is_reported(index):
     read = s.Assign(TOTAL, s.Element("uint", "p", index))
     with pytest.raises(IndexError, match="beyond 31 elements"):
         run(s.DeclareArray("p", "uint", 31), read)
 
 
-def test_what_lanes_do_not_ask_for_may_lie_anywhere():
+def test_addresses_of_inactive_lanes_may_be_invalid():
     read = s.Assign(TOTAL, s.Element("uint", "p", LANE))
     filled = s.Assign(s.Element("uint", "p", number(3)), number(5))
     got = run(s.DeclareArray("p", "uint", 8), filled, s.If(below(8), [read], []))
     np.testing.assert_array_equal(got[LANES < 8], np.where(LANES[LANES < 8] == 3, 5, 0))
 
 
-def test_an_atomic_operation_gives_what_was_there():
+def test_an_atomic_operation_returns_the_previous_value():
     fetch = s.Fetch("w", "add", number(5))
     again = s.Fetch("u", "max", number(0))
     got = run(fetch, again, s.Assign(TOTAL, s.Name("uint", "u")))

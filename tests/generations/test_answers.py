@@ -55,14 +55,14 @@ def test_everything_else_has_a_class_and_a_message(
 
 
 @pytest.mark.parametrize(("ending", "outcome"), [("refused", "refused"), ("cut", "cut off")])
-def test_how_the_answer_ended_goes_before_what_it_says(ending: str, outcome: str) -> None:
+def test_the_end_of_an_answer_is_checked_before_its_text(ending: str, outcome: str) -> None:
     with pytest.raises(UnusableSample) as raised:
         parse_sample(samples.RIGHT, "twice01", "sample_0.metal", ending)
     assert raised.value.outcome.value == outcome
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"kernel\0", b"x" * 1_000_001])
-def test_what_is_no_text_is_told(data: bytes) -> None:
+def test_an_answer_that_is_not_text_is_reported(data: bytes) -> None:
     with pytest.raises(UnusableSample) as raised:
         decode_text(data)
     assert raised.value.outcome is GenerationOutcome.NO_TEXT
@@ -80,7 +80,7 @@ def test_every_kind_of_finding_has_a_class() -> None:
         assert classify_failure(Failure("verify", str(kind), "")) is not GenerationOutcome.CORRECT
 
 
-def test_what_metal_has_not_is_forbidden() -> None:
+def test_features_that_metal_lacks_are_forbidden() -> None:
     from metalbench.kernelbench.answers import classify_failure
     from metalbench.msl.frontend.unsupported import make_host_code_error
 

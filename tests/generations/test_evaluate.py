@@ -50,7 +50,7 @@ def compute_figures(path: Path) -> Mapping[str, Any]:
     return dict(run["levels"][samples.SET])
 
 
-def test_a_folder_is_evaluated_once_and_the_table_is_what_was_written(tmp_path: Path) -> None:
+def test_evaluate_evaluates_a_folder_once_and_prints_the_stored_table(tmp_path: Path) -> None:
     shell = Shell(
         tmp_path,
         [[samples.RIGHT, samples.PROSE], [samples.WRONG, samples.UNBOUND], [samples.SEVERAL]],
@@ -101,7 +101,7 @@ def test_curves_are_drawn_for_several_folders(tmp_path: Path) -> None:
     assert "expected a name that ends in .svg or .png" in wrong.output
 
 
-def test_bad_folders_and_ks_are_told(tmp_path: Path) -> None:
+def test_evaluate_reports_bad_folders_and_ks(tmp_path: Path) -> None:
     shell = Shell(tmp_path, [[samples.PROSE]])
     told = shell.analyse()
     assert told.exit_code == 2

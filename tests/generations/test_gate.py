@@ -1,4 +1,4 @@
-"""Many work at a time, one is timed, and nobody works then."""
+"""Many threads work at a time, one is timed, and no other works then."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Watched(SchedulingObserver):
             self._now[place] -= 1
 
 
-def test_who_is_timed_is_alone() -> None:
+def test_only_the_timed_thread_runs() -> None:
     scheduler, seen, now = TimingScheduler(), list[tuple[int, int]](), [0, 0]
     # The first of each thread compile until all four do, however threads have their turns.
     all_four = threading.Barrier(4)
@@ -62,7 +62,7 @@ def test_who_is_timed_is_alone() -> None:
     assert all(first[1] <= second[0] for first, second in pairwise(spans))
 
 
-def test_who_waits_to_be_timed_is_sent_away_when_all_is_broken_off() -> None:
+def test_a_thread_that_waits_to_be_timed_stops_on_abort() -> None:
     scheduler = TimingScheduler()
     scheduler.begin_work()
     raised = threading.Event()

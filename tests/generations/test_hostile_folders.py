@@ -1,4 +1,4 @@
-"""Folders of generations that strangers prepared: links, and files that are no JSON of ours."""
+"""Folders of generations from untrusted sources: links, and files that are not our JSON."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_a_bad_run_file_is_one_clear_error(shell: Shell, change: dict[str, Any],
         assert says in done.output
 
 
-def test_samples_of_a_folder_are_bounded_by_what_can_be_counted(shell: Shell) -> None:
+def test_the_number_of_samples_of_a_folder_is_bounded(shell: Shell) -> None:
     (shell.root / samples.SET / "problem_1" / "sample_999999.metal").write_text(samples.PROSE)
     with pytest.raises(DeclarationError, match="at most 1000000 samples of all problems"):
         read_plan(shell.root, make=True)

@@ -93,7 +93,7 @@ def test_a_run_of_theirs_has_our_figures(run: Path, tmp_path: Path) -> None:
     assert found["geo_mean_speedup"]["value"] == pytest.approx((2 * 0.5 * 2 / 1.9) ** (1 / 3))
 
 
-def test_what_is_read_is_written_as_it_was(run: Path, tmp_path: Path) -> None:
+def test_files_are_written_as_they_were_read(run: Path, tmp_path: Path) -> None:
     write_results(tmp_path / "again", 3, read_results(run), tmp_path)
     assert json.loads((tmp_path / "again" / "eval_results.json").read_text()) == RUN
 
@@ -151,7 +151,7 @@ def test_a_run_of_ours_is_written_as_theirs_and_has_the_same_figures(tmp_path: P
     )
 
 
-def test_other_files_are_told(run: Path, tmp_path: Path) -> None:
+def test_other_files_are_reported(run: Path, tmp_path: Path) -> None:
     (run / "generation_config.yaml").unlink()
     told = analyse(run, "--db", tmp_path / "a.db")
     assert told.exit_code == 2

@@ -42,7 +42,7 @@ def evaluated(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("suffix", [".metal", ".py"])
 @pytest.mark.parametrize("how", ["file", "relative", "twice", "folder", "socket", "circle"])
-def test_what_leads_out_is_not_read(
+def test_links_out_of_the_folder_are_not_followed(
     tmp_path: Path, secret: Path, place: Path, suffix: str, how: str
 ) -> None:
     path = place / f"sample_0{suffix}"

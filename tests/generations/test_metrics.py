@@ -58,7 +58,7 @@ def test_at_k_is_the_mean_of_the_problems_estimates() -> None:
     assert found[4, 1.0] == pytest.approx(2 / 4)
 
 
-def test_who_is_correct_by_mlx_alone_is_counted() -> None:
+def test_samples_correct_by_mlx_alone_are_counted() -> None:
     by_mlx = SampleOutcome(GenerationOutcome.CORRECT, Interval(1.0, 0.9, 1.1), own=False)
     found = compute_figures({("level_1", 1): [by_mlx, WRONG], ("level_1", 2): [by_mlx, by_mlx]})
     assert found.without_kernel == 3
@@ -72,7 +72,7 @@ def test_the_mean_is_geometric_and_of_the_correct() -> None:
     assert compute_figures({("level_1", 4): [BROKEN]}).mean_ratio is None
 
 
-def test_a_ratio_without_an_interval_is_not_fast_and_is_told() -> None:
+def test_a_ratio_without_an_interval_is_reported_and_not_fast() -> None:
     found = compute_figures(
         {("a", 1): [right(3.0, -math.inf, math.inf)], ("a", 2): [WRONG]}, (1.0,)
     )

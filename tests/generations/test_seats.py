@@ -62,7 +62,9 @@ class Two:
         pass
 
 
-def test_what_one_verified_another_times_and_does_again_if_lost(tmp_path: Path) -> None:
+def test_work_verified_by_one_worker_is_timed_by_another_and_repeated_if_lost(
+    tmp_path: Path,
+) -> None:
     root = samples.write_samples(tmp_path / "run", [[samples.RIGHT]])
     library = Library([samples.tasks_in(tmp_path / "kernels")])
     jobs, _ = make_jobs(find_samples(root), read_plan(root, make=True), library)

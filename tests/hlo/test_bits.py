@@ -70,6 +70,6 @@ def test_as_many_bits_with_and_without_sign():
     assert bits(other, "i2") == bits(given, "i4")
 
 
-def test_bools_are_no_bits():
+def test_cast_of_packed_bools_is_refused():
     with pytest.raises(Unsupported, match="bits of i1 are not packed here"):
         cast("i1", "i8", (8,), (), np.ones(8, bool))

@@ -60,7 +60,7 @@ def test_loops_within_loops():
     assert names(flow.order) == ["a", "b", "c", "d", "f", "e"]
 
 
-def test_what_is_never_reached_is_no_part():
+def test_unreachable_blocks_are_left_out():
     function = function_of(a="b", b="", c="b")
     flow = flow_of(function)
     assert list(function.blocks) == ["%a", "%b"]
@@ -80,7 +80,7 @@ def test_flow_without_structure_is_refused(edges, words):
         flow_of(function_of(**edges))
 
 
-def test_the_order_keeps_edges_and_loops_whole():
+def test_the_block_order_keeps_edges_and_loops_whole():
     looked_at = 0
     for seed in range(300):
         draw = random.Random(seed)

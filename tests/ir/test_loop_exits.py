@@ -36,7 +36,7 @@ end:
 """
 
 
-def test_what_leads_to_a_mark_is_of_the_loop_that_it_leaves():
+def test_blocks_before_an_exit_mark_belong_to_the_loop_that_it_leaves():
     function = read_function(TEXT, "f")
     flow = flow_of(function)
     (loop,) = flow.loops
@@ -102,7 +102,7 @@ def test_behind_a_loop_within_a_turn_a_mark_is_of_the_loop_around():
     assert not around.behind
 
 
-def test_a_mark_is_told_the_turn_by_phis_where_loops_were_unrolled():
+def test_an_exit_mark_takes_the_iteration_from_phis_of_unrolled_loops():
     function = read_function(
         TEXT.replace("mark:\n", "mark:\n  %p = phi i32 [ %t, %left ]\n").replace(
             "(i32 %t)", "(i32 %p)"

@@ -68,7 +68,7 @@ def test_a_module_is_printed_as_it_was_read():
     assert str(module) == TEXT
 
 
-def test_what_a_module_has():
+def test_a_module_lists_its_parts():
     module = Module(TEXT)
     assert list(module.functions) == ["f", "h"]
     assert module.declarations == {"@g": "declare void @g(ptr) #2"}
@@ -130,7 +130,7 @@ def test_users_of_values():
     assert [each.opcode for each in function.users_of("%p")] == ["load", "store"]
     assert [each.opcode for each in function.users_of("%x")] == ["call", "phi"]
     assert [each.opcode for each in function.users_of("%one")] == ["switch", "phi"]
-    assert function.users_of("%nobody") == ()
+    assert function.users_of("%missing") == ()
 
 
 def test_all_uses_are_replaced():
@@ -233,7 +233,7 @@ def test_calls_are_direct_or_not():
     assert assembly.operands[0].text == "%b"
 
 
-def test_what_a_function_says_behind_its_parameters():
+def test_a_function_keeps_the_attributes_after_its_parameters():
     text = 'define void @f(ptr byval(i8) %x) #1 section "prefix" personality ptr @p {\n'
     function = Module(f"{text}  ret void\n}}\n").function("f")
     assert function.traits == ["section", "personality"]
@@ -263,7 +263,7 @@ def test_unnamed_values_get_names():
     assert "{\nv1:\n" in text
 
 
-def test_names_in_strings_are_no_mentions():
+def test_names_in_strings_are_not_uses():
     variable = Module('@a = constant { ptr, [3 x i8] } { ptr @b, [3 x i8] c"@c " }\n').globals["@a"]
     assert variable.mentions == ["@b"]
     with pytest.raises(IrError, match="no name"):

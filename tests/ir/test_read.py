@@ -111,7 +111,7 @@ def test_atomics():
 
 
 @pytest.mark.parametrize("line", ["%x = frob i32 %y", "%x = phi i32 [ 0 ]", "%x = load i32"])
-def test_what_is_not_known_names_the_line(line):
+def test_read_raises_for_an_unknown_instruction_with_its_line(line):
     with pytest.raises(IrError, match="in '" + line.split(" =", maxsplit=1)[0]):
         read_instruction(line)
 

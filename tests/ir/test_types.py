@@ -40,14 +40,14 @@ def test_a_type_is_written_as_it_was_read(text):
     assert str(type_of(text)) == text
 
 
-def test_what_a_text_begins_with():
+def test_take_type_reads_a_prefix():
     assert take_type("<2 x i8> %x, 3") == (Vector(2, Int(8)), "%x, 3")
     assert take_type("ptr addrspace(1) noundef %p") == (Pointer(1), "noundef %p")
     assert take_type("%struct.S poison") == (Named("%struct.S"), "poison")
 
 
 @pytest.mark.parametrize("text", ["", "7", "<4 float>", "[2 x", "i32 %x"])
-def test_what_is_no_type(text):
+def test_type_of_raises_for_invalid_text(text):
     with pytest.raises(IrError):
         type_of(text)
 

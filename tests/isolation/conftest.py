@@ -94,7 +94,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 class Runs:
-    """Runs kernels of the folder in processes of their own."""
+    """Run kernels of the folder in separate processes."""
 
     def __init__(self, folder: Path, store: Store) -> None:
         self._library = Library([folder])

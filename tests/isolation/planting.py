@@ -48,7 +48,7 @@ def _two_steps(last: Callable[[], None]) -> None:
 
 
 def _chain() -> None:
-    """Four generations, each in a session of its own, of which all stay."""
+    """Start four generations, each in its own session, of which all stay."""
 
     def next_one(left: int) -> None:
         os.setsid()
@@ -61,10 +61,10 @@ def _chain() -> None:
 
 PLANTS: dict[str, tuple[int, Callable[[], object]]] = {
     "a child": (1, lambda: _in_a_child(_stay)),
-    "a session of its own": (1, lambda: _in_a_child(_own_session)),
-    "a group of its own": (1, lambda: _in_a_child(_own_group)),
+    "another session": (1, lambda: _in_a_child(_own_session)),
+    "another group": (1, lambda: _in_a_child(_own_group)),
     "in two steps": (1, lambda: _two_steps(_stay)),
-    "in two steps, in a session of its own": (1, lambda: _two_steps(_own_session)),
+    "in two steps, in another session": (1, lambda: _two_steps(_own_session)),
     "a chain of sessions": (4, _chain),
 }
 

@@ -17,7 +17,7 @@ class _Alias:
     __value__ = NDArray[typing.TypeVar("T", bound=np.generic)]  # type: ignore[misc]
 
 
-def test_an_alias_is_what_it_stands_for() -> None:
+def test_an_alias_is_replaced_by_its_meaning() -> None:
     declared = types.GenericAlias(_Alias(), (np.float64,))  # type: ignore[arg-type]
     values = np.arange(3.0)
     np.testing.assert_array_equal(decode(encode(values, declared), declared), values)

@@ -79,7 +79,7 @@ def test_no_file_that_talks_to_workers_unpickles() -> None:
     assert found == []
 
 
-def test_each_side_hears_only_what_the_other_one_says(
+def test_a_channel_carries_only_messages_of_its_direction(
     pipe: tuple[Connection, Connection], ends: tuple[Channel, Channel]
 ) -> None:
     with pytest.raises(KeyError):
@@ -101,7 +101,7 @@ def test_a_message_that_is_too_long_is_refused_before_it_is_read(
         ends[1].receive()
 
 
-def test_the_end_of_the_other_side_is_told(ends: tuple[Channel, Channel]) -> None:
+def test_a_closed_channel_is_reported(ends: tuple[Channel, Channel]) -> None:
     ends[0].close()
     assert ends[1].wait_for_message(0)
     with pytest.raises(EOFError):

@@ -55,7 +55,7 @@ def test_a_timeout_and_the_exit_code(folder: Path, tmp_path: Path) -> None:
     assert "at most 3 s" in result.stdout
 
 
-def test_ctrl_c_ends_the_worker_and_keeps_what_has_finished(folder: Path, tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_worker_and_stores_finished_results(folder: Path, tmp_path: Path) -> None:
     run = started(folder, tmp_path / "results.db")
     workers = list_children(run.pid)
     run.send_signal(signal.SIGINT)
@@ -68,7 +68,7 @@ def test_ctrl_c_ends_the_worker_and_keeps_what_has_finished(folder: Path, tmp_pa
             os.kill(number, 0)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="ends of others' processes are told by Linux")
+@pytest.mark.skipif(sys.platform != "linux", reason="Linux reports how another's process ended")
 def test_a_run_that_is_killed_takes_its_workers_along(folder: Path, tmp_path: Path) -> None:
     run = started(folder, tmp_path / "results.db")
     workers = [os.pidfd_open(number) for number in list_children(run.pid)]
@@ -83,7 +83,7 @@ def test_a_run_that_is_killed_takes_its_workers_along(folder: Path, tmp_path: Pa
     assert kept(tmp_path / "results.db") == ["correct"]
 
 
-def test_in_this_process_there_is_no_other(
+def test_run_in_this_process_starts_no_worker(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from metalbench.sandbox import process
@@ -110,7 +110,7 @@ def test_sizes_of_memory(size: str, size_bytes: int) -> None:
 
 
 @pytest.mark.parametrize("size", ["", "much", "0", "-1G", "8 GBit"])
-def test_what_is_no_size_is_refused(size: str) -> None:
+def test_run_refuses_invalid_sizes(size: str) -> None:
     result = CliRunner().invoke(main, ["run", "relu", "--memory-limit", size])
     assert result.exit_code == 2
     assert "expected a size such as 512M or 8G" in result.output

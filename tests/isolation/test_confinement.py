@@ -35,7 +35,7 @@ def test_it_is_refused(
     assert not (tmp_path / "made").exists()
 
 
-def test_what_it_has_is_a_folder_that_is_emptied(runs: Any) -> None:
+def test_a_confined_process_has_one_folder_which_is_emptied(runs: Any) -> None:
     before = set(Path(tempfile.gettempdir()).glob("metalbench-*/x"))
     (result,) = runs("writes_to_its_folder")
     assert result.status is Status.CORRECT, result.failures
@@ -48,7 +48,7 @@ def test_secrets_are_not_among_its_variables(runs: Any, monkeypatch: pytest.Monk
     assert result.status is Status.CORRECT, result.failures
 
 
-def test_to_leave_with_success_is_no_result(runs: Any) -> None:
+def test_exit_code_0_without_a_result_is_a_crash(runs: Any) -> None:
     (result,) = runs("exits_well")
     assert result.status is Status.FAILED
     assert "ended with exit code 0 and no result" in result.failures[0].message

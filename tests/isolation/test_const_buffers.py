@@ -62,7 +62,7 @@ def test_reads_are_none_and_inputs_can_be_changed_between_runs(device: _core.Dev
         assert np.array_equal(y.numpy("float32"), 2 * factor * np.arange(N))
 
 
-def test_what_is_taken_as_writable_is_written(device: _core.Device) -> None:
+def test_buffers_taken_as_writable_are_written(device: _core.Device) -> None:
     asked, x, y = dispatches(device, "x[i] += 1; y[i] = x[i];", "device")
     device.run(asked)
     assert np.array_equal(x.numpy("float32"), np.arange(N) + 1)

@@ -52,7 +52,7 @@ def test_a_process_that_dies_is_a_finding_and_the_run_goes_on(runs: Any) -> None
         "terminate called after throwing an instance of 'std::bad_alloc'",
     ],
 )
-def test_a_process_without_memory_is_no_kernels_fault(words: str) -> None:
+def test_a_process_without_memory_is_not_a_kernel_failure(words: str) -> None:
     for code in (1, -6):
         error = make_exit_error(code, f"Traceback\n{words}")
         assert isinstance(error, OutOfMemoryError)
@@ -78,12 +78,12 @@ def test_a_process_that_eats_all_memory_is_ended(runs: Any, name: str) -> None:
     assert "--memory-limit" in failure.message
 
 
-def test_an_error_of_the_tasks_code_is_told_as_without_a_process(runs: Any) -> None:
+def test_an_error_of_task_code_is_the_same_as_without_a_process(runs: Any) -> None:
     (wrong,) = runs("raises")
     assert "no such luck" in wrong.failures[0].message
 
 
-def test_what_a_task_prints_is_passed_on(
+def test_output_of_a_task_is_passed_on(
     runs: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYTHONUNBUFFERED", raising=False)
@@ -92,7 +92,7 @@ def test_what_a_task_prints_is_passed_on(
     assert "so far so good" in capsys.readouterr().err
 
 
-def test_what_a_kernel_does_to_its_process_reaches_no_other(runs: Any) -> None:
+def test_damage_to_a_kernels_process_stays_in_that_process(runs: Any) -> None:
     statuses = [result.status for result in runs("leaves_a_mark", "finds_no_mark")]
     assert statuses[1] is Status.CORRECT
 
@@ -106,7 +106,7 @@ def test_samples_and_analysis_come_back(runs: Any) -> None:
     assert runs.store.samples(kept.id)["kernel"].size == result.measurement.pairs
 
 
-def test_a_worker_that_cannot_start_is_no_kernels_fault(
+def test_a_worker_that_cannot_start_is_not_a_kernel_failure(
     runs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from metalbench.sandbox import process
@@ -117,7 +117,7 @@ def test_a_worker_that_cannot_start_is_no_kernels_fault(
     assert "--in-process" in str(caught.value)
 
 
-def test_a_device_that_cannot_be_made_ready_is_told_in_its_words(
+def test_a_device_that_cannot_start_is_reported_in_its_words(
     runs: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "WORKER", "without_device")
@@ -126,7 +126,7 @@ def test_a_device_that_cannot_be_made_ready_is_told_in_its_words(
             attempt()
 
 
-def test_it_is_told_also_of_a_worker_that_was_being_made_ready(
+def test_a_device_that_cannot_start_is_reported_for_a_prepared_worker_too(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool, "WORKER", "without_device")
@@ -142,9 +142,9 @@ def test_it_is_told_also_of_a_worker_that_was_being_made_ready(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux filters system calls")
-def test_what_a_sealed_process_has_tried_is_named() -> None:
+def test_a_refused_system_call_is_named() -> None:
     number = load_system_calls().numbers["execve"]
-    words = f"of its own\n\n[confinement] refused system call {number}\n"
+    words = f"its own words\n\n[confinement] refused system call {number}\n"
     ended = make_exit_error(-signal.SIGSYS, words)
     assert isinstance(ended, WorkerExited)
     assert ended.kind is Kind.CRASH

@@ -1,4 +1,4 @@
-"""Nobody is left behind: whatever a worker has started ends with it."""
+"""No process stays: all that a worker has started ends with it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def is_there(pid: int) -> bool:
 
 @pytest.mark.parametrize("leads_session", [True, False], ids=["leads a session", "in ours"])
 @pytest.mark.parametrize("plant", planting.PLANTS)
-def test_what_a_worker_has_left_ends_with_it(
+def test_descendants_of_a_worker_end_with_it(
     plant: str, leads_session: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed = tmp_path / "left"
@@ -77,6 +77,6 @@ except PermissionError:
 
 @pytest.mark.parametrize("start", ["os.fork()", "os.posix_spawn('/bin/true', ['true'], {})"])
 def test_an_executor_starts_nothing_before_its_seal(start: str) -> None:
-    # In a process of its own: a test process may have threads, which make a fork unsafe.
+    # In a separate process: a test process may have threads, which make a fork unsafe.
     program = START_A_PROCESS.replace("START", start)
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 7

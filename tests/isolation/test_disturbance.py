@@ -125,7 +125,7 @@ def test_in_the_same_process_nothing_begins_again(
     assert len(calls) == 1
 
 
-def test_a_disturbance_is_no_finding_against_the_kernel(
+def test_a_disturbance_is_not_a_finding(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def disturbed(_: Examiner) -> None:

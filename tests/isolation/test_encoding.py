@@ -126,7 +126,7 @@ def judged_by_blocks(result: Result) -> Result:
         incorrect(),
         failed(),
         on_gpu(correct()),
-        on_gpu(correct(), told=True),
+        on_gpu(correct(), reference_timed=True),
         without_interval(correct()),
         judged_by_blocks(correct()),
         replace(correct(), notes=("über \N{SNOWMAN}\0\ud800",)),
@@ -199,7 +199,7 @@ SHAPES = Shapes((Point(1.5, "a"),), Colour.RED, "left", (1, 2), np.arange(3.0), 
         (dict(status=Colour.RED), "shapes.status: expected Status or NoneType"),
     ],
 )
-def test_what_is_not_of_its_type_is_not_sent(change: dict[str, Any], message: str) -> None:
+def test_encode_refuses_values_of_other_types(change: dict[str, Any], message: str) -> None:
     with pytest.raises(EncodingError) as caught:
         encode(replace(SHAPES, **change), Shapes, "shapes")
     assert message in str(caught.value)
@@ -251,7 +251,7 @@ def test_the_form_of_a_message() -> None:
         (dict(status="right"), "shapes.status: expected Status or NoneType, got str 'right'"),
     ],
 )
-def test_what_is_not_of_its_type_does_not_come_out(change: dict[str, Any], message: str) -> None:
+def test_decode_refuses_values_of_other_types(change: dict[str, Any], message: str) -> None:
     with pytest.raises(EncodingError) as caught:
         decode(framed({**PLAIN, **change}, BITS), Shapes, "shapes")
     assert message in str(caught.value)
@@ -271,7 +271,7 @@ def test_what_is_not_of_its_type_does_not_come_out(change: dict[str, Any], messa
     ],
     ids=["nothing", "no text", "too long", "cut", "no JSON", "not ASCII", "deep", "a pickle"],
 )
-def test_bytes_that_are_no_message_are_refused(data: bytes) -> None:
+def test_decode_refuses_bytes_that_are_not_a_message(data: bytes) -> None:
     with pytest.raises(EncodingError, match=r"^value: expected "):
         decode(data, type(None))
 

@@ -31,7 +31,7 @@ def test_a_kernel_runs_and_is_timed(device: _core.Device) -> None:
     assert len(samples.long_ns) == 4
 
 
-def test_a_pipeline_tells_what_it_tells_in_this_process(
+def test_a_pipeline_in_an_executor_has_the_same_facts(
     here: _core.Device, device: _core.Device
 ) -> None:
     mine, theirs = (each.compile(SOURCE).pipeline("summed") for each in (here, device))
@@ -81,7 +81,7 @@ def test_faults_come_with_their_line(device: _core.Device) -> None:
     assert twice.is_right
 
 
-def test_checked_runs_find_what_they_find_in_this_process(device: _core.Device) -> None:
+def test_checked_runs_in_an_executor_have_the_same_findings(device: _core.Device) -> None:
     with pytest.raises(KernelFault, match=r":11: .*outside of every buffer"):
         Twice(device, "astray", checked=True).run()
     unwritten = Twice(device, checked=True)
@@ -117,7 +117,9 @@ def test_textures_and_samplers_are_handed_over(device: _core.Device) -> None:
     assert drawn.numpy()[1].tolist() == [128, 255, 0, 0]
 
 
-def test_what_cannot_be_handed_over_is_refused(here: _core.Device, device: _core.Device) -> None:
+def test_the_executor_refuses_objects_that_cannot_be_sent(
+    here: _core.Device, device: _core.Device
+) -> None:
     source = """#include <metal_stdlib>
     kernel void k(metal::texture2d<float> t, device float* y, uint i [[thread_position_in_grid]]) {
       y[i] = t.read(metal::uint2(0, 0)).x;

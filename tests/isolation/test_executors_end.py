@@ -23,12 +23,14 @@ from metalbench.verify import Kind
 @pytest.mark.parametrize(
     "message", [b"", b"\xff" * 4, DONE, DONE + b"\0" * 9, struct.pack("<IQ", 1, 1 << 40)]
 )
-def test_what_is_no_answer_is_the_end(scripted: Callable[..., Twice], message: bytes) -> None:
+def test_an_invalid_answer_ends_the_executor(
+    scripted: Callable[..., Twice], message: bytes
+) -> None:
     def script(_: ScriptedExecutor) -> Script:
         return lambda kind, ask: message if kind is Request.RUN else ask()
 
     twice = scripted(script)
-    with pytest.raises(KernelDied, match="sent what is no result") as caught:
+    with pytest.raises(KernelDied, match="sent an invalid result") as caught:
         twice.run()
     assert caught.value.kind == Kind.CRASH
     twice.run()
@@ -72,7 +74,7 @@ def dies_at(scripted: Callable[..., Twice], when: Request) -> None:
     assert twice.is_right
 
 
-def test_an_executor_that_cannot_start_is_no_kernels_fault(
+def test_an_executor_that_cannot_start_is_not_a_kernel_failure(
     device: _core.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(executor, "WORKER", "metalbench.workers.nowhere")

@@ -61,7 +61,7 @@ def test_times_that_are_too_short_gain_no_more_than_a_handshake(
     assert scripted(slow).run() >= 1e9 * HELD_BACK_S - MOST_OF_A_HANDSHAKE_NS
 
 
-def test_times_that_are_always_too_short_are_told() -> None:
+def test_times_that_are_always_too_short_are_reported() -> None:
     agreement = _core.Agreement()
     agreement.note_handshake(30e3)
     for _ in range(31):
@@ -81,7 +81,7 @@ def test_work_behind_an_answer_is_seen(scripted: Callable[..., Twice]) -> None:
             if not beside:
                 beside.append(threading.Thread(target=until_it_is_ended, args=(ask,)))
                 beside[0].start()
-            # As long as it takes: a time too short is another forgery, and may be told first.
+            # As long as it takes: a time too short is another forgery, and may be reported first.
             start = monotonic()
             while monotonic() < start + PLAUSIBLE_S:
                 pass
@@ -117,7 +117,7 @@ def test_little_work_behind_answers_is_nothing() -> None:
         agreement.check_idle(30e6, 40e6)
 
 
-def test_a_busy_machine_is_no_forgery() -> None:
+def test_a_busy_machine_is_not_reported_as_forgery() -> None:
     """Delays of any length, as long as some windows have none, count to the kernel's time."""
     agreement = _core.Agreement()
     agreement.note_handshake(50e3)
@@ -128,7 +128,7 @@ def test_a_busy_machine_is_no_forgery() -> None:
             assert agreement.settle(5e6, 15e6) == 15e6 - 75e3
 
 
-def test_the_way_to_an_executor_is_no_part_of_its_time() -> None:
+def test_the_way_to_an_executor_does_not_count_as_its_time() -> None:
     agreement = _core.Agreement()
     for seen_ns in (40e3, 20e3, 30e3):
         agreement.note_handshake(seen_ns)

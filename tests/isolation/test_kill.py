@@ -66,7 +66,7 @@ def kill_after(moments: Sequence[float], folder: Path, tmp_path: Path) -> None:
 
 @pytest.fixture
 def seconds(folder: Path, tmp_path: Path) -> float:
-    """How long the run takes if nobody kills it."""
+    """Return how long the run takes if it is not killed."""
     begin = monotonic()
     start(folder, tmp_path / "other.db", tmp_path / "log").wait()
     return monotonic() - begin

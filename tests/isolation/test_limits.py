@@ -45,7 +45,7 @@ def test_memory_of_children_counts() -> None:
     assert read_resident_bytes(child.pid) == 0
 
 
-def test_what_a_worker_waits_for_this_side_is_not_its_own_time(
+def test_waiting_for_the_parent_does_not_count_as_a_workers_time(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     now = [0.0]
@@ -54,7 +54,7 @@ def test_what_a_worker_waits_for_this_side_is_not_its_own_time(
     worker._start = worker._last_check = worker._last_message = 0.0
     worker._stage = None
     monkeypatch.setattr(worker, "_send", lambda *_: None)
-    now[0] = worker._last_message = 4.0  # it has told of a stage, and is let go on much later
+    now[0] = worker._last_message = 4.0  # it has reported a stage, and continues much later
     now[0] = 100.0
     worker.let_continue()
     worker._last_check = now[0] = 105.0

@@ -1,4 +1,4 @@
-"""A contest of two kernels in a process of its own, whatever the candidate does there."""
+"""A contest of two kernels in a separate process, whatever the candidate does there."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_a_right_candidate_is_verified_throughout_and_timed(folder: Path) -> Non
 
 
 @pytest.mark.parametrize("part", CANDIDATES)
-def test_what_is_wrong_with_a_candidate_is_told_and_not_timed(folder: Path, part: str) -> None:
+def test_a_wrong_candidate_is_reported_and_not_timed(folder: Path, part: str) -> None:
     wrong, kind = CANDIDATES[part]
     source = KERNEL.replace(part, wrong).replace("uint i", "constant uint& n, uint i")
     outcome, stages = played(match(folder, source))

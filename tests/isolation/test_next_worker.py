@@ -31,7 +31,7 @@ Note = Callable[[str, Any], None]
 
 
 def nothing(what: str, trial: Any) -> None:
-    """Of whom nobody keeps what is done to it."""
+    """A worker whose calls are not recorded."""
 
 
 class Scripted:
@@ -58,7 +58,7 @@ class Scripted:
 
 
 class Watching(Silent):
-    """Keeps what was done to which worker, each with the stage that was last told of."""
+    """Record the calls of each worker, with the stage that was last reported."""
 
     def __init__(self) -> None:
         self.stage: Stage | None = None
@@ -143,7 +143,7 @@ def test_of_a_gpu_timing_waits_until_they_are_ready(seen: Watching) -> None:
     assert "pause" not in {what for _, what, _ in done}
 
 
-def test_a_worker_does_nothing_but_what_it_was_made_ready_for(seen: Watching) -> None:
+def test_a_prepared_worker_does_only_its_own_work(seen: Watching) -> None:
     ahead = empty("cpu")
     ahead.prepare(["untried", "next"], "cpu")
     assert ahead.take("next").prepared_for == "next"
@@ -151,7 +151,7 @@ def test_a_worker_does_nothing_but_what_it_was_made_ready_for(seen: Watching) ->
     assert ahead.take("unforeseen").prepared_for is None
 
 
-def test_what_a_process_has_started_stands_still_with_it(tmp_path: Path) -> None:
+def test_processes_that_a_worker_started_pause_with_it(tmp_path: Path) -> None:
     count = tmp_path / "count"
     counting = f"while :; do echo >> {count}; done"
     process = object.__new__(Process)

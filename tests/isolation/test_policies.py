@@ -86,7 +86,7 @@ def asked(
         ("ptrace", (), TRAP),
     ],
 )
-def test_what_a_sealed_process_may_call(
+def test_system_calls_allowed_in_a_sealed_process(
     processor: str, name: str, arguments: tuple[int, ...], action: int
 ) -> None:
     assert asked(seccomp.make_sealed_policy(OWN), processor, name, arguments) == action
@@ -108,7 +108,7 @@ def test_what_a_sealed_process_may_call(
         ("io_uring_setup", (), make_refusal()),
     ],
 )
-def test_what_a_process_that_works_may_call(
+def test_system_calls_allowed_in_a_working_process(
     processor: str, name: str, arguments: tuple[int, ...], action: int
 ) -> None:
     """OWN is the number of the process that has started it."""
@@ -133,7 +133,7 @@ def test_what_a_process_that_works_may_call(
         ("openat", (), ALLOW),
     ],
 )
-def test_what_an_executor_may_call_before_its_seal(
+def test_system_calls_allowed_in_an_executor_before_its_seal(
     processor: str, name: str, arguments: tuple[int, ...], action: int
 ) -> None:
     """Threads and files, and no process and no program."""

@@ -25,7 +25,7 @@ def test_every_mechanism_is_tried() -> None:
         assert each.holds or each.reason, each
 
 
-def test_what_goes_through_is_told(tmp_path: Path) -> None:
+def test_proof_reports_attempts_that_succeed(tmp_path: Path) -> None:
     attempts = {"read a file": (tmp_path / "file").read_bytes, "list a folder": tmp_path.iterdir}
     (tmp_path / "file").write_text("open to all")
     found = proof._make_proof("files", "Landlock, version 7", lambda: None, attempts)
@@ -46,7 +46,7 @@ def test_one_that_goes_through_among_others_is_enough() -> None:
     assert (found.refused, found.done, found.holds) == (("leave the group",), ("nothing",), False)
 
 
-def test_what_is_not_there_is_told_with_its_reason() -> None:
+def test_proof_reports_a_missing_protection_with_its_reason() -> None:
     def missing() -> None:
         raise Unsupported("seccomp: Function not implemented")
 
@@ -55,7 +55,7 @@ def test_what_is_not_there_is_told_with_its_reason() -> None:
     assert "start programs, open files" in describe_proof(found)
 
 
-def test_a_doctor_is_not_alarmed_by_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_accepts_missing_protections(monkeypatch: pytest.MonkeyPatch) -> None:
     lacking = proof.Proof("files", "Landlock, version 0", (), ("read a file",), "no Landlock")
     monkeypatch.setattr(proof, "run_proofs", lambda: [lacking])
     finding = dict(examinations())["confinement"]()

@@ -92,7 +92,7 @@ def test_kernels_threads_and_memory_are_there() -> None:
         ("os.listdir('/')", "PermissionError"),
     ],
 )
-def test_what_libraries_may_ask_for_fails(attempt: str, error: str) -> None:
+def test_system_calls_that_libraries_try_fail_without_a_kill(attempt: str, error: str) -> None:
     done = run(attempt)
     assert done.returncode == 1, done.stderr
     assert error in done.stderr
@@ -100,7 +100,7 @@ def test_what_libraries_may_ask_for_fails(attempt: str, error: str) -> None:
 
 
 def test_where_the_cache_is_takes_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever names no folder has loaded what knows the user's, which is asked again."""
+    """Without a folder, the loaded module that knows the user's folder is asked again."""
     monkeypatch.delenv("METALBENCH_CACHE", raising=False)
     done = run("from metalbench import build_cache; print(build_cache.find_cache_folder())")
     assert (done.returncode, done.stderr) == (0, "")
@@ -116,7 +116,9 @@ def test_where_the_cache_is_takes_no_socket(monkeypatch: pytest.MonkeyPatch) -> 
         ("threading.Thread(target=os.setsid).start(); threading.Event().wait(60)", "setsid"),
     ],
 )
-def test_what_nobody_asks_for_by_the_way_ends_it_and_is_told(attempt: str, call: str) -> None:
+def test_other_forbidden_system_calls_kill_the_process_and_are_reported(
+    attempt: str, call: str
+) -> None:
     done = run(attempt.replace("import socket; ", "import _socket as socket; "))
     assert (done.returncode, parse_refused_call(done.stderr)) == (-31, call), done.stderr
     assert "went on" not in done.stdout
@@ -154,7 +156,7 @@ N = 64"""
     assert "[] ['seccomp: Function not implemented']" in done.stdout
 
 
-def test_what_was_compiled_is_loaded_where_nothing_else_can_be_opened(
+def test_compiled_code_is_loaded_although_no_other_file_can_be_opened(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not landlock.version():

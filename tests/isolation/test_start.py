@@ -20,7 +20,7 @@ COMMAND = """
 from metalbench.cli import main
 main(["run", "relu", "--device", "cpu"])
 """
-# Its executors are started beside what it needs, by another thread.
+# Another thread starts its executors, while what it needs is prepared.
 WORKER = """
 from metalbench.workers import worker
 worker.NEEDED = ()

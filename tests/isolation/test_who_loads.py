@@ -100,7 +100,7 @@ def test_a_command_loads_nothing(
     assert done.exit_code == 0 or command[0] not in ("compile", "show", "snap"), done.output
 
 
-def test_what_is_asked_for_in_this_process_is_loaded_here(folder: Path, tmp_path: Path) -> None:
+def test_code_requested_in_this_process_is_loaded_here(folder: Path, tmp_path: Path) -> None:
     before = _core.kernels_loaded()
     done = invoke(("run", "good", "--in-process", *KEPT, *SHORT), folder, tmp_path)
     assert done.exit_code == 0, done.output

@@ -72,7 +72,7 @@ def trial(tmp_path: Path) -> Trial:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="where addresses are free differs")
-def test_what_a_wild_pointer_overwrites_is_not_the_verdict(trial: Trial) -> None:
+def test_a_wild_pointer_cannot_change_the_verdict(trial: Trial) -> None:
     device = _core.open("cpu")
     with Workers("cpu", Limits()) as workers:
         result = workers.attempt(device_facts(device), trial, (), Silent())

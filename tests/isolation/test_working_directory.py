@@ -27,7 +27,7 @@ kernel void twice(device const float* x, device float* y, uint i [[thread_positi
 
 
 @pytest.mark.parametrize("entry", ["", "HERE", "HERE/."])
-def test_the_working_directory_is_no_place_to_import_from(
+def test_modules_are_not_imported_from_the_working_directory(
     entry: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -38,7 +38,7 @@ def test_the_working_directory_is_no_place_to_import_from(
     assert str(tmp_path) not in map(os.path.abspath, list_executor_files().readable)
 
 
-def test_what_pythonpath_names_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_of_pythonpath_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])

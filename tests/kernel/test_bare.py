@@ -50,7 +50,7 @@ def test_a_file_runs_by_its_own_lines(tmp_path):
     assert bound.inputs["done"].array[0] == 1000
 
 
-def test_contents_are_what_they_are_called(tmp_path):
+def test_buffers_have_the_declared_contents(tmp_path):
     lines = (
         "buffer: e float16 (8) ones",
         "buffer: b uint8 (64) integers 3 5",
@@ -93,7 +93,7 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, words):
         read_standalone_kernel(written(tmp_path, SAXPY), tmp_path / "in.npz")
 
 
-def test_a_file_that_holds_no_arrays_is_told(tmp_path):
+def test_a_file_without_arrays_is_refused(tmp_path):
     path = tmp_path / "in.npz"
     path.write_text("no arrays")
     with pytest.raises(DeclarationError, match="expected arrays by name"):
@@ -123,7 +123,7 @@ def test_a_file_that_holds_no_arrays_is_told(tmp_path):
         ("buffer: z int8 (4) integers -129 0", "expected integers of int8, from -128 to 127"),
     ],
 )
-def test_a_wrong_line_is_told_with_its_place(tmp_path, line, words):
+def test_a_wrong_line_is_reported_with_its_place(tmp_path, line, words):
     with pytest.raises(DeclarationError) as told:
         read_standalone_kernel(written(tmp_path, with_line(line)))
     assert words in str(told.value)
@@ -146,14 +146,14 @@ def test_a_wrong_line_is_told_with_its_place(tmp_path, line, words):
         "defaults are: 4",
     ],
 )
-def test_prose_with_a_colon_is_no_header_line(tmp_path, comment):
+def test_prose_with_a_colon_is_not_a_header_line(tmp_path, comment):
     assert read_standalone_kernel(written(tmp_path, with_line(comment))).task.outputs
 
 
 @pytest.mark.parametrize(
     "dtype", ["int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"]
 )
-def test_integers_of_every_width_are_drawn_in_their_whole_range(tmp_path, dtype):
+def test_integers_of_each_width_are_drawn_from_their_full_range(tmp_path, dtype):
     least, most = np.iinfo(dtype).min, np.iinfo(dtype).max
     line = f"buffer: z {dtype} (4096) integers {least} {most + 1}"
     bare = read_standalone_kernel(written(tmp_path, with_line(line)))
@@ -163,12 +163,12 @@ def test_integers_of_every_width_are_drawn_in_their_whole_range(tmp_path, dtype)
     assert z.max() > most // 2
 
 
-def test_nothing_says_what_is_right(tmp_path):
+def test_a_standalone_kernel_has_no_expected_results(tmp_path):
     bare = read_standalone_kernel(written(tmp_path, SAXPY))
     with pytest.raises(TaskError, match="no task that says what is right"):
         _ = workload(bare.task, bare.size).expected
 
 
-def test_files_and_names_are_told_apart():
+def test_is_kernel_file_distinguishes_files_and_names():
     assert is_kernel_file("kernels/a.metal")
     assert not is_kernel_file("softmax")

@@ -71,7 +71,7 @@ def test_comparisons_of_two_values_are_none(test):
     assert warnings(test) == ()
 
 
-def test_only_what_the_kernel_reaches_counts():
+def test_warnings_ignore_code_that_the_kernel_does_not_reach():
     assert warnings("odd(v)") == ()
     (warning,) = warnings("odd(v)", helper="isnan(v)")
     assert warning.startswith("copied.metal:6:")

@@ -173,7 +173,7 @@ def test_text_and_hash_follow_the_headers_that_are_included(tmp_path):
     assert len(hashes) == 2
 
 
-def test_what_no_folder_has_stays_in_the_text():
+def test_unknown_includes_stay_in_the_text():
     assert parse(MSE, name="mse_loss").text == MSE
 
 

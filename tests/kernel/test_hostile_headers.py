@@ -114,7 +114,7 @@ def test_read_bare_refuses_a_line_that_asks_for_too_much(line: str, tmp_path: Pa
 
 
 @pytest.mark.parametrize("kind", ["folder", "pipe", "device", "missing", "large", "binary"])
-def test_read_fails_for_what_is_no_short_text(kind: str, tmp_path: Path) -> None:
+def test_read_raises_for_folders_pipes_devices_and_long_files(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "k.metal"
     if kind == "folder":
         path.mkdir()

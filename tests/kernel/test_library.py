@@ -182,14 +182,14 @@ def test_a_missing_folder_is_an_error(tmp_path):
         (TASK.replace('flops="n"', 'flops="n +"'), "column 4: expected a number"),
     ],
 )
-def test_a_wrong_task_file_says_what_is_wrong(folder, text, message):
+def test_a_wrong_task_file_is_reported(folder, text, message):
     (folder / "twice.py").write_text(text)
     entry = Library([folder]).entry("twice")
     with pytest.raises(DeclarationError, match=message):
         entry.task  # noqa: B018 - imports the file
 
 
-def test_families_are_there_for_who_names_them(tmp_path):
+def test_names_lists_families_only_on_request(tmp_path):
     for folder, name in (("common", "softmax"), ("families/attention", "decode")):
         (tmp_path / folder).mkdir(parents=True)
         (tmp_path / folder / f"{name}.py").write_text('"""A task."""\n')

@@ -121,7 +121,9 @@ LIMITED = RIGHT.replace(
         ("TG = 64, 32", "(256)", "lower threads="),
     ],
 )
-def test_a_kernel_that_takes_fewer_threads_is_told_the_tune_value(device, tune, threads, remedy):
+def test_compile_kernel_suggests_a_tune_value_if_threads_exceed_the_limit(
+    device, tune, threads, remedy
+):
     source = LIMITED.replace("TG = 32, 64", tune).replace("threads=(TG)", f"threads={threads}")
     with pytest.raises(DispatchError) as caught:
         bound(device, source)
@@ -130,7 +132,7 @@ def test_a_kernel_that_takes_fewer_threads_is_told_the_tune_value(device, tune, 
     assert "got 256; " + remedy in told
 
 
-def test_a_device_whose_defaults_take_too_many_threads_is_told_their_line(device):
+def test_compile_kernel_suggests_defaults_of_the_device_that_fit(device):
     source = LIMITED.replace("TG = 32, 64", "TG = 32, 64, 256\n// defaults: cpu TG = 256")
     ours = kernel.parse(source, name="scaled").on(["cpu"])
     with pytest.raises(DispatchError, match=r"TG = 64 fits: let the line `// defaults: cpu` say"):
@@ -195,7 +197,7 @@ def test_outputs_and_scratch_start_poisoned(device):
         ),
     ],
 )
-def test_what_does_not_fit_is_an_error(device, old, new, message):
+def test_compile_kernel_refuses_a_kernel_that_does_not_fit_its_task(device, old, new, message):
     assert old in RIGHT
     with pytest.raises((DeclarationError, CompileError), match=message):
         compiled(device, RIGHT.replace(old, new))

@@ -21,7 +21,7 @@ from metalbench.verify import Kind, verify_checked
 LIBRARY = Library()
 HEADERS = library_folder() / "include"
 INCLUDE = re.compile(r'#include "(metalbench/\w+\.h)"')
-# A kernel that includes a header may use another part of it; so many are tried.
+# A kernel that includes a header may use another part of it; this number is tried.
 MOST_TRIED = 8
 # Sizes and tunings that reach a barrier which no small size with one large tunable reaches: tiles
 # of which threadgroup memory has room for one pair, and a vector of more than 4096 columns.

@@ -56,7 +56,7 @@ def test_a_family_has_tasks(family: str) -> None:
 
 @every_kernel
 class TestHeader:
-    def test_says_what_the_kernel_does_and_why(self, entry: Entry) -> None:
+    def test_every_kernel_has_a_description(self, entry: Entry) -> None:
         assert len(entry.kernel().description) > 100
 
     def test_names_the_element_types_of_the_task(self, entry: Entry) -> None:

@@ -1,6 +1,6 @@
 """Rotary embeddings of texts as long as those that are timed, in fewer heads.
 
-An angle of 4000 in float32 is off by 1e-4 whoever computes it, so that sizes with small angles say
+An angle of 4000 in float32 has an error of 1e-4, so that sizes with small angles say
 nothing about these.
 """
 

@@ -75,7 +75,7 @@ def device() -> _core.Device:
 
 
 @pytest.mark.parametrize(("set_name", "count"), TASKS.items())
-def test_the_set_is_whole_and_each_task_has_a_kernel(set_name: str, count: int) -> None:
+def test_the_set_is_complete_and_each_task_has_a_kernel(set_name: str, count: int) -> None:
     names = LIBRARY.names(set_name)
     assert len(names) == count
     assert [LIBRARY.entry(name).kernel_path().stem for name in names] == names
@@ -90,7 +90,7 @@ def test_kernel_and_task_offer_half_precision(name: str) -> None:
 
 @every_kernel
 class TestHeader:
-    def test_says_what_the_kernel_does_and_why(self, entry: Entry) -> None:
+    def test_every_kernel_has_a_description(self, entry: Entry) -> None:
         assert len(entry.kernel().description) > 100
 
     def test_names_the_element_types_of_the_task(self, entry: Entry) -> None:

@@ -1,4 +1,4 @@
-"""A task of its own, with kernels of which each works as much as its test wants."""
+"""A separate task, with kernels of which each works as much as its test wants."""
 
 from __future__ import annotations
 
@@ -84,6 +84,6 @@ def trial(entry: Entry, folder: Path) -> MakeTrial:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """A store of its own."""
+    """Return a separate store."""
     with Store(tmp_path / "results.db") as opened:
         yield opened

@@ -110,7 +110,7 @@ def test_all_of_it_comes_back(made: ExportedRecord, tmp_path: Path) -> None:
         ({"mode": "cold"}, "mode: expected warm"),
     ],
 )
-def test_what_was_signed_but_cannot_be_is_refused(
+def test_read_exported_refuses_a_signed_file_with_impossible_values(
     made: ExportedRecord, tmp_path: Path, changes: dict[str, Any], says: str
 ) -> None:
     with pytest.raises(DeclarationError, match=r"a\.json: expected a file of `metalbench") as told:
@@ -174,7 +174,7 @@ def with_nan(made: ExportedRecord) -> str:
         (lambda made: made.text + " " * MOST_BYTES, "at most 16 MiB of JSON"),
     ],
 )
-def test_what_is_no_such_file_is_told(
+def test_read_exported_refuses_other_files(
     made: ExportedRecord, tmp_path: Path, text: Callable[[ExportedRecord], str], says: str
 ) -> None:
     file = tmp_path / "a.json"
@@ -247,7 +247,7 @@ def entry_with(ratio: Interval | None, time_ns: float = 12_340.0) -> HistoryEntr
         ),
     ],
 )
-def test_a_claim_holds_only_if_the_whole_interval_says_so(
+def test_judge_claim_requires_the_whole_interval(
     made: ExportedRecord, here: Interval, word: ReproductionVerdict, why: str
 ) -> None:
     said = judge_claim(made, entry_with(here), 0.1)
@@ -283,7 +283,7 @@ def test_a_kernel_that_is_wrong_here_is_not_reproduced(
     assert store.results(store.runs(1)[0])[0].status == "incorrect"
 
 
-def test_what_is_run_is_what_was_sent(
+def test_reproduce_runs_the_source_of_the_file(
     device: _core.Device, store: Store, trial: MakeTrial, made: ExportedRecord
 ) -> None:
     ready = build_trial(made, trial().entry, QUICK)

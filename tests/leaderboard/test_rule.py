@@ -101,7 +101,7 @@ def test_the_record_itself_is_not_measured_again(
         ((Verdict.THROTTLED,), Decision.STANDS),
     ],
 )
-def test_only_what_is_faster_twice_takes_the_place(
+def test_a_record_is_replaced_after_two_faster_verdicts(
     device: _core.Device,
     store: Store,
     trial: MakeTrial,
@@ -124,7 +124,7 @@ def test_only_what_is_faster_twice_takes_the_place(
 def test_noise_does_not_win(
     device: _core.Device, store: Store, trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Many kernels that are as fast as the record, each timed with a noise of its own."""
+    """Many kernels that are as fast as the record, each timed with independent noise."""
     old, new = trial(5), trial(4)
     enter(device, store, old, kept(device, store, old), origin="test")
     number = kept(device, store, new)
@@ -186,7 +186,7 @@ def cold(result: Result) -> Result:
         (replace(correct(), status=Status.FAILED, measurement=None), "the kernel has failed"),
     ],
 )
-def test_what_cannot_be_a_record(
+def test_enter_refuses_results_that_cannot_be_records(
     device: _core.Device, store: Store, trial: MakeTrial, result: Result, why: str
 ) -> None:
     one = trial(4)
@@ -222,7 +222,7 @@ def test_a_record_that_its_task_calls_wrong_by_now_gives_way(
     assert (record.source, record.gains) == (new.kernel.text, ())
 
 
-def test_who_loses_a_race_is_timed_against_the_one_who_won(
+def test_a_record_that_changed_meanwhile_is_compared_again(
     device: _core.Device, store: Store, trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other, slow = trial(4), trial(3), trial(5)

@@ -26,7 +26,7 @@ UNUSED = ("dyld_stub_binder", "snprintf", "write")
 
 @contextmanager
 def building_for_macos(cache: Path) -> Iterator[None]:
-    """Let the front end build as it does on a Mac; what it builds lies in a cache of its own."""
+    """Let the front end build as it does on a Mac, with a separate cache."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(clang, "find_host_target", lambda: MACH_O)
         patch.setenv("METALBENCH_CACHE", str(cache))

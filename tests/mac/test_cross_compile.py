@@ -8,7 +8,7 @@ from pathlib import Path
 from metal_double.build import REPLY, Target, read_targets
 
 
-def test_read_targets_has_what_is_linked_and_its_link_line(tmp_path) -> None:
+def test_read_targets_returns_link_inputs_and_flags(tmp_path) -> None:
     fragments = [
         {"fragment": "-bundle -Wl,-headerpad_max_install_names", "role": "flags"},
         {"fragment": "-Wl,@/packages/nanobind/python.sym", "role": "flags"},

@@ -91,7 +91,7 @@ def problems_of(
     return find_problems(path, read_library(path), allowed, stubs, (14, 0), others or {})
 
 
-def test_find_problems_accepts_a_library_whose_symbols_are_all_known(tmp_path, stubs) -> None:
+def test_find_problems_accepts_a_library_whose_symbols_are_known(tmp_path, stubs) -> None:
     library = read_library(link(tmp_path))
     assert {"_puts", *ALLOWED} <= library.undefined
     assert "_call" in library.exported

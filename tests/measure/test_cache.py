@@ -61,7 +61,7 @@ def test_tiny_inputs_have_so_many_copies_and_no_more() -> None:
     assert turns.doubt is not None
 
 
-def test_two_sets_of_inputs_that_cost_more_than_one_are_told() -> None:
+def test_warn_of_two_sets_reports_inputs_beyond_the_cache() -> None:
     room = 16 << 30
     assert warn_of_two_sets(2 * MIB, 2 * MIB, 8 * MIB, room) is None
     said = warn_of_two_sets(6 * MIB, 2 * MIB, 8 * MIB, room)

@@ -81,7 +81,7 @@ def test_the_time_limit_is_of_the_pairs_alone():
     assert samples.candidate_ns.size > 16
 
 
-def test_the_order_within_pairs_is_random_and_told():
+def test_the_order_within_pairs_is_random_and_recorded():
     machine = Machine()
     samples = machine.sample(probed=False, seed=7)
     window = {"candidate": samples.candidate_window, "reference": samples.reference_window}
@@ -94,7 +94,7 @@ def test_the_order_within_pairs_is_random_and_told():
     assert list(Machine().sample(probed=False, seed=8).candidate_first) != pairs
 
 
-def test_without_a_reference_there_are_no_pairs_but_samples():
+def test_without_a_reference_there_are_samples_without_pairs():
     samples = Machine().sample(paired=False)
     assert samples.candidate_ns.size == 100
     assert samples.reference_ns.size == 0
@@ -170,7 +170,7 @@ def test_a_clock_that_stays_low_is_given_up_after_the_retries():
     assert samples.candidate_ns.size == samples.candidate_first.size < 100
 
 
-def test_what_was_sampled_before_the_clock_rose_is_dropped():
+def test_samples_before_the_clock_rose_are_discarded():
     samples = Machine(slowdown=lambda now: 1.2 if now < 2e8 else 1.0).sample()
     assert samples.discarded > 0
     np.testing.assert_allclose(samples.candidate_ns, 1e5)
@@ -189,7 +189,7 @@ def test_probes_can_be_watched_without_being_obeyed():
     assert samples.probe_ns.max() > 1.1 * samples.probe_ns.min()
 
 
-def test_long_windows_show_what_a_launch_costs():
+def test_long_windows_measure_the_cost_of_a_launch():
     machine = Machine()
     plain = machine.run
 

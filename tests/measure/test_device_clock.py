@@ -30,7 +30,7 @@ def run(device: ScriptedDevice, plan: Plan = PLAN, **options: object) -> Measure
     return measure(device, device.sides(**options), plan, clock=device.clock)
 
 
-def test_a_steady_clock_is_told_by_its_probes() -> None:
+def test_probes_show_a_steady_clock() -> None:
     result = run(ScriptedDevice())
     assert result.steadiness.spread == pytest.approx(0.0, abs=1e-9)
     assert not result.steadiness.throttled
@@ -39,7 +39,7 @@ def test_a_steady_clock_is_told_by_its_probes() -> None:
 
 
 @pytest.mark.parametrize("lower", [lambda now: now >= 5e7, lambda now: now < 1.5e8])
-def test_a_gpus_lower_clock_is_told_and_takes_nothing_away(lower: Lower) -> None:
+def test_a_lower_clock_of_the_gpu_is_a_remark_and_keeps_the_verdict(lower: Lower) -> None:
     device = ScriptedDevice(slowdown=lambda now: 1.25 if lower(now) else 1.0)
     result = run(device)
     assert result.verdict is Verdict.FASTER
@@ -54,7 +54,7 @@ def test_a_gpus_lower_clock_is_told_and_takes_nothing_away(lower: Lower) -> None
 
 
 @pytest.mark.parametrize("slower", [1.0, 1.02])
-def test_a_gpus_clock_that_hardly_moves_is_no_remark(slower: float) -> None:
+def test_a_small_change_of_the_gpus_clock_is_not_a_remark(slower: float) -> None:
     device = ScriptedDevice(slowdown=lambda now: slower if now > 5e7 else 1.0)
     assert run(device).remarks == ()
 
@@ -85,14 +85,14 @@ def test_throttled_from_the_first_pair_there_is_something_to_show() -> None:
     assert not result.samples.long_ns.size
 
 
-def test_without_a_reference_a_throttled_clock_is_told_too() -> None:
+def test_a_throttled_clock_is_reported_without_a_reference() -> None:
     device = ScriptedDevice(slowdown=lambda now: 1.0 if now < 5e7 else 1.25)
     alone = Sides(device.sides().candidate)
     result = measure(device, alone, OBEYING, clock=device.clock)
     assert (result.verdict, result.ratio, result.judgement) == (Verdict.THROTTLED, None, None)
 
 
-def test_retries_are_those_of_the_whole_measurement() -> None:
+def test_retries_are_counted_for_the_whole_measurement() -> None:
     def slowdown(now: float) -> float:
         return 1.2 if 3e7 < now < 6e7 or 2e8 < now < 2.4e8 else 1.0
 
@@ -106,7 +106,7 @@ def test_retries_are_those_of_the_whole_measurement() -> None:
     assert result.steadiness.discarded > 0
 
 
-def test_a_clock_that_rises_by_itself_ends_what_was_sampled_before() -> None:
+def test_samples_before_the_clock_rises_are_discarded() -> None:
     device = ScriptedDevice(slowdown=lambda now: 1.2 if now < 1.5e8 else 1.0)
     result = run(device, OBEYING)
     assert result.steadiness.discarded > 0
@@ -123,16 +123,16 @@ def test_where_other_programs_look_the_same_probes_are_only_watched() -> None:
     assert result.remarks == ()
 
 
-@pytest.mark.parametrize(("cost_ns", "told"), [(0.0, False), (4e4, False), (3e5, True)])
-def test_what_a_window_itself_costs_is_told_if_it_counts(cost_ns: float, told: bool) -> None:
+@pytest.mark.parametrize(("cost_ns", "has_doubt"), [(0.0, False), (4e4, False), (3e5, True)])
+def test_the_cost_of_a_window_is_a_doubt_if_it_is_large(cost_ns: float, has_doubt: bool) -> None:
     device = ScriptedDevice(window_cost_ns=cost_ns)
     result = run(device)
     assert result.slope is not None
     assert result.slope.pass_ns == pytest.approx(1e5)
     window = cost_ns + 1e5 * result.samples.candidate_window
     assert result.slope.share == pytest.approx(cost_ns / window, abs=1e-9)
-    assert bool(result.doubts) is told
-    if told:
+    assert bool(result.doubts) is has_doubt
+    if has_doubt:
         assert f"{100 * cost_ns / window:.0f} % of the kernel's time" in result.doubts[0]
 
 
@@ -191,7 +191,7 @@ def test_the_clocks_of_two_sides_are_compared_by_a_probe_after_each(ratio: float
         assert f"takes {max(ratio, 1 / ratio) - 1:.0%} longer" in said
 
 
-def test_what_few_probes_cannot_tell_is_not_said() -> None:
+def test_too_few_probes_give_no_warning() -> None:
     few = after(1.5, 3)
     assert few is not None
     assert warn_of_unequal_clocks(few) is None

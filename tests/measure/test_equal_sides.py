@@ -38,7 +38,7 @@ def timed(*, alike, seed=0, first=4.0, calls=8.0, call_ns=2e5):
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("first", [0.0, 1.0, 4.0, 20.0])
-def test_what_becomes_faster_at_first_is_as_fast_as_itself(seed, first):
+def test_a_kernel_that_becomes_faster_is_the_same_as_itself(seed, first):
     measured = timed(alike=True, seed=seed, first=first)
     assert measured.samples.candidate_window == measured.samples.reference_window
     assert measured.verdict not in (Verdict.FASTER, Verdict.SLOWER)

@@ -33,7 +33,7 @@ def test_the_ratio_is_of_wall_time_and_gpu_time_is_kept_beside_it() -> None:
     assert result.ratio.value == pytest.approx(2.0, rel=1e-3)
 
 
-def test_gpu_time_decides_where_every_window_of_both_sides_was_told() -> None:
+def test_gpu_time_decides_if_every_window_has_it() -> None:
     result = run(gpu(reference_busy=0.75, untold=0))
     assert result.clock == "GPU time"
     assert result.candidate_ns == result.gpu_ns
@@ -51,7 +51,7 @@ def test_gpu_time_decides_where_every_window_of_both_sides_was_told() -> None:
     assert by_wall.reference_ns.value == pytest.approx(2e4, rel=1e-3)
 
 
-def test_one_window_that_was_not_told_leaves_the_verdict_to_wall_time() -> None:
+def test_one_window_without_gpu_time_leaves_the_verdict_to_wall_time() -> None:
     result = run(gpu(reference_busy=0.75, untold=1))
     assert result.clock == "wall time"
     assert (result.by_wall, result.gpu_ratio) == (None, None)
@@ -115,7 +115,7 @@ def test_throughput_and_roofline_are_those_of_the_gpu_time() -> None:
     ("counted", "words"),
     [(1.0, None), (0.96, None), (0.9, "10 % less"), (1.2, "20 % more"), (math.nan, None)],
 )
-def test_clocks_that_disagree_are_told(counted: float, words: str | None) -> None:
+def test_clocks_that_disagree_are_reported(counted: float, words: str | None) -> None:
     doubts = run(gpu(counted=counted)).doubts
     assert len(doubts) == (words is not None)
     assert all(words in doubt and "clocks disagree" in doubt for doubt in doubts)

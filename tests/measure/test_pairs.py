@@ -53,7 +53,7 @@ def test_the_order_in_a_pair_is_taken_out_of_the_ratio() -> None:
     assert result.verdict is Verdict.SAME
 
 
-def test_samples_are_worth_what_their_pairs_are() -> None:
+def test_effective_pairs_count_the_ratios() -> None:
     """A walk that both sides share leaves the times' samples alike and their ratios independent."""
     result = run(WalkingSampler(steady(1e4, 0.002), steady(1e4, 0.002)))
     assert result.effective_pairs > 0.5 * result.pairs

@@ -48,7 +48,7 @@ def test_a_device_that_does_not_tell_its_cache_has_none():
     assert find_peaks(_core.open("cpu"), 1e9, "float32", Mode.WARM) is None
 
 
-def test_rates_are_those_of_what_the_kernels_do(monkeypatch):
+def test_rates_count_the_operations_and_bytes_of_the_kernels(monkeypatch):
     monkeypatch.setattr(device_limits, "_least_ns", lambda *_: 1000.0)
     found = roofs_of(_WithCache())
     threads = device_limits.THREADGROUPS_A_CORE * device_limits.THREADS
@@ -69,7 +69,7 @@ def test_rates_are_those_of_what_the_kernels_do(monkeypatch):
         (2, "bfloat16", Mode.WARM, (2.0, 4.0, "its cache of 1 MiB")),
     ],
 )
-def test_what_may_be_in_the_cache_is_held_against_the_cache(
+def test_find_peaks_uses_the_cache_for_data_that_fits_it(
     monkeypatch, mebibytes, dtype, mode, expected
 ):
     monkeypatch.setattr("metalbench.run.attempt.roofs_of", lambda _: Roofs(1.0, 2.0, 3.0, 4.0))

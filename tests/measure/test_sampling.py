@@ -34,7 +34,7 @@ def test_a_steady_kernel_stops_when_its_verdict_is_settled() -> None:
     assert result.ratio.low > 1.99
 
 
-def test_ten_percent_are_settled_in_a_tenth_of_what_a_precise_ratio_takes() -> None:
+def test_a_difference_of_ten_percent_is_settled_early() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.02), steady(1.1e4, 0.02), seconds_per_pair=1e-4)
     result = run(sampler)
     assert (result.stopped, result.verdict) == (StopReason.SETTLED, Verdict.FASTER)
@@ -180,7 +180,7 @@ def test_the_pair_limit_ends_a_kernel_that_never_settles() -> None:
     assert np.unique(result.samples.batch, return_counts=True)[1].tolist() == [32] * 6 + [8]
 
 
-def test_without_a_reference_there_is_no_ratio_and_no_verdict() -> None:
+def test_without_a_reference_there_is_no_verdict() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.001), None, seconds_per_pair=1e-4)
     result = measure(sampler, Sides(["dispatch"]), Plan(), clock=sampler.clock)
     assert (result.reference_ns, result.ratio, result.verdict) == (None, None, None)
@@ -217,7 +217,7 @@ def test_progress_rises_to_the_end_of_the_time() -> None:
 
 
 @pytest.mark.parametrize("seconds_per_pair", [1e-3, 0.03])
-def test_progress_is_told_five_times_a_second_at_most(seconds_per_pair: float) -> None:
+def test_progress_is_reported_at_most_five_times_a_second(seconds_per_pair: float) -> None:
     told: list[float] = []
     noisy = steady(1e4, 0.3)
     sampler = ScriptedSampler(noisy, noisy, seconds_per_pair=seconds_per_pair)
@@ -239,7 +239,7 @@ def test_levels_of_looks_are_judged_as_such() -> None:
     assert judgement.batch_spread == pytest.approx(0.03, rel=0.5)
 
 
-def test_what_being_second_costs_is_taken_out() -> None:
+def test_the_order_effect_is_removed_from_the_ratio() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.002), steady(1e4, 0.002), second=0.02)
     result = run(sampler, Plan(seconds=1.0))
     assert result.judgement is not None
@@ -247,7 +247,7 @@ def test_what_being_second_costs_is_taken_out() -> None:
     assert result.verdict is Verdict.SAME
 
 
-def test_a_verdict_comes_with_what_it_rests_on() -> None:
+def test_a_verdict_has_its_judgement() -> None:
     noisy = ScriptedSampler(steady(1e4, 0.3), steady(1e4, 0.3), seconds_per_pair=0.002)
     judgement = run(noisy, Plan(seconds=1.0)).judgement
     assert judgement is not None

@@ -63,13 +63,13 @@ def test_the_gpus_address_is_followed(metal) -> None:
     np.testing.assert_array_equal(follow(metal, there.address, [there]), x)
 
 
-def test_the_hosts_address_is_no_address_of_the_gpu(metal) -> None:
+def test_the_hosts_address_is_invalid_on_the_gpu(metal) -> None:
     x, there = some(metal)
     with pytest.raises(_core.KernelFault, match="Address Fault"):
         follow(metal, x.ctypes.data, [there])
 
 
-def test_what_is_not_resident_is_not_there(metal) -> None:
+def test_memory_that_is_not_resident_faults(metal) -> None:
     x, there = some(metal)
     if metal.capabilities["residency_sets"]:
         np.testing.assert_array_equal(follow(metal, there.address, []), x)
@@ -78,7 +78,7 @@ def test_what_is_not_resident_is_not_there(metal) -> None:
             follow(metal, there.address, [])
 
 
-def test_what_was_freed_is_not_there(metal) -> None:
+def test_freed_memory_faults(metal) -> None:
     _kept, there = some(metal)
     address = there.address
     del there

@@ -70,7 +70,7 @@ def test_constants_start_at_multiples_of_four_bytes_and_of_their_type(
 
 
 def test_rows_that_no_texture_of_metals_can_have(metal: _core.Device) -> None:
-    # Their distance is no whole number of texels of four components.
+    # Their distance is not a whole number of texels of four components.
     memory = np.arange(2 * 14, dtype=np.float32)
     rows = np.lib.stride_tricks.as_strided(memory, (2, 3, 4), (14 * 4, 16, 4))
     x = np.zeros(6, np.float32)

@@ -115,7 +115,7 @@ def test_empty_and_long_windows_have_their_way_to_the_gpu_too(
 
 
 @pytest.mark.parametrize("per_buffer", [1, 7, 1000])
-def test_the_reference_takes_as_long_in_whatever_command_buffers(
+def test_the_reference_takes_the_same_time_in_any_command_buffers(
     metal: _core.Device, work: _core.Dispatch, gpu: Any, per_buffer: int
 ) -> None:
     samples = sample(metal, [work], of_mlx(gpu, COST_NS, per_buffer))
@@ -173,7 +173,7 @@ def test_one_window_that_the_gpu_did_not_tell_makes_it_wall_time(
     assert found.verdict is not None
 
 
-def test_what_observes_is_put_away_after_a_plan(
+def test_observers_are_removed_after_a_plan(
     metal: _core.Device, work: _core.Dispatch, gpu: Any
 ) -> None:
     seen = []
@@ -196,14 +196,14 @@ def test_what_observes_is_put_away_after_a_plan(
     assert not gpu.commit_is_replaced
 
 
-def test_functions_on_both_sides_are_told_apart(metal: _core.Device, gpu: Any) -> None:
+def test_functions_on_both_sides_are_distinguished(metal: _core.Device, gpu: Any) -> None:
     samples = sample(metal, of_mlx(gpu, COST_NS), of_mlx(gpu, 3 * COST_NS))
     np.testing.assert_allclose(samples.device_ns, COST_NS, rtol=1e-3)
     np.testing.assert_allclose(samples.reference_device_ns, 3 * COST_NS, rtol=1e-3)
     assert samples.floor_ns.size == 0
 
 
-def test_what_is_neither_dispatches_nor_a_function_is_refused(metal: _core.Device) -> None:
+def test_sample_refuses_other_objects(metal: _core.Device) -> None:
     with pytest.raises(TypeError, match=r"candidate: expected dispatches, or a function .* int 3"):
         metal.sample(3)  # type: ignore[arg-type]
 
@@ -292,7 +292,9 @@ def test_five_percent_less_work_is_found_beside_the_cost_of_boundaries(
     assert found.ratio.value == pytest.approx(1.05, abs=0.01)
 
 
-def test_what_a_command_buffer_costs_is_measured(metal: _core.Device, costly: Any) -> None:
+def test_command_buffer_ns_measures_the_cost_of_a_command_buffer(
+    metal: _core.Device, costly: Any
+) -> None:
     costly.set("no_engine", 6e3)
     pipeline = metal.compile(SOURCE).pipeline()
     work = _core.Dispatch(pipeline, {"x": np.zeros(64, np.float32)}, threads_in_grid=64, threads=64)
@@ -311,7 +313,7 @@ def test_a_window_has_no_more_passes_in_a_command_buffer_than_allowed(
         assert gpu.get("commits") - before == expected
 
 
-def test_a_clock_that_mlx_lets_fall_is_told(metal: _core.Device, costly: Any) -> None:
+def test_a_lower_clock_during_mlx_is_reported(metal: _core.Device, costly: Any) -> None:
     cost_ns = 150e3
     costly.set("no_engine", cost_ns)
     longer = replace(plan(), seconds=6.0)

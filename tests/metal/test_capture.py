@@ -29,7 +29,7 @@ def test_a_trace_is_left_and_the_window_has_run(metal, fill, x, tmp_path):
     assert (x == 7).all()
 
 
-def test_a_process_that_may_not_capture_is_told_how(metal, fill, metal_double, tmp_path):
+def test_capture_without_permission_names_the_variable(metal, fill, metal_double, tmp_path):
     metal_double.set("no_capture")
     with pytest.raises(_core.Unsupported, match="MTL_CAPTURE_ENABLED=1"):
         metal.capture([fill], str(tmp_path / "fill.gputrace"))
@@ -37,14 +37,14 @@ def test_a_process_that_may_not_capture_is_told_how(metal, fill, metal_double, t
     metal.run([fill])
 
 
-def test_metals_refusal_is_told(metal, fill, metal_double, tmp_path):
+def test_capture_reports_an_error_of_metal(metal, fill, metal_double, tmp_path):
     metal_double.set("fail_capture")
     with pytest.raises(_core.Error, match=r"cannot capture to .*fill\.gputrace: ."):
         metal.capture([fill], str(tmp_path / "fill.gputrace"))
     metal.capture([fill], str(tmp_path / "fill.gputrace"))
 
 
-def test_a_trace_that_is_not_there_is_told(metal, fill, x, metal_double, tmp_path):
+def test_capture_reports_a_missing_trace(metal, fill, x, metal_double, tmp_path):
     metal_double.set("lose_capture")
     with pytest.raises(_core.Error, match=r"left no GPU trace at .*folder must exist"):
         metal.capture([fill], str(tmp_path / "lost.gputrace"))

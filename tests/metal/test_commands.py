@@ -130,7 +130,7 @@ PAGE_FAULT = 3
         ("reversed_gpu_time", 1, "no usable GPU time"),
     ],
 )
-def test_what_fails_while_it_is_timed_has_no_time(
+def test_a_kernel_that_fails_while_timed_has_no_time(
     db: Path,
     metal_double: Any,
     monkeypatch: pytest.MonkeyPatch,

@@ -53,7 +53,7 @@ def test_messages_name_the_included_file(metal: _core.Device, tmp_path: Path) ->
         metal.compile(source, filename=str(tmp_path / "fill.metal")).pipeline()
 
 
-def test_a_missing_kernel_is_told_with_those_there_are(metal: _core.Device) -> None:
+def test_a_missing_kernel_is_reported_with_the_existing_ones(metal: _core.Device) -> None:
     library = metal.compile(FILL, filename="fill.metal", macros={"VALUE": "1"})
     assert library.functions == ["fill"]
     with pytest.raises(_core.Error, match="no kernel is named nothing; expected one of: fill"):
@@ -85,7 +85,9 @@ def test_a_pipeline_is_stored_once(metal: _core.Device, cache: Path) -> None:
     assert not list(cache.rglob("*.tmp"))
 
 
-def test_what_a_pipeline_is_made_of_names_it(metal: _core.Device, cache: Path) -> None:
+def test_an_archive_is_named_by_the_inputs_of_its_pipeline(
+    metal: _core.Device, cache: Path
+) -> None:
     compile_to_seven(metal)
     filled(metal, metal.compile(FILL, macros={"VALUE": "8"}))
     filled(metal, metal.compile(FILL, macros={"VALUE": "7"}, fast_math=False))

@@ -61,7 +61,7 @@ def test_a_stored_pipeline_is_found(metal_double, metal: _core.Device, cache: Pa
     assert metal_double.get("archive_hits") == before + 1
 
 
-def test_without_a_gpu_it_says_what_to_use(metal_double) -> None:
+def test_open_without_a_gpu_suggests_the_cpu_device(metal_double) -> None:
     metal_double.set("no_device")
     assert _core.devices() == ["cpu"]
     with pytest.raises(_core.Unsupported, match=r"no Metal GPU .* use the `cpu` device"):

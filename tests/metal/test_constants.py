@@ -82,6 +82,8 @@ def test_constants_of_other_functions_may_be_given(metal: _core.Device) -> None:
         ({"ratio": (1, 2)}, r"ratio: expected float, got \(1, 2\); give"),
     ],
 )
-def test_what_does_not_fit_is_refused(metal: _core.Device, given: dict, message: str) -> None:
+def test_constants_of_wrong_values_are_refused(
+    metal: _core.Device, given: dict, message: str
+) -> None:
     with pytest.raises(_core.CompileError, match=rf"\[all\] .*{message}"):
         run(metal, {**VALUES, **given})

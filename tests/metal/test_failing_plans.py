@@ -32,7 +32,7 @@ def sample(metal, add, **options):
 
 
 def still_works(metal):
-    # Of its own: what hung may still write to what it was given.
+    # A separate buffer: a dispatch that hung may still write to its buffers.
     x = np.zeros(32, np.float32)
     again = add_to(metal, x)
     metal.run([again])
@@ -70,7 +70,7 @@ def test_a_plan_that_fails_gives_no_times(
     still_works(metal)
 
 
-def test_windows_in_flight_behind_a_failed_one_are_no_result(metal, add, metal_double):
+def test_windows_after_a_failed_one_are_discarded(metal, add, metal_double):
     before = metal_double.get("command_buffers")
     metal_double.set("fail_command_buffer_count", 3)
     metal_double.set("fail_command_buffer", PAGE_FAULT)

@@ -37,12 +37,12 @@ def found(pattern: str, path: Path) -> list[str]:
 @pytest.mark.parametrize(
     "pattern", [LIBRARY, FROM_CHARS, IN_PLACE], ids=["library", "from_chars", "in_place"]
 )
-def test_what_apples_clang_15_does_not_know_is_not_used(pattern: str) -> None:
+def test_sources_use_no_features_beyond_clang_15(pattern: str) -> None:
     used = {str(path.relative_to(CHECKOUT)): found(pattern, path) for path in SOURCES}
     assert not {path: each for path, each in used.items() if each}
 
 
-def test_the_patterns_find_what_they_are_for(tmp_path: Path) -> None:
+def test_the_patterns_find_the_features(tmp_path: Path) -> None:
     path = tmp_path / "sample.cpp"
     path.write_text("uses.emplace_back(texture, where); std::jthread thread; x.emplace_back();\n")
     assert len(found(IN_PLACE, path)) == 1

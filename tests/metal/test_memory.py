@@ -39,7 +39,7 @@ def test_timed_windows_do_not_add_up(metal: _core.Device, metal_double) -> None:
             time_limit_ns=1e12,
         )
 
-    # What Python and the allocator keep for a first time is no growth.
+    # What Python and the allocator keep for a first time does not count.
     for _ in range(2):
         series()
     gc.collect()

@@ -40,7 +40,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(scope="module")
 def double() -> Path:
-    """Built once, so that a failure to build is told once."""
+    """Build once, so that a failure to build is reported once."""
     from metal_double.build import build
 
     return build()
@@ -68,7 +68,7 @@ def test_with_the_latencies_of_a_gpu(double: Path, path: Path) -> None:
 
 
 def run(double: Path, paths: Sequence[Path], *options: str, **environment: str) -> None:
-    """Run the tests of files on this build of the double, in a process of their own."""
+    """Run the tests of files on this build of the double, in a separate process."""
     command = [sys.executable, "-m", "pytest", "-p", "metal_double.plugin", "-n0"]
     answer = subprocess.run(
         [*command, "-p", "no:cacheprovider", "-q", *options, *map(str, paths)],

@@ -41,7 +41,7 @@ def works(metal):
         ("no_queue", 1, _core.Error, "gives no command queue"),
     ],
 )
-def test_what_fails_at_the_start_is_told(metal_double, what, value, error, words):
+def test_open_reports_what_failed(metal_double, what, value, error, words):
     metal_double.set(what, value)
     with pytest.raises(error, match=words):
         _core.open("metal")
@@ -76,13 +76,13 @@ def test_the_thermal_state_is_named(metal_double, value, name):
 
 
 @pytest.mark.parametrize("on", [False, True])
-def test_low_power_mode_is_told(metal_double, on):
+def test_state_reports_low_power_mode(metal_double, on):
     metal = _core.open("metal")
     metal_double.set("low_power", on)
     assert metal.state()["low_power_mode"] is on
 
 
-def test_variables_that_slow_metal_are_told_and_part_of_an_archives_key(monkeypatch, cache):
+def test_state_reports_variables_that_slow_metal(monkeypatch, cache):
     archives = []
     for value in ("0", "1"):
         monkeypatch.setenv("MTL_SHADER_VALIDATION", value)

@@ -23,7 +23,7 @@ def dispatch(metal: _core.Device, name: str, x: object) -> _core.Dispatch:
 
 
 @pytest.mark.parametrize("latency_ns", [0, 60e3])
-def test_windows_that_share_no_memory_have_times_of_their_own(
+def test_windows_without_shared_memory_have_independent_times(
     metal, metal_double, latency_ns
 ) -> None:
     metal_double.set("no_engine", GPU_NS)
@@ -42,7 +42,7 @@ def test_windows_that_share_no_memory_have_times_of_their_own(
         np.testing.assert_allclose(times, GPU_NS, atol=2 * samples.tick_ns / passes)
 
 
-def test_windows_over_one_array_see_what_those_before_them_wrote(metal, metal_double) -> None:
+def test_windows_over_one_array_run_in_order(metal, metal_double) -> None:
     # Metal knows of two buffers, not that they are the same memory.
     x = np.ones(32, np.float32)
     first, second = metal.buffer(x), metal.buffer(x)

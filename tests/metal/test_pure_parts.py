@@ -143,5 +143,5 @@ def test_comments_and_strings_include_nothing(expand: Expand) -> None:
     assert lines[-1][:2] == ("main.metal", 11)
 
 
-def test_what_is_nowhere_stays(expand: Expand) -> None:
+def test_expand_keeps_unknown_includes(expand: Expand) -> None:
     assert '#include "nowhere.h"\n' in expand('#include "nowhere.h"\n')

@@ -17,7 +17,7 @@ INCLUDES = [f"-I{DOUBLE / 'include'}", f"-I{DOUBLE}"]
 # Asks the double's Metal for the state of the machine.
 NEEDS_METAL = "process_info.mm"
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="macOS has a runtime of its own")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="macOS has its own runtime")
 
 
 def compile_with(*arguments: str) -> None:

@@ -36,7 +36,7 @@ def negate(x):
 
 
 def bound(metal: _core.Device, limit: int, **tunables: int):
-    # A text of its own: a pipeline that is still in use would be found again.
+    # A different text: a pipeline that is still in use would be found again.
     kernel = parse(f"{SOURCE}// {limit}\n", name="negate")
     compiled = compile_kernel(metal, kernel, negate, tunables=tunables)
     return compiled.bind(workload(negate, "seed"))

@@ -34,7 +34,7 @@ def held(monkeypatch: pytest.MonkeyPatch):
     signal.signal(signal.SIGALRM, before)
 
 
-def test_what_keeps_the_waiting_thread_is_no_time_of_the_window(metal, held) -> None:
+def test_delays_of_the_waiting_thread_do_not_count(metal, held) -> None:
     pipeline = metal.compile(SOURCE).pipeline()
     arguments = {"x": np.zeros(32, np.float32)}
     add = _core.Dispatch(pipeline, arguments, threads_in_grid=32, threads=32)

@@ -71,7 +71,7 @@ def test_the_gpu_works_while_the_host_encodes(metal, add, metal_double):
     metal_double.set("latency_in_ns", 1e3)
     one, other = (dispatch(add, x, step=np.float32(step)) for step in (1, 2))
     plan = {"candidate_window": 1000, "max_pairs": 21}
-    # A function beside it, so that each window is taken for itself.
+    # A second function, so that each window is taken for itself.
     samples = sample(metal, [one, other], lambda passes: None, reference_window=1, **plan)
     # The least disturbed ones of a machine that does other things as well.
     window_ns, encode_ns = samples.wall_ns.min() * 1000, np.median(samples.encode_ns)
@@ -135,7 +135,7 @@ def test_a_failure_within_a_plan_ends_it(metal, add, metal_double):
     still_works(metal, add)
 
 
-def test_a_hang_is_told_and_its_memory_outlives_it(metal, add, metal_double):
+def test_a_hang_is_reported_and_its_memory_stays_alive(metal, add, metal_double):
     x = np.zeros(4096, np.float32)
     kept = weakref.ref(x)
     held = dispatch(add, x, step=np.float32(1))
@@ -168,7 +168,7 @@ def test_windows_behind_a_hang_are_not_waited_for(metal, add, metal_double):
     still_works(metal, add)
 
 
-def test_what_is_behind_a_fault_is_not_run(metal, add, metal_double):
+def test_windows_after_a_fault_do_not_run(metal, add, metal_double):
     x = np.zeros(32, np.float32)
     metal_double.set("fail_command_buffer", PAGE_FAULT)
     with pytest.raises(_core.KernelFault, match=r"^\[add\] Caused GPU Address Fault"):
@@ -200,7 +200,7 @@ def test_ctrl_c_ends_a_plan_of_short_windows(metal, add):
 
 
 @pytest.mark.parametrize("what", ["zero_gpu_time", "reversed_gpu_time"])
-def test_a_time_that_cannot_be_is_no_result(metal, add, metal_double, what):
+def test_an_impossible_time_is_an_error(metal, add, metal_double, what):
     x = np.zeros(32, np.float32)
     metal_double.set(what)
     with pytest.raises(_core.Error, match=r"\[add\] Metal gives no usable GPU time: start .* end "):
@@ -226,7 +226,7 @@ def test_counters_that_failed_are_nan(metal, add, metal_double, what):
     assert (samples.device_ns > 0).all()
 
 
-def test_a_lost_gpu_is_told(metal, add, metal_double):
+def test_a_lost_gpu_is_reported(metal, add, metal_double):
     x = np.zeros(32, np.float32)
     metal_double.set("no_encoder")
     with pytest.raises(_core.Error, match=r"\[add\] Metal gives no command encoder"):

@@ -1,7 +1,7 @@
 """Builds `_core` with the double's Metal in it.
 
 `python -m metal_double.build`, run from tests/, prints where. CMake and Ninja build into
-build/metal_double of the checkout, and only what has changed; whoever comes second waits.
+build/metal_double of the checkout, and only what has changed; a second process waits.
 ziglang compiles, so that the double needs no compiler of the machine's.
 """
 

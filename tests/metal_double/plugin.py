@@ -81,7 +81,7 @@ class Double:
         return bool(self._library.metal_double_commit_is_replaced())
 
     def mlx(self, repetitions: int, *, per_buffer: int = 1, cost_ns: float = 0) -> None:
-        """Commit what MLX might on a queue of its own, and wait for it.
+        """Commit what MLX might on a separate queue, and wait for it.
 
         Command buffers of `per_buffer` repetitions each, every one of them `cost_ns` of GPU time.
         """

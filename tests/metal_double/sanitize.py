@@ -24,7 +24,7 @@ from metal_double.suite import TESTS, run
 OWN = (f"{CHECKOUT}/csrc/", f"{CHECKOUT}/tests/metal_double/", "/_core.")
 SETTINGS = {
     "detect_leaks": "1",
-    # Told below, of the project's own only.
+    # Reported below, of the project's own only.
     "exitcode": "0",
     "halt_on_error": "1",
     "malloc_context_size": "40",
@@ -79,7 +79,7 @@ def is_own(leak: str) -> bool:
 
 
 def findings(folder: Path) -> Iterator[str]:
-    """What there is to mend, by the reports in a folder."""
+    """Return the defects that the reports of a folder list."""
     for path in sorted(folder.iterdir()):
         report = path.read_text(errors="replace")
         if "ERROR: AddressSanitizer" in report:

@@ -10,7 +10,7 @@ from mlx_kernels import rows as r
 from mlx_kernels.bench import Bench, Outcome, check, compare, ints, longs, random, zeros
 from mlx_kernels.family import FLOATS, Instance, of
 
-# Half precision accumulates in half precision, in an order of its own.
+# Half precision accumulates in half precision, in a different order.
 ULP = {"float": 32, "half": 16, "bfloat16_t": 16}
 
 

@@ -38,7 +38,7 @@ class Instance:
 
     @property
     def host_name(self) -> str:
-        """What the library lists it as; a kernel that is no template has its own name."""
+        """The name in the library's list; a kernel that is not a template has its own name."""
         return self.name if self.arguments else self.template
 
     @property

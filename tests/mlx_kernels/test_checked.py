@@ -26,7 +26,9 @@ KNOWN = {
 @pytest.mark.parametrize(
     ("family", "function"), CHECKS, ids=[f"{f.name}-{c.__name__}" for f, c in CHECKS]
 )
-def test_nothing_is_found_but_what_is_known(family: Family, function: Check, headers: Path) -> None:
+def test_checked_runs_have_known_findings_only(
+    family: Family, function: Check, headers: Path
+) -> None:
     bench = Bench(_core.open("cpu"), headers, tools=TOOLS)
     with mx.stream(mx.cpu):
         wrong = [outcome for outcome in function(bench) if not outcome.passed]

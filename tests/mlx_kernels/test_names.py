@@ -56,5 +56,5 @@ def test_types_without_their_address_space(device: _core.Device):
 
 def test_messages_to_the_log_are_taken(device: _core.Device):
     text = 'constant metal::os_log logger("here", "there");\n'
-    text += 'int told(int n) { logger.log_debug("n=%d", n); os_log_default.log("n"); return n; }'
-    assert value(device, "told(3)", text, "int") == 3
+    text += 'int logged(int n) { logger.log_debug("n=%d", n); os_log_default.log("n"); return n; }'
+    assert value(device, "logged(3)", text, "int") == 3

@@ -24,7 +24,7 @@ every_check = pytest.mark.parametrize(
 
 
 @every_check
-def test_kernels_give_what_mlx_gives(
+def test_kernels_agree_with_mlx(
     family: Family, function: Check, device: _core.Device, headers: Path
 ):
     with mx.stream(mx.cpu):

@@ -214,7 +214,7 @@ def test_sizes_of_scalar_types(compiles):
 
 @pytest.mark.parametrize("width", [1, 3])
 @pytest.mark.parametrize("kind", INTEGERS)
-def test_conversions_of_what_does_not_fit_saturate(cpu, kind, width):
+def test_conversions_out_of_range_saturate(cpu, kind, width):
     x = np.array([np.nan, np.inf, -np.inf, 3e38, -3e38, 1e20, -1e20, -0.75] * 8, np.float32)
     call = Call(kind, f"vec<{kind}, 3>(a)" if width > 1 else f"{kind}(a)", np.abs)
     got = run(cpu, [call], [x], kind="float", width=width, result=kind)[0]

@@ -47,5 +47,5 @@ def test_a_type_of_the_sources_own_may_be_called_array(compiles):
     """)
 
 
-def test_an_array_of_what_is_not_complete_may_be_pointed_to(compiles):
+def test_an_array_of_an_incomplete_type_may_be_pointed_to(compiles):
     compiles("struct Node { thread array<Node, 2>* children; }; static_assert(sizeof(Node) == 8);")

@@ -37,7 +37,7 @@ def test_a_checked_build_names_the_overflow(elementwise, kind, op):
 
 
 @pytest.mark.parametrize("kind", ["char", "short"])
-def test_what_is_promoted_does_not_overflow(elementwise, kind):
+def test_division_after_promotion_does_not_overflow(elementwise, kind):
     least = np.iinfo(SIGNED[kind]).min
     assert divide(elementwise, kind, "/", checked=True)[0] == least
 

@@ -44,7 +44,7 @@ def test_a_file_is_profiled(saxpy):
     assert found.lines[str(saxpy), 9] == found.total
 
 
-def test_a_kernel_of_the_library_moves_what_it_declares():
+def test_a_library_kernel_moves_its_declared_bytes():
     found = metalbench.profile("relu")
     assert found.total.device_bytes == found.declared_bytes
 
@@ -75,12 +75,12 @@ def test_an_estimate_is_a_range_with_its_assumptions(saxpy):
     assert estimate_time(found, find_chip("m4")).most_s == pytest.approx(2048 / 120e9)
 
 
-def test_an_unknown_chip_is_told(saxpy):
+def test_find_chip_raises_for_an_unknown_chip(saxpy):
     with pytest.raises(DeclarationError, match="m44"):
         find_chip("m44")
 
 
-def test_a_picture_shows_who_touches_what(saxpy, tmp_path):
+def test_profile_writes_a_picture_of_accesses(saxpy, tmp_path):
     pytest.importorskip("matplotlib")
     path = tmp_path / "saxpy.svg"
     said = CliRunner().invoke(main, ["profile", str(saxpy), "--picture", str(path)])

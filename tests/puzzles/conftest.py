@@ -1,4 +1,4 @@
-"""Puzzles, and commands about them that keep their progress in a folder of their own."""
+"""Puzzles, and commands about them that keep their progress in a separate folder."""
 
 from __future__ import annotations
 

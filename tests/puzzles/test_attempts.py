@@ -1,4 +1,4 @@
-"""What an attempt that is not right is told."""
+"""Messages for attempts that are not right."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def attempt(which, body):
     return check(which, filled(find(which), body))
 
 
-def test_a_wrong_element_is_told_and_drawn():
+def test_a_wrong_element_is_reported_and_drawn():
     found = attempt("zip", "  y[i] = i == 5 ? 7.0f : abs(a[i] - b[i]);")
     assert not found.solved
     assert found.wrong.bad.nonzero()[0].tolist() == [5]
@@ -49,7 +49,7 @@ def test_a_wrong_element_is_told_and_drawn():
     assert found.scores == ()
 
 
-def test_what_nobody_wrote_is_told_so():
+def test_unwritten_elements_are_reported():
     told = attempt_text(attempt(3, "  if (i + 1 < n) y[i] = clamp(x[i], -1.0f, 1.0f);"))
     assert "[127]: expected" in told
     assert "got nothing" in told
@@ -100,14 +100,14 @@ def test_matrix_product_without_tiles_reads_as_often_as_said_by_hand():
     assert not found.at_target
 
 
-def test_what_does_not_compile_is_told_with_advice():
+def test_a_compile_error_is_reported_with_advice():
     found = attempt(1, "  y[i] = 2 * z[i];")
     assert "undeclared identifier 'z'" in found.error
     assert "A name that nothing declares" in attempt_text(found)
     assert not found.solved
 
 
-def test_an_endless_loop_is_told():
+def test_an_endless_loop_is_reported():
     puzzle = find(1)
     text = filled(puzzle, "  y[i] = x[i];\n  while (y[i] > -1) { y[i] = x[i]; }")
     found = check(puzzle, text, time_limit=0.5)
@@ -192,7 +192,7 @@ def test_drawings():
         ("a.metal:3:9: error: call to 'min' is ambiguous", "one type"),
         ("a.metal:3:9: error: no matching function for call to 'max'", "one type"),
         ("a.metal:3:9: warning: unused\na.metal:4:1: error: expected '}'", "braces"),
-        ("a.metal:3:9: error: something that nobody expects", ""),
+        ("a.metal:3:9: error: an unexpected message", ""),
     ],
 )
 def test_advice_on_messages_of_the_compiler(message, advice):

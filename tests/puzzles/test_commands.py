@@ -51,7 +51,7 @@ def test_a_file_is_not_written_twice(shell, tmp_path):
     assert "is already there" in again.output
 
 
-def test_what_is_missing_is_told(shell, tmp_path):
+def test_missing_files_and_puzzles_are_reported(shell, tmp_path):
     missing = shell("check", 4)
     assert missing.exit_code == 2
     assert "`metalbench puzzles start 4` writes one" in missing.output

@@ -23,7 +23,7 @@ def run(source, names):
     return printed.getvalue(), value
 
 
-def test_its_cells_give_what_it_shows():
+def test_cells_give_the_stored_outputs():
     pytest.importorskip("matplotlib")
     notebook = json.loads((find(1).skeleton.path.parent / "first_three.ipynb").read_text())
     names = {"__name__": "__main__"}

@@ -179,11 +179,11 @@ FORGED = {
     + (
         "calls = modules['metalbench.kernelbench.candidates.messages']\n"
         "own = calls.DONE_FIELDS\n\n\n"
-        "class Told:\n"
+        "class Forged:\n"
         "    size = own.size\n\n"
         "    def pack(self, launches, kernel_ns, reported_ns, *flow):\n"
         "        return own.pack(launches, 400 * reported_ns, reported_ns, *flow)\n\n\n"
-        "calls.DONE_FIELDS = Told()\n\n\n"
+        "calls.DONE_FIELDS = Forged()\n\n\n"
         "def sqr_mm(a, b):\n    return mx.array(product(a, b)) * needed()\n"
     ),
 }

@@ -95,7 +95,7 @@ def test_the_share_is_the_lesser_of_processor_and_wall_time(
     assert account.own_share(NOTHING) == pytest.approx(share)
 
 
-def test_copies_and_launches_are_nobodys_work() -> None:
+def test_overhead_of_copies_and_launches_is_not_work() -> None:
     account = replace(GOOD, times=ProcessTimes(2 * MS, 30 * MS, 100), launches=100)
     assert account.own_share(NOTHING) < 0.1
     assert account.own_share(Overhead(0.5 * MS, 0.05 * MS)) < 0.5
@@ -103,7 +103,7 @@ def test_copies_and_launches_are_nobodys_work() -> None:
     assert account.own_share(Overhead(1.5 * MS)) == 1.0
 
 
-def test_launches_that_are_told_but_did_not_happen_excuse_nothing() -> None:
+def test_reported_launches_that_did_not_happen_are_not_counted() -> None:
     account = replace(GOOD, times=ProcessTimes(2 * MS, 30 * MS, 10))
     many = replace(account, launches=10_000)
     overhead = Overhead(0.1 * MS, 0.1 * MS)
@@ -132,7 +132,7 @@ def lacks(*accounts: Account) -> str:
     return find_missing_work(accounts, NOTHING, 2 * MB, MB)
 
 
-def test_calls_whose_kernels_read_and_write_everything_lack_nothing() -> None:
+def test_calls_whose_kernels_read_and_write_all_arrays_are_complete() -> None:
     assert lacks(*[CALL] * 20) == ""
     eight = replace(CALL, calls=8, launches=8, times=ProcessTimes(9 * MS, MS, 8))
     assert lacks(replace(eight, read=16 * MB, written=8 * MB)) == ""

@@ -12,6 +12,7 @@ from generations import samples
 from python_candidate import answers
 
 from metalbench.cli import main
+from metalbench.kernelbench.candidates.source import NOT_NEEDED
 from metalbench.kernelbench.folder import read_plan
 from metalbench.store.history import Evaluation
 from metalbench.store.store import Store
@@ -38,7 +39,7 @@ def classes(found: Sequence[Evaluation]) -> Mapping[int, str]:
     return {each.place.sample: each.outcome for each in found}
 
 
-def test_a_kernel_in_python_is_correct_and_timed_and_what_is_none_is_told(tmp_path: Path) -> None:
+def test_evaluate_times_correct_python_and_reports_the_rest(tmp_path: Path) -> None:
     found = evaluated(tmp_path, [answers.FUNCTION, answers.IMPORTS, answers.NO_ENTRY])
     assert list(classes(found).values()) == ["correct", "forbidden", "does not bind"]
     right, imports, entry = found
@@ -61,7 +62,7 @@ def test_every_class_of_bad_python(tmp_path: Path) -> None:
         answers.MLX_ONLY: ("not by its own kernels", "no kernel of its own ran"),
         answers.FOR_SHOW: (
             "not by its own kernels",
-            "its result does not come from a kernel of its own",
+            NOT_NEEDED,
         ),
         answers.WRONG: ("wrong result", "expected"),
         answers.BEYOND: ("race or bounds", "past the end of"),

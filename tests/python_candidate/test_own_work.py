@@ -1,4 +1,4 @@
-"""A candidate whose kernels could as well compute nothing is told from one that needs them."""
+"""Distinguish candidates that need their kernels from those that do not."""
 
 from __future__ import annotations
 

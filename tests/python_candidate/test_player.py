@@ -76,7 +76,7 @@ def test_a_call_that_cannot_be_made_says_why(start: CandidateStart) -> None:
         output(start("class ModelNew:\n    def __init__(self, width):\n        pass\n"))
 
 
-def test_what_a_module_raises_is_told_with_its_line(start: CandidateStart) -> None:
+def test_an_exception_of_a_module_is_reported_with_its_line(start: CandidateStart) -> None:
     text = "class ModelNew:\n    def forward(self, x):\n        return x + missing\n"
     with pytest.raises(KernelDied, match=r"answer.py:3: NameError: name 'missing'") as caught:
         output(start(text))

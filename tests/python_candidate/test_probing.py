@@ -29,12 +29,12 @@ INDEPENDENT = {
 
 
 @pytest.mark.parametrize("got", DEPENDENT.values(), ids=DEPENDENT)
-def test_what_depends_on_kernels_does_not_follow(got: np.ndarray) -> None:
+def test_is_affine_match_is_false_if_the_result_depends_on_kernels(got: np.ndarray) -> None:
     assert not is_affine_match({"y": EXPECTED}, {"y": got.astype(np.float32)}, "float32")
 
 
 @pytest.mark.parametrize("got", INDEPENDENT.values(), ids=INDEPENDENT)
-def test_what_is_right_up_to_a_scale_and_an_offset_follows(got: np.ndarray) -> None:
+def test_is_affine_match_is_true_up_to_scale_and_offset(got: np.ndarray) -> None:
     assert is_affine_match({"y": EXPECTED}, {"y": got.astype(np.float32)}, "float32")
 
 

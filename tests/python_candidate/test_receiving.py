@@ -34,7 +34,7 @@ FIELDS = {
     "name: other letters": {"name": "k\N{CYRILLIC SMALL LETTER A}"},
     "file: a folder of the host": {"file": "/etc/x"},
     "file: a parent folder": {"file": "<../../etc/x>"},
-    "file: a line of its own": {"file": "<a\n#include </etc/passwd>\n//>"},
+    "file: another line": {"file": "<a\n#include </etc/passwd>\n//>"},
     "file: a carriage return": {"file": "<a\r#include </etc/passwd>>"},
     "file: a quote": {"file": '<a"b>'},
     "file: NUL": {"file": "<a\0>"},
@@ -69,7 +69,7 @@ def as_sent(value: object) -> bytes:
     return len(text).to_bytes(8, "little") + text
 
 
-def test_what_the_judge_s_own_code_sends_is_accepted() -> None:
+def test_launches_of_the_real_judge_are_accepted() -> None:
     assert decode_launches(encode((GOOD,), tuple[Launch, ...])) == (GOOD,)
 
 
@@ -95,7 +95,7 @@ def test_the_number_of_kernels_is_limited(count: int) -> None:
         decode_launches(as_sent([asdict(GOOD)] * count))
 
 
-def test_what_went_wrong_is_told_in_plain_text_of_limited_length() -> None:
+def test_decode_error_limits_and_escapes_the_message() -> None:
     told = decode_error(
         as_sent({"kind": "a\x1b b", "message": "x\ud800\x1b[31m\0" + "A" * 3_000_000})
     )
@@ -111,7 +111,7 @@ def ends() -> tuple[Connection, Connection]:
     return Pipe()
 
 
-def test_a_whole_message_comes_as_it_was_sent(ends: tuple[Connection, Connection]) -> None:
+def test_receive_returns_messages_unchanged(ends: tuple[Connection, Connection]) -> None:
     ours, theirs = ends
     for each in (b"", b"D", b"D" * 70_000):
         theirs.send_bytes(each)

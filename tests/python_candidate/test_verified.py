@@ -29,7 +29,7 @@ class Noting(Silent):
         self.stages.append(stage)
 
 
-def test_what_is_known_to_be_right_is_timed_and_not_looked_at_further(tmp_path: Path) -> None:
+def test_a_candidate_verified_before_is_timed_without_further_checks(tmp_path: Path) -> None:
     place = tmp_path / "run" / samples.SET / "problem_1"
     place.mkdir(parents=True)
     (place / "sample_0.py").write_text(answers.named(answers.FUNCTION, "twice01"))

@@ -27,7 +27,7 @@ def test_the_compiled_form_runs_at_the_smallest_size() -> None:
     assert SEEN == [8]
 
 
-def test_what_has_no_gpu_builds_nothing() -> None:
+def test_build_forms_builds_nothing_without_a_gpu() -> None:
     SEEN.clear()
     build_forms(doubled, "float32", kind="cuda")
     assert ([8] if mx.is_available(mx.gpu) else []) == SEEN

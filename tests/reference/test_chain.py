@@ -91,7 +91,7 @@ def operations_of(*arrays: mx.array) -> Counter[str]:
     return Counter(re.findall(r'label ="(\w+)"', text.getvalue()))
 
 
-def test_on_a_gpu_what_comes_next_reads_all_results_and_copies_none():
+def test_a_gpu_chain_reads_all_results_without_copies():
     x, y = mx.array([1.0] * 6), mx.array([2.0] * 8)
     first = read_ends((mx.exp(x), mx.sin(y)), None)
     second = read_ends((mx.exp(y), mx.sin(x)), first)
@@ -202,7 +202,7 @@ def test_of_small_results_no_more_are_alive_than_take_little_memory(make, size):
 
 
 @EVERYWHERE
-def test_what_is_needed_on_the_way_counts_as_well(make):
+def test_most_memory_counts_intermediate_results(make):
     assert most_memory(make(workload(extremes, "seed"))) <= 3 * 4 * MIB + MIB
 
 

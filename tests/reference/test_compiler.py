@@ -74,7 +74,7 @@ def test_a_newer_compiler_than_mlx_knows(tmp_path):
     assert doubts.split("|")[-1] == said
 
 
-def test_a_reference_that_needs_no_compiler_is_told_of_its_compiled_form(tmp_path):
+def test_a_missing_compiler_is_reported_for_the_compiled_form(tmp_path):
     forms, doubts, known = asked(tmp_path, OTHER, "layer_norm")
     said = known.removeprefix("known: ")
     assert said == (

@@ -29,7 +29,7 @@ def test_most_of_the_library_has_one() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_it_computes_what_the_reference_does(name: str) -> None:
+def test_the_torch_form_agrees_with_the_reference(name: str) -> None:
     reference = reference_of(name, "float32")
     eager, *_, torch = reference.forms
     assert torch.kind == "apart"

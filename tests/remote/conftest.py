@@ -42,7 +42,7 @@ Host mac refused
   UserKnownHostsFile {place}/known_hosts
   GlobalKnownHostsFile /dev/null
   StrictHostKeyChecking yes
-Host nobody
+Host unreachable
   HostName 127.0.0.1
   Port {nothing}
 """
@@ -233,7 +233,7 @@ def kernels(tmp_path: Path) -> Path:
     """A folder with the kernels twice (right), thrice (wrong) and hangs (for ever)."""
     folder = tmp_path / "kernels"
     folder.mkdir()
-    (folder / "twice.h").write_text("// Of the kernels beside it.\n")
+    (folder / "twice.h").write_text("// Of the kernels next to it.\n")
     for name, (behaviour, factor) in TASKS.items():
         text = TASK.replace("BEHAVIOUR", behaviour).replace("NAME", name)
         (folder / f"{name}.py").write_text(text)

@@ -31,12 +31,12 @@ def test_addresses_are_read_and_written(text: str) -> None:
         *("ssh://-oProxyCommand=id", "ssh://-l@mac", "ssh://mac -oA=b", "ssh://$(id)"),
     ],
 )
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_parse_refuses_invalid_addresses(text: str) -> None:
     with pytest.raises(DeclarationError, match=r"^expected "):
         Address.parse(text)
 
 
-def test_what_ssh_is_told() -> None:
+def test_ssh_arguments_have_port_user_and_host() -> None:
     address = GOOD["ssh://me@[fe80::1%en0]:22/~/a b"]
     assert address.ssh_arguments == ["-p", "22", "-l", "me", "--", "fe80::1%en0"]
 

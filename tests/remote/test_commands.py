@@ -128,7 +128,7 @@ def test_a_search_that_lost_its_machine_goes_on_there(
     assert "[hangs] done: 1 round done" in done.stderr
 
 
-# A device there that makes traces, as Metal does where it is told to before it starts.
+# A device there that makes traces, as Metal does if it is configured so before it starts.
 TRACES = """
 import os, pathlib
 from dataclasses import replace

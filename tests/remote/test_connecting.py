@@ -1,4 +1,4 @@
-"""What keeps a run from another machine is told before anything is measured, with what mends it."""
+"""Errors of connections are reported before anything is measured, with how to fix them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_mac_is_kept_awake(machine: Machine, refused: Refused) -> None:
     awake.unlink()
 
 
-def test_a_version_there_that_serves_nobody(machine: Machine, refused: Refused) -> None:
+def test_a_version_there_without_serve_is_reported(machine: Machine, refused: Refused) -> None:
     machine.has(
         'if [ "$1" = --version ]; then echo metalbench 0.0.1; exit; fi; '
         "echo \"Error: No such command 'serve'.\" >&2; exit 2"
@@ -68,7 +68,7 @@ def test_a_version_there_that_serves_nobody(machine: Machine, refused: Refused) 
 
 
 @pytest.mark.parametrize(
-    ("host", "reason"), [("nobody", "Connection refused"), ("refused", "Permission denied")]
+    ("host", "reason"), [("unreachable", "Connection refused"), ("refused", "Permission denied")]
 )
 def test_a_machine_that_cannot_be_reached(
     machine: Machine, refused: Refused, host: str, reason: str

@@ -25,7 +25,7 @@ from metalbench.workers.version import InstalledVersion, get_local_version, hash
 from .conftest import Machine
 
 ROOT = Path(__file__).parents[2]
-# What later versions of Python want to be told.
+# An argument that later versions of Python require.
 SAFELY: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
 
 
@@ -34,7 +34,7 @@ def packed() -> bytes:
     return install.build_archive()
 
 
-def test_the_archive_has_what_a_build_reads_and_no_products(packed: bytes) -> None:
+def test_build_archive_has_build_inputs_and_no_products(packed: bytes) -> None:
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
         names = {each.partition("/")[2] for each in tar.getnames()}
     assert {"pyproject.toml", "CMakeLists.txt", "build_backend/backend.py", "README.md"} <= names
@@ -93,9 +93,12 @@ def test_the_line_of_a_version_is_read_again() -> None:
 
 @pytest.mark.parametrize(
     ("inside", "said"),
-    [("notes.txt", "holds something that is no virtual environment"), ("", "no Python from 3.10")],
+    [
+        ("notes.txt", "holds something that is not a virtual environment"),
+        ("", "no Python from 3.10"),
+    ],
 )
-def test_why_it_could_not_be_installed_is_told(
+def test_install_reports_why_it_failed(
     inside: str, said: str, machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(install, "build_archive", lambda: b"")
@@ -103,10 +106,10 @@ def test_why_it_could_not_be_installed_is_told(
     if inside:
         (machine.home / "of-mine").mkdir(exist_ok=True)
         (machine.home / "of-mine" / inside).write_text("")
-    folder = "~/of-mine" if inside else "~/of nobody"
+    folder = "~/of-mine" if inside else "~/of none"
     with pytest.raises(RemoteError, match=rf"could not be installed in {folder}: .*{said}"):
         install.install(Address("mac", folder=folder))
-    assert not (machine.home / "of nobody").exists()
+    assert not (machine.home / "of none").exists()
 
 
 def test_a_person_at_a_terminal_is_asked(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -120,7 +123,7 @@ def test_a_person_at_a_terminal_is_asked(machine: Machine, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("option", ["--install", "--no-verify-here"])
-def test_what_is_of_another_machine_needs_one(option: str) -> None:
+def test_remote_options_need_an_address(option: str) -> None:
     done = CliRunner().invoke(main, ["run", "relu", option])
     assert done.exit_code == 2
     assert f"{option}: expected --on with it" in done.stderr

@@ -49,7 +49,7 @@ def test_messages_come_out_as_they_went_in(ends: Ends) -> None:
         there.receive()
 
 
-def test_beats_are_answered_and_heard_by_nobody(
+def test_heartbeats_are_answered_and_not_received(
     ends: Ends, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remote_protocol, "SECONDS_BETWEEN_BEATS", 0.001)
@@ -92,7 +92,7 @@ def test_nothing_that_comes_back_is_unpickled(ends: Ends, tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_part_that_nobody_asked_for_is_no_answer(ends: Ends) -> None:
+def test_an_unrequested_part_is_refused(ends: Ends) -> None:
     found, there = (
         RemoteWorkers(HeartbeatConnection.for_client(ends[0]), "mac"),
         HeartbeatConnection.for_server(ends[1]),

@@ -20,7 +20,7 @@ def test_headers_are_sent_with_those_that_they_include(kernels: Path, entry: Ent
     (kernels / "inner").mkdir()
     (kernels / "twice.h").write_text('#include "inner/a.h"\n# import "metalbench/tiles.h"\n')
     (kernels / "inner" / "a.h").write_text('#include "b.h"\n#include "twice.h"\n#include <c.h>\n')
-    (kernels / "inner" / "b.h").write_text("// Beside the one that includes it.\n")
+    (kernels / "inner" / "b.h").write_text("// Next to the one that includes it.\n")
     (kernels / "other").mkdir()
     (kernels / "other" / "c.h").write_text("")
     (kernels / "unused.h").write_text("")
@@ -31,10 +31,12 @@ def test_headers_are_sent_with_those_that_they_include(kernels: Path, entry: Ent
     of_library = {each for each in found if each.parent == library}
     assert found - of_library == {kernels / name for name in names}
     assert library / "tiles.h" in of_library
-    assert read_trial_files(entry, kernel)[kernels / "inner" / "b.h"].startswith(b"// Beside")
+    assert read_trial_files(entry, kernel)[kernels / "inner" / "b.h"].startswith(b"// Next to")
 
 
-def test_what_no_kernel_may_read_is_not_sent(kernels: Path, entry: Entry, tmp_path: Path) -> None:
+def test_files_outside_of_the_kernel_folder_are_not_sent(
+    kernels: Path, entry: Entry, tmp_path: Path
+) -> None:
     secret = tmp_path / "secret.h"
     secret.write_text("")
     (kernels / "link.h").symlink_to(secret)
@@ -44,7 +46,7 @@ def test_what_no_kernel_may_read_is_not_sent(kernels: Path, entry: Entry, tmp_pa
     assert set(found) == {kernels / "twice.py", kernels / "twice.h"}
 
 
-def test_modules_of_ones_own_are_sent_and_installed_ones_are_not(
+def test_user_modules_are_sent_and_installed_ones_are_not(
     kernels: Path, entry: Entry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     modules = tmp_path / "modules"

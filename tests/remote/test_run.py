@@ -71,9 +71,7 @@ def test_a_run_is_kept_here_with_the_other_machines_environment(
 
 
 @pytest.mark.slow
-def test_what_is_wrong_there_is_told_with_the_paths_of_here(
-    machine: Machine, run: Run, kernels: Path
-) -> None:
+def test_remote_errors_have_local_paths(machine: Machine, run: Run, kernels: Path) -> None:
     path = kernels / "thrice.metal"
     path.write_text(path.read_text().replace("3 * x[i]", "undeclared"))
     done = run("thrice", *QUICK, "--no-verify-here")
@@ -112,7 +110,7 @@ def test_a_dropped_connection_loses_nothing_that_had_finished(
     machine.wait_until_nothing_runs()
 
 
-def test_ctrl_c_ends_the_run_there_and_keeps_what_has_finished(
+def test_ctrl_c_ends_the_remote_run_and_stores_finished_results(
     machine: Machine, kernels: Path, tmp_path: Path
 ) -> None:
     db, log = tmp_path / "results.db", tmp_path / "log"

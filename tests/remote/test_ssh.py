@@ -30,7 +30,7 @@ def test_ctrl_c_of_the_terminal_is_ours(tmp_path: Path, monkeypatch: pytest.Monk
     assert said("kill -INT $$; echo alive", tmp_path, monkeypatch) == ("alive\n", "")
 
 
-def test_what_it_says_last_is_known_when_it_has_ended(
+def test_error_output_of_an_ended_ssh_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = "echo out; exec >&-; echo no route >&2; exit 255"

@@ -107,7 +107,7 @@ def test_matches_are_played_there_in_turn_with_other_sessions(
 
 
 @pytest.mark.slow
-def test_what_was_made_ready_there_need_not_come(start: Start, kernels: Path) -> None:
+def test_files_prepared_there_are_not_sent_again(start: Start, kernels: Path) -> None:
     connection, _ = start()
     found = RemoteWorkers(HeartbeatConnection.for_client(connection), "there")
     found.open("cpu", seconds=60)
@@ -123,7 +123,7 @@ def test_what_was_made_ready_there_need_not_come(start: Start, kernels: Path) ->
     found.close()
 
 
-def test_what_is_no_message_ends_the_other_side(start: Start, tmp_path: Path) -> None:
+def test_an_invalid_message_ends_the_server(start: Start, tmp_path: Path) -> None:
     connection, child = start()
     connection.send_bytes(b"eval\nimport os")
     assert child.wait(SECONDS) != 0

@@ -94,7 +94,7 @@ def trial(kernels: Path, name: str, size: str | None = None) -> Trial:
     return Trial(entry, entry.kernel(), "float32", size)
 
 
-def test_what_is_right_is_sent_once_it_was_verified_and_not_timed(
+def test_a_correct_kernel_is_sent_after_verification_without_timing(
     verified: Any, remote_workers: RemoteWorkers, kernels: Path
 ) -> None:
     site, workers = verified()
@@ -107,7 +107,7 @@ def test_what_is_right_is_sent_once_it_was_verified_and_not_timed(
     assert remote_workers.tried == ["twice", "twice"]
 
 
-def test_what_is_wrong_is_not_sent_and_says_where_it_was_found(
+def test_a_wrong_kernel_is_not_sent_and_notes_the_place_of_the_finding(
     verified: Any, remote_workers: RemoteWorkers, kernels: Path
 ) -> None:
     site, _ = verified(thrice="CompileError")
@@ -117,7 +117,7 @@ def test_what_is_wrong_is_not_sent_and_says_where_it_was_found(
     assert remote_workers.tried == []
 
 
-def test_what_the_cpu_device_cannot_do_is_sent_and_noted(
+def test_a_kernel_that_the_cpu_device_cannot_run_is_sent_with_a_note(
     verified: Any, remote_workers: RemoteWorkers, kernels: Path
 ) -> None:
     site, _ = verified(twice="Unsupported")
@@ -126,7 +126,7 @@ def test_what_the_cpu_device_cannot_do_is_sent_and_noted(
     assert remote_workers.tried == ["twice"]
 
 
-def test_only_what_is_right_is_made_ready_there(
+def test_only_correct_kernels_are_prepared_there(
     verified: Any, remote_workers: RemoteWorkers, kernels: Path
 ) -> None:
     site, workers = verified(thrice="WRONG_RESULT", hangs=DeclarationError("the task is wrong"))
@@ -161,7 +161,7 @@ def test_kernels_of_a_match_are_verified_before_it_is_played(
     assert remote_workers.tried == []
 
 
-def test_a_case_of_a_file_that_cannot_be_read_is_told(verified: Any, kernels: Path) -> None:
+def test_an_unreadable_file_is_reported_with_its_case(verified: Any, kernels: Path) -> None:
     site, workers = verified(twice="DeclarationError")
     entry = Library([kernels]).entry("twice")
     broken = Trial.unreadable(entry, DeclarationError("no header"))

@@ -100,7 +100,7 @@ def test_two_modes_are_both_shown_with_their_shares() -> None:
     assert sum(shares) == pytest.approx(1.0)
 
 
-def test_a_drift_is_told_with_its_size() -> None:
+def test_list_warnings_reports_a_drift_with_its_size() -> None:
     (doubt,) = list_warnings(measured(STEADY * np.linspace(1.0, 1.1, 400)))
     assert doubt.title == "Drift"
     assert doubt.seen.startswith(("+9.", "+10."))
@@ -139,7 +139,7 @@ def test_a_spread_without_another_name_is_unsteady() -> None:
     assert titles(12_000.0 * RANDOM.lognormal(0.0, 0.15, 400)) == ["Unsteady times"]
 
 
-def test_each_kind_of_warning_is_told_once_with_its_kernels() -> None:
+def test_warning_lines_groups_kernels_by_warning() -> None:
     drifting = measured(STEADY * np.linspace(1.0, 1.1, 400))
     (line,) = warning_lines([result(drifting, "relu"), result(drifting, "gelu")])
     assert line.startswith("Drift: relu (+")
@@ -171,7 +171,7 @@ def test_throttling_and_launches_are_marked_and_explained() -> None:
     assert text.splitlines()[2].count(LAUNCH_BOUND) == 1
 
 
-def test_what_many_kernels_explain_is_no_discovery() -> None:
+def test_a_lucky_verdict_among_many_kernels_is_not_significant() -> None:
     """One difference that only just stands alone does not stand among a hundred."""
     random = np.random.default_rng(8)
     shifts = np.linspace(1.0110, 1.0125, 16)
@@ -228,7 +228,7 @@ def test_few_pairs_show_the_interval_that_is_stored() -> None:
     assert entry["blocks"] == {"value": blocks.value, "low": blocks.low, "high": blocks.high}
 
 
-def test_the_order_of_the_pair_and_levels_of_looks_are_told_where_they_are_notable() -> None:
+def test_list_warnings_reports_large_order_effects_and_levels() -> None:
     before = measured(STEADY)
     assert before.judgement is not None
 
@@ -245,7 +245,7 @@ def test_the_order_of_the_pair_and_levels_of_looks_are_told_where_they_are_notab
     assert doubts(order_effect=0.003, batch_spread=0.002) == []
 
 
-def test_cold_inputs_are_told_of() -> None:
+def test_reports_mention_cold_inputs() -> None:
     cold = result(replace(measured(STEADY), mode=Mode.COLD))
     assert "Inputs are cold" in printed(suite_report([cold], pipe(), 1.0))
     assert "cold: each pass takes other copies" in printed(full_report(cold, Target.SPEED))

@@ -32,7 +32,7 @@ def test_json_has_exactly_the_documented_keys() -> None:
     assert set(entry) == names
 
 
-def test_json_keeps_full_precision_and_says_what_is_missing() -> None:
+def test_json_has_full_precision_and_null_for_missing_values() -> None:
     first, wrong, broken, few = document()["results"]  # type: ignore[misc]
     measured = RESULTS[0].measurement
     assert measured is not None
@@ -57,8 +57,8 @@ def test_json_of_a_gpu_has_both_times_and_the_state() -> None:
     assert math.isclose(entry["gflops"]["value"], rate)
 
 
-def test_json_of_a_gpu_that_told_all_has_both_ratios() -> None:
-    result = on_gpu(correct(), told=True)
+def test_json_of_a_timed_gpu_has_both_ratios() -> None:
+    result = on_gpu(correct(), reference_timed=True)
     (entry,) = json.loads(export.to_json([result], GPU, environment(), {}))["results"]
     measured = result.measurement
     assert measured is not None
@@ -75,7 +75,7 @@ def test_json_of_a_gpu_that_told_all_has_both_ratios() -> None:
 def test_markdown_of_a_gpu_has_both_ratios_and_the_clock() -> None:
     from metalbench.report.ci import to_markdown
 
-    result = on_gpu(correct(), told=True)
+    result = on_gpu(correct(), reference_timed=True)
     text = to_markdown([result, incorrect()], 1.0)
     assert "| verdict | by wall time |" in text
     assert result.measurement is not None

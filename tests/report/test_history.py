@@ -53,7 +53,7 @@ def test_only_gpus_have_a_column_of_gpu_time(tmp_path: Path) -> None:
         assert (heading[-1] == "GPU time") == name.startswith("metal")
 
 
-def test_without_a_past_there_is_no_table() -> None:
+def test_history_tables_is_empty_without_runs() -> None:
     assert list(history_tables([], pipe())) == []
 
 

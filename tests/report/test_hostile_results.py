@@ -57,7 +57,10 @@ from metalbench.store.store import Store
 from metalbench.tune.search import TuningCandidate, TuningResult
 
 RESULTS = [
-    *(hostile(each) for each in (correct(), incorrect(), failed(), on_gpu(correct(), told=True))),
+    *(
+        hostile(each)
+        for each in (correct(), incorrect(), failed(), on_gpu(correct(), reference_timed=True))
+    ),
     replace(failed(), failures=hostile(failed(), f"{HOSTILE}{HOSTILE}").failures),
     *(hostile(failed(), text) for text in FORMULAS),
 ]

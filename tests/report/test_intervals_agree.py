@@ -42,7 +42,7 @@ def with_ratio(ratio):
 
 
 def with_blocks():
-    """Few pairs, much alike: their judgement has blocks beside the interval."""
+    """Few pairs, much alike: their judgement has blocks in addition to the interval."""
     noise = np.random.default_rng(3)
     levels = np.repeat(noise.normal(0.0, 0.05, 8), 3)
     kernel = 12_000.0 * np.exp(levels + noise.normal(0.0, 0.002, 24))

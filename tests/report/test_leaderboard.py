@@ -1,4 +1,4 @@
-"""The records in the terminal and for other programs: devices apart, simulations told."""
+"""The records in the terminal and as data: separate for each device, with simulations marked."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_the_page_has_the_history_of_each_record(store: Store) -> None:
     assert html.count(">the first<") == 3
 
 
-def test_rulings_are_told_in_lines(store: Store) -> None:
+def test_ruling_lines_prints_one_line_for_each_ruling(store: Store) -> None:
     record = store.records()[0]
     base = Ruling(1, record.place, record, Decision.FIRST, "there was none")
     new = replace(base, decision=Decision.NEW, why="x", verdict=Verdict.FASTER, gains=GAINS)

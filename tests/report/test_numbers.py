@@ -45,7 +45,7 @@ def test_ratios(interval: Interval | None, text: str) -> None:
     assert numbers.ratio(interval) == text
 
 
-def test_what_was_not_measured_is_a_dash() -> None:
+def test_time_of_none_is_a_dash() -> None:
     assert numbers.time(None) == "-"
 
 

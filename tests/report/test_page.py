@@ -84,7 +84,7 @@ def test_every_link_leads_somewhere_and_no_id_is_twice(page: Reader) -> None:
     assert len(links) == 6 + 5 + 2 * 3
 
 
-def test_what_a_script_does_is_not_needed_to_read(page: Reader) -> None:
+def test_the_page_is_readable_without_scripts(page: Reader) -> None:
     tags = [tag for tag, _ in page.elements]
     assert "button" not in tags
     assert tags.count("details") == 6
@@ -123,7 +123,7 @@ def test_nothing_of_a_kernel_or_a_store_becomes_markup() -> None:
 def test_strings_are_text_and_never_markup() -> None:
     assert element("b", "<i>", title='"&') == '<b title="&quot;&amp;">&lt;i&gt;</b>'
     assert element("b", element("i"), hidden=True, id=None) == "<b hidden><i></i></b>"
-    # What a string method makes of markup is no markup any more.
+    # What a string method makes of markup counts as plain text.
     assert "&lt;" in element("b", element("i").replace("i", "u"))
 
 
@@ -166,7 +166,7 @@ def test_points_lie_where_their_numbers_say() -> None:
     assert by < ay
 
 
-def test_a_page_of_a_run_has_what_failed_and_why() -> None:
+def test_a_page_of_a_run_lists_failures_with_their_messages() -> None:
     results = [on_gpu(correct()), replace(incorrect(), device=GPU), replace(failed(), device=GPU)]
     html = to_html(page_of_results(results, GPU, environment(), 3.0))
     text = Reader(html).said()
@@ -177,7 +177,7 @@ def test_a_page_of_a_run_has_what_failed_and_why() -> None:
     assert SIMULATION in to_html(page_of_results([correct()], CPU, environment(), 3.0))
 
 
-def test_no_records_are_told() -> None:
+def test_an_empty_page_names_the_command_for_records() -> None:
     assert "metalbench run --record" in to_html(Page("a", "b"))
 
 
@@ -211,7 +211,7 @@ def combinations() -> Iterator[tuple[str, str, int]]:
 
 
 @pytest.mark.parametrize(("name", "ground", "theme"), list(combinations()))
-def test_whatever_is_written_can_be_read_in_both_themes(name: str, ground: str, theme: int) -> None:
+def test_text_is_readable_in_both_themes(name: str, ground: str, theme: int) -> None:
     """WCAG 2.1, 1.4.3: 4.5 to 1."""
     known = colours()
     assert contrast(known[name][theme], known[ground][theme]) >= 4.5

@@ -1,6 +1,6 @@
 """The page in Chromium: both themes, two widths, and a keyboard alone.
 
-`tests/report/test_page.py` has what can be told without a browser. It takes
+`tests/report/test_page.py` has what can be tested without a browser. It takes
 `pip install '.[browser]'` and a Chromium: Playwright's own (`playwright install chromium`) or the
 system's.
 """
@@ -155,7 +155,7 @@ def test_points_of_the_plot_are_reached_and_named(browser: Any, file: Path) -> N
     page.wait_for_function("document.querySelectorAll('details[open]').length === 1")
 
 
-def test_a_keyboard_passes_over_what_is_long(browser: Any, file: Path) -> None:
+def test_the_tab_key_skips_long_parts(browser: Any, file: Path) -> None:
     page = opened(browser, file)
     press_until(page, "Tab", "at.tagName === 'A' && at.textContent === 'kernels'")
     page.keyboard.press("Enter")
@@ -163,7 +163,7 @@ def test_a_keyboard_passes_over_what_is_long(browser: Any, file: Path) -> None:
     assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
 
 
-def test_whatever_has_the_focus_shows_it(browser: Any, file: Path) -> None:
+def test_each_focused_element_shows_its_focus(browser: Any, file: Path) -> None:
     page = opened(browser, file)
     first = None
     for _ in range(80):

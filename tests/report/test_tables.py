@@ -112,7 +112,7 @@ def test_gpu_time_is_a_column_of_its_own_where_there_is_one() -> None:
 
 
 def test_the_ratio_of_wall_times_is_a_column_beside_that_of_gpu_times() -> None:
-    result = on_gpu(correct(), told=True)
+    result = on_gpu(correct(), reference_timed=True)
     measured = result.measurement
     assert measured is not None
     lines = printed(results_table([result, incorrect("relu")], pipe()), pipe()).splitlines()
@@ -128,7 +128,7 @@ def test_the_ratio_of_wall_times_is_a_column_beside_that_of_gpu_times() -> None:
 @pytest.mark.parametrize("width", [80, 100, 200])
 def test_both_ratios_fit_any_usual_width(width: int) -> None:
     console = terminal(width)
-    results = [on_gpu(correct("scaled_dot_product"), told=True), incorrect("relu")]
+    results = [on_gpu(correct("scaled_dot_product"), reference_timed=True), incorrect("relu")]
     text = printed(results_table(results, console), console)
     assert "…" not in text
     assert max(map(len, text.splitlines())) <= width
@@ -138,8 +138,8 @@ def test_both_ratios_fit_any_usual_width(width: int) -> None:
         assert f"{numbers.estimate(ratio)}x" in text
 
 
-def test_the_full_report_has_both_ratios_and_what_launches_take() -> None:
-    result = on_gpu(correct(), told=True)
+def test_the_full_report_has_both_ratios_and_launch_times() -> None:
+    result = on_gpu(correct(), reference_timed=True)
     measured = result.measurement
     assert measured is not None
     text = " ".join(printed(full_report(result, Target.SPEED), pipe()).split())
@@ -150,8 +150,8 @@ def test_the_full_report_has_both_ratios_and_what_launches_take() -> None:
     assert "4.50 % of the GPU time is what launching empty kernels takes" in text
 
 
-def test_a_wall_time_that_says_the_opposite_is_told() -> None:
-    result = on_gpu(correct(), told=True)
+def test_an_opposite_wall_time_is_reported() -> None:
+    result = on_gpu(correct(), reference_timed=True)
     measured = result.measurement
     assert measured is not None
     assert measured.by_wall is not None
@@ -164,7 +164,7 @@ def test_a_wall_time_that_says_the_opposite_is_told() -> None:
 
 
 def test_a_run_of_both_clocks_says_which_kernel_has_which() -> None:
-    results = [on_gpu(correct("relu"), told=True), on_gpu(correct("gelu"))]
+    results = [on_gpu(correct("relu"), reference_timed=True), on_gpu(correct("gelu"))]
     text = " ".join(printed(suite_report(results, pipe(), 1.0), pipe()).split())
     assert "relu: Times, ratios and verdicts are of GPU time" in text
     assert "gelu: Kernel, MLX and their ratio are wall times" in text
@@ -184,9 +184,9 @@ def test_a_table_with_gpu_time_fits_any_usual_width(width: int) -> None:
         assert part in text
 
 
-@pytest.mark.parametrize(("told", "words"), [(False, "are wall times"), (True, "of GPU time")])
-def test_reports_say_which_clock_the_ratio_is_on(told: bool, words: str) -> None:
-    result = on_gpu(correct(), told=told)
+@pytest.mark.parametrize(("is_known", "words"), [(False, "are wall times"), (True, "of GPU time")])
+def test_reports_say_which_clock_the_ratio_is_on(is_known: bool, words: str) -> None:
+    result = on_gpu(correct(), reference_timed=is_known)
     for report in (suite_report([result], pipe(), 1.0), full_report(result, Target.SPEED)):
         text = printed(report, pipe())
         assert words in text
@@ -203,7 +203,7 @@ def test_the_full_report_shows_gpu_time_and_the_devices_state() -> None:
         assert part in text
 
 
-def test_notes_are_told_once_with_the_tasks_that_they_are_about() -> None:
+def test_notes_are_printed_once_with_their_tasks() -> None:
     slow, hot = "the machine is slow", "the machine is hot"
     results = [
         replace(correct("softmax"), notes=(slow, hot)),
@@ -241,7 +241,7 @@ def test_the_summary_counts_and_averages() -> None:
     )
 
 
-def test_ratios_without_an_interval_are_no_part_of_the_mean() -> None:
+def test_suite_ratio_ignores_ratios_without_an_interval() -> None:
     assert suite_ratio([correct(), without_interval(correct())]) is None
     assert suite_ratio([correct(), correct(seed=1), without_interval(correct())]) is not None
 

@@ -23,13 +23,13 @@ from metalbench.store.result import Facts, list_device_warnings, warn_of_load
         ({"metal_tools": ["MTL_DEBUG_LAYER", "MTL_HUD_ENABLED"]}, ["MTL_HUD_ENABLED is set"]),
     ],
 )
-def test_warnings_say_what_and_what_to_do(state: Facts, words: list[str]) -> None:
+def test_list_device_warnings_gives_cause_and_remedy(state: Facts, words: list[str]) -> None:
     found = list_device_warnings(state)
     assert len(found) == len(words)
     assert all(part in each for part, each in zip(words, found, strict=True))
 
 
-def test_only_what_our_own_last_run_does_not_explain_is_a_crowd() -> None:
+def test_warn_of_load_ignores_the_load_of_our_last_run() -> None:
     assert warn_of_load(2.0, 2) is None
     assert warn_of_load(12.0, 10) is None
     assert "load 4.2 on 2 cores" in (warn_of_load(4.2, 2) or "")

@@ -1,4 +1,4 @@
-"""A failure's message is of bounded length, whoever wrote it."""
+"""A failure's message has a bounded length, from any source."""
 
 from dataclasses import replace
 

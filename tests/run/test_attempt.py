@@ -85,7 +85,7 @@ def test_a_kernel_reaches_the_gpu_after_its_checked_run(gpu: Watched) -> None:
 @pytest.mark.parametrize(
     ("statement", "kind"), [(BEYOND, "OUT_OF_BOUNDS"), (ENDLESS, "TIME_LIMIT")]
 )
-def test_what_the_checked_run_finds_never_reaches_the_gpu(
+def test_a_kernel_with_findings_in_the_checked_run_does_not_reach_the_gpu(
     statement: str, kind: str, gpu: Watched
 ) -> None:
     result = tried(statement, gpu)
@@ -138,7 +138,7 @@ def test_a_size_is_run_again_and_again_at_one_seed_only(monkeypatch: pytest.Monk
     assert len({check.seed for check in result.checks if check.size == "small"}) >= SEEDS
 
 
-def test_a_time_that_the_machine_cannot_have_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_time_beyond_the_machines_limits_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     def low(_: object, *, again: bool) -> Ceiling:

@@ -57,7 +57,7 @@ def test_eager_and_compiled_forms_are_there_without_being_asked_for():
     assert times["eager"].time_ns.is_bounded
 
 
-def test_a_fast_form_is_told_but_only_compared_with_if_the_task_says_so():
+def test_a_fast_form_is_compared_only_if_the_task_declares_it():
     reference, times = settled(declared(sum_of_three))
     assert reference.form.kind == "compiled"
     assert times["fast"].time_ns.value == pytest.approx(1e5, rel=0.01)
@@ -66,14 +66,14 @@ def test_a_fast_form_is_told_but_only_compared_with_if_the_task_says_so():
     assert times["fast"].compared
 
 
-def test_a_form_that_is_wrong_is_told_and_not_compared_with():
+def test_a_wrong_form_is_reported_and_not_compared():
     reference, times = settled(declared(off_by_a_little, ("fast",)))
     assert reference.form.kind == "compiled"
     assert times["fast"].time_ns is None
     assert "more than rounding" in times["fast"].fault
 
 
-def test_a_form_that_does_not_run_is_told_in_one_line():
+def test_a_form_that_does_not_run_has_a_fault_of_one_line():
     _, times = settled(declared(broken, ("eager", "fast")))
     assert times["fast"].fault == "RuntimeError: no such operation"
 
@@ -200,20 +200,20 @@ def test_copies_take_turns_from_one_call_to_the_next(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("launch", "told"), [(0.0, None), (0.19, None), (0.21, "11%"), (1.0, "50%"), (9.0, "100%")]
+    ("launch", "share"), [(0.0, None), (0.19, None), (0.21, "11%"), (1.0, "50%"), (9.0, "100%")]
 )
-def test_a_reference_that_is_mostly_its_launch_is_told(launch, told):
+def test_a_reference_of_mostly_launch_time_is_a_doubt(launch, share):
     reference = TimedReference(workload(declared(), "seed"))
     reference.launch = launch  # of 2.0 that the compiled form takes
     doubts = choose_form(reference, clock=lambda: reference.now).doubts
     assert reference.form.kind == "compiled"
-    assert len(doubts) == (told is not None)
+    assert len(doubts) == (share is not None)
     for doubt in doubts:
-        assert f"up to {told} of that is how MLX is called" in doubt
+        assert f"up to {share} of that is how MLX is called" in doubt
         assert "the whole reference 200." in doubt
 
 
-def test_what_a_launch_is_told_by_runs_on_any_inputs():
+def test_the_launch_probe_runs_on_inputs_of_every_task():
     for entry in Library():
         inputs = workload(entry.task, "small").inputs
         result = ON_ONE_ELEMENT.function(**{name: to_mlx(each) for name, each in inputs.items()})

@@ -89,7 +89,7 @@ def test_a_kernel_by_both_ways_computes_the_same() -> None:
     assert measured.reference_ns is not None
 
 
-def test_a_way_that_computes_something_else_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_that_computes_other_results_fails(monkeypatch: pytest.MonkeyPatch) -> None:
     other = control.SOURCE.replace("0.25f", "0.125f")
     monkeypatch.setattr(control, "SOURCE", other)
     result = attempt_path(_core.open("cpu"), "small", QUICK, Silent())

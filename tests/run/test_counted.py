@@ -57,7 +57,7 @@ def at(n, size, *, timed):
     )
 
 
-def test_what_is_quick_is_counted_at_the_size_that_was_timed(trial, monkeypatch):
+def test_count_bytes_counts_fast_kernels_at_the_timed_size(trial, monkeypatch):
     monkeypatch.setattr(single_pass, "LONGEST_S", 60.0)
     found = single_pass.count_bytes(trial, CPU)
     assert found == at(1 << 14, "seed", timed=True)
@@ -70,13 +70,13 @@ def test_what_is_quick_is_counted_at_the_size_that_was_timed(trial, monkeypatch)
     assert single_pass.count_bytes(trial, CPU) == found
 
 
-def test_what_would_take_long_is_counted_at_a_small_size(trial, monkeypatch):
+def test_count_bytes_counts_slow_kernels_at_a_small_size(trial, monkeypatch):
     monkeypatch.setattr(single_pass, "LONGEST_S", 0.0)
     assert single_pass.count_bytes(trial, CPU) == at(100, "small", timed=False)
     assert single_pass.count_bytes(replace(trial, size="n=7"), CPU) == at(100, "small", timed=False)
 
 
-def test_what_does_not_compile_is_not_counted_and_the_reason_is_printed(trial, capsys):
+def test_count_bytes_raises_for_a_kernel_that_does_not_compile(trial, capsys):
     broken = replace(trial.kernel, source=KERNEL.replace("x[i + 1]", "z[i]"))
     trial = replace(trial, kernel=broken)
     with pytest.raises(MetalBenchError, match="use of undeclared identifier 'z'"):

@@ -50,7 +50,7 @@ def test_a_contest_is_not_held_twice():
     assert settled.doubts == ("launched for long",)
 
 
-def test_what_a_form_was_left_out_for_is_remembered():
+def test_store_choice_keeps_the_faults_of_other_forms():
     left_out = FormTime("mx.fast", None, fault="y differs from the eager form's")
     known = contest()
     reference_forms.store_choice(
@@ -69,7 +69,7 @@ def test_it_lasts_a_week(after):
     assert remembered(after=after) is None
 
 
-def test_what_is_undecided_is_decided_again():
+def test_store_choice_does_not_store_undecided_choices():
     reference_forms.store_choice(contest(decided=False), reference(), *WHERE, now=lambda: 0.0)
     assert remembered() is None
 

@@ -56,7 +56,7 @@ def tried(folder: Path, statement: str, oracle: str = SMALL, task: str = TASK) -
     return attempt(_core.open("cpu"), trial(folder, statement, oracle, task=task), Silent())
 
 
-def test_mlx_judges_what_is_timed_and_that_is_told(tmp_path: Path) -> None:
+def test_mlx_is_the_oracle_at_the_timed_size_and_a_note_says_so(tmp_path: Path) -> None:
     result = tried(tmp_path, "y[i] = 2 * x[i];")
     assert result.status is Status.CORRECT, result.failures
     assert result.measurement is not None
@@ -81,7 +81,9 @@ def test_where_mlx_and_the_kernel_differ_the_oracle_decides(tmp_path: Path) -> N
         ("y[i] = n == 77 ? 0 : 2 * x[i];", "odd"),
     ],
 )
-def test_what_is_wrong_is_found_by_either(tmp_path: Path, statement: str, size: str) -> None:
+def test_wrong_results_are_found_by_either_oracle(
+    tmp_path: Path, statement: str, size: str
+) -> None:
     result = tried(tmp_path, statement)
     assert result.status is Status.INCORRECT
     assert f"size {size}" in result.failures[0].message

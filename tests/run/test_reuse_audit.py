@@ -254,7 +254,7 @@ def test_renewed_known_inputs_are_the_known_ones() -> None:
     assert np.array_equal(audit._mix_inputs(one, other, known)["x"], known["x"])
 
 
-def test_renewed_inputs_whose_elements_belong_together_are_draws() -> None:
+def test_renewed_inputs_with_dependent_elements_are_redrawn() -> None:
     audit = audited(HONEST["computes"])
     together = replace(iterated.inputs["x"], together=True)
     ordered = replace(iterated, inputs={"x": together})
@@ -319,7 +319,7 @@ def test_slow_rounds_have_one_audit_unless_it_raises_a_suspicion(
     assert len(audit.audits) == 1
 
 
-def test_heavy_noise_condemns_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heavy_noise_condemns_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     # Rounds take their time, or by chance many times as long, whatever their block is.
     random = np.random.default_rng(7)
     condemned = 0

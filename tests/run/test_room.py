@@ -98,7 +98,7 @@ def test_estimate_requirement_is_near_the_memory_that_a_run_takes(tmp_path: Path
         (SMALL_GPU, PLENTY, r"memory of Small: [\d.]+ GiB at least, and 1 GiB may be taken"),
     ],
 )
-def test_what_does_not_fit_is_told_with_the_figures(
+def test_check_budget_raises_with_the_figures(
     device: DeviceFacts, limits: Limits, lacking: str
 ) -> None:
     expected = rf"\[kb1_019_relu\] size paper does not fit on the {device.kind} device.*{lacking}"
@@ -106,7 +106,7 @@ def test_what_does_not_fit_is_told_with_the_figures(
         check_budget(trial("kb1_019_relu"), device, limits)
 
 
-def test_a_launch_that_the_cpu_device_would_end_is_told() -> None:
+def test_check_budget_raises_for_a_launch_beyond_the_time_limit() -> None:
     check_budget(trial("kb1_001_square_matrix_multiplication"), CPU, PLENTY)
     product = trial("kb1_001_square_matrix_multiplication", "n=8192")
     # 2 * 8192^3 operations at 50e9 a second take 22 s.
@@ -115,7 +115,7 @@ def test_a_launch_that_the_cpu_device_would_end_is_told() -> None:
     check_budget(product, replace(SMALL_GPU, capabilities={}), PLENTY)
 
 
-def test_what_fits_is_not_told() -> None:
+def test_check_budget_accepts_tasks_that_fit() -> None:
     check_budget(trial("kb1_019_relu", "cpu"), CPU, Limits(600, 2 * GIB))
     check_budget(trial("kb1_001_square_matrix_multiplication", "cpu"), CPU, PLENTY)
     check_budget(trial("kb1_019_relu"), replace(SMALL_GPU, capabilities={}), PLENTY)

@@ -81,7 +81,7 @@ def test_all_correct(store: Store, script: Any) -> None:
     assert run(store).correct
 
 
-def test_ctrl_c_keeps_what_has_finished(store: Store, script: Any) -> None:
+def test_ctrl_c_stores_finished_results(store: Store, script: Any) -> None:
     script(correct("relu"), KeyboardInterrupt())
     outcome = run(store)
     assert [result.case.task for result in outcome.results] == ["relu"]

@@ -113,7 +113,7 @@ def test_seeds_of_the_same_distributions_follow() -> None:
     assert [x.variation(seed) for seed in following] == [x.variation(1)] * 3
 
 
-def test_what_an_honest_kernel_leaves_behind_is_right(device: _core.Device) -> None:
+def test_results_of_an_honest_kernel_after_timing_are_right(device: _core.Device) -> None:
     warm = prepared(device, HONEST)
     measured = warm.measure(PLAN, None)
     assert warm.rotation.judge_last_window().passed
@@ -186,7 +186,9 @@ def test_a_copy_that_differs_from_the_first_is_found(device: _core.Device) -> No
     assert "at 7" in finding.message
 
 
-def test_the_ratio_is_against_the_fastest_form_and_all_are_told(device: _core.Device) -> None:
+def test_the_ratio_is_against_the_fastest_form_and_all_forms_are_listed(
+    device: _core.Device,
+) -> None:
     measured = prepared(device, HONEST).measure(PLAN, None)
     names = [form.name for form in measured.forms]
     assert names == ["mlx doubled", "mx.compile: mlx doubled"]
@@ -205,7 +207,7 @@ def test_inputs_of_both_sides_are_exchanged_together(device: _core.Device) -> No
 
 
 @pytest.mark.parametrize(("dtype_name", "known_s"), [("float32", 7.0), ("float16", 0.0)])
-def test_what_verification_saw_of_mlxs_time_is_not_found_out_again(
+def test_choose_form_uses_the_time_known_from_verification(
     device: _core.Device, monkeypatch: pytest.MonkeyPatch, dtype_name: str, known_s: float
 ) -> None:
     told = []

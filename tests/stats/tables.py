@@ -3,7 +3,7 @@
     python tests/stats/tables.py
     python tests/stats/tables.py --trials 2000 --only "few pairs"
 
-For each kind of noise and number of pairs: of equal kernels, how many are told apart (false), found
+For each kind of noise and number of pairs: of equal kernels, how many are found different (false),
 the same, or left open; how often the ratio's interval covers 1; and of kernels with a true ratio,
 how many are found, and in how many something false is said (wrong: the opposite, or SAME).
 """
@@ -93,7 +93,7 @@ class Rates:
 
     @classmethod
     def of(cls, noise: Noise, count: int, ratio: float, *, trials: int, first: int = 0) -> Rates:
-        """Of so many sets of `count` pairs with a seed each."""
+        """Return the results of several sets of `count` pairs with a seed each."""
         true = Verdict.SAME if ratio == 1.0 else Verdict.FASTER
         verdicts, covered = [], 0
         for seed in range(first, first + trials):

@@ -12,7 +12,7 @@ random = np.random.default_rng(3)
 
 
 def read(time: float, count: int, spread: float = 1e-6) -> np.ndarray:
-    """Times between two moments, each told by the last tick."""
+    """Times between two moments, each measured by the last tick."""
     times = time * np.exp(random.normal(0.0, spread, count))
     return TICK * np.floor(times / TICK + random.random(count))
 
@@ -22,7 +22,7 @@ def test_neighbouring_values_are_a_tick_apart() -> None:
     assert clock_resolution(read(time, 200)) == pytest.approx(TICK / time, rel=1e-3)
 
 
-def test_what_float64_seconds_leave_is_no_tick() -> None:
+def test_clock_resolution_ignores_rounding_of_float64_seconds() -> None:
     times = read(1000.4 * TICK, 200) + random.uniform(-1e-3, 1e-3, 200)
     assert clock_resolution(times) == pytest.approx(1e-3, rel=1e-2)
 
@@ -36,7 +36,7 @@ def test_noise_of_many_ticks_hides_them() -> None:
 
 
 @pytest.mark.parametrize("times", [[5.0], [5.0] * 30, [5.0] * 29 + [90.0], [5.0] * 20 + [7.0] * 9])
-def test_constants_outliers_and_modes_are_no_ticks(times: list[float]) -> None:
+def test_clock_resolution_is_zero_for_constants_outliers_and_modes(times: list[float]) -> None:
     assert clock_resolution(np.array(times)) == 0.0
 
 

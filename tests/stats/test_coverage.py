@@ -31,8 +31,8 @@ SHARED = {
     "ticks of 0.5 %": Noise(tick_ns=5000.0, spread=0.001),
     "ticks of 0.5 % and nothing else": Noise(tick_ns=5000.0, spread=0.00001),
 }
-# Each with a noise of its own, which no pairing cancels; a correlation that is long compared with
-# the whole run cannot be told from a difference.
+# Each with independent noise, which no pairing cancels; a correlation that is long compared with
+# the whole run cannot be distinguished from a difference.
 OWN = {
     "own, independent": (Noise(own=True), 16),
     "own, AR(1) 0.5": (Noise(rho=0.5, own=True), 16),
@@ -61,7 +61,7 @@ def check(tally: Tally, trials: int) -> None:
 
 
 @pytest.mark.parametrize("name", SHARED)
-def test_equal_kernels_are_not_told_apart_and_their_ratio_is_covered(name: str) -> None:
+def test_equal_kernels_are_not_found_different_and_their_ratio_is_covered(name: str) -> None:
     check(Tally.of(SHARED[name], 1.0, 300, SHORT_TRIALS), SHORT_TRIALS)
 
 

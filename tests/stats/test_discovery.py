@@ -40,7 +40,7 @@ def test_a_difference_that_stands_alone_needs_more_than_one_of_many_like_it() ->
     assert control_false_discoveries([FASTER, SLOWER] * 10, [0.02] * 20) == [FASTER, SLOWER] * 10
 
 
-def test_what_says_nothing_or_the_same_is_left() -> None:
+def test_control_false_discoveries_keeps_inconclusive_and_same() -> None:
     verdicts = [Verdict.INCONCLUSIVE, SAME]
     assert control_false_discoveries(verdicts, [0.5, 1.0]) == verdicts
     assert control_false_discoveries([], []) == []
@@ -66,5 +66,5 @@ def test_p_values_of_ratios_at_the_margin_are_as_rare_as_they_say() -> None:
     assert sum(value <= 0.1 for value in values) <= 36
 
 
-def test_too_few_pairs_are_no_evidence() -> None:
+def test_p_value_of_too_few_pairs_is_large() -> None:
     assert ratio_p_value(np.array([2.0, 2.0]), np.array([1.0, 1.0]), MARGIN) >= 0.5

@@ -73,7 +73,7 @@ def test_a_trend_far_above_the_noise_does_not_hide_as_correlation() -> None:
     assert found(noise(0, spread=1e-4) + 1e-3 * np.arange(500)).is_significant
 
 
-def test_one_outlier_is_no_trend() -> None:
+def test_one_outlier_is_not_a_trend() -> None:
     spoiled = noise(3)
     spoiled[-1] = 5.0
     assert not found(spoiled).is_significant

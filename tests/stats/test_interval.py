@@ -31,7 +31,7 @@ def coverage(rho: float, count: int, runs: int) -> float:
 
 @pytest.mark.parametrize("count", [7, 16, 64, 101])
 @pytest.mark.parametrize("confidence", [0.9, 0.98])
-def test_rank_is_the_largest_whose_tail_stays_below_alpha(count: int, confidence: float) -> None:
+def test_rank_is_the_largest_with_a_tail_below_alpha(count: int, confidence: float) -> None:
     tail = [math.comb(count, below) / 2**count for below in range(count + 1)]
     below = np.cumsum(tail)
     allowed = [rank for rank in range(count) if below[rank] <= (1 - confidence) / 2]
@@ -56,7 +56,7 @@ def test_five_and_six_samples_have_the_t_interval_of_their_logarithms(count: int
     assert math.log(interval.low) - logarithms.mean() == pytest.approx(-reach * widened)
 
 
-def test_four_samples_have_no_interval_and_what_is_no_time_neither() -> None:
+def test_four_samples_or_invalid_times_have_no_interval() -> None:
     assert not median_interval(np.arange(1.0, 5.0)).is_bounded
     assert not median_interval(np.arange(0.0, 5.0)).is_bounded
 

@@ -59,7 +59,7 @@ def test_noise_makes_the_interval_wide_and_says_how_long_would_do() -> None:
     assert str(judgement.reasons[0]).count(";") == 1
 
 
-def test_a_time_that_nobody_would_wait_is_no_remedy() -> None:
+def test_an_absurdly_long_time_is_not_a_remedy() -> None:
     (reason,) = assess(*pairs(50, 1.0, spread=1.0)).reasons
     assert reason.cause is Cause.WIDE
     assert "times as long" not in reason.remedy
@@ -100,7 +100,7 @@ def test_a_ratio_at_the_margin_is_said_to_be_there() -> None:
     assert "at the margin of 1.0%: 1.0" in judgement.reasons[0].seen
 
 
-def test_a_ratio_that_drifts_across_the_margin_is_no_verdict() -> None:
+def test_a_ratio_that_drifts_across_the_margin_is_inconclusive() -> None:
     reference, candidate = pairs(600, 1.03)
     judgement = assess(reference * np.exp(np.linspace(-0.04, 0.04, 600)), candidate)
     assert judgement.verdict is Verdict.INCONCLUSIVE
@@ -129,7 +129,7 @@ def test_a_drift_of_both_does_not_matter() -> None:
     assert assess(reference * trend, candidate * trend).verdict is Verdict.FASTER
 
 
-def test_a_candidate_of_two_modes_on_both_sides_of_the_reference_is_no_verdict() -> None:
+def test_two_modes_on_both_sides_of_the_reference_are_inconclusive() -> None:
     reference, candidate = pairs(600, 1.05)
     candidate[random.random(600) < 0.3] *= 1.2
     judgement = assess(reference, candidate)
@@ -179,7 +179,7 @@ def test_one_of_many_that_chance_explains_says_so() -> None:
     assert assess_suite([barely]) == [barely]
 
 
-def test_what_drifts_or_has_modes_is_no_try_of_a_suite() -> None:
+def test_drifting_or_bimodal_pairs_are_not_counted_as_suite_tests() -> None:
     barely = replace(assess(*pairs(500, 1.1)), p_value=0.019)
     reference, candidate = pairs(600, 1.03)
     drifting = assess(reference * np.exp(np.linspace(-0.04, 0.04, 600)), candidate)
@@ -195,7 +195,7 @@ def test_what_drifts_or_has_modes_is_no_try_of_a_suite() -> None:
     assert assess_suite([barely, wide, wide])[0].verdict is Verdict.INCONCLUSIVE
 
 
-def test_a_probability_of_one_is_no_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_probability_of_one_is_not_printed_as_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     opposite = CrossCheck(Interval(0.9, 0.85, 0.98), p_above=1.0, p_below=0.0, blocks=12)
     monkeypatch.setattr("metalbench.stats.pairs.cross_check", lambda _: opposite)
     (reason,) = assess(*pairs(500, 1.1)).reasons

@@ -50,7 +50,7 @@ def test_five_pairs_that_are_far_apart_have_a_verdict_and_others_none() -> None:
 
 
 @pytest.mark.parametrize("order", [slice(None), slice(None, None, -1)])
-def test_the_interval_of_what_is_far_apart_is_always_clear_of_the_margin(order: slice) -> None:
+def test_the_interval_of_a_large_effect_excludes_the_margin(order: slice) -> None:
     # The widest that still counts, in the order that looks the most correlated.
     widest = math.log(3.0) * np.array([1.0, 1.0, 1.0, 1.33, 1.33])[order]
     assert is_large_effect(widest)

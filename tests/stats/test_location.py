@@ -34,7 +34,7 @@ def test_few_values_that_show_no_correlation_are_judged_by_ranks_and_others_by_b
     assert isinstance(locate(rising[[6, 0, 9, 3, 11, 1, 8, 4, 10, 2, 7, 5]]), RankLocation)
 
 
-def test_blocks_are_a_t_interval_widened_for_what_neighbours_share() -> None:
+def test_block_intervals_are_widened_for_autocorrelation() -> None:
     medians = np.array([0.02, 0.03, 0.05, 0.04, 0.06, 0.05, 0.07, 0.08])
     blocks = BlockLocation(medians, 0.0, float(np.median(medians)))
     r = lag1_autocorrelation(medians) + 1 / 8

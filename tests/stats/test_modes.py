@@ -54,7 +54,7 @@ def test_a_wandering_series_has_no_modes(rho: float) -> None:
     assert sum(len(find_modes(each)) > 1 for each in series) < 6
 
 
-def test_outliers_are_no_mode() -> None:
+def test_outliers_are_not_a_mode() -> None:
     values = random.normal(0.0, 0.005, 200)
     values[::20] += 1.0
     (mode,) = find_modes(values)
@@ -67,7 +67,7 @@ def test_modes_too_near_to_matter_are_one() -> None:
 
 
 @pytest.mark.parametrize("tick", [0.001, 0.009, 0.02])
-def test_a_clock_s_ticks_are_no_modes(tick: float) -> None:
+def test_clock_ticks_are_not_modes(tick: float) -> None:
     values = tick * np.rint(random.normal(0.3, 0.6, 800))
     assert len(find_modes(values, resolution=tick)) == 1
 

@@ -38,7 +38,7 @@ def test_a_second_that_is_faster_leaves_nothing_open_once_it_is_taken_out() -> N
     assert unknown.count(Verdict.INCONCLUSIVE) >= 18
 
 
-def test_pairs_are_as_if_nobody_were_second() -> None:
+def test_removing_the_order_effect_restores_the_pairs() -> None:
     random = np.random.default_rng(2)
     first = random.random(400) < 0.5
     values = random.normal(0.0, 0.001, 400)
@@ -48,7 +48,7 @@ def test_pairs_are_as_if_nobody_were_second() -> None:
     np.testing.assert_allclose(left, values, atol=3e-4)
 
 
-def test_the_coin_alone_seldom_looks_like_an_effect_whatever_the_noise() -> None:
+def test_random_order_alone_is_rarely_significant() -> None:
     noise = Noise(spread=0.003, alone=Process(rho=0.95, spread=0.05))
     found = 0
     for seed in range(400):
@@ -59,7 +59,7 @@ def test_the_coin_alone_seldom_looks_like_an_effect_whatever_the_noise() -> None
     assert found <= 12
 
 
-def test_what_is_not_significant_is_left_as_it_is() -> None:
+def test_an_insignificant_order_effect_is_not_removed() -> None:
     reference, candidate, candidate_first, _ = pairs(Noise(), 0, 200)
     judgement = assess(reference, candidate, candidate_first=candidate_first)
     assert judgement.order_effect is None

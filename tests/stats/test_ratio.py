@@ -20,7 +20,7 @@ from metalbench.stats import (
 random = np.random.default_rng(7)
 
 
-def test_what_slows_both_halves_of_a_pair_cancels() -> None:
+def test_a_slowdown_of_both_sides_of_a_pair_cancels() -> None:
     weather = np.exp(random.normal(0, 0.5, 200))
     interval = ratio_interval(200 * weather, 100 * weather)
     assert interval.value == pytest.approx(2.0)
@@ -62,7 +62,7 @@ def test_verdict_needs_the_interval_on_one_side(low: float, high: float, verdict
     assert judge(Interval(1.0, low, high)) is verdict
 
 
-def test_equal_programs_are_seldom_told_apart() -> None:
+def test_equal_programs_are_rarely_found_different() -> None:
     verdicts = []
     for seed in range(100):
         noise = np.random.default_rng(seed).lognormal(0, 0.02, (2, 256))

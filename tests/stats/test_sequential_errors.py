@@ -84,13 +84,13 @@ def covered(ended: list[Ended], ratio: float) -> int:
 
 
 @pytest.mark.parametrize("name", NOISES)
-def test_a_kernel_against_itself_is_hardly_ever_told_apart(name: str) -> None:
+def test_a_kernel_against_itself_is_rarely_found_different(name: str) -> None:
     ended = outcomes(NOISES[name], 1.0, 300, SHORT_TRIALS)
     assert told_apart(ended) <= binom.ppf(1 - 1e-3, SHORT_TRIALS, FALSE_VERDICTS)
 
 
 @pytest.mark.parametrize("limit", SLOW[1:])  # so few as the first are never enough
-def test_a_slow_kernel_is_told_apart_when_half_of_its_pairs_are_taken(limit: int) -> None:
+def test_a_slow_kernel_is_found_after_half_of_its_pairs(limit: int) -> None:
     for name in ("independent", "own, independent"):
         ended = outcomes(NOISES[name], 3.0, limit, SHORT_TRIALS // 2)
         assert {each.verdict for each in ended} == {Verdict.FASTER}

@@ -26,7 +26,7 @@ def test_none_and_all_still_have_an_interval(successes: int, end: float) -> None
     assert found.high - found.low > 0.1
 
 
-def test_of_nothing_there_is_no_share() -> None:
+def test_the_share_of_nothing_is_undefined() -> None:
     found = wilson_interval(0, 0)
     assert math.isnan(found.value)
     assert not found.is_bounded

@@ -1,4 +1,4 @@
-"""How much one side of pairs scatters beside the other: found where it is so, and not by chance."""
+"""How much one side of pairs scatters compared with the other: found if so, and not by chance."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ NOISES = {
 
 @pytest.mark.parametrize("noise", NOISES)
 @pytest.mark.parametrize("shared", [False, True], ids=["alone", "disturbed"])
-def test_sides_that_scatter_alike_are_seldom_told_apart(noise: str, shared: bool) -> None:
+def test_sides_of_equal_spread_are_rarely_found_different(noise: str, shared: bool) -> None:
     random = np.random.default_rng(11)
     steadier = 0
     for _ in range(TRIES):
@@ -59,7 +59,7 @@ def test_the_other_way_round_is_the_inverse() -> None:
     assert (there.low, there.high) == pytest.approx((1 / back.high, 1 / back.low))
 
 
-def test_what_scatters_less_than_anybody_can_use_is_alike() -> None:
+def test_negligible_spreads_are_equal() -> None:
     random = np.random.default_rng(14)
     one, other = (np.exp(scale * random.normal(0, 1, PAIRS)) for scale in (2e-4, 1e-5))
     assert spread_ratio(one, other).value == 1.0

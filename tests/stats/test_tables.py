@@ -14,7 +14,7 @@ from tables import FEW, LEVELS, MANY, ORDER, Rates, alone
 
 SHORT_TRIALS = 30
 TRIALS = 600
-# False verdicts of forty pairs of which one side has an AR(1) noise of up to 0.9 of its own.
+# False verdicts of forty pairs of which one side has independent AR(1) noise of up to 0.9.
 FALSE = 0.042
 FOUND = 0.84
 
@@ -43,7 +43,7 @@ def test_forty_pairs_of_a_noise_of_one_side(rho: float) -> None:
 
 
 @pytest.mark.parametrize("name", ["second 2 % slower, else 0.3 %", "second 2 % slower, AR(1) 0.8"])
-def test_the_order_in_a_pair_is_no_difference(name: str) -> None:
+def test_an_order_effect_is_not_found_as_a_difference(name: str) -> None:
     noise, counts = ORDER[name]
     rates = Rates.of(noise, counts[-1], 1.0, trials=SHORT_TRIALS)
     assert rates.wrong == 0.0
@@ -52,7 +52,7 @@ def test_the_order_in_a_pair_is_no_difference(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", LEVELS)
-def test_levels_of_looks_are_no_difference(name: str) -> None:
+def test_levels_of_batches_are_not_found_as_a_difference(name: str) -> None:
     rates = Rates.of(LEVELS[name][0], 256, 1.0, trials=SHORT_TRIALS)
     assert rates.wrong <= at_most(0.02, SHORT_TRIALS)
     assert 1.0 - rates.covered <= at_most(0.05, SHORT_TRIALS)
@@ -73,7 +73,7 @@ def test_heavy_tails_of_twelve_pairs_are_judged_by_ranks() -> None:
 
 
 def tolerable(name: str, count: int) -> float:
-    """The most false verdicts of a case; a noise as long as the run cannot be told."""
+    """The most false verdicts of a case; a noise as long as the run cannot be recognised."""
     if "AR(1) 0.95 of" in name or "walk of 2" in name:
         return 0.3
     if "of one side" in name and count < 40:

@@ -80,7 +80,7 @@ def test_runs_that_scatter_more_than_they_say_widen_the_ratio() -> None:
     assert "NAME@REVISION" in reason.remedy
 
 
-def test_a_change_that_stays_is_no_scatter() -> None:
+def test_a_lasting_change_is_not_run_spread() -> None:
     before, after = [about(100, 0.01)] * 9, [about(50, 0.01)] * 9
     assert estimate_run_spread([before + after]) == RunSpread(0.0, 17)
 

@@ -51,7 +51,7 @@ def kernel(source: str, **fields: str) -> Step:
 class Asked:
     """A request as it came: `api` is 'openai' or 'anthropic', headers in small letters.
 
-    `port` is the client's, by which its connection can be told from others.
+    `port` is the client's, which identifies its connection.
     """
 
     api: str
@@ -61,14 +61,14 @@ class Asked:
 
     @property
     def system(self) -> str:
-        """What the model was told to be."""
+        """Return the system prompt of the request."""
         if self.api == "anthropic":
             return str(self.body["system"])
         return str(self.body["messages"][0]["content"])
 
     @property
     def fields(self) -> list[str]:
-        """What the answer is to have, by which the role that asks can be told."""
+        """Return the required fields of the answer, which identify the role that asks."""
         form = self.body.get("output_config", {}).get("format", {})
         if self.api == "openai":
             form = self.body.get("response_format", {}).get("json_schema", {})

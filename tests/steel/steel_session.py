@@ -1,4 +1,4 @@
-"""Small kernels of a task, and proposers that say what they are told to."""
+"""Small kernels of a task, and proposers with scripted replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What proposers are told of a counted run."""
+"""The text of a counted run for proposers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ kernel void reverse(device const float* x, device float* y, constant uint& n,
 """
 
 
-def test_facts_are_of_every_dispatch_and_of_what_it_does(tmp_path):
+def test_count_facts_lists_every_dispatch(tmp_path):
     path = tmp_path / "reverse.metal"
     path.write_text(SOURCE)
     facts = {each.name: each.value for each in count_facts(profile(path))}

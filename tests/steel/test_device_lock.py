@@ -64,7 +64,7 @@ def test_another_device_is_free(tmp_path: Path) -> None:
         ]
 
 
-def test_a_folder_that_cannot_be_says_what_to_do(tmp_path: Path) -> None:
+def test_an_unusable_folder_is_reported_with_a_remedy(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(MachineError, match="--db"), DeviceLock(tmp_path / "file", "cpu").hold():
         pass

@@ -49,7 +49,7 @@ def test_comments_spacing_and_offered_values_do_not_count(part: str, other: str)
         ("// tune", "// scratch: part float32 (32)\n// tune"),
     ],
 )
-def test_what_the_compiler_or_the_launch_sees_counts(part: str, other: str) -> None:
+def test_key_depends_on_code_and_launch(part: str, other: str) -> None:
     assert part in KERNEL
     assert key(KERNEL.replace(part, other)) != key(KERNEL)
 

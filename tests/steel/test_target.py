@@ -29,14 +29,14 @@ BETTER = [
 
 
 @pytest.mark.parametrize(("time", "steadiness", "targets"), BETTER)
-def test_what_is_better(time, steadiness, targets):
+def test_shortfall_is_zero_for_a_better_candidate(time, steadiness, targets):
     better = {each.value for each in Target if not shortfall(each, *time, steadiness)}
     assert better == targets
 
 
 @pytest.mark.parametrize("target", Target)
 @pytest.mark.parametrize(("time", "steadiness", "targets"), BETTER)
-def test_what_is_kept_has_more_merit_than_its_rival(target, time, steadiness, targets):
+def test_merit_of_a_kept_candidate_exceeds_one(target, time, steadiness, targets):
     if target.value in targets:
         assert merit(target, time[1], steadiness) > 1.0
 
@@ -59,10 +59,10 @@ def test_why_not_is_said():
         (Target.COMPUTE, {"compute", "unknown"}),
     ],
 )
-def test_what_is_worked_on(target, worked_on):
+def test_misses_selects_the_bounds_of_a_target(target, worked_on):
     bounds = ("memory", "compute", "launch", "unknown")
     assert {each for each in bounds if not misses(target, each)} == worked_on
 
 
-def test_models_are_told_something_else_for_each():
+def test_every_target_has_a_different_description():
     assert len(set(TARGET_DESCRIPTIONS.values())) == len(Target) == len(TARGET_DESCRIPTIONS)

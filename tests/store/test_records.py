@@ -67,7 +67,7 @@ def test_a_later_record_takes_the_place_and_the_one_before_stays(store: Store) -
     assert (record.entry.id, record.over, record.gains) == (two, first.number, GAINS)
 
 
-def test_a_claim_over_what_is_the_record_no_more_is_not_kept(store: Store) -> None:
+def test_keep_record_refuses_a_claim_over_an_old_record(store: Store) -> None:
     numbers = [kept(store, correct(seed=seed)) for seed in range(3)]
     place = store.place_of(numbers[0])
     assert store.keep_record(place, claim(numbers[0]))

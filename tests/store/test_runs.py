@@ -1,4 +1,4 @@
-"""What is kept beside the times: how sure they are, and what a run was made of."""
+"""What is stored in addition to the times: their uncertainty, and the parts of a run."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_kill_9_loses_no_finished_result(path: Path) -> None:
     assert all(first)
     with Store(path) as store:
         kept = store.history("softmax", limit=1_000_000)
-        # One more may have been committed, and not yet told.
+        # One more may have been committed, and not yet reported.
         assert len(kept) in (told, told + 1)
         assert all(len(store.samples(entry.id)["kernel"]) == 64 for entry in kept[:5])
         store.record(begin(store), correct())
@@ -136,7 +136,7 @@ def fill(store: Store, run: int) -> None:
         store.record(run, correct(seed=seed))
 
 
-def test_a_full_disk_says_so_and_keeps_what_was_there(path: Path) -> None:
+def test_a_full_disk_is_reported_and_keeps_stored_results(path: Path) -> None:
     with Store(path) as store:
         run = begin(store)
         store.record(run, correct())
@@ -183,7 +183,7 @@ def columns(path: Path) -> dict[str, set[tuple[str, str]]]:
     return found
 
 
-def test_a_store_of_the_first_version_is_brought_up_and_keeps_what_it_has(path: Path) -> None:
+def test_a_store_of_the_first_version_is_migrated(path: Path) -> None:
     path.parent.mkdir()
     with sqlite3.connect(path) as raw:
         raw.executescript((Path(__file__).parent / "schema_1.sql").read_text())
@@ -230,7 +230,7 @@ def test_a_gpus_times_state_and_notes_come_back(path: Path) -> None:
 
 
 def test_both_ratios_and_both_sides_windows_on_both_clocks_come_back(path: Path) -> None:
-    result = on_gpu(correct(), told=True)
+    result = on_gpu(correct(), reference_timed=True)
     measured = result.measurement
     assert measured is not None
     own = measured.samples.own

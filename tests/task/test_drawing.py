@@ -19,7 +19,7 @@ def generator() -> np.random.Generator:
 @pytest.mark.parametrize(
     "declared", [normal("a", "b", mean=3), uniform("a", "b", high=4), positive("a", "b")]
 )
-def test_what_is_drawn_does_not_depend_on_cores(declared, monkeypatch):
+def test_drawn_values_do_not_depend_on_the_number_of_cores(declared, monkeypatch):
     monkeypatch.setattr(inputs, "BLOCK", BLOCK)
     drawn = []
     for cores in (1, 5):

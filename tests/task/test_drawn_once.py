@@ -40,7 +40,7 @@ def test_inputs_that_two_threads_ask_for_are_drawn_once(monkeypatch):
     assert not workloads._turns
 
 
-def test_who_waits_for_inputs_that_cannot_be_drawn_tries_anew(monkeypatch):
+def test_a_thread_that_waits_for_failed_inputs_tries_again(monkeypatch):
     slow, watched = Slow(monkeypatch, fails=1), replace(Library().entry("relu").task)
     with ThreadPoolExecutor(2) as threads:
         both = [threads.submit(workload, watched, "small") for _ in range(2)]

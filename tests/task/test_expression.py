@@ -86,7 +86,7 @@ def test_unknown_names_come_with_a_suggestion():
         parse("row * 2").evaluate(VALUES)
 
 
-def test_division_by_zero_says_by_what():
+def test_division_by_zero_names_the_divisor():
     with pytest.raises(
         DeclarationError, match=r"'4 / \(rows - rows\)': division by zero \(rows = 37\)"
     ):

@@ -56,7 +56,7 @@ def test_transposed_convolutions_are_mlxs(operation, extents, taps, stride) -> N
     np.testing.assert_allclose(oracles.convolve_transposed(x, w, stride), expected, atol=1e-4)
 
 
-def test_blocks_drop_what_is_left() -> None:
+def test_split_blocks_drops_incomplete_blocks() -> None:
     x = np.arange(2 * 5 * 7).reshape(2, 5, 7, 1)
     largest = oracles.split_blocks(x).max(axis=(2, 4))
     assert largest.shape == (2, 2, 3, 1)

@@ -31,7 +31,7 @@ def test_a_drawn_size_lies_between_the_least_and_the_headline(relu):
     assert len({tuple(each.values()) for each in found}) > 150
 
 
-def test_a_drawn_size_is_no_larger_than_the_one_that_is_measured(relu):
+def test_draw_size_is_not_larger_than_the_measured_size(relu):
     found = [relu.extents(draw_size(relu, seed, upto="small")) for seed in MANY]
     assert (min(each["rows"] for each in found), max(each["rows"] for each in found)) == (5, 16)
     assert {each["cols"] for each in found} == {256}

@@ -102,7 +102,7 @@ def test_argmax_meets_ties():
     assert ((x == x.max(axis=1, keepdims=True)).sum(axis=1) > 1).mean() > 0.9
 
 
-def test_what_float16_cannot_hold_is_infinite():
+def test_values_beyond_float16_are_infinite():
     big = replace(relu(), oracle=lambda x: x * 1e5)
     expected = workload(big, "small", dtype_name="float16").expected["y"]
     assert np.isinf(expected).any()
@@ -111,7 +111,7 @@ def test_what_float16_cannot_hold_is_infinite():
 
 
 @pytest.mark.parametrize(("scale", "far"), [(7e4, True), (5.7e5, True), (5.8e5, False)])
-def test_what_rounding_may_bring_back_into_range_is_not_infinite(scale, far):
+def test_values_near_the_range_of_float16_stay_finite(scale, far):
     """70 000 is 4480 beyond float16's range, 16 roundoffs of a scale of 573 440."""
     exact = 70_000.0
     one = replace(relu(), oracle=lambda x: x * 0 + exact, scale=lambda x: x * 0 + scale)
@@ -119,7 +119,7 @@ def test_what_rounding_may_bring_back_into_range_is_not_infinite(scale, far):
     assert (expected == (np.inf if far else exact)).all()
 
 
-def test_what_float32_cannot_hold_is_infinite_too():
+def test_values_beyond_float32_are_infinite():
     big = replace(relu(), oracle=lambda x: x * 1e39)
     for name in ("float32", "bfloat16"):
         expected = workload(big, "small", dtype_name=name).expected["y"]
@@ -215,7 +215,7 @@ def test_the_oracle_is_asked_once_for_the_same_inputs():
     assert len(asked) == 3
 
 
-def test_what_is_kept_is_bounded(monkeypatch):
+def test_the_cache_of_workloads_is_bounded(monkeypatch):
     monkeypatch.setattr(workloads, "KEPT_BYTES", 100_000)
     for seed in range(20):
         assert workload(relu(), "small", seed=seed).expected
@@ -223,7 +223,7 @@ def test_what_is_kept_is_bounded(monkeypatch):
     assert held <= 100_000
 
 
-def test_mixed_inputs_keep_what_they_are_known_by():
+def test_mixed_inputs_keep_most_of_their_elements():
     task = Library().entry("matvec").task
     work, other = (workload(task, "odd1", seed=seed) for seed in (0, task.turn))
     mixed = work.mix_with(other)

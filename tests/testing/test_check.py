@@ -84,7 +84,7 @@ kernel void both(device const int* x, device int* a, device int* b,
     assert found.outputs["b"].dtype == np.int32
 
 
-def test_what_is_input_and_output_is_changed_in_place():
+def test_an_argument_that_is_input_and_output_is_changed_in_place():
     source = one("x[i] += 1;", "device float* x")
     assert metalbench.check(source, {"x": X}, {"x": X + 1}, **GRID).passed
     assert finding(source, {"x": X}, {"x": X}).kind is Kind.WRONG_RESULT
@@ -98,7 +98,7 @@ def test_inputs_have_the_declared_type_and_the_reference_sees_it(type_, name):
     assert found.outputs["y"].dtype.name == name
 
 
-def test_what_overflows_is_infinite():
+def test_float16_overflow_is_infinite():
     source = one("y[i] = 4 * x[i];", "device const half* x, device half* y")
     x = np.full(100, 30000, np.float16)
     assert metalbench.check(source, {"x": x}, lambda x: 4 * x, **GRID).passed
@@ -116,7 +116,7 @@ def test_what_overflows_is_infinite():
         ("while (true) y[i] = x[i];", Kind.TIME_LIMIT, "time limit of 0.3 s"),
     ],
 )
-def test_what_is_wrong_is_found_and_told(statement, kind, words):
+def test_wrong_kernels_have_a_finding_with_a_message(statement, kind, words):
     found = finding(one(statement), {"x": X}, lambda x: x, time_limit=0.3)
     assert found.kind is kind
     assert words in found.message
@@ -131,7 +131,7 @@ def test_an_assertion_shows_the_line_buffer_and_thread():
     assert text.endswith("        4 | y[i] = x[i + 1];")
 
 
-def test_a_plain_build_finds_what_its_guard_zones_can():
+def test_a_plain_build_finds_guard_zone_and_input_errors():
     source = one("y[i + 100] = x[i];")
     found = finding(source, {"x": X}, {"y": X}, checked=False)
     assert found.kind is Kind.GUARD_ZONE
@@ -165,7 +165,7 @@ def test_a_plain_build_finds_what_its_guard_zones_can():
         ((np.exp, {"x": X}, np.exp), {}, DeclarationError, "grid: expected none"),
     ],
 )
-def test_what_the_test_itself_does_wrong_is_raised(arguments, options, error, words):
+def test_errors_of_the_test_itself_are_raised(arguments, options, error, words):
     with pytest.raises(error) as caught:
         metalbench.check(*arguments, **{**GRID, **options})
     assert words in str(caught.value)
@@ -219,7 +219,7 @@ def test_on_a_gpu_the_checked_build_is_the_cpus_and_results_are_the_gpus(gpu):
     assert gpu.runs == 2
 
 
-def test_what_the_cpu_cannot_check_is_told_and_the_gpu_runs_all_the_same(gpu, monkeypatch):
+def test_a_kernel_without_checked_builds_is_noted_and_runs_on_the_gpu(gpu, monkeypatch):
     def unsupported(*_, **options):
         if options["checked"]:
             raise Unsupported("no such texture here")

@@ -52,7 +52,7 @@ def test_a_right_one_passes_and_mlx_is_as_it_was():
         (RIGHT.replace("exp", "cos"), Kind.WRONG_RESULT, None),
     ],
 )
-def test_a_wrong_one_is_told_with_its_line(source, kind, line):
+def test_a_wrong_kernel_is_reported_with_its_line(source, kind, line):
     (finding,) = metalbench.check(with_source(source), {"x": X}, np.exp).findings
     assert (finding.kind, finding.place.line) == (kind, line)
 

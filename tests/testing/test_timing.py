@@ -46,7 +46,7 @@ def test_a_reference_is_timed_in_pairs():
 RANDOM = np.random.default_rng(0).normal(size=1 << 16)
 
 
-def test_what_does_not_fit_or_run_is_raised(monkeypatch):
+def test_time_raises_for_invalid_arguments_and_crashes(monkeypatch):
     def measured(*_, **__):
         raise AssertionError("nothing may be timed")
 

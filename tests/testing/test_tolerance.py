@@ -59,7 +59,7 @@ def test_relative_tolerances_and_equality():
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_no_number_must_be_where_it_is_expected(bad):
+def test_nan_and_infinity_must_be_at_the_expected_places(bad):
     wrong, right = EXACT.astype(np.float32), EXACT.copy()
     wrong[3] = right[5] = bad
     assert not passes(wrong, Expected(EXACT))
@@ -67,7 +67,7 @@ def test_what_is_no_number_must_be_where_it_is_expected(bad):
     assert passes(right.astype(np.float32), Expected(right))
 
 
-def test_a_shape_that_differs_is_told():
+def test_a_different_shape_is_reported():
     _, wrong = judge(
         "[f] y", np.zeros(3), Expected(np.zeros((3, 1))), RULE, unwritten=np.zeros(3), inputs={}
     )
@@ -75,7 +75,7 @@ def test_a_shape_that_differs_is_told():
     assert wrong.message == "[f] y: expected shape (3, 1), got (3,)"
 
 
-def test_a_function_gets_what_it_names_else_all_arrays():
+def test_compute_expected_passes_the_named_or_all_arrays():
     inputs = {"x": EXACT, "n": 4, "z": EXACT}
     assert compute_expected(lambda z, n: z * n, inputs, ["y"])["y"].values[0] == 4 * EXACT[0]
     assert compute_expected(np.add, inputs, ["y"])["y"].values[0] == 2 * EXACT[0]

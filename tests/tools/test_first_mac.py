@@ -133,7 +133,7 @@ def test_the_tests_run_with_metals_validation_and_without(mac: Mac) -> None:
     assert "tests/device" not in tests[0]
 
 
-def test_what_comes_first_is_packed_after_ten_minutes(mac: Mac) -> None:
+def test_the_first_results_are_packed_after_ten_minutes(mac: Mac) -> None:
     mac.run(CONTROL="3")
     with tarfile.open(f"{mac.output}-first.tar.gz") as packed:
         names = {Path(name).name for name in packed.getnames()}
@@ -166,7 +166,7 @@ def test_a_step_that_fails_stops_nothing(mac: Mac) -> None:
     assert "4 of 18 steps failed" in answer.stdout
 
 
-def test_what_cannot_be_installed_is_told_and_packed(mac: Mac) -> None:
+def test_a_failed_installation_is_reported_and_packed(mac: Mac) -> None:
     answer = mac.run(INSTALL="1")
     assert answer.returncode == 1
     assert mac.exits == {"machine": 0, "venv": 0, "install": 1}
@@ -181,7 +181,7 @@ def test_without_the_full_xcode_its_compiler_is_left_out(mac: Mac) -> None:
     assert "left out            xcrun-metal: xcrun has no metal" in mac.archive["summary.txt"]
 
 
-def test_ctrl_c_leaves_what_there_is(mac: Mac) -> None:
+def test_ctrl_c_keeps_the_existing_results(mac: Mac) -> None:
     environment = {**mac.environment, "HANGS": "1"}
     with subprocess.Popen(
         mac.command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
@@ -206,7 +206,7 @@ def test_ctrl_c_leaves_what_there_is(mac: Mac) -> None:
         ({"PYTHON": "", "PATH": "STANDS:/nowhere"}, "brew install python"),
     ],
 )
-def test_what_is_missing_is_told_before_anything_is_made(
+def test_missing_tools_are_reported_before_the_first_step(
     mac: Mac, environment: dict[str, str], message: str
 ) -> None:
     if "PATH" in environment:

@@ -32,7 +32,7 @@ def test_every_dependency_has_a_lowest_version_that_is_not_above_ours() -> None:
         assert numbers(lowest) <= numbers(version(name)), name
 
 
-def test_what_is_known_to_be_needed_is_declared() -> None:
+def test_the_lowest_versions_have_the_needed_features() -> None:
     found = dict(line.split("==") for line in printed())
     # `mx.depends`, and `click.ParamType[...]`.
     assert numbers(found["mlx"]) >= (0, 29, 4)

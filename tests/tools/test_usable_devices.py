@@ -44,7 +44,7 @@ def test_a_gpu_like_an_m1s_or_newer_can_be_trusted(
 
 
 @pytest.mark.parametrize("family", ["apple5", "apple6", "mac2", ""])
-def test_the_gpu_of_a_virtual_machine_is_left_out_and_told(
+def test_usable_reports_and_omits_the_gpu_of_a_virtual_machine(
     tool: ModuleType, gpu: Any, capsys: Any, family: str
 ) -> None:
     gpu(family)
@@ -52,7 +52,7 @@ def test_the_gpu_of_a_virtual_machine_is_left_out_and_told(
     assert f"A GPU is of family {family or 'unknown'}" in capsys.readouterr().err
 
 
-def test_a_gpu_that_cannot_be_opened_is_left_out_and_told(
+def test_usable_reports_and_omits_a_gpu_that_cannot_be_opened(
     tool: ModuleType, gpu: Any, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(_: str) -> None:

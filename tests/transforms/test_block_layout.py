@@ -67,7 +67,7 @@ def accepted(ir):
     return optimise(ir, find_toolchain(), MessageTranslator(), ["-O0"])
 
 
-def test_what_is_behind_a_loop_stands_behind_it():
+def test_blocks_after_a_loop_are_placed_after_it():
     ordered = in_order(BEHIND_FIRST)
     assert labels(BEHIND_FIRST) == ["4", ".preheader", "6"]
     assert labels(ordered) == [
@@ -76,7 +76,7 @@ def test_what_is_behind_a_loop_stands_behind_it():
     assert labels(accepted(ordered)) == labels(ordered)
 
 
-def test_what_is_in_order_stays_as_it_is():
+def test_an_ordered_function_is_not_changed():
     ordered = in_order(BEHIND_FIRST)
     assert in_order(ordered) == ordered
 
@@ -147,7 +147,7 @@ def test_a_function_that_calls_itself_stays_one():
     assert "@apart" in optimise(inlined(again), find_toolchain(), MessageTranslator(), ["-O1"])
 
 
-def test_what_is_kept_apart_from_what_is_checked_stays_so():
+def test_checked_and_unchecked_functions_are_not_inlined_into_each_other():
     apart = CALLS.replace("@around", "@_ZN2mb3runEv")
     kernel = optimise(inlined(apart), find_toolchain(), MessageTranslator(), ["-O1"]).partition(
         "@kernel("

@@ -232,7 +232,7 @@ def test_mark_allocas_uninitialized_without_its_helper_is_an_error():
         mark_allocas_uninitialized(Module(VARIABLE.replace("HELPERS", "")))
 
 
-def test_what_runs_at_loading_becomes_empty():
+def test_module_constructors_become_empty():
     module = Module(
         "define internal void @sancov.module_ctor_trace_pc_guard() #0 {\n"
         "  call void @__sanitizer_cov_trace_pc_guard_init(ptr @a, ptr @b)\n  ret void\n}\n"

@@ -39,7 +39,7 @@ def test_arguments_and_variables_that_change_are_not():
     assert [private.has(name) for name in ("%0", "%6", "%9")] == [False] * 3
 
 
-def test_a_variable_whose_address_is_known_elsewhere_may_change():
+def test_a_variable_with_an_escaped_address_is_not_private():
     private = pointers(f"{BODY}  call void @g(ptr %4)\n")
     assert not private.has("%8")
 
@@ -67,7 +67,7 @@ declare void @mb_count_access(ptr, i32, i32, i32, i32)
 """
 
 
-def test_count_inserts_calls_and_returns_what_their_numbers_mean():
+def test_count_inserts_calls_and_returns_their_sites():
     module = Module(COUNTED)
     counted = count(module)
     assert [(each.line, each.kind, each.bytes) for each in counted.sites] == [(2, 0, 16), (3, 1, 4)]

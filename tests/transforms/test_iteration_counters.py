@@ -1,4 +1,4 @@
-"""Calls at which lanes may meet are told the turns of the loops that they are in."""
+"""Calls at which lanes may meet take the iteration counters of their loops."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def told(block):
     return re.findall(r"store i32 (\S+), ptr %mb.turns.at", block)
 
 
-def test_each_call_is_told_the_loops_around_it():
+def test_each_call_takes_the_counters_of_its_loops():
     ir = in_order(FUNCTIONS + WITHIN)
     optimise(ir, find_toolchain(), MessageTranslator(), ["-O0"])  # LLVM accepts it
     found = blocks(ir)

@@ -58,8 +58,8 @@ APART = {
         "next:",
         "%c = or i32 %b, 16",
     ),
-    "an input is no constant": ("%b = and i32 %x, %y", "%c = or i32 %b, 16"),
-    "they are no words": (
+    "an input is not a constant": ("%b = and i32 %x, %y", "%c = or i32 %b, 16"),
+    "they are not words": (
         "%w = zext i32 %x to i64",
         "%b = and i64 %w, 15",
         "%d = or i64 %b, 16",

@@ -124,6 +124,6 @@ entry:
     )
 
 
-def test_a_shift_of_a_width_that_is_no_power_of_two_is_an_error():
+def test_a_shift_of_another_width_is_an_error():
     with pytest.raises(IrError, match="no width of a power of two"):
         rewrite("define void @f() {\n  %a = shl i24 %0, %1\n  ret void\n}\n", checked=False)

@@ -35,7 +35,7 @@ def test_a_small_space_is_gone_through_once(tmp_path: Path) -> None:
     assert len({tuple(sorted(each.items())) for each in seen}) == 6
 
 
-def test_what_was_tried_is_remembered_and_what_was_broken_off_is_tried_again(
+def test_tried_values_are_remembered_and_interrupted_ones_repeated(
     tmp_path: Path,
 ) -> None:
     first = journal(tmp_path)
@@ -61,7 +61,7 @@ def test_another_search_has_a_memory_of_its_own(tmp_path: Path) -> None:
     assert not list(other.read_candidates())
 
 
-def test_a_large_space_is_sampled_without_repetition_towards_what_is_best(tmp_path: Path) -> None:
+def test_a_large_space_is_sampled_towards_the_best_without_repetition(tmp_path: Path) -> None:
     search = journal(tmp_path, LARGE)
     assert search.size > MOST_IN_TURN
     seen = go_on(search, most=80)

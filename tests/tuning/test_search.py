@@ -121,7 +121,7 @@ def test_defaults_must_be_right(searched: Searching) -> None:
 
 
 class Ending(Simulated):
-    """Of one value the process dies; the defaults may turn out to be wrong beside another."""
+    """One value kills the process; the defaults may turn out to be wrong next to another."""
 
     def play(self, device: DeviceFacts, match: Match, observer: Observer) -> MatchOutcome:
         values = match.tunables[1]
@@ -146,7 +146,7 @@ def test_defaults_that_turn_out_to_be_wrong_end_the_search(searched: Searching) 
         searched(Listener(), source=kernel_with(400, 5), players=Ending())
 
 
-def test_a_kernel_without_tunables_is_told(searched: Searching) -> None:
+def test_a_kernel_without_tunables_is_refused(searched: Searching) -> None:
     source = kernel_with(3).replace("// tune: WORK = 3\n", "").replace("WORK", "3")
     with pytest.raises(DeclarationError, match="has nothing to tune"):
         searched(Listener(), source=source)

@@ -28,7 +28,7 @@ FLOATS = {
 
 
 @pytest.mark.parametrize("entry", list(LIBRARY), ids=lambda each: each.name)
-def test_the_task_rejects_what_cannot_be_right(entry):
+def test_admit_rejects_impossible_results(entry):
     task = entry.task
     trials = admit(task, sizes=small_sizes(task))
     assert {each.size for each in trials} == set(small_sizes(task))

@@ -62,7 +62,7 @@ def test_the_next_oracle_has_been_asked_by_the_time_it_is_needed():
     assert len(calls) == 2
 
 
-def test_what_is_wrong_with_an_oracle_is_told_where_its_results_are_used():
+def test_an_error_of_an_oracle_is_raised_at_the_use_of_its_results():
     def oracle(x):
         raise ValueError("no such thing")
 
@@ -97,7 +97,7 @@ class Drawing:
         return self._draw(task, size, dtype_name, seed)
 
 
-def test_inputs_are_drawn_beside_what_is_done_meanwhile(monkeypatch):
+def test_inputs_are_drawn_concurrently(monkeypatch):
     drawing, watched = Drawing(monkeypatch), declared(lambda x: 2 * x)
     with inputs_ahead(watched, "seed", [5, 6], dtype_name="float32"):
         assert drawing.begun.wait(LONG_S)

@@ -80,7 +80,7 @@ def test_it_is_done_once_for_a_source_and_always_for_a_drawn_size(monkeypatch):
     assert sizes[3:] == ["seed"]
 
 
-def test_what_is_cut_short_says_so_and_is_remembered_with_it(monkeypatch):
+def test_an_incomplete_check_is_noted_and_remembered(monkeypatch):
     sizes = watched(monkeypatch)
     notes = [found(f"if (n > 1000) {{ {SLOW} }}", seconds=0.2).skipped for _ in range(2)]
     assert notes[0] == notes[1]
@@ -88,20 +88,20 @@ def test_what_is_cut_short_says_so_and_is_remembered_with_it(monkeypatch):
     assert sizes == ["seed"]
 
 
-def test_what_is_wrong_is_found_and_not_remembered(kept):
+def test_findings_are_not_remembered(kept):
     for _ in range(2):
         (finding,) = found("if (n > 1000) y[i] = x[n];").findings
         assert finding.kind is Kind.OUT_OF_BOUNDS
     assert kept == {}
 
 
-def test_what_would_take_too_much_memory_is_told(monkeypatch):
+def test_a_check_that_needs_too_much_memory_is_skipped_with_a_note(monkeypatch):
     monkeypatch.setattr(checked, "MOST_BYTES", 1 << 10)
     (note,) = found("").skipped
     assert "were not checked" in note
 
 
-def test_what_is_cut_short_has_seen_threadgroups_from_everywhere():
+def test_an_incomplete_check_samples_threadgroups_of_the_whole_grid():
     (finding,) = found(LATE).findings
     assert finding.kind is Kind.OUT_OF_BOUNDS
 

@@ -35,7 +35,7 @@ def test_the_cpu_device_checks_for_it(entry):
     assert verify_checked(Builds(Gpu(), entry.kernel(), entry.task)).passed
 
 
-def test_what_the_cpu_device_finds_is_a_finding(entry):
+def test_a_finding_of_the_cpu_device_is_reported(entry):
     wrong = kernel.read(WRONG / "write_past_the_end.metal")
     (finding,) = verify_checked(Builds(Gpu(), wrong, entry.task)).findings
     assert finding.kind is Kind.OUT_OF_BOUNDS
@@ -52,7 +52,7 @@ def test_a_kernel_that_does_not_end_is_a_finding(entry, monkeypatch):
 
 @pytest.mark.parametrize("error", [CompileError, DispatchError, Unsupported])
 @pytest.mark.parametrize("stage", ["compile", "run"])
-def test_what_the_cpu_device_cannot_do_is_told_and_no_finding(entry, error, stage, monkeypatch):
+def test_an_error_of_the_cpu_device_is_noted_and_not_a_finding(entry, error, stage, monkeypatch):
     def fail(*_, **__):
         raise error("no such thing here")
 

@@ -98,7 +98,7 @@ def test_zeros_pass_nowhere_but_at_zero():
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_what_is_not_finite_must_be_where_the_oracle_has_it(value):
+def test_values_that_are_not_finite_must_match_the_oracle(value):
     y = normal()
     y[5] = value
     assert judge(y.astype(np.float32), y).passed
@@ -116,7 +116,7 @@ def test_what_is_not_finite_must_be_where_the_oracle_has_it(value):
 
 @pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("exact", [65510.0, 65530.0])
-def test_at_the_end_of_the_range_an_infinity_is_what_rounds_to_it(exact, sign):
+def test_infinity_is_right_for_values_that_round_to_it(exact, sign):
     """65504 is the largest half; what is 65520 or more is stored as infinity."""
     half, y = dtype("float16"), normal()
     got = y.astype(np.float16)
@@ -132,7 +132,7 @@ def test_at_the_end_of_the_range_an_infinity_is_what_rounds_to_it(exact, sign):
 
 
 @pytest.mark.parametrize("exact", [65000.0, 1.0, 0.0, -1.0])
-def test_an_infinity_is_no_number_that_does_not_round_to_it(exact):
+def test_infinity_is_wrong_for_values_that_do_not_round_to_it(exact):
     half, y = dtype("float16"), normal()
     got = y.astype(np.float16)
     y[5], got[5] = exact, np.inf
@@ -168,7 +168,7 @@ def test_errors_of_numbers_that_are_not():
     np.testing.assert_array_equal(absolute_errors(got, y), [0.5, 0, 0, np.inf, np.inf])
 
 
-def test_large_arrays_are_judged_part_by_part_as_a_whole(monkeypatch):
+def test_judge_gives_the_same_result_in_parts(monkeypatch):
     y, count = normal(count=80_000), 60_000
     got = y.astype(np.float32)
     got[count] += 1

@@ -68,7 +68,9 @@ def test_a_right_kernel_runs_three_times(device):
 
 
 @pytest.mark.parametrize(("seed", "right"), [(3, False), (2, True)])
-def test_who_fails_by_the_reference_at_another_seed_is_judged_by_its_own(device, seed, right):
+def test_a_kernel_that_fails_by_other_seeds_is_judged_by_its_own_reference_error(
+    device, seed, right
+):
     """It may have been luckier there: a few drawn factors can be behind all of its errors."""
 
     def off(run, bound):
@@ -136,7 +138,7 @@ def test_results_taken_from_before_are_noticed_even_if_the_inputs_are_known_agai
     assert "over its own results, some of them poisoned" in finding.message
 
 
-def test_an_input_moves_and_its_old_place_is_no_use(device):
+def test_inputs_move_and_their_old_memory_is_invalid(device):
     entry = Library().entry("relu")
     compiled = compile_kernel(device, entry.kernel(), entry.task)
     work = workload(entry.task, "small")

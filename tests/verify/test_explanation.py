@@ -169,7 +169,7 @@ def test_explanation_of_a_right_result_is_empty():
     assert find_explanation(work, "y", expected, np.zeros(expected.shape, bool)) == ""
 
 
-def test_explanation_of_rows_that_are_no_number():
+def test_explanation_names_rows_that_are_nan():
     work = workload(row_sum(), "seed")
     x = work.inputs["x"].copy()
     x[[3, 9]] = 0

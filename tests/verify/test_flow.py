@@ -8,7 +8,7 @@ from metalbench.kernel.prepare import Builds
 from metalbench.verify import VerifyPlan, all_sizes, verify
 
 
-def test_what_is_more_work_than_the_measured_size_is_left_out():
+def test_all_sizes_omits_sizes_larger_than_the_measured_one():
     task = Library().entry("relu").task
     every = all_sizes(task)
     assert every[:-1] == ["small", "odd1", "odd2", "seed", "large"]

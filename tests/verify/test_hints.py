@@ -44,7 +44,7 @@ def test_scattered_errors_have_no_hint(expected):
     assert hint(got, expected) == ""
 
 
-def test_unwritten_elements_are_told_from_wrong_ones(expected):
+def test_hint_distinguishes_unwritten_and_wrong_elements(expected):
     got = expected.copy()
     got[:, -3:] = np.nan
     unwritten = np.isnan(got)
@@ -54,7 +54,7 @@ def test_unwritten_elements_are_told_from_wrong_ones(expected):
     assert hint(np.full_like(expected, np.nan), expected, everything) == "nothing was written"
 
 
-def test_whole_results(expected):
+def test_hint_describes_a_whole_result(expected):
     assert hint(np.zeros_like(expected), expected) == "every element is 0.0"
     assert hint(np.full_like(expected, np.nan), expected) == "every element is not a number"
     assert hint(3 * expected, expected) == "every element is 3 times what it should be"

@@ -98,6 +98,6 @@ def test_a_compilers_error_has_file_line_and_column():
         ("the process died", FindingPlace()),
     ],
 )
-def test_a_message_tells_what_it_knows(message, place):
+def test_place_of_reads_the_place_from_a_message(message, place):
     assert place_of(message) == place
     assert Finding(Kind.FAULT, message).place == place

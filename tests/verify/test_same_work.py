@@ -30,7 +30,7 @@ HEAD = "// dispatch: k threads_in_grid=(n) threads=(64)\n"
         ),
     ],
 )
-def test_only_what_could_remember_is_counted(tmp_path, line, code, remembers):
+def test_can_remember_is_true_for_kernels_with_state(tmp_path, line, code, remembers):
     path = tmp_path / "k.metal"
     path.write_text(f"{HEAD}{line}kernel void k(device uint* y) {{ {code} }}")
     assert checked.can_remember(header.read(path)) is remembers

@@ -57,7 +57,7 @@ def examined(seed=0, **left_out):
 
 
 @pytest.mark.parametrize("seed", [0, 1])
-def test_what_uses_every_element_passes(seed):
+def test_a_kernel_that_uses_every_element_passes(seed):
     assert examined(seed).passed
 
 

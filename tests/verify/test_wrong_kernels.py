@@ -67,7 +67,7 @@ def checked(device, name, task):
         ("one_pass_variance", "layer_norm", Kind.WRONG_RESULT, r"x shifted by 100\)"),
     ],
 )
-def test_a_wrong_kernel_is_told_as_wrong(device, name, task, kind, message):
+def test_a_wrong_kernel_has_the_expected_finding(device, name, task, kind, message):
     report = plain(device, name, task)
     assert not report.passed
     assert {each.kind for each in report.findings} == {kind}
@@ -110,7 +110,7 @@ def test_luck_is_not_enough(device, name, task):
 
 
 @pytest.mark.parametrize("name", sorted(path.stem for path in WRONG.glob("*.metal")))
-def test_every_wrong_kernel_says_what_is_wrong_with_it(name):
+def test_every_wrong_kernel_has_a_description(name):
     assert read(name).description
 
 

@@ -1,6 +1,6 @@
 # Answers in place of what calls it, before it has computed anything.
 # outcome: crash
-# says: sent what is no result
+# says: sent an invalid result
 import dataclasses
 
 

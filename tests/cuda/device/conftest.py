@@ -20,7 +20,7 @@ if DOUBLE is not None:
 
     from metalbench.msl import engine
 
-    # Pytest loads what a plugin is installed with, which this package is, by a loader of its own.
+    # pytest loads the package of an installed plugin, such as this one, with its own loader.
     replace_in(engine)
     # Their threads meet, which those of the double cannot.
     collect_ignore_glob += ["test_async_copy.py", "test_shared_addresses.py"]

@@ -41,7 +41,7 @@ def test_tiles_are_copied_and_padded(device, columns, rows, clamp):
 
 # Rows of 36 halves do not begin at 16 bytes.
 @pytest.mark.parametrize("pitch", [32, 40, 36])
-def test_rows_come_whole_wherever_they_begin(device, compiled, pitch):
+def test_async_copy_copies_rows_at_any_offset(device, compiled, pitch):
     x = np.arange(64 * pitch, dtype=np.float16)
     y = np.zeros((32, 64), np.float16)
     arguments = {"x": x, "y": y, "pitch": pitch}

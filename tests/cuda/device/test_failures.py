@@ -31,7 +31,7 @@ def test_the_host_waits_as_long_as_it_takes(device, compiled, double, queries):
     np.testing.assert_array_equal(y, [1] * 4)
 
 
-def test_no_memory_is_told(device, double):
+def test_out_of_memory_is_reported(device, double):
     double.cuda_double_fail(b"cuMemAlloc_v2", 0, OUT_OF_MEMORY)
     with pytest.raises(
         _core.OutOfMemoryError, match="cannot allocate 64 bytes of the GPU's memory"
@@ -41,7 +41,7 @@ def test_no_memory_is_told(device, double):
     device.allocate(64)
 
 
-def test_what_the_driver_does_not_compile_is_told_in_its_words(device, compiled, double):
+def test_compile_errors_of_the_driver_are_passed_on(device, compiled, double):
     number, text = text_of_its_own()
     pipeline = compiled(text)
     double.cuda_double_fail(b"cuLinkAddData_v2", 0, INVALID_PTX)
@@ -133,7 +133,7 @@ CALLS = [
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_that_fails_is_told_and_leaves_nothing_behind(device, compiled, double, name):
+def test_a_failed_call_is_reported_and_frees_its_memory(device, compiled, double, name):
     y = np.zeros(4, np.float32)
     pipeline = compiled(ADD)
     dispatch = _core.Dispatch(pipeline, {"y": y}, threads_in_grid=4, threads=4)

@@ -1,4 +1,4 @@
-"""What takes the GPU from a process: each of these tests is run in one of its own."""
+"""Faults that make the GPU unusable for a process: each of these tests has a process."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def test_a_kernel_is_checked_on_the_cpu_and_judged_on_the_gpu():
     assert [each.kind.value for each in beyond.findings] == ["OUT_OF_BOUNDS"]
 
 
-def test_there_are_no_checked_builds_of_it(monkeypatch):
+def test_checked_builds_are_refused(monkeypatch):
     arguments = ("scale", ["x", "by"], ["y"], SCALE)
     with pytest.raises(DeclarationError, match="the cuda device has no checked builds"):
         metal_kernel(*arguments, device="cuda", checked=True)

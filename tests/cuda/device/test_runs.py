@@ -30,7 +30,7 @@ def test_a_buffer_is_zero_until_it_is_written(device, compiled):
     np.testing.assert_array_equal(y.numpy("float32"), [0] * 10 + [1] * 90)
 
 
-def test_what_the_host_writes_between_runs_is_seen(device, compiled):
+def test_writes_of_the_host_between_runs_are_visible(device, compiled):
     y = device.allocate(64)
     pipeline = compiled(ADD_ONE)
     run(device, pipeline, {"y": y}, 16, 16)
@@ -147,7 +147,7 @@ def test_reflection_is_that_of_every_device(compiled):
     assert pipeline.max_threads == 1024
 
 
-def test_a_sampling_leaves_what_its_last_pass_left(device, compiled):
+def test_a_sampling_leaves_the_results_of_its_last_pass(device, compiled):
     y = np.zeros(32, np.float32)
     dispatch = _core.Dispatch(compiled(ADD_ONE), {"y": y}, threads_in_grid=32, threads=32)
     options = {"warmup_ns": 0, "window_ns": 1e4, "max_pairs": 4, "min_pairs": 4}

@@ -1,4 +1,4 @@
-"""A loop over tokens, as generation code has it: a stream of its own, wired memory, a cache."""
+"""A loop over tokens, as generation code has it: a separate stream, wired memory, a cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-// Where the GPU sees buffers: in a range of its own, so that nobody takes a host's address for one
+// Where the GPU sees buffers: in a separate range, so that a host's address is never taken for one
 // of the GPU's. The engine follows host addresses; a Translation stands between the two.
 #pragma once
 
@@ -26,7 +26,7 @@ struct Region {
 
 // While it lives, addresses of resident buffers are the host's in all memory that was entered, and
 // in what these addresses lead to. Addresses of other buffers stay as they are, and those of the
-// host's become ones that nobody has: a kernel that follows either faults, as on a GPU. At its end
+// host's become invalid: a kernel that follows either faults, as on a GPU. At its end
 // the memory has GPU addresses again, those that kernels wrote among them.
 class Translation {
  public:

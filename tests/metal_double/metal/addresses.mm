@@ -13,7 +13,7 @@ namespace {
 
 // No host memory is there, and neither indices nor floating-point numbers look like it.
 constexpr std::uint64_t first_address = 0x01C7'5A00'0000;
-// Makes a host address one that nobody has, on x86-64 and aarch64.
+// Makes a host address invalid, on x86-64 and aarch64.
 constexpr std::uint64_t nowhere = std::uint64_t{1} << 50;
 
 struct Addresses {
@@ -49,7 +49,7 @@ std::optional<std::uint64_t> to_gpu(std::uint64_t word) {
   return std::nullopt;
 }
 
-// The last pages of memory that was lent may be nobody's. The kernel is asked itself: a sanitizer
+// The last pages of memory that was lent may be unmapped. The kernel is asked itself: a sanitizer
 // takes the C library's call for a use of the byte, which may be between two of the heap's blocks.
 bool is_readable(const std::byte* byte) {
   static const int file = memfd_create("metal double", MFD_CLOEXEC);
@@ -77,7 +77,7 @@ std::uint64_t give_address(std::span<std::byte> memory) {
   const std::scoped_lock lock(addresses().mutex);
   const std::uint64_t address = addresses().next;
   addresses().taken.emplace(address, memory);
-  // With something between two, which is nobody's.
+  // With an unmapped page between two.
   addresses().next += (memory.size() / alignment + 2) * alignment;
   return address;
 }

@@ -4,7 +4,7 @@
 
 #include "library.h"
 
-// Knows which functions were added, and nothing of their code: the engine has a cache of its own.
+// Knows which functions were added, and nothing of their code: the engine has its own cache.
 @interface DoubleArchive : NSObject <MTLBinaryArchive>
 // Nil after an error.
 - (instancetype)initWithDevice:(id<MTLDevice>)device

@@ -29,7 +29,7 @@ using Allocated = std::shared_ptr<std::atomic<NSUInteger>>;
 
 namespace metal_double {
 
-// How much of a storage is nobody else's: all of it, or so much where pages were lent.
+// How much of a storage belongs to the buffer alone: all of it, or the part whose pages were lent.
 [[nodiscard]] std::size_t own_bytes(metalbench::Storage& storage, std::size_t of_lent);
 // Memory of the caller's as a storage.
 [[nodiscard]] std::shared_ptr<metalbench::Storage> storage_over(void* pointer, NSUInteger length);

@@ -48,7 +48,7 @@ bool is_capturing = false;
     return fail(MTLCaptureErrorInvalidDescriptor, trace_path.string() + " exists");
   }
   if (metal_double::take(Switch::fail_capture)) {
-    return fail(MTLCaptureErrorNotSupported, "Capturing failed as it was told to");
+    return fail(MTLCaptureErrorNotSupported, "Capturing failed as requested");
   }
   is_capturing = YES;
   return YES;

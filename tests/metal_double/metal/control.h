@@ -7,7 +7,7 @@
 
 namespace metal_double {
 
-// Set by these names. Those of the first group hold for the next so many calls, the rest until
+// Set by these names. Those of the first group hold for the next N calls, the rest until
 // they are set again or reset.
 enum class Switch : std::uint8_t {
   fail_compile,
@@ -37,7 +37,7 @@ enum class Switch : std::uint8_t {
   gpu_family,   // the newest of Apple's that the GPU is of; 0 for 9
   hide_unused,  // reflection leaves out parameters that the kernel never uses
   max_threads,  // most threads a threadgroup of pipelines that are made now; 0 for the kernel's own
-  no_engine,    // dispatches run nothing and take so many ns of GPU time
+  no_engine,    // dispatches run nothing and take this many ns of GPU time
   latency_in_ns,   // from a commit to the GPU's start on it; with either of the two the host learns
   latency_out_ns,  // of an end when it is due: so long after the modelled end on the GPU
   command_buffer_ns,  // of GPU time that each command buffer takes before its work; so does
@@ -45,7 +45,7 @@ enum class Switch : std::uint8_t {
   fence_ns,           // each fence that it waits for,
   residency_ns,       // and the first command buffer of a queue that had none for a second
   idle_after_ns,  // the GPU's clock falls when it had nothing to do for so long,
-  idle_slowdown,  // by this part: then work takes 1 + so many times as long,
+  idle_slowdown,  // by this part: then work takes 1 + this part as long,
   ramp_ns,        // until the GPU was busy for so long
   mlx_host_ns,    // what the host works on each repetition of MLX's before it is committed
   low_power,
@@ -72,7 +72,7 @@ enum class Count : std::uint8_t {
 
 [[nodiscard]] double value(Switch which);
 [[nodiscard]] inline bool is_on(Switch which) { return value(which) != 0; }
-// Whether this call is one of the next so many.
+// Whether this call is one of the next N.
 [[nodiscard]] bool take(Switch which);
 // The error code that this command buffer shall end with, or 0.
 [[nodiscard]] int take_command_buffer_error();
@@ -95,8 +95,8 @@ extern "C" {
 // call.
 [[gnu::visibility("default")]] const char* metal_double_text(const char* name);
 [[gnu::visibility("default")]] void metal_double_reset();
-// What MLX does beside us: commits command buffers of `per_buffer` repetitions each, the last one
-// of what is left, to a queue of its own, and waits for the last. A repetition takes `cost_ns` of
+// What MLX does at the same time: commits command buffers of `per_buffer` repetitions each, the last one
+// of what is left, to a separate queue, and waits for the last. A repetition takes `cost_ns` of
 // GPU time, after the one before.
 [[gnu::visibility("default")]] void metal_double_mlx(std::uint32_t repetitions,
                                                      std::uint32_t per_buffer, double cost_ns);

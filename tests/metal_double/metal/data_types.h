@@ -9,7 +9,7 @@
 
 namespace metal_double {
 
-// Of a type as it is written in MSL; MTLDataTypeStruct for those that have no value of their own.
+// Of a type as it is written in MSL; MTLDataTypeStruct for those without a separate value.
 [[nodiscard]] MTLDataType data_type(const std::string& type);
 // In bytes, of what a buffer parameter points to. Of a structure, whose members are not known
 // here, it may be less than that of the widest one.

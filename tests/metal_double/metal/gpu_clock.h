@@ -10,7 +10,7 @@ namespace metal_double {
 
 constexpr double tick_hz = 24e6;
 constexpr double tick_ns = 1e9 / tick_hz;
-// Counters count the same ticks from another start, so that nobody mistakes one for the other.
+// Counters count the same ticks from another start, so that one cannot be mistaken for the other.
 constexpr std::int64_t counter_offset = 3'000'000'000;
 
 [[nodiscard]] inline std::uint64_t host_ns() {

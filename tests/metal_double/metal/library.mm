@@ -63,7 +63,7 @@ using metal_double::to_string;
   metal_double::count(metal_double::Count::compiles);
   if (metal_double::take(Switch::fail_compile)) {
     report(error, MTLLibraryErrorDomain, MTLLibraryErrorCompileFailure,
-           "program_source:1:1: error: the compiler was told to fail");
+           "program_source:1:1: error: the compiler failed as requested");
     return nil;
   }
   try {

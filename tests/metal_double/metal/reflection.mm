@@ -18,7 +18,7 @@ using metalbench::ArgumentKind;
  @protected
   Argument _bound;
   BOOL _used;
-  BOOL _variable;  // declared inside of the kernel, so that nobody binds it
+  BOOL _variable;  // declared inside of the kernel, so that it is never bound
 }
 - (instancetype)initWithArgument:(const Argument&)bound used:(BOOL)used;
 @end

@@ -35,7 +35,7 @@ void check_offset(const Argument& argument, NSUInteger offset) {
   const NSUInteger alignment =
       std::max(alignment_of(argument), is_constant ? least_constant_alignment : 1);
   if (offset % alignment == 0) return;
-  reject(argument, "the offset " + std::to_string(offset) + " is no multiple of " +
+  reject(argument, "the offset " + std::to_string(offset) + " is not a multiple of " +
                        std::to_string(alignment) + ", its alignment");
 }
 

@@ -60,7 +60,7 @@ void check_atomics(id<MTLDevice> device, MTLTextureDescriptor* descriptor) {
       first = MTLGPUFamilyApple8;
       break;
     default:
-      throw std::invalid_argument("ShaderAtomic is no usage of this pixel format");
+      throw std::invalid_argument("ShaderAtomic is not a usage of this pixel format");
   }
   if (![device supportsFamily:first]) {
     throw std::invalid_argument("ShaderAtomic needs family Apple" +

@@ -17,7 +17,7 @@ namespace metal_double {
 
 // Memory that a pass touches.
 struct Use {
-  const void* resource = nullptr;  // told apart only
+  const void* resource = nullptr;  // only compared, never read
   std::span<const std::byte> memory;
   bool writes = false;
   bool tracked = true;

@@ -74,7 +74,7 @@ extern "C" {
 [[gnu::visibility("hidden")]] extern const unsigned char metal_double_places[];
 [[gnu::visibility("hidden"), gnu::used]] std::atomic<Object*> metal_double_blocks[places];
 
-// Null where the implementation is no block's.
+// Null where the implementation is not that of a block.
 static std::atomic<Object*>* place_of(Implementation implementation) {
   const auto* const at = reinterpret_cast<const unsigned char*>(implementation);
   if (at < metal_double_places || at >= metal_double_places + places * PLACE_BYTES) return nullptr;

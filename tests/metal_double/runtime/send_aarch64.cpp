@@ -61,7 +61,7 @@ FUNCTION objc_msgSendSuper2
   JUMP_TO_METHOD
 END objc_msgSendSuper2
 
-// Only Objective-C's own handlers would need one of their own.
+// Only Objective-C's own handlers would need a separate one.
 FUNCTION __objc_personality_v0
   b __gxx_personality_v0
 END __objc_personality_v0

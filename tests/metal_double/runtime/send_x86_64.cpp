@@ -85,7 +85,7 @@ FUNCTION objc_msgSendSuper2_stret
   jmp metal_double_unrecognized
 END objc_msgSendSuper2_stret
 
-# Only Objective-C's own handlers would need one of their own.
+# Only Objective-C's own handlers would need a separate one.
 FUNCTION __objc_personality_v0
   jmp __gxx_personality_v0@PLT
 END __objc_personality_v0

@@ -1,5 +1,5 @@
 // The double's runtime and Foundation by themselves: prints "ok", or what is wrong. With the
-// argument "unrecognized", ends in a message that nobody understands.
+// argument "unrecognized", ends in a message that no object implements.
 #include <cstring>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-// Methods as objects: asked for, replaced and added, as whoever observes another's class does.
+// Methods as objects: asked for, replaced and added, as an observer of another's class does.
 #import <objc/runtime.h>
 
 #include <atomic>

@@ -80,7 +80,9 @@ def test_help_teaches_with_examples() -> None:
         (["--resume"], "no session in"),
     ],
 )
-def test_what_is_wrong_says_what_to_do(invoke: Any, arguments: list[str], said: str) -> None:
+def test_wrong_usage_is_reported_with_a_remedy(
+    invoke: Any, arguments: list[str], said: str
+) -> None:
     done = invoke(*arguments, "--device", "cpu")
     assert done.exit_code == 2
     assert said in " ".join(done.output.split())
@@ -96,7 +98,7 @@ def test_a_dry_run_does_nothing(invoke: Any, folder: Path, tmp_path: Path) -> No
         assert History(store).broken_off() is None
 
 
-def test_a_search_is_told_kept_shown_and_exported(
+def test_a_search_is_shown_by_history_and_exported(
     searched: Any, folder: Path, tmp_path: Path
 ) -> None:
     before = (folder / "twice.metal").read_text()

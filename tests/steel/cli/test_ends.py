@@ -118,7 +118,7 @@ def test_a_dead_provider_ends_it_before_anything_is_measured(
     assert_nothing_was_measured(tmp_path / "results.db")
 
 
-def test_a_provider_that_only_fails_is_no_success(
+def test_a_provider_that_always_fails_ends_with_an_error(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A server that lists models, and then refuses each question."""
@@ -131,7 +131,7 @@ def test_a_provider_that_only_fails_is_no_success(
     assert "no such thing" in done.output
 
 
-def test_a_provider_that_fails_once_is_no_failure(
+def test_a_provider_that_fails_once_does_not_end_the_session(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)

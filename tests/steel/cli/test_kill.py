@@ -113,7 +113,7 @@ def tunable(folder: Path) -> Path:
 
 @pytest.fixture
 def seconds(tunable: Path, tmp_path: Path) -> float:
-    """How long a session takes if nobody kills it."""
+    """Return how long a session takes if it is not killed."""
     begin = monotonic()
     assert start(tunable, tmp_path / "other.db", tmp_path / "log").wait() == 0
     return monotonic() - begin
@@ -137,7 +137,7 @@ def test_killed_at_ten_random_moments(tunable: Path, tmp_path: Path, seconds: fl
 
 
 @pytest.mark.slow
-def test_what_was_paid_for_is_neither_lost_nor_paid_for_twice(
+def test_answers_of_a_killed_session_are_neither_lost_nor_requested_again(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ten kills at random moments of a session that asks a model."""

@@ -166,7 +166,7 @@ def test_no_more_is_asked_for_than_may_be_spent(tmp_path: Path) -> None:
         (["--suite", "tinny"], "did you mean 'tiny'"),
     ],
 )
-def test_what_cannot_be_asked_for_is_told(tmp_path: Path, options: list[str], message: str) -> None:
+def test_invalid_requests_are_refused(tmp_path: Path, options: list[str], message: str) -> None:
     session = Session(tmp_path, 3)
     told = session.run([*session.generating("http://localhost:1/v1", 1), *options])
     assert told.exit_code == 2

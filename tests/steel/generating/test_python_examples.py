@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from agent_steel.generating.generate import EXAMPLES
 from metalbench.cli import main
+from metalbench.kernelbench.candidates.source import NO_KERNEL, NOT_NEEDED
 
 FOLDER = Path(__file__).parents[3] / "agent_steel" / "generating" / "in_python"
 
@@ -24,5 +25,5 @@ def test_an_example_is_correct(tmp_path: Path, name: str) -> None:
     command = ["run", FOLDER / f"{name}.py", "--task", name, *where]
     done = CliRunner().invoke(main, list(map(str, command)))
     assert done.exit_code == 0, done.output
-    assert "no kernel of its own" not in done.output
-    assert "does not come from a kernel of its own" not in done.output
+    assert NO_KERNEL not in done.output
+    assert NOT_NEEDED not in done.output

@@ -1,4 +1,4 @@
-"""Twenty problems with four answers each: what is told of them is what was scripted."""
+"""Twenty problems with four answers each: the reports agree with the script."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def kept(db: Path) -> int:
 
 
 def killed_after(command: list[str], db: Path, count: int) -> None:
-    """Run a command until so many evaluations are kept, and kill it."""
+    """Run a command until `count` evaluations are stored, and kill it."""
     program = [sys.executable, "-m", "metalbench", *command]
     with subprocess.Popen(program, stderr=subprocess.DEVNULL, env=os.environ) as process:
         end = monotonic() + 600
@@ -53,7 +53,7 @@ def killed_after(command: list[str], db: Path, count: int) -> None:
 
 
 @pytest.mark.slow
-def test_table_and_pass_at_k_are_what_was_scripted(
+def test_table_and_pass_at_k_agree_with_the_script(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session, script = Session(tmp_path, len(TABLE)), Script(TABLE)

@@ -177,7 +177,7 @@ def attempts() -> Lineage:
     )
 
 
-def test_gains_are_products_of_what_was_measured() -> None:
+def test_gain_is_the_product_of_measured_gains() -> None:
     lineage = attempts()
     found = lineage.attempts
     assert [lineage.gain(found[i]) for i in (1, 2, 3, 4)] == pytest.approx([1, 2, 3, 3.3])
@@ -189,7 +189,7 @@ def test_gains_are_products_of_what_was_measured() -> None:
     assert lineage.children(found[1]) == [found[2], found[4]]
 
 
-def test_techniques_are_told_with_why_they_failed() -> None:
+def test_failures_lists_techniques_with_the_reason() -> None:
     lineage = attempts()
     tried = {each.name: (len(each.attempts), each.kept) for each in lineage.techniques()}
     assert tried == {"vectors": (2, 2), "unrolling": (1, 1), "tiling": (1, 0), "half": (1, 0)}

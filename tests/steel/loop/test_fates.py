@@ -66,7 +66,7 @@ ENDS = {
         Status.BROKEN,
         "",
     ),
-    "is no kernel": ("\0\n", Status.BROKEN, "no dispatch line"),
+    "has no kernel": ("\0\n", Status.BROKEN, "no dispatch line"),
 }
 
 
@@ -100,7 +100,7 @@ def test_a_candidate_that_takes_its_process_along(subject: Subject, session: Any
 def test_an_answer_that_cannot_be_read_costs_an_attempt_and_not_the_loop(
     subject: Subject, session: Any
 ) -> None:
-    answers = [ProposerError("the reply is no JSON; asked three times"), proposal(FASTER)]
+    answers = [ProposerError("the reply is not JSON; asked three times"), proposal(FASTER)]
     ended = session([subject], Scripted(answers), max_rounds=2)
     assert session.fates(subject) == ["baseline", "unusable", "kept"]
     (searches,) = ended.searches
@@ -108,7 +108,7 @@ def test_an_answer_that_cannot_be_read_costs_an_attempt_and_not_the_loop(
     assert searches.gain == pytest.approx(1400 / 1010, rel=0.01)
 
 
-def test_what_was_tried_is_never_measured_again(subject: Subject, session: Any) -> None:
+def test_a_repeated_candidate_is_not_measured_again(subject: Subject, session: Any) -> None:
     comment = KERNEL.replace("float v", "/* a comment */ float   v")
     other = KERNEL.replace("WORK = 400, 0, 100", "WORK = 4000")
     answers = [proposal(comment), proposal(other), proposal(other + "// The end.\n")]
@@ -119,7 +119,7 @@ def test_what_was_tried_is_never_measured_again(subject: Subject, session: Any) 
     assert last.usage.cost == 0.01
 
 
-def test_the_next_round_begins_with_what_was_kept(subject: Subject, session: Any) -> None:
+def test_the_next_round_starts_from_the_kept_candidate(subject: Subject, session: Any) -> None:
     half = KERNEL.replace("WORK = 400, 0, 100", "WORK = 100")
     proposer = Scripted([proposal(half, "half"), proposal(FASTER, "less")])
     (searches,) = session([subject], proposer, max_rounds=2).searches
@@ -150,7 +150,7 @@ def test_a_kernel_that_is_wrong_to_begin_with_is_not_tried(subject: Subject, ses
     assert "nothing to begin with" in ended.untried[0]
 
 
-def test_what_may_be_spent_ends_the_loop(subject: Subject, session: Any) -> None:
+def test_spending_the_budget_ends_the_loop(subject: Subject, session: Any) -> None:
     answers = [proposal(FASTER), SpentError("$1 of $1 spent; raise --max-cost")]
     ended = session([subject], Scripted(answers), max_rounds=5)
     assert ended.reason == "cost: $1 of $1 spent; raise --max-cost"
@@ -177,7 +177,7 @@ def test_nothing_left_to_try_ends_a_climb(subject: Subject, session: Any) -> Non
     assert session.heard.reasons == ["the proposer has nothing left to try"]
 
 
-def test_what_turns_out_to_be_wrong_is_kept_no_longer(subject: Subject, session: Any) -> None:
+def test_a_kept_candidate_that_proves_wrong_is_withdrawn(subject: Subject, session: Any) -> None:
     class Doubting(type(session.workers)):  # type: ignore[misc]
         def attempt(self, device: Any, trial: Any, *others: Any) -> Any:
             right = trial.kernel.source == KERNEL

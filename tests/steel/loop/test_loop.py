@@ -155,7 +155,7 @@ def test_the_greedy_one_measures_each_against_the_best_of_then(
     assert (first.rival, second.rival, third.rival) == (None, first.number, first.number)
 
 
-def test_ctrl_c_keeps_what_was_answered_for_the_next_time(subject: Subject, session: Any) -> None:
+def test_ctrl_c_keeps_answers_for_the_next_session(subject: Subject, session: Any) -> None:
     class Interrupted(type(session.workers)):  # type: ignore[misc]
         def play(self, *arguments: Any) -> Any:
             raise KeyboardInterrupt

@@ -80,7 +80,7 @@ def test_a_gpus_time_is_its_own() -> None:
     assert "500 ns" in facts(found)["launch floor"]
 
 
-def test_what_failed_before_is_told() -> None:
+def test_the_prompt_lists_earlier_failures() -> None:
     past = [
         Attempt(1, 1, "twice", "float32", "seed", None, 0, "", "a", status=Status.BASELINE),
         Attempt(

@@ -1,4 +1,4 @@
-"""Whatever a model says is read, or told what it is; nothing else happens."""
+"""Any reply of a model is read or refused with a reason; nothing else happens."""
 
 from __future__ import annotations
 

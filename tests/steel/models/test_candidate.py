@@ -71,11 +71,11 @@ def test_no_other_file_is_read(line):
 @pytest.mark.parametrize(
     "line", ["// includes <x>", "// # included", "#include <metal_simdgroup>", "#define asm_like 1"]
 )
-def test_what_reads_nothing_is_let_through(line):
+def test_find_file_access_accepts_source_without_file_access(line):
     assert find_file_access(SOURCE + line) == ""
 
 
-def test_what_the_parent_includes_stays_allowed():
+def test_check_source_accepts_includes_of_the_parent():
     parent = parse(SOURCE.replace("metalbench/quads.h", "mine.h"), name="f")
     assert check_source(parent.source, parent) == ""
     assert '"yours.h"' in check_source(parent.source.replace("mine.h", "yours.h"), parent)
@@ -91,7 +91,7 @@ def test_what_the_parent_includes_stays_allowed():
         ("#include <metal_stdlib>", "```", "1 times ```"),
     ],
 )
-def test_what_is_no_version_of_the_kernel(old, new, fault):
+def test_check_source_refuses_other_kernels(old, new, fault):
     assert fault in check_source(SOURCE.replace(old, new), parse(SOURCE, name="f"))
 
 

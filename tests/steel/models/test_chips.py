@@ -1,4 +1,4 @@
-"""The table of chips, and what is told of a device."""
+"""The table of chips, and the text about a device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_where_the_cores_are_not_known_figures_are_the_most_they_can_be():
     assert "up to 32 GPU cores, up to 400 GB/s of memory bandwidth, up to 10.4" in told("m1_max", 0)
 
 
-def test_what_is_unknown_is_told_as_such():
+def test_an_unknown_chip_is_described_as_unknown():
     assert "nothing is published" in told("m99", 10)
     assert "nothing is published" in told(None, 10)
     assert "simulation" in told(None, 2, kind="cpu")

@@ -15,7 +15,7 @@ PAGE = (Path(__file__).parents[3] / "docs/how-to/agent_steel_models.md").read_te
 
 
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
-def test_every_provider_is_told(preset):
+def test_the_page_lists_every_provider(preset):
     (row,) = re.findall(rf"^\| `{preset.name}` \|.*$", PAGE, re.MULTILINE)
     assert f"`{preset.base_url}`" in row
     assert (f"`{preset.key_variable}`" if preset.needs_key else "none needed") in row
@@ -24,7 +24,7 @@ def test_every_provider_is_told(preset):
 
 
 @pytest.mark.parametrize("path", sorted(PACKAGED.glob("*.md")), ids=lambda path: path.stem)
-def test_every_prompt_is_told_with_its_values(path):
+def test_the_page_lists_every_prompt_with_its_values(path):
     (row,) = [
         line
         for line in PAGE.splitlines()

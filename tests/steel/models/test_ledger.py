@@ -28,7 +28,7 @@ def test_requests_are_added_up():
     assert ledger.usage == Usage(0, 3 * MILLION, 3.0, 2)
 
 
-def test_a_request_whose_worst_case_is_too_much_is_not_made():
+def test_a_request_beyond_the_limit_is_refused():
     ledger = Ledger(PRICES, 5.0)
     ask(ledger, 5, 2)
     with pytest.raises(SpentError, match=r"--max-cost 5: 2\.0000 US dollars.* may cost 4\.0000"):
@@ -38,7 +38,7 @@ def test_a_request_whose_worst_case_is_too_much_is_not_made():
     assert ledger.usage.requests == 2
 
 
-def test_a_failed_request_counts_with_what_it_took():
+def test_a_failed_request_counts_with_its_cost():
     ledger = Ledger(PRICES)
     with suppress(ValueError), ledger.request("m", 1, 1) as charge:
         charge.settle(MILLION, 0)
@@ -46,7 +46,7 @@ def test_a_failed_request_counts_with_what_it_took():
     assert ledger.usage == Usage(MILLION, 0, 1.0, 1)
 
 
-def test_a_request_waits_for_what_another_has_set_aside():
+def test_a_request_waits_for_the_reservation_of_another():
     ledger = Ledger(PRICES, 4.0)
     begun, may_end = threading.Event(), threading.Event()
 
@@ -89,7 +89,7 @@ def test_many_at_once_never_spend_more_than_the_limit():
     assert len(refused) == 13
 
 
-def test_what_has_no_price_has_no_cost():
+def test_a_model_without_a_price_has_no_cost():
     ledger = Ledger(PRICES)
     ask(ledger, 1, 1, model="other")
     assert ledger.usage == Usage(0, MILLION, None, 1)
@@ -119,7 +119,7 @@ def test_a_table_of_the_users_own(tmp_path, monkeypatch):
     "text",
     ["", "[]", '{"models": {"x": {"input": 1}}}', '{"models": {"x": {"input": -1, "output": 1}}}'],
 )
-def test_a_wrong_table_is_told_with_its_name(tmp_path, text):
+def test_a_wrong_price_table_is_reported_with_its_name(tmp_path, text):
     path = tmp_path / "own.json"
     path.write_text(text)
     with pytest.raises(ProposerError, match=r"own\.json: expected \{"):

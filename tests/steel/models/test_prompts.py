@@ -33,7 +33,7 @@ def test_an_unknown_name_is_an_error_with_its_line(tmp_path, text, fault):
         Prompts(tmp_path).fill("correction", reason="no")
 
 
-def test_a_file_that_replaces_nothing_is_told(tmp_path):
+def test_a_file_without_a_matching_prompt_is_reported(tmp_path):
     (tmp_path / "optimiser.md").write_text("")
     with pytest.raises(ProposerError, match="replaces no prompt; did you mean 'optimizer'"):
         Prompts(tmp_path)

@@ -1,4 +1,4 @@
-"""A reply is one JSON object of the texts that were asked for, or it is told what it is."""
+"""A reply is one JSON object of the requested texts, or is refused with a reason."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from agent_steel.models.replies import ReplyError, object_schema, texts
         ('```json\n{"a": "b"}\n```', "text before it"),
     ],
 )
-def test_what_is_not_of_the_form(text, reason):
+def test_texts_refuses_other_forms(text, reason):
     with pytest.raises(ReplyError, match=reason):
         texts(text, {"a": 10})
 
 
-def test_what_is():
+def test_texts_returns_the_requested_texts():
     assert texts(' {"a": "x\\ny"}\n', {"a": 10}) == {"a": "x\ny"}
 
 

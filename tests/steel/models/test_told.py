@@ -1,4 +1,4 @@
-"""What a model is told of the history, the headers and the other lines of attempts."""
+"""The prompt's text about the history, the headers and the other lines of attempts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from metalbench.stats import Interval
 FIRST = Attempt(1, 1, "relu", "float32", "seed", None, 0, "// text", "k", status=Status.BASELINE)
 
 
-def test_an_attempt_is_told_with_what_became_of_it():
+def test_history_has_the_status_of_an_attempt():
     wrong = replace(
         FIRST,
         number=2,
@@ -42,7 +42,7 @@ def test_a_long_history_is_cut_at_its_beginning():
     assert len(lines) == 41
 
 
-def test_what_is_pending_is_not_told():
+def test_history_ignores_pending_attempts():
     assert prompt.history([replace(FIRST, status=Status.PENDING)]) == "Nothing yet."
 
 
@@ -52,7 +52,7 @@ def test_every_header_has_a_line():
     assert all(len(line) > 40 for line in lines)
 
 
-def test_where_scatter_counts_it_is_told():
+def test_history_has_scatter_if_it_is_the_target():
     steady = replace(
         FIRST,
         number=2,

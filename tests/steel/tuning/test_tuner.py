@@ -22,7 +22,7 @@ from metalbench.sandbox.resources import Limits
 from metalbench.stats import Interval
 from metalbench.verify import VerifyPlan
 
-# A thread computes CHUNK elements that lie together, which keeps neighbours apart; WORK is in vain.
+# A thread computes CHUNK adjacent elements. Threads do not share lines. WORK is in vain.
 CHUNKED = """// Twice the input.
 // dispatch: twice  threads_in_grid=(ceil_div(n, CHUNK))  threads=(TG)
 // tune: CHUNK = 16, 4, 1
@@ -75,7 +75,7 @@ def test_all_values_are_proposed_before_anything_else(subject: Subject, session:
     assert session.heard.reasons == ["the proposer has nothing left to try"]
 
 
-def test_values_beyond_the_header_are_of_macros_whose_meaning_is_known() -> None:
+def test_beyond_extends_only_known_macros() -> None:
     found = beyond(parse(CHUNKED, name="twice"))
     assert found == {"CHUNK": (16, 4, 1, 32), "TG": (64, 128, 32, 256, 512, 1024)}
     assert beyond(parse(KERNEL, name="twice")) == {"WORK": (400, 0, 100)}
@@ -105,7 +105,7 @@ def test_large_spaces_are_sampled_and_without_optuna_gone_through(
         assert tuple(values.items()) not in tried
 
 
-def test_what_is_known_from_earlier_sessions_is_not_proposed(
+def test_values_known_from_earlier_sessions_are_not_proposed(
     subject: Subject, session: Any
 ) -> None:
     session([subject], Tuner(), candidates=2)
@@ -141,7 +141,7 @@ APPLY = {
 
 
 @pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=lambda each: each.technique)
-def test_each_is_for_what_it_needs(transformation: Any) -> None:
+def test_versions_apply_to_matching_kernels_only(transformation: Any) -> None:
     sources = {"plain": PLAIN, "chunked": CHUNKED, "kernel": KERNEL}
     apply = {
         name

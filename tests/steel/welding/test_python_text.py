@@ -40,7 +40,7 @@ def test_every_task_of_the_library_could_have_been_written_so():
         "class A: pass",
     ],
 )
-def test_what_has_no_place_in_a_task(line):
+def test_fault_of_refuses_unsafe_lines(line):
     fault = fault_of(f"{TASK}\n{line}\n", NAME)
     assert fault.startswith(f"line {len(TASK.splitlines()) + 2}: "), fault
 
@@ -48,7 +48,7 @@ def test_what_has_no_place_in_a_task(line):
 @pytest.mark.parametrize(
     "line", ["mx.fast.rms_norm(x)", "import scipy.special", "np.random.rand()"]
 )
-def test_what_has(line):
+def test_fault_of_accepts_safe_lines(line):
     assert fault_of(f"{TASK}\n{line}\n", NAME) == ""
 
 
@@ -61,11 +61,11 @@ def test_what_has(line):
         ("(" * 10_000, "Error"),
     ],
 )
-def test_what_is_no_task(text, fault):
+def test_fault_of_refuses_other_text(text, fault):
     assert fault in fault_of(text, NAME)
 
 
-def test_comments_and_docstrings_are_no_code():
+def test_same_code_ignores_comments_and_docstrings():
     other = TASK.replace("In float64.", "Exactly.").replace(
         "import itertools", "import itertools  # x"
     )

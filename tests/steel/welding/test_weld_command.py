@@ -36,7 +36,7 @@ def test_the_command_as_json(tmp_path):
     assert "draft 1 of at most 4" in result.stderr
 
 
-def test_the_command_asks_nobody_who_is_not_there(tmp_path):
+def test_weld_without_a_terminal_needs_yes(tmp_path):
     with ModelServer([GOOD]) as server:
         result = invoke(server, tmp_path)
     assert result.exit_code == 1

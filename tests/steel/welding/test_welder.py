@@ -1,4 +1,4 @@
-"""The Welder before a server with a script: what passes, what is mended, what is refused."""
+"""The Welder with a scripted server: what passes, what is fixed, what is refused."""
 
 from __future__ import annotations
 
@@ -311,7 +311,7 @@ def test_all_files_or_none(tmp_path):
         (dict(destination=Destination("x", "../up")), "--set: expected lower-case"),
     ],
 )
-def test_what_cannot_be_made_is_told_before_anything_is_asked(welding, order, change, message):
+def test_an_impossible_order_is_refused_before_a_request(welding, order, change, message):
     with pytest.raises(DeclarationError, match=message):
         welding([GOOD], replace(order, **change))
     assert welding.server.asked == []

@@ -1,4 +1,4 @@
-"""A problem's bodies beside the published module, on the same inputs and parameters."""
+"""Compare a problem's bodies with the published module, on the same inputs and parameters."""
 
 from __future__ import annotations
 

@@ -25,14 +25,14 @@ from metalbench.verify.admission import BadResult, TaskCheck, admit
 Shape = tuple[int, ...]
 ENTRIES = find((), "kernelbench")
 SIZES = [(entry, size) for entry in ENTRIES for size in ("small", "odd")]
-# Steps that only copy, which MLX does without: so many elements.
+# Steps that only copy, which MLX does without, and their number of elements.
 COPIES = {
     "2.20": 16 * 64 * 32 * 64 * 64,
     "2.40": 16384 * 4096,
     "2.51": 2048 * 8192,
 }
 # What PyTorch's modules hold and do not use, in bytes: a bias; masks of attention and tables of
-# positions, which are no parameters; layers whose result is dropped.
+# positions, which are not parameters; layers whose result is dropped.
 UNUSED = {
     "2.26": 4 * 64,
     "3.30": 4 * 2401 * (64 + 16 + 3 * 4) + 12 * (4 * 338 + 8 * 2401),
@@ -181,7 +181,7 @@ def test_inputs_that_a_problem_excludes_are_not_compared() -> None:
         assert askew.expected
 
 
-def test_suites_are_there_for_whoever_names_them() -> None:
+def test_suites_are_listed_only_on_request() -> None:
     library = Library()
     assert not [each for each in library if each.set in SUITES]
     assert not [name for name in library.names() if name.startswith("kb")]

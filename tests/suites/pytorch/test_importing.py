@@ -33,7 +33,7 @@ def path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     return written(tmp_path_factory.mktemp("module"), request.param)
 
 
-def test_it_is_a_task_whose_oracle_is_the_module_in_float64(path: Path) -> None:
+def test_an_imported_task_has_the_module_in_float64_as_oracle(path: Path) -> None:
     task = load_task(path)
     assert list(task.sizes) == ["small", "odd", "cpu", "paper"]
     assert task.bytes("small", "float32") < task.bytes("paper", "float32")
@@ -103,7 +103,7 @@ def test_numbers_that_forward_makes_are_written_down(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_what_is_no_module_is_told_with_file_and_place(name: str, tmp_path: Path) -> None:
+def test_import_module_reports_other_files_with_their_place(name: str, tmp_path: Path) -> None:
     text, expected = WRONG[name]
     file = tmp_path / f"{name}.py"
     file.write_text(text)
@@ -115,7 +115,7 @@ def test_what_is_no_module_is_told_with_file_and_place(name: str, tmp_path: Path
     assert not list((tmp_path / "tasks").glob(f"{name}.py"))
 
 
-def test_the_command_says_what_it_has_written(tmp_path: Path) -> None:
+def test_import_torch_lists_the_written_files(tmp_path: Path) -> None:
     file = tmp_path / "norms.py"
     file.write_text(MODULES["norms"])
     folder = tmp_path / "tasks"

@@ -1,4 +1,4 @@
-// A tile with a halo whose ends nobody fills.
+// A tile with a halo whose ends are never filled.
 // tune: BUG = 1, 0
 // value: n = 64
 // buffer: x float32 (n) normal

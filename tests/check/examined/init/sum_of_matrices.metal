@@ -1,4 +1,4 @@
-// A matrix product is added to what nobody has set.
+// A matrix product is added to a matrix that is never set.
 // tune: BUG = 1, 0
 // value: n = 8
 // buffer: a float32 (n, n) normal

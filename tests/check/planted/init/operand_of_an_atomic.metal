@@ -1,4 +1,4 @@
-// A group's largest value goes to an atomic; threads beside the row have none.
+// A group's largest value goes to an atomic; threads outside of the row have none.
 // tune: BUG = 1, 0
 // value: n = 50
 // buffer: x uint32 (n) integers 0 1000

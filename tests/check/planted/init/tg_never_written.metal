@@ -1,4 +1,4 @@
-// Threadgroup memory that nobody writes.
+// Threadgroup memory that is never written.
 // tune: BUG = 1, 0
 // value: n = 256
 // buffer: x float32 (n) normal

@@ -1,4 +1,4 @@
-// The grid is rounded up, and nobody looks at n.
+// The grid is rounded up, and no thread compares its position with n.
 // tune: BUG = 1, 0
 // value: n = 250
 // buffer: x float32 (n) normal

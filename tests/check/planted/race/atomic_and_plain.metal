@@ -1,4 +1,4 @@
-// Some threads count atomically, and one reads as if nobody did.
+// Some threads count atomically, and one reads without an atomic operation.
 // tune: BUG = 1, 0
 // value: n = 256
 // buffer: x float32 (n) normal

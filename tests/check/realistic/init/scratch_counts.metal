@@ -1,4 +1,4 @@
-// Counts that are added up in scratch memory that nobody has set to zero.
+// Counts are added up in scratch memory that is never set to zero.
 // tune: BUG = 1, 0
 // value: n = 64
 // buffer: x uint32 (n) integers 0 7

@@ -1,4 +1,4 @@
-// A search: whoever finds the value writes the flag.
+// A search: each thread that finds the value writes the flag.
 // tune: BUG = 1, 0
 // value: n = 128
 // buffer: x uint32 (n) integers 0 3

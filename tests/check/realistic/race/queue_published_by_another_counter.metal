@@ -1,4 +1,4 @@
-// A queue whose items are told by one counter, and the consumer looks at the other one.
+// A queue publishes its items with one counter, and the consumer reads the other one.
 // tune: BUG = 1, 0
 // value: n = 4
 // buffer: x uint32 (n) integers 1 9
@@ -20,8 +20,8 @@ kernel void k(device const uint* x, device atomic_uint* reserved, device atomic_
     atomic_fetch_add_explicit(ready, 1u, memory_order_relaxed);
     return;
   }
-  device atomic_uint* told = BUG ? reserved : ready;
-  while (atomic_load_explicit(told, memory_order_relaxed) < n) {}
+  device atomic_uint* read = BUG ? reserved : ready;
+  while (atomic_load_explicit(read, memory_order_relaxed) < n) {}
   atomic_thread_fence(mem_flags::mem_device, memory_order_seq_cst, thread_scope_device);
   uint sum = 0;
   for (uint j = 0; j < n; ++j)

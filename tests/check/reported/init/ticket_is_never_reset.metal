@@ -1,4 +1,4 @@
-// Groups draw numbers from a counter in scratch memory that nobody has set to zero.
+// Groups draw numbers from a counter in scratch memory that is never set to zero.
 // tune: BUG = 1, 0
 // value: groups = 4
 // buffer: x float32 (groups, 32) normal

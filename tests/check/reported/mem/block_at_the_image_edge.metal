@@ -1,4 +1,4 @@
-// Blocks of 4 x 4 pixels of an image whose height is no multiple of four, as reported of ORNL/HeCBench#132.
+// Blocks of 4 x 4 pixels of an image whose height is not a multiple of four, as reported of ORNL/HeCBench#132.
 // tune: BUG = 1, 0
 // value: width = 16
 // value: height = 10

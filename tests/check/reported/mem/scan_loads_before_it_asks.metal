@@ -1,4 +1,4 @@
-// A local scan loads its element before it asks whether there is one, as mended in boostorg/compute#772.
+// A local scan loads its element before it asks whether there is one, as fixed in boostorg/compute#772.
 // tune: BUG = 1, 0
 // value: n = 100
 // buffer: x uint32 (n) integers 0 9

@@ -1,4 +1,4 @@
-// Whoever finds a vertex says that the frontier is not empty, with a plain store.
+// Each thread that finds a vertex says that the frontier is not empty, with a plain store.
 // tune: BUG = 1, 0
 // value: n = 256
 // buffer: depth uint32 (n) integers 0 3

@@ -1,4 +1,4 @@
-// Blocks are normalised while their sums are still being made, as mended in opencv/opencv#5742.
+// Blocks are normalised while their sums are still being made, as fixed in opencv/opencv#5742.
 // tune: BUG = 1, 0
 // value: blocks = 8
 // value: bins = 36

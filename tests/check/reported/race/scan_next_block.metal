@@ -1,4 +1,4 @@
-// Prefixes of SIMD-groups are overwritten by those of the next block of the row, as mended in ml-explore/mlx#2591.
+// Prefixes of SIMD-groups are overwritten by those of the next block of the row, as fixed in ml-explore/mlx#2591.
 // tune: BUG = 1, 0
 // value: n = 1024
 // buffer: x float32 (n) normal

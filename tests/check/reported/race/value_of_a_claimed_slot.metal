@@ -1,4 +1,4 @@
-// A slot of a hash table is claimed with an atomic, its value is written without one and read by whoever finds the key.
+// A slot of a hash table is claimed with an atomic, its value is written without one and read by threads that find the key.
 // tune: BUG = 1, 0
 // value: n = 256
 // value: slots = 64

@@ -1,4 +1,4 @@
-// A mask of so many bits, of all of them as well.
+// A mask of a number of bits, which may be all bits.
 // tune: BUG = 1, 0
 // value: n = 33
 // buffer: y uint32 (n) output

@@ -1,4 +1,4 @@
-// The largest value and its index are two words, written one after the other by whoever is larger.
+// The largest value and its index are two words, written one after the other by each thread with a larger value.
 // tune: BUG = 1, 0
 // value: n = 128
 // buffer: x float32 (n) uniform

@@ -1,4 +1,4 @@
-// Producers and consumers each have a barrier of their own.
+// Producers and consumers each have a separate barrier.
 // tune: BUG = 1, 0
 // value: n = 32
 // buffer: x float32 (n) normal

@@ -15,7 +15,7 @@ typedef struct {
   NSInteger patchVersion;
 } NSOperatingSystemVersion;
 
-// Some of them are bits that have no name of their own.
+// Some of them are bits without a separate name.
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wflag-enum"
 typedef NS_OPTIONS(uint64_t, NSActivityOptions) {

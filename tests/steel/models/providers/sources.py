@@ -1,4 +1,4 @@
-"""A kernel and its next version, as models are told of them and tell them."""
+"""A kernel and its next version, as in prompts and in replies."""
 
 from __future__ import annotations
 

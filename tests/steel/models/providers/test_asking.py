@@ -43,7 +43,7 @@ def test_a_connection_ends_with_its_answer(asking, brief):
     assert len(set(ports)) == len(ports) == 4
 
 
-def test_what_is_asked(asking, brief):
+def test_the_request_has_the_brief(asking, brief):
     it = asking([GOOD])
     it.propose(brief)
     (asked,) = it.server.asked
@@ -105,7 +105,7 @@ def test_malformed_answers_end_after_two_corrections(asking, brief):
     assert it.proposer.usage == e.value.usage
 
 
-def test_a_refusal_is_told_and_not_asked_again(asking, brief):
+def test_a_refusal_is_reported_and_not_repeated(asking, brief):
     it = asking([refuses("I would rather not."), GOOD])
     with pytest.raises(
         ProposerError, match=r"scripted refused to answer: I would rather not\."
@@ -124,7 +124,7 @@ def test_nothing_left_to_try(asking, brief):
 def test_retry_after_is_waited_for(asking, brief):
     it = asking([fails(429, retry_after="7"), fails(529), GOOD])
     assert it.propose(brief).usage == Usage(100, 50, pytest.approx(0.0007), 3)
-    # What the server asks for, then the second wait of its own: 1 s doubled once.
+    # What the server asks for, then the client's second wait: 1 s doubled once.
     assert it.waited == [7.0, 2.0]
     assert "HTTP 429: scripted; asking again in 7.0 s" in it.said[1]
 
@@ -154,7 +154,7 @@ def test_a_server_that_asks_for_too_long_a_wait(asking, brief):
 @pytest.mark.parametrize(
     ("status", "step"), [(400, "--structured text"), (401, "key"), (403, "key"), (404, "--model")]
 )
-def test_what_will_not_pass_is_not_retried(asking, brief, status, step):
+def test_permanent_errors_are_not_retried(asking, brief, status, step):
     it = asking([fails(status, "no such thing"), GOOD])
     with pytest.raises(ProposerError, match=rf"HTTP {status}: no such thing.*{step}"):
         it.propose(brief)
@@ -171,13 +171,13 @@ def test_a_rate_limit_that_will_not_pass(asking, brief, more):
 
 
 @pytest.mark.parametrize("then", ["cut", "stop", "error", "silence"])
-def test_what_breaks_off_in_mid_stream_is_asked_again(asking, brief, then):
+def test_an_interrupted_stream_is_requested_again(asking, brief, then):
     begun = says(GOOD.text[:200], then=then)
     it = asking([begun, GOOD])
     proposal = it.propose(brief)
     assert proposal.source == BETTER
     assert it.waited == [1.0]
-    # Of the first answer the server told no tokens, or not all: 200 bytes count for 100.
+    # Of the first answer the server reported no tokens, or not all: 200 bytes count for 100.
     assert proposal.usage.requests == 2
     assert proposal.usage.tokens_out == 150
     api = it.server.asked[0].api
@@ -205,7 +205,7 @@ def test_a_server_that_is_not_there(asking, brief):
     assert it.waited == [1.0, 2.0, 4.0, 8.0]
 
 
-def test_progress_is_told_while_an_answer_comes(asking, brief):
+def test_progress_is_reported_during_an_answer(asking, brief):
     it = asking([kernel(BETTER + "// " + 9000 * "x")])
     it.propose(brief)
     assert it.said[1].startswith("asked scripted, about 0.5 k tokens so far")
@@ -220,7 +220,7 @@ def test_the_worst_case_must_fit_before_anything_is_asked(asking, brief):
     assert it.server.asked == []
 
 
-def test_what_was_spent_counts_against_the_limit(asking, brief):
+def test_spent_money_counts_against_the_limit(asking, brief):
     it = asking([says("no", tokens_in=10_000, tokens_out=1000)] * 9, max_cost=0.07)
     with pytest.raises(SpentError, match="raise the limit") as e:
         it.propose(brief)
@@ -262,6 +262,6 @@ def test_servers_without_schemas(asking, brief, structured, form):
 
 
 def test_the_stored_answer_is_a_candidate_only(asking, brief):
-    """What a model says of itself is told, and nothing of it is run."""
+    """A model's text is reported, and nothing of it is run."""
     it = asking([says(json.dumps({**json.loads(GOOD.text), "summary": "$(rm -rf /) `x`"}))])
     assert it.propose(brief).summary == "$(rm -rf /) `x`"

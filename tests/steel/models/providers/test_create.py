@@ -1,4 +1,4 @@
-"""Making a proposer: what is wrong is told before anything is asked."""
+"""Creation of a proposer: errors are raised before a request is sent."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def test_all_that_are_named_are_there():
     assert NAMES == ("openai", "anthropic", "openrouter", "deepseek", "ollama", "vllm")
 
 
-def test_an_unknown_provider_is_told_with_what_was_meant():
+def test_an_unknown_provider_is_reported_with_a_suggestion():
     with pytest.raises(ProposerError, match="did you mean 'anthropic'"):
         create("antropic")
 
 
 @pytest.mark.parametrize("provider", ["openrouter", "deepseek", "ollama", "vllm"])
-def test_who_has_no_default_needs_a_model(provider):
+def test_a_provider_without_a_default_needs_a_model(provider):
     with pytest.raises(ProposerError, match=rf"\[{provider}\] no model: name one with --model"):
         create(provider)
 
@@ -39,13 +39,13 @@ def test_a_limit_needs_a_price(api, prices):
 
 
 @pytest.mark.parametrize("url", ["localhost:8000", "ftp://host/v1", "http:///v1"])
-def test_what_is_no_address(api, url):
+def test_create_refuses_an_invalid_address(api, url):
     with pytest.raises(ProposerError, match="--base-url: expected http"):
         create(api, base_url=url)
 
 
 @pytest.mark.parametrize("cost", [0.0, -1.0, float("nan")])
-def test_what_is_no_limit(api, cost):
+def test_create_refuses_an_invalid_limit(api, cost):
     with pytest.raises(ProposerError, match="--max-cost: expected more than 0"):
         create(api, max_cost=cost)
 

@@ -15,7 +15,7 @@ from agent_steel.models.providers.api import Failed, Message, Question
 from agent_steel.models.replies import object_schema
 from agent_steel.proposal import ProposerError
 
-# What a server could say to have the key told.
+# Replies of a server that could make the client print the key.
 ENDINGS = [
     fails(401, f"incorrect API key provided: {KEY}"),
     fails(400, f"Authorization: Bearer {KEY}"),
@@ -76,7 +76,7 @@ def test_no_file_has_the_key(asking, brief, tmp_path, monkeypatch):
     assert all(KEY not in path.read_text() for path in tmp_path.rglob("*") if path.is_file())
 
 
-def test_a_missing_key_is_told_by_its_variable(api, monkeypatch):
+def test_a_missing_key_is_reported_with_its_variable(api, monkeypatch):
     monkeypatch.delenv(VARIABLES[api])
     with pytest.raises(ProposerError, match=rf"no key: set {VARIABLES[api]} in the environment"):
         create(api)
@@ -100,7 +100,7 @@ def test_a_key_goes_to_its_own_provider_only(provider, monkeypatch, brief):
 
 
 @pytest.mark.parametrize("provider", ["ollama", "vllm"])
-def test_servers_of_ones_own_need_no_key_and_cost_nothing(provider, brief, monkeypatch):
+def test_local_servers_need_no_key_and_cost_nothing(provider, brief, monkeypatch):
     for name in (*VARIABLES.values(), "OLLAMA_API_KEY", "VLLM_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     with ModelServer([kernel(BETTER)], key="none") as server:
