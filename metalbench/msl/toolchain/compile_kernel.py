@@ -380,8 +380,8 @@ def compile_kernel(
         raise CompileError(f"{source.filename}: {error}") from None
     except IrError as error:
         raise CompileError(
-            f"{source.filename}: the engine cannot compile kernel {function}: {error}. The fault is "
-            "the engine's; please report it with the source"
+            f"{source.filename}: the engine cannot compile kernel {function}: {error}. The fault "
+            "is the engine's; please report it with the source"
         ) from error
     return record | {
         "name": lowered.kernel.name,
