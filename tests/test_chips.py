@@ -20,7 +20,7 @@ from metalbench.chips import CHIPS, TFLOPS_OF_A_CORE, PeakRates, peak_rates
         ("m1_pro", 0, 200, 5.2),
     ],
 )
-def test_peak_rates_are_those_of_the_number_of_cores(chip, cores, gbytes_per_s, tflops):
+def test_peak_rates_depend_on_the_number_of_cores(chip, cores, gbytes_per_s, tflops):
     rates = peak_rates(chip, cores)
     assert rates is not None
     assert rates.bytes_per_s == pytest.approx(1e9 * gbytes_per_s)
@@ -39,7 +39,7 @@ def test_more_cores_are_never_slower():
         assert fewer.flops_per_s <= more.flops_per_s
 
 
-def test_least_seconds_are_those_of_the_slower_of_memory_and_arithmetic():
+def test_least_seconds_is_the_longer_of_memory_and_arithmetic():
     rates = PeakRates(bytes_per_s=10, flops_per_s=100)
     assert rates.least_seconds(flops=100, nbytes=5) == 1.0
     assert rates.least_seconds(flops=100, nbytes=20) == 2.0

@@ -70,7 +70,7 @@ def test_replace_file_takes_links_within_the_folder_and_a_folder_that_is_a_link(
     assert (tmp_path / "real" / "level" / "a").read_text() == "text"
 
 
-def test_replace_file_leaves_nothing_behind_when_it_fails(tmp_path: Path) -> None:
+def test_replace_file_leaves_no_file_when_it_fails(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     with pytest.raises(OSError, match="directory"):
         replace_file(tmp_path / "a", "text")

@@ -24,7 +24,7 @@ def test_rates_fall_as_the_time_rises() -> None:
     assert work.intensity == 20.0
 
 
-def test_a_task_that_moves_nothing_has_infinite_intensity() -> None:
+def test_throughput_without_bytes_has_infinite_intensity() -> None:
     assert throughput(time_of(1.0), 1.0, 0.0).intensity == math.inf
 
 
@@ -62,7 +62,7 @@ def test_unknown_peaks_are_said_to_be_unknown() -> None:
     assert (place.bound, place.fraction, place.reason) == ("unknown", None, UNKNOWN)
 
 
-def test_scores_are_those_of_their_definition() -> None:
+def test_scores_follow_their_definitions() -> None:
     work = throughput(Interval(1000.0, 1000.0, 1000.0), flops=2e6, nbytes=1e5)
     all_five = scores(1.5, work, 0.9)
     assert [all_five[target] for target in Target] == [

@@ -93,7 +93,7 @@ def _in_emulator(
 
 
 @pytest.mark.parametrize("entry", LIBRARY.values(), ids=LIBRARY)
-def test_nothing_is_done_lane_by_lane_for_want_of_masks(entry, tmp_path):
+def test_masked_code_is_not_serialized(entry, tmp_path):
     for name, assembly, module in _assemblies(entry, tmp_path):
         assert "llvm.masked" not in module, name
         for function in assembly.split("\t.cfi_startproc")[1:]:

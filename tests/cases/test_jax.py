@@ -32,7 +32,7 @@ def lines_of(name: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-def test_jax_barrier_of_two_shapes_leaves_both_as_they_are():
+def test_jax_barrier_of_two_shapes_keeps_both():
     assert lines_of("barrier_shapes.py") == ["True"] * 20
 
 

@@ -31,14 +31,14 @@ def test_every_source_has_an_expectation() -> None:
 
 @pytest.mark.parametrize("checked", [False, True], ids=["plain", "checked"])
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_it_is_refused_by_compilation(path: Path, checked: bool) -> None:
+def test_compile_refuses_hostile_sources(path: Path, checked: bool) -> None:
     device = _core.open("cpu")
     with pytest.raises(_core.CompileError, match=SAID[path.stem]):
         device.compile(path.read_text(), filename=str(path), checked=checked).pipeline("k")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_it_is_refused_for_gpus(path: Path) -> None:
+def test_build_for_gpu_refuses_hostile_sources(path: Path) -> None:
     from metalbench.msl import engine
 
     with pytest.raises(_core.CompileError, match=SAID[path.stem]):
@@ -47,7 +47,7 @@ def test_it_is_refused_for_gpus(path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["compile", "check"])
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.stem)
-def test_it_is_refused_by_commands(path: Path, command: str, tmp_path: Path) -> None:
+def test_commands_refuse_hostile_sources(path: Path, command: str, tmp_path: Path) -> None:
     file = tmp_path / path.name
     source = path.read_text()
     file.write_text(source if "// dispatch:" in source else f"{HEADER}{source}")

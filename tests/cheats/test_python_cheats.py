@@ -55,7 +55,7 @@ def test_a_candidate_correct_only_while_checked_is_rejected(tmp_path: Path) -> N
 
 
 @pytest.mark.slow
-def test_cheats_are_rejected_or_gain_nothing(tmp_path: Path) -> None:
+def test_cheats_are_rejected_or_have_no_gain(tmp_path: Path) -> None:
     found = evaluated(tmp_path, CHEATS)
     told = {
         path.stem: (each.outcome, each.message) for path, each in zip(CHEATS, found, strict=True)

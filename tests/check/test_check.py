@@ -67,7 +67,7 @@ def test_check_counts_repeats_and_reports_the_first_thread(tmp_path):
     assert finding.details.threadgroup == (1, 0, 0)
 
 
-def test_the_run_goes_on_after_a_finding(tmp_path):
+def test_check_continues_after_a_finding(tmp_path):
     body = "  float v = x[i + 1];\n  v += x[int(i) - 1];\n  y[i + 1] = v;\n  y[i] = v;"
     found = found_in(file(tmp_path, body)).found
     lines = [each.frame.line for each in found if each.kind == "out-of-bounds"]
@@ -85,7 +85,7 @@ def test_the_arrays_of_a_thread_that_has_ended_are_not_in_the_way_of_the_next_on
     assert [each.kind for each in found] == ["wild-pointer"]
 
 
-def test_a_thread_that_cannot_go_on_ends_alone(tmp_path):
+def test_check_ends_only_the_thread_that_cannot_continue(tmp_path):
     """Its neighbours get past the barrier, and write what they have to."""
     body = """\
   threadgroup float s[32];
@@ -268,7 +268,7 @@ def test_a_file_has_no_sizes(tmp_path):
 @pytest.mark.parametrize(
     ("type_", "bytes_"), [("float", 2), ("int", 1), ("float2", 4), ("ushort", 1), ("half4", 2)]
 )
-def test_a_thread_goes_on_after_a_misaligned_access(tmp_path, type_, bytes_):
+def test_check_continues_a_thread_after_a_misaligned_access(tmp_path, type_, bytes_):
     path = file(
         tmp_path,
         f"  device const char* p = (device const char*)x + {bytes_};\n"

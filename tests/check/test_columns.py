@@ -53,7 +53,7 @@ def test_findings_have_the_columns_of_the_users_lines(tmp_path):
     assert places == {(first + at, line.index("^") + 1) for at, line in enumerate(LINES)}
 
 
-def test_columns_follow_white_space_that_changes_nothing_else(tmp_path):
+def test_columns_follow_changes_of_white_space(tmp_path):
     columns = []
     for line in ("  y[i] += x[i + 70];", "  y[i]   +=   x[i + 70];"):
         (finding,) = check(written(tmp_path, [line])).errors

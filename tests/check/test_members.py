@@ -17,7 +17,7 @@ static float sum(threadgroup const float* p, uint n) {
 
 
 @pytest.mark.slow
-def test_a_pointer_into_a_member_may_go_wherever_the_member_is(tmp_path):
+def test_a_pointer_into_a_member_may_reach_the_whole_member(tmp_path):
     """Rows of an array of arrays, whole structs through casts, and arrays as long as a buffer."""
     body = """\
   threadgroup Tile tile;

@@ -108,7 +108,7 @@ def test_check_refuses_a_texture_that_the_kernel_does_not_take(tmp_path, options
         check(file(tmp_path, **options))
 
 
-def test_a_texel_that_there_is_not_is_a_warning(tmp_path):
+def test_check_warns_of_a_texel_outside_of_the_texture(tmp_path):
     path = file(tmp_path, read="t.read(uint2(i, 8)).x + t.read(uint2(i, 0), 1).x")
     findings = check(path)
     assert findings.passed

@@ -12,7 +12,7 @@ from metalbench.cli import main
 KERNEL = "softmax"
 
 
-def test_pytorchs_form_is_timed_beside_those_of_mlx(tmp_path) -> None:
+def test_run_against_torch_times_the_form_of_pytorch(tmp_path) -> None:
     pytest.importorskip("torch")
     saved = tmp_path / "saved.json"
     arguments = ["--against", "torch", "--size", "small", "--time", "0.05", "--json", str(saved)]
@@ -25,7 +25,9 @@ def test_pytorchs_form_is_timed_beside_those_of_mlx(tmp_path) -> None:
     assert "differs" not in result["forms"][-1]["fault"]
 
 
-def test_without_pytorch_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_run_against_torch_without_pytorch_names_the_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("metalbench.cli.trials.find_spec", lambda _: None)
     done = CliRunner().invoke(main, ["run", KERNEL, "--against", "torch"])
     assert done.exit_code == 2

@@ -41,7 +41,7 @@ def test_check_exits_with_1_and_prints_findings_like_a_compiler(file):
     assert told.output.endswith("k: 1 error (mem, race, init, sync, arithmetic; size file)\n")
 
 
-def test_none_end_with_0(file):
+def test_check_without_findings_exits_with_0(file):
     told = ran(file, "--tune", "SHIFT=0")
     assert told.exit_code == 0, told.output
     assert told.output == "k: no errors (mem, race, init, sync, arithmetic; size file)\n"

@@ -121,7 +121,7 @@ def test_show_has_task_sizes_source_reflection_and_history(shell: Any) -> None:
     assert history.startswith("cpu (")
 
 
-def test_show_tells_how_kernels_run(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_show_engine_prints_the_execution_mode(shell: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("METALBENCH_ENGINE", "vectors")
     plain, checked = shell("show", "twice", "--engine").stdout.splitlines()[1:3]
     assert plain.split(maxsplit=3) == ["twice", "plain", "loops", "its threads do not synchronise"]
@@ -145,7 +145,7 @@ def test_show_prints_the_texts_that_kernels_become(shell: Any) -> None:
     assert "undeclared identifier 'z'" in shell("show", "broken", "--emit", "cpp").output
 
 
-def test_show_tells_that_nothing_runs(shell: Any, kernels: Any) -> None:
+def test_show_engine_reports_kernels_that_cannot_run(shell: Any, kernels: Any) -> None:
     assert "undeclared identifier 'z'" in shell("show", "broken", "--engine").stdout
     (kernels / "twice.metal").unlink()
     assert shell("show", "twice", "--engine").stdout == "twice has no kernel yet\n"
@@ -190,7 +190,7 @@ def test_completion_of_other_machines(tmp_path: Any, monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("command", ["run", "certify", "tune"])
-def test_help_tells_of_other_machines(command: str) -> None:
+def test_help_describes_other_machines(command: str) -> None:
     said = " ".join(CliRunner().invoke(main, [command, "-h"]).output.split())
     assert "--on ssh://HOST Run the kernels on another machine, such as ssh://mac.local" in said
     assert f"metalbench {command} softmax --on ssh://mac.local" in said
@@ -256,7 +256,7 @@ def test_an_examination_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch)
         ),
     ],
 )
-def test_imports_are_as_late_as_they_can_be(code: str, absent: str) -> None:
+def test_modules_are_imported_only_when_needed(code: str, absent: str) -> None:
     check = f"import sys; {code}; print([m for m in {absent.split()!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"

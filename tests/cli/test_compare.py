@@ -47,7 +47,7 @@ def history(kernels: Path) -> Path:
     return kernels
 
 
-def test_both_versions_run_in_turn(history: Path, tmp_path: Path) -> None:
+def test_compare_runs_both_versions_alternately(history: Path, tmp_path: Path) -> None:
     written = tmp_path / "comparison.json"
     arguments = ("--kernels", history, "--time", 0.1, "--size", "large", "--json", written)
     result = command("compare", "twice@HEAD~1", *arguments)
@@ -181,7 +181,7 @@ def test_runs_of_the_store_compare(db: Path) -> None:
     assert command("compare", "run:1", "run:2", "--db", db, "--fail-on", "slower").exit_code == 0
 
 
-def test_history_tells_of_the_regression(db: Path) -> None:
+def test_history_reports_a_regression(db: Path) -> None:
     result = command("history", "softmax", "--db", db)
     assert result.exit_code == 0, result.output
     assert "██▁" in result.stdout
@@ -190,7 +190,7 @@ def test_history_tells_of_the_regression(db: Path) -> None:
     assert command("history", "relu", "--db", db, "--fail-on", "slower").exit_code == 0
 
 
-def test_history_as_json_is_nothing_but_json(db: Path) -> None:
+def test_history_json_on_standard_output_is_pure_json(db: Path) -> None:
     result = command("history", "softmax", "--db", db, "--json", "-")
     document = json.loads(result.stdout)
     assert [each["id"] for each in document["pasts"][0]["results"]] == [5, 3, 1]
@@ -212,7 +212,7 @@ def test_history_of_all_tasks_is_a_line_each(db: Path) -> None:
     assert document["tasks"][1]["pasts"][0]["regressed"]
 
 
-def test_no_history_at_all_says_how_to_make_some(tmp_path: Path) -> None:
+def test_history_of_an_empty_store_names_the_command(tmp_path: Path) -> None:
     result = command("history", "--db", tmp_path / "none.db")
     assert result.exit_code == 0
     assert result.stdout.startswith("no results in ")

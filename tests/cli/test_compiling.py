@@ -60,7 +60,7 @@ def test_every_kernel_is_compiled_and_reflected(file: Path, checked: list[str]) 
     assert result.stderr == ""
 
 
-def test_errors_are_clangs_and_the_others_go_on(file: Path) -> None:
+def test_compile_prints_errors_of_clang_and_compiles_the_others(file: Path) -> None:
     result = command(file, "--constant", "0=false")
     assert result.exit_code == 1
     first = result.stderr.splitlines()[0]

@@ -53,7 +53,7 @@ def test_control_reports_a_kernel_that_differs_through_mlx() -> None:
     assert "not run, for MLX and metalbench have no GPU in common here" in told(same)[1]
 
 
-def test_mlx_runs_against_itself_and_nothing_is_kept(
+def test_control_runs_mlx_against_itself_and_stores_nothing(
     shell: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     attempted = []

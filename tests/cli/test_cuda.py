@@ -34,7 +34,7 @@ def test_doctor_runs_a_kernel_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> Non
     assert "there is no ratio; `pip install 'mlx[cuda13]'`" in found.detail
 
 
-def test_with_mlx_on_the_gpu_doctor_has_nothing_to_add(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_adds_no_hint_if_mlx_runs_on_the_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     real = _core.open
     monkeypatch.setattr(_core, "open", lambda _: real("cpu"))
     monkeypatch.setattr(mx.cuda, "is_available", lambda: True)

@@ -134,7 +134,7 @@ def test_gate_counts_inconclusive_results_and_fails_on_request(
     assert shell(*arguments, "--fail-on", "inconclusive").exit_code == 1
 
 
-def test_a_baseline_alone_tells_and_does_not_fail(shell: Any, speed: Any) -> None:
+def test_a_baseline_without_a_limit_reports_and_does_not_fail(shell: Any, speed: Any) -> None:
     shell("run", "twice", "--save", "main")
     speed(1.0)
     result = shell("run", "twice", "--baseline", "main")

@@ -74,7 +74,7 @@ def test_run_of_an_odd_python_file(shell: Any, kernels: Path, kind: str, tmp_pat
     assert result.exception is None or isinstance(result.exception, SystemExit)
 
 
-def test_evaluate_goes_on_behind_odd_files(tmp_path: Path) -> None:
+def test_evaluate_continues_after_hostile_files(tmp_path: Path) -> None:
     from metalbench.kernelbench.folder import read_plan
 
     kernels = samples.tasks_in(tmp_path / "kernels", 1)

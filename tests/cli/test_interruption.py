@@ -102,7 +102,7 @@ def test_at_every_step_of_a_run(shell: Any, monkeypatch: pytest.MonkeyPatch, pla
     assert result.stderr.endswith(f"{MESSAGE}\n")
 
 
-def test_where_it_is_ignored_it_stays_so() -> None:
+def test_an_ignored_interrupt_stays_ignored() -> None:
     code = (
         "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
         "from metalbench.cli.interruption import leave_at_once, raise_from_now_on\n"

@@ -123,7 +123,7 @@ def test_records_are_shown_and_written_in_every_form(
     assert len(json.loads(files["json"].read_text())["devices"][0]["records"]) == 2
 
 
-def test_one_is_chosen_by_name_set_or_device(command: Command, recorded: Path) -> None:
+def test_leaderboard_selects_by_name_set_or_device(command: Command, recorded: Path) -> None:
     assert "relu" not in command("leaderboard", "softmax").stdout
     assert "no such records" in command("leaderboard", "--device", "metal").stdout
     assert "no such records" in command("leaderboard", "--set", "full").stdout

@@ -37,7 +37,7 @@ def plug_in(monkeypatch: pytest.MonkeyPatch) -> Any:
     return plug
 
 
-def test_a_run_tells_gpu_time_from_wall_time(shell: Any, plug_in: Any) -> None:
+def test_run_json_distinguishes_gpu_time_and_wall_time(shell: Any, plug_in: Any) -> None:
     gpu = plug_in()
     result = shell("run", "twice", "--json", "-")
     assert result.exit_code == 0, result.output
@@ -79,9 +79,7 @@ def test_the_size_that_is_timed_is_the_devices(
     assert sizes() == ["huge"]
 
 
-def test_a_run_of_which_the_gpu_tells_all_has_the_verdict_of_gpu_time(
-    shell: Any, plug_in: Any
-) -> None:
+def test_run_uses_gpu_time_if_all_windows_have_it(shell: Any, plug_in: Any) -> None:
     plug_in(tells_mlx=True)
     result = shell("run", "twice", "--json", "-")
     assert result.exit_code == 0, result.output
@@ -140,7 +138,7 @@ def test_run_reports_bad_conditions_before_it_starts(shell: Any, plug_in: Any) -
     assert "twice: correct" in last
 
 
-def test_a_gpus_reflection_has_nothing_of_the_simulation(shell: Any, plug_in: Any) -> None:
+def test_show_on_a_gpu_prints_no_simulation(shell: Any, plug_in: Any) -> None:
     assert "a plain loop" in shell("show", "twice", "--history", 0).stdout
     plug_in()
     text = shell("show", "twice", "--history", 0).stdout

@@ -26,7 +26,7 @@ def verified(name: str, folder: Path) -> bool:
     ).passed
 
 
-def test_a_new_kernel_is_right_as_it_is(tmp_path: Path) -> None:
+def test_new_writes_a_correct_kernel(tmp_path: Path) -> None:
     done = new("my_kernel", "--into", tmp_path / "mine")
     assert done.exit_code == 0, done.output
     assert f"metalbench run my_kernel --kernels {tmp_path / 'mine'}" in done.output
@@ -34,7 +34,7 @@ def test_a_new_kernel_is_right_as_it_is(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("like", ["relu", "softmax"])
-def test_it_may_begin_as_a_kernel_of_the_library_in_a_set(tmp_path: Path, like: str) -> None:
+def test_new_like_copies_a_kernel_of_the_library_into_a_set(tmp_path: Path, like: str) -> None:
     done = new("mine", "--into", tmp_path, "--set", "fused", "--like", like)
     assert done.exit_code == 0, done.output
     entry = Library([tmp_path]).entry("mine")
@@ -51,7 +51,7 @@ def test_names_that_python_does_not_take_are_refused(tmp_path: Path, name: str) 
     assert "expected a name of lower-case letters" in done.output
 
 
-def test_nothing_is_overwritten_or_hidden(tmp_path: Path) -> None:
+def test_new_overwrites_no_file_and_hides_no_task(tmp_path: Path) -> None:
     assert "the library has a task of that name" in new("relu", "--into", tmp_path).output
     (tmp_path / "mine.metal").write_text("precious")
     done = new("mine", "--into", tmp_path)

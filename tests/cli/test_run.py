@@ -17,7 +17,7 @@ from metalbench.stats import LARGE_EFFECT_PAIRS
 from metalbench.store.store import Store
 
 
-def test_one_name_gives_the_full_report_and_is_kept(shell: Any) -> None:
+def test_run_of_one_kernel_prints_the_full_report_and_stores_it(shell: Any) -> None:
     result = shell("run", "twice")
     assert result.exit_code == 0, result.output
     for part in ("twice  correct  speed", "Occupancy", "x + x", "simulation", str(shell.db)):
@@ -28,7 +28,7 @@ def test_one_name_gives_the_full_report_and_is_kept(shell: Any) -> None:
     assert entry.status == "correct"
 
 
-def test_wrong_kernels_are_results_and_the_others_go_on(shell: Any) -> None:
+def test_run_reports_wrong_kernels_and_continues(shell: Any) -> None:
     result = shell("run", "broken", "thrice", "twice")
     assert result.exit_code == 1
     words = [line.split()[:3] for line in result.stdout.splitlines()[1:4]]
@@ -109,7 +109,7 @@ def test_fail_fast_stops_at_the_first(shell: Any) -> None:
         assert store.history("twice") == []
 
 
-def test_json_on_standard_output_is_nothing_but_json(shell: Any) -> None:
+def test_run_json_on_standard_output_is_pure_json(shell: Any) -> None:
     result = shell("run", "twice", "--json", "-", "--seed", 3)
     document = json.loads(result.stdout)
     assert document["options"]["seed"] == 3
@@ -117,7 +117,7 @@ def test_json_on_standard_output_is_nothing_but_json(shell: Any) -> None:
     assert "twice  correct" in result.stderr
 
 
-def test_each_run_has_a_seed_of_its_own_that_repeats_it(shell: Any) -> None:
+def test_run_draws_a_seed_that_repeats_it(shell: Any) -> None:
     first, second = (json.loads(shell("run", "twice", "--json", "-").stdout) for _ in range(2))
     seed = first["options"]["seed"]
     assert seed != second["options"]["seed"]
@@ -170,7 +170,7 @@ def test_wrong_usage_is_exit_code_2(shell: Any, arguments: list[str], message: s
     assert not shell.db.exists()
 
 
-def test_a_metal_device_is_refused_where_there_is_none(shell: Any) -> None:
+def test_run_refuses_a_metal_device_without_a_gpu(shell: Any) -> None:
     from metalbench import _core
 
     if "metal" not in _core.devices():
@@ -186,7 +186,9 @@ def test_a_store_that_cannot_be_written_is_exit_code_2(shell: Any, tmp_path: Pat
     assert "file is not a database" in result.stderr
 
 
-def test_include_finds_headers_elsewhere(shell: Any, kernels: Path, tmp_path: Path) -> None:
+def test_run_include_finds_headers_in_other_folders(
+    shell: Any, kernels: Path, tmp_path: Path
+) -> None:
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared" / "factor.h").write_text("constant float factor = 2;\n")
     source = (kernels / "twice.metal").read_text()
@@ -213,7 +215,7 @@ def test_cold_results_say_so_and_do_not_compare_with_warm_ones(
     assert "expected the same mode in both, got cold in" in " ".join(result.stderr.split())
 
 
-def test_one_kernel_alone_is_counted_and_several_are_not(
+def test_run_counts_bytes_of_a_single_kernel_only(
     shell: Any, kernels: Path, tmp_path: Path
 ) -> None:
     where = ["--kernels", str(kernels), "--db", str(tmp_path / "results.db"), "--time", "0.01"]

@@ -6,7 +6,7 @@ from metalbench.cli.options import draw_secret_seed
 from metalbench.kernel.library import Library
 
 
-def test_they_differ_and_begin_with_the_plain_distributions() -> None:
+def test_draw_secret_seed_gives_different_seeds_with_plain_distributions() -> None:
     seeds = {draw_secret_seed() for _ in range(100)}
     assert len(seeds) == 100
     inputs = [each for entry in Library() for each in entry.task.inputs.values()]

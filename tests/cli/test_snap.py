@@ -46,7 +46,7 @@ def test_snap_reports_changed_bits_only(snap: Snap) -> None:
     assert snap("twice").exit_code == 0
 
 
-def test_of_other_inputs_outputs_are_not_compared(snap: Snap) -> None:
+def test_snap_does_not_compare_outputs_of_other_inputs(snap: Snap) -> None:
     snap("twice", "--write")
     snap.edit("twice.py", 'normal("n")', 'normal("n").only()')
     snap.edit("twice.py", "small=dict(n=100)", "small=dict(n=101)")

@@ -93,7 +93,7 @@ def test_a_kernel_that_is_wrong_is_not_tuned(folder: Path, tmp_path: Path) -> No
     )
 
 
-def test_nothing_to_tune_is_wrong_usage(kernels: Path, tmp_path: Path) -> None:
+def test_tune_without_tunables_is_wrong_usage(kernels: Path, tmp_path: Path) -> None:
     done = invoke(tmp_path, kernels, "tune", "twice")
     assert done.exit_code == 2
     assert "has nothing to tune" in done.output

@@ -97,11 +97,11 @@ def states(found):
         ),
     ],
 )
-def test_one_kernel(gate, before, after, expected):
+def test_gate_of_one_kernel(gate, before, after, expected):
     assert states(gate([before], [after])) == expected
 
 
-def test_an_interval_without_ends_decides_nothing(gate):
+def test_an_unbounded_interval_decides_nothing(gate):
     endless = Interval(1.5, -math.inf, math.inf)
     before, after = row(210, 322), row(215, 322, spread=0.5)
     object.__setattr__(after, "ratio", endless)

@@ -72,7 +72,7 @@ kernel void doubled(device const float* x, device float* y, uint i [[thread_posi
 PLAN = Plan(seconds=0.05, warmup_ns=1_000_000, first_analysis=8, min_pairs=2, max_pairs=16)
 
 
-def test_neither_kernel_finds_its_answer_in_its_outputs() -> None:
+def test_outputs_do_not_hold_the_result_of_the_other_kernel() -> None:
     works = parse(WORKS.replace("LOOK", ""), name="doubled")
     looks = parse(WORKS.replace("LOOK", "if (y[i] == 2 * x[i]) return;"), name="doubled")
     for before, after in ((works, looks), (looks, works)):

@@ -83,7 +83,7 @@ def test_the_latest_may_be_the_best() -> None:
     assert not found.regressed
 
 
-def test_one_result_is_against_nothing() -> None:
+def test_one_result_has_no_comparison() -> None:
     found = past(1000)
     assert (found.against_previous, found.against_best, found.regressed) == (None, None, False)
 
@@ -172,7 +172,7 @@ def test_json_has_the_documented_keys() -> None:
         assert name in history.__doc__
 
 
-def test_revisions_are_short_and_say_if_there_were_changes() -> None:
+def test_revision_text_is_short_and_marks_changes() -> None:
     assert revision_text(None) == "-"
     assert revision_text(REVISION) == "1a2b3c4d"
     assert revision_text(f"v1.0-3-g{REVISION}-dirty") == "v1.0-3-g1a2b3c4d+"

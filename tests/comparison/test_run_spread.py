@@ -59,7 +59,7 @@ def test_runs_with_known_small_spread_are_distinguished() -> None:
     assert compared.between == RunSpread(0.0, 7)
 
 
-def test_of_runs_against_another_mlx_ratios_to_it_say_nothing_of_the_spread() -> None:
+def test_runs_against_another_mlx_do_not_estimate_the_spread() -> None:
     after = row(ratio=2.0)
     others = {after.key: tuple(kept(replace(after, reference=(None, "0.29")), i) for i in range(8))}
     known = replace(results("b", after), others=others)

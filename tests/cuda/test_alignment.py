@@ -174,7 +174,7 @@ def test_an_access_that_is_aligned_stays_whole(case):
 
 
 @pytest.mark.parametrize("case", ["multiple", "index", "half4", "packed", "rows"])
-def test_nothing_is_proven_by_buffers_that_are_not_aligned(case):
+def test_unaligned_buffers_prove_no_alignment(case):
     scalar, body, _ = PROVEN[case]
     ptx = compiled(scalar, body, buffer_alignment=1)
     assert max(widths(ptx)) <= 4

@@ -106,7 +106,7 @@ def test_cold_is_out_of_the_gpus_own_cache(metalbench):
 
 
 @pytest.mark.slow
-def test_in_one_process_a_fault_ends_the_run(metalbench):
+def test_a_fault_ends_a_run_in_one_process(metalbench):
     code, _, said = metalbench("wild", "twice", "--in-process")
     assert code == 2
     assert "wild (float32): incorrect at verify" in said

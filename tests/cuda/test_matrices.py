@@ -65,13 +65,13 @@ _PRODUCT = re.compile(r"mma\.sync[^{]*\{[^}]*\},\s*\{([^}]*)\}")
 
 
 @pytest.mark.slow
-def test_of_bfloat_as_well(ptx_of):
+def test_bfloat_matrices_use_tensor_cores(ptx_of):
     ptx = ptx_of(tiles(24, type_name="bfloat"))
     check_sound(ptx, assemble=True)
     assert count(ptx.code(), "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") == 1
 
 
-def test_of_floats_two_left_matrices_go_together(ptx_of):
+def test_two_left_float_matrices_share_an_instruction(ptx_of):
     ptx = ptx_of(tiles(20, type_name="float"))
     check_sound(ptx, assemble=True)
     code = ptx.code()
@@ -83,7 +83,7 @@ def test_of_floats_two_left_matrices_go_together(ptx_of):
 
 
 @pytest.mark.parametrize(("pitch", "shift"), [(20, 0), (24, 4)])
-def test_rows_that_begin_elsewhere_than_at_16_bytes_are_read_by_elements(ptx_of, pitch, shift):
+def test_rows_not_aligned_to_16_bytes_are_read_by_elements(ptx_of, pitch, shift):
     ptx = ptx_of(tiles(pitch, shift=shift))
     check_sound(ptx, assemble=True)
     # With a shift only the left matrices lie so.

@@ -41,7 +41,7 @@ FAULTS = "tests/cuda/device/test_faults.py"
     [
         ("tests/cuda/device", f"--ignore={FAULTS}"),
         (f"{FAULTS}", "-k", "wild_store"),
-        (f"{FAULTS}", "-k", "does_not_end"),
+        (f"{FAULTS}", "-k", "endless_kernel"),
     ],
 )
 def test_the_device_on_the_double(selected):

@@ -22,7 +22,7 @@ def kernel(body: str, before: str = "") -> str:
     return f"{before}{SIGNATURE} {{ {body} }}"
 
 
-def test_a_kernel_loads_from_device_memory_without_asking_which_memory_it_is(ptx_of):
+def test_a_kernel_uses_global_loads_for_device_memory(ptx_of):
     ptx = ptx_of(kernel("if (i < n) y[i] = max(x[i], 0.0f);"))
     check_sound(ptx, assemble=True)
     code = ptx.code()
@@ -32,7 +32,7 @@ def test_a_kernel_loads_from_device_memory_without_asking_which_memory_it_is(ptx
 
 
 @pytest.mark.slow
-def test_a_kernel_tells_of_its_arguments(ptx_of):
+def test_info_has_the_arguments_of_a_kernel(ptx_of):
     info = ptx_of(
         "kernel void k(device float4* a, constant ushort& b, uint3 i "
         "[[thread_position_in_grid]]) { a[i.x] = b; }"
@@ -45,7 +45,7 @@ def test_a_kernel_tells_of_its_arguments(ptx_of):
     assert second[:3] == [2, 2, 1]
 
 
-def test_threadgroup_variables_are_shared_memory_that_nothing_initialises(ptx_of):
+def test_threadgroup_variables_are_uninitialised_shared_memory(ptx_of):
     ptx = ptx_of(
         kernel(
             "threadgroup float a[64]; threadgroup half4 b[3]; a[t % 64] = x[i];"

@@ -141,7 +141,7 @@ def test_check_wrong_usage_lists_valid_options(arguments: list[str], expected: s
     assert expected in " ".join(result.output.split())
 
 
-def test_without_the_program_it_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_sanitizer_is_reported_with_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda *_, **__: None)
     arguments = ["check", "softmax", "--device", "cuda", "--tool", "compute-sanitizer"]
     result = CliRunner().invoke(main, arguments)

@@ -177,7 +177,7 @@ def test_math_modes(run):
         assert out.tolist() == [fast, 0]
 
 
-def test_one_kernel_serves_every_type(run):
+def test_one_kernel_accepts_every_type(run):
     kernel = metal_kernel(
         "mixed", ["x"], ["y"], "uint i = thread_position_in_grid.x; y[i] = x[i] + x[i];"
     )

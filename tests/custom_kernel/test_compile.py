@@ -38,7 +38,7 @@ def test_a_decorated_function(blend):
 
 @pytest.mark.usefixtures("patched")
 @pytest.mark.parametrize("shapeless", [False, True])
-def test_every_call_computes_anew(blend, shapeless):
+def test_every_call_computes_again(blend, shapeless):
     function = mx.compile(blend, shapeless=shapeless)
     for number in range(4):
         same(function(X, mx.full(X.shape, number)), 2 * np.array(X) + number)
@@ -129,7 +129,7 @@ def test_functions_compiled_before_the_patch(blend):
         same(function(X + 1), EXPECTED + 3)
 
 
-def test_functions_compiled_within_the_patch_are_compiled_after_it():
+def test_functions_compiled_within_the_patch_stay_compiled():
     calls = []
     with patched_mlx():
 

@@ -46,7 +46,7 @@ def test_exp_of_any_layout(source, contiguous, cut):
     np.testing.assert_allclose(np.array(out), expected, rtol=0.51 * 2.0**-10)
 
 
-def test_without_copies_a_kernel_sees_the_memory_as_it_is():
+def test_a_kernel_without_copies_reads_the_strided_memory():
     a = mx.arange(12, dtype=mx.float32).reshape(3, 4)
     out = exp(a.T, EXP, contiguous=False)
     np.testing.assert_allclose(np.array(out).ravel(), np.exp(np.arange(12.0)), rtol=1e-6)

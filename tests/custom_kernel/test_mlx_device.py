@@ -77,7 +77,7 @@ def test_numpy_arrays_come_back_as_such(recorder, dtype):
     np.testing.assert_array_equal(y, (2 * x).astype(y.dtype))
 
 
-def test_it_may_stand_in_the_place_of_mlxs_function(recorder, monkeypatch):
+def test_metal_kernel_can_replace_the_function_of_mlx(recorder, monkeypatch):
     monkeypatch.setattr(mx.fast, "metal_kernel", metal_kernel)
     kernel = mx.fast.metal_kernel(name="f", input_names=["x"], output_names=["y"], source="")
     (y,) = kernel(inputs=[mx.ones(3)], output_dtypes=[mx.float32], **CALL)

@@ -81,7 +81,7 @@ def test_a_kernel_of_mlxs_runs():
         mx.eval(double(x))
 
 
-def test_one_line_in_a_script():
+def test_patch_mlx_works_in_a_script():
     script = f"""
 import metalbench; metalbench.patch_mlx()
 import mlx.core as mx
@@ -108,7 +108,7 @@ def test_kernels_outlive_the_patch():
     assert y.tolist() == [3]
 
 
-def test_maps_belong_to_the_time_they_are_made_in():
+def test_maps_keep_the_patch_state_of_their_creation():
     kernel = metal_kernel("double", ["x"], ["y"], DOUBLE)
     options = {"grid": (2, 1, 1), "threadgroup": (2, 1, 1), "output_shapes": [(2,)]}
 
@@ -154,7 +154,7 @@ def test_the_order_of_undoing_does_not_matter(order):
         undos[number]()  # twice is once
 
 
-def test_an_error_undoes_it():
+def test_the_patch_ends_after_an_error():
     with pytest.raises(KeyError), patched_mlx():
         raise KeyError
 
@@ -195,7 +195,7 @@ def test_options_that_make_no_sense(options, message):
         patch_mlx(**options)
 
 
-def test_all_threads_see_it():
+def test_the_patch_holds_in_all_threads():
     together = Barrier(4, timeout=60)
     found = []
 

@@ -77,14 +77,14 @@ def test_results_are_the_same(source: str, checked: bool) -> None:
 
 
 @pytest.mark.parametrize("dtype", [mx.float16, mx.bfloat16, mx.int64, mx.uint8])
-def test_of_every_type(dtype: mx.Dtype) -> None:
+def test_a_sandboxed_kernel_accepts_every_type(dtype: mx.Dtype) -> None:
     a = mx.arange(100).astype(dtype)
     out = Sandboxed()(a)
     assert out.dtype == dtype
     assert mx.array_equal(out, 2 * a)
 
 
-def test_one_process_serves_all_calls_of_a_kernel_and_ends_with_it() -> None:
+def test_one_process_runs_all_calls_of_a_kernel() -> None:
     """Also those for other types and shapes of threadgroups, once it has loaded them all."""
     twice = Sandboxed(REVERSED)
     shapes = [(64, 1, 1), (32, 1, 1)]
@@ -168,7 +168,7 @@ def test_a_process_that_is_stopped_is_a_hang() -> None:
 ASTRAY = "((device float*)ulong(a[0]))[0] = 1; out[0] = 1;"
 
 
-def test_a_wild_pointer_reaches_nothing_of_the_callers() -> None:
+def test_a_wild_pointer_cannot_reach_memory_of_the_caller() -> None:
     secret = np.zeros(1024, np.float32)
     where = np.array([secret.ctypes.data], np.uint64)
     for sandbox in (False, True):
@@ -222,7 +222,7 @@ print(*list_children(os.getpid()), flush=True)
 
 
 @pytest.mark.parametrize("end", ["", "os.kill(os.getpid(), 9)", "raise SystemExit(3)"])
-def test_it_ends_with_the_process_however_that_ends(end: str) -> None:
+def test_the_sandbox_ends_with_its_parent_process(end: str) -> None:
     program = f"import sys; sys.path[:] = {sys.path!r}\n{PROGRAM}{end}\n"
     command = [sys.executable, "-X", "dev", "-W", "error", "-c", program]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

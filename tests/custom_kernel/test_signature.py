@@ -56,7 +56,7 @@ def test_small_inputs_are_constant_and_scalars_are_references(capsys):
     assert "void custom_kernel_spaces_float_floatc_floats_int32_ts_float(" in text
 
 
-def test_shapes_strides_and_ndim_are_there_where_they_are_mentioned(capsys):
+def test_shapes_strides_and_ndim_are_parameters_if_mentioned(capsys):
     source = "out1[0] = a_shape[0] + a_ndim; out2[0] = b_strides[0] + c;"
     kernel = metal_kernel("extents", list("abc"), ["out1", "out2"], source + "// c_shape")
     text = generated(capsys, kernel, [np.ones((3, 5)), np.ones((2, 9)), 1.5], [np.int32, np.int64])

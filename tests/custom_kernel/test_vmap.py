@@ -99,12 +99,12 @@ def test_several_outputs_of_several_types():
     assert (least.dtype, greatest.dtype) == (mx.bfloat16, mx.int32)
 
 
-def test_nothing_to_map(blend):
+def test_vmap_of_an_empty_batch(blend):
     got = mx.vmap(blend)(MA[:0], MB[:0])
     assert (got.shape, got.dtype) == ((0, 4, 5), mx.float32)
 
 
-def test_with_compile(blend):
+def test_vmap_with_compile(blend):
     same(mx.compile(mx.vmap(blend))(MA, MB), 2 * A + B)
     mapped = mx.vmap(mx.compile(blend))
     same(mapped(MA, MB), 2 * A + B)
@@ -185,7 +185,7 @@ def test_threads_map_at_the_same_time(blend):
     assert found == {number: [[3 * number] * 4] * 3 for number in range(4)}
 
 
-def test_a_map_of_one_thread_is_none_of_another(blend):
+def test_a_vmap_of_one_thread_does_not_affect_another(blend):
     found = []
 
     def function(a, b):

@@ -75,7 +75,7 @@ def test_argument_errors_name_valid_types_and_conversions(bind):
     )
 
 
-def test_the_elements_of_a_template_are_those_of_its_instance(compile_kernel):
+def test_element_types_of_a_template_are_those_of_its_instance(compile_kernel):
     pipeline = compile_kernel(
         """
         template <typename T> kernel void twice(device T* x) { x[0] += x[0]; }
@@ -144,7 +144,7 @@ def test_every_integer_is_one(bind, type_, value):
     bind(f"constant {type_}& x", value)
 
 
-def test_a_number_arrives_as_it_is(device, compile_kernel):
+def test_a_scalar_argument_keeps_its_value(device, compile_kernel):
     pipeline = compile_kernel(
         "kernel void f(constant short& a, constant half& b, constant bfloat& c, constant bool& d,"
         "device float* out) { out[0] = a; out[1] = b; out[2] = c; out[3] = d; }"
@@ -249,7 +249,7 @@ def test_users_mistakes_are_pythons_own_errors_too(monkeypatch):
         assert issubclass(error, _core.Error)
 
 
-def test_more_memory_than_there_is(device):
+def test_allocate_raises_beyond_the_memory(device):
     with pytest.raises(_core.OutOfMemoryError, match="cannot allocate"):
         device.allocate(2**62)
 

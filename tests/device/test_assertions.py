@@ -35,13 +35,13 @@ def cpu_kernel(compile_kernel, device):
 
 
 @pytest.mark.parametrize("checked", [False, True])
-def test_an_assertion_that_holds_is_nothing(cpu_kernel, checked):
+def test_an_assertion_that_holds_has_no_effect(cpu_kernel, checked):
     x = np.full(8, 6, np.float32)
     run(cpu_kernel, x, checked=checked)
     assert x.tolist() == [3] * 8
 
 
-def test_one_that_fails_is_nothing_in_a_plain_build(cpu_kernel):
+def test_a_failed_assertion_has_no_effect_in_a_plain_build(cpu_kernel):
     x = np.full(8, -20, np.float32)
     run(cpu_kernel, x)
     assert x.tolist() == [-10] * 8
@@ -54,7 +54,7 @@ def test_one_that_fails_is_nothing_in_a_plain_build(cpu_kernel):
         (-1, 5, "assert(x > T(0)) failed"),
     ],
 )
-def test_one_that_fails_is_a_finding_in_a_checked_build(cpu_kernel, value, line, text):
+def test_a_failed_assertion_is_a_finding_in_a_checked_build(cpu_kernel, value, line, text):
     x = np.ones(8, np.float32)
     x[5] = value
     with pytest.raises(_core.KernelFault) as caught:

@@ -60,13 +60,13 @@ def parted(device, compile_kernel, parting, **options):
 
 
 @pytest.mark.parametrize("way", ["fibers", "vectors"])
-def test_lanes_that_parted_are_together_behind_it(device, compile_kernel, monkeypatch, way):
+def test_divergent_lanes_reconverge_after_a_branch(device, compile_kernel, monkeypatch, way):
     monkeypatch.setenv(ENGINE_VARIABLE, way)
     found = {name: parted(device, compile_kernel, each) for name, each in PARTING.items()}
     assert {name: set(each) for name, each in found.items()} == {key: {32} for key in PARTING}
 
 
-def test_they_are_in_checked_builds(device, compile_kernel):
+def test_divergent_lanes_reconverge_in_checked_builds(device, compile_kernel):
     parting = {name: PARTING[name] for name in ("switch", "loop behind a branch")}
     found = {name: parted(device, compile_kernel, parting[name], checked=True) for name in parting}
     assert {name: set(each) for name, each in found.items()} == {key: {32} for key in parting}

@@ -45,7 +45,7 @@ def test_a_checked_run_runs_all_dispatches_and_reports_all_findings(cpu):
     assert ("second", "wild-pointer", 7) in lines(found)
 
 
-def test_a_thread_ends_where_memory_behind_an_array_may_be_anybodys(cpu):
+def test_a_thread_ends_at_an_access_to_possibly_foreign_memory(cpu):
     library = cpu.compile(SOURCE, checked=True)
     x, y = np.zeros(N, np.float32), np.zeros(N, np.float32)
     dispatch = _core.Dispatch(
@@ -62,7 +62,7 @@ def test_a_plain_run_still_ends_with_the_first(cpu):
         cpu.run([dispatch])
 
 
-def test_one_with_nothing_wrong_finds_nothing(cpu):
+def test_a_correct_kernel_has_no_findings(cpu):
     source = SOURCE.replace("i + 1", "i")
     library = cpu.compile(source, checked=True)
     y = np.ones(N, np.float32)

@@ -170,7 +170,7 @@ def test_fences_on_both_sides_of_a_barrier_order(run, release, acquire):
         (f"if (t > 0) {{ {FENCE} }}", f"if (t > 1) {{ {FENCE} }}"),
     ],
 )
-def test_a_fence_of_one_thread_is_none_of_the_others(run, release, acquire):
+def test_a_fence_of_one_thread_does_not_order_others(run, release, acquire):
     with pytest.raises(_core.KernelFault, match="race in device memory: read of 4 bytes of `y`"):
         run(
             "device uint* y, device uint* z",

@@ -227,7 +227,7 @@ def test_threadgroups_may_hand_over_by_an_atomic_between_fences(run, release, ac
     ("release", "acquire"),
     [("", ""), ("", FENCE), (FENCE + THREADGROUP_BARRIER, ""), (THREADGROUP_BARRIER,) * 2],
 )
-def test_an_atomic_without_fences_hands_nothing_over(run, release, acquire):
+def test_an_atomic_without_fences_does_not_order_memory(run, release, acquire):
     body = LAST_ONE_SUMS.replace("RELEASE", release).replace("ACQUIRE", acquire)
     arguments = {"parts": floats(256), "total": floats(64), "count": np.zeros(1, np.uint32)}
     parameters = "device float* parts, device float* total, device atomic_uint* count"
@@ -237,12 +237,12 @@ def test_an_atomic_without_fences_hands_nothing_over(run, release, acquire):
         run(parameters, body, **arguments)
 
 
-def test_fences_without_an_atomic_order_nothing(run):
+def test_fences_without_an_atomic_do_not_order_memory(run):
     with pytest.raises(_core.KernelFault, match="race in device memory"):
         run("device float* y", f"y[i % 64] = 1; {FENCE} y[(i + 1) % 64] = 2;", y=floats(64))
 
 
-def test_one_dispatch_follows_the_other(run):
+def test_dispatches_are_ordered(run):
     body = "y[63 - i] = y[63 - i] + y[64 + i];"
     y = floats(128)
     run("device float* y", body, groups=2, threads=32, passes=3, y=y)

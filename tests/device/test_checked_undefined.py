@@ -195,6 +195,6 @@ def test_other_builds_accept_arithmetic_that_metal_defines(device, compile_kerne
     run(device, compile_kernel, ARITHMETIC[name][0])
 
 
-def test_a_tool_that_there_is_not(device, compile_kernel):
+def test_an_unknown_tool_is_refused(device, compile_kernel):
     with pytest.raises(CompileError, match=f"tools: expected some of {', '.join(TOOLS)}, got 'm'"):
         run(device, compile_kernel, "y[0] = 1;", tools=["m"])

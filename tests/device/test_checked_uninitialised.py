@@ -140,7 +140,7 @@ def test_a_value_that_was_never_given(device, compile_kernel, name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_one_that_was(device, compile_kernel, name):
+def test_initialised_values_are_accepted(device, compile_kernel, name):
     run(device, compile_kernel, CASES[name][1])
 
 

@@ -8,14 +8,14 @@ from metalbench import _core
 
 
 @pytest.mark.parametrize("named", ["", "metal,cpu,cuda", "cpu,cuda,metal", "cuda,metal"])
-def test_all_that_are_there_may_be_named(monkeypatch, named):
+def test_existing_devices_can_be_named(monkeypatch, named):
     there = _core.devices()
     monkeypatch.setenv("METALBENCH_DEVICES", named)
     assert _core.devices() == there
     assert _core.open().kind == there[0]
 
 
-def test_those_that_are_not_named_are_not_there(monkeypatch):
+def test_unnamed_devices_are_left_out(monkeypatch):
     monkeypatch.setenv("METALBENCH_DEVICES", "cpu")
     assert _core.devices() == ["cpu"]
     assert _core.open().kind == "cpu"
@@ -24,7 +24,7 @@ def test_those_that_are_not_named_are_not_there(monkeypatch):
 
 
 @pytest.mark.parametrize("named", ["gpu", "cpu,gpu", "cpu,,metal", "CPU", "nvidia"])
-def test_names_that_are_none_are_refused(monkeypatch, named):
+def test_unknown_device_names_are_refused(monkeypatch, named):
     monkeypatch.setenv("METALBENCH_DEVICES", named)
     with pytest.raises(_core.DispatchError, match=f"several with commas, got {named}"):
         _core.devices()

@@ -36,7 +36,7 @@ def test_such_a_test_is_skipped_on_metal_unless_it_is_asked_for(monkeypatch, nam
     assert marks(name, "cpu", asked=False) == []
 
 
-def test_others_run_and_so_do_all_on_the_double(monkeypatch):
+def test_other_tests_run_and_all_run_on_the_double(monkeypatch):
     monkeypatch.delenv("METAL_DOUBLE", raising=False)
     assert marks("test_sums", "metal", asked=False) == []
     monkeypatch.setenv("METAL_DOUBLE", "1")

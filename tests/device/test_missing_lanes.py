@@ -54,7 +54,7 @@ def moved(values, take):
 
 
 @pytest.mark.parametrize("type_", ["char", "ushort", "uint", "float"])
-def test_they_bring_zero(type_, monkeypatch):
+def test_missing_lanes_contribute_zero(type_, monkeypatch):
     """LLVM 22 forgets it of what is known beforehand, where processors have masks."""
     monkeypatch.setenv(ENGINE_VARIABLE, "vectors")
     device = _core.open("cpu")

@@ -40,7 +40,7 @@ kernel void skipping(device const uint* a, device uint* y, constant uint& turns,
 
 
 @pytest.mark.parametrize("turns", [1, 2, 40])
-def test_turns_that_some_lanes_skip_change_nothing_for_them(device, compile_kernel, turns):
+def test_skipped_iterations_do_not_affect_a_lane(device, compile_kernel, turns):
     pipeline = compile_kernel(SKIPPING)
     a = np.random.default_rng(1).integers(4, 7, 100).astype(np.uint32)
     want = []

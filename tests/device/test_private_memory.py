@@ -117,7 +117,7 @@ kernel void f(device float* x, device float* y) {{ y[0] = deep(x, y, 0); }}
 
 @pytest.mark.parametrize("checked", [False, True])
 @pytest.mark.parametrize("words", [1, 24, 333, 20_000])
-def test_recursion_ends_wherever_it_comes_to_the_end(device, compile_kernel, words, checked):
+def test_recursion_ends_at_any_end_of_the_stack(device, compile_kernel, words, checked):
     """Checks run on the same stack: they must not begin what they have no room for."""
     pipeline = compile_kernel(ENDLESS.format(words=words), checked=checked)
     for _ in range(3):

@@ -95,7 +95,7 @@ def test_returned_lanes_are_not_active(device, compile_kernel):
     np.testing.assert_array_equal(x, np.where(np.arange(32) % 3 == 0, 0, 21))
 
 
-def test_lanes_that_leave_a_loop_wait_behind_it(device, compile_kernel):
+def test_lanes_that_leave_a_loop_wait_after_it(device, compile_kernel):
     pipeline = compile_kernel(
         """
         kernel void f(device int* x, uint t [[thread_position_in_threadgroup]]) {

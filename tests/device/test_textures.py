@@ -173,7 +173,7 @@ def test_narrow_element_types(device, compile_kernel, element, name):
     np.testing.assert_array_equal(back, texels)
 
 
-def test_memory_is_shared_where_the_layout_allows_it(device):
+def test_a_texture_shares_memory_if_the_layout_permits(device):
     image = np.zeros((8, 16, 4), np.uint8)
     rows = device.texture(image[2:6])
     assert rows.shared

@@ -221,7 +221,7 @@ def test_convergent_lanes_run_unmasked_blocks():
     assert "m1:" in text
 
 
-def test_a_loop_that_nothing_leaves_is_refused():
+def test_a_loop_without_an_exit_is_refused():
     with pytest.raises(IrError, match="a loop that nothing ever leaves"):
         emit_text("br label %loop\nloop:\nbr label %loop\nend:\nret void", out=OUT)
 

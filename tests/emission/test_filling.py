@@ -38,7 +38,7 @@ SOME = f"""
     store i32 %x1, ptr %out.lane"""
 
 
-def test_by_all_lanes(check):
+def test_all_lanes_fill_private_memory(check):
     def want(t, a, out):
         v = a[t.lane]
         out[t.lane] = np.where(v % 8 == 1, v, 0x02020202)
@@ -48,7 +48,7 @@ def test_by_all_lanes(check):
     assert "i8 2, i64 512, i1 false" in text  # once, for all lanes
 
 
-def test_by_some_lanes(check_ways):
+def test_some_lanes_fill_private_memory(check_ways):
     def want(t, a, out):
         v = a[t.lane]
         out[t.lane] = np.where(v < 8, 0x02020202, v)

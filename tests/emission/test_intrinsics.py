@@ -87,7 +87,7 @@ def declare(type_: str, functions: dict[str, tuple[int, Function]], suffix: str)
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("kind", ["floats", "integers"])
-def test_by_element(check, kind, place):
+def test_intrinsics_by_element(check, kind, place):
     functions = FLOATS if kind == "floats" else INTEGERS
     type_, suffix, dtype = ("float", "f32", "f4") if kind == "floats" else ("i32", "i32", "u4")
     rng = np.random.default_rng(1)
@@ -130,7 +130,7 @@ def test_square_roots(check):
 
 @pytest.mark.parametrize("name", FLAGGED)
 @pytest.mark.parametrize("where", [".lane", ""])
-def test_with_a_constant_operand(check, name, where):
+def test_intrinsics_with_a_constant_operand(check, name, where):
     body = f"""
         %v = load i32, ptr %a{where}
         %r = call i32 @llvm.{name}.i32(i32 %v, i1 false)
@@ -145,7 +145,7 @@ def test_with_a_constant_operand(check, name, where):
     check(body, want, f"declare i32 @llvm.{name}.i32(i32, i1 immarg)", a=a, out=np.zeros(32, "u4"))
 
 
-def test_by_element_of_vectors(check):
+def test_intrinsics_by_element_of_vectors(check):
     """A lane's vector: LLVM's function of as many lanes, once for each element."""
     more = """
         declare <2 x float> @llvm.fma.v2f32(<2 x float>, <2 x float>, <2 x float>)
@@ -212,7 +212,7 @@ def test_two_types_in_a_name(check):
 
 @pytest.mark.parametrize("where", [".lane", ""])
 @pytest.mark.parametrize("operation", ["uadd", "usub", "umul", "sadd", "ssub", "smul"])
-def test_with_overflow(check, operation, where):
+def test_intrinsics_with_overflow(check, operation, where):
     """Two results: the number, and whether it did not fit."""
     name = f"llvm.{operation}.with.overflow.i32"
     body = f"""

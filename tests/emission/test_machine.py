@@ -18,7 +18,7 @@ from metalbench.msl.vectorize.body import VectorTarget, read_target
         (AVX512, VectorTarget(masks_words=True, masks_all_sizes=True)),
     ],
 )
-def test_features_say_which_masks_there_are(features, machine):
+def test_read_target_reads_mask_features(features, machine):
     assert read_target(f'attributes #0 = {{ "target-features"="{features}" }}') == machine
 
 

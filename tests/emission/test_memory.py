@@ -92,7 +92,7 @@ def test_loads_and_stores(check_machine, index):
 
 
 @pytest.mark.parametrize("type_", ["i16", "float", "i64"])
-def test_one_value_stored_by_all(check_machine, type_):
+def test_all_lanes_store_one_value(check_machine, type_):
     """To one place, in a row, and anywhere."""
     body = f"""
         %v = load {type_}, ptr %a
@@ -190,7 +190,7 @@ def test_structs_of_lanes(check):
 
 @pytest.mark.parametrize("active", [0, 1, 0xFFFFFFFF, 0x80000000, 0x00F0F00F])
 @pytest.mark.parametrize("index", INDICES)
-def test_where_some_lanes_are_active(check_groups, index, active):
+def test_masked_loads_and_stores(check_groups, index, active):
     """Within a region that SIMD-group functions keep together: loads and stores with masks."""
     line, where = INDICES[index]
     body = f"""

@@ -112,7 +112,7 @@ def test_large_strides_are_not_rows():
     assert "shufflevector <160" not in text
 
 
-def test_one_element_of_groups_takes_shuffles_of_two_registers():
+def test_loads_of_one_element_per_group_use_shuffles_of_two_registers():
     """LLVM lowers a shuffle of a longer vector element by element, and takes long."""
     body = """
         %w = mul i64 %i, 4

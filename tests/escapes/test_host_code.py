@@ -37,7 +37,7 @@ def device() -> _core.Device:
 
 @pytest.mark.parametrize("checked", [False, True], ids=["plain", "checked"])
 @pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused_with_its_line(device: _core.Device, name: str, checked: bool) -> None:
+def test_host_code_is_refused_with_its_line(device: _core.Device, name: str, checked: bool) -> None:
     source, line, what = REFUSED[name]
     with pytest.raises(_core.CompileError) as caught:
         device.compile(source, filename="k.metal", checked=checked).pipeline("k")
@@ -146,7 +146,7 @@ def test_a_folder_by_another_name_is_read(device, tmp_path, monkeypatch) -> None
     device.compile(source, filename="k.metal").pipeline("k")
 
 
-def test_files_beside_a_source_and_in_given_folders_are_read(device, tmp_path) -> None:
+def test_headers_next_to_a_source_and_in_given_folders_are_read(device, tmp_path) -> None:
     """Also with names that make would not take as they are."""
     folder = tmp_path / "a b$c#d"
     (folder / "sub").mkdir(parents=True)
@@ -164,7 +164,7 @@ def test_files_beside_a_source_and_in_given_folders_are_read(device, tmp_path) -
 
 
 @pytest.mark.parametrize("name", ["constructor", "a call of a number", "a file of the system"])
-def test_a_run_reports_it_and_goes_on(tmp_path, name: str) -> None:
+def test_run_reports_host_code_and_continues(tmp_path, name: str) -> None:
     (tmp_path / "k.py").write_text(TASK)
     (tmp_path / "k.metal").write_text(
         "// dispatch: k threads_in_grid=(n) threads=(1)\n"
@@ -176,7 +176,7 @@ def test_a_run_reports_it_and_goes_on(tmp_path, name: str) -> None:
     assert REFUSED[name][2].split("`")[0] in result.output
 
 
-def test_a_run_goes_on_after_too_many_includes(tmp_path) -> None:
+def test_run_continues_after_too_many_includes(tmp_path) -> None:
     """Among skipped lines, which the compiler does not mind."""
     (tmp_path / "a.h").write_text("int a;\n")
     text = f"// dispatch: k threads_in_grid=(n) threads=(1)\n{{}}{KERNEL} {{{{ x[i] = z[i]; }}}}\n"

@@ -77,7 +77,7 @@ def are_refused(came: dict[str, str]) -> bool:
 
 
 @EVERY_USER
-def test_in_a_sandbox_it_reaches_nothing(hostile: Ground, user: int) -> None:
+def test_a_sandboxed_object_reaches_no_file(hostile: Ground, user: int) -> None:
     came = tried(hostile, "sandbox", user, FEW)
     assert are_refused(came), came
     assert came["reads a file"] == "1.0", "the call after one that has died"
@@ -108,7 +108,7 @@ def test_as_its_object_is_loaded_it_starts_no_process(user: int) -> None:
 
 @pytest.mark.slow
 @EVERY_USER
-def test_in_a_sandbox_no_escape_is_possible(hostile: Ground, user: int) -> None:
+def test_a_sandboxed_object_cannot_escape(hostile: Ground, user: int) -> None:
     came = tried(hostile, "sandbox", user, NAMES)
     assert are_refused(came), came
     assert hostile.is_untouched

@@ -72,11 +72,11 @@ def make_sealed_policy(ground: Ground, request: pytest.FixtureRequest) -> dict[s
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_sealed_process_refuses_it(sealed: dict[str, int], name: str) -> None:
+def test_a_sealed_process_refuses_the_call(sealed: dict[str, int], name: str) -> None:
     assert sealed[name] in REFUSED
 
 
-def test_nothing_was_written(sealed: dict[str, int], ground: Ground) -> None:
+def test_files_are_unchanged(sealed: dict[str, int], ground: Ground) -> None:
     for name in FILES:
         assert (ground.folder / name).read_text() == name
     assert not (ground.folder / "made").exists()
@@ -91,7 +91,7 @@ def test_much_is_refused_before_that(ground: Ground, user: int) -> None:
     assert {name: code for name, code in came.items() if code not in REFUSED} == {}
 
 
-def test_a_process_that_nothing_holds_does_it() -> None:
+def test_an_unconfined_process_permits_the_call() -> None:
     """So the other tests would fail if nothing held."""
     names = [name for name in NAMES if ESCAPES[name].possible]
     made = Ground()

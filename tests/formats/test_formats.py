@@ -59,7 +59,7 @@ def test_unpack_inverts_pack(bits: int) -> None:
         *((bits, 64, dtype) for bits in BITS for dtype in ("float16", "bfloat16")),
     ],
 )
-def test_affine_values_are_those_of_mlx(bits: int, group: int, dtype: str) -> None:
+def test_affine_values_agree_with_mlx(bits: int, group: int, dtype: str) -> None:
     words, form = words_of(bits), Affine(bits, group)
     shape = (len(words), COLS // group)
     scales, biases = (
@@ -73,7 +73,7 @@ def test_affine_values_are_those_of_mlx(bits: int, group: int, dtype: str) -> No
 
 
 @pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
-def test_small_floats_are_those_of_mlx(mode: Mode) -> None:
+def test_small_floats_agree_with_mlx(mode: Mode) -> None:
     words = words_of(mode.bits)
     shape = (len(words), COLS // mode.group)
     if mode.name == "nvfp4":
@@ -154,7 +154,7 @@ def test_e4m3_is_that_of_mlx() -> None:
     np.testing.assert_array_equal(E4M3, theirs)
 
 
-def test_codes_of_e4m3_are_those_of_mlx() -> None:
+def test_codes_of_e4m3_agree_with_mlx() -> None:
     middles = (E4M3[:126] + E4M3[1:127]) / 2
     drawn = random().standard_normal(10_000).astype(np.float32) * 100
     values = np.concatenate([middles, -middles, drawn, [0, -0.0, 448, 449, 1e9, -500]])

@@ -63,7 +63,7 @@ def test_find_deepest_names_the_largest_frame():
     )
 
 
-def test_find_deepest_of_nothing_is_zero():
+def test_find_deepest_of_an_empty_program_is_zero():
     assert StackUsage("", "").find_deepest().bytes == 0
 
 

@@ -46,7 +46,7 @@ def test_any_text_is_lowered_or_refused(text):
 
 
 @given(st.text() | st.lists(st.sampled_from(WORDS)).map(" ".join))
-def test_the_lexer_loses_nothing(text):
+def test_split_source_keeps_all_text_of_random_sources(text):
     assert "".join(split_source(text)) == text
 
 

@@ -9,7 +9,7 @@ FRAGMENTS = st.sampled_from(WORDS.split() + LONG)
 
 
 @given(st.lists(FRAGMENTS).map("".join) | st.text())
-def test_split_source_loses_nothing(text):
+def test_split_source_keeps_all_text(text):
     assert "".join(split_source(text)) == text
 
 

@@ -117,7 +117,7 @@ def test_function_constants_must_fit_their_type(source, value):
         body(source, text, u=value)
 
 
-def test_other_functions_are_inline_so_that_they_vanish(source):
+def test_other_functions_become_inline(source):
     text = "float g(float x) { return x; }\nstatic int h() { return 1; }\n"
     text += "kernel void f(device int* a) {}"
     assert body(source, text).splitlines()[:2] == [
@@ -137,7 +137,7 @@ def test_define_swizzles_of_used_swizzles(source):
     assert "MB_P2(wz,w,z)" in prologue.split("MB_SWIZZLES_4")[1]
 
 
-def test_lines_stay_where_they_are(source):
+def test_lower_keeps_line_numbers(source):
     text = """kernel void f(device int* a
   [[buffer(0)]]) {
   threadgroup float x[2],

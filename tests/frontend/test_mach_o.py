@@ -64,7 +64,7 @@ def test_a_library_without_its_object_has_no_lines(tools, tmp_path):
 
 
 @pytest.mark.parametrize("call", ["helper(*a)", "by(a) + by(t)"])
-def test_names_that_are_defined_nowhere_and_address_spaces(tools, tmp_path, call):
+def test_undefined_names_and_address_spaces(tools, tmp_path, call):
     text = f"""float helper(float x); int by(device float* x) {{ return 1; }}
     int by(threadgroup float* x) {{ return 2; }}
     kernel void f(device float* a) {{ threadgroup float t[2]; *a = {call}; }}"""

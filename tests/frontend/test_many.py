@@ -138,7 +138,7 @@ def test_build_reports_errors_that_compile_many_ignores():
         library.pipeline("broken")
 
 
-def test_nothing_is_built_twice(monkeypatch):
+def test_build_kernels_builds_each_kernel_once(monkeypatch):
     build_kernels(SOURCE, NAMES)
     monkeypatch.setattr("metalbench.msl.toolchain.compile_batch.compile_many", None)
     build_kernels(SOURCE, NAMES)

@@ -61,7 +61,7 @@ def test_address_spaces_stay_where_different_bodies_are_reached(source):
     assert "return 2" in lowered.code.text
 
 
-def test_address_spaces_go_where_they_are_not(source):
+def test_unused_address_spaces_are_removed(source):
     lowered = lower(source(DIFFERENT, CALL="3"), "f", {})
     assert not lowered.spaces
     assert "opencl" not in lowered.code.text

@@ -74,7 +74,7 @@ def test_other_flags_have_separate_precompiled_headers() -> None:
 
 @pytest.mark.parametrize("checked", [False, True])
 @pytest.mark.parametrize("text", [TEXT, SPACES])
-def test_functions_and_lines_are_those_of_the_whole_text(
+def test_functions_and_lines_agree_with_the_whole_text(
     in_cache: Callable[[str], None],
     kinds: list[str],
     text: str,
@@ -124,7 +124,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_messages_are_those_of_the_whole_text(
+def test_messages_agree_with_the_whole_text(
     in_cache: Callable[[str], None], kinds: list[str], wrong: str
 ) -> None:
     said = []

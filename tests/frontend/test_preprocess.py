@@ -38,7 +38,7 @@ def test_preprocess_works_in_the_root_folder(monkeypatch):
     assert preprocess("int x;", "kernel.metal", {}, []).splitlines()[-1] == "int x;"
 
 
-def test_preprocess_in_the_root_folder_reads_files_by_paths_from_it(monkeypatch, tmp_path):
+def test_preprocess_in_the_root_folder_reads_relative_paths(monkeypatch, tmp_path):
     (tmp_path / "own.h").write_text("int y;\n")
     monkeypatch.chdir("/")
     name = tmp_path.relative_to("/") / "own.h"

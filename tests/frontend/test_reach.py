@@ -94,7 +94,7 @@ def test_list_tool_files_of_a_system_compiler() -> None:
     assert Path("/") not in found.executable
 
 
-def test_list_tool_files_of_a_script_is_none(tmp_path: Path) -> None:
+def test_list_tool_files_of_a_script_is_undefined(tmp_path: Path) -> None:
     script = tmp_path / "clang"
     script.write_text("#!/bin/sh\n")
     assert list_tool_files(str(script)) is None

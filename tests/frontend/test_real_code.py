@@ -140,7 +140,7 @@ def test_unused_kernels_may_be_unsupported():
     assert run(text) == [2] * 4
 
 
-def test_other_kernels_stay_where_they_are_mentioned():
+def test_lower_keeps_other_kernels_that_are_mentioned():
     text = f"""template <typename T> kernel void other(device T* out) {{ out[0] = 1; }}
     typedef decltype(other<float>) Other;
     template [[host_name("a")]] kernel Other other<float>;

@@ -73,7 +73,7 @@ def test_a_value_never_written_by_a_returned_thread_is_not_read():
     assert report_of(7000135, ("vectors",), Found(), shrinks=False) == ""
 
 
-def test_fibers_within_a_rare_case_miss_nothing_that_comes_behind_it():
+def test_fibers_in_a_rare_case_reach_the_code_after_it():
     """clang would put the case's code at the end, and with it the call that lanes wait at."""
     assert report_of(7000263, ("fibers",), Found(), shrinks=False) == ""
 
@@ -84,5 +84,5 @@ CAUGHT_UP += [(40005240, True), (40003345, True)]
 
 
 @pytest.mark.parametrize(("seed", "richer"), CAUGHT_UP)
-def test_fibers_that_parted_catch_up_before_they_go_on(seed, richer):
+def test_divergent_fibers_reconverge_before_they_continue(seed, richer):
     assert report_of(seed, ("fibers",), Found(), shrinks=False, richer=richer) == ""

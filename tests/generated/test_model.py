@@ -39,17 +39,17 @@ def run(*body: s.Statement, threads: int = 32, functions: list[s.Function] | Non
     return expected(program)["out0"]
 
 
-def test_sides_of_a_branch_meet_behind_it():
+def test_sides_of_a_branch_meet_after_it():
     got = run(s.If(below(10), [count()], [count()]), count())
     np.testing.assert_array_equal(got, np.where(LANES < 10, 10, 22) + 32)
 
 
-def test_lanes_that_leave_a_loop_wait_behind_it():
+def test_lanes_that_leave_a_loop_wait_after_it():
     loop = s.For("k", "uint", number(3), [s.If(below(8), [s.Break()], []), count()])
     np.testing.assert_array_equal(run(loop, count()), np.where(LANES < 8, 0, 3 * 24) + 32)
 
 
-def test_lanes_that_go_on_wait_for_the_turns_end():
+def test_lanes_that_continue_wait_for_the_end_of_the_iteration():
     loop = s.For("k", "uint", number(2), [count(), s.If(below(8), [s.Continue()], []), count()])
     np.testing.assert_array_equal(run(loop), np.where(LANES < 8, 64, 64 + 2 * 24))
 
@@ -60,13 +60,13 @@ def test_turns_of_its_own():
 
 
 @pytest.mark.parametrize(("after", "turns"), [(False, 4), (True, 5)])
-def test_a_loop_of_so_many_turns(after, turns):
+def test_a_loop_of_a_given_number_of_iterations(after, turns):
     always = s.Compare("bool", ">=", LANE, number(0))
     got = run(s.While("w", 4, always, [count()], after=after))
     np.testing.assert_array_equal(got, np.full(32, 32 * turns))
 
 
-def test_lanes_that_return_write_nothing_more():
+def test_lanes_that_return_do_not_write():
     got = run(s.If(below(8), [s.Return(None)], []), count())
     np.testing.assert_array_equal(got[8:], np.full(24, 24))
     assert (got[:8] != 24).all()
@@ -88,7 +88,7 @@ def test_lanes_that_return_from_a_function_wait_behind_its_call():
     np.testing.assert_array_equal(got, np.where(LANES < 8, 8, 2400) + 32)
 
 
-def test_one_side_of_a_condition_is_asked_by_some_lanes_only():
+def test_the_second_operand_of_a_condition_runs_for_some_lanes():
     vote = s.Together("bool", "simd_all", [below(8)])
     got = run(s.If(s.Logic("bool", "&&", below(8), vote), [count()], []))
     np.testing.assert_array_equal(got, np.where(LANES < 8, 8, 0))

@@ -38,7 +38,7 @@ def test_little_is_left():
     assert size(small) < 15 < size(large)
 
 
-def test_nothing_is_taken_that_makes_it_go_wrong():
+def test_shrunk_keeps_a_program_that_never_fails():
     whole = random_program(1)
     assert shrunk(whole, lambda each: False, most=200) == whole
 
@@ -62,7 +62,7 @@ def test_indices_keep_their_bounds():
     ]
 
 
-def test_nothing_is_left_that_reads_beyond_an_array():
+def test_shrunk_keeps_array_accesses_in_bounds():
     def reads_by_lanes(each: s.Program) -> bool:
         elements = [part for part in s.every(each) if isinstance(part, s.Element)]
         return reads_an_array(each) and any(LANE in s.every(part) for part in elements)

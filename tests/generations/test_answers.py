@@ -25,7 +25,7 @@ from metalbench.store.result import Failure
         f"So:\n{samples.FILE.format(samples.RIGHT)}!",
     ],
 )
-def test_a_kernel_is_read_with_or_without_fences_around_it(text: str) -> None:
+def test_parse_sample_reads_kernels_with_and_without_fences(text: str) -> None:
     assert parse_sample(text, "twice01", "sample_0.metal").source.strip() == samples.RIGHT.strip()
 
 

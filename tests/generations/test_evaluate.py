@@ -144,7 +144,7 @@ def test_problems_of_the_suite_are_found_by_level_and_number(tmp_path: Path) -> 
     assert "level_3/problem_1/sample_0 (kb3_001_" in done.output
 
 
-def test_the_kernels_that_there_are_become_a_run(tmp_path: Path) -> None:
+def test_evaluate_makes_a_run_of_existing_kernels(tmp_path: Path) -> None:
     shell = Shell(tmp_path, [[samples.WRONG], [samples.WRONG]])
     (shell.kernels / samples.SET / "twice01.metal").write_text(samples.RIGHT)
     shell.root = tmp_path / "ours"

@@ -93,7 +93,7 @@ def test_a_run_of_theirs_has_our_figures(run: Path, tmp_path: Path) -> None:
     assert found["geo_mean_speedup"]["value"] == pytest.approx((2 * 0.5 * 2 / 1.9) ** (1 / 3))
 
 
-def test_files_are_written_as_they_were_read(run: Path, tmp_path: Path) -> None:
+def test_results_are_written_in_the_format_that_was_read(run: Path, tmp_path: Path) -> None:
     write_results(tmp_path / "again", 3, read_results(run), tmp_path)
     assert json.loads((tmp_path / "again" / "eval_results.json").read_text()) == RUN
 

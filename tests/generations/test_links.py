@@ -88,7 +88,7 @@ def test_provenance_that_leads_out_is_not_read(tmp_path: Path, place: Path, secr
     assert found.task == ""
 
 
-def test_a_candidate_that_is_a_link_elsewhere_is_not_read(tmp_path: Path, secret: Path) -> None:
+def test_a_candidate_that_links_outside_is_not_read(tmp_path: Path, secret: Path) -> None:
     folder = tmp_path / "answers"
     folder.mkdir()
     (folder / "relu.py").symlink_to(secret)

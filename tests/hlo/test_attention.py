@@ -64,7 +64,7 @@ def draw_operands(batch, queries, keys, dims):
     return [generator.normal(size=each).astype("f4") / 2 for each in shapes]
 
 
-def test_it_is_not_done_where_it_is_slower(tmp_path):
+def test_attention_is_not_fused_if_it_is_slower(tmp_path):
     text = attention(2, 5, 40, 8)
     path = tmp_path / "attention.mlir"
     path.write_text(text)
@@ -78,7 +78,7 @@ def test_it_is_not_done_where_it_is_slower(tmp_path):
         assert ("kernel void attention_" in answer.output) is fused
 
 
-def test_one_query_is_one_kernel_also_where_several_are_slower():
+def test_attention_of_one_query_is_one_kernel():
     text = attention(2, 1, 40, 8)
     program = hlo.compile(text, level=3, device="cpu")
     assert [each.name for each in program.executable.plan.iterate_kernels()] == ["attention_1"]
@@ -90,7 +90,7 @@ def test_one_query_is_one_kernel_also_where_several_are_slower():
 @pytest.mark.usefixtures("everywhere")
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("sizes", [(2, 5, 40, 8), (1, 3, 1100, 70)])
-def test_it_is_one_kernel_and_right(sizes, causal):
+def test_fused_attention_is_one_kernel_and_correct(sizes, causal):
     text = attention(*sizes, causal=causal)
     assert kernels(text) == ["attention"]
     q, k, v = draw_operands(*sizes)

@@ -46,7 +46,7 @@ def derivatives(arguments, output):
 
 @pytest.mark.parametrize("level", [0, 2])
 @pytest.mark.parametrize(("kind", "tolerance"), [("f32", 2e-5), ("f16", 2e-2)])
-def test_statistics_and_gradients_are_those_of_the_batch(level, kind, tolerance):
+def test_batch_norm_computes_statistics_and_gradients_of_the_batch(level, kind, tolerance):
     random = np.random.default_rng(12)
     type_ = np.float32 if kind == "f32" else np.float16
     # Far from zero, where the mean of the squares minus the square of the mean cancels.

@@ -111,7 +111,7 @@ def test_results_are_written_and_compare(tmp_path):
     assert "two.mlir" in compared.output
 
 
-def test_a_program_that_is_none_fails_by_name(tmp_path):
+def test_bench_reports_an_invalid_program_by_name(tmp_path):
     (tmp_path / "wrong.mlir").write_text("nonsense")
     answer = invoke(tmp_path / "wrong.mlir", "--device", "cpu")
     assert answer.exit_code == 2

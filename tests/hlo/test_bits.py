@@ -49,7 +49,7 @@ def bits(array, kind):
     ("narrow", "wide", "count"),
     [("i4", "i8", 2), ("ui4", "i32", 8), ("i2", "ui8", 4), ("ui2", "f16", 8), ("i4", "ui64", 16)],
 )
-def test_few_bits_make_a_number_and_come_from_it(narrow, wide, count):
+def test_bitcast_packs_and_unpacks_narrow_integers(narrow, wide, count):
     random = np.random.default_rng(3)
     ends = (-(2 ** (BITS[narrow] - 1)), 2 ** (BITS[narrow] - 1))
     low, high = ends if narrow[0] == "i" else (0, 2 ** BITS[narrow])

@@ -30,13 +30,13 @@ def check(name, names):
 
 
 @pytest.mark.parametrize("name", SHORT)
-def test_checked_build_finds_nothing(name):
+def test_checked_builds_have_no_findings(name):
     check(name, SHORT)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LONG)
-def test_checked_builds_find_nothing_in_many_programs(name):
+def test_checked_builds_of_many_programs_have_no_findings(name):
     check(name, LONG)
 
 

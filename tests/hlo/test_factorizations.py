@@ -61,7 +61,7 @@ def test_eigenvectors_diagonalise_the_matrix(type_, shape):
     assert np.abs(adjoint(vectors) @ vectors - np.eye(shape[-1])).max() < 5e-6
 
 
-def test_one_triangle_is_read_and_equal_large_and_missing_numbers_are_as_they_are():
+def test_eigh_reads_one_triangle_and_handles_equal_large_and_nan_values():
     matrix = np.array([[2e30, 1e30], [np.inf, 2e30]], np.float32)
     vectors, values = eigh(matrix, "0,1,100,1e-6")
     np.testing.assert_allclose(values, [1e30, 3e30], rtol=1e-6)

@@ -26,7 +26,7 @@ func.func @main(%x: tensor<4x64x{type}>) -> tensor<4x64x{type}> {{
 @pytest.mark.parametrize(
     ("name", "type_"), [("f32", np.float32), ("f16", np.float16), ("bf16", "bfloat16")]
 )
-def test_folded_numbers_are_those_of_kernels(name, type_):
+def test_constant_folding_agrees_with_kernels(name, type_):
     text = SCALED.format(type=name)
     x = np.random.default_rng(1).normal(size=(4, 64)).astype(np.float32)
     if type_ == "bfloat16":

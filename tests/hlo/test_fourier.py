@@ -67,7 +67,7 @@ def test_axes_are_transformed_together(kind, level):
     assert error(kind, (4, 3, 6), (2,), level) < 3e-7
 
 
-def test_nothing_is_transformed_to_nothing():
+def test_fft_of_an_empty_tensor_is_empty():
     text = """func.func @main(%x: tensor<0x8xcomplex<f32>>) -> tensor<0x8xcomplex<f32>> {
       %y = stablehlo.fft %x, type = FFT, length = [8]
         : (tensor<0x8xcomplex<f32>>) -> tensor<0x8xcomplex<f32>>

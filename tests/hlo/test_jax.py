@@ -17,7 +17,7 @@ import pytest
         pytest.param("random_numbers_and_indices_are_xlas", marks=pytest.mark.slow),
     ],
 )
-def test_results_are_those_of_xla(name):
+def test_jax_results_agree_with_xla(name):
     command = [sys.executable, str(Path(__file__).with_name("functions_of_jax.py")), name]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

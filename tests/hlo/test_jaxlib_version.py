@@ -27,7 +27,7 @@ def test_check_jaxlib_takes_its_own_version(found: str, monkeypatch: pytest.Monk
     check_jaxlib()
 
 
-def test_check_jaxlib_tells_that_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_jaxlib_reports_a_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(name: str) -> str:
         raise PackageNotFoundError(name)
 
@@ -44,7 +44,7 @@ def test_context_checks_before_it_loads(monkeypatch: pytest.MonkeyPatch) -> None
         get_context.__wrapped__()
 
 
-def test_versions_are_those_of_pyproject() -> None:
+def test_version_limits_agree_with_pyproject() -> None:
     declared = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     for package in ("jaxlib", "jax"):
         assert f'"{package}>={OLDEST[0]}.{OLDEST[1]},<{NEXT[0]}.{NEXT[1]};' in declared

@@ -78,7 +78,7 @@ def test_verification_rules_are_for_operations_of_the_registry():
     assert rules >= CONTROL_FLOW | FUSED
 
 
-def test_mlx_forms_are_those_of_the_registry():
+def test_mlx_forms_agree_with_the_registry():
     direct = {name for name, each in OPERATIONS.items() if each.mlx}
     with_attributes = {name for name, each in OPERATIONS.items() if each.has_mlx_form}
     assert direct.isdisjoint(with_attributes)
@@ -102,14 +102,14 @@ def test_joins_have_two_operands_and_an_mlx_function():
     )
 
 
-def test_decompositions_and_custom_calls_are_those_of_the_registry():
+def test_decompositions_and_custom_calls_agree_with_the_registry():
     assert set(DECOMPOSITIONS) <= list_names(Kind.LEGALIZED)
     assert set(canonicalization._NAMES.values()) == {
         name for name, each in OPERATIONS.items() if each.custom_call
     }
 
 
-def test_movements_cost_nothing_and_only_staged_operations_read_once():
+def test_costs_and_reads_agree_with_the_kinds_of_operations():
     for each in OPERATIONS.values():
         assert not each.preserves_splat or each.kind is Kind.MOVEMENT, each.name
         assert (each.cost == 0) == (each.kind is Kind.MOVEMENT), each.name

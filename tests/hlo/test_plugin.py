@@ -113,7 +113,7 @@ def test_models_train_as_under_xla(model):
     assert done.returncode == 0, done.stderr
 
 
-def test_it_is_there_only_if_it_is_named():
+def test_the_plugin_is_used_only_if_it_is_named():
     script = "import jax; print(jax.default_backend(), len(jax.devices()))"
     done = python(["-c", script], JAX_PLATFORMS="cpu")
     assert done.stdout.split() == ["cpu", "1"], done.stderr

@@ -88,7 +88,7 @@ def test_rows_without_a_number_spoil_no_others():
     check(text, given)
 
 
-def test_neither_is_done_where_it_is_slower():
+def test_row_products_are_not_fused_if_it_is_slower():
     assert kernels(program((64,), 64, 64), "cpu") == ["rows", "dot_general"]
 
 

@@ -63,7 +63,7 @@ def test_a_long_line_has_a_thread_for_each_element():
 @pytest.mark.parametrize(
     ("shape", "merged"), [((1, 16384), False), ((8, 2048), False), ((8, 4096), True)]
 )
-def test_few_lines_are_merged_on_a_cpu_only_if_they_are_long(shape, merged):
+def test_merge_sort_on_a_cpu_needs_long_lines(shape, merged):
     text = program(shape, 1)
     assert (
         len(list(build_plan(import_program(text), 2, device="cpu").iterate_kernels())) > 1

@@ -69,7 +69,7 @@ def test_attention_of_one_query_is_one_kernel_and_right(behind, monkeypatch):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_a_product_that_is_used_elsewhere_stays():
+def test_a_product_with_other_uses_keeps_its_shape():
     """The scores are also a result, so the first product keeps its shape."""
     one = "tensor<1x64xf32>"
     program = attention(returns="%a").replace(f"{Q}, {ROW}", f"{Q}, {one}")

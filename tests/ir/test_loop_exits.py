@@ -55,7 +55,7 @@ def test_a_mark_goes_with_its_branch():
     assert [each.name for each in mark.successors] == ["%end"]
 
 
-def test_another_way_to_a_mark_leaves_the_loop_as_it_is():
+def test_a_second_edge_to_an_exit_mark_keeps_the_loop():
     function = read_function(
         TEXT.replace("br label %head\n\nhead", "br i1 %b, label %left, label %head\n\nhead", 1), "f"
     )
@@ -114,7 +114,7 @@ def test_an_exit_mark_takes_the_iteration_from_phis_of_unrolled_loops():
     assert [each.opcode for each in function.blocks["%mark"].instructions] == ["br"]
 
 
-def test_a_mark_that_tells_no_turn():
+def test_an_exit_mark_without_an_iteration_is_an_error():
     text = TEXT.replace("(i32 %t)", "(i32 7)")
     with pytest.raises(IrError, match="7 does not come from the begin of an iteration"):
         flow_of(read_function(text, "f"))

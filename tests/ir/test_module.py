@@ -105,7 +105,7 @@ def test_functions():
     assert [each.name for each in function.entry.successors] == ["%one", "%two"]
 
 
-def test_instructions_are_read_when_they_are_asked_for():
+def test_instructions_are_read_on_demand():
     load = lazy_instruction("  %2 = load i32, ptr %p, align 4, !dbg !7, !nonnull !8")
     assert type(load) is Memory
     assert (load.opcode, load.result) == ("load", "%2")

@@ -138,7 +138,7 @@ attributes #0 = { nounwind }
 """
 
 
-def test_a_function_has_blocks_types_and_a_module_around_it():
+def test_read_function_reads_blocks_types_and_module():
     function = read_function(MODULE, "f")
     assert list(function.blocks) == ["%1", "%3", "%5"]
     assert [str(each) for each in function.parameters] == ["ptr %0", "i32 %n"]

@@ -33,7 +33,7 @@ def ends(pipe: tuple[Connection, Connection]) -> tuple[Channel, Channel]:
     return Channel.for_worker(pipe[0]), Channel.for_run(pipe[1])
 
 
-def test_messages_come_out_as_they_went_in(ends: tuple[Channel, Channel]) -> None:
+def test_the_channel_round_trips_messages(ends: tuple[Channel, Channel]) -> None:
     worker, run = ends
     for name, value in (("open", "a filter"), ("stage", Stage.CHECK), ("progress", 0.5)):
         worker.send(name, value)
@@ -54,7 +54,7 @@ class Command:
         return os.mkdir, (str(self.path),)
 
 
-def test_nothing_that_comes_is_unpickled(
+def test_the_channel_never_unpickles(
     pipe: tuple[Connection, Connection], ends: tuple[Channel, Channel], tmp_path: Path
 ) -> None:
     for data in (pickle.dumps(("result", Command(tmp_path / "a"))), b"result\n"):

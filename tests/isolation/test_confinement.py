@@ -26,7 +26,7 @@ files = pytest.mark.skipif(not landlock.version(), reason="this kernel has no La
         pytest.param("writes_elsewhere", "Permission denied", marks=files),
     ],
 )
-def test_it_is_refused(
+def test_a_confined_process_refuses_the_behaviour(
     runs: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, behaviour: str, refusal: str
 ) -> None:
     monkeypatch.setenv("TEST_FILE", str(tmp_path / "made"))

@@ -54,7 +54,9 @@ def test_a_write_is_a_fault(device: _core.Device, body: str, space: str) -> None
     assert np.array_equal(x.numpy("float32"), np.arange(N))
 
 
-def test_reads_are_none_and_inputs_can_be_changed_between_runs(device: _core.Device) -> None:
+def test_const_buffers_are_not_copied_back_and_may_change_between_runs(
+    device: _core.Device,
+) -> None:
     asked, x, y = dispatches(device, "y[i] = 2 * x[i];")
     for factor in (1, 3):
         x.numpy("float32")[:] = factor * np.arange(N)

@@ -32,7 +32,7 @@ DEATHS = {
 }
 
 
-def test_a_process_that_dies_is_a_finding_and_the_run_goes_on(runs: Any) -> None:
+def test_a_process_that_dies_is_a_finding_and_the_run_continues(runs: Any) -> None:
     *dead, after = runs(*DEATHS, "good")
     for result, (kind, *words) in zip(dead, DEATHS.values(), strict=True):
         (failure,) = result.failures

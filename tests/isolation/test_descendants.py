@@ -76,7 +76,7 @@ except PermissionError:
 
 
 @pytest.mark.parametrize("start", ["os.fork()", "os.posix_spawn('/bin/true', ['true'], {})"])
-def test_an_executor_starts_nothing_before_its_seal(start: str) -> None:
+def test_an_executor_cannot_start_a_process_before_its_seal(start: str) -> None:
     # In a separate process: a test process may have threads, which make a fork unsafe.
     program = START_A_PROCESS.replace("START", start)
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 7

@@ -104,7 +104,7 @@ def test_a_disturbed_match_begins_again_in_a_new_process(cache: Path, tmp_path: 
     assert len(processes_of_examinations(cache, 2)) == 2
 
 
-def test_in_the_same_process_nothing_begins_again(
+def test_a_disturbance_in_the_same_process_is_not_retried(
     cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = []

@@ -133,7 +133,7 @@ def judged_by_blocks(result: Result) -> Result:
     ],
     ids=lambda result: f"{result.status.value} {result.device.kind}",
 )
-def test_results_come_back_as_they_were(result: Result) -> None:
+def test_encode_and_decode_round_trip_results(result: Result) -> None:
     assert same(decode(encode(result, Result), Result), result)
 
 

@@ -44,7 +44,7 @@ def test_a_pipeline_in_an_executor_has_the_same_facts(
     assert list(map(repr, mine.attributes)) == list(map(repr, theirs.attributes))
 
 
-def test_groups_of_other_shapes_are_compiled_when_they_are_needed(device: _core.Device) -> None:
+def test_groups_of_other_shapes_are_compiled_on_demand(device: _core.Device) -> None:
     """What an executor has not loaded before its first kernel another one loads."""
     summed = Twice(device, "summed")
     summed.run()
@@ -146,7 +146,7 @@ def test_memory_that_is_new_is_zero(device: _core.Device) -> None:
         assert not device.allocate(size).numpy().any()
 
 
-def test_an_executor_knows_nothing_but_kernels() -> None:
+def test_an_executor_imports_few_modules() -> None:
     program = "import metalbench.sandbox.executor_main, sys; print(*sys.modules)"
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
     known = told.stdout.decode().split()
@@ -157,7 +157,7 @@ def test_an_executor_knows_nothing_but_kernels() -> None:
     assert not {"dataclasses", "inspect", "platform", "tempfile", "difflib"} & set(known)
 
 
-def test_a_pointer_into_the_judges_memory_leads_nowhere(
+def test_a_pointer_into_memory_of_the_judge_is_invalid(
     here: _core.Device, device: _core.Device
 ) -> None:
     source = """#include <metal_stdlib>

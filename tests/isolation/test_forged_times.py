@@ -108,7 +108,7 @@ def until_it_is_ended(ask: Callable[[], bytes]) -> None:
         ask()
 
 
-def test_little_work_behind_answers_is_nothing() -> None:
+def test_little_work_between_answers_is_accepted() -> None:
     agreement = _core.Agreement()
     for _ in range(1000):
         agreement.check_idle(0.9e6, 1e6)

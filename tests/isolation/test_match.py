@@ -96,7 +96,7 @@ def test_a_wrong_candidate_is_reported_and_not_timed(folder: Path, part: str) ->
     assert outcome.wrong in ("the candidate", None)
 
 
-def test_of_two_kernels_that_which_is_wrong_is_named(folder: Path) -> None:
+def test_the_wrong_one_of_two_kernels_is_named(folder: Path) -> None:
     right = match(folder)
     given = replace(right, before=replace(right.before, source=WRONG), knows_before=False)
     outcome, _ = played(replace(given, thorough=False))
@@ -113,6 +113,6 @@ def test_a_process_that_takes_too_long_is_an_outcome(folder: Path) -> None:
     assert "--kernel-timeout" in outcome.failure.message
 
 
-def test_matches_come_back_as_they_were(folder: Path) -> None:
+def test_encode_and_decode_round_trip_a_match(folder: Path) -> None:
     given = match(folder)
     assert decode(encode(given, Match), Match) == given

@@ -105,25 +105,25 @@ def made(done: Line) -> list[tuple[Stage | None, Any]]:
     return [(stage, trial) for stage, what, trial in done if what == "make"]
 
 
-def test_two_are_made_ready_when_nothing_is_timed_any_more(seen: Watching) -> None:
+def test_two_workers_are_prepared_after_timing(seen: Watching) -> None:
     done = watched(seen, "cpu", ORDERS["cpu"])
     assert made(done) == [(Stage.MEASURE, "next"), (Stage.MEASURE, "second")]
 
 
 @pytest.mark.parametrize(("kind", "system"), [("metal", "linux"), ("cpu", "darwin")])
-def test_one_is_where_it_may_not_be_stopped(
+def test_one_worker_is_prepared_if_it_cannot_be_paused(
     seen: Watching, monkeypatch: pytest.MonkeyPatch, kind: str, system: str
 ) -> None:
     monkeypatch.setattr(pool.sys, "platform", system)
     assert made(watched(seen, kind, ORDERS[kind])) == [(Stage.MEASURE, "next")]
 
 
-def test_they_are_made_ready_beside_the_explanation_of_wrong_results(seen: Watching) -> None:
+def test_workers_are_prepared_during_the_explanation_of_wrong_results(seen: Watching) -> None:
     done = watched(seen, "cpu", [Stage.VERIFY, Stage.CHECK])
     assert made(done) == [(Stage.VERIFY, "next"), (Stage.VERIFY, "second")]
 
 
-def test_while_something_is_timed_they_stand_still(seen: Watching) -> None:
+def test_prepared_workers_pause_during_timing(seen: Watching) -> None:
     ahead = empty("cpu")
     ahead.prepare(["next"], "cpu")
     done = watched(seen, "cpu", [Stage.VERIFY, Stage.MEASURE, Stage.RECHECK], ahead)
@@ -135,7 +135,7 @@ def test_while_something_is_timed_they_stand_still(seen: Watching) -> None:
     ]
 
 
-def test_of_a_gpu_timing_waits_until_they_are_ready(seen: Watching) -> None:
+def test_timing_on_a_gpu_waits_for_prepared_workers(seen: Watching) -> None:
     ahead = empty("metal")
     ahead.prepare(["next"], "metal")
     done = watched(seen, "metal", [Stage.VERIFY, Stage.MEASURE], ahead)
@@ -196,7 +196,7 @@ class Asked:
         return "prepare", "trial"
 
 
-def test_both_builds_are_made_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_builds_are_prepared_concurrently(monkeypatch: pytest.MonkeyPatch) -> None:
     meet, made = threading.Barrier(2), []
 
     def build(device: Any, trial: Any, *, checked: bool) -> None:

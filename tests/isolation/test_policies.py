@@ -167,7 +167,7 @@ def test_the_first_rule_that_applies_decides_and_all_its_tests_must_pass() -> No
         assert asked((policy, ALLOW), "aarch64", "read", arguments) == action
 
 
-def test_names_are_those_of_the_processor() -> None:
+def test_system_call_names_depend_on_the_processor() -> None:
     assert load_system_calls("x86_64").name(59) == "execve"
     assert load_system_calls("aarch64").name(221) == "execve"
     assert load_system_calls("aarch64").name(4000) == "system call 4000"

@@ -36,7 +36,7 @@ def test_proof_reports_attempts_that_succeed(tmp_path: Path) -> None:
     )
 
 
-def test_one_that_goes_through_among_others_is_enough() -> None:
+def test_one_successful_attempt_disproves_a_protection() -> None:
     attempts = {"leave the group": os.setsid, "nothing": lambda: None}
     found = proof._make_proof(
         "children", "seccomp", lambda: proof._install_worker_filter(os.getpid()), attempts

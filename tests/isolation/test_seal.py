@@ -99,7 +99,7 @@ def test_system_calls_that_libraries_try_fail_without_a_kill(attempt: str, error
     assert "went on" not in done.stdout
 
 
-def test_where_the_cache_is_takes_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_find_cache_folder_opens_no_socket(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a folder, the loaded module that knows the user's folder is asked again."""
     monkeypatch.delenv("METALBENCH_CACHE", raising=False)
     done = run("from metalbench import build_cache; print(build_cache.find_cache_folder())")
@@ -124,7 +124,7 @@ def test_other_forbidden_system_calls_kill_the_process_and_are_reported(
     assert "went on" not in done.stdout
 
 
-def test_threads_that_there_were_before_are_held_too() -> None:
+def test_the_seal_holds_for_existing_threads() -> None:
     before = (
         "go = threading.Event(); "
         "held_up = threading.Thread(target=lambda: (go.wait(), os.setsid()))"
@@ -136,7 +136,7 @@ def test_threads_that_there_were_before_are_held_too() -> None:
     assert (done.returncode, parse_refused_call(done.stderr)) == (-31, "setsid"), done.stderr
 
 
-def test_where_nothing_can_be_held_kernels_run_as_elsewhere() -> None:
+def test_kernels_run_without_confinement_if_the_system_has_none() -> None:
     lacking = """
 from metalbench.errors import Unsupported
 from metalbench.sandbox import landlock, privileges, seccomp

@@ -87,7 +87,7 @@ def invoke(command: Sequence[str], folder: Path, tmp_path: Path) -> Result:
         *(pytest.param(each, id=name, marks=pytest.mark.slow) for name, each in SLOW.items()),
     ],
 )
-def test_a_command_loads_nothing(
+def test_commands_load_no_kernel_in_their_own_process(
     command: Sequence[str], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)  # where `certify` writes to
@@ -119,7 +119,9 @@ def test_every_command_is_among_these() -> None:
     assert set(OWN) == tried | WITHOUT | OWN_KERNELS
 
 
-def test_facts_of_a_kernel_are_the_same_wherever_it_is_loaded(folder: Path, tmp_path: Path) -> None:
+def test_facts_of_a_kernel_do_not_depend_on_the_loading_process(
+    folder: Path, tmp_path: Path
+) -> None:
     free = tmp_path / "free.metal"
     free.write_text(FREE)
     done = CliRunner().invoke(main, ["compile", str(free), "--device", "cpu"])

@@ -83,6 +83,6 @@ def test_a_wild_pointer_cannot_change_the_verdict(trial: Trial) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="where addresses are free differs")
-def test_in_one_process_it_reaches_the_oracle(trial: Trial) -> None:
+def test_a_wild_pointer_in_one_process_reaches_the_oracle(trial: Trial) -> None:
     attempt(_core.open("cpu"), trial, Silent())
     assert ctypes.c_double.from_address(WHERE).value == 0

@@ -46,7 +46,7 @@ def test_folders_of_pythonpath_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert str(tmp_path) not in map(os.path.abspath, list_executor_files().readable)
 
 
-def test_in_a_checkout_the_package_is_found_last(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_checkout_is_the_last_import_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(_ROOT)
     monkeypatch.delenv("PYTHONPATH", raising=False)
     monkeypatch.setattr(sys, "path", [_ROOT, "/elsewhere"])

@@ -57,7 +57,7 @@ def test_parse_refuses_a_line_that_asks_for_too_much(lines: str) -> None:
     assert len(str(caught.value)) < 1000
 
 
-def test_parse_allows_as_many_lines_as_it_says() -> None:
+def test_parse_limits_the_number_of_lines() -> None:
     most = MOST_LINES["tune"]
     text = "".join(f"// tune: N{i} = 1\n" for i in range(most))
     assert len(parse(f"{text}{DISPATCH}", name="k").tunables) == most

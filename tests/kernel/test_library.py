@@ -129,7 +129,7 @@ def test_a_file_may_name_the_kernel_of_another_task(folder):
         entry.kernel()
 
 
-def test_problems_of_suites_say_whether_they_are_solved(tmp_path):
+def test_problems_of_suites_are_marked_as_unsolved(tmp_path):
     (tmp_path / "kb3_001_mlp.metal").write_text(HEADER.format("Mine"))
     assert Library().entry("kb3_001_mlp").unsolved
     library = Library([tmp_path])

@@ -259,6 +259,6 @@ def test_tunables_and_types_are_checked(device):
         compiled(device, RIGHT.replace("// dtypes: float32, float16\n", ""), dtype_name="float16")
 
 
-def test_a_compile_error_comes_as_it_is(device):
+def test_a_compile_error_is_passed_on(device):
     with pytest.raises(CompileError, match=r"scaled.metal:13:\d+: error: .*colum"):
         compiled(device, RIGHT.replace("col < cols; col", "colum < cols; col"))

@@ -66,7 +66,7 @@ def drawn(extents: Extents, kernel: Extents, channels: int) -> tuple[np.ndarray,
 @pytest.mark.parametrize("channels", [3, 4])
 @pytest.mark.parametrize("same", [False, True], ids=["valid", "same"])
 @pytest.mark.parametrize("kernel", [(1, 1, 5), (1, 3, 5), (3, 1, 1), (3, 5, 3)], ids=str)
-def test_patches_are_those_of_a_convolution(kernel: Extents, same: bool, channels: int) -> None:
+def test_patches_agree_with_a_convolution(kernel: Extents, same: bool, channels: int) -> None:
     x, w = drawn((3, 6, 7), kernel, channels)
     body = PLAIN.replace("KERNEL", "{}, {}, {}".format(*kernel)).replace("SAME", str(same).lower())
     padding = [(0, 0), *((each // 2, each // 2) if same else (0, 0) for each in kernel), (0, 0)]

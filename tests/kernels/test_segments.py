@@ -11,7 +11,7 @@ from metalbench.kernel.source_files import include_folders
 SIDE, DEPTH = 32, 1024
 
 
-def test_segments_of_nothing_behind_the_last_column_are_zero() -> None:
+def test_empty_segments_after_the_last_column_are_zero() -> None:
     random = np.random.default_rng(3)
     a = random.standard_normal((SIDE, DEPTH), dtype=np.float32)
     b = random.standard_normal((DEPTH, SIDE), dtype=np.float32)

@@ -74,7 +74,7 @@ def test_without_a_record_the_librarys_own_version_is_the_measure(
     assert "simulation" not in text
 
 
-def test_the_librarys_own_version_is_held_against_nothing(
+def test_the_librarys_own_version_is_not_compared(
     store: Store, trial: MakeTrial, contests: list[Any], library: None
 ) -> None:
     own = trial(400, KERNEL.replace("// tune: WORK = 400, 4", "// tune: WORK = 400, 4"))

@@ -147,7 +147,7 @@ def test_noise_does_not_win(
     assert not any(ruling.is_accepted for ruling in rulings)
 
 
-def test_both_pairings_have_seeds_of_their_own(
+def test_both_pairings_have_different_seeds(
     device: _core.Device, store: Store, trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seeds = []

@@ -80,7 +80,7 @@ def test_kernels_of_the_library_are_right(name, tmp_path):
 
 
 @pytest.mark.parametrize("tools", [(), ("mem",), ("init",), TOOLS])
-def test_a_checked_build_tells_the_lines_of_its_findings(tools, tmp_path):
+def test_a_checked_build_reports_the_lines_of_its_findings(tools, tmp_path):
     arrays = {"x": np.arange(64, dtype=np.float32), "y": np.zeros(64, np.float32)}
     with building_for_macos(tmp_path / "cache"):
         built = engine.build(engine.parse(UNCHECKED, "k.metal"), "f", checked=True, tools=tools)

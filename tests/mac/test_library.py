@@ -22,7 +22,7 @@ pytestmark = pytest.mark.whole
     "name",
     [*FEW, *(pytest.param(name, marks=pytest.mark.slow) for name in LIBRARY if name not in FEW)],
 )
-def test_a_kernel_is_built_as_it_is_here(name: str, tmp_path) -> None:
+def test_a_kernel_has_the_same_execution_mode_as_here(name: str, tmp_path) -> None:
     kernel = LIBRARY[name].kernel()
     functions = program_of(kernel).functions
     here = {function: engine.build(program_of(kernel), function).engine for function in functions}

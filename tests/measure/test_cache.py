@@ -24,9 +24,7 @@ def test_chips_have_their_system_level_cache(chip: str, mebibytes: int) -> None:
     assert last_level_cache_bytes(chip) == mebibytes * MIB
 
 
-def test_linux_tells_the_sizes_of_all_caches(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cache_sizes_are_read_on_linux(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(device_limits.sys, "platform", "linux")
     for index, size in enumerate(("48K", "64K", "2048K", "33M")):
         (tmp_path / f"index{index}").mkdir()
@@ -55,7 +53,7 @@ def test_no_more_copies_than_memory_can_hold() -> None:
     assert "1.3 times the last-level cache (96 MiB), not 3 times" in turns.doubt
 
 
-def test_tiny_inputs_have_so_many_copies_and_no_more() -> None:
+def test_plan_rotation_limits_the_copies_of_tiny_inputs() -> None:
     turns = plan_rotation(64, 96 * MIB, 1 << 36)
     assert turns.copies == device_limits.MOST_COPIES
     assert turns.doubt is not None

@@ -17,7 +17,7 @@ def _cache_of_its_own(monkeypatch, tmp_path):
     monkeypatch.setattr(device_limits.build_cache, "store", kept.__setitem__)
 
 
-def test_it_is_measured_and_then_known(monkeypatch):
+def test_ceiling_of_measures_once(monkeypatch):
     device = _core.open("cpu")
     found = ceiling_of(device)
     # A 386 would do.
@@ -36,7 +36,7 @@ def test_measured_again_it_is_never_lower(monkeypatch):
     assert ceiling_of(device) == Ceiling(4.0 * 256, 5.0 * 512)
 
 
-def test_a_virtual_gpu_that_tells_no_cores_has_a_ceiling_and_roofs():
+def test_a_virtual_gpu_without_a_core_count_has_a_ceiling_and_roofs():
     device = ScriptedGpu(cores=0)
     assert cores_of(device) == FEWEST_CORES
     assert cores_of(_core.open("cpu")) == _core.open("cpu").cores

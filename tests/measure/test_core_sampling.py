@@ -235,7 +235,7 @@ def test_the_clock_is_probed_directly_after_each_long_window():
 
 
 @pytest.mark.parametrize("by_wall", [False, True])
-def test_both_sides_have_the_times_of_both_clocks(by_wall: bool):
+def test_both_sides_have_times_of_both_clocks(by_wall: bool):
     def side(device_ns: float, wall_ns: float):
         return lambda passes: (device_ns * passes, wall_ns * passes)
 

@@ -59,7 +59,7 @@ def test_a_small_change_of_the_gpus_clock_is_not_a_remark(slower: float) -> None
     assert run(device).remarks == ()
 
 
-def test_a_clock_that_falls_for_good_is_a_verdict_of_its_own_where_it_is_obeyed() -> None:
+def test_a_lasting_clock_drop_is_throttled_if_the_probes_are_obeyed() -> None:
     device = ScriptedDevice(slowdown=lambda now: 1.0 if now < 5e7 else 1.25)
     result = run(device, OBEYING)
     assert result.verdict is Verdict.THROTTLED
@@ -113,7 +113,7 @@ def test_samples_before_the_clock_rises_are_discarded() -> None:
     np.testing.assert_allclose(result.samples.candidate_ns, 1e5)
 
 
-def test_where_other_programs_look_the_same_probes_are_only_watched() -> None:
+def test_disturbed_probes_are_only_recorded_on_shared_clocks() -> None:
     device = ScriptedDevice(own_clock=False, slowdown=lambda now: 1.2 if now > 1e8 else 1.0)
     result = run(device)
     assert result.verdict is Verdict.FASTER

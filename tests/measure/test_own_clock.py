@@ -23,7 +23,7 @@ def gpu(**options: float) -> ScriptedGpu:
     return ScriptedGpu(steady(1e4, 0.001), steady(2e4, 0.001), **options)
 
 
-def test_the_ratio_is_of_wall_time_and_gpu_time_is_kept_beside_it() -> None:
+def test_the_ratio_is_of_wall_time_and_gpu_time_is_recorded() -> None:
     result = run(gpu())
     assert result.clock == "wall time"
     assert result.candidate_ns.value == pytest.approx(1e4, rel=1e-3)
@@ -101,7 +101,7 @@ def test_a_device_without_a_clock_of_its_own_has_one_time() -> None:
     assert result.doubts == ()
 
 
-def test_throughput_and_roofline_are_those_of_the_gpu_time() -> None:
+def test_throughput_and_roofline_use_gpu_time() -> None:
     result = run(gpu())
     peaks = Peaks(1000.0, 100.0, "data sheet")
     analysis = analyse(result, 1e6, 1e5, simulated=False, peaks=peaks)

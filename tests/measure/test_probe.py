@@ -27,7 +27,7 @@ def scripted(launch_ns: float, step_ns: float, told: list[int]) -> SimpleNamespa
 
 
 @pytest.mark.parametrize(("launch_ns", "step_ns"), [(0.0, 4.0), (5e4, 4.0), (1e3, 0.5)])
-def test_it_is_a_tenth_of_a_millisecond_beside_its_launch(
+def test_the_probe_takes_a_tenth_of_a_millisecond(
     launch_ns: float, step_ns: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(device_limits, "_dispatches", lambda device, pipeline, steps: steps)
@@ -40,7 +40,7 @@ def test_it_is_a_tenth_of_a_millisecond_beside_its_launch(
     assert told == []
 
 
-def test_it_runs_its_chain_in_every_lane() -> None:
+def test_the_probe_runs_its_chain_in_every_lane() -> None:
     device = _core.open("cpu")
     library = device.compile(
         device_limits.PROBE_SOURCE.read_text(), filename=str(device_limits.PROBE_SOURCE)
@@ -58,7 +58,7 @@ def test_it_runs_its_chain_in_every_lane() -> None:
     np.testing.assert_allclose(end.numpy("float32"), expected, rtol=1e-6)
 
 
-def test_it_can_be_sampled_beside_a_kernel() -> None:
+def test_the_probe_can_be_sampled_with_a_kernel() -> None:
     device = _core.open("cpu")
     dispatches = device_limits.create_probe(device)
     samples = device.sample(

@@ -32,7 +32,7 @@ def _cache_of_its_own(monkeypatch):
     monkeypatch.setattr(device_limits.build_cache, "store", kept.__setitem__)
 
 
-def test_they_are_measured_and_then_known(monkeypatch):
+def test_roofs_of_measures_once(monkeypatch):
     monkeypatch.setattr(device_limits, "STEPS", 1)
     monkeypatch.setattr(device_limits, "PLAN", {"warmup_ns": 0, "window_ns": 1e4, "max_pairs": 2})
     device = _WithCache()
@@ -43,7 +43,7 @@ def test_they_are_measured_and_then_known(monkeypatch):
     assert roofs_of(device) == found
 
 
-def test_a_device_that_does_not_tell_its_cache_has_none():
+def test_roofs_of_a_device_without_a_cache_size_is_undefined():
     assert roofs_of(_core.open("cpu")) is None
     assert find_peaks(_core.open("cpu"), 1e9, "float32", Mode.WARM) is None
 

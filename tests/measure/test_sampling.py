@@ -42,7 +42,7 @@ def test_a_difference_of_ten_percent_is_settled_early() -> None:
     assert result.candidate_ns.relative_half_width <= 0.02
 
 
-def test_a_settled_verdict_of_an_uncertain_time_goes_on() -> None:
+def test_an_uncertain_time_continues_after_a_settled_verdict() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.15), steady(9e4, 0.15), seconds_per_pair=1e-4)
     result = run(sampler)
     assert (result.stopped, result.verdict) == (StopReason.SETTLED, Verdict.FASTER)
@@ -79,7 +79,7 @@ def test_only_the_first_look_warms_up_and_every_look_has_its_own_seed() -> None:
 
 
 @pytest.mark.parametrize(("seconds_per_pair", "again"), [(0.1, 10_000_000), (0.3, 0)])
-def test_new_inputs_are_warmed_up_unless_a_pair_is_as_long_as_that(
+def test_new_inputs_are_warmed_up_unless_a_pair_is_long(
     seconds_per_pair: float, again: int
 ) -> None:
     sampler = ScriptedSampler(steady(1e8, 0.1), steady(1e8, 0.1), seconds_per_pair=seconds_per_pair)
@@ -146,7 +146,7 @@ def test_five_pairs_do_for_a_slow_kernel_that_is_far_from_mlx(
     assert result.reference_ns.is_bounded
 
 
-def test_pairs_that_spread_too_far_to_be_five_go_on_as_ever() -> None:
+def test_pairs_of_large_spread_need_the_usual_count() -> None:
     sampler = ScriptedSampler(steady(1e8, 0.4), steady(4e8, 0.4), seconds_per_pair=1.1)
     result = run(sampler, Plan(seconds=2.0, seed=1))
     assert np.bincount(result.samples.batch).tolist() == [4, 4]
@@ -160,7 +160,7 @@ def test_a_pair_that_is_off_among_the_first_five_takes_eight() -> None:
     assert np.bincount(result.samples.batch).tolist() == [4, 1, 4]
 
 
-def test_far_pairs_within_the_time_are_as_many_as_ever() -> None:
+def test_distant_pairs_within_the_time_limit_have_the_usual_count() -> None:
     sampler = ScriptedSampler(steady(1e8, 0.01), steady(1e9, 0.01), seconds_per_pair=0.1)
     result = run(sampler, Plan(seconds=2.0, seed=1))
     assert result.pairs >= 12

@@ -152,7 +152,7 @@ def test_a_window_without_command_buffers_has_no_gpu_time(
 
 
 @pytest.mark.parametrize("what", ["zero_gpu_time", "reversed_gpu_time"])
-def test_one_window_that_the_gpu_did_not_tell_makes_it_wall_time(
+def test_one_window_without_gpu_time_uses_wall_time(
     metal: _core.Device, work: _core.Dispatch, gpu: Any, what: str
 ) -> None:
     calls = 0
@@ -228,7 +228,7 @@ def by_both_ways(
     return control.measure_path(metal, size, plan())
 
 
-def test_one_kernel_by_both_ways_is_the_same(
+def test_one_kernel_by_both_paths_is_the_same(
     metal: _core.Device, gpu: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = by_both_ways(metal, "large", of_mlx(gpu, COST_NS), monkeypatch)
@@ -276,7 +276,7 @@ def test_boundaries_of_command_buffers_cost_both_ways_the_same(
 
 
 @pytest.mark.parametrize("size", control.SIZES)
-def test_five_percent_less_work_is_found_beside_the_cost_of_boundaries(
+def test_a_difference_of_five_percent_is_found_despite_boundary_costs(
     metal: _core.Device, costly: Any, size: str
 ) -> None:
     cost_ns = COSTS_NS[size]

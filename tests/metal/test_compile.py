@@ -33,7 +33,7 @@ def test_macros_are_defined(metal: _core.Device) -> None:
     assert filled(metal, metal.compile(FILL, macros={"VALUE": "7"})) == 7
 
 
-def test_includes_are_found_beside_the_file_and_in_folders(
+def test_includes_are_found_next_to_the_file_and_in_folders(
     metal: _core.Device, tmp_path: Path
 ) -> None:
     (tmp_path / "lib").mkdir()

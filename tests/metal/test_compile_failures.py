@@ -37,7 +37,7 @@ def test_a_pipeline_that_cannot_be_made_names_the_kernel(
     assert run(metal, "unmade.metal") == 7
 
 
-def test_an_archive_that_cannot_be_written_leaves_nothing(
+def test_a_failed_archive_write_leaves_no_file(
     metal_double, metal: _core.Device, cache: Path
 ) -> None:
     metal_double.set("fail_archive_write")
@@ -68,7 +68,7 @@ def test_open_without_a_gpu_suggests_the_cpu_device(metal_double) -> None:
         _core.open("metal")
 
 
-def test_a_cache_that_takes_no_file_leaves_nothing(metal: _core.Device, cache: Path) -> None:
+def test_an_unwritable_cache_leaves_no_file(metal: _core.Device, cache: Path) -> None:
     assert run(metal) == 7
     (stored,) = cache.rglob("*.binarchive")
     stored.unlink()

@@ -11,7 +11,7 @@ from metalbench import _core
 pytestmark = pytest.mark.metal
 
 
-def test_it_has_a_clock_of_its_own(metal: _core.Device) -> None:
+def test_the_device_has_its_own_clock(metal: _core.Device) -> None:
     assert metal.kind == "metal"
     assert metal.own_clock
     assert 1 <= metal.tick_ns < 1e6
@@ -37,7 +37,7 @@ def test_its_capabilities_are_known(metal: _core.Device) -> None:
     }
 
 
-def test_its_state_is_asked_for_anew(metal: _core.Device) -> None:
+def test_state_is_read_on_each_call(metal: _core.Device) -> None:
     state = metal.state()
     assert state["thermal_state"] in {"nominal", "fair", "serious", "critical"}
     assert isinstance(state["low_power_mode"], bool)

@@ -74,7 +74,7 @@ def test_mlx_takes_its_gpu_time(modelled) -> None:
     assert min(lasted) >= IN_NS + 6 * GPU_NS + OUT_NS - 100
 
 
-def test_queues_run_beside_one_another(metal, add, metal_double) -> None:
+def test_queues_run_concurrently(metal, add, metal_double) -> None:
     metal_double.set("hang_command_buffer")
     hanging = threading.Thread(target=metal.run, args=([add],))
     hanging.start()

@@ -63,7 +63,7 @@ def test_the_long_form(double: Path, path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WITH_LATENCY, ids=lambda path: str(path.relative_to(TESTS)))
-def test_with_the_latencies_of_a_gpu(double: Path, path: Path) -> None:
+def test_tests_pass_with_the_latencies_of_a_gpu(double: Path, path: Path) -> None:
     run(double, [path], METAL_DOUBLE_LATENCY_NS=LATENCY_NS)
 
 

@@ -87,7 +87,7 @@ def test_lines_keep_their_places(expand: Expand) -> None:
     ]
 
 
-def test_an_include_looks_beside_its_file_then_in_the_folders(expand: Expand) -> None:
+def test_expand_searches_next_to_the_file_then_in_the_folders(expand: Expand) -> None:
     source = '#include "x.h"\n#include <y.h>\n#include <metal_stdlib>\n'
     text = expand(
         source,
@@ -126,7 +126,7 @@ def test_a_file_may_be_included_twice(expand: Expand) -> None:
     assert [line for _, _, line in preprocessed(text)] == ["int x;", "float x;"]
 
 
-def test_comments_and_strings_include_nothing(expand: Expand) -> None:
+def test_expand_ignores_includes_in_comments_and_strings(expand: Expand) -> None:
     source = (
         '// #include "x.h"\n/*\n#include "x.h"\n*/ int a; // \\\n#include "x.h"\n'
         'int n = 1\'000; /* open\n#include "x.h"\n*/\n'

@@ -39,12 +39,12 @@ def signature(device: _core.Device, source: str) -> list[tuple]:
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_both_devices_tell_the_same(metal: _core.Device, name: str) -> None:
+def test_both_devices_reflect_the_same_arguments(metal: _core.Device, name: str) -> None:
     assert signature(metal, KERNELS[name]) == signature(_core.open("cpu"), KERNELS[name])
 
 
 @pytest.mark.parametrize("name", KERNELS)
-def test_parameters_that_metal_leaves_out_are_those_of_the_source(
+def test_unused_parameters_are_reflected_from_the_source(
     metal: _core.Device, metal_double, name: str
 ) -> None:
     def bound(device: _core.Device) -> list[tuple]:

@@ -37,7 +37,7 @@ def test_a_plan_is_urgent_and_keeps_the_mac_awake(metal, asked) -> None:
     assert asked() == (DEFAULT, 0)
 
 
-def test_a_plan_that_fails_leaves_nothing_behind(metal, asked, metal_double) -> None:
+def test_a_failed_plan_restores_the_qos(metal, asked, metal_double) -> None:
     sample(metal, lambda *_: None)
     with pytest.raises(_core.KernelFault):
         sample(metal, lambda *_: metal_double.set("fail_command_buffer", PAGE_FAULT))

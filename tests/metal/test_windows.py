@@ -118,7 +118,7 @@ def test_a_failed_command_buffer_is_an_error(metal, add, metal_double, code, err
 
 
 @pytest.mark.parametrize("code", [TIMEOUT, ACCESS_REVOKED, OUT_OF_MEMORY])
-def test_a_code_means_nothing_in_another_domain(metal, add, metal_double, code):
+def test_an_error_code_of_another_domain_is_not_interpreted(metal, add, metal_double, code):
     x = np.zeros(32, np.float32)
     metal_double.set("foreign_errors")
     metal_double.set("fail_command_buffer", code)
@@ -127,7 +127,7 @@ def test_a_code_means_nothing_in_another_domain(metal, add, metal_double, code):
     still_works(metal, add)
 
 
-def test_a_failure_within_a_plan_ends_it(metal, add, metal_double):
+def test_a_failure_within_a_plan_ends_the_plan(metal, add, metal_double):
     x = np.zeros(32, np.float32)
     metal_double.set("fail_command_buffer", PAGE_FAULT)
     with pytest.raises(_core.KernelFault, match="add"):

@@ -36,7 +36,7 @@ def test_kernels_agree_with_mlx(
 
 @pytest.mark.slow
 @every_check
-def test_checked_builds_find_no_fault_that_is_none(
+def test_checked_builds_have_no_false_findings(
     family: Family, function: Check, device: _core.Device, headers: Path
 ):
     bench = Bench(device, headers, checked=True)

@@ -210,7 +210,7 @@ NAMESPACES = [call for call in ONE if "return" not in call.expression and call.n
 
 
 @pytest.mark.parametrize("space", ["precise", "fast"])
-def test_both_namespaces(cpu, space):
+def test_functions_of_both_namespaces(cpu, space):
     x = _angles(samples("float", 4096))
     calls = [Call(c.name, f"{space}::{c.expression}", c.oracle, c.ulps) for c in NAMESPACES]
     for fast in (True, False):

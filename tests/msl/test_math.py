@@ -95,7 +95,7 @@ ONE: list[Case] = [
 
 @pytest.mark.parametrize("fast_math", [True, False], ids=["fast", "exact"])
 @pytest.mark.parametrize(("name", "oracle", "domain", "bound"), ONE)
-def test_one_argument(elementwise, name, oracle, domain, bound, fast_math):
+def test_functions_of_one_argument(elementwise, name, oracle, domain, bound, fast_math):
     x = domain()
     got = elementwise(f"{name}(a)", x, fast_math=fast_math)
     with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -122,7 +122,7 @@ def test_the_launch_is_part_of_the_puzzle():
         check("grid_stride", text.replace("threadgroups=(3)", "threadgroups=(2)"))
 
 
-def test_lines_of_python_are_those_of_the_file(tmp_path):
+def test_errors_in_python_have_the_lines_of_the_file(tmp_path):
     file = tmp_path / "guard.py"
     file.write_text(PYTHON.replace("BODY", "y[i] = clamp(x[i], -1.0f, 1.0f);"))
     found = check("guard", file)
@@ -164,7 +164,7 @@ def test_two_launches_are_refused(tmp_path):
 
 
 @pytest.mark.parametrize("which", [0, 15, "gard"])
-def test_puzzles_that_there_are_not(which):
+def test_find_raises_for_unknown_puzzles(which):
     with pytest.raises(DeclarationError, match=r"expected 1 to 14|did you mean 'guard'"):
         find(which)
 

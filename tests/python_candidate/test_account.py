@@ -110,11 +110,11 @@ def test_reported_launches_that_did_not_happen_are_not_counted() -> None:
     assert many.own_share(overhead) == account.own_share(overhead)
 
 
-def test_without_launches_nothing_is_its_own() -> None:
+def test_own_share_without_launches_is_zero() -> None:
     assert replace(GOOD, launches=0).own_share(NOTHING) == 0.0
 
 
-def test_where_the_system_tells_nothing_the_process_is_believed_within_limits() -> None:
+def test_own_share_without_system_times_uses_bounded_claims() -> None:
     told = replace(GOOD, times=None, kernel_ns=4 * MS)
     assert told.own_share(NOTHING) == pytest.approx(0.04)
     assert replace(told, kernel_ns=40063 * MS).find_forgery()
@@ -161,9 +161,7 @@ def test_calls_whose_kernels_read_and_write_all_arrays_are_complete() -> None:
         ),
     ],
 )
-def test_one_request_without_the_flow_of_data_is_enough(
-    change: dict[str, float], words: str
-) -> None:
+def test_one_suspicious_call_is_enough(change: dict[str, float], words: str) -> None:
     calls = [CALL] * 3
     if "times" in change:
         calls = []

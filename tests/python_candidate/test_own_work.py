@@ -55,5 +55,5 @@ def test_decoys_that_write_little_are_found_by_the_flow_of_data(name: str) -> No
 
 
 @pytest.mark.parametrize("text", of(decoys.HONEST, "halves of sums, added by MLX"))
-def test_honest_candidates_lack_nothing(text: str) -> None:
+def test_honest_candidates_are_accepted(text: str) -> None:
     assert lacks(text) == ("", "")

@@ -47,7 +47,7 @@ def output(candidate: Candidate) -> np.ndarray:
     return slot.read("y").copy()
 
 
-def test_nothing_of_it_runs_between_two_calls(start: CandidateStart) -> None:
+def test_a_candidate_does_not_run_between_two_calls(start: CandidateStart) -> None:
     """A thread notes the longest time that it did not come to its turn, and its turns since."""
     candidate = start(
         "import dataclasses\nimport mlx.core as mx\n\n"

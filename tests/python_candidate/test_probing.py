@@ -56,7 +56,7 @@ def test_all_outputs_have_to_follow() -> None:
     )
 
 
-def test_infinities_have_to_be_where_they_are_expected() -> None:
+def test_is_affine_match_needs_infinities_at_the_expected_places() -> None:
     expected = EXPECTED.copy()
     expected[3, 4] = np.inf
     assert is_affine_match({"y": expected}, {"y": expected * 2}, "float32")

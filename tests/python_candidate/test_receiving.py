@@ -121,7 +121,7 @@ def test_receive_returns_messages_unchanged(ends: tuple[Connection, Connection])
 @pytest.mark.parametrize(
     "part", [b"", b"\0\0", b"\0\0\x10\0", b"\0\0\x10\0D", b"\0\0\x10\0" + b"D" * 4095]
 )
-def test_part_of_a_message_is_none_when_the_limit_is_over(
+def test_receive_of_a_partial_message_times_out(
     ends: tuple[Connection, Connection], part: bytes
 ) -> None:
     ours, theirs = ends

@@ -48,7 +48,7 @@ def tried(trial: Trial, monkeypatch: pytest.MonkeyPatch, lacks: str) -> Result:
     ("lacks", "words"),
     [("seccomp", "seccomp: Function not implemented"), ("landlock", "landlock: this kernel has")],
 )
-def test_it_is_refused_where_something_lacks(
+def test_a_candidate_is_refused_without_confinement(
     trial: Trial, monkeypatch: pytest.MonkeyPatch, lacks: str, words: str
 ) -> None:
     with pytest.raises(MachineError, match="with --unconfined if you trust") as caught:
@@ -57,7 +57,7 @@ def test_it_is_refused_where_something_lacks(
     assert "answer.py" in str(caught.value)
 
 
-def test_nothing_of_it_has_run_by_then(
+def test_a_refused_candidate_has_not_run(
     trial: Trial, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Without seccomp and Landlock it could have written anywhere."""
@@ -69,7 +69,7 @@ def test_nothing_of_it_has_run_by_then(
     assert not mark.exists()
 
 
-def test_with_the_option_it_runs_and_every_report_says_so(
+def test_unconfined_candidates_run_and_reports_say_so(
     trial: Trial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     result = tried(replace(trial, unconfined=True), monkeypatch, "seccomp landlock")
@@ -80,7 +80,7 @@ def test_with_the_option_it_runs_and_every_report_says_so(
     assert UNCONFINED in to_markdown([result], 1.0)
 
 
-def test_one_that_starts_processes_has_no_time(
+def test_a_candidate_that_starts_processes_has_no_time(
     trial: Trial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = (
@@ -97,7 +97,7 @@ def test_one_that_starts_processes_has_no_time(
     assert "has started others" in result.failures[0].message
 
 
-def test_where_nothing_lacks_there_is_nothing_to_say(trial: Trial) -> None:
+def test_with_full_confinement_there_is_no_note(trial: Trial) -> None:
     if not _confines():
         pytest.skip("this system lacks seccomp or Landlock")
     result = attempt(_core.open("cpu"), replace(trial, unconfined=True), Silent())

@@ -57,7 +57,7 @@ EVERYWHERE = pytest.mark.parametrize("make", [Reference, beside_a_gpu])
 
 @pytest.mark.parametrize("ends", [plain_ends, read_ends])
 @pytest.mark.parametrize("several", [False, True])
-def test_an_order_changes_nothing(ends, several):
+def test_order_after_changes_no_value(ends, several):
     x = mx.array(np.random.default_rng(0).standard_normal((37, 41)).astype(np.float32))
     inputs = dict(x=x, index=mx.arange(7), half=x.astype(mx.bfloat16))
     y = mx.exp(x)
@@ -78,7 +78,7 @@ def test_no_result_can_change_an_input(value):
 
 @pytest.mark.parametrize("dtype", [mx.float32, mx.bfloat16, mx.uint8, mx.int64, mx.bool_])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3, 4)])
-def test_of_results_of_any_shape_and_type_one_element_is_read(shape, dtype):
+def test_read_ends_reads_one_element_of_any_result(shape, dtype):
     first = read_ends(mx.ones(shape, dtype), None)
     (end,) = read_ends(mx.ones(shape, dtype), first)
     assert (end.dtype, end.size) == (dtype, 1)
@@ -160,7 +160,7 @@ def test_every_repetition_runs_and_all_have_ended(make, calls):
 
 
 @EVERYWHERE
-def test_the_first_repetition_tells_its_memory_on_the_way(make):
+def test_the_first_repetition_measures_its_memory(make):
     reference = make(workload(doubled, "small"))
     RUNS.clear()
     reference(1)
@@ -170,7 +170,7 @@ def test_the_first_repetition_tells_its_memory_on_the_way(make):
 
 
 @EVERYWHERE
-def test_of_large_results_the_next_is_begun_before_the_last_is_waited_for(make, calls):
+def test_large_results_overlap_with_the_next_repetition(make, calls):
     reference = make(workload(doubled, "large"))
     reference(1)
     calls.clear()
@@ -189,7 +189,7 @@ def most_memory(reference: Reference) -> int:
 
 
 @EVERYWHERE
-def test_of_large_results_few_are_alive(make):
+def test_few_large_results_are_alive(make):
     """One that is waited for, one that comes next; one whose element is yet to be read."""
     size = 4 * MIB
     assert size <= most_memory(make(workload(doubled, "large"))) <= 3 * size + MIB
@@ -197,7 +197,7 @@ def test_of_large_results_few_are_alive(make):
 
 @EVERYWHERE
 @pytest.mark.parametrize("size", ["small", "middle"])
-def test_of_small_results_no_more_are_alive_than_take_little_memory(make, size):
+def test_small_results_alive_are_bounded(make, size):
     assert most_memory(make(workload(doubled, size))) <= chain.BYTES_UNDER_WAY + MIB
 
 
@@ -216,7 +216,7 @@ def test_copies_have_results_of_their_own():
 
 
 @pytest.mark.parametrize("copies", [1, 2, 5])
-def test_beside_a_gpu_no_window_is_the_first_to_touch_a_copy(copies):
+def test_windows_on_a_gpu_never_touch_a_copy_first(copies):
     """Those of the first look and, once inputs are exchanged, of every other one."""
     works = [workload(doubled, "small", seed=seed) for seed in range(4)]
     reference = Reference(works[0], kind="cuda", copies=copies, keeps=copies)
@@ -235,14 +235,14 @@ def test_beside_a_gpu_no_window_is_the_first_to_touch_a_copy(copies):
     assert len(touched) == copies
 
 
-def test_beside_a_processor_nothing_runs_before_it_is_timed():
+def test_references_on_a_cpu_do_not_run_before_timing():
     RUNS.clear()
     reference = Reference(workload(doubled, "small"), copies=2)
     reference.pass_over()
     assert not RUNS
 
 
-def test_beside_a_gpu_only_mlxs_gpu_is_timed(monkeypatch):
+def test_references_on_a_gpu_need_the_gpu_of_mlx(monkeypatch):
     work = workload(doubled, "small")
     monkeypatch.setattr(mx.metal, "is_available", lambda: False)
     reference, missing = chain.create_reference("metal", work)
@@ -254,9 +254,7 @@ def test_beside_a_gpu_only_mlxs_gpu_is_timed(monkeypatch):
 
 
 @pytest.mark.parametrize(("tf32", "remarks"), [(None, 0), ("0", 0), ("1", 1)])
-def test_beside_an_nvidia_gpu_float32_is_float32_unless_somebody_says_otherwise(
-    monkeypatch, tf32, remarks
-):
+def test_tf32_is_disabled_on_nvidia_unless_requested(monkeypatch, tf32, remarks):
     monkeypatch.setattr(mx.cuda, "is_available", lambda: True)
     monkeypatch.setenv("MLX_ENABLE_TF32", "")  # so that it is put back
     monkeypatch.delenv("MLX_ENABLE_TF32")

@@ -70,14 +70,14 @@ def test_copies_of_inputs_take_turns() -> None:
     assert seen == [first, second, first]
 
 
-def test_it_may_be_the_one_to_beat_and_only_if_asked_for() -> None:
+def test_the_torch_form_is_compared_on_request_only() -> None:
     task = LIBRARY.entry("softmax").task
     assert task.apart is None
     assert "apart" not in task.against
     assert add_torch_form(task).against == ("eager", "compiled", "apart")
 
 
-def test_a_task_without_one_stays_as_it_is() -> None:
+def test_a_task_without_a_torch_form_is_unchanged() -> None:
     task = replace(LIBRARY.entry("softmax").task, torch=None)
     assert add_torch_form(task) is task
 

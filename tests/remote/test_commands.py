@@ -104,7 +104,7 @@ def test_tunables_are_tried_there_and_kept_here(command: Command, kernels: Path)
 
 
 @pytest.mark.slow
-def test_a_search_that_lost_its_machine_goes_on_there(
+def test_an_interrupted_search_continues_there(
     machine: Machine, kernels: Path, tmp_path: Path
 ) -> None:
     where = ("--kernels", str(kernels), "--db", str(tmp_path / "results.db"))

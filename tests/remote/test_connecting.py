@@ -30,7 +30,7 @@ def refused(tmp_path: Path, kernels: Path) -> Refused:
     return refused
 
 
-def test_nothing_installed_there(machine: Machine, refused: Refused) -> None:
+def test_a_missing_installation_there_is_reported(machine: Machine, refused: Refused) -> None:
     machine.metalbench.unlink()
     said = refused("ssh://mac")
     here = get_local_version()

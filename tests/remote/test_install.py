@@ -130,7 +130,7 @@ def test_remote_options_need_an_address(option: str) -> None:
 
 
 @pytest.mark.slow
-def test_it_is_built_and_installed_there(
+def test_install_builds_and_installs_there(
     machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For real, but for the packages that it needs: those are taken from here."""

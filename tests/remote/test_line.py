@@ -37,7 +37,7 @@ def ends() -> Iterator[Ends]:
             each.close()
 
 
-def test_messages_come_out_as_they_went_in(ends: Ends) -> None:
+def test_the_connection_round_trips_messages(ends: Ends) -> None:
     here, there = HeartbeatConnection.for_client(ends[0]), HeartbeatConnection.for_server(ends[1])
     file = SentFile(Path("a/b.h"), bytes(range(256)))
     here.send("file", file)
@@ -84,7 +84,7 @@ class Command:
         return os.mkdir, (str(self.path),)
 
 
-def test_nothing_that_comes_back_is_unpickled(ends: Ends, tmp_path: Path) -> None:
+def test_the_client_never_unpickles(ends: Ends, tmp_path: Path) -> None:
     found = RemoteWorkers(HeartbeatConnection.for_client(ends[0]), "mac")
     ends[1].send_bytes(pickle.dumps(("opened", Command(tmp_path / "a"))))
     with pytest.raises(RemoteError, match="mac sent a malformed message"):
@@ -103,7 +103,7 @@ def test_an_unrequested_part_is_refused(ends: Ends) -> None:
     found.close()
 
 
-def test_errors_of_the_machine_name_it(ends: Ends) -> None:
+def test_errors_of_a_machine_name_it(ends: Ends) -> None:
     found, there = (
         RemoteWorkers(HeartbeatConnection.for_client(ends[0]), "ssh://mac"),
         HeartbeatConnection.for_server(ends[1]),
@@ -115,7 +115,7 @@ def test_errors_of_the_machine_name_it(ends: Ends) -> None:
 
 
 @pytest.mark.parametrize("name", ["../a", "/etc/a", "a/../../b", "a\0b"])
-def test_a_trace_is_made_of_files_within_it(name: str, tmp_path: Path) -> None:
+def test_a_trace_refuses_files_outside_of_it(name: str, tmp_path: Path) -> None:
     path = tmp_path / "a.gputrace"
     trace = TraceWriter(path)
     trace.add(TracePart("inner/a", b"1"))

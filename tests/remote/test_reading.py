@@ -16,7 +16,7 @@ def entry(kernels: Path) -> Entry:
     return Library([kernels]).entry("twice")
 
 
-def test_headers_are_sent_with_those_that_they_include(kernels: Path, entry: Entry) -> None:
+def test_headers_are_sent_with_their_includes(kernels: Path, entry: Entry) -> None:
     (kernels / "inner").mkdir()
     (kernels / "twice.h").write_text('#include "inner/a.h"\n# import "metalbench/tiles.h"\n')
     (kernels / "inner" / "a.h").write_text('#include "b.h"\n#include "twice.h"\n#include <c.h>\n')

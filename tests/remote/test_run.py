@@ -94,7 +94,7 @@ def started(kernels: Path, db: Path, log: Path) -> subprocess.Popen[bytes]:
         )
 
 
-def test_a_dropped_connection_loses_nothing_that_had_finished(
+def test_a_dropped_connection_keeps_finished_results(
     machine: Machine, kernels: Path, tmp_path: Path
 ) -> None:
     db, log = tmp_path / "results.db", tmp_path / "log"
@@ -125,7 +125,7 @@ def test_ctrl_c_ends_the_remote_run_and_stores_finished_results(
 
 
 @pytest.mark.slow
-def test_a_killed_run_leaves_nothing_behind_there(
+def test_a_killed_run_leaves_no_process_there(
     machine: Machine, kernels: Path, tmp_path: Path
 ) -> None:
     db = tmp_path / "results.db"

@@ -38,7 +38,7 @@ def test_error_output_of_an_ended_ssh_is_read(
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_without_a_terminal_nothing_is_asked(
+def test_ssh_without_a_terminal_runs_in_batch_mode(
     terminal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for stream in (sys.stdin, sys.stderr):
@@ -48,7 +48,7 @@ def test_without_a_terminal_nothing_is_asked(
     assert command_line(MAC, "true") == ["/usr/bin/ssh", "-T", *quiet, "--", "mac", "true"]
 
 
-def test_no_ssh_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_ssh_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None)
     with pytest.raises(RemoteError, match="there is no `ssh` on the path; install OpenSSH"):
         command_line(MAC, "true")

@@ -106,7 +106,7 @@ def test_list_warnings_reports_a_drift_with_its_size() -> None:
     assert doubt.seen.startswith(("+9.", "+10."))
 
 
-def test_outliers_are_counted_only_if_they_are_many() -> None:
+def test_outliers_are_reported_only_if_they_are_many() -> None:
     few, many = STEADY.copy(), STEADY.copy()
     few[[50, 200]] *= 3.0
     many[RANDOM.choice(400, 40, replace=False)] *= RANDOM.uniform(2.0, 9.0, 40)
@@ -122,14 +122,14 @@ def test_a_slow_first_window_is_a_slow_start() -> None:
     assert "5.0 times the median" in doubt.seen
 
 
-def test_a_probe_that_was_disturbed_tells_of_a_busy_machine() -> None:
+def test_a_disturbed_probe_reports_a_busy_machine() -> None:
     busy = replace(measured(STEADY), steadiness=Steadiness(spread=0.3))
     (doubt,) = list_warnings(busy)
     assert doubt.title == "Busy machine"
     assert "30 % longer" in doubt.seen
 
 
-def test_of_a_gpus_clock_the_measurement_itself_tells() -> None:
+def test_a_gpu_with_its_own_clock_reports_no_busy_machine() -> None:
     busy = replace(measured(STEADY), steadiness=Steadiness(spread=0.3))
     samples = replace(busy.samples, own=object())  # type: ignore[arg-type]
     assert list_warnings(replace(busy, samples=samples)) == []
@@ -191,7 +191,7 @@ def test_a_lucky_verdict_among_many_kernels_is_not_significant() -> None:
     assert together[1:] == (incorrect(), *[same] * 98)
 
 
-def test_verdicts_that_drift_took_are_none_of_many() -> None:
+def test_drifting_verdicts_are_not_counted_as_discoveries() -> None:
     slipping = measured(STEADY, STEADY * np.linspace(0.99, 1.07, 400) * NOISE)
     assert slipping.judgement is not None
     assert Cause.DRIFT in [reason.cause for reason in slipping.judgement.reasons]

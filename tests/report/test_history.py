@@ -58,7 +58,7 @@ def test_history_tables_is_empty_without_runs() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
-def test_nothing_is_cut_off_at_any_usual_width(tmp_path: Path, width: int) -> None:
+def test_history_tables_fit_usual_widths(tmp_path: Path, width: int) -> None:
     for _, table in history_tables(history(tmp_path), terminal := narrow(width)):
         terminal.print(table)
     assert isinstance(terminal.file, io.StringIO)

@@ -131,7 +131,7 @@ def test_a_stored_result_is_compared_by_the_same_interval(tmp_path):
     assert row_from_entry(entry).ratio == result.measurement.ratio
 
 
-def test_where_the_interval_has_no_ends_the_terminal_and_markdown_agree():
+def test_terminal_and_markdown_agree_on_unbounded_intervals():
     few = correct()
     samples = few.measurement.samples
     endless = Interval(12_340.0, -math.inf, math.inf)

@@ -80,7 +80,7 @@ def test_every_device_has_a_table_of_its_own(store: Store) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
-def test_nothing_is_cut_off_in_a_terminal(store: Store, width: int) -> None:
+def test_records_fit_usual_widths(store: Store, width: int) -> None:
     text = printed(store, width)
     assert "…" not in text
     assert "FASTER" in text

@@ -57,7 +57,7 @@ def page() -> Reader:
     return Reader(to_html(records_page()))
 
 
-def test_it_loads_nothing_and_runs_nothing_but_its_own(page: Reader) -> None:
+def test_the_page_loads_and_runs_only_its_own_content(page: Reader) -> None:
     for tag, attributes in page.elements:
         assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form")
         assert not {"src", "srcset", "style", "action", "data", "background"} & set(attributes)
@@ -105,7 +105,7 @@ def test_simulated_times_say_so_and_stand_in_no_table_of_a_gpus() -> None:
     assert gpu.count('<table role="table"') == simulated.count('<table role="table"') == 1
 
 
-def test_nothing_of_a_kernel_or_a_store_becomes_markup() -> None:
+def test_text_of_kernels_and_stores_never_becomes_markup() -> None:
     html = to_html(hostile_page())
     plain = Reader(to_html(records_page()))
     hostile = Reader(html)

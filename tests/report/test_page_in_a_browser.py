@@ -87,7 +87,7 @@ def press_until(page: Any, key: str, reached: str, most: int = 60) -> None:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("viewport", [WIDE, NARROW], ids=["wide", "narrow"])
-def test_it_fits_and_runs_without_a_fault(
+def test_the_page_fits_the_window_without_errors(
     browser: Any, file: Path, scheme: str, viewport: dict[str, int]
 ) -> None:
     page = opened(browser, file, color_scheme=scheme, viewport=viewport)
@@ -207,7 +207,7 @@ def test_a_narrow_window_has_cells_with_their_names_and_sorts(browser: Any, file
     assert page.get_by_role("rowheader").count() == 6
 
 
-def test_a_hostile_page_does_nothing(browser: Any, tmp_path: Path) -> None:
+def test_a_hostile_page_has_no_effect(browser: Any, tmp_path: Path) -> None:
     path = tmp_path / "hostile.html"
     path.write_text(to_html(hostile_page()), encoding="utf-8")
     page = opened(browser, path)

@@ -15,7 +15,7 @@ def test_noise_makes_no_mountains() -> None:
     assert sparkline([5.0]) == "▄"
 
 
-def test_nothing_known_and_nothing_at_all() -> None:
+def test_sparkline_of_unknown_and_no_values() -> None:
     assert sparkline([None, None]) == "!!"
     assert sparkline([]) == ""
 

@@ -50,7 +50,7 @@ def test_a_pipe_gets_one_plain_line_for_each_kernel() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
-def test_nothing_is_cut_off_at_any_usual_width(width: int) -> None:
+def test_results_table_fits_usual_widths(width: int) -> None:
     console = terminal(width)
     text = printed(results_table(RESULTS, console), console)
     assert "…" not in text
@@ -88,7 +88,7 @@ def test_the_full_report_has_every_part() -> None:
 
 
 @pytest.mark.parametrize("result", [correct(), incorrect(), failed()])
-def test_every_full_report_of_the_cpu_says_that_it_is_a_simulation(result: Result) -> None:
+def test_full_reports_of_the_cpu_mention_the_simulation(result: Result) -> None:
     assert SIMULATION in printed(full_report(result, Target.SPEED), pipe())
 
 
@@ -99,7 +99,7 @@ def test_a_real_devices_report_does_not() -> None:
     assert SIMULATION not in text
 
 
-def test_gpu_time_is_a_column_of_its_own_where_there_is_one() -> None:
+def test_results_table_has_a_column_of_gpu_time_on_a_gpu() -> None:
     results = [on_gpu(correct()), incorrect("relu")]
     lines = printed(results_table(results, pipe()), pipe()).splitlines()
     columns = re.split(r"  +", lines[0])
@@ -111,7 +111,7 @@ def test_gpu_time_is_a_column_of_its_own_where_there_is_one() -> None:
     assert "GPU time" not in printed(results_table(RESULTS, pipe()), pipe())
 
 
-def test_the_ratio_of_wall_times_is_a_column_beside_that_of_gpu_times() -> None:
+def test_results_table_has_columns_of_both_ratios() -> None:
     result = on_gpu(correct(), reference_timed=True)
     measured = result.measurement
     assert measured is not None
@@ -126,7 +126,7 @@ def test_the_ratio_of_wall_times_is_a_column_beside_that_of_gpu_times() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 100, 200])
-def test_both_ratios_fit_any_usual_width(width: int) -> None:
+def test_both_ratios_fit_usual_widths(width: int) -> None:
     console = terminal(width)
     results = [on_gpu(correct("scaled_dot_product"), reference_timed=True), incorrect("relu")]
     text = printed(results_table(results, console), console)

@@ -33,7 +33,7 @@ def test_the_reference_is_both_sides_of_a_control() -> None:
     assert result.analysis is not None
 
 
-def test_where_mlx_has_nothing_to_run_on_the_result_says_so(
+def test_control_without_a_gpu_of_mlx_fails_with_the_reason(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     from metalbench import reference
@@ -44,7 +44,7 @@ def test_where_mlx_has_nothing_to_run_on_the_result_says_so(
     assert "no GPU here" in result.failures[0].message
 
 
-def test_both_sides_are_prepared_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_sides_have_the_same_preparation(monkeypatch: pytest.MonkeyPatch) -> None:
     from metalbench.run import control
 
     timed: list[Sides] = []
@@ -97,7 +97,9 @@ def test_a_path_that_computes_other_results_fails(monkeypatch: pytest.MonkeyPatc
     assert "one of them does not run this kernel" in result.failures[0].message
 
 
-def test_where_mlx_has_no_gpu_the_path_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_path_control_without_a_gpu_of_mlx_fails_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from metalbench import reference
 
     monkeypatch.setattr(reference, "create_reference", lambda *_: (None, ("no GPU here",)))

@@ -63,7 +63,7 @@ def test_store_choice_keeps_the_faults_of_other_forms():
 
 
 @pytest.mark.parametrize("after", [-1.0, 7 * DAY])
-def test_it_lasts_a_week(after):
+def test_a_stored_choice_expires_after_a_week(after):
     reference_forms.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
     assert remembered(after=7 * DAY - 1) is not None
     assert remembered(after=after) is None
@@ -75,7 +75,7 @@ def test_store_choice_does_not_store_undecided_choices():
 
 
 @pytest.mark.parametrize("where", [("another", "warm"), ("a processor", "cold")])
-def test_it_is_known_of_that_machine_and_mode_only(where):
+def test_a_stored_choice_is_valid_for_its_machine_and_mode(where):
     reference_forms.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
     assert remembered(where) is None
 
@@ -88,7 +88,7 @@ def test_another_reference_of_the_same_name_is_another_contest(monkeypatch):
     assert reference_forms.load_choice(other, *WHERE, now=lambda: 0.0) is None
 
 
-def test_with_another_compiler_it_is_another_contest(tmp_path, monkeypatch):
+def test_another_compiler_invalidates_the_stored_choice(tmp_path, monkeypatch):
     reference_forms.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
     newer = tmp_path / "g++"
     newer.write_text("")

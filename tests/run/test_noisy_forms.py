@@ -56,7 +56,7 @@ def test_a_form_five_percent_slower_is_hardly_ever_picked(noisy, rivals):
 @pytest.mark.slow
 @pytest.mark.parametrize("slower", [1.021, 1.03, 1.05])
 @pytest.mark.parametrize("rivals", RIVALS)
-def test_a_form_more_than_two_percent_slower_is_seldom_picked(noisy, slower, rivals):
+def test_a_form_two_percent_slower_is_rarely_chosen(noisy, slower, rivals):
     trials = 1000
     wrong = wrongly_picked(noisy, slower, rivals, trials)
     print(f"\n{slower}, {rivals}: {wrong / trials:.1%} wrong")
@@ -88,7 +88,7 @@ def test_a_choice_that_time_does_not_allow_to_settle_is_doubted(noisy):
     assert all("may be faster than" in doubt and "by up to" in doubt for doubt in found)
 
 
-def test_of_a_slow_reference_no_launch_is_timed(noisy):
+def test_the_launch_of_a_slow_reference_is_not_timed(noisy):
     picked(noisy, {"eager": 1.0, "compiled": 3.0, "fast": 3.0}, 0, pass_s=0.01)
     assert LAUNCH not in noisy.turns
 

@@ -65,7 +65,7 @@ def test_mlx_is_the_oracle_at_the_timed_size_and_a_note_says_so(tmp_path: Path) 
     assert "at size seed results were compared with MLX's" in note
 
 
-def test_where_mlx_and_the_kernel_differ_the_oracle_decides(tmp_path: Path) -> None:
+def test_the_oracle_decides_if_mlx_and_the_kernel_differ(tmp_path: Path) -> None:
     wrong = TASK.replace("100", "10_000").replace(
         "return x + x", "return mx.where(x > 0, 2.01, 2) * x"
     )

@@ -351,7 +351,7 @@ def test_spinning_threads_are_waited_for() -> None:
     thread.join()
 
 
-def test_nothing_is_judged_before_the_last_round(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rounds_are_judged_after_the_last_one(monkeypatch: pytest.MonkeyPatch) -> None:
     # A judge's numerical library may keep threads spinning, which take a core from later rounds.
     audit = audited(HONEST["computes"])
     timed, judge, seen = ReuseAudit._time_round, ReuseAudit._judge_round, []

@@ -121,7 +121,9 @@ def test_check_budget_accepts_tasks_that_fit() -> None:
     check_budget(trial("kb1_019_relu"), replace(SMALL_GPU, capabilities={}), PLENTY)
 
 
-def test_nothing_is_drawn_and_no_process_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_check_budget_draws_no_inputs_and_starts_no_process(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     from metalbench.workers import pool
 
     def never(*_: object, **__: object) -> None:

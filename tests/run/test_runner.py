@@ -69,7 +69,7 @@ def outcome_in(store: Store) -> str | None:
     return store._connection.execute("SELECT outcome FROM runs").fetchone()[0]
 
 
-def test_failures_are_results_and_the_run_goes_on(store: Store, script: Any) -> None:
+def test_failures_are_results_and_the_run_continues(store: Store, script: Any) -> None:
     script(incorrect("relu"), failed("gelu"), correct("softmax"))
     outcome = run(store)
     assert statuses(store) == ["incorrect", "failed", "correct"]

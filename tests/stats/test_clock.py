@@ -17,7 +17,7 @@ def read(time: float, count: int, spread: float = 1e-6) -> np.ndarray:
     return TICK * np.floor(times / TICK + random.random(count))
 
 
-def test_neighbouring_values_are_a_tick_apart() -> None:
+def test_clock_resolution_is_the_tick() -> None:
     time = 1000.4 * TICK
     assert clock_resolution(read(time, 200)) == pytest.approx(TICK / time, rel=1e-3)
 

@@ -17,7 +17,7 @@ def normal(seed: int, count: int, centre: float = 0.0, spread: float = 0.02) -> 
 @pytest.mark.parametrize(
     "values", [normal(1, 40, 0.004), np.round(normal(2, 60), 2), np.array([-1.0, 2, 2, 0, 3, -2])]
 )
-def test_signed_ranks_are_those_of_scipy(values: np.ndarray) -> None:
+def test_wilcoxon_test_agrees_with_scipy(values: np.ndarray) -> None:
     above, below = wilcoxon_test(values)
     for ours, side in ((above, "greater"), (below, "less")):
         theirs = scipy_stats.wilcoxon(
@@ -26,7 +26,7 @@ def test_signed_ranks_are_those_of_scipy(values: np.ndarray) -> None:
         assert ours == pytest.approx(theirs.pvalue, rel=1e-3)
 
 
-def test_differences_of_nought_say_nothing() -> None:
+def test_wilcoxon_test_of_zeros_is_not_significant() -> None:
     assert wilcoxon_test(np.zeros(10)) == (1.0, 1.0)
 
 

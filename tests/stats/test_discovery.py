@@ -25,7 +25,7 @@ def pairs(seed: int, ratio: float, count: int = 128) -> tuple[np.ndarray, np.nda
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_discoveries_are_those_of_scipy(seed: int) -> None:
+def test_benjamini_hochberg_agrees_with_scipy(seed: int) -> None:
     values = np.random.default_rng(seed).beta(0.3, 2.0, 40)
     assert (
         benjamini_hochberg(values.tolist()).tolist()
@@ -33,7 +33,7 @@ def test_discoveries_are_those_of_scipy(seed: int) -> None:
     )
 
 
-def test_a_difference_that_stands_alone_needs_more_than_one_of_many_like_it() -> None:
+def test_control_false_discoveries_rejects_a_lone_weak_difference() -> None:
     assert control_false_discoveries([FASTER], [0.02]) == [FASTER]
     alone = control_false_discoveries([FASTER] + [SAME] * 19, [0.02] + [1.0] * 19)
     assert alone == [Verdict.INCONCLUSIVE] + [SAME] * 19
@@ -60,7 +60,7 @@ def test_p_values_and_intervals_say_the_same(ratio: float) -> None:
         assert differs == (p_value <= 0.02)
 
 
-def test_p_values_of_ratios_at_the_margin_are_as_rare_as_they_say() -> None:
+def test_ratio_p_values_at_the_margin_are_uniform() -> None:
     values = [ratio_p_value(*pairs(seed, 1.0 + MARGIN), MARGIN) for seed in range(400)]
     # One side of two can be met: 20 expected at 0.1, more than 36 has a probability below 1e-3.
     assert sum(value <= 0.1 for value in values) <= 36

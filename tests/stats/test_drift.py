@@ -25,7 +25,7 @@ def found(logarithms: np.ndarray) -> Drift:
 
 
 @pytest.mark.parametrize("values", [np.arange(20.0) ** 1.5, np.round(noise(1, 40), 2)])
-def test_tau_slope_and_p_value_are_those_of_scipy(values: np.ndarray) -> None:
+def test_estimate_trend_agrees_with_scipy(values: np.ndarray) -> None:
     trend = estimate_trend(values, 1, values.size, 0.98)
     slope = scipy_stats.theilslopes(values, alpha=0.98)
     tau = scipy_stats.kendalltau(np.arange(values.size), values, method="asymptotic", variant="c")

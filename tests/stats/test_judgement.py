@@ -78,7 +78,7 @@ def test_an_absurdly_long_time_is_not_a_remedy() -> None:
         (0.99, 1.01, 1.03, LONGEST + 1),
     ],
 )
-def test_how_much_longer_comes_from_the_distance_to_the_margin(
+def test_estimate_time_factor_uses_the_distance_to_the_margin(
     low: float, value: float, high: float, times: int
 ) -> None:
     assert estimate_time_factor(Interval(value, low, high), MARGIN) == times
@@ -164,7 +164,7 @@ def test_a_cross_check_that_disagrees_is_believed(monkeypatch: pytest.MonkeyPatc
     assert "p = 0.2" in judgement.reasons[0].seen
 
 
-def test_one_of_many_that_chance_explains_says_so() -> None:
+def test_a_chance_finding_among_many_has_a_reason() -> None:
     barely = next(
         judgement
         for judgement in (assess(*pairs(64, 1.014)) for _ in range(500))

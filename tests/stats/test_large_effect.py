@@ -28,7 +28,7 @@ def far_share(noise: Noise, ratio: float, trials: int = 1000) -> float:
     return sum(found) / trials
 
 
-def test_pairs_are_far_apart_by_the_nearest_and_by_how_much_they_spread() -> None:
+def test_is_large_effect_needs_distance_and_small_spread() -> None:
     assert is_large_effect(ALL_SLOWER)
     assert is_large_effect(-ALL_SLOWER)
     assert not is_large_effect(np.log([2.9, 3.2, 3.1, 3.0, 3.1]))  # too near
@@ -84,7 +84,7 @@ def test_equals_are_not_far_apart_and_three_percent_never_the_other_way(
 
 
 @pytest.mark.parametrize("ratio", [1 / 7, 7.0, 20.0])
-def test_a_large_ratio_is_found_beside_a_busy_neighbour(ratio: float) -> None:
+def test_a_large_ratio_is_found_despite_a_busy_machine(ratio: float) -> None:
     assert far_share(alone(0.5, 0.1), ratio) > 0.95
 
 

@@ -30,7 +30,7 @@ def test_a_last_look_that_is_cut_short_joins_the_one_before() -> None:
     assert levels.medians.size == 3
 
 
-def test_one_look_has_no_levels() -> None:
+def test_one_batch_has_no_levels() -> None:
     assert find_batch_levels(np.zeros(30), np.zeros(30, int)) is None
 
 
@@ -59,7 +59,7 @@ def test_two_looks_of_different_levels_say_little_and_cover() -> None:
     assert covered >= 30
 
 
-def test_two_looks_however_different_leave_ends() -> None:
+def test_two_different_batches_have_a_bounded_ratio() -> None:
     look = np.repeat([0, 1], 16)
     judgement = assess(np.where(look == 0, 1e-20, 1e20), np.ones(32), batch=look)
     assert judgement.ratio.is_bounded
@@ -67,7 +67,7 @@ def test_two_looks_however_different_leave_ends() -> None:
 
 
 @pytest.mark.parametrize("noise", [Noise(), Noise(rho=0.8), Noise(rho=0.5, own=True)])
-def test_noise_without_levels_seldom_has_any(noise: Noise) -> None:
+def test_noise_without_levels_rarely_has_levels(noise: Noise) -> None:
     found = 0
     for seed in range(200):
         reference, candidate, _, look = noise.pairs(np.random.default_rng(seed), 256, 1.0)
@@ -76,7 +76,7 @@ def test_noise_without_levels_seldom_has_any(noise: Noise) -> None:
     assert found <= 10
 
 
-def test_looks_that_read_the_same_throughout_have_levels_only_if_they_differ() -> None:
+def test_constant_batches_have_levels_only_if_they_differ() -> None:
     look = np.repeat(np.arange(3), 8)
     for values, p_value in ((np.zeros(24), 1.0), (look / 100.0, 0.0)):
         levels = find_batch_levels(values, look)

@@ -53,7 +53,7 @@ def test_blocks_that_alternate_earn_no_credit() -> None:
     )
 
 
-def test_an_interval_of_blocks_has_every_block_in_it() -> None:
+def test_a_block_interval_contains_every_block() -> None:
     medians = np.array([0.05] * 7 + [0.9])
     interval = BlockLocation(medians, 0.0, 0.05).interval()
     assert interval.low <= 0.05
@@ -126,7 +126,7 @@ def test_forty_dependent_pairs_find_a_ratio_of_three_and_say_how_far_blocks_reac
     assert found == 30
 
 
-def test_one_block_near_the_margin_is_a_reason() -> None:
+def test_one_block_near_the_margin_is_a_reason_for_inconclusive() -> None:
     steps = np.repeat([0.10, 0.04, 0.09, 0.10, 0.0100, 0.0912, 0.10, 0.09], 5)
     series = steps + np.random.default_rng(0).normal(0.0, 1e-4, 40)
     judgement = assess(np.exp(series + 0.02), np.ones(40))

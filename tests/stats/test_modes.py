@@ -21,7 +21,7 @@ def mixture(count: int, slow_share: float, slow: float, spread: float) -> np.nda
 
 @pytest.mark.parametrize("slow_share", [0.2, 0.5, 0.8])
 @pytest.mark.parametrize("slow", [1.05, 1.5, 40.0])
-def test_both_modes_come_with_their_value_and_share(slow_share: float, slow: float) -> None:
+def test_find_modes_returns_value_and_share_of_both_modes(slow_share: float, slow: float) -> None:
     fast, other = find_modes(mixture(500, slow_share, slow, 0.005))
     assert fast.value == pytest.approx(0.0, abs=0.002)
     assert other.value == pytest.approx(math.log(slow), abs=0.002)
@@ -36,7 +36,7 @@ def test_three_modes_are_three() -> None:
 
 @pytest.mark.parametrize("draw", ["normal", "laplace", "uniform", "lognormal"])
 @pytest.mark.parametrize("count", [32, 64, 1000])
-def test_one_mode_is_one(draw: str, count: int) -> None:
+def test_find_modes_finds_one_mode_of_unimodal_noise(draw: str, count: int) -> None:
     shapes = {
         "normal": lambda: random.normal(0, 0.02, count),
         "laplace": lambda: random.laplace(0, 0.02, count),

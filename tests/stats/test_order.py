@@ -25,7 +25,7 @@ def test_its_p_value_is_that_of_the_rank_sum_test(seed: int) -> None:
     assert order.p_value == pytest.approx(expected)
 
 
-def test_a_second_that_is_faster_leaves_nothing_open_once_it_is_taken_out() -> None:
+def test_removing_a_faster_second_side_leaves_no_doubt() -> None:
     noise = Noise(spread=0.003, second=-0.02)
     known, unknown = [], []
     for seed in range(20):
@@ -77,7 +77,7 @@ def test_orders_of_unequal_number_leave_their_error_in_the_interval() -> None:
     assert orders[1].uncertainty > 0.005
 
 
-def test_a_rare_order_says_nothing() -> None:
+def test_an_order_that_is_rare_has_no_estimate() -> None:
     assert find_order_effect(np.arange(20.0), np.arange(20) < 3) is None
 
 

@@ -57,7 +57,7 @@ def test_units_do_not_matter(times: np.ndarray, factor: float) -> None:
 
 @UNTIMED
 @given(TIMES)
-def test_a_series_is_as_fast_as_itself(times: np.ndarray) -> None:
+def test_ratio_interval_of_a_series_with_itself_is_one(times: np.ndarray) -> None:
     interval = ratio_interval(times, times)
     assert interval.value == 1.0
     assert judge(interval) is (Verdict.SAME if interval.is_bounded else Verdict.INCONCLUSIVE)

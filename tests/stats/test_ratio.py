@@ -99,6 +99,6 @@ def test_interval_of_the_mean_shrinks_with_the_root_of_the_number() -> None:
 
 
 @pytest.mark.parametrize("ratios", [[], [Interval(1.0, -math.inf, math.inf)]])
-def test_mean_of_nothing_or_of_the_unknown_is_an_error(ratios: list[Interval]) -> None:
+def test_geometric_mean_raises_for_empty_or_unknown_ratios(ratios: list[Interval]) -> None:
     with pytest.raises(ValueError, match="geometric_mean"):
         geometric_mean(ratios)

@@ -118,7 +118,7 @@ def test_levels_would_be_taken_for_differences_after_two_looks() -> None:
     assert false(64) > false(StoppingRule.first_analysis)
 
 
-def test_a_verdict_at_the_usual_confidence_settles_nothing() -> None:
+def test_is_settled_needs_more_than_the_usual_confidence() -> None:
     pairs = Noise().pairs(np.random.default_rng(0), 300, 1.1)
     faster = assess(pairs.reference, pairs.candidate)
     assert is_settled(faster)
@@ -130,7 +130,7 @@ def test_a_verdict_at_the_usual_confidence_settles_nothing() -> None:
     assert not is_settled(replace(same, batch_spread=0.01))
 
 
-def test_few_independent_pairs_settle_nothing() -> None:
+def test_is_settled_needs_more_than_few_pairs() -> None:
     reference, candidate, *_ = Noise().pairs(np.random.default_rng(0), 20, 3.0)
     judgement = assess(reference, candidate)
     assert judgement.verdict is Verdict.FASTER

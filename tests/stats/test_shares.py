@@ -19,7 +19,7 @@ def test_wilsons_interval_is_that_of_the_formula() -> None:
 
 
 @pytest.mark.parametrize(("successes", "end"), [(0, 0.0), (7, 1.0)])
-def test_none_and_all_still_have_an_interval(successes: int, end: float) -> None:
+def test_wilson_interval_of_no_and_all_successes_has_width(successes: int, end: float) -> None:
     found = wilson_interval(successes, 7)
     assert found.value == end
     assert found.low <= found.value <= found.high
@@ -62,7 +62,7 @@ def test_a_bootstrap_of_zeros_and_ones_has_the_ends_of_the_binomial() -> None:
     assert bootstrap_mean([0.0] * 25 + [1.0] * 25, 0.95) == found
 
 
-def test_one_problem_carries_no_interval() -> None:
+def test_bootstrap_mean_of_one_value_is_unbounded() -> None:
     found = bootstrap_mean([0.5])
     assert found.value == 0.5
     assert not found.is_bounded

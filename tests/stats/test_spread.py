@@ -65,5 +65,5 @@ def test_negligible_spreads_are_equal() -> None:
     assert spread_ratio(one, other).value == 1.0
 
 
-def test_few_pairs_say_nothing() -> None:
+def test_spread_ratio_of_few_pairs_is_unbounded() -> None:
     assert not spread_ratio(np.array([1.0, 1.1, 0.9]), np.array([1.0, 1.2, 0.9])).is_bounded

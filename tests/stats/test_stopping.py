@@ -42,7 +42,7 @@ def test_every_series_has_to_be_precise() -> None:
     assert [rule.analyse(PRECISE, PRECISE) for _ in range(2)] == [False, True]
 
 
-def test_few_samples_are_never_enough_however_narrow() -> None:
+def test_few_samples_do_not_stop_sampling() -> None:
     rule = StoppingRule()
     assert not any(rule.analyse(np.full(64, 5.0)) for _ in range(3))
 

@@ -59,7 +59,7 @@ def test_levels_of_batches_are_not_found_as_a_difference(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["fGn 0.8", "fGn 0.8, own", "t(2)"])
-def test_noise_without_an_end_tells_no_equals_apart(name: str) -> None:
+def test_equal_kernels_in_long_noise_are_not_found_different(name: str) -> None:
     rates = Rates.of(MANY[name][0], 300, 1.0, trials=SHORT_TRIALS)
     assert rates.wrong <= at_most(0.03, SHORT_TRIALS)
 

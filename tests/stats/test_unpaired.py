@@ -65,7 +65,7 @@ def test_picking_the_best_of_many_has_its_price() -> None:
     assert math.isclose(picked.p_value, 50 * alone.p_value)
 
 
-def test_runs_that_scatter_more_than_they_say_widen_the_ratio() -> None:
+def test_estimate_run_spread_exceeds_the_claimed_intervals() -> None:
     random = np.random.default_rng(2)
     scattered = [about(100 * math.exp(0.03 * random.standard_normal()), 0.002) for _ in range(50)]
     spread = estimate_run_spread([scattered, [about(5, 0.1)]])

@@ -35,7 +35,7 @@ def holder(folder: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("killed", [False, True])
-def test_others_wait_until_its_holder_ends(tmp_path: Path, killed: bool) -> None:
+def test_other_processes_wait_for_the_lock(tmp_path: Path, killed: bool) -> None:
     events: list[str] = []
 
     def measure() -> None:

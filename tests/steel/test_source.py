@@ -60,7 +60,7 @@ def test_a_default_and_the_same_value_chosen_are_the_same() -> None:
     assert key(with_defaults(KERNEL, {"WORK": 0}, dtype="float32")) == key(KERNEL, WORK=0)
 
 
-def test_headers_count_as_if_they_stood_in_the_text(tmp_path: Path) -> None:
+def test_key_depends_on_included_headers(tmp_path: Path) -> None:
     def kernel() -> Kernel:
         text = KERNEL.replace("using", '#include "mine.h"\nusing')
         return parse(text, name="twice", path=tmp_path / "twice.metal")

@@ -41,7 +41,7 @@ def test_merit_of_a_kept_candidate_exceeds_one(target, time, steadiness, targets
         assert merit(target, time[1], steadiness) > 1.0
 
 
-def test_why_not_is_said():
+def test_shortfall_names_the_reason():
     assert shortfall(Target.SPEED, *SAME, STEADIER) == "SAME, not FASTER"
     assert shortfall(Target.STABLE, *FASTER, ALIKE) == "FASTER, not steadier"
     assert shortfall(Target.STABLE, *UNSURE, STEADIER) == "steadier, but it may be slower"

@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "results.db"
 
 
-def test_how_sure_a_verdict_is_comes_back(path: Path) -> None:
+def test_the_uncertainty_of_a_verdict_is_stored(path: Path) -> None:
     result = correct()
     measured = result.measurement
     assert measured is not None

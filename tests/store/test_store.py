@@ -229,7 +229,7 @@ def test_a_gpus_times_state_and_notes_come_back(path: Path) -> None:
     ]
 
 
-def test_both_ratios_and_both_sides_windows_on_both_clocks_come_back(path: Path) -> None:
+def test_ratios_and_windows_of_both_clocks_are_stored(path: Path) -> None:
     result = on_gpu(correct(), reference_timed=True)
     measured = result.measurement
     assert measured is not None

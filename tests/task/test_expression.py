@@ -39,7 +39,7 @@ leaves = st.sampled_from(["rows", "cols", "TG"]) | st.integers(0, 99).map(str)
 
 
 @given(st.recursive(leaves, operations, max_leaves=12))
-def test_values_are_those_of_python(text):
+def test_evaluate_agrees_with_python(text):
     try:
         expected = eval(text, {}, VALUES)
     except ZeroDivisionError:

@@ -74,7 +74,7 @@ def test_attention_weighs_values_by_softmax(causal: bool) -> None:
         np.testing.assert_allclose(got[head, row], weights @ v[head, :seen] / weights.sum())
 
 
-def test_its_magnitude_is_above_it() -> None:
+def test_attention_magnitude_bounds_attention() -> None:
     q, k, v = random.normal(size=(3, 6, 4))
     assert (oracles.attention_magnitude(q, k, v) >= np.abs(oracles.attention(q, k, v))).all()
 

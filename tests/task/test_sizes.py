@@ -128,7 +128,7 @@ def test_headlines_are_declared_sizes_in_ascending_order(options, message):
         declared(**options)
 
 
-def test_a_multiple_of_nothing_is_refused():
+def test_multiples_of_an_unknown_extent_are_refused():
     with pytest.raises(DeclarationError, match="multiples: no size 'm'"):
 
         @task(

@@ -91,7 +91,7 @@ def test_an_argument_that_is_input_and_output_is_changed_in_place():
 
 
 @pytest.mark.parametrize(("type_", "name"), [("half", "float16"), ("bfloat", "bfloat16")])
-def test_inputs_have_the_declared_type_and_the_reference_sees_it(type_, name):
+def test_inputs_have_the_declared_type_for_kernel_and_reference(type_, name):
     source = one("y[i] = 2 * x[i];", f"device const {type_}* x, device {type_}* y")
     found = metalbench.check(source, {"x": X}, lambda x: 2 * x, **GRID)
     assert found.passed, found

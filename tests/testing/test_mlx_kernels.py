@@ -36,7 +36,7 @@ def with_source(source):
 RIGHT = "uint i = thread_position_in_grid.x;\ny[i] = metal::exp(x[i]);"
 
 
-def test_a_right_one_passes_and_mlx_is_as_it_was():
+def test_a_right_kernel_passes_and_mlx_is_restored():
     before = mx.fast.metal_kernel, mx.metal.is_available
     found = metalbench.assert_kernel(with_source(RIGHT), {"x": X}, np.exp)
     assert found.kernel == "exponential"

@@ -85,7 +85,7 @@ def test_code_that_makes_its_kernels_when_it_is_imported(pytester, offset, outco
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(**{outcome: 1})
 
 
-def test_one_test_alone_has_the_engine(pytester):
+def test_the_fixture_patches_mlx_for_one_test(pytester):
     code = MLX_CODE.replace("OFFSET", "").replace("\n", "\n    ")
     code = "def test_inside(patched_mlx):" + code + "\n    test_twice()\n"
     pytester.makeini(STRICT)
@@ -100,7 +100,7 @@ def test_a_wrong_option_is_wrong_usage(pytester):
     result.stderr.fnmatch_lines(["ERROR: metal_kernel: expected checked or plain, got 'fast'"])
 
 
-def test_nothing_is_imported_that_no_test_asks_for(pytester):
+def test_the_plugin_imports_no_module_without_a_use(pytester):
     pytester.makepyfile(
         """
         import sys

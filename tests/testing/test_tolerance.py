@@ -24,7 +24,7 @@ def test_rounding_passes_and_half_precision_does_not():
     assert passes(EXACT.astype(np.float16), Expected(EXACT))
 
 
-def test_one_element_that_is_off_is_seen():
+def test_one_wrong_element_is_found():
     got = EXACT.astype(np.float32)
     got[17] += 1e-4
     assert not passes(got, Expected(EXACT))

@@ -158,7 +158,7 @@ def test_no_serial_number_is_sent(mac: Mac) -> None:
     assert "SECRET" not in log
 
 
-def test_a_step_that_fails_stops_nothing(mac: Mac) -> None:
+def test_a_failed_step_does_not_stop_the_others(mac: Mac) -> None:
     answer = mac.run(CONTROL="3", TESTS="1")
     assert answer.returncode == 1
     failing = {"control": 3, "three-controls": 3, "metal-tests": 1, "metal-tests-validated": 1}

@@ -64,7 +64,7 @@ def test_usable_reports_and_omits_a_gpu_that_cannot_be_opened(
     assert "gives no usable GPU times" in capsys.readouterr().err
 
 
-def test_without_a_gpu_there_is_nothing_to_tell(
+def test_usable_without_a_gpu_prints_no_message(
     tool: ModuleType, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_core, "devices", lambda: ["cpu"])

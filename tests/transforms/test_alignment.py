@@ -126,7 +126,7 @@ def test_proven_alignment_is_fast_for_conditions_of_a_loop():
     assert prove(ir) == ir
 
 
-def test_proven_alignment_forgets_values_that_a_loop_computes_anew():
+def test_proven_alignment_forgets_values_of_earlier_iterations():
     ir = (
         "@s = addrspace(3) global [64 x float] undef, align 16\n"
         "define void @f(ptr %q) {\nstart:\n  br label %loop\n"

@@ -81,14 +81,14 @@ def test_an_ordered_function_is_not_changed():
     assert in_order(ordered) == ordered
 
 
-def test_functions_in_which_lanes_cannot_miss_each_other_stay_as_they_are():
+def test_functions_without_divergent_calls_are_unchanged():
     alone = BEHIND_FIRST.replace(f"call void @{MEET}(ptr %1, ptr null)\n  store", "store")
     assert may_diverge(Module(alone))
     assert in_order(alone) == alone
     assert not may_diverge(Module(BEHIND_FIRST.replace(f"call void @{MEET}", "call void @other")))
 
 
-def test_loops_with_several_entries_stay_as_they_are():
+def test_loops_with_several_entries_are_unchanged():
     entered = BEHIND_FIRST.replace("label %4, label %.preheader", "label %6, label %.preheader", 1)
     several = entered.replace(
         "br label %6\n\n6:", "br label %11\n\n11:\n  br label %6\n\n6:"

@@ -187,7 +187,7 @@ def test_convert_branches_makes_a_select_of_a_choice_between_variables():
     assert "br i1" not in text
 
 
-def test_convert_branches_leaves_loads_from_elsewhere_and_functions_that_are_not_followed():
+def test_convert_branches_keeps_other_loads_and_unchecked_functions():
     assert convert_branches(CHOICE) == CHOICE
     plain = CHOICE.replace("ptr %o", "ptr %v").replace("sanitize_memory ", "")
     assert convert_branches(plain) == plain

@@ -130,11 +130,11 @@ def test_lanes_that_cannot_part_from_one_call_need_no_turns(body):
     assert in_order(ir) == ir
 
 
-def test_one_call_that_may_be_passed_by_needs_them():
+def test_a_conditional_call_needs_counters():
     ir = in_order(FUNCTIONS + PASSED_BY)
     optimise(ir, find_toolchain(), MessageTranslator(), ["-O0"])
     assert len(told(blocks(ir)["some"])) == 3
 
 
-def test_without_a_function_to_tell_nothing_is_counted():
+def test_functions_without_convergent_calls_have_no_counters():
     assert "mb.turns" not in in_order(WITHIN + FUNCTIONS.replace(TELL, "other"))

@@ -69,7 +69,7 @@ APART = {
 
 
 @pytest.mark.parametrize("lines", APART.values(), ids=APART)
-def test_they_stay_two_where(lines):
+def test_two_instructions_are_not_combined(lines):
     assert not any("lop3" in line for line in joined(*lines))
 
 

@@ -28,7 +28,7 @@ def go_on(search: Journal, most: int = 1000) -> list[dict[str, int]]:
     return seen
 
 
-def test_a_small_space_is_gone_through_once(tmp_path: Path) -> None:
+def test_a_small_space_is_searched_completely_once(tmp_path: Path) -> None:
     search = journal(tmp_path)
     seen = go_on(search)
     assert len(seen) == search.size == 6
@@ -70,7 +70,7 @@ def test_a_large_space_is_sampled_towards_the_best_without_repetition(tmp_path: 
     assert sum(each["A"] == 15 for each in seen[10:50]) >= 8  # 2.5 by chance
 
 
-def test_without_optuna_it_says_how_to_get_it(
+def test_a_journal_without_optuna_names_the_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "optuna", None)

@@ -97,7 +97,7 @@ def test_defaults_that_are_the_best_stay(searched: Searching) -> None:
     assert not heard.confirmed
 
 
-def test_it_ends_in_time_and_goes_on_where_it_was(searched: Searching) -> None:
+def test_search_ends_in_time_and_resumes(searched: Searching) -> None:
     ticks: Iterator[int] = count()
     found = searched(Listener(), seconds=2.5, clock=lambda: float(next(ticks)))
     assert not found.complete

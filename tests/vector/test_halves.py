@@ -49,7 +49,7 @@ def test_adjacent_halves_are_combined(body, opcode):
         "%x = atomicrmw add ptr %p, i32 1 monotonic, align 4",
     ],
 )
-def test_an_access_between_them_prevents_it(body, middle):
+def test_an_access_between_halves_prevents_combining(body, middle):
     assert "<4 x float>" not in " ".join(accesses(body.replace("MIDDLE", middle)))
 
 

@@ -38,7 +38,7 @@ def names(blocks: object) -> object:
     return {names(one): names(other) for one, other in blocks.items()}
 
 
-def test_both_sides_of_a_branch_then_the_join():
+def test_linearise_branches_orders_both_sides_before_the_join():
     function = make_function(a="b c", b="d", c="d", d="")
     _, lines = linearise_branches(function, "a")
     assert names(lines.next_block) == {"b": "c", "c": "d"}

@@ -56,7 +56,7 @@ def test_a_reduction_that_forgets_its_last_row_is_wrong():
     assert TaskCheck(work).factor(BadResult("short", "loss", got)) > 1
 
 
-def test_a_lenient_task_is_found_out():
+def test_admit_finds_a_lenient_task():
     """One whose scale is so large that all results are within rounding."""
     task = LIBRARY.entry("relu").task
     lenient = replace(task, scale=lambda x: np.full_like(x, 1e9))
@@ -67,7 +67,7 @@ def test_a_lenient_task_is_found_out():
     assert through >= FLOATS
 
 
-def test_a_task_with_blind_inputs_is_found_out():
+def test_admit_finds_inputs_without_variation():
     """Inputs without variations, all equal: every seed has the same output."""
     task = LIBRARY.entry("relu").task
     same = replace(
@@ -83,7 +83,7 @@ def test_a_task_with_blind_inputs_is_found_out():
 @pytest.mark.parametrize(
     "oracle", [lambda x: np.zeros(x.shape), lambda x: 1.0 * np.indices(x.shape)[1]]
 )
-def test_an_oracle_that_ignores_its_input_is_found_out(oracle):
+def test_admit_finds_an_oracle_that_ignores_its_input(oracle):
     task = LIBRARY.entry("relu").task
     through = [each for each in admit(replace(task, oracle=oracle)) if not each.rejected]
     assert {each.candidate for each in through} == {"another seed's output"}
@@ -106,7 +106,7 @@ def test_the_command_prints_json():
     assert all(each["rejected"] and each["factor"] is None for each in trials)
 
 
-def test_the_exit_code_tells_that_one_was_let_through(tmp_path):
+def test_admit_exits_with_an_error_if_a_wrong_result_passes(tmp_path):
     (tmp_path / "lenient.py").write_text(
         '"""Anything goes."""\n'
         "import numpy as np\n"

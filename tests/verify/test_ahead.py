@@ -32,7 +32,7 @@ def declared(oracle) -> Task:
     return doubled
 
 
-def test_they_come_in_order_and_are_those_of_the_seeds():
+def test_workloads_ahead_keeps_the_order_of_seeds():
     doubled = declared(lambda x: 2 * x)
     works = list(workloads_ahead(doubled, "seed", [3, 1, 2], dtype_name="float32"))
     assert [work.seed for work in works] == [3, 1, 2]
@@ -107,7 +107,7 @@ def test_inputs_are_drawn_concurrently(monkeypatch):
     assert drawing.drawn[5] != threading.get_ident()
 
 
-def test_of_large_inputs_the_first_are_drawn(monkeypatch):
+def test_inputs_ahead_draws_only_the_first_of_large_inputs(monkeypatch):
     drawing, watched = Drawing(monkeypatch), declared(lambda x: 2 * x)
     monkeypatch.setattr(flow, "MOST_BYTES", 3000)
     with inputs_ahead(watched, "seed", [5, 6], dtype_name="float32"):

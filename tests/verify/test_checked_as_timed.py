@@ -71,7 +71,7 @@ def watched(monkeypatch):
     return sizes
 
 
-def test_it_is_done_once_for_a_source_and_always_for_a_drawn_size(monkeypatch):
+def test_the_check_runs_once_for_a_source_and_always_for_a_drawn_size(monkeypatch):
     sizes = watched(monkeypatch)
     for _ in range(2):
         assert found("", random_size="n=500").passed

@@ -31,7 +31,7 @@ def entry():
     return Library().entry("relu")
 
 
-def test_the_cpu_device_checks_for_it(entry):
+def test_verify_checked_uses_the_cpu_device_for_a_gpu(entry):
     assert verify_checked(Builds(Gpu(), entry.kernel(), entry.task)).passed
 
 

@@ -83,7 +83,7 @@ def test_a_kernel_that_fails_by_other_seeds_is_judged_by_its_own_reference_error
     assert lucky.seeds == {variation: 3}
 
 
-def test_one_other_bit_in_a_later_run_is_nondeterministic(device):
+def test_a_different_bit_in_a_later_run_is_nondeterministic(device):
     def work(run, bound):
         if run == RUNS:
             y = bound.read("y")
@@ -96,7 +96,7 @@ def test_one_other_bit_in_a_later_run_is_nondeterministic(device):
     )
 
 
-def test_doing_nothing_after_the_first_run_is_noticed(device):
+def test_a_kernel_that_stops_after_the_first_run_is_found(device):
     def work(run, bound):
         if run > 1:
             bound.poison()

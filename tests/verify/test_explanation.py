@@ -159,7 +159,7 @@ def test_explanation_names_the_part_of_a_sum_that_counts(body, words):
         "y[o] = tanh(x[o]) * w[i] + b[i];",
     ],
 )
-def test_explanation_says_nothing_that_the_oracle_does_not_confirm(body):
+def test_explanation_has_only_causes_that_the_oracle_confirms(body):
     assert "as if" not in message_of(affine(), BIAS, body)
 
 

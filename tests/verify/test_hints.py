@@ -68,7 +68,7 @@ def test_hint_describes_a_whole_result(expected):
     )
 
 
-def test_one_dimension():
+def test_hint_describes_one_dimension():
     y = np.arange(1.0, 11.0)
     got = y.copy()
     got[-1] = 0

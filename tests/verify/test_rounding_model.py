@@ -94,7 +94,7 @@ def uniform(*shape, low=0.5, high=2.0, seed=0):
     return np.random.default_rng(seed).uniform(low, high, shape)
 
 
-def test_one_operation_errs_by_a_uniform_roundoff():
+def test_one_operation_has_a_uniform_rounding_error():
     exact, inexact = exact_pair(uniform(10_000))
     assert relative(inexact + 1.5, exact + 1.5) == pytest.approx(1 / math.sqrt(3), rel=0.05)
     assert relative(inexact * 1.5, exact * 1.5) == pytest.approx(1 / math.sqrt(3), rel=0.05)
@@ -146,7 +146,7 @@ def test_a_sum_errs_as_a_sequential_one_in_float32(count, low):
     ],
     ids=["matmul", "einsum", "dot", "tensordot", "sum"],
 )
-def test_products_of_matrices_err_alike_however_they_are_written(product):
+def test_matrix_products_have_the_same_error_in_any_form(product):
     a, b = uniform(60, 256, low=-1), uniform(256, 60, low=-1, seed=1)
     inexact = exact_pair(a)[1]
     modelled = rms(np.asarray(product(inexact, b)) - a @ b)
@@ -177,7 +177,7 @@ def test_equal_values_err_alike():
     assert len(np.unique(np.asarray(np.exp(inexact)))) == 1
 
 
-def test_infinities_stay_where_they_are():
+def test_infinities_are_unchanged():
     _, inexact = exact_pair(np.array([np.inf, -np.inf, np.nan, 1e308]))
     with np.errstate(all="ignore"):
         large = np.asarray(inexact * 10)

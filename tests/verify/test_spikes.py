@@ -91,7 +91,7 @@ def test_spikes_keep_signs_and_are_few():
     assert np.abs(after).argmax() == places[0] == SIZE - 1
 
 
-def test_where_the_oracle_overflows_spikes_are_lower():
+def test_spikes_are_smaller_if_the_oracle_overflows():
     # exp of what a spike would be is beyond float32.
     plain = workload(declared(lambda x: np.exp(x).sum().reshape(1)), "seed")
     spiked = add_spikes(plain)

@@ -29,7 +29,7 @@ def test_a_wild_store_is_a_fault_that_names_kernel_and_error(device, compiled):
         device.run([add])
 
 
-def test_a_kernel_that_does_not_end_takes_the_gpu_with_it(device, compiled, double):
+def test_an_endless_kernel_loses_the_gpu(device, compiled, double):
     dispatch = dispatch_of(compiled(ADD), np.ones(4, np.float32))
     double.cuda_double_hang(1)
     with pytest.raises(_core.TimeLimitExceeded, match=r"\[add\] time limit of 0.01 s reached"):

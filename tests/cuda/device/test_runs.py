@@ -17,7 +17,7 @@ def run(device, pipeline, arguments, threads_in_grid, threads, **options):
     return device.run([dispatch])
 
 
-def test_an_array_is_seen_by_the_kernel_and_changed_by_it(device, compiled):
+def test_a_kernel_reads_and_changes_an_array(device, compiled):
     y = np.arange(100, dtype=np.float32)
     time_ns = run(device, compiled(ADD_ONE), {"y": y}, 100, 32)
     np.testing.assert_array_equal(y, np.arange(100) + 1)
@@ -82,7 +82,7 @@ def test_an_array_beyond_one_that_is_bound_is_refused(device, compiled):
         ((2, 70000, 1), (2, 1, 1)),
     ],
 )
-def test_threads_at_the_edges_of_any_grid_know_where_they_are(device, compiled, grid, threads):
+def test_threads_at_the_edges_of_a_grid_have_their_positions(device, compiled, grid, threads):
     pipeline = compiled(
         "kernel void k(device uint* y, uint3 i [[thread_position_in_grid]], "
         "uint3 n [[threads_per_grid]], uint3 g [[threadgroup_position_in_grid]], "
@@ -95,7 +95,7 @@ def test_threads_at_the_edges_of_any_grid_know_where_they_are(device, compiled, 
     assert set(y) == {1}
 
 
-def test_an_empty_grid_runs_nothing(device, compiled):
+def test_an_empty_grid_runs_no_thread(device, compiled):
     y = np.zeros(4, np.float32)
     run(device, compiled(ADD_ONE), {"y": y}, 0, 4)
     np.testing.assert_array_equal(y, [0] * 4)
@@ -170,7 +170,7 @@ def test_a_checked_build_is_refused(device):
         device.compile("kernel void k() {}", checked=True)
 
 
-def test_the_device_tells_of_itself(device):
+def test_the_device_has_its_properties(device):
     assert device.kind == "cuda"
     assert device.own_clock
     assert device.chip is None or device.chip in device.name.lower()  # the double has no model

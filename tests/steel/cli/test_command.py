@@ -88,7 +88,7 @@ def test_wrong_usage_is_reported_with_a_remedy(
     assert said in " ".join(done.output.split())
 
 
-def test_a_dry_run_does_nothing(invoke: Any, folder: Path, tmp_path: Path) -> None:
+def test_a_dry_run_changes_no_file(invoke: Any, folder: Path, tmp_path: Path) -> None:
     done = invoke("--kernel-name", "twice", "--loop", "--max-rounds", "5", "--dry-run", *QUICK)
     assert done.exit_code == 0, done.output
     assert "tuner would be asked for up to 20 versions of each" in done.output
@@ -165,7 +165,7 @@ def test_a_picture_of_the_search(searched: Any, tmp_path: Path, form: str) -> No
     assert "ends in .svg or .png" in refused.output
 
 
-def test_without_matplotlib_it_says_how_to_get_it(
+def test_plot_without_matplotlib_names_the_package(
     searched: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
@@ -174,7 +174,7 @@ def test_without_matplotlib_it_says_how_to_get_it(
     assert "pip install 'metalbench[plot]'" in done.output
 
 
-def test_the_installed_library_stays_as_it_is(
+def test_export_does_not_change_the_installed_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, searched: Any, folder: Path
 ) -> None:
     from agent_steel.history import history
@@ -191,7 +191,7 @@ def test_as_a_module_and_as_a_script() -> None:
         assert done.stdout.startswith("Usage: agent_steel")
 
 
-def test_nothing_but_the_store_knows_the_tables(searched: Any, tmp_path: Path) -> None:
+def test_only_the_store_is_written(searched: Any, tmp_path: Path) -> None:
     raw = sqlite3.connect(tmp_path / "results.db")
     assert raw.execute("PRAGMA foreign_key_check").fetchall() == []
     raw.close()

@@ -175,7 +175,7 @@ def test_answers_of_a_killed_session_are_neither_lost_nor_requested_again(
 
 
 @pytest.mark.slow
-def test_ctrl_c_says_how_to_go_on(tunable: Path, tmp_path: Path) -> None:
+def test_ctrl_c_names_the_command_to_resume(tunable: Path, tmp_path: Path) -> None:
     db, log = tmp_path / "a.db", tmp_path / "log"
     run = subprocess.Popen(
         command(tunable, db, "--kernel-name", "twice", "--device", "cpu", "--time", "0.1"),

@@ -50,9 +50,7 @@ def keys(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("api", ["anthropic", "openai"])
-def test_each_answer_ends_as_it_should_and_the_history_tells_it(
-    api: str, folder: Path, tmp_path: Path
-) -> None:
+def test_each_answer_has_its_status_in_the_history(api: str, folder: Path, tmp_path: Path) -> None:
     where = ["--kernels", str(folder), "--db", str(tmp_path / "results.db"), "--device", "cpu"]
     rounds = ["--loop", "--max-rounds", "6", "--max-no-improvement", "6", "--time", "0.3"]
     with ModelServer(STORY) as server:

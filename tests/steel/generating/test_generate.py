@@ -120,7 +120,7 @@ def test_answers_in_python_are_asked_for_with_examples_in_python(tmp_path: Path)
     assert json.loads(sample.with_suffix(".json").read_text())["asked"]["language"] == "python"
 
 
-def test_a_folder_of_before_there_were_languages_is_gone_on_with(tmp_path: Path) -> None:
+def test_a_folder_without_a_language_is_continued(tmp_path: Path) -> None:
     session = Session(tmp_path, 1)
     with ModelServer(Script([["prose"] * 2])) as server:
         assert session.run(session.generating(server.url("openai"), 1)).exit_code == 0
@@ -130,7 +130,7 @@ def test_a_folder_of_before_there_were_languages_is_gone_on_with(tmp_path: Path)
         assert session.run(session.generating(server.url("openai"), 2)).exit_code == 0
 
 
-def test_one_without_an_answer_ends_nothing_and_is_asked_for_again(tmp_path: Path) -> None:
+def test_a_sample_without_an_answer_is_requested_again(tmp_path: Path) -> None:
     session = Session(tmp_path, 2)
     steps = [fails(400, "scripted"), says("no"), says("no")]
     with ModelServer(steps) as server:
@@ -173,7 +173,7 @@ def test_invalid_requests_are_refused(tmp_path: Path, options: list[str], messag
     assert message in told.output
 
 
-def test_killed_and_gone_on_with_no_answer_is_paid_twice(tmp_path: Path) -> None:
+def test_a_killed_run_continues_without_paying_twice(tmp_path: Path) -> None:
     session, script = Session(tmp_path, 3), Script([["prose", "right"]] * 3, answers_first=3)
     with ModelServer(script) as server:
         command = session.generating(server.url("openai"), 2, "--parallel", 2)

@@ -85,7 +85,7 @@ def test_an_attempt_comes_back_as_it_was_with_its_samples(path: Path) -> None:
         {"size": "large"},
     ],
 )
-def test_histories_of_other_places_are_apart(path: Path, other: dict[str, object]) -> None:
+def test_histories_of_different_places_are_separate(path: Path, other: dict[str, object]) -> None:
     with Store(path) as store:
         history = History(store)
         history.begin({})

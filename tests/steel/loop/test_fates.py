@@ -172,7 +172,7 @@ def test_rounds_without_improvement_end_a_climb(subject: Subject, session: Any) 
     assert session.heard.reasons == ["2 rounds without improvement"]
 
 
-def test_nothing_left_to_try_ends_a_climb(subject: Subject, session: Any) -> None:
+def test_a_proposer_without_proposals_ends_the_search(subject: Subject, session: Any) -> None:
     session([subject], Scripted([]), max_rounds=9)
     assert session.heard.reasons == ["the proposer has nothing left to try"]
 

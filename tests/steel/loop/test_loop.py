@@ -49,15 +49,13 @@ def no_change(subject: Subject, session: Any, rounds: int) -> list[Attempt]:
 
 
 @pytest.mark.slow
-def test_proposals_that_change_nothing_are_not_kept(subject: Subject, session: Any) -> None:
+def test_proposals_without_a_gain_are_not_kept(subject: Subject, session: Any) -> None:
     kept = [each for each in no_change(subject, session, 6) if each.status is Status.KEPT]
     assert len(kept) <= 1
 
 
 @pytest.mark.slow
-def test_of_a_hundred_rounds_that_change_nothing_two_are_kept_at_most(
-    subject: Subject, session: Any
-) -> None:
+def test_a_hundred_rounds_without_a_gain_keep_at_most_two(subject: Subject, session: Any) -> None:
     kept = [each for each in no_change(subject, session, 100) if each.status is Status.KEPT]
     assert len(kept) <= 2
 
@@ -106,7 +104,7 @@ def test_ten_kernels_of_which_four_are_asked_at_a_time(folder: Path, session: An
     expect_apart(found)
 
 
-def test_a_beam_keeps_lineages_and_tells_each_of_the_others(subject: Subject, session: Any) -> None:
+def test_a_beam_keeps_lineages_and_shows_each_the_others(subject: Subject, session: Any) -> None:
     answers = {
         (1, 0): work(300),
         (1, 1): work(200),
@@ -202,7 +200,7 @@ def test_a_task_at_fault_ends_its_own_climb_alone(folder: Path, session: Any) ->
     assert session.fates(second) == ["baseline", "kept", "repeated"]
 
 
-def test_a_machine_at_fault_ends_the_session_which_can_go_on(
+def test_a_machine_error_ends_the_session_which_can_be_resumed(
     subject: Subject, session: Any
 ) -> None:
     class Full(type(session.workers)):  # type: ignore[misc]

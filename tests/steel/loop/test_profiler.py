@@ -61,7 +61,7 @@ def test_the_bound_follows_from_time_work_and_roofs(
     assert "say nothing about a GPU" in found.text
 
 
-def test_facts_are_those_of_the_measurement_the_launch_and_the_text() -> None:
+def test_facts_come_from_measurement_launch_and_source() -> None:
     found = facts(diagnosis(timed(2e6, 1e6, 1e7), TWICE, ROOFS))
     assert found["time of one pass"].startswith("2.0")
     assert found["MLX / kernel"].startswith("2.0")
@@ -105,7 +105,7 @@ def test_the_roofs_of_this_machine_are_measured_in_confined_processes() -> None:
     assert roofs.gbytes_per_s > 0.1
 
 
-def test_without_a_roof_there_is_none() -> None:
+def test_measure_roofline_without_an_analysis_is_undefined() -> None:
     class Failing:
         def attempt(self, *_: object) -> Result:
             return replace(correct(), analysis=None)

@@ -76,7 +76,7 @@ def test_two_targets_keep_another_one_of_the_same_two(
 
 
 @pytest.mark.parametrize(("target", "enough"), [(Target.SPEED, 0.02), (Target.STABLE, 0.0)])
-def test_where_scatter_counts_sampling_does_not_end_early(
+def test_sampling_for_a_scatter_target_does_not_end_early(
     target: Target, enough: float, subject: Subject, session: Any
 ) -> None:
     session.workers = Scattering()

@@ -95,7 +95,7 @@ def test_check_source_refuses_other_kernels(old, new, fault):
     assert fault in check_source(SOURCE.replace(old, new), parse(SOURCE, name="f"))
 
 
-def test_headers_are_found_with_those_that_they_include():
+def test_find_included_headers_follows_includes():
     names = [path.name for path in find_included_headers('#include "metalbench/softmax.h"')]
     assert names[0] == "softmax.h"
     assert "quads.h" in names

@@ -25,7 +25,7 @@ def test_arithmetic_is_by_cores_and_unknown_where_none_is_published():
     assert "not published" in told("m4", 10)
 
 
-def test_where_the_cores_are_not_known_figures_are_the_most_they_can_be():
+def test_figures_of_an_unknown_core_count_are_upper_limits():
     assert "up to 32 GPU cores, up to 400 GB/s of memory bandwidth, up to 10.4" in told("m1_max", 0)
 
 

@@ -8,7 +8,7 @@ from agent_steel.models.prompts import PACKAGED, Prompts
 from agent_steel.proposal import ProposerError
 
 
-def test_values_are_put_in_as_they_are():
+def test_fill_inserts_values_unchanged():
     filled = Prompts().fill("correction", reason="$reason ${x}")
     assert "cannot be used: $reason ${x}." in filled
 

@@ -91,7 +91,7 @@ def test_few_values_cover_a_space() -> None:
     assert {dict(each)["A"] for each in tried} == {dict(each)["B"] for each in tried} == {1, 2, 3}
 
 
-def test_large_spaces_are_sampled_and_without_optuna_gone_through(
+def test_find_untried_samples_large_spaces_and_scans_without_optuna(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     space = {"A": tuple(range(20)), "B": tuple(range(20))}
@@ -196,7 +196,7 @@ def test_bad_tunables_are_found_out(subject: Subject, session: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["relu", "softmax", "sqr_mm"])
-def test_of_bad_tunables_a_fifth_is_gained(name: str, tmp_path: Any, session: Any) -> None:
+def test_tuning_of_bad_defaults_gains_a_fifth(name: str, tmp_path: Any, session: Any) -> None:
     """The figure that is promised, at the device's own sizes: on a quiet machine."""
     from metalbench.measure.measurement import Plan
 

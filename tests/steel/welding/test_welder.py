@@ -130,7 +130,7 @@ def test_a_good_draft_is_checked_polished_timed_and_written(welding, order, tmp_
     assert entry.task.description == "Twice every element, and one."
 
 
-def test_a_wrong_kernel_is_mended_in_the_second_round(welding, order):
+def test_a_wrong_kernel_is_fixed_in_the_second_round(welding, order):
     welded = welding([draft(kernel=drafts.WRONG_KERNEL), GOOD], order)
     assert welded.rounds == 2
     assert welded.usage.requests == 2
@@ -226,7 +226,7 @@ def test_python_that_hoards_memory_is_ended(welding, order):
         welding(script, replace(order, rounds=1), limits=Limits(300.0, 1 << 30))
 
 
-def test_nothing_runs_that_the_user_has_not_agreed_to(welding, order, monkeypatch):
+def test_code_without_consent_does_not_run(welding, order, monkeypatch):
     monkeypatch.setattr("agent_steel.welding.weld.check_draft", lambda *_: pytest.fail("it ran"))
     with pytest.raises(WelderError, match="was not to be run"):
         welding([GOOD], order, yes=False)
@@ -257,7 +257,7 @@ def test_polishing_may_not_change_the_task(welding, order):
     assert "only comments and docstrings may be different" in "\n".join(welding.said)
 
 
-def test_a_refusal_ends_it(welding, order):
+def test_a_refusal_ends_the_welding(welding, order):
     with pytest.raises(ProposerError, match=r"refused to answer: No\.") as caught:
         welding([refuses("No.")], order)
     assert caught.value.usage.requests == 1
@@ -270,7 +270,7 @@ def test_the_limit_of_costs_holds(welding, order):
     assert welding.server.asked == []
 
 
-def test_a_limit_that_is_reached_at_polishing_loses_nothing(welding, order):
+def test_a_limit_reached_during_polishing_keeps_the_result(welding, order):
     dear = replace(GOOD, tokens_out=20_000)
     welded = welding([dear, POLISHED], replace(order, polish=True), max_cost=0.21)
     assert not welded.is_polished

@@ -25,7 +25,7 @@ def test_the_kernel_is_right_and_sound(entry: Entry) -> None:
 
 @pytest.mark.slow
 @every_kernel
-def test_it_is_right_at_the_size_that_is_timed(entry: Entry) -> None:
+def test_the_kernel_is_correct_at_the_timed_size(entry: Entry) -> None:
     report = verify(
         Builds(_core.open("cpu"), entry.kernel(), entry.task),
         VerifyPlan(sizes=["cpu"], timed="cpu"),

@@ -88,7 +88,7 @@ def test_all_problems_are_there() -> None:
 
 
 @every_problem
-def test_it_is_as_it_was_published(entry: Entry) -> None:
+def test_the_problem_agrees_with_the_published_figures(entry: Entry) -> None:
     task, number = entry.task, number_of(entry)
     inputs, output, products, elements, state = FACTS[number]
     problem = PROBLEMS[task.name]
@@ -107,7 +107,7 @@ def test_it_is_as_it_was_published(entry: Entry) -> None:
 
 
 @every_problem
-def test_it_is_declared_like_any_task(entry: Entry) -> None:
+def test_the_problem_is_declared_like_any_task(entry: Entry) -> None:
     task = entry.task
     assert list(task.sizes) == ["small", "odd", "cpu", "paper"]
     assert (task.headline, task.gpu_headlines) == ("cpu", ("paper",))

@@ -59,7 +59,7 @@ def test_the_baselines_are_mlx_and_pytorch(path: Path) -> None:
     reference(2)
 
 
-def test_it_is_written_alike_again_and_readably(path: Path, tmp_path: Path) -> None:
+def test_the_imported_file_is_reproducible_and_readable(path: Path, tmp_path: Path) -> None:
     name = path.stem.removeprefix("the_")
     text = path.read_text()
     assert written(tmp_path, name).read_text() == text
@@ -128,7 +128,7 @@ def test_import_torch_lists_the_written_files(tmp_path: Path) -> None:
     assert "none.py: cannot be read" in result.output
 
 
-def test_one_body_runs_on_mlx_and_on_numpy(tmp_path: Path) -> None:
+def test_one_body_runs_with_mlx_and_numpy(tmp_path: Path) -> None:
     from metalbench.kernelbench.problems import on_mlx, on_numpy
     from metalbench.kernelbench.pytorch.operations import Operations
 

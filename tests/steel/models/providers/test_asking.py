@@ -115,7 +115,7 @@ def test_a_refusal_is_reported_and_not_repeated(asking, brief):
     assert e.value.usage == ONE
 
 
-def test_nothing_left_to_try(asking, brief):
+def test_propose_without_an_idea_returns_none(asking, brief):
     it = asking([kernel("", technique="none")])
     assert it.propose(brief) is None
     assert it.proposer.usage == ONE

@@ -11,7 +11,7 @@ from agent_steel.models.providers import NAMES, create, create_model
 from agent_steel.proposal import ProposerError
 
 
-def test_all_that_are_named_are_there():
+def test_create_knows_all_providers():
     assert NAMES == ("openai", "anthropic", "openrouter", "deepseek", "ollama", "vllm")
 
 
@@ -50,7 +50,7 @@ def test_create_refuses_an_invalid_limit(api, cost):
         create(api, max_cost=cost)
 
 
-def test_a_missing_library_says_how_to_install_it(api, monkeypatch):
+def test_a_missing_library_is_reported_with_its_package(api, monkeypatch):
     real = builtins.__import__
 
     def without(name, *rest, **more):

@@ -50,7 +50,7 @@ def test_no_error_has_the_key(asking, brief, ending, caplog, capfd):
     assert any(VARIABLES[it.server.asked[0].api] in each for each in (str(caught.value), *it.said))
 
 
-def test_a_failed_request_holds_nothing_of_the_library(api, prices):
+def test_a_failed_request_has_no_reference_to_the_library(api, prices):
     with ModelServer([fails(401, KEY)]) as server:
         asked = create_model(api, model="scripted", prices=prices, base_url=server.url(api)).api
         question = Question("", (Message("user", "?"),), "form", object_schema({"a": "one"}), 10)
