@@ -1,4 +1,27 @@
-"""The history of a task: tables, a sparkline, and regressions."""
+"""The history of a task: tables, a sparkline, regressions, and JSON for other programs.
+
+JSON: one object.
+
+    schema          1
+    task            string
+    pasts           list of groups of comparable results, each
+        device, size, dtype, mode           strings
+        sizes            {name: integer}
+        by               "MLX" or "time": the quantity that is compared
+        spread           standard deviation of equal sources' logarithms beyond their intervals
+        repeats          number of differences of runs it is estimated from; with fewer than 4 the
+                         spread is at least 0.01, which is assumed
+        latest, best     ids of results, or null
+        against_previous, against_best      {ratio, verdict, p_value, reasons}, or null
+        regressed        whether the latest is SLOWER than either
+        results          the latest first: list of
+            id, run      integers
+            recorded_at, source_hash, status     strings
+            revision, mlx, form, verdict         strings, or null
+            kernel_ns, gpu_ns, ratio             intervals, or null
+
+Of all tasks: one object {schema, tasks}, where tasks is a list of {task, pasts}.
+"""
 
 from __future__ import annotations
 
