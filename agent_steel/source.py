@@ -43,7 +43,7 @@ def source_key(kernel: Kernel, tunables: Mapping[str, int], *, dtype: str | None
         {
             "dispatches": [_remove_spaces(each) for each in kernel.dispatches],
             "scratches": [_remove_spaces(each) for each in kernel.scratches],
-            "tunables": {**kernel.tuned(dtype=dtype), **tunables},
+            "tunables": {**kernel.resolve_tunables(dtype=dtype), **tunables},
             "dtypes": sorted(kernel.dtypes),
             "math": kernel.math,
         },

@@ -31,7 +31,7 @@ from metalbench.verify.tolerance import (
 )
 
 
-def allowed(work: Workload, errors: dict[str, ErrorNorms]) -> list[float]:
+def limit_errors(work: Workload, errors: dict[str, ErrorNorms]) -> list[float]:
     """Return what is allowed to each float output, in u rms(y); few elements have no rms."""
     found = []
     for name, each in errors.items():
@@ -65,8 +65,8 @@ def main() -> None:
                     name: measure_error_norms(work.expected[name], each, work.scale[name])
                     for name, each in reference.outputs(work).items()
                 }
-                before += allowed(work, measured)
-                after += allowed(work, model_float32_errors(work, measured))
+                before += limit_errors(work, measured)
+                after += limit_errors(work, model_float32_errors(work, measured))
         coarse = ""
         if arguments.bfloat16:
             trials = [each for each in admit(entry.task) if "bfloat16" in each.candidate]

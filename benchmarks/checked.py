@@ -26,7 +26,7 @@ RUNS = 3
 TIME_LIMIT_S = 300.0
 
 
-def bound(name: str, size: str, build: str) -> tuple[_core.Device, Bound]:
+def bind_kernel(name: str, size: str, build: str) -> tuple[_core.Device, Bound]:
     """A device, and a kernel that is ready to run on it, as a plain, checked or counted build."""
     checked = build == "checked"
     device = _core.open("cpu")
@@ -47,7 +47,7 @@ def bound(name: str, size: str, build: str) -> tuple[_core.Device, Bound]:
 
 def least_s(name: str, size: str, build: str) -> float:
     """Return the shortest run of a kernel, in s."""
-    device, ready = bound(name, size, build)
+    device, ready = bind_kernel(name, size, build)
     run = device.check if build == "checked" else device.run
     times = []
     for _ in range(RUNS):

@@ -40,7 +40,7 @@ from metalbench.msl.toolchain.clang import (
     list_flags,
 )
 from metalbench.msl.toolchain.compile import MessageTranslator, assemble, generate_ir
-from metalbench.msl.toolchain.symbols import unknown
+from metalbench.msl.toolchain.symbols import explain_unknown
 from metalbench.msl.vectorize.body import LaunchShape
 from metalbench.msl.vectorize.module import vectorize_module
 
@@ -123,13 +123,13 @@ def stages(kernel: Kernel) -> tuple[list[float], int] | None:
         return None
     kind = {"checked": False, "fast_math": kernel.fast_math}
     front = list_flags(**kind, spaces=lowered.spaces, passes=LANE_FLAGS)
-    translate = MessageTranslator(linker=unknown)
+    translate = MessageTranslator(linker=explain_unknown)
     for _ in range(2):  # the second of two leaves the precompiled headers
         generate_ir(lowered.code, tools, front, translate)
     one, lane = processor_ms(lambda: generate_ir(lowered.code, tools, front, translate))
     with tempfile.NamedTemporaryFile(suffix=".ll") as kept:
         Path(kept.name).write_text(lane)
-        launch = LaunchShape(compile_kernel.widths_of(Path(kept.name))[0], rows=True)
+        launch = LaunchShape(compile_kernel.list_widths(Path(kept.name))[0], rows=True)
     writing, module = processor_ms(lambda: vectorize_module(lane, launch))
     back = [*list_flags(**kind, passes=VECTOR_FLAGS), *list_disabled_passes(tools)]
     with tempfile.TemporaryDirectory() as folder:
@@ -139,7 +139,7 @@ def stages(kernel: Kernel) -> tuple[list[float], int] | None:
     return [*times, sum(times)], module.count("\n")
 
 
-def chosen(names: tuple[str, ...], count: int, *, mlx: bool) -> list[Kernel]:
+def select_kernels(names: tuple[str, ...], count: int, *, mlx: bool) -> list[Kernel]:
     """Return the kernels to measure."""
     found = [*of_the_library(), *(of_mlx() if mlx else ())]
     if names:
@@ -165,7 +165,7 @@ def main(names: tuple[str, ...], count: int, times: int, *, mlx: bool) -> None:
     rows = []
     with tempfile.TemporaryDirectory() as cache:
         os.environ["METALBENCH_CACHE"] = cache
-        for kernel in chosen(names, count, mlx=mlx):
+        for kernel in select_kernels(names, count, mlx=mlx):
             try:
                 found = [each for _ in range(times) if (each := stages(kernel)) is not None]
             except IrError as error:

@@ -34,7 +34,7 @@ Ways = dict[tuple[Any, ...], engine.CompiledKernel]
 
 
 @contextmanager
-def recorded() -> Iterator[Ways]:
+def record_builds() -> Iterator[Ways]:
     """Yield every kernel that is built meanwhile, once; not those of checked builds.
 
     Nor those of tests that ask for fibers.
@@ -141,10 +141,10 @@ def main(names: tuple[str, ...], shapes: bool) -> None:
     tests = [name for name in names if name not in ("library", "mlx")]
     for name, collect in (("library", of_the_library), ("mlx", of_mlx)):
         if name in names or not names:
-            with recorded() as parts[name]:
+            with record_builds() as parts[name]:
                 collect(device)
     if tests:
-        with recorded() as parts["tests"]:
+        with record_builds() as parts["tests"]:
             of_tests(tests)
     console = Console(width=None if sys.stdout.isatty() else 200, markup=False, highlight=False)
     console.print(counts(parts))

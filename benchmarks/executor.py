@@ -27,7 +27,7 @@ WINDOW_NS = 5e6
 STARTS = 9
 
 
-def bound(device: _core.Device, name: str) -> Bound:
+def bind_kernel(device: _core.Device, name: str) -> Bound:
     """Return a kernel of the library at its headline."""
     entry = Library().entry(name)
     compiled = compile_kernel(device, entry.kernel(), entry.task)
@@ -48,7 +48,7 @@ def window(device: _core.Device, work: Bound, passes: int) -> _core.Samples:
 
 def by_turns(devices: list[_core.Device], name: str, pairs: int) -> tuple[np.ndarray, np.ndarray]:
     """Times in ns of a pass, shape (pairs, devices), and which device was first."""
-    works = [bound(device, name) for device in devices]
+    works = [bind_kernel(device, name) for device in devices]
     first = [window(*each, 0) for each in zip(devices, works, strict=True)]
     passes = max(int(each.candidate_window) for each in first)
     random = np.random.default_rng(0)

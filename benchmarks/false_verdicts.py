@@ -74,11 +74,11 @@ def _runs(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     larger = spell_size({**extents, options.grow: grown}) if options.slower else options.size
     more = task.flops(larger) / task.flops(options.size) - 1
 
-    def bound(size: str) -> Bound:
+    def bind_size(size: str) -> Bound:
         return compiled.bind(workload(task, size))
 
-    reference = bound(options.size)
-    candidate = bound(larger) if options.slower else reference
+    reference = bind_size(options.size)
+    candidate = bind_size(larger) if options.slower else reference
     sides = Sides(candidate.dispatches, reference.dispatches, probe=create_probe(device))
     case = (device.kind, options.kernel, options.size, round(more, 6), options.seconds)
     done = sum(_case(line) == case for line in _read_runs(options.file))

@@ -40,7 +40,7 @@ OTHER = "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { return %x : tenso
 WARMING = OTHER.replace("{ return %x", "{ %y = stablehlo.add %x, %x : tensor<3xf32> return %y")
 
 
-def compiled(text: str, level: int, cache: str, bytecode: str) -> list[float]:
+def time_compilation(text: str, level: int, cache: str, bytecode: str) -> list[float]:
     """Seconds of importing, of compiling, and of all processors for that; the kernels."""
     own = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
@@ -58,15 +58,15 @@ def compiled(text: str, level: int, cache: str, bytecode: str) -> list[float]:
 def measure(name: str, text: str, level: int, times: int, bytecode: str) -> None:
     cold, warm, cached = [], [], []
     with tempfile.TemporaryDirectory() as cache:
-        compiled(text, level, cache, bytecode)  # leaves the bytecode of all modules
+        time_compilation(text, level, cache, bytecode)  # leaves the bytecode of all modules
     for _ in range(times):
         with tempfile.TemporaryDirectory() as cache:
-            cold.append(compiled(text, level, cache, bytecode))
+            cold.append(time_compilation(text, level, cache, bytecode))
         with tempfile.TemporaryDirectory() as cache:
             for number in range(3):
-                compiled(WARMING.replace("3x", f"{number + 3}x"), level, cache, bytecode)
-            warm.append(compiled(text, level, cache, bytecode))
-            cached += [compiled(text, level, cache, bytecode) for _ in range(3)]
+                time_compilation(WARMING.replace("3x", f"{number + 3}x"), level, cache, bytecode)
+            warm.append(time_compilation(text, level, cache, bytecode))
+            cached += [time_compilation(text, level, cache, bytecode) for _ in range(3)]
     for what, found in (("cold", cold), ("warm", warm), ("cached", cached)):
         imports, seconds, work, kernels = (median(each) for each in zip(*found, strict=True))
         print(

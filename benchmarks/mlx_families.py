@@ -25,7 +25,7 @@ from metalbench import _core
 COLUMNS = {"": "exact", "float": "float", "half": "half", "bfloat16_t": "bfloat"}
 
 
-def compiled(bench: Bench, family: Family) -> int:
+def count_compiled(bench: Bench, family: Family) -> int:
     """Return how many of a family's kernels compile; says why the others do not."""
     count = 0
     for instance in family.instances:
@@ -66,7 +66,7 @@ def main() -> None:
             continue
         outcomes = [o for of, function in CHECKS if of is family for o in function(bench)]
         failed += sum(not outcome.passed for outcome in outcomes)
-        count = f"{compiled(bench, family)}/{len(family.instances)}"
+        count = f"{count_compiled(bench, family)}/{len(family.instances)}"
         kernels = len({outcome.kernel for outcome in outcomes})
         print(f"{family.name:22}{count:>9}{kernels:>9}{largest(outcomes)}", flush=True)
     sys.exit(f"{failed} results are out of their bounds" if failed else 0)

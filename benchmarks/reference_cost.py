@@ -63,7 +63,7 @@ def other_threads_time() -> float:
     return 1e-9 * sum(int((each / "schedstat").read_text().split()[0]) for each in others)
 
 
-def elapsed(clock: Clock, reference: Reference) -> float:
+def time_reference(clock: Clock, reference: Reference) -> float:
     """Microseconds of one repetition on a clock."""
     start = clock()
     reference(PASSES)
@@ -74,7 +74,7 @@ def least(clock: Clock, references: Sequence[Reference]) -> list[float]:
     """Return the least time of many windows of each side, in alternation."""
     for each in references:
         each(PASSES)
-    rounds = [[elapsed(clock, each) for each in references] for _ in range(ROUNDS)]
+    rounds = [[time_reference(clock, each) for each in references] for _ in range(ROUNDS)]
     return [min(each) for each in zip(*rounds, strict=True)]
 
 

@@ -97,13 +97,13 @@ class Steps:
             owner: Any = importlib.import_module(module)
             for each in inner:
                 owner = getattr(owner, each)
-            setattr(owner, name, self._noted(owner.__dict__[name], path))
+            setattr(owner, name, self._wrap(owner.__dict__[name], path))
 
-    def _noted(self, found: Any, name: str) -> Any:
+    def _wrap(self, found: Any, name: str) -> Any:
         if isinstance(found, property):
-            return property(self._noted(found.fget, name))
+            return property(self._wrap(found.fget, name))
         if isinstance(found, classmethod):
-            return classmethod(self._noted(found.__func__, name))
+            return classmethod(self._wrap(found.__func__, name))
         if isinstance(found, type):
             return self._noting(found, name)
         return wraps(found)(self._noting(found, name))
@@ -135,17 +135,17 @@ def command() -> None:
     steps.watch(OF_COMMAND)
     begun = pool.WorkerHandle.__init__
 
-    def noted(self: Any, *arguments: Any) -> None:
+    def note_start(self: Any, *arguments: Any) -> None:
         os.environ[BEGUN] = repr(steps.now())
         begun(self, *arguments)
 
-    def ended(self: Any, *_: object) -> None:
+    def end_worker(self: Any, *_: object) -> None:
         steps.tell()
         print(self.process.read_output_tail(), flush=True)
         os._exit(0)
 
-    pool.WorkerHandle.__init__ = noted  # type: ignore[method-assign,assignment]
-    pool.WorkerHandle.make_failed_result = ended  # type: ignore[method-assign,assignment]
+    pool.WorkerHandle.__init__ = note_start  # type: ignore[method-assign,assignment]
+    pool.WorkerHandle.make_failed_result = end_worker  # type: ignore[method-assign,assignment]
     process.LAST_WORDS_BYTES = 1 << 20
     main()
 
@@ -158,11 +158,11 @@ def work(channel: int, lifeline: int, parent: int, device: str) -> None:
     steps.watch(OF_WORKER)
     attempt, entered = worker._attempt, worker._ChannelObserver.stage_started
 
-    def announced(self: Any, stage: Any) -> None:
+    def note_stage(self: Any, stage: Any) -> None:
         steps.note(f"STAGE {stage.name}", steps.now())
         entered(self, stage)
 
-    def watched(*arguments: Any) -> Any:
+    def watch_attempt(*arguments: Any) -> Any:
         from metalbench.measure.sampling import Series
 
         steps.watch(OF_ATTEMPT)
@@ -174,8 +174,8 @@ def work(channel: int, lifeline: int, parent: int, device: str) -> None:
         steps.tell()
         os._exit(1)
 
-    worker._attempt = watched  # type: ignore[assignment]
-    worker._ChannelObserver.stage_started = announced  # type: ignore[method-assign]
+    worker._attempt = watch_attempt  # type: ignore[assignment]
+    worker._ChannelObserver.stage_started = note_stage  # type: ignore[method-assign]
     worker.work(channel, lifeline, parent, device)
 
 

@@ -70,7 +70,7 @@ class Simulated:
     def play(self, device: DeviceFacts, match: Match, observer: Observer) -> MatchOutcome:
         self.played.append(match)
         before, after = (
-            kernel.tuned(tunables)["WORK"]
+            kernel.resolve_tunables(tunables)["WORK"]
             for kernel, tunables in zip((match.before, match.after), match.tunables, strict=True)
         )
         if "WRONG" in match.after.source or after in self._wrong:

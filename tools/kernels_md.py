@@ -56,7 +56,7 @@ def _family(library: Library, family: str) -> str:
     lines = [
         f"## {family.rpartition('/')[2]}",
         "",
-        f"{numbers.count(len(own), 'task')} of its own.",
+        f"{numbers.count(len(own), 'task')} declared here.",
     ]
     if others:
         lines += ["", f"Of other sets: {', '.join(others)}."]

@@ -33,7 +33,7 @@ def tunings(kernel: Kernel) -> Iterator[dict[str, int]]:
 
 def command(kernel: Kernel, dtype_name: str, tuning: Mapping[str, int], made: Path) -> list[str]:
     """Return the command that compiles a kernel to the file `made`."""
-    options = source_options(kernel, dtype(dtype_name), kernel.tuned(tuning))
+    options = source_options(kernel, dtype(dtype_name), kernel.resolve_tunables(tuning))
     macros = [f"-D{name}={value}" for name, value in options["macros"].items()]
     folders = [f"-I{folder}" for folder in options["include_dirs"]]
     return [*COMPILE, MATH[kernel.math], *macros, *folders, str(kernel.path), "-o", str(made)]

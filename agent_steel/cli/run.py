@@ -42,7 +42,7 @@ def tell_plan(
     device = subjects[0].device
     out.print(f"On {device.kind} ({device.name}):", soft_wrap=True)
     for each in subjects:
-        defaults = format_tunables(each.kernel.tuned(dtype=each.dtype))
+        defaults = format_tunables(each.kernel.resolve_tunables(dtype=each.dtype))
         with_values = f", {defaults}" if defaults else ""
         out.print(
             f"  {each.entry.name} ({each.dtype}, {each.size}{with_values}) from {each.kernel.path}",

@@ -137,7 +137,7 @@ class Search:
         tools, subject = self._tools, self.subject
         try:
             candidate = self._version(attempt, f"attempt {attempt.number}")
-            candidate.kernel.tuned(attempt.tunables)
+            candidate.kernel.resolve_tunables(attempt.tunables)
         except DeclarationError as error:
             return self._record(replace(attempt, status=Status.BROKEN, error=str(error)))
         rival = self._rival(attempt)

@@ -179,7 +179,7 @@ class Tuner:
             tried[key_of(values)] = None
 
     def _transform(self, brief: Brief) -> Iterator[_Idea]:
-        kept = brief.kernel.tuned(brief.parent.tunables, dtype=brief.dtype)
+        kept = brief.kernel.resolve_tunables(brief.parent.tunables, dtype=brief.dtype)
         for each in TRANSFORMATIONS:
             for source in each.versions(brief.kernel):
                 yield _Idea(source, _of_both(brief, source, kept), each.technique, each.summary)
@@ -192,7 +192,7 @@ class Tuner:
         found: dict[Key, float | None] = {}
         for each in lineage.attempts.values():
             if each.source == brief.parent.source and each.status is not Status.PENDING:
-                values = brief.kernel.tuned(each.tunables, dtype=brief.dtype)
+                values = brief.kernel.resolve_tunables(each.tunables, dtype=brief.dtype)
                 if all(values[name] in several for name, several in space.items()):
                     found[key_of(values)] = _gain(lineage, each)
         return found
@@ -217,7 +217,7 @@ class Tuner:
 def _of_both(brief: Brief, source: str, kept: dict[str, int]) -> dict[str, int]:
     """Return the values of the parent that are valid and not default in a transformed text."""
     other: Kernel = with_source(brief.kernel, source)
-    defaults = other.tuned(dtype=brief.dtype)
+    defaults = other.resolve_tunables(dtype=brief.dtype)
     return {
         name: value for name, value in kept.items() if name in defaults and defaults[name] != value
     }

@@ -27,7 +27,7 @@ class CLoops:
 
     def reference(self, case: Case, arrays: Arrays) -> Callable[[int], None]:
         """Return a function that runs passes to completion on the memory of `arrays`."""
-        library = self._compiled(case.c)
+        library = self._compile(case.c)
         calls = [self._parts(library, loop, arrays) for loop in case.loops]
 
         def run(passes: int) -> None:
@@ -55,7 +55,7 @@ class CLoops:
 
         return [part(a, b) for a, b in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)]
 
-    def _compiled(self, file: str) -> ctypes.CDLL:
+    def _compile(self, file: str) -> ctypes.CDLL:
         tools = find_toolchain()
         target = self.folder / file
         compiled, library = target.with_suffix(".o"), target.with_suffix(".so")

@@ -46,14 +46,14 @@ class Pocl:
             name: cl.Buffer(self.context, flags, hostbuf=array) for name, array in arrays.items()
         }
 
-        def bound(step: Step) -> Any:
+        def bind_step(step: Step) -> Any:
             kernel = cl.Kernel(program, step.kernel)
             values = step.parameters.values()
             kernel.set_args(*(buffers[v] if isinstance(v, str) else np.uint32(v) for v in values))
             return kernel
 
         launches = [
-            (bound(step), step.grid, step.threads) for step in case.opencl_steps or case.steps
+            (bind_step(step), step.grid, step.threads) for step in case.opencl_steps or case.steps
         ]
 
         # Its kernels do not keep their buffers alive.

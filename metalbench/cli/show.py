@@ -91,7 +91,7 @@ def _describe_defaults(kernel: Kernel, device: Device, dtype: str | None) -> str
 
     name = dtype or kernel.dtypes[0]
     of = f" in {name}" if any(each.dtypes for each in kernel.device_defaults) else ""
-    return f"Defaults on {device.kind}{of}: {format_tunables(kernel.tuned(dtype=name))}"
+    return f"Defaults on {device.kind}{of}: {format_tunables(kernel.resolve_tunables(dtype=name))}"
 
 
 def _compile(
@@ -158,7 +158,7 @@ def _print_emitted(entry: Entry, kernel: Kernel | None, what: str, dtype: str | 
         raise Failure(f"{entry.name} has no kernel yet")
     name = dtype or kernel.dtypes[0]
     check_written_for(kernel, name)
-    options = source_options(kernel, DTYPES[name], kernel.tuned(dtype=name))
+    options = source_options(kernel, DTYPES[name], kernel.resolve_tunables(dtype=name))
     program = engine.parse(kernel.source, **options)
     for function in dict.fromkeys(line.function for line in kernel.dispatches):
         echo_source(emit_text(what, program, function, fast_math=kernel.math == "fast"))

@@ -98,11 +98,11 @@ def dequantize_rows_task(name: str, bits: int) -> Task:
     form = Affine(bits, GROUP)
 
     def of(function: Any) -> Any:
-        def found(cache: Any, cache_scales: Any, cache_biases: Any, spare: int) -> Any:
+        def read_rows(cache: Any, cache_scales: Any, cache_biases: Any, spare: int) -> Any:
             rows = cache.shape[1] - spare
             return function(*(each[:, :rows] for each in (cache, cache_scales, cache_biases)))
 
-        return found
+        return read_rows
 
     def reference(cache: Any, cache_scales: Any, cache_biases: Any, spare: int) -> Any:
         rows = of(lambda w, s, b: mx.dequantize(w, s, b, group_size=GROUP, bits=bits))

@@ -71,7 +71,7 @@ class Affine:
         return f"{self.bits} bits, groups of {self.group}"
 
     def quantised(self, plain: Array) -> tuple[Array, Array, Array]:
-        """Words, scales and biases of plain rows, float32 (..., count), as MLX chooses them.
+        """Return words, scales and biases of plain rows, float32 (..., count), as MLX chooses them.
 
         The end of a group with the larger magnitude, and zero, are represented exactly. Scales may
         be negative. Source: MLX 0.32's affine_quantize.

@@ -420,12 +420,12 @@ _ELSEWHERE = re.compile(r"\s*//\s*kernel:\s*(\S+)(?:[ \t]+(\w+))?\s*")
 class Kernel:
     """A `.metal` file. `tunables` maps each macro to its candidate values, the default first.
 
-    Defaults for single element types override the first value; see `tuned`. `#include "..."` looks
-    in the folder of the file and in `include_dirs`. `math` "fast" lets the compiler reassociate,
-    fuse and approximate; "safe", the default, is what MLX compiles custom kernels with. `samplers`
-    has options in MSL's syntax, by argument. `target` names the device whose defaults come first
-    in `tunables`. `instances` are sets of macros by name, for different tasks. The macros of the
-    selected instance, by default the first, are tunables with one value.
+    Defaults for single element types override the first value; see `resolve_tunables`.
+    `#include "..."` looks in the folder of the file and in `include_dirs`. `math` "fast" lets the
+    compiler reassociate, fuse and approximate; "safe", the default, is what MLX compiles custom
+    kernels with. `samplers` has options in MSL's syntax, by argument. `target` names the device
+    whose defaults come first in `tunables`. `instances` are sets of macros by name, for different
+    tasks. The macros of the selected instance, by default the first, are tunables with one value.
     """
 
     name: str
@@ -481,7 +481,7 @@ class Kernel:
         tunables = put_defaults_first(self.tunables, self.device_defaults, target)
         return replace(self, tunables=tunables, target=tuple(target))
 
-    def tuned(
+    def resolve_tunables(
         self, chosen: Mapping[str, int] | None = None, *, dtype: str | None = None
     ) -> dict[str, int]:
         """Return a value for every tunable: that of `chosen`, else the default for `dtype`.

@@ -503,7 +503,7 @@ def compile_kernel(
     task.check_dtype(dtype_name)
     check_written_for(kernel, dtype_name)
     check_names(task, kernel)
-    run, chosen = dtype(dtype_name), kernel.tuned(tunables, dtype=dtype_name)
+    run, chosen = dtype(dtype_name), kernel.resolve_tunables(tunables, dtype=dtype_name)
     options, fast_math = source_options(kernel, run, chosen), kernel.math == "fast"
     builds: dict[str, Any] = dict(checked=checked, tools=list(tools), counted=counted)
     library = device.compile(kernel.source, **options, **builds, fast_math=fast_math)

@@ -300,7 +300,7 @@ class _Lines:
         if words[-1:] == [INOUT]:
             self.inout.add(name)
             words.pop()
-        draw = texels.stored(self._draw(words, texels.drawn_as))
+        draw = texels.draw_stored(self._draw(words, texels.drawn_as))
         self.inputs[name] = Input(shape, texels.dtype, " ".join(words), draw, pixel_format=named)
 
     def _read_sampler(self, text: str) -> None:

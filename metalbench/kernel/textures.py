@@ -121,21 +121,21 @@ class PixelFormat:
         inner = () if self.components == 1 else (one,)
         return (*reversed(extents), *inner)
 
-    def stored(self, draw: Draw) -> Draw:
+    def draw_stored(self, draw: Draw) -> Draw:
         """Return a function that draws stored texels: 1.0 is stored as 255 in `8unorm`."""
         is_signed = self.name.endswith("snorm")
         if not self.name.removesuffix("_srgb").endswith(("unorm", "snorm")) or self._is_packed:
             return draw
         most = float(np.iinfo(self.dtype.numpy).max)
 
-        def scaled(
+        def scale(
             random: np.random.Generator, shape: tuple[int, ...], values: Mapping[str, int]
         ) -> np.ndarray[Any, Any]:
             drawn = np.asarray(draw(random, shape, values), np.float32)
             clipped = np.clip(drawn, -1.0 if is_signed else 0.0, 1.0)
             return np.asarray(np.rint(clipped * most))
 
-        return scaled
+        return scale
 
     @property
     def drawn_as(self) -> DType | None:

@@ -79,7 +79,7 @@ _OF_KIND: Mapping[Kind, GenerationOutcome] = {
     Kind.DISPATCH_ERROR: GenerationOutcome.DOES_NOT_BIND,
     Kind.UNSUPPORTED: GenerationOutcome.DOES_NOT_COMPILE,
 }
-# Errors that have no kind of their own, by the name of their class.
+# Errors without a separate kind, by the name of their class.
 _OF_ERROR = {
     "CompileError": GenerationOutcome.DOES_NOT_COMPILE,
     "Unsupported": GenerationOutcome.DOES_NOT_COMPILE,
@@ -92,7 +92,7 @@ _OF_ERROR = {
 
 
 def classify_failure(failure: Failure) -> GenerationOutcome:
-    """The class of a failure that a trial has told."""
+    """Return the outcome that corresponds to a failure of a trial."""
     if REFUSAL_SUFFIX in failure.message:
         return GenerationOutcome.FORBIDDEN
     try:
@@ -240,5 +240,5 @@ def _first_line(text: str) -> str:
 
 
 def _make_isolated_path(file: str) -> Path:
-    """A path beside which nothing lies, so that no generation can include another one."""
+    """Return a path in an empty folder, so that a generation cannot include another one."""
     return NOWHERE / file

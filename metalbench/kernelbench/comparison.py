@@ -25,7 +25,7 @@ ALL = "all"
 
 @dataclass(frozen=True)
 class ComparisonOptions:
-    """What is to be computed: thresholds p, ks, and the baseline that ratios are against.
+    """Options of a comparison: thresholds p, values of k, and the baseline of the ratios.
 
     `device` and `dtype` choose among evaluations of several; None takes the only one. `timing` is
     the baseline's file for runs of KernelBench's own.
@@ -62,7 +62,7 @@ def compute_columns(
 
 
 def count_planned_samples(root: Path) -> int:
-    """How many samples of a problem a folder is to hold; raises as `compute_columns`."""
+    """Return the planned number of samples of a problem. Raise as `compute_columns`."""
     return (
         read_problems(root, None)[0].samples
         if is_kernelbench_run(root)
@@ -104,7 +104,7 @@ def _compute_column(root: Path, store: Store, question: ComparisonOptions) -> Fo
 def _select(
     root: Path, found: Sequence[Evaluation], question: ComparisonOptions
 ) -> list[Evaluation]:
-    """Those of one device and element type: times of a simulation and of a GPU never mix."""
+    """Return the evaluations of one device and dtype. Times of cpu and GPU never mix."""
     if not found:
         raise DeclarationError(
             f"{root}: nothing of it is in this store; run `metalbench evaluate {root}`, or name "

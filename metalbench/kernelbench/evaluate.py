@@ -33,7 +33,7 @@ from metalbench.workers.scheduler import (
 )
 from metalbench.workers.verify_locally import UNSUPPORTED_KINDS
 
-# A job whose place was lost so often is at fault itself, or nobody can do it.
+# A job that has lost this many workers causes the loss itself, or no worker can do it.
 MAX_ATTEMPTS = 3
 
 
@@ -47,7 +47,7 @@ class QueuedJob:
 
 
 class JobQueue:
-    """Jobs that nobody does now. What has been verified elsewhere goes first, to be timed."""
+    """Jobs that no worker has now. Jobs verified on another machine are first, for timing."""
 
     def __init__(self, jobs: Iterable[EvaluationJob]) -> None:
         self._changed = threading.Condition()
@@ -73,7 +73,7 @@ class JobQueue:
         self._return(self._verified, replace(work, verified=result))
 
     def retry(self, work: QueuedJob) -> bool:
-        """Have it done again, by whoever comes; False if it has been lost too often."""
+        """Return a job to the queue. Return False if it has been lost too often."""
         again = replace(work, losses=work.losses + 1)
         if again.losses < MAX_ATTEMPTS:
             self._return(self._unstarted if work.verified is None else self._verified, again)
@@ -219,7 +219,7 @@ class Evaluator:
                     self._serve(spec, workers)
         except (EvaluationStopped, WorkerLostError):
             pass  # a machine that is gone: others do its work
-        except BaseException as error:  # told in the thread that waits for it
+        except BaseException as error:  # raised in the thread that waits for results
             self._done.put(error)
         self._done.put(None)
 
@@ -245,7 +245,7 @@ class Evaluator:
     def _evaluate(
         self, spec: WorkerSpec, workers: Attempts, work: QueuedJob, passing: SchedulingObserver
     ) -> FinishedJob | None:
-        """What became of a job; None if it was right and is to be timed elsewhere."""
+        """Return a finished job, or None if it is correct and another worker must time it."""
         job = work.job
         try:
             trial = make_trial(job, self._conditions, self.device)
@@ -275,7 +275,7 @@ class Evaluator:
         )
 
     def _select_stages(self, spec: WorkerSpec, work: QueuedJob, trial: Trial) -> Trial:
-        """What of a trial is done here: all, all but the timing, or that alone."""
+        """Return the trial with this worker's stages: all, all but timing, or timing alone."""
         simulated = find_kind(self.device.kind).is_simulated
         if not spec.can_time:
             # Up to the cpu device's own headline: a GPU's takes too long.
@@ -289,7 +289,7 @@ class Evaluator:
 
 
 def make_no_worker_error(device: str) -> MachineError:
-    """What is raised where no seat is left that can time."""
+    """Return the error if no worker is left that can time."""
     return MachineError(
         f"[cluster] no machine is left that owns the {device} device; what was done is kept, and "
         "the same command goes on when there is one"

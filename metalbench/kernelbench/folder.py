@@ -1,8 +1,8 @@
 """A folder of generations: which samples of which problems there are, and where they come from.
 
-``RUN/run.json`` says what was to be written; ``RUN/level_1/problem_7/sample_0.metal`` is a sample,
-or ``sample_0.py``, and ``sample_0.json`` beside it its provenance. Samples that other programs have
-put there do as well, with or without the JSON files.
+``RUN/run.json`` is the plan. ``RUN/level_1/problem_7/sample_0.metal`` or ``sample_0.py`` is a
+sample, and ``sample_0.json`` its provenance. Samples of other programs are valid too, with or
+without the JSON files.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ MOST_PROVENANCE_BYTES = 16 << 20
 
 @dataclass(frozen=True)
 class SampleFile:
-    """A sample's file; `ending` is how the model's answer ended, empty where nobody has said.
+    """A sample's file; `ending` is the model's stop reason, empty if unknown.
 
-    One that `is_outside` is a link to a place outside of the folder, or no regular file: it is not
-    read. `fault` is what is wrong with the files of the sample, other than its text.
+    If `is_outside`, the file is a link to a place outside of the folder or not a regular file, and
+    is not read. `fault` describes a defect of the sample's files, other than its text.
     """
 
     level: str
@@ -53,7 +53,7 @@ class SampleFile:
 
     @property
     def name(self) -> str:
-        """What it is called in messages."""
+        """The name in messages."""
         return f"{self.level}/problem_{self.problem}/sample_{self.number}"
 
     def hash(self) -> str:
@@ -85,9 +85,9 @@ class SampleFile:
 
 @dataclass(frozen=True)
 class SamplePlan:
-    """What a folder is to hold: `problems` by level, so many `samples` of each; and by whom.
+    """The planned contents of a folder: `problems` by level, and the number of `samples` of each.
 
-    `id` tells folders apart, also when they are moved. `asked` is how a model was asked.
+    `id` identifies a folder, also after it is moved. `asked` describes the prompts.
     """
 
     problems: Mapping[str, Sequence[int]]
@@ -110,7 +110,7 @@ def get_level_name(set_name: str) -> str:
 
 
 def get_sample_path(root: Path, level: str, problem: int, sample: int) -> Path:
-    """Where a sample lies, without the suffix of its file."""
+    """Return the path of a sample without its suffix."""
     return root / level / f"problem_{problem}" / f"sample_{sample}"
 
 
@@ -144,7 +144,7 @@ def find_samples(root: Path) -> list[SampleFile]:
 
 
 def _is_outside(path: Path, folder: Path) -> bool:
-    """Whether a path is no regular file in `folder`, which is resolved, once links are followed."""
+    """Return whether a path, with links resolved, is not a regular file in `folder`."""
     try:
         real = path.resolve(strict=True)
     except (OSError, RuntimeError):  # of links in a circle
@@ -238,7 +238,7 @@ def _parse_plan(path: Path) -> SamplePlan:
 
 
 def _read_provenance(path: Path) -> tuple[str, str, str]:
-    """The task that the file beside a sample names, how the answer ended, and the file's fault."""
+    """Return task, stop reason and fault from the provenance file of a sample."""
     if not path.is_file():
         return "", "", ""
     try:

@@ -64,14 +64,14 @@ class SampleOutcome:
     own: bool = True
 
     def is_fast(self, p: float) -> bool:
-        """Whether it is correct and surely more than `p` times as fast as the reference.
+        """Return whether it is correct and more than `p` times as fast as the reference.
 
-        Of a ratio it is the interval's lower end that counts. For 0 it need only be correct.
+        The lower end of the ratio's interval decides. For p = 0 only correctness counts.
         """
         return self._exceeds(p, None if self.ratio is None else self.ratio.low)
 
     def is_naively_fast(self, p: float) -> bool:
-        """Whether it is correct and its ratio, whatever its interval, is more than `p`."""
+        """Return whether it is correct and its ratio, without its interval, is more than `p`."""
         return self._exceeds(p, None if self.ratio is None else self.ratio.value)
 
     def _exceeds(self, p: float, ratio: float | None) -> bool:
@@ -96,7 +96,7 @@ class FastShare:
 
 @dataclass(frozen=True)
 class AtK:
-    """What of k samples is expected: `p` None is a correct one, else one that is fast for p."""
+    """The expected value for k samples: a correct one if `p` is None, else a fast one."""
 
     k: int
     p: float | None
@@ -109,7 +109,7 @@ class Figures:
 
     Shares have Wilson intervals; what is at k and the curve have bootstrap intervals over problems;
     the geometric mean is of the ratios of the correct, with the interval of their measurement.
-    `without_kernel` are samples whose right results or times are not of kernels of their own.
+    `without_kernel` counts samples whose correct results or times do not come from their kernels.
     """
 
     problems: int
@@ -131,7 +131,7 @@ def group_samples(
     count: int,
     baseline: str,
 ) -> dict[tuple[str, int], list[SampleOutcome]]:
-    """Every planned problem's `count` samples; those that nobody has evaluated are missing."""
+    """Return the `count` samples of every planned problem. Samples not evaluated are missing."""
     known = {
         (each.place.level, each.place.problem, each.place.sample): SampleOutcome(
             GenerationOutcome(each.outcome),

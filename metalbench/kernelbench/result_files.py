@@ -1,7 +1,7 @@
 """KernelBench's own result files, read and written: `eval_results.json` and baseline timings.
 
-Times in them are milliseconds. A run is one level; `generation_config.yaml` beside its results says
-which. Keys that are not known are kept as they are.
+Times in them are milliseconds. A run is one level, which `generation_config.yaml` in its folder
+names. Unknown keys are preserved.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ Timings = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 
 def is_kernelbench_run(root: Path) -> bool:
-    """Whether a folder holds a run of KernelBench's, and none of ours."""
+    """Return whether a folder holds a run of KernelBench, and not one of metalbench."""
     return (root / RESULTS).is_file() and not (root / "run.json").is_file()
 
 
@@ -104,7 +104,7 @@ def write_results(root: Path, level: int, problems: Problems, target: Path) -> N
 
 
 def read_run_level(root: Path) -> int:
-    """The level of a run, by its configuration; raises DeclarationError where that is not told."""
+    """Return the level of a run from its configuration. Raise DeclarationError if it is missing."""
     path = root / CONFIG
     found = None
     if path.is_file():
@@ -190,7 +190,7 @@ def _list_samples(samples: JsonValue) -> Sequence[JsonValue]:
     return [samples] if isinstance(samples.raw, dict) else samples.list()
 
 
-# Runs of KernelBench's beside ours: ours written as theirs, theirs with the same figures.
+# Convert runs: write ours in KernelBench's format, and read theirs as evaluations.
 
 BASELINES = {
     "eager": "baseline_time_mlx",
@@ -392,7 +392,7 @@ def _compute_ratio(each: KernelBenchSample, baseline: Mapping[str, Any] | None) 
 
 
 def _make_interval(stats: Mapping[str, Any]) -> Interval:
-    """A mean with Student's interval, or ours; unbounded where neither is told."""
+    """Return the mean with Student's interval, or with the stored one; unbounded without both."""
     from scipy.special import stdtrit  # type: ignore[import-untyped,unused-ignore]
 
     mean, spread, trials = float(stats["mean"]), stats.get("std"), stats.get("num_trials")

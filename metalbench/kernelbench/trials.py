@@ -30,7 +30,7 @@ MOST_FAULTS = 3
 
 @dataclass(frozen=True)
 class TrialConditions:
-    """How samples are tried: all of them alike. `size` None is the device's headline.
+    """The conditions of all trials. `size` None is the headline size of the device.
 
     `oracle` and `unconfined` are as in a trial.
     """
@@ -63,7 +63,7 @@ def _find_level_tasks(level: str, library: Library) -> list[Entry]:
 def find_tasks(levels: Iterable[str], library: Library) -> dict[str, list[Entry]]:
     """The problems of every level, in their order: problem 1 is the first task of its set.
 
-    Raises DeclarationError for a level that is no set of tasks.
+    Raise DeclarationError for a level that is not a set of tasks.
     """
     return {level: _find_level_tasks(level, library) for level in levels}
 
@@ -105,7 +105,7 @@ def select_remaining(
     device: DeviceFacts,
     conditions: TrialConditions,
 ) -> list[EvaluationJob]:
-    """The jobs that nobody has done yet: with this text, on this device, under these conditions."""
+    """Return the jobs without an evaluation of this text, device and conditions."""
     done = {
         (each.place, each.dtype, each.size)
         for each in known
@@ -119,9 +119,9 @@ def select_remaining(
 
 
 def make_trial(job: EvaluationJob, conditions: TrialConditions, device: DeviceFacts) -> Trial:
-    """What is to be tried on `device`, with the defaults that the sample has for it.
+    """Return the trial on `device`, with the defaults that the sample declares for it.
 
-    Raises Unusable for a sample that is no kernel.
+    Raise UnusableSample for a sample that is not a kernel.
     """
     try:
         data = job.sample.read()
@@ -138,7 +138,7 @@ def make_trial(job: EvaluationJob, conditions: TrialConditions, device: DeviceFa
 def make_unusable_result(
     job: EvaluationJob, conditions: TrialConditions, device: DeviceFacts, reason: UnusableSample
 ) -> Result:
-    """The result of a sample that is no kernel: it has failed, and its text is kept."""
+    """Return the failed result, with its text, of a sample that is not a kernel."""
     try:
         text = job.sample.read().decode("utf-8", "replace").replace("\0", "\ufffd")
     except DeclarationError:

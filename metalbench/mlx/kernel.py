@@ -58,7 +58,7 @@ def opaque(name: str, run: Run, blank: Callable[[], list[Any]], inputs: Sequence
 
     from metalbench.mlx.simulation import in_vmap, outside_of_vmap
 
-    def traced(given: list[Any]) -> list[Any]:
+    def trace(given: list[Any]) -> list[Any]:
         try:
             return run(given)
         except NoValue:
@@ -66,7 +66,7 @@ def opaque(name: str, run: Run, blank: Callable[[], list[Any]], inputs: Sequence
                 return blank()
             raise
 
-    def mapped(given: Sequence[Any], axes: Sequence[int | None]) -> tuple[list[Any], list[int]]:
+    def map_calls(given: Sequence[Any], axes: Sequence[int | None]) -> tuple[list[Any], list[int]]:
         with outside_of_vmap():
             rows = [opaque(name, run, blank, each) for each in _slices(given, axes)]
         if rows:
@@ -81,10 +81,10 @@ def opaque(name: str, run: Run, blank: Callable[[], list[Any]], inputs: Sequence
             "that defines vjp (or jvp)"
         )
 
-    function: Any = mx.custom_function(traced)
+    function: Any = mx.custom_function(trace)
     function.vjp(refuse)
     function.jvp(refuse)
-    function.vmap(mapped)
+    function.vmap(map_calls)
     # One list: of a single array MLX would tell the array and its axis, not lists of one.
     return list(function(list(inputs)))
 

@@ -260,11 +260,11 @@ def _counting_vmap(function: Callable[..., Any], *args: Any, **options: Any) -> 
     mapped = _vmap(function, *args, **options)
 
     @wraps(function)
-    def counted(*args: Any, **options: Any) -> Any:
+    def count_depth(*args: Any, **options: Any) -> Any:
         with _deeper(1):
             return mapped(*args, **options)
 
-    return counted
+    return count_depth
 
 
 @contextmanager

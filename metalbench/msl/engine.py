@@ -78,12 +78,12 @@ class CompiledKernel:
         need too much stack, the object runs threads as fibers.
         """
         from metalbench.msl.ir.text import IrError
-        from metalbench.msl.toolchain.compile_kernel import compile_fibers_from_file, entry_of
+        from metalbench.msl.toolchain.compile_kernel import build_entry, compile_fibers_from_file
         from metalbench.msl.vectorize.body import LaunchShape
 
         lane, launch = Path(self.lane), LaunchShape(width, rows)
         try:
-            return str(entry_of(lane, launch, self.name, fast_math=self.fast_math))
+            return str(build_entry(lane, launch, self.name, fast_math=self.fast_math))
         except IrError:
             text = lane.with_suffix(".cpp")
             kind = {"fast_math": self.fast_math, "spaces": self.spaces}

@@ -273,10 +273,10 @@ def _task(
 
 
 def _input(array: Array) -> Input:
-    def drawn(kept: Array, *_: object) -> Array:
+    def copy_array(kept: Array, *_: object) -> Array:
         return kept.copy()
 
-    return Input(_shape(array.shape), _dtype(array.dtype), "given", partial(drawn, array))
+    return Input(_shape(array.shape), _dtype(array.dtype), "given", partial(copy_array, array))
 
 
 def _shape(extents: tuple[int, ...]) -> tuple[Expression, ...]:
@@ -312,7 +312,7 @@ class PythonFile:
         """Load the file, call `solve`, and record its launch and its result."""
         done: list[Counted] = []
 
-        def launched(defined: Definition, made: Call) -> list[Array]:
+        def record_launch(defined: Definition, made: Call) -> list[Array]:
             if done:
                 raise self._error("expected one launch of one kernel, got a second one")
             generated = Generated(defined, made.variant)
@@ -321,7 +321,7 @@ class PythonFile:
             done.append(run(case))
             return [done[0].outputs[name] for name in defined.output_names]
 
-        with _kernels_are(launched):
+        with _kernels_are(record_launch):
             answer = self._call_solve(size)
         if not done:
             raise self._error("expected it to call a kernel of mx.fast.metal_kernel, got no launch")

@@ -135,7 +135,7 @@ class Trial:
     @property
     def tuned(self) -> dict[str, int]:
         """A value for every tunable of the kernel. Raises as `Kernel.tuned`."""
-        return self.kernel.tuned(self.tunables, dtype=self.dtype)
+        return self.kernel.resolve_tunables(self.tunables, dtype=self.dtype)
 
     @cached_property
     def task(self) -> Task:
@@ -196,7 +196,7 @@ def describe_case(trial: Trial, task: Task | None, device: TimedDevice) -> Case:
         kernel=kernel.path.name,
         source=kernel.stored_text,
         source_hash=kernel.hash,
-        tunables={**kernel.tuned(dtype=trial.dtype), **trial.tunables},
+        tunables={**kernel.resolve_tunables(dtype=trial.dtype), **trial.tunables},
         reference=task.baseline if task else "",
         tuning=trial.tuning,
     )

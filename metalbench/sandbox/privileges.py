@@ -24,8 +24,8 @@ def isolate_network() -> str:
     """
     user, group = os.getuid(), os.getgid()
     for further, name in (
-        (0, "a network namespace of its own"),
-        (CLONE_NEWUSER, "namespaces of its own"),
+        (0, "a separate network namespace"),
+        (CLONE_NEWUSER, "separate namespaces"),
     ):
         try:
             system_call("unshare", CLONE_NEWNET | CLONE_NEWIPC | further)

@@ -353,7 +353,7 @@ def _open_journal(device: DeviceFacts, search: TuningSearch) -> Journal:
     """Open the journal of a search, with the defaults in it."""
     name = _name_search(device, search)
     journal = Journal(search.journal, name, search.kernel.tunables, seed=search.seed)
-    journal.add(search.kernel.tuned(dtype=search.dtype), 1.0)
+    journal.add(search.kernel.resolve_tunables(dtype=search.dtype), 1.0)
     return journal
 
 
@@ -393,7 +393,7 @@ def _confirm_best(
     bench: _Evaluator, tried: list[TuningCandidate], observer: TuningObserver
 ) -> tuple[Values, Interval | None, list[TuningCandidate]]:
     """Return the winner and its ratio, and the candidates with the result of the confirmation."""
-    defaults = bench.search.kernel.tuned(dtype=bench.search.dtype)
+    defaults = bench.search.kernel.resolve_tunables(dtype=bench.search.dtype)
     while True:
         best = max(tried, key=lambda each: each.ratio or 0.0)
         if best.values == defaults:

@@ -254,7 +254,7 @@ def _key(builds: Builds, sizes: Sequence[str]) -> str:
         task.name,
         repr([task.extents(each) for each in sizes]),
         dtype_name,
-        repr(sorted(kernel.tuned(builds.tunables, dtype=dtype_name).items())),
+        repr(sorted(kernel.resolve_tunables(builds.tunables, dtype=dtype_name).items())),
     )
 
 

@@ -34,7 +34,7 @@ Ask = Callable[[Message], Message]
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """How seats are opened: `seconds` and `memory_bytes` are what one kernel may use up."""
+    """Options of a cluster's workers. `seconds` and `memory_bytes` are the limits of one kernel."""
 
     seconds: float
     memory_bytes: int | None
@@ -142,7 +142,7 @@ def import_ray() -> Any:
 
 
 def check_address(address: str) -> None:
-    """Raise DeclarationError for what is no address, MachineError if nobody answers there."""
+    """Raise DeclarationError for a malformed address, MachineError if nothing answers there."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or "/" in host:
         raise DeclarationError(
@@ -152,16 +152,16 @@ def check_address(address: str) -> None:
         socket.create_connection((host, int(port)), SECONDS_TO_ANSWER).close()
     except (OSError, OverflowError) as error:
         raise MachineError(
-            f"--cluster {address}: nobody answers there ({error}); is `ray start --head` running, "
+            f"--cluster {address}: nothing answers there ({error}); is `ray start --head` running, "
             "and this machine one of the cluster's?"
         ) from None
 
 
 class _NodeReservation:
-    """Has all processors of a node and its device, so that nobody else computes there."""
+    """Reserve all processors and the device of a node, so that no other job computes there."""
 
     def confirm(self) -> bool:
-        """Tell that it has them."""
+        """Return True once the resources are reserved."""
         return True
 
 

@@ -1,4 +1,4 @@
-"""What a seat of a cluster is told and answers, in bytes that nobody but us takes apart."""
+"""Run trials in a worker of a Ray cluster. Messages are bytes that only this module decodes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Message = tuple[str, bytes]
 
 @dataclass(frozen=True)
 class ClusterStart:
-    """How a seat is to begin; `version` is that of metalbench here, and `variables` are set."""
+    """The first message to a worker: metalbench's local version, and environment variables."""
 
     opening: OpenRequest
     version: str
@@ -35,7 +35,7 @@ class ClusterStart:
 
 @dataclass(frozen=True)
 class ClusterTrial:
-    """A trial, with the files that it reads and that have not been sent to the seat before."""
+    """A trial, with the files that it reads and that the worker does not have yet."""
 
     trial: Trial
     files: tuple[SentFile, ...]
@@ -57,12 +57,12 @@ def _list_message_types() -> dict[str, Any]:
 
 
 def pack_message(name: str, value: object = None) -> Message:
-    """A message; raises EncodingError if `value` is not what messages `name` have."""
+    """Return a message. Raise EncodingError if `value` has not the type of messages `name`."""
     return name, encode(value, _list_message_types()[name], name)
 
 
 def unpack_message(message: Message) -> tuple[str, Any]:
-    """What a message says; raises EncodingError if it is none."""
+    """Return name and value of a message. Raise EncodingError for a malformed one."""
     name, data = message
     if name not in _list_message_types():
         raise EncodingError(
@@ -71,16 +71,16 @@ def unpack_message(message: Message) -> tuple[str, Any]:
     return name, decode(data, _list_message_types()[name], name)
 
 
-# The far side of a seat: kernels are tried here, in processes of their own, one at a time.
+# The worker of the cluster: it runs trials one at a time, each in a separate process.
 
-# What Ray sets for its own processes, and would change the times of MLX.
+# Ray sets this variable for its processes. It would change the times of MLX.
 THREADS = "OMP_NUM_THREADS"
 
 
 class ClusterWorker:
     """One process of a cluster. Each message is answered when the trial is at its next stage.
 
-    The trial goes on when the other side says so: that one knows who may be timed.
+    The trial goes on when the evaluating side sends "go on", which schedules the timing.
     """
 
     def __init__(self) -> None:
@@ -90,18 +90,18 @@ class ClusterWorker:
         threading.Thread(target=self._serve, daemon=True).start()
 
     def ask(self, message: Message) -> Message:
-        """Do what is said and return what comes of it."""
+        """Pass a message to the trial's thread and return the reply."""
         self._requests.put(message)
         return self._replies.get()
 
     def process(self) -> int:
-        """The number of this process."""
+        """Return the identifier of this process."""
         return os.getpid()
 
     def _serve(self) -> None:
         try:
             self._answer()
-        except BaseException as error:  # to be told: nobody looks after this thread
+        except BaseException as error:  # nothing waits for this thread, so it reports the error
             self._replies.put(pack_message("machine", f"{type(error).__name__}: {error}"))
 
     def _answer(self) -> None:

@@ -27,7 +27,7 @@ from metalbench.workers.ssh import (
 )
 from metalbench.workers.version import get_local_version, hash_sources
 
-# What a build reads. Of folders all files count that are no products.
+# Files that a build reads. Build products in the folders do not count.
 FILES = ("pyproject.toml", "CMakeLists.txt", "README.md", "LICENSE")
 PARTS = (*FILES, "build_backend", "csrc", "include")
 PACKAGES = ("metalbench", "agent_steel", "kernels", "puzzles")
@@ -35,7 +35,7 @@ PRODUCTS = frozenset({".so", ".pyc", ".pyd", ".pyi", ".typed"})
 
 
 def get_archive_name() -> str:
-    """What the archive is called."""
+    """Return the file name of the archive."""
     return f"metalbench-{metadata.version('metalbench')}.tar.gz"
 
 
@@ -57,7 +57,7 @@ def find_checkout() -> Path:
     """
     own = Path(__file__).parents[2]
     wanted = get_local_version().sources
-    found = [folder for folder in (own, _installed_from()) if folder and _is_checkout(folder)]
+    found = [folder for folder in (own, _find_install_source()) if folder and _is_checkout(folder)]
     for folder in found:
         if hash_sources(folder / "metalbench", folder / "csrc" / "msl") == wanted:
             return folder
@@ -73,8 +73,8 @@ def _is_checkout(folder: Path) -> bool:
     return all((folder / part).exists() for part in (*PARTS, *PACKAGES))
 
 
-def _installed_from() -> Path | None:
-    """The folder that pip was given, as PEP 610 has it recorded."""
+def _find_install_source() -> Path | None:
+    """Return the folder that pip installed from, as recorded by PEP 610; None if there is none."""
     text = metadata.distribution("metalbench").read_text("direct_url.json")
     url = urlsplit(json.loads(text).get("url", "")) if text else None
     return Path(unquote(url.path)) if url is not None and url.scheme == "file" else None

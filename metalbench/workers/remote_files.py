@@ -41,7 +41,7 @@ def read_task_modules(entry: Entry) -> dict[Path, bytes]:
 
 
 def _find_headers(kernel: Kernel) -> Iterator[Path]:
-    """Those that the kernel includes, and that they include, in the folders that it may read."""
+    """Yield the headers that the kernel includes, also indirectly, within its include folders."""
     folders = [Path(each) for each in include_folders(kernel.path, kernel.include_dirs)]
     seen: set[Path] = set()
     waiting = [(kernel.source, folders[0])]
@@ -59,7 +59,7 @@ def _find_headers(kernel: Kernel) -> Iterator[Path]:
 
 
 def _is_inside(path: Path, folders: list[Path]) -> bool:
-    """What lies elsewhere no kernel may read, so that nobody need send it."""
+    """Return whether a path is in one of the folders. A kernel may read no other file."""
     real = path.resolve()
     return any(real.is_relative_to(folder.resolve()) for folder in folders)
 
@@ -80,7 +80,7 @@ def _find_modules(path: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def _find_imports(path: Path) -> Iterator[str]:
-    """The first part of every imported name; none of a file that is no Python."""
+    """Yield the top-level package of every import. Yield nothing if the file does not parse."""
     try:
         tree = ast.parse(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, SyntaxError):

@@ -21,7 +21,7 @@ NOTHING = type(None)
 
 @dataclass(frozen=True)
 class OpenRequest:
-    """What device is wanted, and what a kernel may use up there; None is half of its memory.
+    """The request for a device, with the limits of a kernel; None is half of the memory.
 
     `folder` is the one that relative paths are relative to, `headers` that of the library's
     headers.
@@ -72,7 +72,7 @@ class TracePart:
 
 @cache
 def list_client_messages() -> dict[str, Any]:
-    """What the machine sends at which somebody waits."""
+    """Return the types of the messages that the client sends, by name."""
     return {
         "open": OpenRequest,
         "file": SentFile,
@@ -87,7 +87,7 @@ def list_client_messages() -> dict[str, Any]:
 
 @cache
 def list_server_messages() -> dict[str, Any]:
-    """What the machine sends at which kernels run."""
+    """Return the types of the messages that the server sends, by name."""
     return {
         "opened": OpenReply,
         "stage": Stage,
@@ -104,9 +104,9 @@ def list_server_messages() -> dict[str, Any]:
     }
 
 
-# Messages between machines, and the noticing that nobody is at the other end any more.
+# Messages between machines, with a heartbeat that detects a lost connection.
 
-# Each side is heard at least so often, and given up when it was silent for so long.
+# Each side sends at least this often, and is given up after this long a silence.
 SECONDS_BETWEEN_BEATS = 10.0
 SECONDS_OF_SILENCE = 60.0
 
@@ -129,7 +129,7 @@ class DuplexConnection:
         return self._reading.recv_bytes(most)
 
     def poll(self, seconds: float) -> bool:
-        """Whether within this time a message comes, or the end."""
+        """Return whether a message, or the end of the stream, arrives within `seconds`."""
         return self._reading.poll(seconds)
 
     def close(self) -> None:
@@ -155,7 +155,7 @@ class HeartbeatConnection:
 
     @classmethod
     def for_server(cls, connection: DuplexConnection) -> HeartbeatConnection:
-        """The end at which kernels run; it answers each beat with one of its own."""
+        """Return the server's connection. It answers each heartbeat with another one."""
         return cls(
             Channel(cast(Connection, connection), list_server_messages, list_client_messages)
         )

@@ -85,7 +85,7 @@ class TraceWriter:
         path = self._path
         try:
             if self._folder is None:
-                # A name that nobody can have prepared a link at.
+                # An unpredictable name: no other user can have placed a link there.
                 self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._folder = Path(tempfile.mkdtemp(prefix=".", dir=self._path.parent))
             path = self._folder / NAME / name

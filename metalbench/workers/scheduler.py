@@ -1,4 +1,4 @@
-"""Who may do what beside whom: many compile and verify at a time, and who is timed is alone."""
+"""Schedule jobs on a machine: many compile and verify at a time, one alone is timed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from metalbench.run.trial import Silent, Stage
 
 
 class EvaluationStopped(BaseException):
-    """Nobody wants to know any more: the whole evaluation is being broken off."""
+    """Raised in all workers when the evaluation is cancelled."""
 
 
 class TimingScheduler:
@@ -29,7 +29,7 @@ class TimingScheduler:
         self._stopped = False
 
     def begin_work(self) -> None:
-        """Begin to work, when nobody is timed or waits for it; raises Stopped."""
+        """Begin to work, once no job is timed or waits for that. Raise EvaluationStopped."""
         with self._changed:
             self._wait(lambda: not self._timing and not self._waiting)
             self._working += 1
@@ -41,7 +41,7 @@ class TimingScheduler:
             self._changed.notify_all()
 
     def begin_timing(self) -> None:
-        """Stop working, and return when nobody else works or is timed; raises Stopped."""
+        """Stop working. Return once no other job works or is timed. Raise EvaluationStopped."""
         with self._changed:
             self._working -= 1
             self._waiting += 1
@@ -130,7 +130,7 @@ class SchedulingObserver(Silent):
 
 
 class WorkerLostError(MachineError):
-    """What ran in a seat is gone, with its process or its machine; no sample is to blame."""
+    """Raised if a worker is lost with its process or machine. The sample is not at fault."""
 
 
 @dataclass(frozen=True)
@@ -152,14 +152,14 @@ class WorkerProvider(Protocol):
     local_scheduler: TimingScheduler
 
     def list_new_workers(self) -> Sequence[WorkerSpec]:
-        """Those that were not told before."""
+        """Return the workers that earlier calls have not returned."""
 
     def close(self) -> None:
-        """End whatever runs in them."""
+        """End all work in them."""
 
 
 class LocalWorkerProvider:
-    """So many seats on this machine."""
+    """`count` workers on this machine."""
 
     def __init__(self, place: Callable[[], AbstractContextManager[Attempts]], count: int) -> None:
         self.local_scheduler = TimingScheduler()

@@ -53,22 +53,22 @@ WAITING = "another session has the machine; waiting for it"
 
 
 @contextmanager
-def hold_machine(told: Callable[[str], None]) -> Iterator[None]:
-    """Wait until no other session of this user runs a kernel; `told` is told if one does.
+def hold_machine(report_wait: Callable[[str], None]) -> Iterator[None]:
+    """Wait until no other session of this user runs a kernel; call `report_wait` if one does.
 
-    The system lets go of a turn when its process ends, however that happens.
+    The operating system releases the lock when its process ends, however that happens.
     """
     with get_lock_file().open("a") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            told(WAITING)
+            report_wait(WAITING)
             fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
 def get_lock_file() -> Path:
-    """The file that whoever runs a kernel holds."""
+    """Return the file that a session locks while it runs a kernel."""
     return Path(tempfile.gettempdir()) / f"metalbench-{os.getuid()}.lock"
 
 
@@ -76,10 +76,10 @@ PART_BYTES = 2**20
 
 
 def serve(line: HeartbeatConnection) -> None:
-    """Do what is asked over `line`, one thing after the other, until the other end is gone.
+    """Serve requests over `line`, one after the other, until the client is gone.
 
-    Then, or when it is silent for too long, this process ends at once, and with it whatever it has
-    started: workers end with the process that they work for.
+    Then, or if the client is silent for too long, this process ends at once. Its workers end with
+    it.
     """
     name, opening = line.receive()
     if name != "open":
@@ -96,7 +96,7 @@ def serve(line: HeartbeatConnection) -> None:
 
 
 def _listen(line: HeartbeatConnection, folder: SessionFolder, asked: SimpleQueue[Message]) -> None:
-    """Keep what arrives while something is done; nobody is there any more when this ends."""
+    """Store and queue messages that arrive. Return when the connection is lost."""
     try:
         while True:
             name, value = message = line.receive_any()
@@ -160,18 +160,18 @@ class _Session:
         name, value = message
         facts = device_facts(device)
         if name == "try":
-            yield "result", self._tried(facts, value)
+            yield "result", self._try(facts, value)
         elif name == "play":
-            yield "outcome", self._played(facts, value)
+            yield "outcome", self._play(facts, value)
         elif name == "capture":
             yield from _capture_trace(device, self._folder.map_trial(value))
 
-    def _tried(self, facts: DeviceFacts, job: TrialRequest) -> Result:
+    def _try(self, facts: DeviceFacts, job: TrialRequest) -> Result:
         trial, *following = map(self._folder.map_trial, (job.trial, *job.following))
         result = self._workers.attempt(facts, trial, following, _ForwardingObserver(self._line))
         return translate_result(result, self._folder.restore_paths)
 
-    def _played(self, facts: DeviceFacts, match: Match) -> object:
+    def _play(self, facts: DeviceFacts, match: Match) -> object:
         outcome = self._workers.play(
             facts, self._folder.map_match(match), _ForwardingObserver(self._line)
         )
@@ -196,7 +196,7 @@ def _capture_trace(device: _core.Device, trial: Trial) -> Iterator[Message]:
 
 
 class _ForwardingObserver:
-    """An observer at the other end of the line. Nobody waits until it has heard."""
+    """Forward the observer's calls to the client. Calls do not wait for its answer."""
 
     def __init__(self, line: HeartbeatConnection) -> None:
         self._line = line

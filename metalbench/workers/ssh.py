@@ -62,7 +62,7 @@ class Address:
 
     @property
     def ssh_arguments(self) -> list[str]:
-        """What ssh is told of it, the host last."""
+        """The arguments of ssh for this address, the host last."""
         port = ["-p", str(self.port)] if self.port else []
         user = ["-l", self.user] if self.user else []
         return [*port, *user, "--", self.host]
@@ -103,9 +103,9 @@ NOT_OURS = 4
 
 
 def make_serve_script(address: Address, variables: Mapping[str, str]) -> str:
-    """Start `metalbench serve`, or say that it is not there, or what else is.
+    """Start `metalbench serve`, or report that it is missing or of another version.
 
-    As long as it runs a Mac that can does not fall asleep, which it may where nobody types.
+    While it runs, a Mac without user input does not fall asleep.
     """
     env = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
     elsewhere = "" if address.folder else 'if [ ! -x "$m" ]; then m=$(command -v metalbench); fi; '
@@ -152,8 +152,8 @@ def _as_one_word(script: str) -> str:
 
 LAST_WORDS_BYTES = 4000
 SECONDS_TO_END = 5.0
-# A terminal's Ctrl-C reaches all of its processes, and ssh is not to die of it before we have
-# noticed: an ignored signal stays so in what is executed, and at its own prompts ssh heeds it.
+# A terminal's Ctrl-C reaches all of its processes. ssh must not end before we handle the signal.
+# An ignored signal stays ignored after exec; at its own prompts ssh handles it.
 _DEAF = 'trap "" INT; exec "$@"'
 
 
@@ -188,7 +188,7 @@ class Ssh:
             )
 
     def read_byte(self) -> bytes:
-        """Wait for bytes that are no message yet; empty at the end."""
+        """Wait for bytes before the first message; return b"" at the end."""
         return _read(self.connection)
 
     def end(self) -> None:
@@ -205,7 +205,7 @@ class Ssh:
             self._words.close()
 
     def read_output_tail(self) -> str:
-        """What ssh, and the other side, said last on standard error."""
+        """Return the last output of ssh and the server on standard error."""
         if self._words.closed:
             return self._last_words
         start = max(0, self._said_bytes - LAST_WORDS_BYTES)

@@ -76,17 +76,17 @@ class LocallyVerifiedWorkers:
         self._workers.close()
 
     def _is_right(self, trial: Trial, observer: Observer) -> bool:
-        """Whether a kernel whose turn is yet to come is right, so that it may be made ready."""
+        """Return whether the next kernel is correct, so that it can be prepared in advance."""
         try:
             found, _ = self._verify(trial, _NextKernelObserver(observer, trial.entry.name))
         except MetalBenchError:
-            return False  # told when it is its turn
+            return False  # reported when the trial runs
         if found is not None:
             self._wrong[_key(trial)] = found
         return found is None
 
     def _verify(self, trial: Trial, observer: Observer) -> tuple[Result | None, Notes]:
-        """What is wrong with a kernel, None if nothing is, and what is to be noted of that.
+        """Return the failed result of a kernel, or None if it is correct, and notes.
 
         It is verified at sizes up to the cpu device's headline, for those of a GPU take too long.
         """
@@ -116,7 +116,7 @@ def _trial_of(match: Match, side: int) -> Trial:
 
 
 def _key(trial: Trial) -> Key:
-    """What has to be the same for a kernel to be as right as before, whatever its inputs."""
+    """Return a key of everything that the correctness of a trial depends on."""
     if trial.broken is not None:
         return ("broken", trial.entry.name)
     path = trial.entry.task_path

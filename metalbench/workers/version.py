@@ -28,7 +28,7 @@ class InstalledVersion:
 
     @property
     def greeting(self) -> str:
-        """How it is told as the first thing, before there are messages."""
+        """The line that the server sends before any message."""
         return f"{MARK} {self.protocol} {self.number} {self.sources}"
 
     @classmethod

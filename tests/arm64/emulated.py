@@ -24,7 +24,7 @@ from metalbench.msl.toolchain.clang import (
     list_flags,
 )
 from metalbench.msl.toolchain.compile import MessageTranslator, generate_ir
-from metalbench.msl.toolchain.compile_kernel import widths_of
+from metalbench.msl.toolchain.compile_kernel import list_widths
 from metalbench.msl.vectorize.body import LaunchShape
 from metalbench.msl.vectorize.module import vectorize_module
 from metalbench.task.dtypes import dtype
@@ -53,7 +53,7 @@ class OneLane:
 
     def shape(self, threads: Size, grid: Size) -> LaunchShape:
         """The shape that suits every threadgroup of a launch."""
-        for width in widths_of(self.lane):
+        for width in list_widths(self.lane):
             if threads[0] % width == 0 and grid[0] % threads[0] % width == 0:
                 return LaunchShape(width, rows=True)
         return LaunchShape(32, rows=False)
@@ -98,7 +98,7 @@ def run(
 
 def program_of(kernel: Kernel) -> engine.MslProgram:
     """A kernel of the library with its defaults, in float32."""
-    options = source_options(kernel, dtype("float32"), kernel.tuned(None))
+    options = source_options(kernel, dtype("float32"), kernel.resolve_tunables(None))
     folders = [str(each) for each in options.pop("include_dirs")]
     return engine.parse(kernel.source, **options, include_dirs=folders)
 

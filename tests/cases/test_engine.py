@@ -8,7 +8,7 @@ from pathlib import Path
 
 from metalbench.msl import engine
 from metalbench.msl.toolchain import compile
-from metalbench.msl.toolchain.compile_kernel import initialised_with_shared
+from metalbench.msl.toolchain.compile_kernel import find_shared_initialisers
 
 CASES = Path(__file__).parent / "engine"
 
@@ -32,7 +32,7 @@ def test_a_grid_that_overflows_is_an_error():
 def test_a_table_of_threadgroup_pointers_is_stored_at_run_time():
     program = engine.parse((CASES / "pointer_table.metal").read_text())
     text = Path(engine.build_for_gpu(program, "k").path).read_text()
-    assert initialised_with_shared(text) == []
+    assert find_shared_initialisers(text) == []
 
 
 def test_a_chain_of_selections_compiles_with_fewer_passes(monkeypatch):

@@ -29,7 +29,7 @@ def cases() -> Iterator[object]:
 @pytest.mark.parametrize(("entry", "dtype_name"), list(cases()))
 def test_a_kernel_of_the_library_compiles(entry, dtype_name):
     kernel = entry.kernel().on(("cuda",))
-    options = source_options(kernel, dtype(dtype_name), kernel.tuned(dtype=dtype_name))
+    options = source_options(kernel, dtype(dtype_name), kernel.resolve_tunables(dtype=dtype_name))
     program = engine.parse(kernel.source, **options)
     for function in dict.fromkeys(line.function for line in kernel.dispatches):
         built = engine.build_for_gpu(program, function, fast_math=kernel.math == "fast")

@@ -6,7 +6,7 @@ import pytest
 from cuda.ptx import check_sound, read
 
 from metalbench.msl import engine
-from metalbench.msl.toolchain.compile_kernel import initialised_with_shared
+from metalbench.msl.toolchain.compile_kernel import find_shared_initialisers
 
 TABLES = {
     "array": "threadgroup float* parts[2] = {s, s + 64}; parts[i & 1][i] = x[i];",
@@ -38,6 +38,6 @@ kernel void k(device float* x, uint i [[thread_index_in_threadgroup]]) {{
   x[i] = s[127 - i] + t[i];
 }}"""
     ptx = read(engine.build_for_gpu(engine.parse(source), "k").path)
-    assert initialised_with_shared(ptx.text) == []
+    assert find_shared_initialisers(ptx.text) == []
     assert "st.shared" in ptx.text or "generic" not in ptx.text
     check_sound(ptx, assemble=True)

@@ -21,7 +21,7 @@ from metalbench.msl.toolchain.clang import (
     list_flags,
 )
 from metalbench.msl.toolchain.compile import MessageTranslator, assemble
-from metalbench.msl.toolchain.symbols import unknown
+from metalbench.msl.toolchain.symbols import explain_unknown
 from metalbench.msl.vectorize.body import LaunchShape
 from metalbench.msl.vectorize.module import vectorize_module
 
@@ -155,7 +155,7 @@ def verify_and_link(module: str, path: Path) -> None:
         *list_flags(checked=False, fast_math=False, passes=VECTOR_FLAGS),
         *list_disabled_passes(tools),
     ]
-    assemble(module, path, tools, MessageTranslator(linker=unknown), options)
+    assemble(module, path, tools, MessageTranslator(linker=explain_unknown), options)
 
 
 def call(path: Path, form: Form, pointers: list[int], numbers: list[int]) -> ctypes.CDLL:

@@ -11,7 +11,7 @@ from metalbench.msl.toolchain import mach_o
 from metalbench.msl.toolchain.clang import MACH_O, list_flags
 from metalbench.msl.toolchain.compile import MessageTranslator, compile_shared_object
 from metalbench.msl.toolchain.symbolize import symbolize
-from metalbench.msl.toolchain.symbols import undefined
+from metalbench.msl.toolchain.symbols import explain_undefined
 
 TEXT = """#include <metal_stdlib>
 using namespace metal;
@@ -71,7 +71,7 @@ def test_undefined_names_and_address_spaces(tools, tmp_path, call):
     source = engine.parse(text, "my.metal").source
     lowered = lower(source, "f", {})
     options = list_flags(checked=False, fast_math=True, spaces=lowered.spaces, goal=tools.target)
-    translate = MessageTranslator(str, lambda said: undefined(said, source))
+    translate = MessageTranslator(str, lambda said: explain_undefined(said, source))
     library = tmp_path / "kernel.so"
     if lowered.spaces:
         compile_shared_object(lowered.code, library, tools, translate, options, checked=False)

@@ -4,7 +4,7 @@ import pytest
 
 from metalbench._core import CompileError
 from metalbench.msl import engine
-from metalbench.msl.toolchain.symbols import undefined
+from metalbench.msl.toolchain.symbols import explain_undefined
 
 HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
 DECLARED = """float helper(float x);
@@ -63,7 +63,7 @@ def test_functions_of_the_c_library_that_clang_calls_are_there():
 def test_undefined_functions_without_line():
     source = engine.parse(HEADER + DECLARED + KERNEL, "my.metal").source
     said = "error: undefined symbol: __Z6helperf\n    note: referenced by /tmp/k.o:_mb_thread\n"
-    assert undefined(said, source).startswith("my.metal:3:7: error: __Z6helperf is called")
+    assert explain_undefined(said, source).startswith("my.metal:3:7: error: __Z6helperf is called")
 
 
 @pytest.fixture

@@ -21,10 +21,10 @@ LINES = [
 
 def test_headers_that_are_inlined_are_the_line_that_called_them():
     metadata = Metadata(LINES)
-    assert metadata.seen("!9") == ("!0", 7)
-    assert metadata.seen("!8") == ("!0", 7)
+    assert metadata.locate_for_user("!9") == ("!0", 7)
+    assert metadata.locate_for_user("!8") == ("!0", 7)
     # Where nothing is the user's, it is what it is.
-    assert metadata.seen("!7") == ("!2", 1)
+    assert metadata.locate_for_user("!7") == ("!2", 1)
 
 
 def test_a_line_has_one_place_in_each_function():

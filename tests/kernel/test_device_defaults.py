@@ -39,8 +39,8 @@ class Device:
 )
 def test_the_most_special_line_counts_for_each_tunable(device, values):
     kernel = parse(TEXT, name="f").on(device_names(device))
-    assert kernel.tuned() == values
-    assert kernel.tuned({"TG": 64}) == {**values, "TG": 64}
+    assert kernel.resolve_tunables() == values
+    assert kernel.resolve_tunables({"TG": 64}) == {**values, "TG": 64}
 
 
 def test_all_values_are_still_offered_and_the_text_is_the_same():
@@ -66,8 +66,8 @@ def test_a_line_for_some_element_types_counts_before_that_for_all(device, dtype,
         f"// dtypes: float32, float16, bfloat16\n// defaults: cuda float16 bfloat16 TG = 64\n{TEXT}"
     )
     kernel = parse(text, name="f").on(device_names(device))
-    assert kernel.tuned(dtype=dtype) == values
-    assert kernel.tuned({"TG": 256}, dtype=dtype)["TG"] == 256
+    assert kernel.resolve_tunables(dtype=dtype) == values
+    assert kernel.resolve_tunables({"TG": 256}, dtype=dtype)["TG"] == 256
 
 
 @pytest.mark.parametrize(
@@ -103,5 +103,9 @@ def test_a_wrong_line_is_named(line, message):
 
 def test_cumulative_sums_of_the_library_have_those_of_a_gpu():
     entry = Library().entry("cumsum")
-    assert entry.kernel(Device("cuda", "h100")).tuned() == {"TG": 128, "QUADS": 1}
-    assert entry.kernel(Device("cpu")).tuned() == entry.kernel().tuned() == {"TG": 64, "QUADS": 4}
+    assert entry.kernel(Device("cuda", "h100")).resolve_tunables() == {"TG": 128, "QUADS": 1}
+    assert (
+        entry.kernel(Device("cpu")).resolve_tunables()
+        == entry.kernel().resolve_tunables()
+        == {"TG": 64, "QUADS": 4}
+    )

@@ -36,10 +36,10 @@ def test_a_header_is_read():
 
 def test_the_first_value_of_a_tunable_is_its_default():
     kernel = parse(MSE, name="mse_loss")
-    assert kernel.tuned() == {"TG": 128}
-    assert kernel.tuned({"TG": 64}) == {"TG": 64}
+    assert kernel.resolve_tunables() == {"TG": 128}
+    assert kernel.resolve_tunables({"TG": 64}) == {"TG": 64}
     with pytest.raises(DeclarationError, match=r"unknown tunable 'TGS'; did you mean 'TG'?"):
-        kernel.tuned({"TGS": 1})
+        kernel.resolve_tunables({"TGS": 1})
 
 
 def test_without_a_dtypes_line_a_kernel_is_for_float32():
@@ -236,9 +236,9 @@ kernel void unpack() {}
 
 
 def test_a_kernel_is_its_first_instance_unless_another_is_named():
-    assert parse(INSTANCES, name="unpack").tuned() == {"BITS": 4, "GROUP": 64, "TG": 64}
+    assert parse(INSTANCES, name="unpack").resolve_tunables() == {"BITS": 4, "GROUP": 64, "TG": 64}
     other = parse(INSTANCES, name="unpack", instance="q3_g32")
-    assert other.tuned() == {"BITS": 3, "GROUP": 32, "TG": 64}
+    assert other.resolve_tunables() == {"BITS": 3, "GROUP": 32, "TG": 64}
     assert other.tunables["BITS"] == (3,)
     with pytest.raises(
         DeclarationError, match=r"no instance 'q3_g64'; did you mean 'q4_g64' or 'q3_g32'"
@@ -249,7 +249,7 @@ def test_a_kernel_is_its_first_instance_unless_another_is_named():
 def test_a_file_may_name_an_instance_of_another(tmp_path):
     (tmp_path / "unpack.metal").write_text(INSTANCES)
     (tmp_path / "unpack3.metal").write_text("// kernel: unpack.metal q3_g32\n")
-    assert read(tmp_path / "unpack3.metal").tuned()["GROUP"] == 32
+    assert read(tmp_path / "unpack3.metal").resolve_tunables()["GROUP"] == 32
 
 
 @pytest.mark.parametrize(

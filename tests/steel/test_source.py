@@ -85,16 +85,16 @@ def test_values_become_the_defaults_of_their_lines() -> None:
     )
     assert "// tune: WORK = 100, 400, 0\n" in text
     assert "// tune: OTHER = 1, 2\n" in text
-    assert parse(with_defaults(KERNEL, {"WORK": 7}, dtype="float32"), name="twice").tuned() == {
-        "WORK": 7
-    }
+    assert parse(
+        with_defaults(KERNEL, {"WORK": 7}, dtype="float32"), name="twice"
+    ).resolve_tunables() == {"WORK": 7}
 
 
 def test_found_values_are_the_defaults_on_every_device() -> None:
     both = "// tune: OTHER = 1, 2\n// defaults: cuda OTHER = 2, WORK = 0\n" + KERNEL
     text = with_defaults(both, {"WORK": 100}, dtype="float32")
     assert "// defaults: cuda OTHER = 2\n" in text
-    assert parse(text, name="twice").on(("cuda",)).tuned() == {"WORK": 100, "OTHER": 2}
+    assert parse(text, name="twice").on(("cuda",)).resolve_tunables() == {"WORK": 100, "OTHER": 2}
     assert "defaults" not in with_defaults(both, {"WORK": 100, "OTHER": 1}, dtype="float32")
 
 
@@ -116,7 +116,7 @@ def test_defaults_of_other_element_types_stay(dtype: str, lines: list[str]) -> N
 def test_a_text_in_the_place_of_another_has_the_defaults_of_the_same_device() -> None:
     both = "// defaults: cuda WORK = 0\n" + KERNEL
     kernel = parse(both, name="twice").on(("cuda",))
-    assert with_source(kernel, both + "// More.\n").tuned() == {"WORK": 0}
+    assert with_source(kernel, both + "// More.\n").resolve_tunables() == {"WORK": 0}
 
 
 def test_a_text_takes_the_place_of_another_with_its_folders(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ def image_and_weights() -> dict[str, Array]:
     return {**image(), "weights": np.linspace(-1, 1, 9, dtype=np.float32) ** 3}
 
 
-def convolved(given: Arrays) -> dict[str, Array]:
+def convolve(given: Arrays) -> dict[str, Array]:
     padded = np.pad(given["x"], 1)
     weights = given["weights"].reshape(3, 3)
     parts = (weights[i, j] * padded[i : i + N, j : j + N] for i in range(3) for j in range(3))
@@ -41,7 +41,7 @@ CONVOLUTION = Case(
     "conv3x3.cl",
     "conv3x3.c",
     image_and_weights,
-    convolved,
+    convolve,
     (Step("conv3x3", (N, N), (32, 8), {"x": "x", "weights": "weights", "y": "y"}),),
     (Loop("conv3x3", N, ("x", "weights", "y")),),
     tolerance=1e-6,

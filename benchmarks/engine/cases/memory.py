@@ -10,14 +10,14 @@ BLOCKS, BLOCK = 16 * 1024, 1024
 N, DEPTH = 256, 32
 
 
-def indexed() -> dict[str, Array]:
+def draw_index() -> dict[str, Array]:
     random = np.random.default_rng(0)
     x = random.standard_normal((BLOCKS, BLOCK), dtype=np.float32)
     index = random.permuted(np.tile(np.arange(BLOCK, dtype=np.uint32), (BLOCKS, 1)), axis=1)
     return {"x": x, "index": index, "y": np.zeros_like(x)}
 
 
-def moved(given: Arrays) -> dict[str, Array]:
+def move_rows(given: Arrays) -> dict[str, Array]:
     x, index = given["x"], given["index"].astype(np.int64)
     scattered = np.empty_like(x)
     np.put_along_axis(scattered, index, x, axis=1)
@@ -43,8 +43,8 @@ GATHER_SCATTER = Case(
     "gather_scatter.metal",
     "gather_scatter.cl",
     "gather_scatter.c",
-    indexed,
-    moved,
+    draw_index,
+    move_rows,
     (Step("gather_scatter", (BLOCKS * 256,), (256,), {"x": "x", "index": "index", "y": "y"}),),
     (Loop("gather_scatter", BLOCKS, ("x", "index", "y")),),
 )

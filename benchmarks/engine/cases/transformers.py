@@ -16,14 +16,14 @@ def heads() -> dict[str, Array]:
     return {**arrays, "y": np.zeros_like(arrays["q"])}
 
 
-def attended(given: Arrays) -> dict[str, Array]:
+def attend(given: Arrays) -> dict[str, Array]:
     q, k, v = (given[name].astype(np.float64) for name in "qkv")
     scores = q @ k.transpose(0, 2, 1) / np.sqrt(DIMS)
     weights = np.exp(scores - scores.max(axis=2, keepdims=True))
     return {"y": weights @ v / weights.sum(axis=2, keepdims=True)}
 
 
-def quantized() -> dict[str, Array]:
+def quantize_inputs() -> dict[str, Array]:
     random = np.random.default_rng(0)
     scales, biases = (
         random.standard_normal((SIDE, SIDE // GROUP), dtype=np.float32) for _ in range(2)
@@ -50,7 +50,7 @@ ATTENTION = Case(
     "flash_attention.cl",
     "attention.c",
     heads,
-    attended,
+    attend,
     (Step("flash_attention", (ROWS, HEADS), (128, 1), {name: name for name in "qkvy"}),),
     (Loop("attention", HEADS * ROWS, tuple("qkvy")),),
     tolerance=1e-5,
@@ -60,7 +60,7 @@ QUANTIZED = Case(
     "quantized_matvec.metal",
     "quantized_matvec.cl",
     "quantized_matvec.c",
-    quantized,
+    quantize_inputs,
     product,
     (
         Step(

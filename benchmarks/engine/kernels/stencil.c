@@ -16,8 +16,8 @@ void stencil(const float* restrict x, float* restrict y, long begin, long end) {
               0.1f * (here[i - 1] + here[i + 1] + above[i] + below[i] + behind[i] + ahead[i]);
     }
     for (long i = 0; i < n; i += n - 1) {
-      const float beside = i > 0 ? here[i - 1] : here[1];
-      to[i] = 0.4f * here[i] + 0.1f * (beside + above[i] + below[i] + behind[i] + ahead[i]);
+      const float previous = i > 0 ? here[i - 1] : here[1];
+      to[i] = 0.4f * here[i] + 0.1f * (previous + above[i] + below[i] + behind[i] + ahead[i]);
     }
   }
 }

@@ -1,8 +1,8 @@
 """Whole calls, timed: from arrays of the host to results of the host, on both sides.
 
-What a candidate's process says of times counts for nothing. Every call has inputs that its process
-has never seen, so that nothing kept from another call is of use, and of all calls a few, which
-nobody knows before they are over, are judged by the oracle afterwards.
+Times that the candidate's process reports are ignored. Every call has new inputs, so results
+stored from another call do not help. Afterwards the oracle judges a few calls, which are drawn at
+random.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ if TYPE_CHECKING:
 # Slots of one request: so that asking is a small part of it, and drawing does not take for ever.
 MOST_SLOTS = 64
 SLOTS_BYTES = 64 << 20
-# Of the calls that are timed so many are judged. Who leaves out half of the work, and less would
-# not move a median, gets past with a chance of 1 in 4096.
+# The number of timed calls that are judged. A candidate must skip the work in half of its calls to
+# change the median. It passes then with a probability of 1 in 4096.
 JUDGED = 12
 WINDOW_NS = 10_000_000
 # Calls of the reference that take longer are asked for one by one: then a candidate never has the
@@ -78,7 +78,7 @@ class WholeCalls(Reference):
     """The reference called as a candidate is: with arrays of the host, for arrays of the host."""
 
     def __call__(self, repetitions: int) -> None:
-        """Make so many calls, one after the other, on the inputs that were loaded last."""
+        """Make `repetitions` calls, one after the other, on the inputs that were loaded last."""
         for _ in range(repetitions):
             self.call(self.workload)
 
@@ -157,22 +157,22 @@ class Timing:
         )
 
     def window(self, passes: int) -> float:
-        """Nanoseconds of so many calls of the candidate, each on inputs of its own."""
+        """Return the time in ns of `passes` calls of the candidate, each on other inputs."""
         self._works = []
         return sum(map(self._time_batch, self._split_passes(passes)))
 
     def reference_window(self, passes: int) -> float:
-        """Nanoseconds of so many calls of the reference, on inputs that the candidate had."""
+        """Return the time in ns of `passes` calls of the reference, on the candidate's inputs."""
         works = cycle(self._works)
         batches = [list(islice(works, count)) for count in self._split_passes(passes)]
         return float(sum(self._call_side(self.reference, each).ns for each in batches))
 
     def run_reference(self, passes: int) -> None:
-        """Make so many calls of the reference; who samples asks for their time instead."""
+        """Make `passes` calls of the reference. Sampling calls `reference_window` instead."""
         self.reference_window(passes)
 
     def empty_window(self, passes: int) -> float:
-        """Nanoseconds that asking takes as often as for so many calls."""
+        """Return the time in ns of the requests for `passes` calls, without the calls."""
         return float(
             sum(self.candidate.call(self._layout, 0).ns for _ in self._split_passes(passes))
         )
@@ -498,7 +498,7 @@ class _PythonAttempt(Attempt):
         raise Abort
 
     def _judge(self, timing: Timing) -> None:
-        """Judge some of the calls that were timed; nobody knew which."""
+        """Judge some of the timed calls, which the candidate cannot predict."""
         known = self._reference_errors.setdefault(timing.first.size, ReferenceErrors())
         for each in timing.samples:
             slot = each.slot(timing.candidate)

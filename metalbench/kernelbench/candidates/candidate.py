@@ -193,7 +193,7 @@ class CandidateDevice:
 
 @dataclass
 class OutputArray:
-    """An output in shared memory, as an Examiner reads one; nothing can be written beside it."""
+    """An output in shared memory for an Examiner. It has no guard memory around it."""
 
     array: np.ndarray[Any, Any]
     _poison: int = 0
@@ -228,16 +228,16 @@ class OutputArray:
         self._bytes[places] = self._element
 
     def holds(self, array: np.ndarray[Any, Any]) -> bool:
-        """Whether it has the bits of `array`."""
+        """Return whether it has the bits of `array`."""
         return self.array.tobytes() == array.tobytes()
 
     def unwritten(self) -> np.ndarray[Any, Any]:
-        """Which elements still hold the poison."""
+        """Return a mask of the elements that still hold the poison."""
         same: np.ndarray[Any, Any] = (self._bytes == self._element).all(axis=-1)
         return same.reshape(self.shape)
 
     def broken_guard(self) -> str:
-        """Nothing lies beside it."""
+        """Return "": there is no guard memory."""
         return ""
 
 
@@ -275,7 +275,7 @@ class CandidateSlot:
         return self.outputs[name].array
 
     def examiner(self, reference_errors: ReferenceErrors | None = None) -> Examiner:
-        """Who judges what the last call left in the outputs."""
+        """Return an Examiner of the outputs of the last call."""
         # A slot has of a bound kernel what an examiner asks for.
         bound: Any = self
         known = ReferenceErrors() if reference_errors is None else reference_errors
@@ -283,7 +283,7 @@ class CandidateSlot:
 
 
 def layout(work: Workload) -> Layout:
-    """How a call with the arrays of a workload looks."""
+    """Return the layout of a call with the arrays of a workload."""
     declared = work.task.outputs
     inputs = {name: (each.dtype.name, each.shape) for name, each in work.inputs.items()}
     outputs = {

@@ -28,7 +28,7 @@ _BYTES = 4096
 class Kernels:
     """The kernels that are loaded, those that are `wanted` besides, and what was launched.
 
-    `tell` is told of a fault of a kernel's, and does not return.
+    `tell` is called with a fault of a kernel, and does not return.
     """
 
     def __init__(self, *, checked: bool, tell: Tell) -> None:
@@ -63,7 +63,7 @@ class Kernels:
         compile_options: Any = None,
         **_: Any,
     ) -> CustomKernel:
-        """What `mx.fast.metal_kernel` is here; where it runs is not the candidate's to say."""
+        """Replace `mx.fast.metal_kernel`. The candidate cannot choose the device."""
         defined = definition(
             name,
             input_names,
@@ -178,7 +178,7 @@ def find_entry(
     inputs: Sequence[str],
     values: Mapping[str, int | float],
 ) -> Entry:
-    """What is called with the task's inputs by name; `values` are its sizes and constants.
+    """Return the function to call with the task's inputs; `values` are sizes and constants.
 
     A function, or `forward`, takes inputs by their names; one that has other names takes them in
     their order. What `forward` does not take are the module's parameters: `conv_weight` is its

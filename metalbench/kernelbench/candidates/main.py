@@ -94,7 +94,7 @@ class _CandidateServer:
     """A candidate, its kernels and its memory."""
 
     def __init__(self, connection: Connection, start: CandidateStart, memory: Any) -> None:
-        # Names of its own, for a candidate may put others into the modules.
+        # Private references, because a candidate may replace names in the modules.
         from metalbench.kernelbench.candidates.kernels import Kernels, find_entry
         from metalbench.mlx.call import as_numpy, to_mlx
 
@@ -122,7 +122,7 @@ class _CandidateServer:
             setattr(module, "patch_mlx", _ignore_patch)  # noqa: B010
 
     def load_form(self, form: ReferenceForm) -> None:
-        """The reference in a candidate's place: nobody's but the task's own."""
+        """Load a form of the task's reference instead of a candidate."""
         from metalbench.kernel.library import Entry
         from metalbench.reference.chain import list_forms
 
@@ -318,5 +318,5 @@ def _dispatch_error(message: str) -> Exception:
 
 
 def _ignore_patch(**_: Any) -> Callable[[], None]:
-    """What `patch_mlx` is here, where MLX is patched already."""
+    """Replace `patch_mlx`: MLX is patched already in this process."""
     return lambda: None

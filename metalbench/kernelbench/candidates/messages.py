@@ -56,7 +56,7 @@ class ReferenceForm:
 
 @dataclass(frozen=True)
 class CandidateStart:
-    """All that a process is told before it is sealed: of a candidate, or a form in its place."""
+    """The first message to a process, before it is sealed: a candidate or a reference form."""
 
     file: str
     task: str
@@ -70,7 +70,7 @@ class CandidateStart:
 
 @dataclass(frozen=True)
 class SealReport:
-    """What a process could not use to confine itself, each with the reason."""
+    """The confinement mechanisms that a process could not use, each with the reason."""
 
     lacking: tuple[str, ...] = ()
 
@@ -99,9 +99,9 @@ class ArrayLocation:
 
 @dataclass(frozen=True)
 class Layout:
-    """How a call's inputs and outputs lie in a slot of `nbytes`; `values` are sizes and constants.
+    """The layout of inputs and outputs in a slot of `nbytes`; `values` are sizes and constants.
 
-    Slots lie one behind the other in the memory that both processes share.
+    Slots follow each other in the memory that both processes share.
     """
 
     inputs: tuple[ArrayLocation, ...]
@@ -112,7 +112,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class CandidateError:
-    """What went wrong in a candidate's process: the error's class and its message."""
+    """An error in a candidate's process: its class and its message."""
 
     kind: str
     message: str

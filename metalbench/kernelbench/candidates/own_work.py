@@ -170,10 +170,10 @@ PROBE_TOLERANCE = 3e-2
 
 
 class ProbeKind(IntEnum):
-    """How kernels go wrong.
+    """The fault that a probe injects into kernels.
 
-    All elements of their outputs are one wrong value, or each is another, or they run on other
-    values than they are given.
+    All elements of their outputs are one wrong value, or random values, or they run on other
+    inputs.
     """
 
     CONSTANT = 0
@@ -182,7 +182,7 @@ class ProbeKind(IntEnum):
 
     @property
     def words(self) -> str:
-        """What was done to the kernels, in words."""
+        """A description of the injected fault."""
         return {
             ProbeKind.CONSTANT: "their outputs were all one wrong value",
             ProbeKind.RANDOM: "their outputs were random values",
@@ -237,7 +237,7 @@ class Probe:
 
 
 def is_affine_match(expected: Mapping[str, Array], got: Mapping[str, Array], dtype: str) -> bool:
-    """Whether all that was got is what was expected, up to a scale and an offset."""
+    """Return whether all outputs equal the expected ones up to a scale and an offset."""
     tolerance = TOLERANCES.get(dtype, PROBE_TOLERANCE)
     return all(_is_affine_match(each, got[name], tolerance) for name, each in expected.items())
 

@@ -175,7 +175,7 @@ class Arena:
 
 
 class CallResult(NamedTuple):
-    """What some calls came to: `ns` by the judge's clock, the others as their process tells."""
+    """The result of some calls: `ns` by the judge's clock, the rest as the process reports."""
 
     ns: int
     launches: int
@@ -246,7 +246,7 @@ class CandidateProcess:
             # Where nothing is lacking the system does not let it.
             raise KernelDied(
                 Kind.FORGED_TIMES.value,
-                "its process has started others, which may work beside every call",
+                "its process has started others, which may work in parallel to every call",
             )
         if len(told) != messages.DONE_FIELDS.size:
             raise _make_died_error(exit_status.make_protocol_error(f"{len(told)} bytes"))
@@ -256,9 +256,9 @@ class CandidateProcess:
         return CallResult(ns, launches, kernel_ns, reported_ns, read, written, passed)
 
     def probe(self, way: int, seed: int, limit_s: float) -> tuple[int, int]:
-        """Make one call in which its kernels go wrong in a way; raises Needs.
+        """Make one call with a fault injected into its kernels. Raise Needs.
 
-        Return the bytes of arguments that they read, and the bytes that they wrote, as told.
+        Return the reported bytes of arguments that they read, and the bytes that they wrote.
         """
         told = self._ask(messages.PROBE + messages.PROBE_FIELDS.pack(way, seed), limit_s)
         self._stop()
@@ -328,7 +328,7 @@ class CandidateProcess:
         return _DisconnectTranslator(self)
 
     def make_end_error(self) -> Exception:
-        """How it ended by itself."""
+        """Return the error for a process that has ended by itself."""
         code, words = self._process.wait_for_exit(), self._process.read_output_tail()
         ended = (exit_status.make_exit_error if self._sealed else exit_status.make_start_error)(
             code, words

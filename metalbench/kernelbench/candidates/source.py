@@ -62,7 +62,7 @@ def read(path: Path, task: str) -> Kernel:
 
 
 def is_local_file(path: Path) -> bool:
-    """Whether a path is a regular file of its own folder, or a link to one, or nothing at all."""
+    """Return whether a path is a regular file or a link within its folder, or does not exist."""
     if not path.is_symlink():
         return path.is_file() or not path.exists()
     try:
@@ -73,10 +73,10 @@ def is_local_file(path: Path) -> bool:
 
 
 def parse(source: str, *, name: str, path: Path) -> Kernel:
-    """The candidate with the text `source` for the task `name`; none of it is run.
+    """Return the candidate with the text `source` for the task `name`, without running it.
 
-    Raises CompileError for what is no Python, ForbiddenError for what a candidate does not get, and
-    DeclarationError without `class ModelNew` or a function of the task's name.
+    Raise CompileError for a syntax error, ForbiddenError for a forbidden name, and DeclarationError
+    without `class ModelNew` or a function of the task's name.
     """
     kernel = parse_unchecked(source, name=name, path=path)
     tree = _parse_tree(source, path.name)
@@ -120,7 +120,7 @@ def _parse_tree(source: str, file: str) -> ast.Module:
 
 
 def _find_faults(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """What the text asks for and does not get, with its line."""
+    """Yield each forbidden use in the text, with its line."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for each in node.names:

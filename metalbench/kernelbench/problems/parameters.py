@@ -60,8 +60,10 @@ class ParameterInput(Input):
         """Return the shape with `values` for the names of sizes."""
         return self.known(values)[0]
 
-    def drawn(self, random: np.random.Generator, values: Mapping[str, int], seed: int) -> Values:
-        """As PyTorch initialises it, or wide, by `seed`."""
+    def draw_array(
+        self, random: np.random.Generator, values: Mapping[str, int], seed: int
+    ) -> Values:
+        """Return values as PyTorch initialises them, or with a wider spread, by `seed`."""
         shape, initial = self.known(values)
         if self.variation(seed) is None:
             return self.draw(random, shape, values)

@@ -23,7 +23,7 @@ def convolution(x: Array, w: Array, steps: WindowGeometry) -> Array:
     y = np.zeros_like(x, shape=(x.shape[0], *extents, w.shape[0]), order="C")
     for tap in np.ndindex(*taps):
         begin = [t * d for t, d in zip(tap, dilation, strict=True)]
-        y += _mixed(x[_window(begin, extents, stride)], w[(slice(None), *tap)], groups)
+        y += _mix_channels(x[_window(begin, extents, stride)], w[(slice(None), *tap)], groups)
     return y
 
 
@@ -38,7 +38,7 @@ def transposed_convolution(x: Array, w: Array, steps: WindowGeometry) -> Array:
     y = np.zeros_like(x, shape=(x.shape[0], *spans, w.shape[0]), order="C")
     for tap in np.ndindex(*taps):
         begin = [t * d for t, d in zip(tap, dilation, strict=True)]
-        y[_window(begin, extents, stride)] += _mixed(x, w[(slice(None), *tap)], steps.groups)
+        y[_window(begin, extents, stride)] += _mix_channels(x, w[(slice(None), *tap)], steps.groups)
     inner = (slice(p, n - p) for p, n in zip(steps.padding, spans, strict=True))
     return y[(slice(None), *inner)]
 
@@ -53,7 +53,7 @@ def max_pool(
     ceil: bool = False,
 ) -> Array:
     """Return the largest of every window; what lies outside counts for nothing."""
-    x = _padded(x, kernel, stride, padding, ceil)
+    x = _pad(x, kernel, stride, padding, ceil)
     windows = _windows(x, kernel, stride, dilation or [1] * len(kernel))
     y = next(windows).copy()
     for each in windows:
@@ -71,7 +71,7 @@ def avg_pool(x: Array, kernel: Numbers, stride: Numbers, padding: Numbers) -> Ar
     return y / math.prod(kernel)
 
 
-def _padded(x: Array, kernel: Numbers, stride: Numbers, padding: Numbers, ceil: bool) -> Array:
+def _pad(x: Array, kernel: Numbers, stride: Numbers, padding: Numbers, ceil: bool) -> Array:
     borders = []
     for n, k, s, p in zip(x.shape[1:-1], kernel, stride, padding, strict=True):
         borders.append((p, p + (-(n + 2 * p - k) % s if ceil else 0)))
@@ -95,7 +95,7 @@ def _window(begin: Numbers, extents: Numbers, stride: Numbers) -> tuple[slice, .
     return (slice(None), *(slice(b, b + s * (n - 1) + 1, s) for b, n, s in each))
 
 
-def _mixed(x: Array, w: Array, groups: int) -> Array:
+def _mix_channels(x: Array, w: Array, groups: int) -> Array:
     """Channels by the filters of one tap, (filters, channels of a group)."""
     if groups == 1:
         return np.asanyarray(x @ w.T)

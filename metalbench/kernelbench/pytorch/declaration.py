@@ -37,7 +37,7 @@ def parameter(name: str, *dims: Dim) -> Part:
 
 
 def buffer(name: str, *dims: Dim, dtype: str = "float32") -> Part:
-    """What the module holds and does not learn; it is the same for all seeds."""
+    """Return a buffer of the module, which is not learned and is equal for all seeds."""
     return Part("buffer", dims, dtype, False, name)
 
 
@@ -54,7 +54,7 @@ class _BySize(Expression):
 
 @dataclass(frozen=True)
 class Imported:
-    """What a module's file and the trace of it say; calling it with a body makes the task."""
+    """The declaration from a module's file and its trace. Call it with a body to make the task."""
 
     name: str
     module: Module
@@ -70,7 +70,7 @@ class Imported:
         on_torch = OnPyTorch(self.name, self.module, self.inputs, self._extents_of)
 
         def reference(*arrays: Any, **by_name: Any) -> Any:
-            given = self._bound(arrays, by_name)
+            given = self._bind(arrays, by_name)
             if body is None:
                 return on_torch.to_mlx(given)
             values = self._extents_of(given)
@@ -78,7 +78,7 @@ class Imported:
             return _flat(body(nn, **given), list(self.outputs))
 
         def oracle(*arrays: Any, **by_name: Any) -> Any:
-            given = self._bound(arrays, by_name)
+            given = self._bind(arrays, by_name)
             return on_torch.exact(given)
 
         def scale(*arrays: Any, **by_name: Any) -> Any:
@@ -134,7 +134,7 @@ class Imported:
     def _shape(self, dims: tuple[Dim, ...]) -> tuple[Expression, ...]:
         return tuple(_expression(each, self.sizes) for each in dims)
 
-    def _bound(self, arrays: tuple[Any, ...], by_name: Mapping[str, Any]) -> dict[str, Any]:
+    def _bind(self, arrays: tuple[Any, ...], by_name: Mapping[str, Any]) -> dict[str, Any]:
         found = {**dict(zip(self.inputs, arrays, strict=False)), **by_name}
         return {name: found[name] for name in self.inputs}
 

@@ -640,7 +640,7 @@ def _check(module: Module, graph: Graph, small: Mapping[str, int]) -> None:
     taken = {*graph.inputs, *map(argument, (*graph.parameters, *graph.buffers))} & small.keys()
     if taken:
         raise module.source.fault(f"{min(taken)!r} names an array and a number; rename one of them")
-    drawn = module.drawn(small)
+    drawn = module.draw(small)
     inputs = [each for each in drawn.arguments if isinstance(each, np.ndarray)]
     results = [module.exact(small, inputs, drawn.parameters, seed=seed) for seed in (0, 1)]
     for one, other in zip(*results, strict=True):
@@ -655,7 +655,7 @@ def _check(module: Module, graph: Graph, small: Mapping[str, int]) -> None:
 
 def _find_varied(module: Module, graph: Graph, small: Mapping[str, int]) -> dict[str, bool]:
     """Return for each argument whether normal numbers give finite results."""
-    drawn = module.drawn(small)
+    drawn = module.draw(small)
     inputs = [each for each in drawn.arguments if isinstance(each, np.ndarray)]
     random = np.random.default_rng(0)
     found = {}

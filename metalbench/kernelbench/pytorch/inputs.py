@@ -57,7 +57,9 @@ class DrawnInput(Input):
         kind = None if part.dtype == "float32" else dtype(part.dtype)
         return cls(shape, kind, text, draw, varied, part=part, module=module, name=name)
 
-    def drawn(self, random: np.random.Generator, values: Mapping[str, int], seed: int) -> Values:
+    def draw_array(
+        self, random: np.random.Generator, values: Mapping[str, int], seed: int
+    ) -> Values:
         """Return the numbers of the file; seeds with a variation have a wider spread."""
         shape = self.shape_at(values)
         variation = seed % (len(self.variations) + 1)
@@ -74,7 +76,7 @@ class DrawnInput(Input):
 
 def _own(module: Module, part: Part, name: str, at: Mapping[str, int], seed: int) -> Values:
     """Return the numbers of the file for `seed`; arguments are identified by position."""
-    drawn = module.drawn(at, seed)
+    drawn = module.draw(at, seed)
     if part.kind == "argument":
         arrays = [each for each in drawn.arguments if isinstance(each, np.ndarray)]
         return arrays[int(part.called)]
@@ -121,13 +123,13 @@ class OnPyTorch:
 
     @property
     def name(self) -> str:
-        """What reports call it: version and device of PyTorch."""
+        """The name in reports: version and device of PyTorch."""
         torch = import_torch_for(self._name)
         return f"pytorch {torch.__version__.partition('+')[0]} ({self.device})"
 
     @property
     def device(self) -> str:
-        """The GPU's where it has one, but beside the cpu device."""
+        """The GPU if PyTorch has one, but the processor in a comparison with the cpu device."""
         return torch_device(import_torch_for(self._name), self._kind)
 
     def beside(self, kind: str) -> None:
@@ -248,7 +250,7 @@ class Trials:
 
 
 def work_of(module: Module, values: Mapping[str, int]) -> Work:
-    """What a size comes to, without memory; raises TaskError where the module does not run."""
+    """Return the work of a size, without memory. Raise TaskError if the module does not run."""
     torch = import_torch_for("import-torch")
     from torch.utils.flop_counter import FlopCounterMode
 

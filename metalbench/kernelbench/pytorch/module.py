@@ -203,16 +203,16 @@ class Module:
         A constructor that asks for values has memory meanwhile.
         """
         try:
-            return self._built(values, device, double)
+            return self._build(values, device, double)
         except DeclarationError as error:
             if device != META or "meta tensors" not in str(error):
                 raise
         torch = import_torch_for("import-torch")
-        model, arguments = self._built(values, "cpu", double)
+        model, arguments = self._build(values, "cpu", double)
         moved = [each.to(META) if isinstance(each, torch.Tensor) else each for each in arguments]
         return model.to(META), moved
 
-    def _built(self, values: Mapping[str, int], device: str, double: bool) -> Any:
+    def _build(self, values: Mapping[str, int], device: str, double: bool) -> Any:
         torch = import_torch_for("import-torch")
         source, before = self.source, torch.get_default_dtype()
         torch.set_default_dtype(torch.float64 if double else torch.float32)
@@ -234,8 +234,8 @@ class Module:
             raise source.fault("get_inputs: expected at least one tensor, got none")
         return model, list(arguments)
 
-    def drawn(self, values: Mapping[str, int], seed: int = 0) -> Drawn:
-        """Arguments and parameters as the file draws them."""
+    def draw(self, values: Mapping[str, int], seed: int = 0) -> Drawn:
+        """Return arguments and parameters as the file draws them."""
         torch = import_torch_for("import-torch")
         key = (*values.values(), seed)
         if key not in self._drawn:

@@ -152,7 +152,7 @@ class Arrays:
     constant_pad_nd = pad
 
     def tril(self, x: Any, diagonal: int = 0) -> Any:
-        """What is on and below a diagonal, else 0."""
+        """Return the elements on and below a diagonal, else 0."""
         rows, columns = x.shape[-2:]
         n = max(rows, columns) + abs(diagonal)
         below = self._on.triangle(n)
@@ -161,7 +161,7 @@ class Arrays:
         return self._on.where(mask != 0, x, 0)
 
     def triu(self, x: Any, diagonal: int = 0) -> Any:
-        """What is on and above a diagonal, else 0."""
+        """Return the elements on and above a diagonal, else 0."""
         return x - self.tril(x, diagonal - 1)
 
     def cast(self, x: Any, kind: str) -> Any:
@@ -175,7 +175,7 @@ class Arrays:
         return (*(slice(None),) * (dim % x.ndim), what)
 
     def unfold(self, x: Any, dim: int, size: int, step: int) -> Any:
-        """Windows along an axis, as a last axis of their own."""
+        """Return windows along an axis, as a separate last axis."""
         axis = dim % x.ndim
         starts = range(0, x.shape[axis] - size + 1, step)
         before = (slice(None),) * axis

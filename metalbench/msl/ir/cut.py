@@ -39,7 +39,7 @@ class PartitionedModule:
 
     def part(self, entries: Collection[str]) -> str:
         """Return the module with these entry points only."""
-        reached = self._reached({*entries, *self._always})
+        reached = self._reach({*entries, *self._always})
         pieces, position = [], 0
         for name, (start, end) in self._places.items():
             if name not in reached and not name.startswith("llvm."):
@@ -50,26 +50,26 @@ class PartitionedModule:
 
     def weight(self, entry: str) -> int:
         """Return the length of the text that an entry point adds to a part."""
-        added = self._reached({entry}) - self._always
+        added = self._reach({entry}) - self._always
         return sum(end - start for start, end in (self._places[each] for each in added))
 
     @cached_property
     def _always(self) -> set[str]:
         """Return what every part has: what is visible outside, or in a list of used symbols."""
         used = " ".join(found[2] for found in _USED.finditer(self._text))
-        return self._reached({*self._kept, *_MENTIONED.findall(used)} - self._entries)
+        return self._reach({*self._kept, *_MENTIONED.findall(used)} - self._entries)
 
-    def _reached(self, roots: set[str]) -> set[str]:
+    def _reach(self, roots: set[str]) -> set[str]:
         found: set[str] = set()
         waiting = [each for each in roots if each in self._places]
         while waiting:
             name = waiting.pop()
             if name not in found:
                 found.add(name)
-                waiting += self._mentioned(name) - found
+                waiting += self._list_mentions(name) - found
         return found
 
-    def _mentioned(self, name: str) -> set[str]:
+    def _list_mentions(self, name: str) -> set[str]:
         """Return the definitions that a function or a variable mentions."""
         if name not in self._mentions:
             start, end = self._places[name]

@@ -143,10 +143,10 @@ class Instruction:
         type_, text = re.escape(str(operand.type)), re.escape(operand.text)
         behind = "" if operand.text.endswith(")") else r"(?![-\w.$])"
 
-        def replaced(found: re.Match[str]) -> str:
+        def replace(found: re.Match[str]) -> str:
             return by.text if found[1] is None else f"{by.type} {found[1]}{by.text}"
 
-        changed = re.sub(rf"(?:\b{type_} ({_ATTRIBUTES}))?{text}{behind}", replaced, self.text)
+        changed = re.sub(rf"(?:\b{type_} ({_ATTRIBUTES}))?{text}{behind}", replace, self.text)
         if changed == self.text:
             raise IrError(f"no operand {operand}: {self.text.strip()!r}")
         self.set_text(changed)
@@ -199,10 +199,10 @@ class Instruction:
     def rename(self, names: Mapping[str, str]) -> None:
         """Replace local values and blocks by others, in its operands and as its result."""
 
-        def renamed(found: re.Match[str]) -> str:
+        def rename(found: re.Match[str]) -> str:
             return names.get(found[0], found[0])
 
-        self.set_text(_NAME.sub(renamed, self.text))
+        self.set_text(_NAME.sub(rename, self.text))
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -578,20 +578,20 @@ class Function:
     def name_unnamed(self, prefix: str) -> None:
         """Name the values and blocks that have numbers: instructions may then change places."""
 
-        def named(found: re.Match[str]) -> str:
+        def rename_block(found: re.Match[str]) -> str:
             return f"%{prefix}{found[1]}"
 
         blocks: dict[str, Block] = {}
         for block in self.blocks.values():
-            block.name = _UNNAMED.sub(named, block.name)
+            block.name = _UNNAMED.sub(rename_block, block.name)
             block.head = _UNNAMED_LABEL.sub(rf"\1{prefix}\2", block.head) or f"{block.name[1:]}:"
             blocks[block.name] = block
             for each in block.instructions:
                 if _UNNAMED.search(each.text):
-                    each.set_text(_UNNAMED.sub(named, each.text))
-        self.head, self.blocks = _UNNAMED.sub(named, self.head), blocks
+                    each.set_text(_UNNAMED.sub(rename_block, each.text))
+        self.head, self.blocks = _UNNAMED.sub(rename_block, self.head), blocks
         _unset(self, ["parameters"])
-        self.changed()
+        self.forget_derived()
 
     def mentions(self, word: str) -> bool:
         """Return whether a text is in an instruction. It is quick, and nothing is read for it."""
@@ -636,9 +636,9 @@ class Function:
         for _, each in self.instructions:
             if value in each.text and value in each.names:
                 each.rename({value: by})
-        self.changed()
+        self.forget_derived()
 
-    def changed(self) -> None:
+    def forget_derived(self) -> None:
         """Forget what was derived from the instructions: users, predecessors and successors."""
         _unset(self, ["_users"])
         for block in self.blocks.values():

@@ -1,4 +1,4 @@
-"""What instructions have in common: typed operands, their attributes, flags."""
+"""Read the common parts of instructions: typed operands, attributes, flags."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _REFERENCE = re.compile(r"\balign \d+ (?=dereferenceable)")
 
 
 @lru_cache(4096)
-def typed(text: str) -> Value:
-    """A value behind its type; attributes between them are dropped."""
+def read_typed_value(text: str) -> Value:
+    """Return the value of a text such as `i32 noundef %x`; attributes are dropped."""
     type_, rest = take_type(text)
     return Value(type_, take_attributes(rest)[1].strip())
 

@@ -85,7 +85,7 @@ class Metadata:
         """Return whether a node is the place of an instruction."""
         return self._nodes[reference].startswith(("!DILocation(", "distinct !DILocation("))
 
-    def written_in(self, place: str) -> str:
+    def file_containing(self, place: str) -> str:
         """Return the name of the file that an instruction is written in, wherever it is inlined."""
         return self.file_of(_reference(_SCOPE, self._nodes[place]))
 
@@ -121,7 +121,7 @@ class Metadata:
         name, folder = _text(_NAME, node) or "", _text(_DIRECTORY, node) or ""
         return name, f"{folder.rstrip('/')}/{name}"
 
-    def seen(self, place: str) -> tuple[str, int]:
+    def locate_for_user(self, place: str) -> tuple[str, int]:
         """Return the user's file and line: those of the call where a header's code was inlined."""
         if place not in self._seen:
             self._seen[place] = self._find(place)
@@ -165,11 +165,11 @@ def map_columns(ir: str, find: Callable[[tuple[str, str], int, int], int]) -> st
     """
     metadata = Metadata(ir.split("\n"))
 
-    def changed(found: re.Match[str]) -> str:
+    def move_column(found: re.Match[str]) -> str:
         paths = metadata.paths_of(found["scope"])
         return f"{found['head']}{find(paths, int(found['line']), int(found['column']))}"
 
-    return _COLUMN.sub(changed, ir)
+    return _COLUMN.sub(move_column, ir)
 
 
 class Places:
@@ -198,7 +198,7 @@ class Places:
         """The reference to an instruction's place, by the one that it had."""
         if not self._subprogram or place not in self._metadata:
             return place
-        file, line = key = self._metadata.seen(place)
+        file, line = key = self._metadata.locate_for_user(place)
         if key not in self._places:
             scope = self._scope(file)
             self._places[key] = self._metadata.add(f"!DILocation(line: {line}, scope: {scope})")

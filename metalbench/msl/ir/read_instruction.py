@@ -22,7 +22,7 @@ from metalbench.msl.ir.model import (
     field_names,
     lazy_instruction,
 )
-from metalbench.msl.ir.operands import take_attributes, take_flags, typed
+from metalbench.msl.ir.operands import read_typed_value, take_attributes, take_flags
 from metalbench.msl.ir.text import IrError, closing, split
 from metalbench.msl.ir.types import BOOL, Struct, Type, Vector, take_type, type_of
 
@@ -78,7 +78,7 @@ def unfold_constant(text: str, result: str) -> Instruction | None:
 
 def read_fields(instruction: Instruction) -> None:
     """Set all fields of an instruction from its text. Raises IrError."""
-    made = _made_of(instruction.text)
+    made = _read_line(instruction.text)
     if isinstance(made, Part) and made.opcode == "extractvalue" and instruction.layout is not None:
         for index in made.indices:
             made.type = instruction.layout.member(made.type, index)[1]
@@ -86,11 +86,11 @@ def read_fields(instruction: Instruction) -> None:
         setattr(instruction, name, getattr(made, name))
 
 
-def _made_of(line: str) -> Instruction:
+def _read_line(line: str) -> Instruction:
     text, place, loop = line.strip(), "", ""
     attachments = text.find(", !")
     if attachments >= 0:
-        place, loop = _attached(text[attachments:])
+        place, loop = _read_attachments(text[attachments:])
         text = text[:attachments]
     result, rest = "", text
     if found := _RESULT.match(text):
@@ -109,8 +109,8 @@ def _made_of(line: str) -> Instruction:
 
 
 @lru_cache(4096)
-def _attached(text: str) -> tuple[str, str]:
-    """The references to the source's line and to what is said of a loop, behind an instruction."""
+def _read_attachments(text: str) -> tuple[str, str]:
+    """Return the references `!dbg` and `!llvm.loop` after an instruction; "" if missing."""
     found = dict(_ATTACHED.findall(text))
     return found.get("dbg", ""), found.get("llvm.loop", "")
 
@@ -125,7 +125,9 @@ def _binary(opcode: str, text: str) -> Instruction:
 def _cast(opcode: str, text: str) -> Instruction:
     flags, text = take_flags(text)
     operand, _, to = text.rpartition(" to ")
-    return Instruction(opcode=opcode, type=type_of(to), operands=(typed(operand),), flags=flags)
+    return Instruction(
+        opcode=opcode, type=type_of(to), operands=(read_typed_value(operand),), flags=flags
+    )
 
 
 def _compare(opcode: str, text: str) -> Instruction:
@@ -140,19 +142,19 @@ def _compare(opcode: str, text: str) -> Instruction:
 
 def _select(opcode: str, text: str) -> Instruction:
     flags, text = take_flags(text)
-    condition, yes, no = map(typed, split(text))
+    condition, yes, no = map(read_typed_value, split(text))
     return Instruction(opcode=opcode, type=yes.type, operands=(condition, yes, no), flags=flags)
 
 
 def _freeze(opcode: str, text: str) -> Instruction:
-    value = typed(text)
+    value = read_typed_value(text)
     return Instruction(opcode=opcode, type=value.type, operands=(value,))
 
 
 def _element_pointer(opcode: str, text: str) -> Instruction:
     flags, text = take_flags(text)
     element, *operands = split(text)
-    values = tuple(map(typed, operands))
+    values = tuple(map(read_typed_value, operands))
     return ElementPointer(
         opcode=opcode, type=values[0].type, operands=values, flags=flags, element=type_of(element)
     )
@@ -172,7 +174,7 @@ def _phi(opcode: str, text: str) -> Instruction:
 
 
 def _branch(opcode: str, text: str) -> Instruction:
-    condition = () if text.startswith("label") else (typed(split(text)[0]),)
+    condition = () if text.startswith("label") else (read_typed_value(split(text)[0]),)
     return Terminator(opcode=opcode, operands=condition, targets=tuple(_LABEL.findall(text)))
 
 
@@ -185,14 +187,14 @@ def _switch(opcode: str, text: str) -> Instruction:
     default = _LABEL.findall(head)
     return Terminator(
         opcode=opcode,
-        operands=(typed(split(head)[0]),),
+        operands=(read_typed_value(split(head)[0]),),
         targets=(*default, *(target for _, target in cases)),
         cases=numbers,
     )
 
 
 def _return(opcode: str, text: str) -> Instruction:
-    operands = () if text in ("", "void") else (typed(text),)
+    operands = () if text in ("", "void") else (read_typed_value(text),)
     return Terminator(opcode=opcode, operands=operands)
 
 
@@ -240,20 +242,20 @@ def _take_callee(text: str) -> str:
 
 
 def _extract_element(opcode: str, text: str) -> Instruction:
-    vector, index = map(typed, split(text))
+    vector, index = map(read_typed_value, split(text))
     if not isinstance(vector.type, Vector):
-        raise IrError(f"{vector.type} is no vector")
+        raise IrError(f"{vector.type} is not a vector")
     return Instruction(opcode=opcode, type=vector.type.element, operands=(vector, index))
 
 
 def _insert_element(opcode: str, text: str) -> Instruction:
-    vector, element, index = map(typed, split(text))
+    vector, element, index = map(read_typed_value, split(text))
     return Instruction(opcode=opcode, type=vector.type, operands=(vector, element, index))
 
 
 def _shuffle(opcode: str, text: str) -> Instruction:
     first, second, mask = split(text)
-    one, other = typed(first), typed(second)
+    one, other = read_typed_value(first), read_typed_value(second)
     mask_type, chosen = take_type(mask)
     if not isinstance(mask_type, Vector) or not isinstance(one.type, Vector):
         raise IrError("no vector")
@@ -269,7 +271,7 @@ def _shuffle(opcode: str, text: str) -> Instruction:
 
 def _part(opcode: str, text: str) -> Instruction:
     items = split(text)
-    values = tuple(map(typed, items[: 1 if opcode == "extractvalue" else 2]))
+    values = tuple(map(read_typed_value, items[: 1 if opcode == "extractvalue" else 2]))
     indices = tuple(map(int, items[len(values) :]))
     # Of extractvalue the reader of functions knows, who knows what structs are named.
     return Part(opcode=opcode, type=values[0].type, operands=values, indices=indices)
@@ -285,8 +287,8 @@ def _memory(opcode: str, text: str) -> Instruction:
     ordering = ""
     if "atomic" in words:
         second, _, ordering = _SCOPE.sub("", second).rpartition(" ")
-    address = typed(second)
-    stored = () if opcode == "load" else (typed(first),)
+    address = read_typed_value(second)
+    stored = () if opcode == "load" else (read_typed_value(first),)
     memory = Memory(
         opcode=opcode,
         operands=(*stored, address),
@@ -308,7 +310,7 @@ def _alloca(opcode: str, text: str) -> Instruction:
         type=type_of("ptr"),
         allocated=type_of(allocated),
         alignment=_alignment(rest),
-        count=typed(counts[0]) if counts else None,
+        count=read_typed_value(counts[0]) if counts else None,
     )
 
 
@@ -332,7 +334,7 @@ def _atomic(opcode: str, text: str) -> Instruction:
     else:
         head, value, *ordering = operands[-1].split()
         orderings, operands[-1] = tuple(ordering), f"{head} {value}"
-    values = tuple(map(typed, operands))
+    values = tuple(map(read_typed_value, operands))
     instruction = Atomic(
         opcode=opcode,
         operands=values,

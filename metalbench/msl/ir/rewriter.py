@@ -53,22 +53,22 @@ class Rewriter:
         changed = {*self._before, *self._after, *self._instead}
         for block in self._function.blocks.values():
             if block in self._at_start or not changed.isdisjoint(block.instructions):
-                block.instructions = self._changed(block)
-        self._function.changed()
+                block.instructions = self._change(block)
+        self._function.forget_derived()
         return True
 
-    def _changed(self, block: Block) -> list[Instruction]:
+    def _change(self, block: Block) -> list[Instruction]:
         made: list[Instruction] = []
         starting = self._at_start.get(block)
         for each in block.instructions:
             if starting and each.opcode != "phi":
-                made += map(self._made, starting)
+                made += map(self._make, starting)
                 starting = None
-            made += map(self._made, self._before.get(each, ()))
+            made += map(self._make, self._before.get(each, ()))
             instead = self._instead.get(each)
-            made += [each] if instead is None else map(self._made, instead)
-            made += map(self._made, self._after.get(each, ()))
+            made += [each] if instead is None else map(self._make, instead)
+            made += map(self._make, self._after.get(each, ()))
         return made
 
-    def _made(self, text: str) -> Instruction:
+    def _make(self, text: str) -> Instruction:
         return lazy_instruction(text if text[:1] in " \t" else f"  {text}", self._function.layout)

@@ -188,8 +188,8 @@ class Layout:
     named: Mapping[str, Type]
     _known: dict[Type, tuple[int, int]] = field(default_factory=dict, compare=False, repr=False)
 
-    def resolved(self, type_: Type) -> Type:
-        """A type without a name. Raises IrError where the module does not define it."""
+    def resolve(self, type_: Type) -> Type:
+        """Return the definition of a named type. Raise IrError if the module lacks it."""
         while isinstance(type_, Named):
             if type_.name not in self.named:
                 raise IrError(f"{type_}: the module does not say what it is")
@@ -197,37 +197,37 @@ class Layout:
         return type_
 
     def size(self, type_: Type) -> int:
-        """Bytes from one element of an array to the next."""
-        return self._measured(type_)[0]
+        """Return the bytes from one element of an array to the next."""
+        return self._measure(type_)[0]
 
     def alignment(self, type_: Type) -> int:
-        """Bytes that an address is a multiple of."""
-        return self._measured(type_)[1]
+        """Return the ABI alignment in bytes."""
+        return self._measure(type_)[1]
 
     def member(self, type_: Type, index: int) -> tuple[int, Type]:
-        """The offset in bytes of a part of a type, and the part's type."""
-        type_ = self.resolved(type_)
+        """Return the offset in bytes of a part of a type, and the part's type."""
+        type_ = self.resolve(type_)
         if isinstance(type_, Vector | Array):
             return index * self.size(type_.element), type_.element
         if not isinstance(type_, Struct):
             raise IrError(f"{type_} has no parts")
         offset = 0
         for before in type_.members[:index]:
-            offset = self._placed(offset, before, packed=type_.packed) + self.size(before)
+            offset = self._place(offset, before, packed=type_.packed) + self.size(before)
         member = type_.members[index]
-        return self._placed(offset, member, packed=type_.packed), member
+        return self._place(offset, member, packed=type_.packed), member
 
-    def _placed(self, offset: int, type_: Type, *, packed: bool) -> int:
+    def _place(self, offset: int, type_: Type, *, packed: bool) -> int:
         return offset if packed else _up(offset, self.alignment(type_))
 
-    def _measured(self, type_: Type) -> tuple[int, int]:
+    def _measure(self, type_: Type) -> tuple[int, int]:
         """Size and alignment."""
         found = self._known.get(type_)
         if found is None:
-            found = self._known[type_] = self._measure(self.resolved(type_))
+            found = self._known[type_] = self._measure_type(self.resolve(type_))
         return found
 
-    def _measure(self, type_: Type) -> tuple[int, int]:
+    def _measure_type(self, type_: Type) -> tuple[int, int]:
         if isinstance(type_, Int | Float):
             size = _power(-(-type_.bits // 8))
             return size, min(size, 16)
@@ -238,16 +238,16 @@ class Layout:
             size = _power(-(-bits // 8))
             return size, size
         if isinstance(type_, Array):
-            size, alignment = self._measured(type_.element)
+            size, alignment = self._measure(type_.element)
             return type_.count * size, alignment
         if isinstance(type_, Struct):
-            return self._measured_struct(type_)
+            return self._measure_struct(type_)
         raise IrError(f"{type_} has no size")
 
-    def _measured_struct(self, type_: Struct) -> tuple[int, int]:
+    def _measure_struct(self, type_: Struct) -> tuple[int, int]:
         end, largest = 0, 1
         for member in type_.members:
-            end = self._placed(end, member, packed=type_.packed) + self.size(member)
+            end = self._place(end, member, packed=type_.packed) + self.size(member)
             largest = largest if type_.packed else max(largest, self.alignment(member))
         return _up(end, largest), largest
 

@@ -22,10 +22,15 @@ from metalbench.msl.toolchain.compile import (
     check_stack_usage,
     generate_ir,
 )
-from metalbench.msl.toolchain.compile_kernel import compile_kernel, entry_of, lane_flags, widths_of
+from metalbench.msl.toolchain.compile_kernel import (
+    build_entry,
+    compile_kernel,
+    list_lane_flags,
+    list_widths,
+)
 from metalbench.msl.toolchain.diagnostics import Diagnostics
 from metalbench.msl.toolchain.host_calls import refuse_host_calls
-from metalbench.msl.toolchain.symbols import undefined
+from metalbench.msl.toolchain.symbols import explain_undefined
 from metalbench.msl.transforms.metal_semantics import give_metal_semantics
 from metalbench.msl.vectorize.body import LaunchShape
 from metalbench.process import usable_cores
@@ -53,11 +58,11 @@ class BatchedTranslationUnit:
         self._tools = find_toolchain()
         self._translate = MessageTranslator(
             Diagnostics(source, many.code).translate,
-            lambda said: undefined(said, source),
+            lambda said: explain_undefined(said, source),
             lambda ir: refuse_host_calls(ir, source, many.code),
         )
         if synchronise:
-            self._options = lane_flags(many.code, fast_math=fast_math)
+            self._options = list_lane_flags(many.code, fast_math=fast_math)
             parsing = self._options
         else:
             self._options = list_flags(checked=False, fast_math=fast_math)
@@ -147,9 +152,9 @@ class BatchedTranslationUnit:
         ):
             with build_cache.write_atomically(path) as file:
                 file.write_text(text)
-        widths = widths_of(lane)
+        widths = list_widths(lane)
         launch = LaunchShape(widths[0], rows=True)
-        path = entry_of(lane, launch, one.kernel.name, fast_math=self._fast_math)
+        path = build_entry(lane, launch, one.kernel.name, fast_math=self._fast_math)
         return self._make_common_record(one) | {
             "path": str(path),
             "object": build_cache.digest_file(path),

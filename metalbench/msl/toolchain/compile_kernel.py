@@ -46,7 +46,7 @@ from metalbench.msl.toolchain.compile import (
 from metalbench.msl.toolchain.diagnostics import Diagnostics
 from metalbench.msl.toolchain.host_calls import refuse_host_calls
 from metalbench.msl.toolchain.run_tool import CrashedError, TooSlowError
-from metalbench.msl.toolchain.symbols import undefined, unknown
+from metalbench.msl.toolchain.symbols import explain_undefined, explain_unknown
 from metalbench.msl.transforms import block_layout
 from metalbench.msl.transforms.alignment import lower_alignment, raise_alignment
 from metalbench.msl.transforms.counting import count
@@ -144,7 +144,7 @@ def lane_of(
 
     Raises CompileError, IrError where LLVM's passes take too long.
     """
-    options = lane_flags(code, fast_math=fast_math, spaces=spaces)
+    options = list_lane_flags(code, fast_math=fast_math, spaces=spaces)
     key = build_cache.digest("lane", tools.key, repr(options), code.text)
     target = build_cache.locate_file(key, ".ll")
     if not target.exists():
@@ -170,15 +170,15 @@ def check_size(lane: Path) -> None:
         raise IrError(f"{count} instructions of one thread, more than {LARGEST_LANE}")
 
 
-def lane_flags(code: TranslationUnit, *, fast_math: bool, spaces: bool = False) -> list[str]:
-    """What clang is told for the kernel of one lane."""
-    # LLVM may lose what such a loop says of itself, where it leaves a condition of it out.
+def list_lane_flags(code: TranslationUnit, *, fast_math: bool, spaces: bool = False) -> list[str]:
+    """Return clang's options for the kernel of one lane."""
+    # LLVM may drop the metadata of such a loop if it removes one of its conditions.
     passes = [*LANE_FLAGS, *(["-fno-unroll-loops"] if NO_UNROLL_MACRO in code.text else [])]
     return list_flags(checked=False, fast_math=fast_math, spaces=spaces, passes=passes)
 
 
-def widths_of(lane: Path) -> tuple[int, ...]:
-    """How many lanes along x one call may run, the most first."""
+def list_widths(lane: Path) -> tuple[int, ...]:
+    """Return the possible numbers of lanes along x of one call, the largest first."""
     functions = Module(lane.read_text()).functions.values()
     if any(_is_collective(called) for function in functions for called in function.callees):
         return (SIMD_WIDTH,)
@@ -190,10 +190,10 @@ def _is_collective(function: str) -> bool:
     return function.startswith(_COLLECTIVE) or (function.startswith(_OWN_SYMBOL) and is_matrix)
 
 
-def entry_of(lane: Path, launch: LaunchShape, kernel: str, *, fast_math: bool) -> Path:
-    """The shared object for launches of a shape, compiled if nobody has yet.
+def build_entry(lane: Path, launch: LaunchShape, kernel: str, *, fast_math: bool) -> Path:
+    """Return the shared object for launches of a shape; compile it if the cache lacks it.
 
-    Raises IrError for what cannot be written as vectors, or takes more of a stack than there is.
+    Raise IrError if the kernel cannot be vectorised or needs more than the stack.
     """
     tools = find_toolchain()
     options = list_flags(checked=False, fast_math=fast_math, passes=VECTOR_FLAGS)
@@ -205,7 +205,9 @@ def entry_of(lane: Path, launch: LaunchShape, kernel: str, *, fast_math: bool) -
     options += list_disabled_passes(tools)
     with build_cache.write_atomically(target) as path:
         try:
-            frames = assemble(module, path, tools, MessageTranslator(linker=unknown), options)
+            frames = assemble(
+                module, path, tools, MessageTranslator(linker=explain_unknown), options
+            )
             check_stack_usage(frames, kernel, tools.headers, together=True)
         except CompileError as error:
             raise IrError(str(error)) from error
@@ -214,7 +216,7 @@ def entry_of(lane: Path, launch: LaunchShape, kernel: str, *, fast_math: bool) -
     return target
 
 
-# Counted builds: their shared objects, and beside each what its numbers are of.
+# Counted builds: their shared objects, each with a file that says what its numbers count.
 
 # As written, but for the headers' own functions, which are within the user's: what is counted.
 _AS_WRITTEN = [
@@ -229,7 +231,7 @@ _AS_WRITTEN = [
 _COMPILED = ["-O1", *CONVERGENT_FLAGS, "-fno-vectorize", "-fno-slp-vectorize"]
 
 
-def counted_threads_of(
+def build_counted_threads(
     code: TranslationUnit,
     kernel: str,
     translate: MessageTranslator,
@@ -237,7 +239,7 @@ def counted_threads_of(
     fast_math: bool,
     spaces: bool,
 ) -> Path:
-    """The shared object of lowered text whose threads are counted. Raises CompileError."""
+    """Return the counted build of lowered text. Raise CompileError."""
     tools = find_toolchain()
     written, compiled = (
         list_flags(checked=False, fast_math=fast_math, spaces=spaces, passes=passes)
@@ -265,7 +267,7 @@ def counted_threads_of(
 
 
 def numbers_of(target: Path) -> dict[str, list[dict[str, Any]]]:
-    """What the numbers of a counted build are of: `sites` of memory, `segments` of code."""
+    """Return the tables of a counted build: memory access `sites` and code `segments`."""
     found: dict[str, list[dict[str, Any]]] = json.loads(target.with_suffix(".counts").read_text())
     return found
 
@@ -288,7 +290,7 @@ def ptx_of(
     spaces: bool,
     buffer_alignment: int = BUFFER_ALIGNMENT,
 ) -> Path:
-    """Return the file with the PTX of lowered text, which lies beside it.
+    """Return the file with the PTX of lowered text, in the same folder.
 
     Its buffers must begin at multiples of `buffer_alignment` bytes. Raises CompileError.
     """
@@ -305,19 +307,19 @@ def ptx_of(
     store_shared_addresses(generated)
     lower_alignment(generated)
 
-    def compiled(module: Module) -> str:
+    def compile_module(module: Module) -> str:
         optimised = Module(optimise(str(module), tools, translate, options))
         lower_matrices(optimised)
         raise_alignment(optimised, buffer_alignment)
         join_bitwise_operations(optimised)
         return emit_assembly(str(optimised), tools, translate, as_it_is)
 
-    ptx = compiled(generated)
-    if initialised_with_shared(ptx):
+    ptx = compile_module(generated)
+    if find_shared_initialisers(ptx):
         # LLVM makes a table of what a `switch` chooses from.
         for name, attributes in generated.attribute_groups.items():
             generated.set_attribute_group(name, f'"no-jump-tables"="true" {attributes}')
-        ptx = compiled(generated)
+        ptx = compile_module(generated)
     _check_complete(ptx, translate)
     _check_initialisers(ptx)
     for path, text in ((target.with_suffix(".cpp"), code.text), (target, ptx)):
@@ -326,7 +328,7 @@ def ptx_of(
     return target
 
 
-def initialised_with_shared(ptx: str) -> list[str]:
+def find_shared_initialisers(ptx: str) -> list[str]:
     """Return the variables of threadgroup memory that initialisers in PTX have addresses of."""
     return [
         name
@@ -339,7 +341,7 @@ def initialised_with_shared(ptx: str) -> list[str]:
 
 def _check_initialisers(ptx: str) -> None:
     """Raise CompileError for a constant that no GPU of NVIDIA's can be given."""
-    names = initialised_with_shared(ptx)
+    names = find_shared_initialisers(ptx)
     if names:
         raise CompileError(
             f"cuda: a constant holds the address of threadgroup memory ({', '.join(names)}), which "
@@ -369,7 +371,7 @@ def compile_kernel(
     diagnostics = Diagnostics(source, lowered.code)
     translate = MessageTranslator(
         diagnostics.translate,
-        lambda said: undefined(said, source),
+        lambda said: explain_undefined(said, source),
         lambda ir: refuse_host_calls(ir, source, lowered.code),
         diagnostics.map_columns,
         _digest_source(source),
@@ -441,8 +443,8 @@ def _compile_vectors(
     try:
         lane = lane_of(lowered.code, find_toolchain(), translate, **kind)
         check_size(lane)
-        widths = widths_of(lane)
-        path = entry_of(
+        widths = list_widths(lane)
+        path = build_entry(
             lane, LaunchShape(widths[0], rows=True), lowered.kernel.name, fast_math=fast_math
         )
     except IrError as error:
@@ -471,7 +473,7 @@ def _compile_counted(
 ) -> build_cache.Record:
     """Compile a kernel that counts its operations: as fibers, whether it synchronises or not."""
     kind = {"fast_math": fast_math, "spaces": lowered.spaces}
-    target = counted_threads_of(lowered.code, lowered.kernel.name, translate, **kind)
+    target = build_counted_threads(lowered.code, lowered.kernel.name, translate, **kind)
     return {"path": str(target), "engine": "fibers", "widths": (), "lane": ""}
 
 

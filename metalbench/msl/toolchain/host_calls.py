@@ -56,8 +56,8 @@ _WORD = re.compile(r"\d+")
 
 
 @dataclass
-class _Act:
-    """What a function does that no kernel may: both places are of the debug information."""
+class _ForbiddenAct:
+    """A forbidden act of a function, with its subprogram and place in the debug information."""
 
     what: str
     subprogram: str
@@ -72,11 +72,11 @@ def refuse_host_calls(ir: str, source: Source, code: TranslationUnit) -> None:
     module = Module(ir)
     if module.has_assembly:
         raise make_host_code_error(source.filename, "inline assembly")
-    for name, what in _variables(module, _stored_names(code.text)):
-        raise make_host_code_error(_declared(source, name), f"{_plain(name)}, {what}")
+    for name, what in _variables(module, _match_stored_names(code.text)):
+        raise make_host_code_error(_locate_declaration(source, name), f"{_plain(name)}, {what}")
     for name in _strange_declarations(module):
         raise make_host_code_error(
-            _declared(source, name), f"{_plain(name)}, a function that is not Metal's"
+            _locate_declaration(source, name), f"{_plain(name)}, a function that is not Metal's"
         )
     for act in _acts(module):
         if not _is_own(module.metadata, act):
@@ -88,15 +88,15 @@ def refuse_host_calls(ir: str, source: Source, code: TranslationUnit) -> None:
 def threadgroup_variables(ir: str) -> frozenset[str]:
     """Return the names of the threadgroup's memory in a module that has passed the check above."""
     found = (each for each in Module(ir).globals.values() if ", section " in each.text)
-    return frozenset(_unquoted(each.name) for each in found if each.section in _OWN_SECTIONS)
+    return frozenset(_unquote(each.name) for each in found if each.section in _OWN_SECTIONS)
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     """Return a name without `@` and quotes."""
     return name.removeprefix("@").strip('"')
 
 
-def _stored_names(text: str) -> re.Pattern[str]:
+def _match_stored_names(text: str) -> re.Pattern[str]:
     """Return a pattern of the mangled names of the threadgroup's memory in a lowered text.
 
     No identifier of a source begins with one of these names, or has it behind a digit.
@@ -110,7 +110,7 @@ def _stored_names(text: str) -> re.Pattern[str]:
 def _variables(module: Module, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     """Yield the variables that a kernel may not have, each with what it is."""
     for variable in module.globals.values():
-        name = _unquoted(variable.name)
+        name = _unquote(variable.name)
         if name in _INITIALISERS:
             yield name, "code that runs when the kernel is loaded"
         elif variable.kind in ("alias", "ifunc"):
@@ -118,7 +118,7 @@ def _variables(module: Module, stored: re.Pattern[str]) -> Iterator[tuple[str, s
         elif any(each.startswith("thread_local") for each in variable.words):
             yield name, "a thread-local variable"
         elif name in _LISTS:
-            yield from _listed(variable, stored)
+            yield from _find_retained(variable, stored)
         elif name not in _NOTES:
             yield from _variable(name, variable, stored)
 
@@ -128,7 +128,7 @@ def _variable(name: str, variable: Global, stored: re.Pattern[str]) -> Iterator[
     if variable.section and not (
         variable.section == "llvm.metadata" or (is_stored and variable.section in _OWN_SECTIONS)
     ):
-        yield name, "a variable in a section of its own"
+        yield name, "a variable in a separate section"
     elif variable.kind == "global" and not (
         is_stored
         or _OWN_VARIABLE.fullmatch(name)
@@ -138,28 +138,28 @@ def _variable(name: str, variable: Global, stored: re.Pattern[str]) -> Iterator[
         yield name, "a variable at program scope or `static` that is not constant"
 
 
-def _listed(variable: Global, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
-    """Yield what a source keeps in the object though nothing uses it."""
-    for name in map(_unquoted, variable.mentions):
+def _find_retained(variable: Global, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """Yield globals that a source retains in the object though nothing uses them."""
+    for name in map(_unquote, variable.mentions):
         if not (_OWN_FUNCTION.fullmatch(name) or stored.fullmatch(name)):
             yield name, "which is kept though nothing uses it"
 
 
 def _strange_declarations(module: Module) -> Iterator[str]:
-    """Yield functions that are defined elsewhere, and are no function of a source or the engine.
+    """Yield functions that neither the source nor the engine defines.
 
     Functions of a source have mangled names, whether they are defined or not.
     """
-    for name in map(_unquoted, module.declarations):
+    for name in map(_unquote, module.declarations):
         if not _DECLARED_NAME.fullmatch(name):
             yield name
 
 
 def _is_host_function(name: str) -> bool:
-    return _HOST_NAME.fullmatch(_unquoted(name)) is not None
+    return _HOST_NAME.fullmatch(_unquote(name)) is not None
 
 
-def _acts(module: Module) -> Iterator[_Act]:
+def _acts(module: Module) -> Iterator[_ForbiddenAct]:
     """Yield calls through pointers, assembly, and functions with more than Metal's attributes.
 
     Also every use of a function of the host's.
@@ -167,25 +167,25 @@ def _acts(module: Module) -> Iterator[_Act]:
     for variable in module.globals.values():
         # It would be another name for the function.
         if any(map(_is_host_function, [variable.name, *variable.mentions])):
-            yield _Act("a function of the host", "", "")
+            yield _ForbiddenAct("a function of the host", "", "")
     for function in module.functions.values():
         subprogram = function.subprogram
-        if not _FUNCTION_NAME.fullmatch(_unquoted(function.name)):
-            yield _Act(f"a function by the name {function.name}", subprogram, subprogram)
+        if not _FUNCTION_NAME.fullmatch(_unquote(function.name)):
+            yield _ForbiddenAct(f"a function by the name {function.name}", subprogram, subprogram)
         for trait in function.traits[:1]:
-            yield _Act(f"a function with a {trait}", subprogram, subprogram)
+            yield _ForbiddenAct(f"a function with a {trait}", subprogram, subprogram)
         if not (function.may_call_indirectly or any(map(function.mentions, _HOST_MENTIONS))):
             continue
         for _, each in function.instructions:
             what, place = _judge(each)
             if what:
-                yield _Act(what, subprogram, place)
+                yield _ForbiddenAct(what, subprogram, place)
 
 
 def _judge(each: Instruction) -> tuple[str, str]:
     """Return what no kernel may do about an instruction, or "", and the place that it has then."""
     if "@" in each.text and any(map(_is_host_function, each.globals)):
-        # The address of such a function is nobody's to take.
+        # A kernel may not take the address of such a function.
         is_called = isinstance(each, Call) and _is_host_function(each.callee)
         is_called &= sum(map(_is_host_function, each.globals)) == 1
         return "a function of the host", each.place if is_called else ""
@@ -203,7 +203,7 @@ def _where(metadata: Metadata, place: str) -> str | None:
     """Return the file and line of the user's that a place is of; None if there is none."""
     if place not in metadata or not metadata.is_place(place):
         return None
-    file, line = metadata.seen(place)
+    file, line = metadata.locate_for_user(place)
     name = metadata.file_name(file)
     return None if is_own(name) else f"{name}:{line}"
 
@@ -215,7 +215,7 @@ def _where_of_function(metadata: Metadata, subprogram: str) -> str | None:
     return None if is_own(name) else f"{name}:{metadata.line_of(subprogram)}"
 
 
-def _is_own(metadata: Metadata, act: _Act) -> bool:
+def _is_own(metadata: Metadata, act: _ForbiddenAct) -> bool:
     """Return whether an MSL header does it, by the place of the instruction.
 
     The entry points around a source do not count: a place that the optimiser loses becomes theirs.
@@ -223,7 +223,7 @@ def _is_own(metadata: Metadata, act: _Act) -> bool:
     if act.place not in metadata:
         return False
     if metadata.is_place(act.place):
-        return metadata.written_in(act.place).startswith(f"{OWN}/")
+        return metadata.file_containing(act.place).startswith(f"{OWN}/")
     return is_own(metadata.file_of(act.place))
 
 
@@ -239,7 +239,7 @@ def _plain(name: str) -> str:
     return last or name
 
 
-def _declared(source: Source, name: str) -> str:
+def _locate_declaration(source: Source, name: str) -> str:
     """Return where the variable of that mangled name stands first in the source."""
     places = source.tokens.occurrences.get(_plain(name))
     return str(source.tokens.locate_token(places[0])) if places else source.filename

@@ -71,7 +71,7 @@ def check_imports(
         )
 
 
-# Functions that a kernel calls and nobody defines, as the linker finds them.
+# Functions that a kernel calls and that are not defined, as the linker reports them.
 
 _SYMBOL = re.compile(r"undefined symbol: (.*)")
 _PLACE = re.compile(r">>> referenced by .*\((.*):(\d+)\)")
@@ -80,8 +80,8 @@ _NAME = re.compile(r"(~?\w+)(?:<.*>)?\(")
 _MANGLED = re.compile(r"_{1,2}Z(?:N\w*?)?(?P<length>\d+)(?P<rest>\w+)")
 
 
-def undefined(said: str, source: Source) -> str:
-    """Errors for the names that the linker has found nowhere, but clang's own."""
+def explain_undefined(said: str, source: Source) -> str:
+    """Return messages for undefined symbols in the linker's output, without clang's runtime."""
     found: dict[str, tuple[str, int] | None] = {}
     symbol = ""
     for line in said.split("\n"):
@@ -94,7 +94,7 @@ def undefined(said: str, source: Source) -> str:
     return "\n".join(_message(source, *each) for each in found.items())
 
 
-def unknown(said: str) -> str:
+def explain_unknown(said: str) -> str:
     """The names that the linker has found nowhere, but clang's own; may be empty."""
     symbols = dict.fromkeys(match[1].strip() for match in _SYMBOL.finditer(said))
     return ", ".join(each for each in symbols if each.lstrip("_") not in RUNTIME)

@@ -63,7 +63,7 @@ class _Elements:
 
     def _find(self, type_: Type) -> int:
         if isinstance(type_, Named) and type_.name in self._layout.named:
-            return self.smallest(self._layout.resolved(type_))
+            return self.smallest(self._layout.resolve(type_))
         if isinstance(type_, Vector | Array):
             return self.smallest(type_.element)
         if isinstance(type_, Struct):
@@ -131,7 +131,7 @@ class _Sizes:
 
 
 def _lower_copy(copy: Call, sizes: _Sizes) -> None:
-    pointers = [value for value, _ in _aligned_pointers(copy)]
+    pointers = [value for value, _ in _list_aligned_pointers(copy)]
     known = min((size for each in pointers if (size := sizes.of(each))), default=0)
 
     def lower(_: Value, alignment: int) -> int:
@@ -141,7 +141,7 @@ def _lower_copy(copy: Call, sizes: _Sizes) -> None:
     _change_alignments(copy, lower)
 
 
-def _aligned_pointers(call: Call) -> Iterator[tuple[Value, int]]:
+def _list_aligned_pointers(call: Call) -> Iterator[tuple[Value, int]]:
     """Yield the pointers that a call says the alignment of, with that, but constant expressions."""
     for value, attributes in zip(call.operands, call.parameters, strict=True):
         if value.text[0] in "%@" and (alignment := alignment_of(attributes)):
@@ -150,7 +150,7 @@ def _aligned_pointers(call: Call) -> Iterator[tuple[Value, int]]:
 
 def _change_alignments(call: Call, change: Callable[[Value, int], int]) -> None:
     """Change the alignments that a call says its pointers have."""
-    aligned = dict(_aligned_pointers(call))
+    aligned = dict(_list_aligned_pointers(call))
     parameters = [
         with_alignment(attributes, change(value, alignment))
         if value in aligned and (alignment := alignment_of(attributes))
@@ -197,5 +197,5 @@ def _uses_in(function: Function, block: str) -> Iterator[Use]:
             if address[0] in "%@" or address.endswith(")"):
                 yield Use(address, block, each)
         elif isinstance(each, Call) and each.name.startswith(_COPIES):
-            for pointer, _ in _aligned_pointers(each):
+            for pointer, _ in _list_aligned_pointers(each):
                 yield Use(pointer.text, block, each)

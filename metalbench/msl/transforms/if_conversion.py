@@ -141,7 +141,7 @@ class _IfConversion:
         for name in reversed(list(self._blocks)):
             while name in self._blocks and self._change(self._blocks[name]):
                 pass
-        self._function.changed()
+        self._function.forget_derived()
 
     def _change(self, block: Block) -> bool:
         branch = _find_branch(block)

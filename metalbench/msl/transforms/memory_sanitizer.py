@@ -109,7 +109,7 @@ def mark_allocas_uninitialized(module: Module) -> None:
 
 def _list_scalars(type_: Type, layout: Layout) -> Iterator[tuple[tuple[int, ...], Type]]:
     """Yield the scalars in a type, each with its indices; more than are used of a large one."""
-    resolved = layout.resolved(type_)
+    resolved = layout.resolve(type_)
     if isinstance(resolved, Float | Pointer) or (
         isinstance(resolved, Int) and resolved.bits in _INTEGERS
     ):

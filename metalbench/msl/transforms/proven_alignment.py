@@ -443,7 +443,7 @@ class ProvenAlignment:
         try:
             for number, index in enumerate(indices):
                 if number:
-                    type_ = self._layout.resolved(type_)
+                    type_ = self._layout.resolve(type_)
                     if not isinstance(type_, Vector | Array):
                         offset, type_ = self._layout.member(type_, index.integer or 0)
                         zeros = min(zeros, trailing_zeros(offset))

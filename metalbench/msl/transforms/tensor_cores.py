@@ -188,7 +188,7 @@ class _Lowering:
             self._read_words(block, definitions, operands)
         entry = function.entry
         entry.instructions = [*map(lazy_instruction, self._lanes.lines), *entry.instructions]
-        function.changed()
+        function.forget_derived()
 
     def _multiply(self, block: Block, uses: Counter[str]) -> Sequence[tuple[str, ...]]:
         """Replace the products of a block; return the operands of the instructions made of them."""

@@ -207,7 +207,7 @@ def _find_component_range(emitter: Emitter, type_: Type, indices: Sequence[int])
     """Return begin and end of a member's components among those of the aggregate."""
     first = 0
     for index in indices:
-        resolved = emitter.layout.resolved(type_)
+        resolved = emitter.layout.resolve(type_)
         before = range(index)
         if isinstance(resolved, Struct):
             first += sum(len(emitter.list_components(resolved.members[each])) for each in before)

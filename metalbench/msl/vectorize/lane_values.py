@@ -55,7 +55,7 @@ class LaneValue:
 
 def list_components(type_: Type, layout: Layout) -> list[Type]:
     """Return the scalar types that a type consists of, in order. Raise IrError."""
-    type_ = layout.resolved(type_)
+    type_ = layout.resolve(type_)
     if isinstance(type_, Int | Float | Pointer):
         return [type_]
     if isinstance(type_, Vector | Array):
@@ -67,7 +67,7 @@ def list_components(type_: Type, layout: Layout) -> list[Type]:
 
 def list_paths(type_: Type, layout: Layout) -> list[tuple[int, ...]]:
     """Return for each component the indices of arrays, structs and vectors that lead to it."""
-    type_ = layout.resolved(type_)
+    type_ = layout.resolve(type_)
     if isinstance(type_, Vector | Array):
         members = [type_.element] * type_.count
     elif isinstance(type_, Struct):
@@ -83,7 +83,7 @@ def list_paths(type_: Type, layout: Layout) -> list[tuple[int, ...]]:
 
 def list_offsets(type_: Type, layout: Layout) -> list[int]:
     """Return the offset of each component in memory, in bytes."""
-    resolved = layout.resolved(type_)
+    resolved = layout.resolve(type_)
     if isinstance(resolved, Int | Float | Pointer):
         return [0]
     found = []
@@ -120,7 +120,7 @@ def _extract_component(
 ) -> str:
     if not path:
         return value
-    resolved = layout.resolved(type_)
+    resolved = layout.resolve(type_)
     if isinstance(resolved, Vector):
         return ir.emit(f"extractelement {type_} {value}, i64 {path[0]}")
     inner = layout.member(resolved, path[0])[1]
@@ -130,7 +130,7 @@ def _extract_component(
 
 def build_aggregate(ir: IrBuilder, type_: Type, parts: list[str], layout: Layout) -> str:
     """Return a value built from its components: the inverse of `split_components`."""
-    resolved = layout.resolved(type_)
+    resolved = layout.resolve(type_)
     if isinstance(resolved, Int | Float | Pointer):
         return parts[0]
     whole, at = "poison", 0

@@ -126,7 +126,7 @@ def test_a_search_is_shown_by_history_and_exported(
     assert f"// tune: WORK = {number[2]}, 400" in piped.output
     wrote = searched("export", "twice", "--force", *QUICK[2:])
     assert wrote.exit_code == 0, wrote.output
-    assert read(folder / "twice.metal").tuned() == {"WORK": int(number[2])}
+    assert read(folder / "twice.metal").resolve_tunables() == {"WORK": int(number[2])}
     # What was applied is the best that is known.
     again = searched("export", "twice", "--out", "-", *QUICK[2:])
     assert read(folder / "twice.metal").source == again.output
@@ -137,7 +137,7 @@ def test_the_winner_is_applied_when_that_is_asked_for(invoke: Any, folder: Path)
     done = invoke("--kernel-name", "twice", "--candidates", "2", "--apply", *QUICK)
     assert done.exit_code == 0, done.output
     assert f"Wrote {folder / 'twice.metal'}" in done.output
-    assert read(folder / "twice.metal").tuned()["WORK"] != 400
+    assert read(folder / "twice.metal").resolve_tunables()["WORK"] != 400
 
 
 @pytest.mark.slow

@@ -115,7 +115,7 @@ def test_a_beam_keeps_lineages_and_shows_each_the_others(subject: Subject, sessi
     turn = iter((0, 1))
 
     def script(brief: Brief, number: int) -> Proposal | None:
-        parent = brief.kernel.tuned()["WORK"]
+        parent = brief.kernel.resolve_tunables()["WORK"]
         others = tuple(
             sorted(
                 int(each.source.split("WORK = ")[1].split("\n")[0].split(",")[0])

@@ -38,7 +38,7 @@ class Scattering(Simulated):
         self.played.append(match)
         random = np.random.default_rng(match.plan.seed)
         before, after = (
-            (1000.0 + kernel.tuned()["WORK"])
+            (1000.0 + kernel.resolve_tunables()["WORK"])
             * np.exp(scatter_of(kernel.source) * random.normal(0, 1, PAIRS))
             for kernel in (match.before, match.after)
         )
