@@ -188,3 +188,10 @@ def test_suites_are_listed_only_on_request() -> None:
     assert len(library.names("kernelbench/level1")) == 100
     assert len(library.names("kernelbench")) == len(ENTRIES)
     assert library.entry("kb1_019_relu").set == "kernelbench/level1"
+
+
+def test_parameters_of_later_seeds_are_wider():
+    entry = next(each for each in ENTRIES if number_of(each) == "1.90")
+    first, later = (workload(entry.task, "small", seed=seed).inputs["x"] for seed in (0, 1))
+    assert 0 <= first.min() < first.max() < 1
+    assert later.max() > 1
