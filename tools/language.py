@@ -70,10 +70,10 @@ VERBS = frozenset(
     """.split()  # noqa: SIM905
 )
 # Names that are used by name elsewhere: by tasks in kernels/, by the generic operations of
-# kernelbench (`nn.taken`, names of PyTorch), or by users.
+# kernelbench (`nn.taken`, names of PyTorch), or by users (`metalbench.puzzle.filled`).
 NAMES = frozenset(
     """
-    dequantised drawn given imported inverted masked_fill normalized patched_mlx quantised scaled
+    dequantised drawn filled given imported inverted masked_fill normalized patched_mlx quantised scaled
     scaled_dot_product_attention shifted swapped taken tied transposed_convolution
     """.split()  # noqa: SIM905
 )

@@ -4,6 +4,6 @@ Statements, skeletons and references are in the folder `puzzles`.
 """
 
 from metalbench.puzzle.attempt import Attempt, Score, check
-from metalbench.puzzle.puzzle import Puzzle, fill_skeleton, find, series
+from metalbench.puzzle.puzzle import Puzzle, filled, find, series
 
-__all__ = ["Attempt", "Puzzle", "Score", "check", "fill_skeleton", "find", "series"]
+__all__ = ["Attempt", "Puzzle", "Score", "check", "filled", "find", "series"]

@@ -250,7 +250,7 @@ def start(puzzle: Puzzle, folder: Path, *, python: bool = False) -> Path:
     return path
 
 
-def fill_skeleton(puzzle: Puzzle, body: str) -> str:
+def filled(puzzle: Puzzle, body: str) -> str:
     """Return the skeleton's text with `body` in place of the comment that asks for code."""
     return _ASKS.sub(lambda _: body.rstrip("\n"), puzzle.skeleton.source, count=1)
 

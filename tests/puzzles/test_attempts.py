@@ -7,7 +7,7 @@ import pytest
 
 from metalbench.errors import DeclarationError, MetalBenchError
 from metalbench.puzzle.attempt import check, compile_advice
-from metalbench.puzzle.puzzle import fill_skeleton, find
+from metalbench.puzzle.puzzle import filled, find
 from metalbench.report.puzzle import attempt_json, attempt_text, drawing
 
 PYTHON = '''
@@ -34,7 +34,7 @@ def solve(x, n):
 
 
 def attempt(which, body):
-    return check(which, fill_skeleton(find(which), body))
+    return check(which, filled(find(which), body))
 
 
 def test_a_wrong_element_is_reported_and_drawn():
@@ -109,7 +109,7 @@ def test_a_compile_error_is_reported_with_advice():
 
 def test_an_endless_loop_is_reported():
     puzzle = find(1)
-    text = fill_skeleton(puzzle, "  y[i] = x[i];\n  while (y[i] > -1) { y[i] = x[i]; }")
+    text = filled(puzzle, "  y[i] = x[i];\n  while (y[i] > -1) { y[i] = x[i]; }")
     found = check(puzzle, text, time_limit=0.5)
     assert found.wrong is not None
     assert not found.solved
@@ -117,7 +117,7 @@ def test_an_endless_loop_is_reported():
 
 
 def test_the_launch_is_part_of_the_puzzle():
-    text = fill_skeleton(find("grid_stride"), "  y[first] = x[first];")
+    text = filled(find("grid_stride"), "  y[first] = x[first];")
     with pytest.raises(DeclarationError, match=r"expected 96 threads .* got 64 threads"):
         check("grid_stride", text.replace("threadgroups=(3)", "threadgroups=(2)"))
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metalbench.puzzle.puzzle import fill_skeleton, find
+from metalbench.puzzle.puzzle import filled, find
 
 
 def test_a_puzzle_from_the_list_to_its_solution(shell, tmp_path):
@@ -22,7 +22,7 @@ def test_a_puzzle_from_the_list_to_its_solution(shell, tmp_path):
     missed = shell("check", 1)
     assert missed.exit_code == 1
     assert "nothing was written" in missed.output
-    path.write_text(fill_skeleton(find(1), "  float v = x[i];\n  y[i] = v * (1 - v);"))
+    path.write_text(filled(find(1), "  float v = x[i];\n  y[i] = v * (1 - v);"))
     done = shell("check", 1, "--json", "-")
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
@@ -65,7 +65,7 @@ def test_missing_files_and_puzzles_are_reported(shell, tmp_path):
 
 def test_the_accesses_are_drawn(shell, tmp_path):
     pytest.importorskip("matplotlib")
-    Path("b.metal").write_text(fill_skeleton(find(2), "  y[i] = abs(a[i] - b[i]);"))
+    Path("b.metal").write_text(filled(find(2), "  y[i] = abs(a[i] - b[i]);"))
     done = shell("check", 2, "b.metal", "--picture", "b.svg")
     assert done.exit_code == 0, done.output
     assert "<svg" in Path("b.svg").read_text()
