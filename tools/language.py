@@ -73,8 +73,8 @@ VERBS = frozenset(
 # kernelbench (`nn.taken`, names of PyTorch), or by users (`metalbench.puzzle.filled`).
 NAMES = frozenset(
     """
-    dequantised drawn filled given imported inverted masked_fill normalized patched_mlx quantised scaled
-    scaled_dot_product_attention shifted swapped taken tied transposed_convolution
+    dequantised drawn filled given imported inverted masked_fill normalized patched_mlx quantised
+    scaled scaled_dot_product_attention shifted swapped taken tied transposed_convolution
     """.split()  # noqa: SIM905
 )
 RELATIVE = (
