@@ -16,7 +16,7 @@ from metalbench.mlx.kernel import (
     metal_kernel,
     runs_on_mlx,
 )
-from metalbench.mlx.simulation import replace_attributes
+from metalbench.mlx.replacement import replace_attributes
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,22 +11,7 @@ from typing import Any
 
 import mlx.core as mx
 
-
-@contextmanager
-def replace_attributes(module: object, **attributes: object) -> Iterator[None]:
-    """Set existing attributes of `module` in this context; restore them afterwards.
-
-    Versions of MLX differ in what they have, and code must not find what its MLX lacks.
-    """
-    before = {name: getattr(module, name) for name in attributes if hasattr(module, name)}
-    for name in before:
-        setattr(module, name, attributes[name])
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            setattr(module, name, value)
-
+from metalbench.mlx.replacement import replace_attributes
 
 # Simulate a GPU for code that asks MLX for one on a machine without GPU.
 #

@@ -411,7 +411,7 @@ def _kernels_are(launched: Launched) -> Iterator[None]:
     """Whatever the file calls `metal_kernel` makes kernels that are launched so."""
     import mlx.core as mx
 
-    from metalbench.mlx.simulation import replace_attributes
+    from metalbench.mlx.replacement import replace_attributes
 
     def metal_kernel(  # noqa: PLR0917 - MLX's order
         name: str,
