@@ -28,7 +28,7 @@ def test_peak_rates_depend_on_the_number_of_cores(chip, cores, gbytes_per_s, tfl
 
 
 @pytest.mark.parametrize("chip", [None, "", "m99", "h100"])
-def test_a_chip_that_is_not_in_the_table_has_no_peak_rates(chip):
+def test_an_unknown_chip_has_no_peak_rates(chip):
     assert peak_rates(chip, 40) is None
 
 

@@ -21,7 +21,7 @@ def victim(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("name", ["a.json", "a.json.part", "a.part", ".a.json.part", "a.json.tmp"])
-def test_replace_file_leaves_targets_of_links_alone(
+def test_replace_file_does_not_change_targets_of_links(
     tmp_path: Path, victim: Path, name: str
 ) -> None:
     folder = tmp_path / "run"
@@ -41,7 +41,9 @@ def test_replace_file_has_the_rights_of_any_new_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["folder", "relative", "dangling", "circle", "file"])
-def test_replace_file_refuses_links_that_lead_out(tmp_path: Path, victim: Path, how: str) -> None:
+def test_replace_file_refuses_links_out_of_the_folder(
+    tmp_path: Path, victim: Path, how: str
+) -> None:
     outside, folder = tmp_path / "outside", tmp_path / "run"
     outside.mkdir()
     folder.mkdir()

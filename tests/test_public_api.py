@@ -32,7 +32,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize("name", metalbench.__all__)
-def test_every_name_is_there_completed_and_explained(name):
+def test_public_names_exist_with_docstrings(name):
     found = getattr(metalbench, name)
     assert name in dir(metalbench)
     assert isinstance(found, str) or inspect.getdoc(found)

@@ -62,7 +62,7 @@ def test_generated_kernels_agree_with_the_model(seed, tmp_path):
 
 @emulated
 @pytest.mark.parametrize("name", TEN)
-def test_kernels_of_the_library_give_the_same_bits_as_fibers_here(name, tmp_path, monkeypatch):
+def test_library_kernels_give_the_same_bits_as_fibers_on_the_host(name, tmp_path, monkeypatch):
     monkeypatch.setenv(engine.ENGINE_VARIABLE, HERE.get(name, "fibers"))
     entry, device = LIBRARY[name], _core.open("cpu")
     compiled_here = compile_kernel(device, entry.kernel(), entry.task)

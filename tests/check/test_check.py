@@ -74,7 +74,7 @@ def test_check_continues_after_a_finding(tmp_path):
     assert [each - lines[0] for each in lines] == [0, 1, 2]
 
 
-def test_the_arrays_of_a_thread_that_has_ended_are_not_in_the_way_of_the_next_one(tmp_path):
+def test_private_arrays_of_an_ended_thread_do_not_affect_the_next_one(tmp_path):
     body = """\
   float own[4] = {x[i], 1, 2, 3};
   thread float* p = own;
@@ -145,7 +145,7 @@ static float down(device const float* p, uint k, uint left) {
 
 
 @pytest.mark.slow
-def test_only_the_tools_that_are_asked_for_count(tmp_path):
+def test_check_runs_the_requested_tools_only(tmp_path):
     body = f"  {CLEARED}\n  s[t] = x[i];\n  y[i] = s[31 - t] + x[i + 1];"
     path = file(tmp_path, body, head=HEAD.replace("n = 100", "n = 128"))
     assert {each.kind for each in found_in(path).found} == {"race", "out-of-bounds"}
@@ -175,7 +175,7 @@ def test_inputs_of_a_file_are_given_as_arrays(tmp_path):
 
 
 @pytest.mark.slow
-def test_an_input_may_be_written_where_its_line_says_so(tmp_path):
+def test_check_accepts_writes_to_an_inout_buffer(tmp_path):
     body = "  y[i] = x[i];\n  x[i] = 0;"
     path = file(tmp_path, body)
     path.write_text(path.read_text().replace("device const float* x", "device float* x"))
@@ -196,13 +196,13 @@ def test_check_ignores_findings_that_a_comment_allows(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_comment_of_its_own_is_for_the_next_line(tmp_path):
+def test_check_applies_a_comment_line_to_the_next_line(tmp_path):
     body = "  // check: allow out-of-bounds the buffer is padded\n  // more\n  y[i] = x[i + 1];"
     assert len(found_in(file(tmp_path, body)).allowed) == 1
 
 
 @pytest.mark.slow
-def test_a_comment_is_for_its_kind_alone(tmp_path):
+def test_check_applies_a_comment_to_its_kind_only(tmp_path):
     path = file(tmp_path, "  y[i] = x[i + 1];  // check: allow race it is atomic in spirit")
     findings = found_in(path)
     assert [each.kind for each in findings.found] == ["out-of-bounds"]

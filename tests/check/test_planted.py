@@ -41,7 +41,7 @@ def test_a_planted_bug_is_found_at_its_line_and_its_twin_is_clean(planted):
     assert found_in(planted, CLEAN).found == ()
 
 
-def test_the_ledgers_have_every_file_once():
+def test_ledgers_list_every_file_once():
     files = sorted(path for folder in SETS for path in folder.rglob("*.metal"))
     assert sorted(each.path for each in LEDGER) == files
 

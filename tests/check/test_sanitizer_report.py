@@ -66,7 +66,7 @@ def test_an_access_has_its_place_its_address_and_its_thread() -> None:
     assert (told.address, told.thread, told.block) == (0x87654320, (0, 1, 0), (2, 0, 0))
 
 
-def test_an_address_is_found_in_either_wording() -> None:
+def test_parse_reports_reads_addresses_of_both_wordings() -> None:
     text = OUT_OF_BOUNDS.replace("Address 0x87654320", "Access to 0x87654320")
     assert only(text).address == 0x87654320
 

@@ -63,7 +63,7 @@ def texels(path: Path) -> np.ndarray:
         ("rgb10a2unorm (w, w) integers 0 99", np.uint32, (8, 8)),
     ],
 )
-def test_texels_lie_row_by_row_with_their_components(tmp_path, line, dtype, shape):
+def test_texels_are_stored_by_rows_with_their_components(tmp_path, line, dtype, shape):
     found = texels(file(tmp_path, line))
     assert (found.dtype, found.shape) == (dtype, shape)
 
@@ -221,7 +221,7 @@ def test_an_array_of_textures_is_one_line_with_an_extent_more(tmp_path):
         ("s lod_clamp(0.5f, 4.0)", {"lod_clamp": (0.5, 4.0)}),
     ],
 )
-def test_a_sampler_is_said_in_the_words_of_msl(tmp_path, line, options):
+def test_sampler_lines_use_the_words_of_msl(tmp_path, line, options):
     words = read_standalone_kernel(sampled(tmp_path, line)).kernel.samplers["s"]
     assert sampler_options(words) == options
 
@@ -244,7 +244,7 @@ def test_check_refuses_an_unknown_sampler(tmp_path, line, words):
     assert words in str(told.value)
 
 
-def test_samplers_and_their_lines_are_the_same(tmp_path):
+def test_samplers_of_a_kernel_and_their_lines_must_match(tmp_path):
     with pytest.raises(DeclarationError, match=r"q: no dispatched kernel of k\.metal takes this"):
         check(sampled(tmp_path, "q filter::linear"))
     path = sampled(tmp_path, "s")

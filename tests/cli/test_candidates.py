@@ -22,7 +22,7 @@ def test_run_refuses_launch_options_for_python_candidates(tmp_path: Path) -> Non
         assert f"expected no {option} for a Python candidate" in told.output
 
 
-def test_a_file_is_for_the_task_that_it_is_called_after(tmp_path: Path) -> None:
+def test_a_python_file_is_for_the_task_of_its_name(tmp_path: Path) -> None:
     told = run(tmp_path, "")
     assert told.exit_code == 2
     assert "unknown kernel 'answer'" in told.output

@@ -95,7 +95,7 @@ def test_check_marks_allowed_findings_in_sarif(file, tmp_path):
     ]
 
 
-def test_help_teaches_the_lines_of_a_file():
+def test_check_help_explains_the_header_lines():
     told = ran("--help").output
     for words in ("// buffer:", "// check: allow", "same-value-race", "Exit codes"):
         assert words in told

@@ -24,7 +24,7 @@ def command_of(name: str) -> click.Command:
     return found
 
 
-def test_help_teaches_with_examples() -> None:
+def test_help_has_examples() -> None:
     result = CliRunner().invoke(main, ["--help"])
     assert result.exit_code == 0
     assert "metalbench run softmax" in result.output
@@ -47,7 +47,7 @@ def test_every_command_has_help(command: str) -> None:
     "command",
     ["run", "compare", "history", "compile", "leaderboard", "certify", "reproduce", "summary"],
 )
-def test_commands_that_may_fail_say_how(command: str) -> None:
+def test_help_of_commands_lists_exit_codes(command: str) -> None:
     said = " ".join(CliRunner().invoke(main, [command, "-h"]).output.split())
     assert "Exit codes: 0" in said
     assert "2 wrong usage or environment" in said
@@ -135,7 +135,7 @@ def test_show_engine_prints_the_execution_mode(shell: Any, monkeypatch: pytest.M
     assert plain.endswith("its threads synchronise")
 
 
-def test_show_prints_the_texts_that_kernels_become(shell: Any) -> None:
+def test_show_prints_lowered_texts(shell: Any) -> None:
     lowered = shell("show", "twice", "--emit", "cpp", "--dtype", "float32")
     assert "MB_KERNEL(" in lowered.stdout
     assert ".visible .entry" in shell("show", "twice", "--emit", "ptx").stdout
@@ -151,7 +151,7 @@ def test_show_engine_reports_kernels_that_cannot_run(shell: Any, kernels: Any) -
     assert shell("show", "twice", "--engine").stdout == "twice has no kernel yet\n"
 
 
-def test_show_of_a_broken_kernel_gives_the_compilers_message(shell: Any) -> None:
+def test_show_of_a_broken_kernel_prints_the_compile_error(shell: Any) -> None:
     result = shell("show", "broken", "--no-source")
     assert result.exit_code == 0
     assert "undeclared identifier 'z'" in result.stdout
@@ -196,7 +196,7 @@ def test_help_describes_other_machines(command: str) -> None:
     assert f"metalbench {command} softmax --on ssh://mac.local" in said
 
 
-def test_doctor_examines_everything_and_never_raises(shell: Any) -> None:
+def test_doctor_examines_all_parts_and_never_raises(shell: Any) -> None:
     result = shell("doctor")
     assert result.exit_code == 0, result.output
     for name, _ in examinations(shell.db):
@@ -229,7 +229,7 @@ def test_doctor_takes_a_kernel_through_a_process_of_its_own(
     assert finding.remedy == "metalbench run --in-process"
 
 
-def test_an_examination_that_fails_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_reports_a_failed_examination_as_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mlx.core", None)
     (mlx,) = [examine for name, examine in examinations() if name == "mlx"]
     finding = mlx()

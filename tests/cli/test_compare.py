@@ -59,7 +59,7 @@ def test_compare_runs_both_versions_alternately(history: Path, tmp_path: Path) -
     assert compared["before_ns"]["value"] > 0
 
 
-def test_a_version_that_does_not_end_is_ended_with_its_process(history: Path) -> None:
+def test_compare_ends_a_version_that_does_not_end(history: Path) -> None:
     path = history / "twice.metal"
     path.write_text(path.read_text().replace("y[i] =", "while (y[i] != 3) y[i] = 2; y[i] ="))
     result = command("compare", "twice@HEAD~1", "--kernels", history, "--kernel-timeout", 3)
@@ -69,7 +69,7 @@ def test_a_version_that_does_not_end_is_ended_with_its_process(history: Path) ->
 
 
 @pytest.mark.parametrize(("factor", "verdict", "code"), [(2.0, "FASTER", 0), (0.5, "SLOWER", 1)])
-def test_a_slower_one_fails_if_that_was_asked(
+def test_compare_fails_for_a_slower_version_on_request(
     history: Path, monkeypatch: pytest.MonkeyPatch, factor: float, verdict: str, code: int
 ) -> None:
     def played(_: Workers, device: DeviceFacts, *__: object) -> MatchOutcome:
@@ -102,7 +102,7 @@ def test_compare_explains_why_versions_cannot_be_compared(
     assert words in " ".join(result.stderr.split())
 
 
-def test_a_version_that_was_wrong_has_no_time(history: Path) -> None:
+def test_compare_has_no_time_of_a_wrong_version(history: Path) -> None:
     result = command("compare", "twice@HEAD", "--kernels", history, "--time", 0.05)
     assert result.exit_code == 1
     assert "twice@HEAD is not correct, so its time is none: " in result.stderr
@@ -127,7 +127,7 @@ def installed(history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     return checkout
 
 
-def test_a_checkouts_own_kernels_are_found_without_an_option(
+def test_compare_finds_the_kernels_of_a_checkout(
     installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(installed / "kernels")
@@ -197,7 +197,7 @@ def test_history_json_on_standard_output_is_pure_json(db: Path) -> None:
     assert "latest against" in result.stderr
 
 
-def test_history_of_all_tasks_is_a_line_each(db: Path) -> None:
+def test_history_of_all_tasks_prints_a_line_for_each(db: Path) -> None:
     result = command("history", "--db", db)
     assert result.exit_code == 0, result.output
     relu, softmax = (line.split() for line in result.stdout.splitlines()[2:4])

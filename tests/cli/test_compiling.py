@@ -148,7 +148,7 @@ def test_compile_reports_errors_of_both_builds_once(file: Path) -> None:
     assert set(ways(result.stdout)) == {("sums_half", "plain"), ("sums_half", "checked")}
 
 
-def test_a_file_without_kernels_is_checked_as_far_as_it_goes(file: Path) -> None:
+def test_compile_checks_a_file_without_kernels(file: Path) -> None:
     result = command(file.with_name("scale.h"))
     assert (result.exit_code, result.stdout.strip()) == (0, "")
     assert "scale.h: has no kernel" in result.stderr
@@ -172,7 +172,7 @@ def test_compile_explains_wrong_usage(
     assert words in " ".join(result.stderr.split())
 
 
-def test_a_file_that_is_not_there() -> None:
+def test_compile_refuses_a_missing_file() -> None:
     result = command("no/such.metal")
     assert result.exit_code == 2
     assert "no/such.metal cannot be read: No such file or directory" in result.stderr

@@ -22,7 +22,7 @@ def told(*results: Result) -> tuple[bool, str]:
     return right, console.file.getvalue()
 
 
-def test_equals_that_differ_are_false_verdicts() -> None:
+def test_control_counts_verdicts_between_equal_kernels_as_false() -> None:
     same = replace(correct("relu"), measurement=measurement(reference=1.0))
     right, text = told(correct("softmax"), same, failed("gelu"))
     assert not right

@@ -48,7 +48,7 @@ def compare(shell: Any, *arguments: object) -> Any:
     return CliRunner().invoke(main, command)
 
 
-def test_slower_than_mlx_fails_only_if_that_was_asked(shell: Any, speed: Any) -> None:
+def test_run_fails_for_kernels_slower_than_mlx_on_request(shell: Any, speed: Any) -> None:
     speed(0.5)
     assert shell("run", "twice").exit_code == 0
     assert shell("run", "twice", "--fail-on", "slower").exit_code == 1
@@ -73,7 +73,9 @@ def test_a_regression_against_its_own_past(shell: Any, speed: Any) -> None:
 
 
 @pytest.mark.parametrize(("most", "code"), [("5%", 1), ("5", 1), ("20%", 0), ("0%", 1)])
-def test_a_regression_may_be_so_large(shell: Any, speed: Any, most: str, code: int) -> None:
+def test_run_accepts_regressions_below_the_limit(
+    shell: Any, speed: Any, most: str, code: int
+) -> None:
     shell("run", "twice", "--save", "main")
     speed(1.8)
     result = shell("run", "twice", "--baseline", "main", "--max-regression", most)
@@ -107,7 +109,7 @@ def test_a_confirmed_regression_fails(shell: Any, speed: Any) -> None:
     assert "measured twice" in result.stdout
 
 
-def test_its_own_past_does_not_count_the_suspected_result(shell: Any, speed: Any) -> None:
+def test_the_past_excludes_the_suspected_result(shell: Any, speed: Any) -> None:
     shell("run", "twice")
     speed(1.5)
     assert shell("run", "twice", "--fail-on", "regression").exit_code == 1

@@ -44,14 +44,14 @@ def module(folder: Path, name: str) -> Mapping[str, str]:
 
 
 @pytest.mark.parametrize("name", ["click", "rich", "numpy"])
-def test_while_something_is_imported(tmp_path: Path, name: str) -> None:
+def test_interrupt_during_an_import(tmp_path: Path, name: str) -> None:
     command = ("run", "relu", "--in-process", "--db", str(tmp_path / "results.db"))
     code, told = interrupted(*command, **module(tmp_path, name))
     assert code == INTERRUPTED
     assert told == f"{MESSAGE}\n"
 
 
-def test_an_import_that_swallows_everything_is_left_all_the_same(tmp_path: Path) -> None:
+def test_interrupt_during_an_import_that_swallows_exceptions(tmp_path: Path) -> None:
     (tmp_path / "click.py").write_text(
         f"try:\n    exec({ENDLESS!r})\nexcept BaseException:\n    pass\nraise ImportError('lost')\n"
     )
@@ -59,7 +59,7 @@ def test_an_import_that_swallows_everything_is_left_all_the_same(tmp_path: Path)
     assert (code, told) == (INTERRUPTED, f"{MESSAGE}\n")
 
 
-def test_while_something_is_compiled(tmp_path: Path, kernels: Path) -> None:
+def test_interrupt_during_a_compilation(tmp_path: Path, kernels: Path) -> None:
     clang, pipe = tmp_path / "clang", tmp_path / "pipe"
     os.mkfifo(pipe)
     clang.write_text(f"#!{sys.executable}\nopen({str(pipe)!r}, 'w').write('begun')\n{ENDLESS}")

@@ -59,7 +59,7 @@ def test_leaderboard_without_records_names_the_command_for_them(
     assert "no such records" in command("leaderboard").stdout
 
 
-def test_a_run_brings_its_correct_kernels_in(
+def test_run_record_enters_correct_kernels(
     command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entered = []
@@ -105,7 +105,7 @@ def test_run_writes_results_although_a_record_fails(
     assert json.loads(file.read_text())["results"][0]["status"] == "correct"
 
 
-def test_records_are_shown_and_written_in_every_form(
+def test_leaderboard_prints_and_exports_every_format(
     command: Command, recorded: Path, tmp_path: Path
 ) -> None:
     files = {name: tmp_path / f"records.{name}" for name in ("html", "json", "csv", "md")}
@@ -134,7 +134,7 @@ def test_leaderboard_selects_by_name_set_or_device(command: Command, recorded: P
     assert json.loads(piped.stdout)["schema"] == 1
 
 
-def test_a_run_writes_a_page_of_itself(command: Command, tmp_path: Path) -> None:
+def test_run_writes_a_page(command: Command, tmp_path: Path) -> None:
     file = tmp_path / "run.html"
     done = command("run", "thrice", "twice", "--html", file, *QUICK)
     assert done.exit_code == 1
@@ -144,13 +144,13 @@ def test_a_run_writes_a_page_of_itself(command: Command, tmp_path: Path) -> None
         assert part in text
 
 
-def test_the_options_of_a_control_keep_no_record(command: Command) -> None:
+def test_control_options_store_no_record(command: Command) -> None:
     done = command("run", "twice", "--ab-control", "--record")
     assert done.exit_code == 2
     assert "expected no --record" in done.output
 
 
-def test_a_kernel_is_certified_and_its_file_is_read(command: Command, tmp_path: Path) -> None:
+def test_certify_writes_a_file_that_reproduce_reads(command: Command, tmp_path: Path) -> None:
     done = command("certify", "twice", "thrice", "--out", tmp_path, *QUICK)
     assert done.exit_code == 1, done.output
     assert done.stdout.startswith("### twice (seed): correct")
@@ -168,7 +168,7 @@ def test_a_kernel_is_certified_and_its_file_is_read(command: Command, tmp_path: 
     assert line.startswith(f"{word}twice (seed): ")
 
 
-def test_certify_wants_names(command: Command) -> None:
+def test_certify_requires_names(command: Command) -> None:
     assert "Missing argument 'NAME...'" in command("certify").output
 
 

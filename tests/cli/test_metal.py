@@ -55,7 +55,7 @@ def test_run_json_distinguishes_gpu_time_and_wall_time(shell: Any, plug_in: Any)
         assert set(store.samples(kept.id)) >= {"gpu", "counter", "wall", "encode"}
 
 
-def test_the_size_that_is_timed_is_the_devices(
+def test_run_times_the_headline_size_of_the_device(
     shell: Any, plug_in: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file = shell.kernels / "twice.py"
@@ -167,16 +167,14 @@ def test_a_kernel_is_captured_after_its_run(shell: Any, plug_in: Any, tmp_path: 
     assert f"Captured in {trace}" in result.stdout
 
 
-def test_a_kernel_that_does_not_run_is_not_captured(
-    shell: Any, plug_in: Any, tmp_path: Path
-) -> None:
+def test_run_does_not_capture_a_failing_kernel(shell: Any, plug_in: Any, tmp_path: Path) -> None:
     plug_in()
     result = shell("run", "broken", "--capture", tmp_path / "b.gputrace")
     assert result.exit_code == 1
     assert "Not captured: broken did not run" in result.stdout
 
 
-def test_a_capture_that_fails_loses_no_result(
+def test_run_keeps_the_result_of_a_failed_capture(
     shell: Any, plug_in: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:

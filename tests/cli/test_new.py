@@ -45,7 +45,7 @@ def test_new_like_copies_a_kernel_of_the_library_into_a_set(tmp_path: Path, like
 
 
 @pytest.mark.parametrize("name", ["Mine", "2d", "class", "my-kernel", "../mine"])
-def test_names_that_python_does_not_take_are_refused(tmp_path: Path, name: str) -> None:
+def test_new_refuses_invalid_names(tmp_path: Path, name: str) -> None:
     done = new(name, "--into", tmp_path / "mine")
     assert (done.exit_code, (tmp_path / "mine").exists()) == (2, False)
     assert "expected a name of lower-case letters" in done.output

@@ -47,7 +47,7 @@ def test_a_log_gets_one_line_for_each_finished_kernel() -> None:
     assert second == "[2/2] relu: incorrect"
 
 
-def test_a_terminal_sees_kernel_stage_and_time_left_and_a_table_that_goes_away() -> None:
+def test_terminal_progress_has_kernel_stage_and_remaining_time() -> None:
     text = io.StringIO()
     console = Console(file=text, width=150, height=30, force_terminal=True, color_system=None)
     with LiveProgress(console, seconds=2.0) as progress:

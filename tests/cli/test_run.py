@@ -50,7 +50,7 @@ def test_run_reports_wrong_kernels_and_continues(shell: Any) -> None:
         ]
 
 
-def test_a_wrong_header_and_a_missing_kernel_are_results_too(shell: Any, kernels: Path) -> None:
+def test_run_stores_results_of_wrong_headers_and_missing_kernels(shell: Any, kernels: Path) -> None:
     source = (kernels / "broken.metal").read_text()
     (kernels / "broken.metal").write_text(source.replace("// dispatch:", "// dispach:"))
     (kernels / "thrice.metal").unlink()
@@ -179,7 +179,7 @@ def test_run_refuses_a_metal_device_without_a_gpu(shell: Any) -> None:
         assert "needs a Mac" in result.stderr
 
 
-def test_a_store_that_cannot_be_written_is_exit_code_2(shell: Any, tmp_path: Path) -> None:
+def test_run_exits_with_2_for_an_unwritable_store(shell: Any, tmp_path: Path) -> None:
     shell.db.write_text("no database " * 100)
     result = shell("run", "twice")
     assert result.exit_code == 2

@@ -65,7 +65,7 @@ def test_snap_reports_failures_and_keeps_known_snapshots(snap: Snap) -> None:
     assert sorted(json.loads(snap.file.read_text())) == ["thrice", "twice"]
 
 
-def test_a_file_of_something_else_is_refused(snap: Snap) -> None:
+def test_snap_refuses_other_files(snap: Snap) -> None:
     snap.file.write_text('{"twice": 3}')
     result = snap("twice")
     assert result.exit_code == 2

@@ -68,7 +68,7 @@ def test_tune_reports_a_value_that_makes_the_kernel_wrong(folder: Path, tmp_path
     assert "Wrong with TG = 32: [twice]" in " ".join(done.output.split())
 
 
-def test_a_value_with_which_the_process_dies_costs_that_process_alone(
+def test_tune_continues_after_a_value_that_kills_the_process(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def played(_: Workers, device: DeviceFacts, match: Match, __: Observer) -> MatchOutcome:
@@ -84,7 +84,7 @@ def test_a_value_with_which_the_process_dies_costs_that_process_alone(
     assert "nothing is faster than the defaults, TG = 64" in said
 
 
-def test_a_kernel_that_is_wrong_is_not_tuned(folder: Path, tmp_path: Path) -> None:
+def test_tune_refuses_a_wrong_kernel(folder: Path, tmp_path: Path) -> None:
     (folder / "twice.metal").write_text(KERNEL.replace("WRONG", "64"))
     done = invoke(tmp_path, folder, "tune", "twice")
     assert done.exit_code == 1

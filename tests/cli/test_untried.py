@@ -52,7 +52,7 @@ def test_a_kernel_without_a_task_does_not_hide_the_others(shell: Any, kernels: P
     assert statuses(shell)["twice"] == ["correct", "correct"]
 
 
-def test_lists_show_the_others_too(shell: Any, kernels: Path) -> None:
+def test_list_shows_broken_tasks_and_the_others(shell: Any, kernels: Path) -> None:
     (kernels / "thrice.py").write_text("\n1 +\n")
     result = shell("list")
     assert result.exit_code == 2
@@ -63,9 +63,7 @@ def test_lists_show_the_others_too(shell: Any, kernels: Path) -> None:
     assert "thrice.py:2: SyntaxError" in result.stderr
 
 
-def test_a_size_that_only_some_have_keeps_the_others_from_being_tried(
-    shell: Any, kernels: Path
-) -> None:
+def test_run_refuses_a_size_that_some_tasks_lack(shell: Any, kernels: Path) -> None:
     text = (kernels / "thrice.py").read_text()
     (kernels / "thrice.py").write_text(text.replace(", large=dict(n=8192)", ""))
     result = shell("run", "twice", "thrice", "--size", "large")
@@ -97,7 +95,7 @@ def test_a_broken_task_is_reported_by_the_worker(shell: Any, kernels: Path) -> N
     assert (statuses(shell)["thrice"], statuses(shell)["twice"]) == ([], ["correct"])
 
 
-def test_a_machine_at_fault_ends_the_run_and_keeps_no_result(shell: Any, kernels: Path) -> None:
+def test_a_machine_error_ends_the_run_without_a_result(shell: Any, kernels: Path) -> None:
     task = (kernels / "thrice.py").read_text()
     greedy = "oracle=lambda x: [bytearray(2**62)]"
     (kernels / "thrice.py").write_text(task.replace("oracle=lambda x: 2 * x", greedy))

@@ -39,7 +39,7 @@ def relu(at: str) -> Kernel:
     return parse(SOURCE.replace("AT", at), name="relu")
 
 
-def test_a_kernel_that_is_out_of_bounds_never_reaches_the_gpu() -> None:
+def test_a_kernel_with_findings_does_not_reach_the_gpu() -> None:
     task = Library().entry("relu").task
     contest = Contest(task, relu("i + 1"), relu("i"), ("relu@HEAD~1", "relu"))
     with pytest.raises(WrongKernelError, match=r"relu@HEAD~1 is not correct.*past the end of `x`"):

@@ -105,7 +105,7 @@ def test_an_error_names_the_file_the_field_and_both_values(
         assert says in done.output
 
 
-def test_json_of_results_holds_no_infinities(tmp_path: Path) -> None:
+def test_json_of_results_has_no_infinities(tmp_path: Path) -> None:
     wrong = incorrect("relu")
     checks = tuple(replace(each, worst=float("inf")) for each in wrong.checks)
     text = to_json([replace(wrong, checks=checks)], GPU, environment(), {"x": float("nan")})

@@ -22,7 +22,7 @@ from metalbench.store.environment import environment
 from metalbench.store.store import Store
 
 
-def test_two_runs_alone_say_no_more_than_is_known_of_runs() -> None:
+def test_two_unrepeated_runs_are_judged_with_the_assumed_spread() -> None:
     def judged(after: ComparedRow) -> Judgement:
         before = results("a", row(), others=0)
         (compared,) = compare(before, results("b", after, others=0)).compared

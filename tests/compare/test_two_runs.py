@@ -108,7 +108,7 @@ def test_the_mean_has_an_interval() -> None:
     assert found.mean.low < 1.0 < found.mean.high
 
 
-def test_a_file_and_the_run_that_it_was_written_of_are_the_same(tmp_path: Path) -> None:
+def test_a_file_equals_the_run_that_it_was_exported_from(tmp_path: Path) -> None:
     here = environment()
     both = [on_gpu(correct()), replace(incorrect("relu"), device=GPU)]
     path = tmp_path / "results.json"

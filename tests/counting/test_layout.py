@@ -38,7 +38,7 @@ def compare(expected: dict[str, int]) -> str:
     return answer.stderr
 
 
-def test_columns_and_head_are_the_same():
+def test_columns_and_header_agree():
     assert compare(EXPECTED) == ""
 
 

@@ -155,7 +155,7 @@ def widths(ptx: Ptx) -> list[int]:
 
 
 @pytest.mark.parametrize("case", UNPROVEN)
-def test_an_access_that_may_be_unaligned_is_split(case):
+def test_a_possibly_unaligned_access_is_split(case):
     scalar, body, most = UNPROVEN[case]
     ptx = compiled(scalar, body)
     # `cols` is a word.
@@ -166,7 +166,7 @@ def test_an_access_that_may_be_unaligned_is_split(case):
 
 
 @pytest.mark.parametrize("case", PROVEN)
-def test_an_access_that_is_aligned_stays_whole(case):
+def test_an_aligned_access_is_not_split(case):
     scalar, body, most = PROVEN[case]
     ptx = compiled(scalar, body)
     assert max(widths(ptx)) == most

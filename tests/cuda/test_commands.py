@@ -96,7 +96,7 @@ def test_a_kernel_without_end_costs_no_other(metalbench):
 
 
 @pytest.mark.slow
-def test_cold_is_out_of_the_gpus_own_cache(metalbench):
+def test_cold_inputs_exceed_the_cache_of_the_gpu(metalbench):
     code, (twice,), said = metalbench("twice", "--cold")
     assert code == 0, said
     assert twice["mode"] == "cold"

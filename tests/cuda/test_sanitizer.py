@@ -110,7 +110,7 @@ def test_reports_are_findings_with_buffer_thread_and_line(checked, tmp_path) -> 
     assert "(mem, race, init, sync; size file)" in answer.stdout
 
 
-def test_only_the_tools_that_are_named_run(checked) -> None:
+def test_check_runs_the_named_sanitizer_tools_only(checked) -> None:
     answer, found = checked("compute-sanitizer,race", memcheck=MEMCHECK, racecheck=RACECHECK)
     assert [each["kind"] for each in found] == ["race"], answer.stdout
 

@@ -117,7 +117,7 @@ def test_strides_count_elements(run, kind):
     assert list(out) == [2, 5, 30, 3]
 
 
-def test_memory_that_is_not_aligned_or_not_writable(run):
+def test_unaligned_or_read_only_memory_is_accepted(run):
     whole = np.arange(11, dtype=np.float32)
     whole.flags.writeable = False
     (out,) = run(COPY, [whole[1:]], [(10,)], ["float32"], grid=10)

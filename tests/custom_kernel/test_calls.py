@@ -62,7 +62,7 @@ def test_init_value(run, dtype, expected):
 
 
 @pytest.mark.parametrize("name", ["int8", "uint8", "int32", "uint32", "int64", "uint64"])
-def test_init_values_beyond_an_integers_range_are_its_ends(run, name):
+def test_init_values_saturate_to_the_integer_range(run, name):
     limits = np.iinfo(name)
     for value, expected in [
         (limits.max, limits.max),
@@ -76,7 +76,7 @@ def test_init_values_beyond_an_integers_range_are_its_ends(run, name):
         assert out[0] == expected
 
 
-def test_numbers_and_sizes_may_be_numpys_or_mlxs(run):
+def test_numbers_and_sizes_may_be_of_numpy_or_mlx(run):
     options = {"grid": tuple(np.array([3, 1, 1])), "threadgroup": np.array([2, 1, 1])}
     for value in (np.float16(2), np.int64(2), mx.array(2.0)):
         (out,) = run(";", [], [np.array([2, 2])], ["int32"], init_value=value, **options)

@@ -133,7 +133,7 @@ def test_an_error_may_point_into_the_signature():
 
 
 @pytest.mark.parametrize("source", ["if (true) {", "}"])
-def test_brackets_that_do_not_match(source):
+def test_unbalanced_brackets_are_reported(source):
     assert "<end of f>:1:1: error:" in fail(CompileError, source)
 
 
@@ -175,7 +175,7 @@ def test_checked_builds_report_uninitialised_reads():
     assert np.isnan(y).sum() == 19
 
 
-def test_a_hang_ends():
+def test_a_hang_ends_at_the_time_limit():
     message = fail(TimeLimitExceeded, "while (true) {}", time_limit=0.2)
     assert "[f] <f source>:1: still running" in message
     assert "METALBENCH_CHECKED=1 (or checked=True) tells the first access" in message

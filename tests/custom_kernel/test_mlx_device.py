@@ -63,7 +63,7 @@ def test_auto_prefers_mlx(recorder):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "bool"])
-def test_numpy_arrays_come_back_as_such(recorder, dtype):
+def test_numpy_inputs_give_numpy_outputs(recorder, dtype):
     kernel = metal_kernel("f", ["x"], ["y"], "", device="mlx")
     x = np.array([1, 0, 3], np.float32)
     template = [("T", np.float16), ("B", True)]

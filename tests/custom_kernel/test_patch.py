@@ -190,7 +190,7 @@ def test_the_last_patch_has_the_options():
         ({"device": "mlx", "checked": True}, r"\[patch_mlx\] checked: MLX has no checked builds"),
     ],
 )
-def test_options_that_make_no_sense(options, message):
+def test_invalid_options_are_refused(options, message):
     with pytest.raises(DeclarationError, match=message):
         patch_mlx(**options)
 

@@ -150,7 +150,7 @@ def test_small_functions(run):
     assert out.tolist() == [2, 2, 1, 0, 1, -2, 0, 1, 4, 0x3F80, 3, 4, 1]
 
 
-def test_logging_is_there(run):
+def test_logging_is_available(run):
     header = 'constant mlx::os_log logger("subsystem", "category");'
     source = 'logger.log_debug("%d", out[0]); out[0] = 1;'
     assert run(source, [], [(1,)], ["int32"], grid=1, header=header)[0] == 1
@@ -166,7 +166,7 @@ def test_log1p(run):
 
 
 @pytest.mark.parametrize("name", ["int64", "uint64", "bool", "complex64"])
-def test_shuffles_of_types_that_metal_lacks(run, name):
+def test_shuffles_of_types_beyond_metal(run, name):
     a = (np.arange(64) * (1 << 40) + np.arange(64)).astype("uint64").astype("int64")
     a = a % 3 == 0 if name == "bool" else a.astype(name)
     if name == "complex64":

@@ -67,7 +67,7 @@ class Sandboxed:
 
 @pytest.mark.parametrize("source", [TWICE, REVERSED])
 @pytest.mark.parametrize("checked", [False, True])
-def test_results_are_the_same(source: str, checked: bool) -> None:
+def test_sandboxed_results_agree(source: str, checked: bool) -> None:
     here = Sandboxed(source, sandbox=False, checked=checked)
     out = here()
     assert not here.processes
@@ -127,7 +127,7 @@ ERRORS = {
 
 
 @pytest.mark.parametrize("what", ERRORS)
-def test_errors_are_the_same(what: str) -> None:
+def test_sandboxed_errors_agree(what: str) -> None:
     kind, source, given = ERRORS[what]
     asked = {key: given[key] for key in given if key == "grid"}
     options = {key: given[key] for key in given if key != "grid"}
@@ -155,7 +155,7 @@ def test_a_process_that_dies_is_an_error_and_the_next_call_works() -> None:
 
 
 @pytest.mark.slow  # it is waited for as long as a busy machine may need
-def test_a_process_that_is_stopped_is_a_hang() -> None:
+def test_a_stopped_process_is_a_hang() -> None:
     twice = Sandboxed()
     twice()
     (process,) = twice.processes
@@ -263,7 +263,7 @@ def test_a_sandboxed_kernel_can_be_freed_without_permission_to_signal() -> None:
     assert process not in list_children(os.getpid())
 
 
-def test_ctrl_c_is_for_the_caller() -> None:
+def test_ctrl_c_is_raised_in_the_caller() -> None:
     """Both are of one group, which a terminal interrupts."""
     twice = Sandboxed()
     twice()

@@ -79,7 +79,7 @@ def test_atomic_outputs(capsys):
     assert "(\n  device atomic<uint32_t>* out [[buffer(0)]]) {" in text
 
 
-def test_the_header_stands_before_the_template(capsys):
+def test_the_header_precedes_the_template(capsys):
     kernel = metal_kernel("headed", [], ["out"], "out[0] = N + T(1);", "#define TWO 2")
     text = generated(capsys, kernel, [], [np.int32], [("T", mx.int32), ("N", 3), ("B", True)])
     assert "```\n#define TWO 2\ntemplate <typename T, int N, bool B>\n[[kernel]]" in text
@@ -96,7 +96,7 @@ SOURCES = {
 
 @pytest.mark.parametrize("which", SOURCES)
 @pytest.mark.parametrize("template", [None, [("T", mx.bfloat16), ("N", 5), ("B", False)]])
-def test_the_text_is_that_of_mlx(capfd, tmp_path, which, template):
+def test_the_generated_text_agrees_with_mlx(capfd, tmp_path, which, template):
     source, header = SOURCES[which]
     options = {"atomic_outputs": which == "atomics"}
     definition = (which, list("abcd"), ["out1", "out2"], source + "threads_per_grid;", header)

@@ -55,7 +55,7 @@ def test_questions(expression):
     assert eval(expression, {"mx": mx})
 
 
-def test_streams_of_the_gpu_are_there():
+def test_streams_of_the_gpu_exist():
     x = mx.array([1.0, 2.0])
     for gpu in (mx.gpu, mx.Device(mx.gpu), mx.DeviceType.gpu, mx.default_device()):
         for stream in (mx.default_stream(gpu), mx.new_stream(gpu)):
@@ -90,7 +90,7 @@ def test_an_invalid_device_is_refused_as_by_mlx():
             pass
 
 
-def test_mlxs_own_code_that_prefers_a_gpu():
+def test_code_of_mlx_that_prefers_a_gpu_works():
     logits = mx.random.normal((4, 50), key=mx.random.key(0))
     targets = mx.array([3, 1, 4, 1])
     loss = nn.losses.cross_entropy(logits, targets)
@@ -99,7 +99,7 @@ def test_mlxs_own_code_that_prefers_a_gpu():
     np.testing.assert_allclose(np.array(loss), expected, rtol=1e-5)
 
 
-def test_a_gpu_that_mlx_has_stays(monkeypatch):
+def test_a_real_gpu_of_mlx_is_kept(monkeypatch):
     """With CUDA only Metal is missing."""
     gpu, default_device = mx.gpu, mx.default_device
     monkeypatch.setattr(mx, "is_available", lambda device: True)

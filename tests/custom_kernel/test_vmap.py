@@ -31,12 +31,12 @@ def test_axes(blend, in_axes, out_axes):
     same(got, np.moveaxis(2 * A + B, axis, out_axes))
 
 
-def test_axes_that_differ(blend):
+def test_vmap_over_different_axes(blend):
     got = mx.vmap(blend, in_axes=(0, 2))(MA, mx.array(np.moveaxis(B, 0, 2)))
     same(got, 2 * A + B)
 
 
-def test_inputs_that_are_not_mapped(blend):
+def test_vmap_with_unmapped_inputs(blend):
     expected = 2 * A + B[0]
     same(mx.vmap(blend, in_axes=(0, None))(MA, MB[0]), expected)
     same(mx.vmap(lambda a: blend(a, MB[0]))(MA), expected)
@@ -130,7 +130,7 @@ def test_a_function_with_a_gradient_of_its_own(blend):
     same(mx.vmap(mx.vmap(gradient))(MA, MB, weights), 2 * np.array(weights))
 
 
-def test_a_function_that_maps_itself(blend):
+def test_vmap_of_a_custom_function(blend):
     """MLX's own kernels cannot be mapped; code for a Mac that needs it says how."""
     asked = []
 
@@ -155,7 +155,7 @@ def test_gradients_are_refused_as_by_mlx(blend):
         mx.vmap(mx.grad(lambda a, b: blend(a, b).sum()))(MA, MB)
 
 
-def test_errors_come_through(run):
+def test_vmap_passes_errors_on(run):
     def function(a):
         return run("out[0] = a[9];", [a], [(1,)], [mx.float32], grid=1, checked=True)[0]
 

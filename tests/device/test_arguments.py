@@ -55,7 +55,7 @@ def names(*types: Any) -> set[str]:
         ("device void* x", names(*EVERY)),
     ],
 )
-def test_elements_are_those_that_the_kernel_declares(bind, declared, fitting):
+def test_element_types_are_those_of_the_declaration(bind, declared, fitting):
     for each in EVERY:
         array = np.zeros(64, each)
         # uint8 is raw bytes, whatever the kernel makes of them.
@@ -175,7 +175,7 @@ def test_a_scalar_argument_keeps_its_value(device, compile_kernel):
         ("Pair", 3, "cannot turn a Python number into Pair"),
     ],
 )
-def test_a_number_that_does_not_fit_is_refused(bind, type_, value, message):
+def test_an_out_of_range_number_is_refused(bind, type_, value, message):
     with pytest.raises(_core.DispatchError, match=rf"^\[f\] x: .*{message}"):
         bind(f"constant {type_}& x", value)
 
@@ -236,7 +236,7 @@ def test_buffer_refuses_invalid_byte_counts(device, nbytes):
         device.allocate(16).slice(0, nbytes)
 
 
-def test_users_mistakes_are_pythons_own_errors_too(monkeypatch):
+def test_errors_of_the_user_are_builtin_errors_too(monkeypatch):
     monkeypatch.delenv("METALBENCH_DEVICES", raising=False)  # it would answer first
     assert issubclass(_core.DispatchError, ValueError)
     assert issubclass(_core.CompileError, ValueError)

@@ -83,7 +83,7 @@ def test_the_source_may_have_its_own(cpu_kernel, checked):
     assert x.tolist() == [0, 0, 0, 7, 0, 0, 0, 0]
 
 
-def test_a_condition_that_does_not_compile_is_an_error(cpu_kernel):
+def test_an_invalid_assertion_is_a_compile_error(cpu_kernel):
     text = "kernel void f(device float* x) { assert(missing); }"
     with pytest.raises(_core.CompileError, match="undeclared identifier 'missing'"):
         cpu_kernel(text)

@@ -72,7 +72,7 @@ def test_divergent_lanes_reconverge_in_checked_builds(device, compile_kernel):
     assert {name: set(each) for name, each in found.items()} == {key: {32} for key in parting}
 
 
-def test_lanes_that_return_are_not_waited_for(device, compile_kernel, monkeypatch):
+def test_returned_lanes_are_not_awaited(device, compile_kernel, monkeypatch):
     monkeypatch.setenv(ENGINE_VARIABLE, "fibers")
     first = "if (simd_is_first()) return;\n" + PARTING["loop"]
     y = parted(device, compile_kernel, first)
@@ -117,7 +117,9 @@ def left(a):
 
 
 @pytest.mark.parametrize("way", ["fibers", "vectors"])
-def test_lanes_left_behind_a_return_meet_in_each_turn(device, compile_kernel, monkeypatch, way):
+def test_remaining_lanes_meet_in_each_iteration_after_a_return(
+    device, compile_kernel, monkeypatch, way
+):
     monkeypatch.setenv(ENGINE_VARIABLE, way)
     pipeline = compile_kernel(LEAVING)
     a = np.random.default_rng(2).integers(0, 14, 128).astype(np.uint32)

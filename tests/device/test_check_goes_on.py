@@ -55,7 +55,7 @@ def test_a_thread_ends_at_an_access_to_possibly_foreign_memory(cpu):
     assert [(each.frames[0].line, each.count) for each in errors] == [(3, 1)]
 
 
-def test_a_plain_run_still_ends_with_the_first(cpu):
+def test_a_plain_run_ends_with_the_first_fault(cpu):
     dispatch = dispatch_of(cpu)
     assert cpu.check([dispatch])
     with pytest.raises(KernelFault, match=r"k.metal:\d: "):
@@ -81,6 +81,6 @@ def test_a_checked_run_reports_writes_to_inputs_of_any_type(cpu):
     assert counts["write-to-input", 3] == N
 
 
-def test_a_time_limit_must_be_one(cpu):
+def test_check_refuses_an_invalid_time_limit(cpu):
     with pytest.raises(DispatchError, match="time_limit"):
         cpu.check([dispatch_of(cpu)], time_limit=0)

@@ -41,7 +41,7 @@ def neighbours(device, size=4096, count=6):
     return [device.allocate(size) for _ in range(count)]
 
 
-def test_a_buffer_that_is_not_listed(device, follow):
+def test_an_unlisted_buffer_is_out_of_bounds(device, follow):
     buffers = neighbours(device)
     for unlisted in buffers[1:]:
         with pytest.raises(_core.KernelFault) as error:
@@ -55,7 +55,7 @@ def test_a_buffer_that_is_not_listed(device, follow):
         follow(unlisted.address, [buffers[0], unlisted], at=2)
 
 
-def test_an_array_that_is_not_listed(device, follow):
+def test_an_unlisted_array_is_out_of_bounds(device, follow):
     array = np.zeros(1 << 20, np.float32)
     buffer = device.buffer(array)
     assert buffer.shared
@@ -63,7 +63,7 @@ def test_an_array_that_is_not_listed(device, follow):
         follow(buffer.address, [device.allocate(64)], at=500_000)
 
 
-def test_a_buffer_that_has_been_freed(device, launch):
+def test_a_freed_buffer_is_reported(device, launch):
     buffers = neighbours(device)
     dispatch = launch(buffers[2].address, [buffers[1]], at=1)
     # From here on nothing is allocated that might lie where it was.

@@ -79,7 +79,7 @@ def test_threadgroups_that_read_a_value_of_one_threadgroup_race(pair, groups, th
         "atomic_fetch_add_explicit((device atomic_uint*)x, 1u, memory_order_relaxed);",
     ],
 )
-def test_two_workers_that_come_in_the_same_moment(device, compile_kernel, other):
+def test_races_of_concurrent_workers_are_found(device, compile_kernel, other):
     """Each of the threadgroups has a worker, and one chance: not one race in 1000 is missed."""
     if not device.checked_builds:
         pytest.skip("no checked builds on this device")
@@ -136,7 +136,7 @@ def test_a_read_of_an_atomic_acquires(run, read):
         run(parameters, body, threads=1, groups=2, y=np.zeros(1, np.uint32), **memory)
 
 
-def test_an_exchange_may_be_meant_to_write_only(run):
+def test_an_exchange_without_a_used_result_only_writes(run):
     body = f"""threadgroup atomic_uint first;
         if (t == 0) atomic_exchange_explicit(&first, 3u, memory_order_relaxed);
         {THREADGROUP_BARRIER}

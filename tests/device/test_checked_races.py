@@ -74,7 +74,7 @@ def test_equal_writes_of_two_threads_do_not_race(run, last):
 
 
 @pytest.mark.parametrize("place", ["y[0]", "tile[0]"])
-def test_the_last_write_of_all_is_looked_at_too(run, place):
+def test_the_last_write_is_checked(run, place):
     body = "threadgroup float tile[1]; y[1] = 0; if (t >= 62) PLACE = t;".replace("PLACE", place)
     with pytest.raises(_core.KernelFault, match=r"race in (device|threadgroup) memory: write .*"):
         run("device float* y", body, groups=1, y=floats(64))
@@ -112,7 +112,7 @@ def test_accesses_to_adjacent_elements_do_not_race(run, type_):
 
 
 @pytest.mark.parametrize("type_", ["uchar", "half"])
-def test_part_of_a_word_conflicts_with_the_word(run, type_):
+def test_a_partial_word_conflicts_with_the_word(run, type_):
     parameters = f"device {type_}* x, device uint* y"
     body = "if (g == 0) y[t] = 1; else x[64 + t] = 1;"
     memory = np.zeros(64, np.uint32)

@@ -130,7 +130,7 @@ def run(device, compile_kernel, body, tools=("init",)):
 
 
 @pytest.mark.parametrize("name", sorted(set(CASES) - UNTOLD))
-def test_a_value_that_was_never_given(device, compile_kernel, name):
+def test_an_uninitialised_value_is_reported(device, compile_kernel, name):
     bug, _, said, variable = CASES[name]
     with pytest.raises(_core.KernelFault) as error:
         run(device, compile_kernel, bug)

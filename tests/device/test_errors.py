@@ -27,7 +27,7 @@ def the_device_still_works(device, compile_kernel):
     assert (x == 32).all()
 
 
-def test_a_compile_error_is_at_the_users_own_line(device):
+def test_a_compile_error_has_the_line_of_the_user(device):
     source = "#include <metal_stdlib>\nusing namespace metal;\nkernel void f(device float* x) {\n  x[0] = nonsense;\n}\n"
     with pytest.raises(_core.CompileError, match=r"broken\.metal:4:\d+: error: .*nonsense"):
         device.compile(source, filename="broken.metal").pipeline()
@@ -89,7 +89,7 @@ def test_a_checked_build_names_the_buffer_the_line_and_the_thread(device, compil
     assert "thread (35, 0, 0) of threadgroup (1, 0, 0)" in message
 
 
-def test_a_checked_build_holds_kernels_to_a_slice(device, compile_kernel):
+def test_a_checked_build_limits_accesses_to_a_slice(device, compile_kernel):
     checked = compile_kernel(OUT_OF_BOUNDS, checked=True)
     whole = device.allocate(4096)
     with pytest.raises(_core.KernelFault, match="past the end of `x`: at byte 400 of 400"):
@@ -117,7 +117,7 @@ def test_a_checked_build_finds_a_missing_barrier(device, compile_kernel):
         run(device, compile_kernel(RACE.replace("BARRIER", ""), checked=True), groups=1, x=x)
 
 
-def test_a_checked_build_finds_a_barrier_that_not_all_reach(device, compile_kernel):
+def test_a_checked_build_finds_a_divergent_barrier(device, compile_kernel):
     pipeline = compile_kernel(
         """
         kernel void f(device float* x, uint t [[thread_position_in_threadgroup]]) {

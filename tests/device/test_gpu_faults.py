@@ -43,6 +43,6 @@ def test_other_tests_run_and_all_run_on_the_double(monkeypatch):
     assert marks(sorted(CONFTEST.FAULTS_ON_METAL)[0], "metal", asked=False) == []
 
 
-def test_every_name_is_that_of_a_test():
+def test_every_listed_name_is_a_test():
     texts = "".join(path.read_text() for path in Path(__file__).parent.glob("test_*.py"))
     assert not [name for name in CONFTEST.FAULTS_ON_METAL if f"def {name}(" not in texts]

@@ -32,7 +32,7 @@ def test_strides_are_refused(device):
         device.buffer(np.zeros((4, 4), np.float32)[:, ::2])
 
 
-def test_dtypes_that_numpy_does_not_know(device):
+def test_dtypes_beyond_numpy(device):
     array = np.arange(8, dtype=np.float32).astype(ml_dtypes.bfloat16)
     assert device.buffer(array).numpy(ml_dtypes.bfloat16).tolist() == list(range(8))
 

@@ -45,14 +45,14 @@ def pipeline():
         ({"threads_in_grid": -1, "threads": 32}, r"sizes of 0 to 2\^32 - 1, got -1"),
     ],
 )
-def test_a_grid_that_does_not_fit_is_an_error(pipeline, geometry, message):
+def test_an_overflowing_grid_is_an_error(pipeline, geometry, message):
     x = np.zeros(1, np.float32)
     with pytest.raises(_core.DispatchError, match=message):
         _core.Dispatch(pipeline, {"x": x}, threadgroup_bytes={"s": 4096}, **geometry)
 
 
 @pytest.mark.parametrize("bytes_given", [MOST, MOST - 8, 2**32 - 15, 2**31, 32769])
-def test_threadgroup_memory_that_does_not_fit_is_an_error(pipeline, bytes_given):
+def test_overflowing_threadgroup_memory_is_an_error(pipeline, bytes_given):
     sizes = {"threadgroup_bytes": {"s": bytes_given}, "threads_in_grid": 1, "threads": 1}
     with pytest.raises(
         _core.DispatchError, match=f"s: expected at most 32768 bytes .* got {bytes_given}"
@@ -68,7 +68,7 @@ def test_sizes_that_are_rounded_up_still_run(pipeline):
 
 
 @pytest.mark.parametrize("nbytes", [2**63, 2**64 - 1, 2**64 - 2**15, 2**64 - 2**14, 2**64, -1])
-def test_a_buffer_that_does_not_fit_is_an_error(nbytes):
+def test_an_overflowing_buffer_is_an_error(nbytes):
     with pytest.raises(
         _core.DispatchError, match=rf"nbytes: expected .* 2\^63 - 1, got int {nbytes}"
     ):
@@ -84,6 +84,6 @@ def test_a_buffer_without_room_is_an_error(nbytes):
 @pytest.mark.parametrize(
     ("offset", "size"), [(2**64 - 8, 16), (2**63, 2**63), (8, 2**64 - 4), (0, 65), (65, 0)]
 )
-def test_a_slice_that_does_not_fit_is_an_error(offset, size):
+def test_an_overflowing_slice_is_an_error(offset, size):
     with pytest.raises(_core.DispatchError, match="range within the 64 bytes|0 to 2.63 - 1, got"):
         _core.open("cpu").allocate(64).slice(offset, size)

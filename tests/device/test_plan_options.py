@@ -43,7 +43,7 @@ def test_time_limits_may_be_endless_or_of_numpy(device, launch):
         ({"kernel_time_limit": math.nan}, "time_limit: expected seconds above 0"),
     ],
 )
-def test_options_of_a_plan_that_make_no_sense_are_refused(device, launch, option, message):
+def test_invalid_options_of_a_plan_are_refused(device, launch, option, message):
     with pytest.raises(_core.DispatchError, match=message):
         device.sample([launch], **option)
 

@@ -21,7 +21,7 @@ kernel void fold(device const float* a, device float* y, constant uint& count,
 @pytest.mark.parametrize("fast_math", [False, True])
 @pytest.mark.parametrize("fold", ["% 4", "& 3"])
 @pytest.mark.parametrize("kind", ["float sum[4] = {0, 0, 0, 0}", "float4 sum = 0"])
-def test_indices_that_wrap_stay_within(device, compile_kernel, kind, fold, fast_math):
+def test_wrapped_indices_stay_in_bounds(device, compile_kernel, kind, fold, fast_math):
     """Vectorising such a loop as if its index went on and on reads past the array."""
     pipeline = compile_kernel(FOLD.format(type=kind, fold=fold), fast_math=fast_math)
     a = np.random.default_rng(0).integers(0, 9, (37, COUNT)).astype(np.float32)

@@ -49,7 +49,7 @@ def run(device, pipeline, threads, groups=4):
 @pytest.mark.parametrize("checked", [False, True])
 @pytest.mark.parametrize("barrier", ["", BARRIER])
 @pytest.mark.parametrize("kilobytes", [230, 260, 512, 1024])
-def test_a_frame_that_has_no_room_is_an_error_of_the_compilation(
+def test_a_frame_beyond_the_stack_is_a_compile_error(
     device, compile_kernel, kilobytes, barrier, checked
 ):
     if device.kind != "cpu":

@@ -56,7 +56,7 @@ def test_dynamic_threadgroup_memory(device, compile_kernel):
 
 
 @pytest.mark.parametrize("threads", [32, 64, 45])
-def test_simd_sum_counts_only_lanes_that_exist(device, compile_kernel, threads):
+def test_simd_sum_ignores_missing_lanes(device, compile_kernel, threads):
     pipeline = compile_kernel(
         "kernel void f(device uint* x, uint t [[thread_position_in_threadgroup]]) { x[t] = simd_sum(1u); }"
     )
@@ -66,7 +66,7 @@ def test_simd_sum_counts_only_lanes_that_exist(device, compile_kernel, threads):
     np.testing.assert_array_equal(x, lanes)
 
 
-def test_diverged_lanes_meet_only_their_own(device, compile_kernel):
+def test_diverged_lanes_meet_only_lanes_of_their_branch(device, compile_kernel):
     pipeline = compile_kernel(
         """
         kernel void f(device int* x, uint t [[thread_position_in_threadgroup]]) {

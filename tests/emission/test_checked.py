@@ -35,7 +35,7 @@ def body(count: int, step: int, kind: str) -> str:
     ("count", "step", "kind"),
     [(1, 1, "i32"), (4, 4, "i32"), (4, 4, "i16"), (4, 8, "i32"), (2, 2, "i32"), (2, 2, "i64")],
 )
-def test_rows_that_may_wrap(check, count, step, kind, first):
+def test_rows_with_possible_overflow(check, count, step, kind, first):
     def want(t, a, out, first):
         for k in range(count):
             at = (t.index * step + int(first)) % 256 + k

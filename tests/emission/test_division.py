@@ -16,7 +16,7 @@ def quotient(opcode: str, one: np.uint32, other: np.uint32) -> int:
 
 
 @pytest.mark.parametrize("opcode", ["udiv", "urem", "sdiv", "srem"])
-def test_lanes_that_are_not_active_do_not_divide(check_groups, opcode):
+def test_inactive_lanes_do_not_divide(check_groups, opcode):
     """Theirs may be a division by zero; SIMD-group functions keep the region one of all lanes."""
     body = f"""
         %va = load i32, ptr %a.lane
@@ -44,7 +44,7 @@ def test_lanes_that_are_not_active_do_not_divide(check_groups, opcode):
 
 
 @pytest.mark.parametrize("where", [".lane", ""], ids=["varying", "uniform"])
-def test_the_least_number_by_minus_one_is_itself(check, where):
+def test_the_minimum_divided_by_minus_one_is_itself(check, where):
     body = f"""
         %va = load i32, ptr %a{where}
         %vb = load i32, ptr %b{where}

@@ -86,7 +86,7 @@ def test_affine_values_are_computed_once():
 @pytest.mark.parametrize("step", [1, -1, 3])
 @pytest.mark.parametrize("edge", [0, 2**31, 2**32])
 @pytest.mark.parametrize("before", [4, 17, 40])
-def test_values_that_may_wrap_are_checked(check, widening, step, edge, before):
+def test_values_with_possible_overflow_are_checked(check, widening, step, edge, before):
     """Rows across the edge of the narrow numbers, and such that end before it.
 
     The array has what lies at both of its ends; the sum with a base as large brings it back.
@@ -122,7 +122,7 @@ def test_values_that_may_wrap_are_checked(check, widening, step, edge, before):
 
 
 @pytest.mark.parametrize("first", [5, 250, 256 - 32, 256 - 31])
-def test_offsets_that_wrap_before_extension(check, first):
+def test_offsets_with_overflow_before_extension(check, first):
     """Both versions of an access: one row, and each lane's own place."""
     body = """
         %t = trunc i32 %lane to i8
@@ -272,7 +272,7 @@ def test_bounds_of_rows(check_form, relation, n):
 
 @pytest.mark.parametrize("start", [2**32 - 60, 2**32 - 16 - 5, 2**31 - 16 - 5, -(2**31) - 20])
 @pytest.mark.parametrize("relation", ["ult", "slt", "uge"])
-def test_bounds_of_rows_that_wrap(check_form, relation, start):
+def test_bounds_of_rows_with_overflow(check_form, relation, start):
     """If indices wrap, the ends do not determine the lanes between them."""
     body = f"""
         %v = add i32 %x, %start

@@ -240,7 +240,7 @@ def test_simd_functions_in_a_loop_use_its_active_lanes(check_form, form, a):
 
 
 @pytest.mark.parametrize("form", [Form(), Form(rows=False, live=0xFFFFFFF3)])
-def test_lanes_that_return_are_in_no_later_sum(check_form, form, a):
+def test_returned_lanes_do_not_contribute_to_later_sums(check_form, form, a):
     """A loop of all, in which some take part in a second function."""
     body = program(
         """%gone = icmp ult i32 %v, 3

@@ -288,7 +288,7 @@ def test_lines_of_the_source_stay_with_accesses():
 @pytest.mark.parametrize(
     "index", ["contiguous", "checked", "computed", "computed in a row", "loaded"]
 )
-def test_integers_of_odd_lengths_lie_as_in_an_array(check, index):
+def test_integers_of_odd_lengths_are_stored_as_in_an_array(check, index):
     """clang makes one of three shorts, and on arm64 of three ints that are parameters."""
     text, which = INDICES[index]
     body = f"""

@@ -32,7 +32,7 @@ def hash_value(v: np.ndarray) -> np.ndarray:
     return m ^ m >> 7
 
 
-def test_functions_that_are_not_inlined(check):
+def test_noinline_functions(check):
     """Once for each lane, or once for all if it comes to the same."""
     body = """
         %v = load i32, ptr %a.lane
@@ -63,7 +63,7 @@ def test_functions_with_atomic_updates_inside(check, name):
     check(body, want, COUNT, counter=np.array([5], "u4"), out=OUT, n=3)
 
 
-def test_calls_of_lanes_that_are_active(check_groups):
+def test_calls_of_active_lanes(check_groups):
     body = """
         %v = load i32, ptr %a.lane
         %c = icmp ult i32 %v, 10

@@ -103,7 +103,7 @@ def test_a_module_without_a_kernel_is_refused():
         vectorize_module("define void @f() {\n  ret void\n}", ROWS.launch)
 
 
-def test_a_simd_function_in_a_function_that_is_not_inlined_is_refused():
+def test_a_simd_function_in_a_noinline_function_is_refused():
     more = """
 declare i32 @mb_vector_sum_u32(i32)
 define i32 @total(i32 %x) noinline {

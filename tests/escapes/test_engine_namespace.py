@@ -82,7 +82,7 @@ BUILDS = {
 
 @pytest.mark.whole
 @pytest.mark.parametrize("build", BUILDS)
-def test_no_type_of_metal_leads_to_the_engine(build: str) -> None:
+def test_types_of_metal_do_not_expose_the_engine(build: str) -> None:
     checks = "".join(f"static_assert(!reaches<{kind}>);\n" for kind in TYPES)
     assert not said(checks, BUILDS[build])
 

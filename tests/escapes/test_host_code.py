@@ -54,7 +54,7 @@ def test_valid_metal_is_accepted(device: _core.Device, name: str) -> None:
     assert values[0] == 2
 
 
-def test_no_file_comes_back_in_a_message(device: _core.Device, tmp_path) -> None:
+def test_messages_quote_no_file_of_the_host(device: _core.Device, tmp_path) -> None:
     folder = tmp_path / "kernels"
     folder.mkdir()
     (tmp_path / "secret").write_text("#hidden words\n")
@@ -192,7 +192,7 @@ def test_run_continues_after_too_many_includes(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("name", ["assembly", "a call of a number", "a variable"])
-def test_a_custom_kernel_is_refused_too(name: str) -> None:
+def test_host_code_in_a_custom_kernel_is_refused(name: str) -> None:
     source, _, what = REFUSED[name]
     before, _, rest = source.partition(KERNEL)
     body = rest.strip()[1:-1].replace("x[i]", "out[thread_position_in_grid.x]")

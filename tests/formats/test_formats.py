@@ -149,7 +149,7 @@ def test_small_floats_are_the_nearest(mode: Mode) -> None:
     assert (back[0] == 0).all()
 
 
-def test_e4m3_is_that_of_mlx() -> None:
+def test_e4m3_agrees_with_mlx() -> None:
     theirs = np.array(mx.from_fp8(mx.arange(256).astype(mx.uint8), mx.float32))
     np.testing.assert_array_equal(E4M3, theirs)
 
@@ -216,7 +216,7 @@ def test_the_parts_of_an_input_are_of_one_matrix() -> None:
         np.testing.assert_allclose(np.array(theirs), work.expected["y"], rtol=1e-4, atol=near)
 
 
-def test_scales_are_of_the_run_s_type_and_words_are_not() -> None:
+def test_scales_have_the_dtype_of_the_run_and_words_do_not() -> None:
     halves = workload(product, "seed", dtype_name="float16").inputs
     assert (halves["w_scales"].dtype, halves["w"].dtype) == (np.float16, np.uint32)
 

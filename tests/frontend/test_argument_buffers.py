@@ -64,7 +64,7 @@ def test_a_linked_list(device):
     assert out[0] == 7
 
 
-def test_a_checked_run_names_the_resource_that_is_overrun(device):
+def test_a_checked_run_names_the_overrun_resource(device):
     out, first, second = device.allocate(32), device.allocate(16), device.allocate(32)
     struct = np.array([out.address, first.address, 8, 0, second.address], np.uint64)
     dispatch = _core.Dispatch(

@@ -130,7 +130,7 @@ def test_a_cached_build_has_its_lowered_text():
     assert "MB_KERNEL(" in build_kernel().lowered
 
 
-def test_a_cache_that_cannot_be_written_says_so(tmp_path, monkeypatch):
+def test_an_unwritable_cache_is_reported(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / "file"))
     with pytest.raises(Error, match="set METALBENCH_CACHE to a folder that can"):
@@ -146,7 +146,7 @@ print(json.dumps([[path, open(path, "rb").read()[:4].decode("latin1")] for path 
 """
 
 
-def test_many_processes_build_the_same_at_once():
+def test_many_processes_build_one_kernel_concurrently():
     def run(_):
         command = [sys.executable, "-c", PROCESS, TEXT]
         answer = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)

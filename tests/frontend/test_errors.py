@@ -37,12 +37,12 @@ def test_line_directives_in_the_source_are_followed():
     assert "    9 |   a[0] =  gone;\n      |           ^~~~" in message
 
 
-def test_a_line_directive_that_names_no_file_keeps_the_file():
+def test_a_line_directive_without_a_file_keeps_the_file():
     message = refuse("#line 40\nkernel void f(device int* a) { a[0] = gone; }\n")
     assert "my.metal:40:39: error: use of undeclared identifier 'gone'" in message
 
 
-def test_an_error_behind_a_macro_is_still_on_the_right_line():
+def test_an_error_after_a_macro_has_the_right_line():
     message = refuse(
         "#define TWICE(x) ((x) + (x))\n\nkernel void f(device int* a) { *a = TWICE(zz); }"
     )
@@ -50,7 +50,7 @@ def test_an_error_behind_a_macro_is_still_on_the_right_line():
     assert "undeclared identifier 'zz'" in message
 
 
-def test_preprocessor_errors_come_through():
+def test_preprocessor_errors_are_passed_on():
     assert "my.metal:3:2: error: no luck" in refuse("#error no luck\n")
     assert "my.metal:3:10: fatal error: 'gone.h' file not found" in refuse('#include "gone.h"\n')
 
@@ -89,7 +89,7 @@ def test_a_missing_function_constant_is_asked_for():
     assert "constants={'n': ...}" in message
 
 
-def test_a_function_constant_that_the_kernel_does_not_use_may_be_missing():
+def test_an_unused_function_constant_may_be_missing():
     text = "constant int n [[function_constant(4)]];\nkernel void f(device int* a) { *a = 1; }"
     assert engine.build(engine.parse(HEADER + text), "f").path
 

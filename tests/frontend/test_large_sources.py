@@ -52,7 +52,7 @@ def processor_time(kind: str, count: int) -> float:
     "kind",
     [kind if kind in OFTEN else pytest.param(kind, marks=pytest.mark.slow) for kind in LINES],
 )
-def test_reading_a_source_takes_time_that_grows_with_its_length(kind: str) -> None:
+def test_reading_a_source_takes_linear_time(kind: str) -> None:
     """Eight times the length takes eight times the work; quadratic time would be 64 times."""
     assert processor_time(kind, 6400) < 24 * processor_time(kind, 800)
 
@@ -110,12 +110,12 @@ def test_a_skipped_line_of_5000_digits_does_not_reach_the_compiler() -> None:
 
 
 @pytest.mark.parametrize("name", ["/dev/zero", "/proc/self/mem", "/proc/kcore", "/dev/stdin"])
-def test_a_file_that_a_line_directive_names_is_not_read(name: str, tmp_path: Path) -> None:
+def test_a_file_of_a_line_directive_is_not_read(name: str, tmp_path: Path) -> None:
     program = engine.parse(f'#line 1 "{name}"\n{KERNEL}', str(tmp_path / "k.metal"))
     assert program.functions == ["k"]
 
 
-def test_a_file_that_a_line_directive_names_is_not_quoted(tmp_path: Path) -> None:
+def test_a_file_of_a_line_directive_is_not_quoted(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("x[i] = q + 1; // hidden words\n")
     folder = tmp_path / "kernels"
     folder.mkdir()

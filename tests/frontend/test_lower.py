@@ -197,6 +197,6 @@ def test_keywords_of_metal_are_not_names(source, text, word, got):
         ("float v [[gnu::vector_size(16)]];", "float v [[gnu::vector_size(16)]];"),
     ],
 )
-def test_attributes_that_change_a_type_stay(source, text, lowered):
+def test_lower_keeps_attributes_of_types(source, text, lowered):
     found = body(source, f"kernel void f(device int* a) {{\n{text}\n}}").splitlines()[1]
     assert found.split() == lowered.split()

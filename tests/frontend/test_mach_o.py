@@ -37,7 +37,7 @@ def tools():
 
 
 @pytest.mark.parametrize("checked", [False, True])
-def test_addresses_in_a_library_lead_to_the_users_lines(tools, tmp_path, checked):
+def test_addresses_in_a_library_have_lines_of_the_user(tools, tmp_path, checked):
     lowered = lower(engine.parse(TEXT, "dir/my.metal").source, "f", {})
     library = tmp_path / "kernel.so"
     options = list_flags(checked=checked, fast_math=True, spaces=lowered.spaces, goal=tools.target)

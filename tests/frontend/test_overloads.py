@@ -68,7 +68,7 @@ def test_unused_address_spaces_are_removed(source):
 
 
 @pytest.mark.parametrize(("other", "spaces"), [("*this", True), ("b", False)])
-def test_operators_of_a_record_that_is_used(source, other, spaces):
+def test_operators_of_a_used_record(source, other, spaces):
     text = f"""struct S {{ int a; S operator+(S b) const {{ return b; }}
     S operator+(S b) const device {{ return {other}; }} }};
     kernel void f(device S* a) {{ a[0] = a[0] + a[1]; }}"""

@@ -205,7 +205,7 @@ def test_the_precompiled_header_of_another_process_is_used(
 
 
 @pytest.mark.parametrize("suffix", [".h", ".pch", ".json"])
-def test_a_cache_that_cannot_be_written_disables_precompiling(
+def test_an_unwritable_cache_disables_precompiling(
     kinds: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str
 ) -> None:
     replacing = build_cache.write_atomically

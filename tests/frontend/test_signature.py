@@ -21,7 +21,7 @@ def signature(text=TEXT, function="f", scaled=True, macros=MACROS):
     return engine.signature(text, "k.metal", macros, [], function, {"scaled": scaled})
 
 
-def test_a_signature_is_that_of_a_build():
+def test_signature_agrees_with_the_build():
     program = engine.parse(TEXT, "k.metal", MACROS)
     for scaled in (True, False):
         built, told = engine.build(program, "f", {"scaled": scaled}), signature(scaled=scaled)
@@ -30,7 +30,7 @@ def test_a_signature_is_that_of_a_build():
     assert [each["name"] for each in told.arguments] == ["x", "t", "shared"]
 
 
-def test_the_second_time_it_comes_from_the_cache(monkeypatch):
+def test_the_second_signature_is_cached(monkeypatch):
     first = signature()
     monkeypatch.setattr(engine.MslProgram, "source", None)
     assert signature() == first
@@ -55,7 +55,7 @@ def test_a_missing_function_constant_leaves_it_to_the_device():
     assert engine.signature(TEXT, "k.metal", MACROS, [], "f", {}) is None
 
 
-def test_artifacts_are_named_by_content_in_a_folder_that_exists():
+def test_artifacts_are_named_by_content():
     path = build_cache.artifact(["source", "device"], ".binarchive")
     assert path == build_cache.artifact(["source", "device"], ".binarchive")
     assert path.endswith(".binarchive")

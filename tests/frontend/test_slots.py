@@ -16,7 +16,7 @@ def slots(parameters: str, before: str = "") -> list[tuple[str, str, int]]:
     return [(str(a["name"]), str(a["kind"]), int(a["index"])) for a in built.arguments]
 
 
-def test_each_kind_is_counted_by_itself():
+def test_each_kind_of_slot_is_counted_separately():
     assert slots(
         "texture2d<float> a, device int* b, sampler c, depth2d<float> d, constant int& e"
     ) == [
@@ -80,7 +80,7 @@ def test_assign_indices_refuses_invalid_indices(parameters, message):
         slots(parameters)
 
 
-def test_a_texture_that_a_function_constant_removes():
+def test_a_texture_removed_by_a_function_constant():
     before = "constant bool wanted [[function_constant(0)]];"
     source = f"""{HEADER}{before}
     kernel void f(texture2d<float> a [[texture(0), function_constant(wanted)]],

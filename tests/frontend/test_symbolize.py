@@ -15,7 +15,7 @@ kernel void f(device float* a, uint i [[thread_position_in_grid]]) {
 
 
 @pytest.mark.parametrize("checked", [False, True])
-def test_addresses_lead_to_the_users_lines(checked):
+def test_symbolize_returns_lines_of_the_user(checked):
     path = engine.build(engine.parse(TEXT, "dir/my.metal"), "f", checked=checked).path
     with open(path, "rb") as stream:
         section = ELFFile(stream).get_section_by_name(".text")

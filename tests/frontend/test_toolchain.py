@@ -15,7 +15,7 @@ def test_the_compiler_says_its_version():
     assert "clang version" in engine.find_toolchain().version
 
 
-def test_a_named_compiler_that_is_not_there_is_refused(monkeypatch):
+def test_a_missing_named_compiler_is_refused(monkeypatch):
     monkeypatch.setenv("METALBENCH_CLANG", "/nowhere/clang")
     with pytest.raises(Unsupported, match="METALBENCH_CLANG: expected a clang, got /nowhere/clang"):
         engine.find_toolchain()

@@ -32,7 +32,7 @@ def test_an_undefined_function_is_reported_with_its_line(call, message, checked)
         build(DECLARED + KERNEL.replace("CALL", call), checked=checked)
 
 
-def test_every_such_function_is_named_once():
+def test_every_undefined_function_is_named_once():
     with pytest.raises(CompileError) as caught:
         build(DECLARED + KERNEL.replace("CALL", "helper(1) + helper(2) + other(3)"))
     assert str(caught.value).count("helper(float)") == 1
@@ -55,7 +55,7 @@ def test_unused_functions_need_no_definition():
     build(DECLARED + KERNEL.replace("CALL", "1"))
 
 
-def test_functions_of_the_c_library_that_clang_calls_are_there():
+def test_functions_of_the_c_library_are_defined():
     struct = "struct Big { float v[256]; };\n"
     build(struct + KERNEL.replace("CALL", "1; ((device Big*)out)[1] = ((device Big*)out)[0]"))
 

@@ -72,14 +72,14 @@ def test_lanes_that_return_do_not_write():
     assert (got[:8] != 24).all()
 
 
-def test_a_case_that_falls_meets_the_next():
+def test_a_fallthrough_case_meets_the_next_case():
     value = s.Binary("uint", "%", LANE, number(4))
     cases = [s.Case([1], [], falls=True), s.Case([2], [count()], falls=False)]
     got = run(s.Switch(value, [*cases, s.Case([], [count()], falls=False)]))
     np.testing.assert_array_equal(got, np.full(32, 16))
 
 
-def test_lanes_that_return_from_a_function_wait_behind_its_call():
+def test_returned_lanes_wait_after_the_call():
     early = s.Return(s.Together("uint", "simd_sum", [number(1)]))
     last = s.Together("uint", "simd_sum", [number(100)])
     body: s.Block = [s.If(s.Compare("bool", "<", s.Name("uint", "a"), number(8)), [early], [])]
@@ -226,7 +226,7 @@ def test_components_by_their_letters():
     np.testing.assert_array_equal(got, np.where(LANES < 8, LANES, 9))
 
 
-def test_numbers_that_do_not_fit_into_64_bits():
+def test_numbers_beyond_64_bits():
     large = np.array([1e30, -1e30, 2.0**63, np.nan], np.float32)
     assert cast(large, "long").tolist() == [2**63 - 1, -(2**63), 2**63 - 1, 0]
     assert cast(large, "ulong").tolist() == [2**64 - 1, 0, 2**63, 0]

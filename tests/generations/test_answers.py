@@ -68,7 +68,7 @@ def test_an_answer_that_is_not_text_is_reported(data: bytes) -> None:
     assert raised.value.outcome is GenerationOutcome.NO_TEXT
 
 
-def test_a_block_that_does_not_end_goes_to_the_end() -> None:
+def test_an_unterminated_block_extends_to_the_end() -> None:
     assert find_code_blocks("a\n```\nb\n") == ["b\n"]
     assert extract_code("````\n```\nb\n```\n````\n") == "```\nb\n```\n"
 

@@ -114,7 +114,7 @@ def test_collect_writes_through_no_link(shell: Shell, link: str) -> None:
         (b'{"ending": {"x": 1}}', "ending: expected text"),
     ],
 )
-def test_provenance_that_cannot_be_read_fails_its_sample_alone(
+def test_unreadable_provenance_fails_only_its_sample(
     shell: Shell, provenance: bytes, says: str
 ) -> None:
     (shell.root / samples.SET / "problem_1" / "sample_1.json").write_bytes(provenance)
@@ -135,7 +135,7 @@ def shell_message(shell: Shell) -> str:
     return shell.outcomes()[1, 1][1]
 
 
-def test_two_files_of_one_sample_fail_it_alone(shell: Shell) -> None:
+def test_two_files_of_one_sample_fail_only_that_sample(shell: Shell) -> None:
     (shell.root / samples.SET / "problem_1" / "sample_1.py").write_text("")
     assert shell("evaluate").exit_code == 0
     assert shell.outcomes()[1, 1][0] == "no text"
@@ -158,7 +158,7 @@ def test_samples_of_an_unknown_level_are_named_and_the_others_evaluated(
     assert shell("analyse").exit_code == 0
 
 
-def test_samples_of_a_problem_that_does_not_exist_are_named(shell: Shell) -> None:
+def test_samples_of_an_unknown_problem_are_named(shell: Shell) -> None:
     place = shell.root / samples.SET / "problem_999999"
     place.mkdir()
     (place / "sample_0.metal").write_text(samples.PROSE)

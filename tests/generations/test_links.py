@@ -80,7 +80,7 @@ def test_a_link_within_the_folder_is_a_sample(tmp_path: Path, place: Path) -> No
     assert found.read() == b"kernel"
 
 
-def test_provenance_that_leads_out_is_not_read(tmp_path: Path, place: Path, secret: Path) -> None:
+def test_provenance_linked_outside_is_not_read(tmp_path: Path, place: Path, secret: Path) -> None:
     secret.write_text('{"task": "do-not-show"}')
     (place / "sample_0.metal").write_text("kernel")
     (place / "sample_0.json").symlink_to(secret)
@@ -99,7 +99,7 @@ def test_a_candidate_that_links_outside_is_not_read(tmp_path: Path, secret: Path
     assert "do-not-show" not in done.output
 
 
-def test_a_candidate_that_is_a_link_to_a_neighbour_is_read(tmp_path: Path) -> None:
+def test_a_candidate_linked_within_the_folder_is_read(tmp_path: Path) -> None:
     from metalbench.kernelbench.candidates.source import read
 
     (tmp_path / "text.py").write_text(answers.named(answers.FUNCTION, "relu"))

@@ -116,9 +116,7 @@ def evaluation(problem: int, outcome: str) -> Evaluation:
         ("fast", None),
     ],
 )
-def test_ratios_are_against_the_form_that_is_asked_for(
-    baseline: str, expected: Interval | None
-) -> None:
+def test_ratios_are_against_the_requested_form(baseline: str, expected: Interval | None) -> None:
     found = group_samples([evaluation(1, "correct")], {"level_1": [1, 2]}, 2, baseline)
     assert found["level_1", 1] == [SampleOutcome(GenerationOutcome.CORRECT, expected), MISSING]
     assert found["level_1", 2] == [MISSING, MISSING]

@@ -104,7 +104,7 @@ def test_fused_attention_is_one_kernel_and_correct(sizes, causal):
 
 
 @pytest.mark.parametrize("returns", ["%o, %p", "%o, %s"])
-def test_scores_and_weights_that_are_wanted_are_written(returns):
+def test_used_scores_and_weights_are_written(returns):
     text, arguments = attention(2, 5, 40, 8, returns=returns), draw_operands(2, 5, 40, 8)
     assert "attention" not in kernels(text)
     for got, wanted in zip(

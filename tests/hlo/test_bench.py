@@ -62,7 +62,7 @@ def test_counts_of_a_program_follow_from_its_shapes():
     assert slow.live_bytes == a + b + 2 * y
 
 
-def test_a_program_of_mlx_is_the_same():
+def test_bench_of_mlx_computes_the_same():
     rng = np.random.default_rng(0)
     given = [rng.normal(size=each).astype("f4") for each in ((64, 32), (32, 16))]
     (found,) = MlxProgram(import_program(TWO), given).compute_results()

@@ -69,7 +69,7 @@ def test_the_example_of_the_docs_runs_from_c_and_from_cpp(tmp_path):
 
 
 @pytest.mark.xdist_group("c_api")
-def test_a_python_that_is_not_there_is_an_error(tmp_path):
+def test_a_missing_python_is_an_error(tmp_path):
     program = build_program(FOLDER / "calls_of_c.c", tmp_path / "calls")
     done = run_program(program, folder=tmp_path, METALBENCH_PYTHON=str(tmp_path / "no python"))
     assert done.returncode == 1

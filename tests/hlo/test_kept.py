@@ -47,7 +47,7 @@ def _own_cache(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("level", [0, 2, 3])
-def test_a_plan_that_was_kept_gives_the_same(level):
+def test_a_cached_plan_gives_the_same_results(level):
     made = build_plan(import_program(PROGRAM), level, device="cpu")
     compilation.store_plan("0123456789abcdef", made, {"name": "p"})
     found, facts = compilation.load_plan("0123456789abcdef")
@@ -63,7 +63,7 @@ def test_a_plan_that_was_kept_gives_the_same(level):
         np.testing.assert_array_equal(one.astype(np.float32), other.astype(np.float32))
 
 
-def test_another_process_needs_no_mlir(tmp_path):
+def test_another_process_uses_the_cache_without_mlir(tmp_path):
     (tmp_path / "p.mlir").write_text(PROGRAM)
     script = (
         "import sys; from metalbench import hlo; import numpy as np;"
@@ -82,7 +82,7 @@ def test_another_process_needs_no_mlir(tmp_path):
         assert done.stdout.strip() == expected, done.stderr
 
 
-def test_the_key_is_of_the_program_and_of_all_that_it_depends_on(monkeypatch):
+def test_the_cache_key_depends_on_program_and_environment(monkeypatch):
     keys = [
         compilation.compute_key(PROGRAM, "-O 2", "cpu"),
         compilation.compute_key(PROGRAM, "-O 3", "cpu"),
@@ -107,14 +107,14 @@ def test_a_damaged_plan_is_compiled_again(tmp_path):
         np.testing.assert_array_equal(one.astype(np.float32), other.astype(np.float32))
 
 
-def test_large_constants_are_not_kept_twice(monkeypatch):
+def test_large_constants_are_stored_once(monkeypatch):
     monkeypatch.setattr(compilation, "MAX_CONSTANT_BYTES", 8)
     made = build_plan(import_program(PROGRAM), 2, device="cpu")
     compilation.store_plan("0123456789abcdef", made, {})
     assert build_cache.load("0123456789abcdef") is None
 
 
-def test_a_cache_that_cannot_be_written_costs_time_alone(tmp_path, monkeypatch):
+def test_an_unwritable_cache_only_costs_time(tmp_path, monkeypatch):
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / "file"))
     compilation.store_plan(

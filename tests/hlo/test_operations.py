@@ -240,7 +240,7 @@ def test_threefry_is_at_most_7_kernels_on_a_gpu(draw, device):
 
 @pytest.mark.whole
 @pytest.mark.parametrize("draw", ["bits", "fold_in", "split", "uniform"])
-def test_fused_threefry_gives_xlas_numbers(draw):
+def test_fused_threefry_agrees_with_xla(draw):
     jax = pytest.importorskip("jax")
     data, function = np.array([123, 456], np.uint32), draw_function(draw)
     program = hlo.compile(lower_function(function, data), device="cpu")

@@ -47,7 +47,7 @@ def test_level_2_computes_a_value_with_many_uses_once():
     assert kernels(SOFTMAX, 2) == ["reduce", "exponential", "reduce", "divide"]
 
 
-def test_kernels_that_are_the_same_are_written_once():
+def test_equal_kernels_are_written_once():
     program = """
     func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
       %0 = stablehlo.dot_general %x, %x, contracting_dims = [1] x [0]

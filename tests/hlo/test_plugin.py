@@ -119,7 +119,7 @@ def test_the_plugin_is_used_only_if_it_is_named():
     assert done.stdout.split() == ["cpu", "1"], done.stderr
 
 
-def test_a_device_that_is_not_there_is_an_exception():
+def test_a_missing_device_is_an_exception():
     done = python(["-c", "import jax; jax.devices()"], METALBENCH_JAX_DEVICE="toaster")
     assert done.returncode == 1, done.stderr
     assert "toaster" in done.stderr

@@ -45,7 +45,7 @@ def program(algorithm, words, result):
         ),
     ],
 )
-def test_generators_give_their_authors_answers(algorithm, state, expected):
+def test_generators_agree_with_published_values(algorithm, state, expected):
     text = program(algorithm, len(state), f"{len(expected)}xui32")
     _, bits = hlo.compile(text, device="cpu")(np.array(state, np.uint64))
     assert [hex(each) for each in bits] == [hex(each) for each in expected]
@@ -93,7 +93,7 @@ def test_states_and_bits_are_xlas(tmp_path):
             np.testing.assert_array_equal(each, wanted, err_msg=text)
 
 
-def test_states_and_results_that_no_generator_has_are_refused():
+def test_invalid_states_and_results_are_refused():
     with pytest.raises(Unsupported, match=r"expected a state tensor<2xui64>, got tensor<3xui64>"):
         hlo.compile(program("THREE_FRY", 3, "4xui32"), device="cpu")
     with pytest.raises(Unsupported, match=r"expected integers, got tensor<4xf32>"):

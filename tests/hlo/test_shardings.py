@@ -16,6 +16,6 @@ PROGRAM = """module {
 }"""
 
 
-def test_meshes_and_all_that_names_them_are_dropped():
+def test_meshes_and_their_uses_are_dropped():
     (found,) = hlo.compile(PROGRAM, device="cpu")(np.ones(4, np.float32))
     np.testing.assert_array_equal(found, np.full(4, 2))

@@ -97,7 +97,7 @@ def program(form, operands, results):
 
 
 @pytest.mark.parametrize(("form", "operands", "results"), BROADCASTS)
-def test_sizes_that_do_not_fit_are_refused(form, operands, results):
+def test_inconsistent_sizes_are_refused(form, operands, results):
     # The error is about the operation at this place, not about its syntax.
     with pytest.raises(DeclarationError, match=r'not a StableHLO program(.|\n)*"-":2:8: ') as found:
         import_program(program(form, operands, results))
@@ -132,7 +132,7 @@ SHAPED = "%r = stablehlo.dynamic_reshape %a, %s : (tensor<6xf32>, tensor<2xi32>)
         %0 = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>""",
     ],
 )
-def test_refined_shapes_that_conflict_are_refused(body):
+def test_conflicting_refined_shapes_are_refused(body):
     text = f"""func.func @main(%a: tensor<6xf32>, %b: tensor<2x3xf32>) -> tensor<2x3xf32> {{
       {body}
       return %0 : tensor<2x3xf32> }}"""
@@ -153,7 +153,7 @@ func.func @main(%p: tensor<i1>, %a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %l: te
 
 
 @pytest.mark.parametrize("level", [0, 2])
-def test_the_scalars_that_are_allowed_are_the_reference_interpreters(level):
+def test_allowed_scalars_agree_with_the_reference_interpreter(level):
     a, b = np.random.default_rng(3).normal(size=(2, 2, 3)).astype(np.float32)
     arguments = [np.array(False), a, b, np.float32(0.25).reshape(())]
     (expected,) = evaluate([(SCALAR_OPERANDS, arguments)])

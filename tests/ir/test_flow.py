@@ -32,7 +32,7 @@ def names(blocks) -> list[str]:
     return [each.name[1:] for each in blocks]
 
 
-def test_a_branch_and_where_its_ways_meet():
+def test_a_branch_has_its_reconvergence_point():
     function = function_of(a="b c", b="d", c="d", d="")
     flow = flow_of(function)
     at = function.blocks

@@ -45,7 +45,7 @@ def test_blocks_before_an_exit_mark_belong_to_the_loop_that_it_leaves():
     assert flow.order[-1].name == "%end"
 
 
-def test_a_mark_goes_with_its_branch():
+def test_an_exit_mark_is_removed_with_its_branch():
     function = read_function(TEXT, "f")
     flow_of(function)
     assert "%trap" not in function.blocks
@@ -120,6 +120,6 @@ def test_an_exit_mark_without_an_iteration_is_an_error():
         flow_of(read_function(text, "f"))
 
 
-def test_a_mark_that_decides_something_else():
+def test_an_exit_mark_with_another_condition():
     with pytest.raises(IrError, match="not the end of the block"):
         flow_of(read_function(TEXT.replace("br i1 %m", "br i1 %a"), "f"))

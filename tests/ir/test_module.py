@@ -166,7 +166,7 @@ def test_instructions_change_by_their_methods():
         str(Instruction(opcode="add"))
 
 
-def test_a_rewriter_changes_a_function_at_once():
+def test_a_rewriter_applies_all_changes_together():
     module = Module(TEXT)
     function = module.function("f")
     rewriter = Rewriter(function)

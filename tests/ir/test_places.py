@@ -19,7 +19,7 @@ LINES = [
 ]
 
 
-def test_headers_that_are_inlined_are_the_line_that_called_them():
+def test_inlined_header_code_has_the_line_of_its_call():
     metadata = Metadata(LINES)
     assert metadata.locate_for_user("!9") == ("!0", 7)
     assert metadata.locate_for_user("!8") == ("!0", 7)

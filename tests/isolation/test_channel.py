@@ -64,7 +64,7 @@ def test_the_channel_never_unpickles(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_no_file_that_talks_to_workers_unpickles() -> None:
+def test_modules_of_the_protocol_do_not_unpickle() -> None:
     folder = Path(metalbench.workers.__file__).parent
     found = []
     for path in folder.rglob("*.py"):
@@ -90,7 +90,7 @@ def test_a_channel_carries_only_messages_of_its_direction(
             ends[1].receive()
 
 
-def test_a_message_that_is_too_long_is_refused_before_it_is_read(
+def test_a_too_long_message_is_refused_before_it_is_read(
     pipe: tuple[Connection, Connection],
     ends: tuple[Channel, Channel],
     monkeypatch: pytest.MonkeyPatch,

@@ -69,7 +69,7 @@ def test_ctrl_c_ends_the_worker_and_stores_finished_results(folder: Path, tmp_pa
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Linux reports how another's process ended")
-def test_a_run_that_is_killed_takes_its_workers_along(folder: Path, tmp_path: Path) -> None:
+def test_workers_of_a_killed_run_end(folder: Path, tmp_path: Path) -> None:
     run = started(folder, tmp_path / "results.db")
     workers = [os.pidfd_open(number) for number in list_children(run.pid)]
     assert workers

@@ -61,7 +61,7 @@ def test_a_process_without_memory_is_not_a_kernel_failure(words: str) -> None:
     assert isinstance(make_exit_error(1, "RuntimeError: something else"), WorkerExited)
 
 
-def test_a_process_that_hangs_is_ended(runs: Any) -> None:
+def test_a_hanging_process_is_ended(runs: Any) -> None:
     (dead,) = runs("hangs", limits=Limits(seconds=3))
     (failure,) = dead.failures
     assert failure.kind == Kind.TIME_LIMIT
@@ -70,7 +70,7 @@ def test_a_process_that_hangs_is_ended(runs: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["hoards", "hoards_in_a_child"])
-def test_a_process_that_eats_all_memory_is_ended(runs: Any, name: str) -> None:
+def test_a_process_beyond_its_memory_limit_is_ended(runs: Any, name: str) -> None:
     (dead,) = runs(name, limits=Limits(memory_bytes=700 * MIB))
     (failure,) = dead.failures
     assert failure.kind == Kind.OUT_OF_MEMORY
@@ -97,7 +97,7 @@ def test_damage_to_a_kernels_process_stays_in_that_process(runs: Any) -> None:
     assert statuses[1] is Status.CORRECT
 
 
-def test_samples_and_analysis_come_back(runs: Any) -> None:
+def test_a_worker_returns_samples_and_analysis(runs: Any) -> None:
     (result,) = runs("good")
     assert result.measurement is not None
     assert result.measurement.pairs == result.measurement.samples.candidate_ns.size

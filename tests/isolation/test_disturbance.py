@@ -68,7 +68,7 @@ def processes_of_examinations(cache: Path, count: int) -> set[str]:
 
 
 @pytest.mark.parametrize("times", [1, RERUNS])
-def test_a_disturbed_trial_begins_again_in_a_new_process(
+def test_a_disturbed_trial_is_repeated_in_a_new_process(
     cache: Path, tmp_path: Path, times: int
 ) -> None:
     entry = library(tmp_path, times).entry("twice")
@@ -82,7 +82,7 @@ def test_a_disturbed_trial_begins_again_in_a_new_process(
     assert len(processes_of_examinations(cache, times + 1)) == times + 1
 
 
-def test_a_trial_that_is_always_disturbed_fails_in_the_end(cache: Path, tmp_path: Path) -> None:
+def test_a_trial_disturbed_each_time_fails(cache: Path, tmp_path: Path) -> None:
     entry = library(tmp_path, 1000).entry("twice")
     trial = Trial(entry, entry.kernel(), "float32", plan=PLAN)
     with Workers("cpu", Limits()) as workers:
@@ -93,7 +93,7 @@ def test_a_trial_that_is_always_disturbed_fails_in_the_end(cache: Path, tmp_path
     assert len((cache / "examined").read_text().split()) == RERUNS + 1
 
 
-def test_a_disturbed_match_begins_again_in_a_new_process(cache: Path, tmp_path: Path) -> None:
+def test_a_disturbed_match_is_repeated_in_a_new_process(cache: Path, tmp_path: Path) -> None:
     entry = library(tmp_path, 1).entry("twice")
     names = ("the best", "the candidate")
     match = Match(entry, entry.kernel(), entry.kernel(), names, plan=PLAN)

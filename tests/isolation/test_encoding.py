@@ -102,7 +102,7 @@ def bits(array: np.ndarray[Any, Any]) -> bytes:
 @pytest.mark.parametrize(
     "declared", dict.fromkeys([*list_worker_messages().values(), *list_run_messages().values()])
 )
-def test_every_message_comes_back_as_it_was(declared: type) -> None:
+def test_every_message_round_trips(declared: type) -> None:
     @settings(max_examples=25, deadline=None, database=None)
     @given(values_of(declared))
     def check(value: object) -> None:
@@ -137,13 +137,13 @@ def test_encode_and_decode_round_trip_results(result: Result) -> None:
     assert same(decode(encode(result, Result), Result), result)
 
 
-def test_arrays_that_came_back_can_be_written_to() -> None:
+def test_decoded_arrays_are_writable() -> None:
     got = decode(encode(np.ones(3), NDArray[np.float64]), NDArray[np.float64])
     got[0] = 2
     assert list(got) == [2, 1, 1]
 
 
-def test_a_kernel_of_the_library_comes_back() -> None:
+def test_a_library_kernel_round_trips() -> None:
     entry = Library().entry("softmax")
     trial = Trial(entry, entry.kernel(), "float32", tunables={"TG": 128})
     assert entry.task.name == "softmax"  # loaded: this stays on its side
@@ -281,7 +281,7 @@ def test_a_truth_value_has_no_other_bits() -> None:
         decode(framed([2], b"\1\2"), NDArray[np.bool_])
 
 
-def test_types_that_could_hold_more_than_numbers_cannot_be_declared() -> None:
+def test_encode_refuses_unsafe_types() -> None:
     for declared in (NDArray[np.object_], object, Any, dict[int, int], typing.Callable[[], None]):
         with pytest.raises(TypeError):
             encode(None, declared)

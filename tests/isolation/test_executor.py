@@ -61,7 +61,7 @@ def test_groups_of_other_shapes_are_compiled_on_demand(device: _core.Device) -> 
         assert (again.y.numpy("float32").reshape(-1, 64) == expected[:, None]).all()
 
 
-def test_a_kernel_that_is_compiled_again_is_loaded_once(device: _core.Device) -> None:
+def test_a_kernel_compiled_again_is_loaded_once(device: _core.Device) -> None:
     """Each of its pipelines may be the first to need a shape."""
     for threads in (64, 32, 24):
         again = Twice(device, "summed")
@@ -73,7 +73,7 @@ def test_a_kernel_that_is_compiled_again_is_loaded_once(device: _core.Device) ->
         assert again.y.numpy("float32")[: COUNT - 64].all()
 
 
-def test_faults_come_with_their_line(device: _core.Device) -> None:
+def test_faults_have_their_line(device: _core.Device) -> None:
     with pytest.raises(KernelFault, match=r"\[astray\] .*:11: access to (an )?invalid address"):
         Twice(device, "astray").run()
     twice = Twice(device)
@@ -138,7 +138,7 @@ def test_the_executor_refuses_objects_that_cannot_be_sent(
         device.run(Twice(here).dispatches)
 
 
-def test_memory_that_is_new_is_zero(device: _core.Device) -> None:
+def test_new_memory_is_zero(device: _core.Device) -> None:
     for size in (1, 100, 3 << 20, 5 << 20):
         first = device.allocate(size)
         first.numpy()[:] = 255

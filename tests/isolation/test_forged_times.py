@@ -38,13 +38,13 @@ def reporting(change: Callable[[float], float]) -> Callable[[ScriptedExecutor], 
 
 
 @pytest.mark.parametrize("reported", [1e12, -1.0, math.nan, math.inf])
-def test_times_that_cannot_be_are_forged(scripted: Callable[..., Twice], reported: float) -> None:
+def test_impossible_times_are_forged(scripted: Callable[..., Twice], reported: float) -> None:
     twice = scripted(reporting(lambda _: reported))
     with pytest.raises(ForgedTimes, match=r"of which only .* passed"):
         twice.run()
 
 
-def test_times_that_are_too_short_gain_no_more_than_a_handshake(
+def test_short_times_gain_at_most_a_handshake(
     scripted: Callable[..., Twice],
 ) -> None:
     def slow(_: ScriptedExecutor) -> Script:
@@ -70,7 +70,7 @@ def test_times_that_are_always_too_short_are_reported() -> None:
         agreement.settle(0.0, 5e6)
 
 
-def test_work_behind_an_answer_is_seen(scripted: Callable[..., Twice]) -> None:
+def test_work_after_an_answer_is_found(scripted: Callable[..., Twice]) -> None:
     """The kernel continues after the executor has reported completion, while others are timed."""
     beside: list[threading.Thread] = []
 
@@ -138,7 +138,7 @@ def test_the_way_to_an_executor_does_not_count_as_its_time() -> None:
     assert agreement.settle(1e6, 1.1e6) == 1.1e6 - 45e3
 
 
-def test_an_executor_cannot_make_its_own_way_look_longer() -> None:
+def test_an_executor_cannot_extend_its_handshake() -> None:
     agreement = _core.Agreement()
     agreement.note_handshake(30e3)
     assert agreement.settle(1e6, 2e6) == 2e6 - 45e3
@@ -148,7 +148,7 @@ def test_an_executor_cannot_make_its_own_way_look_longer() -> None:
     assert agreement.settle(1e6, 2e6) == 2e6 - 90e3
 
 
-def test_a_machine_that_was_busy_at_first_forgives_little() -> None:
+def test_a_busy_start_of_the_machine_allows_little() -> None:
     agreement = _core.Agreement()
     agreement.note_handshake(10e6)
     assert agreement.settle(1e6, 20e6) == 20e6 - 500e3

@@ -64,7 +64,7 @@ def test_a_group_ends_with_its_parent(end: str, stopped: bool) -> None:
         assert pipe.read() == b""
 
 
-def test_a_group_that_was_removed_is_let_alone() -> None:
+def test_a_removed_group_is_ignored() -> None:
     group, reading = parent_of_a_group("os._exit(0)", stopped=False, removed=True)
     os.killpg(group, 0)
     os.killpg(group, signal.SIGKILL)

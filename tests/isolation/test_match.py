@@ -106,7 +106,7 @@ def test_the_wrong_one_of_two_kernels_is_named(folder: Path) -> None:
         require_measurement(given, outcome)
 
 
-def test_a_process_that_takes_too_long_is_an_outcome(folder: Path) -> None:
+def test_a_match_beyond_the_time_limit_has_an_outcome(folder: Path) -> None:
     outcome, _ = played(match(folder), Limits(0.2))
     assert outcome.failure is not None
     assert outcome.failure.kind == "TIME_LIMIT"

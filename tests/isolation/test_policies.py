@@ -142,9 +142,7 @@ def test_system_calls_allowed_in_an_executor_before_its_seal(
 
 @pytest.mark.parametrize("processor", PROCESSORS)
 @pytest.mark.parametrize(("family", "action"), [(1, ALLOW), (2, make_refusal(errno.EACCES))])
-def test_sockets_that_a_library_needs_are_of_this_machine(
-    processor: str, family: int, action: int
-) -> None:
+def test_sockets_for_libraries_are_local(processor: str, family: int, action: int) -> None:
     policy = seccomp.make_worker_policy(OWN, local_sockets=True)
     assert asked(policy, processor, "socket", (family,)) == action
 

@@ -77,7 +77,7 @@ def run(after: str) -> subprocess.CompletedProcess[str]:
     return done
 
 
-def test_kernels_threads_and_memory_are_there() -> None:
+def test_a_sealed_process_can_use_kernels_threads_and_memory() -> None:
     done = run(RUNS)
     assert (done.returncode, done.stdout) == (0, "a hang was ended\nwent on\n"), done.stderr
 

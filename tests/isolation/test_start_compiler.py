@@ -32,7 +32,7 @@ class Owner:
             self.ended.append((threading.current_thread().name, True))
 
 
-def test_processes_of_garbage_are_not_ended_where_none_may_be_signalled(monkeypatch) -> None:
+def test_collected_processes_are_not_signalled_in_a_confined_process(monkeypatch) -> None:
     ended: list[tuple[str, bool]] = []
     start = subprocess.Popen
 

@@ -40,7 +40,7 @@ def with_line(line: str) -> str:
     return SAXPY.replace("// dispatch:", f"// {line}\n// dispatch:")
 
 
-def test_a_file_runs_by_its_own_lines(tmp_path):
+def test_a_standalone_file_runs_by_its_header_lines(tmp_path):
     bare = read_standalone_kernel(written(tmp_path, SAXPY))
     assert bare.inout == {"done"}
     compiled = compile_kernel(_core.open("cpu"), bare.kernel, bare.task)
@@ -87,7 +87,7 @@ def test_arrays_of_a_file_take_the_place_of_lines(tmp_path):
         ({"y": np.zeros(1000, np.float32)}, "y is an output"),
     ],
 )
-def test_arrays_that_do_not_fit_are_refused(tmp_path, arrays, words):
+def test_arrays_of_other_shapes_are_refused(tmp_path, arrays, words):
     np.savez(tmp_path / "in.npz", **arrays)
     with pytest.raises(DeclarationError, match=words.replace("(", r"\(").replace(")", r"\)")):
         read_standalone_kernel(written(tmp_path, SAXPY), tmp_path / "in.npz")

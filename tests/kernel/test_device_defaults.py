@@ -43,7 +43,7 @@ def test_the_most_special_line_counts_for_each_tunable(device, values):
     assert kernel.resolve_tunables({"TG": 64}) == {**values, "TG": 64}
 
 
-def test_all_values_are_still_offered_and_the_text_is_the_same():
+def test_defaults_keep_all_values_and_the_text():
     kernel = parse(TEXT, name="f")
     other = kernel.on(("cuda",))
     assert other.tunables == {"TG": (128, 64, 256), "KEEP": (1, 4)}
@@ -61,7 +61,7 @@ def test_all_values_are_still_offered_and_the_text_is_the_same():
         (Device("cpu"), "float16", {"TG": 64, "KEEP": 4}),
     ],
 )
-def test_a_line_for_some_element_types_counts_before_that_for_all(device, dtype, values):
+def test_a_line_for_one_dtype_precedes_the_line_for_all(device, dtype, values):
     text = (
         f"// dtypes: float32, float16, bfloat16\n// defaults: cuda float16 bfloat16 TG = 64\n{TEXT}"
     )

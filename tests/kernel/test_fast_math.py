@@ -78,7 +78,7 @@ def test_warnings_ignore_code_that_the_kernel_does_not_reach():
     assert warnings("v > 1", helper="isnan(v)") == ()
 
 
-def test_a_function_of_the_files_own_is_not_folded():
+def test_a_user_function_of_the_same_name_is_not_folded():
     own = "static bool isnan(float v) { return (as_type<uint>(v) & 0x7fffffff) > 0x7f800000; }\n"
     assert warnings("isnan(v)", edit=lambda source: source.replace("struct", own + "struct")) == ()
 

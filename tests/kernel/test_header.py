@@ -42,7 +42,7 @@ def test_the_first_value_of_a_tunable_is_its_default():
         kernel.resolve_tunables({"TGS": 1})
 
 
-def test_without_a_dtypes_line_a_kernel_is_for_float32():
+def test_a_kernel_without_a_dtypes_line_is_for_float32():
     assert parse("// dispatch: f threadgroups=(1) threads=(1)", name="f").dtypes == ("float32",)
 
 
@@ -90,7 +90,7 @@ def test_text_has_files_of_the_folders_by_way_of_links_and_parents(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["/proc/self/pagemap", "/proc/self/mem", "/dev/zero", "pipe"])
-def test_text_has_plain_files_alone(tmp_path, name):
+def test_text_has_plain_files_only(tmp_path, name):
     os.mkfifo(tmp_path / "pipe")
     assert f'#include "{name}"' in text_of(tmp_path / "twice.metal", f'#include "{name}"')
 
@@ -161,7 +161,7 @@ def test_text_has_limits(tmp_path, bomb):
     assert len(kernel.hash) == 64
 
 
-def test_text_and_hash_follow_the_headers_that_are_included(tmp_path):
+def test_text_and_hash_depend_on_included_headers(tmp_path):
     path = tmp_path / "twice.metal"
     path.write_text(f'// dispatch: twice {GRID}\n#include "twice.h"\nkernel void twice() {{}}\n')
     hashes = set()

@@ -47,7 +47,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("lines", LINES.values(), ids=LINES)
-def test_parse_refuses_a_line_that_asks_for_too_much(lines: str) -> None:
+def test_parse_refuses_a_line_with_too_large_numbers(lines: str) -> None:
     tracemalloc.start()
     with pytest.raises(DeclarationError, match=r"^\[k\] k\.metal:\d+: ?") as caught:
         parse(f"{lines}\n{DISPATCH}kernel void f() {{}}\n", name="k")
@@ -106,7 +106,9 @@ BARE = {
 
 
 @pytest.mark.parametrize("line", BARE.values(), ids=BARE)
-def test_read_bare_refuses_a_line_that_asks_for_too_much(line: str, tmp_path: Path) -> None:
+def test_read_standalone_kernel_refuses_a_line_with_too_large_numbers(
+    line: str, tmp_path: Path
+) -> None:
     path = tmp_path / "k.metal"
     path.write_text(f"// {line}\n// dispatch: f threads_in_grid=(1) threads=(1)\n")
     with pytest.raises(DeclarationError, match=r"^\[k\] k\.metal"):
@@ -140,7 +142,7 @@ def test_read_candidate_returns_a_plain_file(tmp_path: Path) -> None:
     "shape",
     ["(100000, 100000)", "(4294967295, 4294967295)", "(4294967295, 4294967295, 4294967295)"],
 )
-def test_scratches_that_no_memory_holds_fail_the_kernel(shape: str) -> None:
+def test_scratch_buffers_beyond_the_memory_fail_the_kernel(shape: str) -> None:
     from metalbench import _core
     from metalbench.kernel.library import Library
     from metalbench.kernel.prepare import compile_kernel

@@ -37,7 +37,7 @@ def test_the_library_has_its_sets():
     assert "transformer_block" in library.names("full")
 
 
-def test_a_task_that_is_edited_at_once_is_read_again(folder):
+def test_an_edited_task_is_read_again(folder):
     """Of the same length and in the same second, by which Python would know its bytecode."""
     first = Library([folder]).entry("twice").task
     stamp = (folder / "twice.py").stat()
@@ -139,7 +139,7 @@ def test_problems_of_suites_are_marked_as_unsolved(tmp_path):
     assert not library.entry("relu").unsolved
 
 
-def test_an_unknown_name_comes_with_a_suggestion():
+def test_an_unknown_name_is_reported_with_a_suggestion():
     with pytest.raises(DeclarationError, match="unknown kernel 'sofmax'; did you mean 'softmax'"):
         find(["sofmax"])
     with pytest.raises(DeclarationError, match="unknown kernel 'xyzzy'; `metalbench list`"):

@@ -91,13 +91,13 @@ class Listening:
 
 
 @pytest.mark.parametrize(("line", "fast"), [("", False), ("// math: fast\n", True)])
-def test_the_math_mode_is_that_of_the_header(device, line, fast):
+def test_the_math_mode_comes_from_the_header(device, line, fast):
     listening = Listening(device)
     compiled(listening, line + RIGHT)
     assert listening.options["fast_math"] is fast
 
 
-def test_the_geometry_is_that_of_the_header(device):
+def test_the_geometry_comes_from_the_header(device):
     first, second = bound(device, tunables={"TG": 64}).geometry
     assert (first.function, first.threads, first.grid) == ("scale", (64, 1, 1), (5, 1, 1))
     assert not first.in_threads

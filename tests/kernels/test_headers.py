@@ -101,7 +101,7 @@ class TestActivation:
         np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-30)
 
 
-def test_philox_gives_its_published_words() -> None:
+def test_philox_agrees_with_published_values() -> None:
     """Known answers of philox4x32-10 in Random123's kat_vectors."""
     pi = [0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344]
     counters = np.array([[0] * 4, [0xFFFFFFFF] * 4, pi], np.uint32)

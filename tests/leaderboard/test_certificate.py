@@ -49,7 +49,7 @@ def certified(store: Store, trial: Trial) -> Certificate:
     return certify(ScriptedGpu(), store, trial, observer=Silent(), plan=QUICK)  # type: ignore[arg-type]
 
 
-def test_without_a_record_the_librarys_own_version_is_the_measure(
+def test_certify_without_a_record_compares_with_the_library(
     store: Store, trial: MakeTrial, contests: list[Any], library: None, tmp_path: Path
 ) -> None:
     made = certified(store, trial(4))
@@ -86,7 +86,7 @@ def test_the_librarys_own_version_is_not_compared(
     )
 
 
-def test_a_record_is_the_measure_where_there_is_one(
+def test_certify_compares_with_the_record(
     store: Store, trial: MakeTrial, contests: list[Any], library: None
 ) -> None:
     certified(store, trial(5))

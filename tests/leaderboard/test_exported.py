@@ -76,7 +76,7 @@ def written(path: Path, made: ExportedRecord, **changes: Any) -> Path:
     return path
 
 
-def test_all_of_it_comes_back(made: ExportedRecord, tmp_path: Path) -> None:
+def test_read_exported_round_trips_the_file(made: ExportedRecord, tmp_path: Path) -> None:
     file = tmp_path / "a.json"
     file.write_text(made.text)
     assert read_exported(file) == made
@@ -255,7 +255,7 @@ def test_judge_claim_requires_the_whole_interval(
     assert why in said.why
 
 
-def test_without_mlx_times_are_compared_and_clocks_must_be_the_same(made: ExportedRecord) -> None:
+def test_without_mlx_times_of_the_same_clock_are_compared(made: ExportedRecord) -> None:
     alone = replace(made, ratio=None)
     assert judge_claim(alone, entry_with(None), 0.1).word is ReproductionVerdict.REPRODUCED
     assert judge_claim(alone, entry_with(None), 0.1).by_time
@@ -271,7 +271,7 @@ def test_without_mlx_times_are_compared_and_clocks_must_be_the_same(made: Export
     )  # type: ignore[union-attr]
 
 
-def test_a_kernel_that_is_wrong_here_is_not_reproduced(
+def test_a_wrong_kernel_is_not_reproduced(
     device: _core.Device, store: Store, trial: MakeTrial, made: ExportedRecord
 ) -> None:
     entry = trial().entry

@@ -77,7 +77,7 @@ def test_a_wrong_kernel_is_refused(brought: Submit, store: Store, trial: MakeTri
     assert store.records() == []
 
 
-def test_the_record_itself_is_not_measured_again(
+def test_the_record_is_not_measured_against_itself(
     device: _core.Device, store: Store, trial: MakeTrial, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leaderboard, "head_to_head", told())
@@ -197,7 +197,7 @@ def test_enter_refuses_results_that_cannot_be_records(
     assert store.records() == []
 
 
-def test_a_result_brings_no_other_kernel_in(
+def test_enter_refuses_a_result_of_another_kernel(
     device: _core.Device, store: Store, trial: MakeTrial
 ) -> None:
     number = kept(device, store, trial(4))
@@ -207,7 +207,7 @@ def test_a_result_brings_no_other_kernel_in(
     assert store.records() == []
 
 
-def test_a_record_that_its_task_calls_wrong_by_now_gives_way(
+def test_a_record_that_is_wrong_now_is_replaced(
     device: _core.Device, store: Store, trial: MakeTrial, folder: Path
 ) -> None:
     old = trial(4)
@@ -243,7 +243,7 @@ def test_a_record_that_changed_meanwhile_is_compared_again(
     assert [each.entry.tunables["WORK"] for each in store.records_of(ruling.place)] == [4, 3, 5]
 
 
-def test_a_kernel_comes_back_from_its_text_with_all_headers(trial: MakeTrial) -> None:
+def test_a_kernel_is_restored_from_its_text_with_all_headers(trial: MakeTrial) -> None:
     kernel = trial(4).kernel
     assert "another" in kernel.text
     again = restore_kernel("doubled", "doubled.metal", extract_header(kernel.source), kernel.text)

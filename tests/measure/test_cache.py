@@ -45,7 +45,7 @@ def test_copies_are_three_times_the_cache(pass_bytes: int, copies: int) -> None:
     assert (turns.copies, turns.doubt) == (copies, None)
 
 
-def test_no_more_copies_than_memory_can_hold() -> None:
+def test_plan_rotation_limits_copies_to_the_memory() -> None:
     turns = plan_rotation(8 * MIB, 96 * MIB, 1 << 30)
     assert turns.copies == 16
     assert turns.doubt is not None

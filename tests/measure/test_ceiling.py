@@ -27,7 +27,7 @@ def test_ceiling_of_measures_once(monkeypatch):
     assert ceiling_of(device) == found
 
 
-def test_measured_again_it_is_never_lower(monkeypatch):
+def test_ceiling_of_never_decreases(monkeypatch):
     device = _core.open("cpu")
     rates = iter([3.0, 5.0, 4.0, 1.0])
     monkeypatch.setattr(device_limits, "_most_a_ns", lambda *_: next(rates))

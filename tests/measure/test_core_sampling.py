@@ -46,7 +46,7 @@ class Machine:
         )
 
 
-def test_a_window_lasts_as_long_as_asked_and_counts_its_passes():
+def test_a_window_has_the_requested_length_and_counts_its_passes():
     samples = Machine().sample(window_ns=1e6)
     assert samples.candidate_window >= 10
     assert 1e6 <= samples.candidate_window * 1e5 <= 2e6
@@ -66,7 +66,7 @@ def test_no_window_is_grown_beyond_the_longest():
     assert machine.sample(window_ns=1e9, max_window_ns=5e7).candidate_window == 1
 
 
-def test_windows_that_an_earlier_look_found_are_not_found_again():
+def test_window_lengths_of_an_earlier_batch_are_reused():
     machine = Machine()
     samples = machine.sample(candidate_window=3, reference_window=5, probed=False, warmup_ns=0)
     assert set(machine.asked) == {("candidate", 3), ("reference", 5)}
@@ -75,7 +75,7 @@ def test_windows_that_an_earlier_look_found_are_not_found_again():
     assert samples.warmup_ns == 0
 
 
-def test_the_time_limit_is_of_the_pairs_alone():
+def test_the_time_limit_counts_pairs_only():
     samples = Machine().sample(warmup_ns=5e8, time_limit_ns=1e8, min_pairs=1)
     assert samples.warmup_ns >= 5e8
     assert samples.candidate_ns.size > 16
@@ -127,14 +127,14 @@ def test_warming_up_does_not_wait_for_noise_to_settle():
     assert samples.warmup_ns < 3e8
 
 
-def test_two_passes_as_long_as_a_warm_up_are_one():
+def test_a_pass_as_long_as_the_warm_up_runs_once():
     machine = Machine(reference_ns=3e9)
     machine.sample(warmup_ns=2e8, probed=False, max_pairs=4)
     assert machine.asked.count(("reference", 1)) == 2 + 4
 
 
 @pytest.mark.parametrize("side", ["candidate", "reference"])
-def test_a_first_pass_that_compiles_decides_no_window(side):
+def test_a_compiling_first_pass_does_not_determine_the_window(side):
     machine = Machine()
     plain = machine.run
 
@@ -148,7 +148,7 @@ def test_a_first_pass_that_compiles_decides_no_window(side):
     assert samples.reference_window >= 5
 
 
-def test_a_clock_that_drops_for_a_while_costs_pairs_and_a_rest_but_no_verdict():
+def test_a_temporary_clock_drop_discards_pairs_and_keeps_the_verdict():
     def throttled(now: float) -> float:
         return 1.2 if 2e8 < now < 3e8 else 1.0
 
@@ -161,7 +161,7 @@ def test_a_clock_that_drops_for_a_while_costs_pairs_and_a_rest_but_no_verdict():
     np.testing.assert_allclose(samples.candidate_ns, 1e5)
 
 
-def test_a_clock_that_stays_low_is_given_up_after_the_retries():
+def test_a_lasting_clock_drop_ends_after_the_retries():
     machine = Machine(slowdown=lambda now: 1.0 if now < 2e8 else 1.2)
     samples = machine.sample(retries=3)
     assert samples.throttled
@@ -176,7 +176,7 @@ def test_samples_before_the_clock_rose_are_discarded():
     np.testing.assert_allclose(samples.candidate_ns, 1e5)
 
 
-def test_the_best_probe_of_an_earlier_look_counts():
+def test_the_best_probe_of_an_earlier_batch_is_the_reference():
     first = Machine().sample()
     later = Machine(slowdown=lambda now: 1.2).sample(best_probe_ns=first.best_probe_ns)
     assert later.throttled
@@ -272,7 +272,7 @@ def test_both_sides_have_times_of_both_clocks(by_wall: bool):
         np.testing.assert_allclose(times, ns, err_msg=name)
 
 
-def test_a_pass_that_works_several_times_is_counted_so():
+def test_a_pass_of_several_repetitions_is_counted_as_such():
     samples = Machine().sample(candidate_repeats=4, long_windows=2)
     np.testing.assert_allclose(samples.candidate_ns, 1e5 / 4)
     np.testing.assert_allclose(samples.floor_ns, 1000 / 4)
@@ -288,7 +288,7 @@ def test_progress_counts_pairs():
     assert told == [(n, 12) for n in range(1, 13)]
 
 
-def test_an_exception_of_a_source_comes_through():
+def test_an_exception_of_a_source_is_passed_on():
     def broken(passes: int) -> float:
         raise RuntimeError("no device")
 

@@ -75,7 +75,7 @@ def test_a_lasting_clock_drop_is_throttled_if_the_probes_are_obeyed() -> None:
     np.testing.assert_allclose(result.samples.candidate_ns, 1e5)
 
 
-def test_throttled_from_the_first_pair_there_is_something_to_show() -> None:
+def test_throttling_from_the_first_pair_keeps_samples() -> None:
     device = ScriptedDevice()
     # Only the probes before the first pair are fast.
     device.slowdown = lambda now: 1.0 if device.probed <= 3 else 1.5
@@ -141,14 +141,14 @@ def test_long_windows_of_a_slow_kernel_are_left_out() -> None:
     assert result.slope is None
 
 
-def test_inputs_change_before_every_look_but_the_first() -> None:
+def test_inputs_change_before_every_batch_except_the_first() -> None:
     device, changed = ScriptedDevice(), []
     run(device, refresh=changed.append)
     assert changed == list(range(1, len(device.plans)))
     assert [plan["warmup_ns"] for plan in device.plans[:2]] == [10_000_000, 500_000]
 
 
-def test_every_look_has_windows_of_the_same_passes() -> None:
+def test_every_batch_has_windows_of_the_same_length() -> None:
     # A window that was calibrated again would have twice the passes.
     device = ScriptedDevice(slowdown=lambda now: 1.0 if now < 5e7 else 0.5, own_clock=False)
     result = run(device)

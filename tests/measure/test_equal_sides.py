@@ -45,7 +45,7 @@ def test_a_kernel_that_becomes_faster_is_the_same_as_itself(seed, first):
     assert measured.ratio.value == pytest.approx(1, abs=0.01)
 
 
-def test_windows_of_their_own_would_favour_one_side():
+def test_separate_window_lengths_would_favour_one_side():
     measured = timed(alike=False, first=20.0, calls=30.0)
     assert measured.samples.candidate_window != measured.samples.reference_window
     assert abs(measured.ratio.value - 1) > 0.01

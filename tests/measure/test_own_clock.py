@@ -59,7 +59,7 @@ def test_one_window_without_gpu_time_leaves_the_verdict_to_wall_time() -> None:
 
 
 @pytest.mark.parametrize(("floor_ns", "launch_bound"), [(4.5e3, True), (3e3, False)])
-def test_launch_bound_is_a_matter_of_gpu_time(floor_ns: float, launch_bound: bool) -> None:
+def test_launch_bound_is_judged_by_gpu_time(floor_ns: float, launch_bound: bool) -> None:
     result = run(gpu(gpu_floor_ns=floor_ns))
     assert result.clock == "wall time"
     assert result.gpu_floor_ns == floor_ns
@@ -77,7 +77,7 @@ def test_windows_on_a_gpu_are_long_enough_for_wall_time() -> None:
     assert Plan(window_ns=5).window_ns_on(own_clock=True) == 5
 
 
-def test_every_look_keeps_the_times_of_all_clocks() -> None:
+def test_every_batch_records_the_times_of_all_clocks() -> None:
     result = run(gpu())
     own = result.samples.own
     assert own is not None
@@ -88,13 +88,13 @@ def test_every_look_keeps_the_times_of_all_clocks() -> None:
     assert result.samples.batch[-1] > 1
 
 
-def test_without_a_reference_everything_is_gpu_time() -> None:
+def test_without_a_reference_all_times_are_gpu_time() -> None:
     result = run(gpu(), reference=None)
     assert result.clock == "GPU time"
     assert result.gpu_ns == result.candidate_ns
 
 
-def test_a_device_without_a_clock_of_its_own_has_one_time() -> None:
+def test_a_device_without_its_own_clock_has_one_time() -> None:
     result = run(ScriptedSampler(steady(1e4, 0.001), steady(2e4, 0.001)))
     assert (result.gpu_ns, result.clock, result.samples.own) == (None, None, None)
     assert result.work_ns == result.candidate_ns
@@ -121,7 +121,7 @@ def test_clocks_that_disagree_are_reported(counted: float, words: str | None) ->
     assert all(words in doubt and "clocks disagree" in doubt for doubt in doubts)
 
 
-def test_counters_that_failed_in_some_windows_are_left_out() -> None:
+def test_failed_counters_are_left_out() -> None:
     own = run(gpu(counted=0.9)).samples.own
     assert own is not None
     own.counter_ns[::2] = math.nan

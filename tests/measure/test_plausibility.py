@@ -37,5 +37,5 @@ def test_loads_beyond_the_nearest_cache_are_implausible():
     assert "`bytes`" in message
 
 
-def test_the_slowest_time_that_the_samples_allow_decides():
+def test_plausibility_uses_the_upper_end_of_the_interval():
     assert judged(2e9, 1e6, 1000.0, high=2e7) == ""

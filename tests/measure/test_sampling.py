@@ -71,7 +71,7 @@ def test_without_a_reference_the_time_has_to_be_precise() -> None:
     assert result.candidate_ns.relative_half_width <= 0.005
 
 
-def test_only_the_first_look_warms_up_and_every_look_has_its_own_seed() -> None:
+def test_only_the_first_batch_warms_up_and_every_batch_has_a_seed() -> None:
     sampler = ScriptedSampler(steady(1e4, 0.001), steady(1e4, 0.1), seconds_per_pair=1e-4)
     run(sampler, Plan(seed=5))
     assert [call["warmup_ns"] for call in sampler.calls[:3]] == [200_000_000, 0, 0]
@@ -91,7 +91,7 @@ def test_new_inputs_are_warmed_up_unless_a_pair_is_long(
 @pytest.mark.parametrize(
     ("seconds_per_pair", "look"), [(1e-3, 32), (0.01, 25), (0.02, 12), (0.06, 4), (0.1, 4)]
 )
-def test_looks_are_equal_and_there_are_several_of_a_slow_kernel(
+def test_batches_have_equal_sizes_and_a_slow_kernel_has_several(
     seconds_per_pair: float, look: int
 ) -> None:
     noisy = steady(1e4, 0.3)
@@ -124,7 +124,7 @@ def test_a_noisy_kernel_stops_at_the_time_limit() -> None:
     assert result.verdict is Verdict.INCONCLUSIVE
 
 
-def test_a_slow_kernel_still_gets_its_least_pairs() -> None:
+def test_a_slow_kernel_has_the_minimum_number_of_pairs() -> None:
     sampler = ScriptedSampler(steady(1e9, 0.01), steady(4e8, 0.01), seconds_per_pair=1.1)
     result = run(sampler, Plan(seconds=2.0, min_pairs=16, seed=1))
     # As many as fit into four times the time; one look more, at the end of which they are known.
@@ -134,9 +134,7 @@ def test_a_slow_kernel_still_gets_its_least_pairs() -> None:
 
 
 @pytest.mark.parametrize(("mlx_ns", "verdict"), [(1e8, Verdict.SLOWER), (1e10, Verdict.FASTER)])
-def test_five_pairs_do_for_a_slow_kernel_that_is_far_from_mlx(
-    mlx_ns: float, verdict: Verdict
-) -> None:
+def test_five_pairs_suffice_for_a_slow_kernel_far_from_mlx(mlx_ns: float, verdict: Verdict) -> None:
     sampler = ScriptedSampler(steady(1e9, 0.05), steady(mlx_ns, 0.05), seconds_per_pair=1.1)
     result = run(sampler, Plan(seconds=2.0, seed=1))
     assert (result.stopped, result.verdict) == (StopReason.SETTLED, verdict)
@@ -152,7 +150,7 @@ def test_pairs_of_large_spread_need_the_usual_count() -> None:
     assert np.bincount(result.samples.batch).tolist() == [4, 4]
 
 
-def test_a_pair_that_is_off_among_the_first_five_takes_eight() -> None:
+def test_an_outlier_among_the_first_five_pairs_requires_eight() -> None:
     times = iter([1e10, 1.02e10, 1.01e10, 1.03e10, 2e9] + 7 * [1e10])
     taken = lambda _, count: np.array([next(times) for _ in range(count)])  # noqa: E731
     sampler = ScriptedSampler(steady(1e9, 0.01), taken, seconds_per_pair=1.1)
@@ -166,7 +164,7 @@ def test_distant_pairs_within_the_time_limit_have_the_usual_count() -> None:
     assert result.pairs >= 12
 
 
-def test_a_slow_kernel_alone_gets_eight() -> None:
+def test_a_slow_kernel_without_a_reference_has_eight_samples() -> None:
     sampler = ScriptedSampler(steady(1e9, 0.01), None, seconds_per_pair=1.1)
     result = measure(sampler, Sides(["dispatch"]), Plan(seconds=2.0), clock=sampler.clock)
     assert result.pairs == 8
@@ -187,7 +185,7 @@ def test_without_a_reference_there_is_no_verdict() -> None:
     assert result.candidate_ns.value == pytest.approx(1e4, rel=1e-3)
 
 
-def test_every_raw_sample_is_kept_in_order() -> None:
+def test_all_raw_samples_are_recorded_in_order() -> None:
     def counting(random: np.random.Generator, pairs: int) -> np.ndarray:
         counting.taken += pairs  # type: ignore[attr-defined]
         return np.arange(counting.taken - pairs, counting.taken) + 1e6  # type: ignore[attr-defined]
@@ -229,7 +227,7 @@ def test_progress_is_reported_at_most_five_times_a_second(seconds_per_pair: floa
     assert len(told) >= 8
 
 
-def test_levels_of_looks_are_judged_as_such() -> None:
+def test_levels_of_batches_enter_the_judgement() -> None:
     def candidate(random: np.random.Generator, pairs: int) -> np.ndarray:
         return 1e4 * random.lognormal(0.0, 0.03) * random.lognormal(0.0, 0.002, pairs)
 

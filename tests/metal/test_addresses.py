@@ -87,7 +87,7 @@ def test_freed_memory_faults(metal) -> None:
         follow(metal, address, [])
 
 
-def test_addresses_in_memory_that_addresses_lead_to(metal) -> None:
+def test_addresses_within_addressed_memory_are_translated(metal) -> None:
     x, there = some(metal)
     nodes = [np.zeros(2, np.uint64) for _ in range(3)]
     buffers = [metal.buffer(node) for node in nodes]

@@ -25,7 +25,7 @@ def test_a_large_constant(metal):
     np.testing.assert_array_equal(x, table)
 
 
-def test_dispatches_in_turn_each_get_their_own_arguments(metal):
+def test_each_dispatch_has_its_arguments(metal):
     library = metal.compile(ADD)
     x, y = np.zeros(32, np.float32), np.zeros(32, np.float32)
     add, twice = library.pipeline("add"), library.pipeline("twice")

@@ -98,7 +98,7 @@ def test_the_four_patterns_of_pairs_have_one_wall_time(
     assert min(patterns.values()) > samples.candidate_window * COST_NS + LATENCY_NS
 
 
-def test_empty_and_long_windows_have_their_way_to_the_gpu_too(
+def test_empty_and_long_windows_have_launch_costs(
     metal: _core.Device, work: _core.Dispatch, gpu: Any
 ) -> None:
     samples = sample(
@@ -123,9 +123,7 @@ def test_the_reference_takes_the_same_time_in_any_command_buffers(
     assert (samples.reference_wall_ns > COST_NS).all()
 
 
-def test_work_at_the_same_time_counts_once(
-    metal: _core.Device, work: _core.Dispatch, gpu: Any
-) -> None:
+def test_concurrent_work_counts_once(metal: _core.Device, work: _core.Dispatch, gpu: Any) -> None:
     def twice_at_once(repetitions: int) -> None:
         gpu.mlx(repetitions, per_buffer=5, cost_ns=COST_NS)
         # Another queue, of which the GPU's work is known: our own is left out.
@@ -208,7 +206,7 @@ def test_sample_refuses_other_objects(metal: _core.Device) -> None:
         metal.sample(3)  # type: ignore[arg-type]
 
 
-def test_dispatches_alone_are_timed_by_the_gpus_clock(
+def test_dispatches_on_both_sides_use_the_clock_of_the_gpu(
     metal: _core.Device, work: _core.Dispatch, gpu: Any
 ) -> None:
     found = measured(metal, work, [work, work])

@@ -67,9 +67,7 @@ def test_an_older_trace_is_not_overwritten(metal, fill, tmp_path):
         ("zero_gpu_time", 1, _core.Error),
     ],
 )
-def test_a_window_that_fails_ends_the_capture(
-    metal, fill, metal_double, tmp_path, what, value, error
-):
+def test_a_failed_window_ends_the_capture(metal, fill, metal_double, tmp_path, what, value, error):
     metal_double.set(what, value)
     with pytest.raises(error, match=r"\[fill\]"):
         metal.capture([fill], str(tmp_path / "first.gputrace"), time_limit=0.2)

@@ -27,9 +27,7 @@ def test_the_compilers_text_names_the_users_file(metal_double, metal: _core.Devi
     assert run(metal) == 7
 
 
-def test_a_pipeline_that_cannot_be_made_names_the_kernel(
-    metal_double, metal: _core.Device, cache: Path
-) -> None:
+def test_a_failed_pipeline_names_the_kernel(metal_double, metal: _core.Device, cache: Path) -> None:
     library = metal.compile(SOURCE, filename="unmade.metal")
     metal_double.set("fail_pipeline")
     with pytest.raises(_core.CompileError, match=r"^\[k\] Compiler encountered an internal error"):
@@ -45,7 +43,7 @@ def test_a_failed_archive_write_leaves_no_file(
     assert not list(cache.rglob("*.binarchive*"))
 
 
-def test_an_archive_that_cannot_be_opened_is_made_again(
+def test_an_unreadable_archive_is_written_again(
     metal_double, metal: _core.Device, cache: Path
 ) -> None:
     assert run(metal) == 7

@@ -46,7 +46,7 @@ last = Last()
 """
 
 
-def test_memory_of_a_window_that_was_given_up_outlives_python() -> None:
+def test_memory_of_an_abandoned_window_stays_alive_at_exit() -> None:
     extension = str(sys.modules["metal_double.plugin"].EXTENSION)
     answer = subprocess.run(
         [sys.executable, "-c", PROGRAM],

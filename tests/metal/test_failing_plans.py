@@ -53,7 +53,7 @@ def still_works(metal):
     ],
 )
 @pytest.mark.parametrize("long_windows", [0, 4])
-def test_a_plan_that_fails_gives_no_times(
+def test_a_failed_plan_has_no_times(
     metal, add, metal_double, what, value, error, words, long_windows
 ):
     def fail_after_five(done, _):
@@ -81,7 +81,7 @@ def test_windows_after_a_failed_one_are_discarded(metal, add, metal_double):
     still_works(metal)
 
 
-def test_counters_that_fail_for_a_while_are_nan_for_as_long(metal, add, metal_double):
+def test_temporarily_failed_counters_are_nan(metal, add, metal_double):
     def fail_from_five_to_ten(done, _):
         if done == 5:
             metal_double.set("zero_counters", 1)
@@ -93,7 +93,7 @@ def test_counters_that_fail_for_a_while_are_nan_for_as_long(metal, add, metal_do
     assert (samples.device_ns > 0).all()
 
 
-def test_without_counters_there_is_one_clock_less(metal_double):
+def test_without_counters_the_counter_times_are_missing(metal_double):
     gc.collect()
     metal_double.set("no_counters")
     metal = _core.open("metal")

@@ -35,12 +35,12 @@ def test_a_device_without_memory_says_how_much_was_asked_for(metal, metal_double
     assert metal.allocate(12345).nbytes == 12345
 
 
-def test_more_than_one_buffer_can_hold(metal):
+def test_allocate_raises_beyond_the_buffer_limit(metal):
     with pytest.raises(_core.Error, match="in one buffer"):
         metal.allocate(1 << 60)
 
 
-def test_an_array_that_cannot_be_shared_is_copied(metal, metal_double):
+def test_an_unshareable_array_is_copied(metal, metal_double):
     x = np.arange(32, dtype=np.float32)
     metal_double.set("out_of_memory")
     buffer = metal.buffer(x)
@@ -77,7 +77,7 @@ def test_no_room_for_a_texture(metal, metal_double, kind, attempt):
     np.testing.assert_array_equal(x, texels.ravel())
 
 
-def test_a_sampler_that_the_gpu_does_not_have(metal, metal_double):
+def test_an_unsupported_sampler_is_refused(metal, metal_double):
     source = TEXTURE.format(type="texture2d<float>", read="t.sample(s, float2(0))")
     source = source.replace("device float*", "sampler s, device float*")
     x = np.zeros(1, np.float32)

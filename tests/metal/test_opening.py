@@ -49,12 +49,12 @@ def test_open_reports_what_failed(metal_double, what, value, error, words):
     assert works(_core.open("metal"))
 
 
-def test_without_a_gpu_there_is_the_cpu_device(metal_double):
+def test_open_without_a_gpu_opens_the_cpu_device(metal_double):
     metal_double.set("no_device")
     assert _core.open("auto").kind == "cpu"
 
 
-def test_without_residency_sets_it_works_as_well(metal_double):
+def test_kernels_run_without_residency_sets(metal_double):
     metal_double.set("no_residency")
     before = metal_double.get("resident_allocations")
     metal = _core.open("metal")

@@ -77,7 +77,7 @@ def test_chips_are_named_by_family_and_tier(program: Path, name: str, chip: str)
     assert answer.stdout == chip + "\n"
 
 
-def test_lines_keep_their_places(expand: Expand) -> None:
+def test_expand_keeps_line_numbers(expand: Expand) -> None:
     text = expand('int a;\n#include "x.h"\nint b;\n', x_h="int x;\n\nint y;\n")
     assert preprocessed(text) == [
         ("main.metal", 1, "int a;"),
@@ -101,7 +101,7 @@ def test_expand_searches_next_to_the_file_then_in_the_folders(expand: Expand) ->
     assert [line for _, _, line in preprocessed(text)] == ["int z;", "int y;", "int stdlib;"]
 
 
-def test_once_is_once_even_behind_a_condition(expand: Expand) -> None:
+def test_expand_follows_pragma_once_after_a_condition(expand: Expand) -> None:
     source = '#if 0\n#include "x.h"\n#else\n#include "x.h"\n#endif\n#include "x.h"\nint b;\n'
     text = expand(source, x_h="#pragma once\nint x;\n")
     assert preprocessed(text) == [
@@ -110,7 +110,7 @@ def test_once_is_once_even_behind_a_condition(expand: Expand) -> None:
     ]
 
 
-def test_files_that_include_each_other_end(expand: Expand) -> None:
+def test_expand_ends_for_mutual_includes(expand: Expand) -> None:
     text = expand(
         '#include "x.h"\n',
         x_h='#ifndef X\n#define X\n#include "y.h"\nint x;\n#endif\n',
@@ -119,7 +119,7 @@ def test_files_that_include_each_other_end(expand: Expand) -> None:
     assert preprocessed(text) == [("y.h", 4, "int y;"), ("x.h", 4, "int x;")]
 
 
-def test_a_file_may_be_included_twice(expand: Expand) -> None:
+def test_expand_includes_a_file_twice(expand: Expand) -> None:
     text = expand(
         '#define T int\n#include "x.h"\n#undef T\n#define T float\n#include "x.h"\n', x_h="T x;\n"
     )

@@ -87,7 +87,7 @@ def test_static_threadgroup_memory_is_known(metal: _core.Device) -> None:
     assert 32 <= pipeline.max_threads <= metal.limits.max_threads_per_threadgroup
 
 
-def test_metals_own_words_do_where_the_source_cannot_be_read(
+def test_reflection_uses_metal_if_the_source_cannot_be_parsed(
     metal: _core.Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("metalbench.msl.engine.signature", lambda *_: None)

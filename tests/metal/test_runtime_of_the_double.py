@@ -58,7 +58,7 @@ def test_objects_messages_blocks_collections_and_methods(program: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
 
 
-def test_a_message_that_is_not_understood_is_named(program: Path) -> None:
+def test_an_unknown_message_is_named(program: Path) -> None:
     done = run(str(program), "unrecognized")
     assert done.returncode != 0
     assert "-[Square never]: unrecognized selector" in done.stderr

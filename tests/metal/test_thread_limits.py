@@ -42,7 +42,7 @@ def bound(metal: _core.Device, limit: int, **tunables: int):
     return compiled.bind(workload(negate, "seed"))
 
 
-def test_the_tune_value_that_fits_is_named_and_runs(metal, metal_double) -> None:
+def test_a_fitting_tune_value_is_suggested_and_runs(metal, metal_double) -> None:
     metal_double.set("max_threads", 96)
     with pytest.raises(DispatchError) as caught:
         bound(metal, 96)

@@ -30,7 +30,7 @@ def sample(metal: _core.Device, progress):
     )
 
 
-def test_a_plan_is_urgent_and_keeps_the_mac_awake(metal, asked) -> None:
+def test_a_plan_raises_the_qos_and_prevents_sleep(metal, asked) -> None:
     seen = []
     sample(metal, lambda *_: seen.append(asked()))
     assert set(seen) == {(USER_INTERACTIVE, 1)}
@@ -44,7 +44,7 @@ def test_a_failed_plan_restores_the_qos(metal, asked, metal_double) -> None:
     assert asked() == (DEFAULT, 0)
 
 
-def test_runs_that_are_not_timed_are_not_urgent(metal, asked) -> None:
+def test_untimed_runs_keep_the_qos(metal, asked) -> None:
     before = asked()
     pipeline = metal.compile(SOURCE).pipeline()
     arguments = {"x": np.zeros(32, np.float32)}
@@ -52,7 +52,7 @@ def test_runs_that_are_not_timed_are_not_urgent(metal, asked) -> None:
     assert asked() == before
 
 
-def test_a_thread_that_times_by_other_means_can_ask_for_the_same(metal, asked) -> None:
+def test_a_thread_can_request_the_qos_of_a_plan(metal, asked) -> None:
     with metal.thread_qos():
         assert asked() == (USER_INTERACTIVE, 1)
     assert asked() == (DEFAULT, 0)

@@ -81,7 +81,7 @@ def test_the_gpu_works_while_the_host_encodes(metal, add, metal_double):
     assert window_ns < gpu_ns + 0.5 * encode_ns
 
 
-def test_a_fault_of_one_command_buffer_is_that_of_its_window(metal, add, metal_double):
+def test_a_fault_of_a_command_buffer_belongs_to_its_window(metal, add, metal_double):
     x = np.zeros(32, np.float32)
     for nth in (1, 2, 3):
         metal_double.set("fail_command_buffer", INTERNAL)
@@ -156,7 +156,7 @@ def test_a_hang_is_reported_and_its_memory_stays_alive(metal, add, metal_double)
     assert kept() is None
 
 
-def test_windows_behind_a_hang_are_not_waited_for(metal, add, metal_double):
+def test_windows_after_a_hang_are_not_awaited(metal, add, metal_double):
     x = np.zeros(32, np.float32)
     metal_double.set("hang_command_buffer")
     commits = metal_double.get("commits")
@@ -218,7 +218,7 @@ def test_counters_agree_with_the_command_buffers_times(metal, add):
 
 
 @pytest.mark.parametrize("what", ["zero_counters", "error_counters", "reversed_counters"])
-def test_counters_that_failed_are_nan(metal, add, metal_double, what):
+def test_failed_counters_are_nan(metal, add, metal_double, what):
     x = np.zeros(32, np.float32)
     metal_double.set(what)
     samples = sample(metal, [dispatch(add, x, step=np.float32(1))])

@@ -49,7 +49,7 @@ def test_no_header_with_kernels_is_left_out(headers: Path):
             pytest.fail(f"{name} has kernels, of which none is in a family ({named})")
 
 
-def test_the_wheel_that_is_out_of_reach_is_reported(tmp_path: Path, monkeypatch):
+def test_an_unreachable_wheel_is_reported(tmp_path: Path, monkeypatch):
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
     monkeypatch.setenv("PIP_INDEX_URL", "http://127.0.0.1:1/simple")
     monkeypatch.setenv("PIP_EXTRA_INDEX_URL", "")

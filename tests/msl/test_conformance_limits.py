@@ -90,7 +90,7 @@ OWN_LIMITS = """
 """
 
 
-def test_limits_of_the_sources_own_types(compiles):
+def test_limits_of_user_types(compiles):
     compiles(OWN_LIMITS)
 
 

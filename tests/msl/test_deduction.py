@@ -40,7 +40,7 @@ def test_arguments_of_arrays_are_deduced(compiles):
     """)
 
 
-def test_a_type_of_the_sources_own_may_be_called_array(compiles):
+def test_a_user_type_may_be_named_array(compiles):
     compiles("""
         namespace own { struct array { int x; }; constexpr array make() { array a = {4}; return a; } }
         static_assert(own::make().x == 4);

@@ -51,7 +51,7 @@ def test_conversions_of_packed_vectors(cpu, source, to, form):
     np.testing.assert_array_equal(y, values.astype(element(to)))
 
 
-def test_another_element_type_is_never_implicit(compiles):
+def test_element_types_do_not_convert_implicitly(compiles):
     compiles("""
         static_assert(is_convertible_v<packed_float3, float3>);
         static_assert(is_convertible_v<float3, packed_float3>);

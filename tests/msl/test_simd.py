@@ -98,13 +98,13 @@ def test_shuffle_and_fill(threadgroup):
     np.testing.assert_array_equal(down, np.concatenate(parts))
 
 
-def test_branches_meet_only_among_themselves(threadgroup):
+def test_simd_functions_in_a_branch_use_its_lanes_only(threadgroup):
     body = "int r; if (lane < 16) r = simd_sum(1); else r = simd_sum(2); y[tid] = r;"
     got = threadgroup(body, INTEGERS, result="int")
     np.testing.assert_array_equal(got, np.repeat([16, 32], 16))
 
 
-def test_lanes_that_returned_are_inactive(threadgroup):
+def test_returned_lanes_are_inactive(threadgroup):
     body = """
         if (lane % 3 == 0) return;
         y[tid] = simd_sum(x[tid]) * 1000 + simd_broadcast_first(x[tid]);

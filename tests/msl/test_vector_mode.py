@@ -162,7 +162,7 @@ def test_the_least_half_of_a_part_of_a_simdgroup_is_a_number(threadgroup, kind):
 
 
 @pytest.mark.parametrize("name", ["sqr_mm", "batch_mm"])
-def test_divergence_is_that_of_the_source(name):
+def test_divergence_agrees_with_the_source(name):
     """A bounds guard of a matrix before a loop over tiles must not mask that loop."""
     kernel = next(each for each in Library() if each.task.name == name).kernel()
     macros = {"DTYPE": "float", **{key: str(of[0]) for key, of in kernel.tunables.items()}}

@@ -32,7 +32,7 @@ def test_a_puzzle_from_the_list_to_its_solution(shell, tmp_path):
     assert "Go on with: metalbench puzzles show 2" in listed
 
 
-def test_hints_come_one_at_a_time(shell):
+def test_hint_prints_one_hint_at_a_time(shell):
     puzzle = find(2)
     shown = [shell("show", "zip").output, *(shell("show", 2, "--hint").output for _ in range(3))]
     assert [text.count("\nHint ") for text in shown] == [0, 1, 2, 2]

@@ -46,7 +46,7 @@ def test_there_are_fourteen_in_order():
 
 
 @pytest.mark.parametrize("puzzle", PUZZLES, ids=lambda each: each.stem)
-def test_the_solution_is_right_and_clean_with_the_score_that_is_said_by_hand(puzzle, solution):
+def test_the_solution_is_correct_with_the_score_computed_by_hand(puzzle, solution):
     attempt = check(puzzle, solution(puzzle))
     assert attempt.wrong is None
     assert [each.found for each in attempt.findings] == [()] * len(puzzle.task.sizes)

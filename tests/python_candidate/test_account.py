@@ -70,7 +70,7 @@ NOTHING = Overhead()
         ({"launches": 10**6}, "of which its threads can have run 84 at most"),
     ],
 )
-def test_an_account_that_cannot_be_is_forged(change: dict[str, float], words: str) -> None:
+def test_an_impossible_account_is_forged(change: dict[str, float], words: str) -> None:
     assert GOOD.find_forgery() == ""
     assert words in replace(GOOD, **change).find_forgery()
 
@@ -168,7 +168,7 @@ def test_one_suspicious_call_is_enough(change: dict[str, float], words: str) -> 
     assert words in lacks(*calls, replace(CALL, **change))
 
 
-def test_calls_are_judged_one_by_one_and_not_by_their_sum() -> None:
+def test_calls_are_judged_separately() -> None:
     calls = [BURNT if number % 7 == 0 else FOREIGN for number in range(28)]
     whole = Account(
         *(sum(getattr(each, name) for each in calls) for name in ("calls", "passed_ns")),
@@ -244,7 +244,7 @@ def test_forged_accounts_are_seen(text: str, overhead: Overhead) -> None:
 
 
 @pytest.mark.slow
-def test_a_kernel_that_computes_everything_does_the_work(overhead: Overhead) -> None:
+def test_a_kernel_that_computes_all_does_the_work(overhead: Overhead) -> None:
     # Slow on a processor: at a size that takes well below the limit of a launch.
     work = workload(ENTRY.task, "small", dtype_name="float32", seed=1)
     kernel = parse_unchecked(KERNEL, name="sqr_mm", path=Path("answer.py"))

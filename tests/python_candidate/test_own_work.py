@@ -49,7 +49,7 @@ def test_decoys_are_found_by_the_probes(text: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["a factor", "a factor after a loop", "a factor for each row"])
-def test_decoys_that_write_little_are_found_by_the_flow_of_data(name: str) -> None:
+def test_decoys_with_few_writes_are_found_by_data_flow(name: str) -> None:
     flow, _ = lacks(decoys.DECOYS[name])
     assert "they had room for" in flow
 

@@ -71,7 +71,7 @@ def test_a_candidate_does_not_run_between_two_calls(start: CandidateStart) -> No
     assert float(output(candidate).max()) >= pause
 
 
-def test_a_call_that_cannot_be_made_says_why(start: CandidateStart) -> None:
+def test_an_impossible_call_is_reported_with_the_reason(start: CandidateStart) -> None:
     with pytest.raises(DispatchError, match=r"ModelNew\(width\): expected a constructor without"):
         output(start("class ModelNew:\n    def __init__(self, width):\n        pass\n"))
 

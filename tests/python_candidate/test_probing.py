@@ -38,12 +38,12 @@ def test_is_affine_match_is_true_up_to_scale_and_offset(got: np.ndarray) -> None
     assert is_affine_match({"y": EXPECTED}, {"y": got.astype(np.float32)}, "float32")
 
 
-def test_half_precision_follows_as_well() -> None:
+def test_is_affine_match_accepts_half_precision() -> None:
     got = (EXPECTED.astype(np.float16) * np.float16(1.3)).astype(np.float16)
     assert is_affine_match({"y": EXPECTED}, {"y": got}, "float16")
 
 
-def test_few_elements_have_to_be_the_same() -> None:
+def test_is_affine_match_of_few_elements_needs_equality() -> None:
     one = np.array([2.5], np.float32)
     assert is_affine_match({"y": one}, {"y": one}, "float32")
     assert not is_affine_match({"y": one}, {"y": one * 2}, "float32")

@@ -74,7 +74,7 @@ def test_launches_of_the_real_judge_are_accepted() -> None:
 
 
 @pytest.mark.parametrize("change", FIELDS.values(), ids=FIELDS)
-def test_a_field_that_cannot_be_is_named(change: dict[str, object]) -> None:
+def test_an_invalid_field_is_named(change: dict[str, object]) -> None:
     (field,) = change
     data = as_sent([asdict(replace(GOOD, **change))])  # type: ignore[arg-type]
     with pytest.raises(EncodingError, match=field) as caught:
@@ -130,7 +130,7 @@ def test_receive_of_a_partial_message_times_out(
 
 
 @pytest.mark.parametrize("length", [-1, -(2**31), MOST_BYTES + 1, 2**31 - 1])
-def test_a_message_that_is_too_long_is_refused_before_it_is_read(
+def test_a_too_long_message_is_refused_before_it_is_read(
     ends: tuple[Connection, Connection], length: int
 ) -> None:
     ours, theirs = ends
@@ -139,7 +139,7 @@ def test_a_message_that_is_too_long_is_refused_before_it_is_read(
         receive(ours, 10.0)
 
 
-def test_an_end_within_a_message_is_an_end(ends: tuple[Connection, Connection]) -> None:
+def test_receive_raises_for_a_truncated_message(ends: tuple[Connection, Connection]) -> None:
     ours, theirs = ends
     os.write(theirs.fileno(), b"\0\0\x10\0D")
     theirs.close()

@@ -101,7 +101,7 @@ def test_a_gpu_chain_reads_all_results_without_copies():
 
 
 @EVERYWHERE
-def test_every_repetition_is_put_behind_the_one_before(make, monkeypatch):
+def test_every_repetition_depends_on_the_one_before(make, monkeypatch):
     ends, made = [], []
     reference = make(workload(doubled, "small"))
     reference(1)
@@ -144,7 +144,7 @@ def calls(monkeypatch):
 
 
 @EVERYWHERE
-def test_every_repetition_runs_and_all_have_ended(make, calls):
+def test_every_repetition_runs_to_completion(make, calls):
     reference = make(workload(doubled, "small"))
     assert calls == ["clear_cache", "eval"]
     reference(1)
@@ -313,7 +313,7 @@ def test_graphs_for_metal_take_no_more_than_a_part_of_the_working_set(monkeypatc
     assert found == 8
 
 
-def test_results_that_stay_in_a_cache_are_not_spread_over_memory(monkeypatch):
+def test_results_in_a_cache_are_not_spread_over_memory(monkeypatch):
     found = metal_graph(monkeypatch, "large", pass_ns=1e4, memory=16 << 30, cache=48 * MIB)
     assert found == 1
     found = metal_graph(monkeypatch, "middle", pass_ns=1e4, memory=16 << 30, cache=48 * MIB)

@@ -42,7 +42,7 @@ def test_ssh_arguments_have_port_user_and_host() -> None:
 
 
 @pytest.mark.parametrize("folder", ["/a b/$(id)'\"", "~/a b/$(id)'\""])
-def test_folders_are_one_word_of_a_shell(folder: str) -> None:
+def test_folders_are_quoted_as_one_shell_word(folder: str) -> None:
     word = Address("mac", folder=folder).shell_folder
     said = subprocess.run(
         ["sh", "-c", f"printf %s {word}"],

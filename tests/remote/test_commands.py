@@ -93,7 +93,7 @@ def test_agent_steel_has_its_history_here_and_its_matches_there(
 
 
 @pytest.mark.slow
-def test_tunables_are_tried_there_and_kept_here(command: Command, kernels: Path) -> None:
+def test_tunables_are_tried_there_and_stored_here(command: Command, kernels: Path) -> None:
     (kernels / "twice.metal").write_text(SLOW_AT_FIRST)
     found = command(main, "tune", "twice")
     assert found.exit_code == 0, found.output

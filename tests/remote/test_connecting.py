@@ -39,7 +39,7 @@ def test_a_missing_installation_there_is_reported(machine: Machine, refused: Ref
     assert "found none in ~/other;" in refused("ssh://mac/~/other")
 
 
-def test_another_version_there(machine: Machine, refused: Refused) -> None:
+def test_a_different_version_there_is_reported(machine: Machine, refused: Refused) -> None:
     there = replace(get_local_version(), number="0.0.9", sources="0123456789abcdef")
     machine.has(f"echo {there.greeting}; cat > /dev/null")
     said = refused("ssh://mac")
@@ -70,7 +70,7 @@ def test_a_version_there_without_serve_is_reported(machine: Machine, refused: Re
 @pytest.mark.parametrize(
     ("host", "reason"), [("unreachable", "Connection refused"), ("refused", "Permission denied")]
 )
-def test_a_machine_that_cannot_be_reached(
+def test_an_unreachable_machine_is_reported(
     machine: Machine, refused: Refused, host: str, reason: str
 ) -> None:
     said = refused(f"ssh://{host}")
@@ -80,7 +80,7 @@ def test_a_machine_that_cannot_be_reached(
 
 
 @pytest.mark.slow
-def test_a_device_that_is_not_there(machine: Machine, refused: Refused) -> None:
+def test_a_missing_device_there_is_reported(machine: Machine, refused: Refused) -> None:
     said = refused("ssh://mac", "--device", "metal", "--no-verify-here")
     assert "ssh://mac: " in said
     machine.wait_until_nothing_runs()

@@ -51,7 +51,7 @@ def test_build_archive_has_build_inputs_and_no_products(packed: bytes) -> None:
     assert not [each for each in names if each.split("/")[0] in ("tests", "build", ".git")]
 
 
-def test_an_installed_package_is_packed_from_the_checkout_that_pip_was_given(
+def test_an_installed_package_is_packed_from_its_checkout(
     packed: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:

@@ -60,7 +60,7 @@ def test_heartbeats_are_answered_and_not_received(
     here.close()
 
 
-def test_silence_is_an_end(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_connection_is_closed(ends: Ends, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remote_protocol, "SECONDS_OF_SILENCE", 0.01)
     here, there = HeartbeatConnection.for_client(ends[0]), HeartbeatConnection.for_server(ends[1])
     with pytest.raises(EOFError, match=r"nothing was heard for 0\.01 s"):

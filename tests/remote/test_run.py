@@ -46,7 +46,7 @@ ANOTHER_SYSTEM = (
 )
 
 
-def test_a_run_is_kept_here_with_the_other_machines_environment(
+def test_a_remote_run_is_stored_with_the_environment_of_its_machine(
     machine: Machine, run: Run, tmp_path: Path
 ) -> None:
     machine.has(

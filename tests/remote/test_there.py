@@ -130,7 +130,7 @@ def test_an_invalid_message_ends_the_server(start: Start, tmp_path: Path) -> Non
     assert list(tmp_path.glob("metalbench-on-*")) == []
 
 
-def test_no_file_leads_out_of_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sent_files_stay_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setattr(sys, "path", [*sys.path])
@@ -153,7 +153,7 @@ def test_no_file_leads_out_of_the_folder(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 @pytest.mark.parametrize("bundle", [True, False])
-def test_traces_come_back_file_by_file(
+def test_traces_are_received_by_file(
     bundle: bool, kernels: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def capture(device: Any, trial: Trial, path: Path) -> None:

@@ -208,7 +208,7 @@ def few(count: int = 24) -> Measurement:
     return measured(kernel, 36_000.0 * noise.lognormal(0.0, 0.002, count))
 
 
-def test_few_pairs_show_the_interval_that_is_stored() -> None:
+def test_reports_of_few_pairs_show_the_stored_interval() -> None:
     shown = few()
     assert shown.judgement is not None
     blocks = shown.judgement.blocks
@@ -263,7 +263,7 @@ def test_throttled_results_take_no_part_and_stay_throttled() -> None:
 
 
 @pytest.mark.parametrize("width", [80, 100, 120, 200])
-def test_the_longest_words_fit_any_usual_width(width: int) -> None:
+def test_the_longest_warnings_fit_usual_widths(width: int) -> None:
     wide = measured(STEADY, STEADY * 1.02 * RANDOM.lognormal(0.0, 0.2, 400))
     both = result(replace(wide, floor_ns=10_000.0), "scaled_dot_product")
     console = Console(file=io.StringIO(), width=width, force_terminal=True, color_system=None)

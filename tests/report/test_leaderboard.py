@@ -65,7 +65,7 @@ def printed(store: Store, width: int) -> str:
     return console.file.getvalue()
 
 
-def test_every_device_has_a_table_of_its_own(store: Store) -> None:
+def test_every_device_has_a_separate_table(store: Store) -> None:
     text = printed(store, PIPE_WIDTH)
     gpu, simulated = text.split("cpu (Example CPU, 2 cores), vectors")
     assert gpu.startswith("metal (Apple M4, m4, 10 cores)\n")

@@ -75,7 +75,7 @@ def test_the_page_loads_and_runs_only_its_own_content(page: Reader) -> None:
         assert "</" not in text
 
 
-def test_every_link_leads_somewhere_and_no_id_is_twice(page: Reader) -> None:
+def test_links_have_targets_and_ids_are_unique(page: Reader) -> None:
     ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
     assert len(ids) == len(set(ids))
     links = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
@@ -95,7 +95,7 @@ def test_the_page_is_readable_without_scripts(page: Reader) -> None:
     assert "agent_steel" in text
 
 
-def test_simulated_times_say_so_and_stand_in_no_table_of_a_gpus() -> None:
+def test_simulated_times_are_marked_and_in_a_separate_table() -> None:
     html = to_html(records_page())
     gpu, simulated = html.split("<section")[1:]
     assert ("metal (Apple M4" in gpu, SIMULATION in gpu) == (True, False)
@@ -155,7 +155,7 @@ def test_a_roof_is_drawn_where_the_peaks_are_known() -> None:
     assert "No roof" not in html
 
 
-def test_points_lie_where_their_numbers_say() -> None:
+def test_points_are_placed_by_their_numbers() -> None:
     rows = (row("low", gflops=None), row("a"), row("b", gflops=replace(row().gflops, value=500)))  # type: ignore[type-var]
     html = to_html(Page("a", "b", (Board(GPU, "", rows),)))
     places = [

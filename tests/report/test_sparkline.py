@@ -20,5 +20,5 @@ def test_sparkline_of_unknown_and_no_values() -> None:
     assert sparkline([]) == ""
 
 
-def test_digits_stand_in_where_blocks_cannot_be_encoded() -> None:
+def test_sparkline_uses_digits_if_blocks_cannot_be_encoded() -> None:
     assert sparkline([1.0, 2.0], encoding="ascii") == "18"

@@ -59,7 +59,7 @@ def test_results_table_fits_usual_widths(width: int) -> None:
         assert part in text
 
 
-def test_failures_show_stage_and_the_compilers_own_lines() -> None:
+def test_failures_show_stage_and_compiler_messages() -> None:
     text = printed(failures(RESULTS), pipe())
     assert "gelu (float32): failed at compile" in text
     assert "  gelu.metal:7:9: error: use of undeclared identifier 'tid'" in text
@@ -257,7 +257,7 @@ def test_the_mean_says_which_kernels_it_covers() -> None:
     assert mean(correct(), correct("relu"), half).endswith("(without relu (float16))")
 
 
-def test_an_interval_that_was_not_carried_is_explained() -> None:
+def test_an_unbounded_interval_is_explained() -> None:
     few = without_interval(correct())
     for renderable in (
         suite_report([few, correct()], pipe(), 1.0),

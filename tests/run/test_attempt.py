@@ -155,7 +155,7 @@ def test_a_time_beyond_the_machines_limits_is_refused(monkeypatch: pytest.Monkey
     assert asked == [False, True], "it is measured again before a kernel is refused"
 
 
-def test_a_time_that_the_machine_cannot_have_is_noted_on_metal(
+def test_a_time_beyond_the_machines_limits_is_noted_on_metal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     low = Ceiling(gflops=1e-9, gbytes_per_s=1e9)

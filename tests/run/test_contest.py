@@ -48,7 +48,7 @@ def settled(declared: Task):
     return reference, {form.kind: time for form, time in zip(reference.forms, times, strict=True)}
 
 
-def test_eager_and_compiled_forms_are_there_without_being_asked_for():
+def test_eager_and_compiled_forms_exist_by_default():
     reference, times = settled(declared())
     assert [form.name for form in reference.forms] == ["times * x", "mx.compile: times * x"]
     assert reference.form.kind == "compiled"
@@ -117,7 +117,7 @@ def never_compared(monkeypatch):
 
 
 @pytest.mark.parametrize("launch", [0.001, 0.5])
-def test_a_form_that_compiles_to_itself_takes_no_turns(never_compared, launch):
+def test_a_form_that_compiles_to_itself_is_not_timed(never_compared, launch):
     reference = TimedReference(workload(replace(running_sum, fast=None), "seed"))
     reference.launch = 3 * launch
     found = choose_form(reference, clock=lambda: reference.now)
@@ -140,14 +140,14 @@ def test_a_compiled_form_that_differs_is_left_out(never_compared):
 
 
 @pytest.mark.parametrize(("pass_s", "calls"), [(0.0, 1), (0.051, 0)])
-def test_far_from_a_launch_it_is_timed_no_more_than_that_takes(monkeypatch, pass_s, calls):
+def test_the_launch_of_a_long_reference_is_timed_briefly(monkeypatch, pass_s, calls):
     monkeypatch.setitem(COST, "eager", 100.0)
     reference = TimedReference(workload(replace(running_sum, fast=None), "seed"))
     eager, _ = choose_form(reference, pass_s=pass_s, clock=lambda: reference.now).forms
     assert (eager.compared, eager.time_ns, reference.calls) == (True, None, calls)
 
 
-def test_a_reference_that_cannot_be_traced_is_timed_in_every_form(monkeypatch):
+def test_an_untraceable_reference_is_timed_in_every_form(monkeypatch):
     monkeypatch.setattr(Reference, "operations_of", broken)
     _, times = settled(replace(running_sum, fast=None))
     assert all(form.time_ns is not None for form in times.values())
@@ -173,7 +173,7 @@ def test_a_reference_that_may_be_disturbed_is_timed():
     ("against", "message"),
     [(("fast",), "no form 'fast'"), ((), "expected some of eager, compiled, got none")],
 )
-def test_a_task_can_only_be_against_forms_that_it_has(against, message):
+def test_a_task_can_only_compare_with_existing_forms(against, message):
     with pytest.raises(DeclarationError, match=message):
         declared(against=against)
 

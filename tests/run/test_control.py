@@ -82,7 +82,7 @@ def test_functions_are_timed_on_both_sides() -> None:
     assert not measured.launch_bound
 
 
-def test_a_kernel_by_both_ways_computes_the_same() -> None:
+def test_a_kernel_by_both_paths_computes_the_same() -> None:
     # MLX's way is that of `metal_kernel`, which this project's engine goes where there is no Metal.
     device = _core.open("cpu")
     measured = control.measure_path(device, "small", QUICK)

@@ -37,7 +37,7 @@ def remembered(where=WHERE, *, after=0.0, **changes):
     return reference_forms.load_choice(reference(**changes), *where, now=lambda: after)
 
 
-def test_a_contest_is_not_held_twice():
+def test_a_stored_choice_prevents_a_second_contest():
     reference_forms.store_choice(contest(), reference(), *WHERE, now=lambda: 0.0)
     again = reference()
     settled = reference_forms.load_choice(again, *WHERE, now=lambda: DAY)
@@ -102,7 +102,7 @@ def test_another_compiler_invalidates_the_stored_choice(tmp_path, monkeypatch):
     assert remembered() is not None
 
 
-def test_a_reference_that_cannot_be_drawn_is_never_remembered():
+def test_an_untraceable_reference_is_not_stored():
     def broken(x, times):
         raise RuntimeError("no such operation")
 

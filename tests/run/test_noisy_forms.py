@@ -63,7 +63,7 @@ def test_a_form_two_percent_slower_is_rarely_chosen(noisy, slower, rivals):
     assert wrong <= 0.05 * trials
 
 
-def test_a_form_that_is_clearly_slower_has_few_turns(noisy):
+def test_a_clearly_slower_form_is_timed_briefly(noisy):
     cost = {"eager": 1.0, "compiled": 1.0, "fast": 2.0}
     kind, _ = picked(noisy, cost, 3)
     turns = {kind: noisy.turns.count(kind) for kind in cost}
@@ -80,7 +80,7 @@ def test_clear_differences_need_no_more_than_the_least_turns(noisy):
     assert all(form.time_ns.is_bounded for form in found.forms)
 
 
-def test_a_choice_that_time_does_not_allow_to_settle_is_doubted(noisy):
+def test_an_unsettled_choice_is_a_doubt(noisy):
     cost = {"eager": 1.0, "compiled": 1.01, "fast": 3.0}
     doubts = [picked(noisy, cost, seed, pass_s=0.02)[1].doubts for seed in range(20)]
     found = [doubt for each in doubts for doubt in each]

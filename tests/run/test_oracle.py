@@ -89,7 +89,7 @@ def test_wrong_results_are_found_by_either_oracle(
     assert f"size {size}" in result.failures[0].message
 
 
-def test_without_that_the_oracle_is_asked_everywhere(tmp_path: Path) -> None:
+def test_the_oracle_is_used_at_every_size_by_default(tmp_path: Path) -> None:
     result = tried(tmp_path, "y[i] = 2 * x[i];", ALL)
     assert "far too large" in result.failures[0].message
 

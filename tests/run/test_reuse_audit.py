@@ -220,7 +220,7 @@ def test_run_leaves_the_known_inputs_and_their_results() -> None:
     assert report.passed, report.findings
 
 
-def test_renewed_inputs_have_no_element_that_a_pass_had_there() -> None:
+def test_renewed_inputs_differ_from_all_passes() -> None:
     audit = audited(HONEST["computes"])
     one, other = audit._draw_workloads(2)
     arrays = [audit._mix_inputs(one.inputs, other.inputs)["x"] for _ in range(8)]

@@ -69,7 +69,7 @@ def test_estimate_requirement_counts_each_array() -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="ru_maxrss is in KiB on Linux")
-def test_estimate_requirement_is_near_the_memory_that_a_run_takes(tmp_path: Path) -> None:
+def test_estimate_requirement_is_close_to_the_memory_of_a_run(tmp_path: Path) -> None:
     command = ("run", "kb1_019_relu", "--size", EXTENTS, "--time", "0.05", "--device", "cpu")
     script = (
         "import resource, subprocess, sys\n"

@@ -93,13 +93,13 @@ def test_ctrl_c_stores_finished_results(store: Store, script: Any) -> None:
     )
 
 
-def test_fail_fast_ends_after_the_first_that_is_not_correct(store: Store, script: Any) -> None:
+def test_fail_fast_ends_after_the_first_failure(store: Store, script: Any) -> None:
     script(correct("relu"), incorrect("gelu"))
     outcome = run(store, fail_fast=True)
     assert (outcome.ended, len(outcome.results)) == ("stopped", 2)
 
 
-def test_a_store_that_fails_in_the_middle_ends_the_run_and_keeps_the_rest(
+def test_a_store_error_ends_the_run_and_keeps_earlier_results(
     store: Store, script: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script(correct("relu"), correct("gelu"), correct("softmax"))
@@ -146,7 +146,7 @@ def test_an_error_of_the_machine_ends_the_run(store: Store, script: Any) -> None
         run(store)
 
 
-def test_a_result_that_the_store_cannot_hold_is_a_failure(
+def test_a_result_that_cannot_be_stored_is_a_failure(
     store: Store, script: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     huge = correct("gelu")

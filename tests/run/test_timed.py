@@ -123,7 +123,7 @@ def test_results_of_an_honest_kernel_after_timing_are_right(device: _core.Device
     assert measured.ratio is not None
 
 
-def test_a_kernel_that_stops_working_while_it_is_timed_is_found(device: _core.Device) -> None:
+def test_a_kernel_that_stops_working_during_timing_is_found(device: _core.Device) -> None:
     tired = prepared(device, TIRED)
     tired.measure(PLAN, None)
     (finding,) = tired.rotation.judge_last_window().findings
@@ -132,7 +132,7 @@ def test_a_kernel_that_stops_working_while_it_is_timed_is_found(device: _core.De
 
 @pytest.mark.parametrize("mode", Mode)
 @pytest.mark.usefixtures("four_copies")
-def test_no_output_ever_holds_the_answer_to_the_inputs(device: _core.Device, mode: Mode) -> None:
+def test_outputs_never_hold_the_result_before_a_pass(device: _core.Device, mode: Mode) -> None:
     idle = prepared(device, IDLE, mode)
     for each in idle.rotation.passes:
         each.scratches["idle"].array[:] = 0
@@ -146,7 +146,7 @@ def test_no_output_ever_holds_the_answer_to_the_inputs(device: _core.Device, mod
     assert idle.bound.scratches["idle"].array.any()
 
 
-def test_inputs_that_are_left_out_by_turns_are_found(device: _core.Device) -> None:
+def test_a_kernel_that_alternately_skips_inputs_is_found(device: _core.Device) -> None:
     lazy = prepared(device, EVERY_OTHER)
     lazy.measure(PLAN, None)
     (finding,) = lazy.rotation.judge_last_window().findings
@@ -175,7 +175,7 @@ def test_cold_copies_take_turns_and_are_all_worked_on(device: _core.Device) -> N
 
 
 @pytest.mark.usefixtures("four_copies")
-def test_a_copy_that_differs_from_the_first_is_found(device: _core.Device) -> None:
+def test_a_different_copy_is_found(device: _core.Device) -> None:
     cold = prepared(device, HONEST, Mode.COLD)
     assert cold.rotation.judge_last_window().passed
     device.run([dispatch for copy in cold.rotation.passes for dispatch in copy.dispatches])

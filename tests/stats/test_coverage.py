@@ -79,7 +79,7 @@ def test_a_difference_of_three_percent_is_found_or_left_open(name: str, ratio: f
     assert opposite == tally.same == 0.0
 
 
-def test_an_interval_that_ignores_correlation_would_be_found_out(
+def test_the_test_finds_intervals_that_ignore_correlation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("metalbench.stats.location.effective_sample_size", np.size)

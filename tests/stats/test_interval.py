@@ -61,7 +61,7 @@ def test_four_samples_or_invalid_times_have_no_interval() -> None:
     assert not median_interval(np.arange(0.0, 5.0)).is_bounded
 
 
-def test_an_interval_of_five_holds_them_all() -> None:
+def test_an_interval_of_five_samples_has_all_of_them() -> None:
     interval = median_interval(np.array([1.0, 1.0, 1.0, 1.0, 50.0]))
     assert interval.low <= 1.0
     assert interval.high >= 50.0
@@ -77,7 +77,7 @@ def test_correlated_samples_are_covered_too() -> None:
     assert coverage(rho=0.8, count=1000, runs=200) >= 0.91
 
 
-def test_an_interval_that_ignores_correlation_would_be_found_out(
+def test_the_test_finds_intervals_that_ignore_correlation(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(

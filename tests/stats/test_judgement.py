@@ -94,7 +94,7 @@ def test_so_many_times_the_pairs_do_decide() -> None:
     assert decided.count(Verdict.FASTER) >= 6
 
 
-def test_a_ratio_at_the_margin_is_said_to_be_there() -> None:
+def test_a_ratio_at_the_margin_has_a_reason() -> None:
     judgement = assess(*pairs(1000, 1.01))
     assert causes(judgement) == [Cause.STRADDLES]
     assert "at the margin of 1.0%: 1.0" in judgement.reasons[0].seen
@@ -108,7 +108,7 @@ def test_a_ratio_that_drifts_across_the_margin_is_inconclusive() -> None:
     assert "drifted by +8" in "".join(reason.seen for reason in judgement.reasons)
 
 
-def test_a_ratio_that_drifts_far_from_the_margin_is_one() -> None:
+def test_a_drift_far_from_the_margin_keeps_the_verdict() -> None:
     reference, candidate = pairs(600, 3.0)
     judgement = assess(reference * np.exp(np.linspace(-0.04, 0.04, 600)), candidate)
     assert judgement.verdict is Verdict.FASTER
@@ -116,7 +116,7 @@ def test_a_ratio_that_drifts_far_from_the_margin_is_one() -> None:
     assert judgement.drift.is_significant
 
 
-def test_a_drift_far_from_the_margin_is_one_in_a_suite_too() -> None:
+def test_a_drift_far_from_the_margin_keeps_the_verdict_in_a_suite() -> None:
     reference, candidate = pairs(600, 3.0)
     judgement = assess(reference * np.exp(np.linspace(-0.04, 0.04, 600)), candidate)
     assert judgement.p_value < 1e-6
@@ -154,7 +154,7 @@ def test_modes_of_the_machine_are_compared_with_each_other() -> None:
     assert [np.exp(mode.value) for mode in judgement.modes] == pytest.approx([1.05] * 2, abs=0.005)
 
 
-def test_a_cross_check_that_disagrees_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_contradicting_cross_check_is_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     unsure = CrossCheck(Interval(1.1, 0.98, 1.2), p_above=0.2, p_below=0.8, blocks=12)
     monkeypatch.setattr("metalbench.stats.pairs.cross_check", lambda _: unsure)
     judgement = assess(*pairs(500, 1.1))

@@ -36,7 +36,7 @@ def test_is_large_effect_needs_distance_and_small_spread() -> None:
     assert not is_large_effect(np.array([2.0, 2.1, -2.0, 2.0, 2.1]))  # on both sides
 
 
-def test_five_pairs_that_are_far_apart_have_a_verdict_and_others_none() -> None:
+def test_five_pairs_have_a_verdict_only_for_large_effects() -> None:
     judgement = assess(np.exp(ALL_SLOWER), np.ones(5))
     assert judgement.verdict is Verdict.FASTER
     assert judgement.ratio.low <= 10.0
@@ -72,9 +72,7 @@ def test_the_interval_of_a_large_effect_excludes_the_margin(order: slice) -> Non
         (Noise(spread=0.05, slow_share=0.3, slow=3.0, own=True), 0.02),
     ],
 )
-def test_equals_are_not_far_apart_and_three_percent_never_the_other_way(
-    noise: Noise, most: float
-) -> None:
+def test_equal_or_similar_kernels_have_no_large_effect(noise: Noise, most: float) -> None:
     assert far_share(noise, 1.0) <= most
     wrong = [
         is_large_effect(logarithms) and logarithms[0] < 0
@@ -89,7 +87,7 @@ def test_a_large_ratio_is_found_despite_a_busy_machine(ratio: float) -> None:
 
 
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.8])
-def test_the_time_of_five_is_covered_more_often_than_that_of_eight_by_ranks(rho: float) -> None:
+def test_intervals_of_five_cover_more_often_than_those_of_eight_by_ranks(rho: float) -> None:
     covered = {5: 0, 8: 0}
     for seed in range(500):
         series = np.exp(Process(rho=rho, spread=0.05).series(np.random.default_rng(seed), 8))

@@ -15,7 +15,7 @@ from metalbench.stats.pairs import find_batch_levels
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_their_p_value_is_that_of_an_analysis_of_variance_of_quarters(seed: int) -> None:
+def test_the_p_value_of_levels_agrees_with_an_anova_of_quarters(seed: int) -> None:
     values, look = np.random.default_rng(seed).normal(size=96), np.repeat(np.arange(3), 32)
     levels = find_batch_levels(values, look)
     assert levels is not None
@@ -23,7 +23,7 @@ def test_their_p_value_is_that_of_an_analysis_of_variance_of_quarters(seed: int)
     assert levels.p_value == pytest.approx(f_oneway(*quarters).pvalue)
 
 
-def test_a_last_look_that_is_cut_short_joins_the_one_before() -> None:
+def test_a_short_last_batch_joins_the_one_before() -> None:
     look = np.repeat([0, 1, 2, 3], [32, 32, 32, 5])
     levels = find_batch_levels(np.random.default_rng(0).normal(size=101), look)
     assert levels is not None
@@ -34,7 +34,7 @@ def test_one_batch_has_no_levels() -> None:
     assert find_batch_levels(np.zeros(30), np.zeros(30, int)) is None
 
 
-def test_levels_make_the_looks_the_values_that_count() -> None:
+def test_batches_with_levels_are_the_sample_values() -> None:
     noise = Noise(level=0.01, spread=0.003)
     reference, candidate, _, look = noise.pairs(np.random.default_rng(1), 512, 1.05)
     judgement = assess(reference, candidate, batch=look)
@@ -46,7 +46,7 @@ def test_levels_make_the_looks_the_values_that_count() -> None:
     assert judgement.blocks is None
 
 
-def test_two_looks_of_different_levels_say_little_and_cover() -> None:
+def test_two_batches_of_different_levels_have_wide_intervals() -> None:
     noise = Noise(level=0.01, spread=0.001)
     said = covered = 0
     for seed in range(40):

@@ -28,7 +28,7 @@ def test_many_independent_values_are_judged_by_ranks() -> None:
     assert location.effective > 100
 
 
-def test_few_values_that_show_no_correlation_are_judged_by_ranks_and_others_by_blocks() -> None:
+def test_few_uncorrelated_values_use_ranks_and_others_blocks() -> None:
     rising = np.linspace(0.0, 0.1, 12)
     assert isinstance(locate(rising), BlockLocation)
     assert isinstance(locate(rising[[6, 0, 9, 3, 11, 1, 8, 4, 10, 2, 7, 5]]), RankLocation)
@@ -46,7 +46,7 @@ def test_block_intervals_are_widened_for_autocorrelation() -> None:
     assert blocks.p_value(*EDGES) == pytest.approx(expected)
 
 
-def test_blocks_that_alternate_earn_no_credit() -> None:
+def test_alternating_blocks_do_not_narrow_the_interval() -> None:
     medians = np.array([0.02, 0.08] * 4)
     assert BlockLocation(medians, 0.0, 0.05).deviation == pytest.approx(
         medians.std(ddof=1) / math.sqrt(8)
@@ -105,7 +105,7 @@ def test_an_interval_beyond_the_margin_has_a_small_p_value(
             )
 
 
-def test_a_ratio_that_drifts_has_the_p_value_of_its_interval() -> None:
+def test_a_drifting_ratio_has_the_p_value_of_its_interval() -> None:
     series = logarithms(Noise(spread=0.005), 3, 600, 3.0) + np.linspace(-0.04, 0.04, 600)
     location = locate(series)
     assert isinstance(location, RankLocation)

@@ -16,7 +16,7 @@ def pairs(noise: Noise, seed: int, count: int, ratio: float = 1.0) -> Pairs:
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_its_p_value_is_that_of_the_rank_sum_test(seed: int) -> None:
+def test_the_p_value_agrees_with_the_rank_sum_test(seed: int) -> None:
     random = np.random.default_rng(seed)
     values, first = random.normal(size=60).round(1), random.random(60) < 0.4
     order = find_order_effect(values, first)

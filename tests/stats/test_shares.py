@@ -10,7 +10,7 @@ import pytest
 from metalbench.stats import bootstrap_mean, pass_at_k, wilson_interval
 
 
-def test_wilsons_interval_is_that_of_the_formula() -> None:
+def test_wilson_interval_agrees_with_the_formula() -> None:
     # (p + z^2/2n +- z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n) with z = 1.959964, n = 20, p = 0.6.
     found = wilson_interval(12, 20, 0.95)
     assert (found.value, found.low, found.high) == pytest.approx(
@@ -32,7 +32,7 @@ def test_the_share_of_nothing_is_undefined() -> None:
     assert not found.is_bounded
 
 
-def test_pass_at_k_is_the_share_of_all_drawings_with_a_success() -> None:
+def test_pass_at_k_agrees_with_enumeration() -> None:
     for samples in range(1, 7):
         for successes in range(samples + 1):
             for k in range(1, samples + 1):
@@ -48,7 +48,7 @@ def test_pass_at_k_is_kernelbenchs_product() -> None:
 
 
 @pytest.mark.parametrize(("n", "c", "k"), [(4, 5, 1), (4, 1, 5), (4, 1, 0), (4, -1, 1)])
-def test_more_than_there_is_cannot_be_drawn(n: int, c: int, k: int) -> None:
+def test_pass_at_k_raises_for_k_above_the_count(n: int, c: int, k: int) -> None:
     with pytest.raises(ValueError, match="pass_at_k: expected successes"):
         pass_at_k(n, c, k)
 

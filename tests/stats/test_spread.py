@@ -41,7 +41,7 @@ def test_sides_of_equal_spread_are_rarely_found_different(noise: str, shared: bo
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_a_scatter_that_is_twice_as_far_is_found(noise: str) -> None:
+def test_spread_ratio_finds_a_doubled_spread(noise: str) -> None:
     random = np.random.default_rng(12)
     found = [
         spread_ratio(np.exp(0.04 * NOISES[noise](random)), np.exp(0.02 * NOISES[noise](random)))

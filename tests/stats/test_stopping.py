@@ -13,7 +13,7 @@ PRECISE = random.lognormal(0.0, 0.001, 256)
 NOISY = random.lognormal(0.0, 0.5, 256)
 
 
-def test_every_look_has_half_as_many_samples_more() -> None:
+def test_every_batch_adds_half_of_the_samples() -> None:
     rule = StoppingRule()
     taken = [0]
     while len(taken) < 6:
@@ -22,11 +22,11 @@ def test_every_look_has_half_as_many_samples_more() -> None:
 
 
 @pytest.mark.parametrize(("taken", "wanted"), [(1, 128), (127, 128), (130, 192), (300, 448)])
-def test_a_look_that_was_cut_short_is_made_up_for(taken: int, wanted: int) -> None:
+def test_a_short_batch_is_completed(taken: int, wanted: int) -> None:
     assert StoppingRule().next_analysis(taken) == wanted
 
 
-def test_two_precise_looks_running_are_enough() -> None:
+def test_two_consecutive_precise_batches_are_enough() -> None:
     rule = StoppingRule()
     assert [rule.analyse(series) for series in (PRECISE, NOISY, PRECISE, PRECISE)] == [
         False,
@@ -61,7 +61,7 @@ def test_its_numbers_can_be_chosen() -> None:
 
 @pytest.mark.parametrize(("nearest", "enough"), [(3.2, True), (2.5, False)])
 @pytest.mark.parametrize("faster", [True, False])
-def test_pairs_that_all_have_one_side_take_three_times_as_long_are_enough_when_it_is_late(
+def test_consistent_large_effects_stop_late_sampling(
     nearest: float, enough: bool, faster: bool
 ) -> None:
     generator = np.random.default_rng(4)

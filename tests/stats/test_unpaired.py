@@ -85,11 +85,11 @@ def test_a_lasting_change_is_not_run_spread() -> None:
     assert estimate_run_spread([before + after]) == RunSpread(0.0, 17)
 
 
-def test_runs_that_agree_have_no_spread_of_their_own() -> None:
+def test_runs_that_agree_have_no_run_spread() -> None:
     assert estimate_run_spread([[about(100, 0.01), about(100.1, 0.01)] * 3]).deviation == 0.0
 
 
-def test_little_that_was_repeated_proves_no_small_spread() -> None:
+def test_few_repeats_do_not_prove_a_small_spread() -> None:
     assert estimate_run_spread([[about(100, 0.01)], []]) == RunSpread(ASSUMED_DEVIATION, 0)
     assert estimate_run_spread([[about(100, 0.01)] * 3]) == RunSpread(ASSUMED_DEVIATION, 2)
     assert estimate_run_spread([[about(100, 0.01)] * 5]) == RunSpread(0.0, 4)
@@ -98,6 +98,6 @@ def test_little_that_was_repeated_proves_no_small_spread() -> None:
     assert twice.is_assumed
 
 
-def test_a_wide_interval_of_the_runs_themselves_is_not_laid_to_their_spread() -> None:
+def test_wide_intervals_of_runs_are_not_run_spread() -> None:
     judgement = assess_unpaired(about(100, 0.1), about(95, 0.1), between=RunSpread(0.01, 0))
     assert [reason.cause for reason in judgement.reasons] == [Cause.WIDE]

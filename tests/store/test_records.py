@@ -34,7 +34,7 @@ def claim(result: int, over: int | None = None, gains: tuple[Interval, ...] = ()
     return RecordClaim(result, "// dispatch: softmax\n", "test", over, gains)
 
 
-def test_a_record_comes_back_with_all_that_its_result_has(store: Store) -> None:
+def test_a_record_round_trips_with_its_result(store: Store) -> None:
     result = correct()
     number = kept(store, result)
     place = store.place_of(number)

@@ -30,7 +30,7 @@ def begin(store: Store) -> int:
     return store.begin_run({"names": ["softmax"]}, CPU, environment())
 
 
-def test_a_result_comes_back_with_its_intervals(path: Path) -> None:
+def test_a_result_round_trips_with_its_intervals(path: Path) -> None:
     result = correct()
     assert result.measurement is not None
     with Store(path) as store:
@@ -43,7 +43,7 @@ def test_a_result_comes_back_with_its_intervals(path: Path) -> None:
     assert entry.source_hash == result.case.source_hash
 
 
-def test_every_raw_sample_comes_back_bit_for_bit(path: Path) -> None:
+def test_raw_samples_round_trip_bit_for_bit(path: Path) -> None:
     result = correct()
     assert result.measurement is not None
     with Store(path) as store:
@@ -74,7 +74,7 @@ def test_a_failed_kernel_is_a_result_without_times(path: Path) -> None:
     assert (entry.status, entry.kernel_ns, entry.ratio) == ("failed", None, None)
 
 
-def test_an_interval_that_was_not_carried_stays_so(path: Path) -> None:
+def test_an_unbounded_interval_round_trips(path: Path) -> None:
     with Store(path) as store:
         store.record(begin(store), without_interval(correct()))
         (entry,) = store.history("softmax")
@@ -152,14 +152,14 @@ def test_a_full_disk_is_reported_and_keeps_stored_results(path: Path) -> None:
         assert all(len(store.samples(entry.id)) == 5 for entry in kept)
 
 
-def test_two_processes_may_write_at_once(path: Path) -> None:
+def test_two_processes_may_write_concurrently(path: Path) -> None:
     with Store(path) as one, Store(path) as other:
         for store in (one, other, one, other):
             store.record(begin(store), correct())
         assert len(one.history("softmax")) == 4
 
 
-def test_a_file_of_another_kind_is_left_alone(tmp_path: Path) -> None:
+def test_a_file_of_another_kind_is_not_changed(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("dear diary, " * 1000)
     with pytest.raises(StoreError, match=r"notes\.txt: file is not a database; .*--db"):
@@ -167,7 +167,7 @@ def test_a_file_of_another_kind_is_left_alone(tmp_path: Path) -> None:
     assert path.read_text().startswith("dear diary")
 
 
-def test_a_place_that_cannot_be_a_folder_is_explained(tmp_path: Path) -> None:
+def test_an_invalid_folder_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="METALBENCH_HOME"):
         Store(tmp_path / "file" / "results.db")
@@ -201,7 +201,7 @@ def test_a_store_of_the_first_version_is_migrated(path: Path) -> None:
     assert columns(path) == columns(new)
 
 
-def test_a_gpus_times_state_and_notes_come_back(path: Path) -> None:
+def test_times_state_and_notes_of_a_gpu_round_trip(path: Path) -> None:
     result = replace(on_gpu(correct()), notes=("the machine is hot",))
     assert result.measurement is not None
     own = result.measurement.samples.own
@@ -246,7 +246,7 @@ def test_ratios_and_windows_of_both_clocks_are_stored(path: Path) -> None:
     assert np.array_equal(kept["floor_gpu"], own.floor_ns)
 
 
-def test_the_latest_tuning_of_a_device_kernel_and_type_comes_back(path: Path) -> None:
+def test_the_latest_tuning_is_returned(path: Path) -> None:
     found = Tuning(
         "softmax", "float32", "seed", "ab" * 32, "fibers", {"TG": 64}, None, 3, "2026-01-01"
     )

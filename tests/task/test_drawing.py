@@ -51,7 +51,7 @@ def test_draws_of_one_generator_differ(monkeypatch):
     assert not np.array_equal(first, second)
 
 
-def test_few_values_are_few_in_large_arrays_too(monkeypatch):
+def test_large_arrays_of_few_values_have_few_values(monkeypatch):
     monkeypatch.setattr(inputs, "BLOCK", BLOCK)
     values = inputs.draw_standard_normal(generator(), SHAPE)
     before = values.copy()

@@ -29,7 +29,7 @@ class Slow:
         return self._draw(*of)
 
 
-def test_inputs_that_two_threads_ask_for_are_drawn_once(monkeypatch):
+def test_inputs_requested_by_two_threads_are_drawn_once(monkeypatch):
     slow, watched = Slow(monkeypatch), replace(Library().entry("relu").task)
     with ThreadPoolExecutor(2) as threads:
         one, other = (threads.submit(workload, watched, "small") for _ in range(2))

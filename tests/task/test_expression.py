@@ -81,7 +81,7 @@ def test_errors_name_the_column(text, message):
         parse(text)
 
 
-def test_unknown_names_come_with_a_suggestion():
+def test_unknown_names_are_reported_with_a_suggestion():
     with pytest.raises(DeclarationError, match=r"unknown name 'row'; did you mean 'rows'?"):
         parse("row * 2").evaluate(VALUES)
 
@@ -93,7 +93,7 @@ def test_division_by_zero_names_the_divisor():
         parse("4 / (rows - rows)").evaluate(VALUES)
 
 
-def test_the_names_that_a_value_depends_on():
+def test_names_lists_the_dependencies_of_a_value():
     assert parse("ceil_div(rows, TG) + 4").names == {"rows", "TG"}
 
 

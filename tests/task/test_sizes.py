@@ -21,7 +21,7 @@ def relu():
     return LIBRARY.entry("relu").task
 
 
-def test_a_drawn_size_lies_between_the_least_and_the_headline(relu):
+def test_draw_size_is_between_the_smallest_and_the_headline(relu):
     found = [relu.extents(draw_size(relu, seed)) for seed in MANY]
     rows = [each["rows"] for each in found]
     cols = [each["cols"] for each in found]
@@ -49,14 +49,14 @@ def test_every_task_can_draw(entry):
         assert spell_size(entry.task.extents(size)) == size
 
 
-def test_multiples_hold(relu):
+def test_draw_size_keeps_multiples(relu):
     even = replace(relu, multiples=dict(cols=64))
     assert all(even.extents(draw_size(even, seed))["cols"] % 64 == 0 for seed in MANY)
     with pytest.raises(DeclarationError, match="expected a multiple of 64 for cols, got 65"):
         even.values("rows=3,cols=65")
 
 
-def test_a_task_may_draw_by_itself(relu):
+def test_a_task_may_define_its_drawn_sizes(relu):
     def draw(random: np.random.Generator) -> dict[str, int]:
         n = int(random.integers(1, 9))
         return dict(rows=n, cols=n * n)

@@ -137,7 +137,7 @@ def test_values_beyond_float32_are_infinite():
         (dict(reference=lambda x: x.nonesuch()), "reference at size small: AttributeError"),
     ],
 )
-def test_a_task_that_fails_blames_no_kernel(change, message):
+def test_an_error_of_a_task_is_not_a_kernel_failure(change, message):
     entry = Library().entry("relu")
     with pytest.raises(TaskError, match=message):
         verify(
@@ -193,14 +193,14 @@ def test_standard_variations(change):
         assert (values == 0).mean() == pytest.approx(0.9, abs=0.01)
 
 
-def test_special_values_are_few_but_there():
+def test_special_values_are_rare_but_present():
     plain = np.zeros(100_000, np.float32)
     values = with_special(np.inf, np.nan).change(plain, np.random.default_rng(0))
     assert np.isinf(values).mean() == pytest.approx(0.005, abs=0.001)
     assert np.isnan(values).mean() == pytest.approx(0.005, abs=0.001)
 
 
-def test_the_oracle_is_asked_once_for_the_same_inputs():
+def test_the_oracle_runs_once_for_the_same_inputs():
     asked = []
 
     def oracle(x):
@@ -240,7 +240,7 @@ def test_mixed_inputs_keep_most_of_their_elements():
     ] == [2]
 
 
-def test_tied_values_come_without_ties_at_the_seed_after_the_plain_one():
+def test_tied_inputs_have_no_ties_at_the_second_seed():
     @task(
         sizes=dict(seed=dict(rows=4, cols=101)),
         inputs=dict(x=tied("rows", "cols")),
@@ -257,7 +257,7 @@ def test_tied_values_come_without_ties_at_the_seed_after_the_plain_one():
     assert (untied.argmax(axis=-1) >= 51).any()
 
 
-def test_numbers_that_differ_are_not_mixed_with_others() -> None:
+def test_different_scalars_are_not_mixed() -> None:
     @task(
         sizes=dict(seed=dict(n=400)),
         inputs=dict(place=distinct("n / 2", 2, below="2 * n"), x=normal("n")),

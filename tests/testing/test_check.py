@@ -46,7 +46,7 @@ def test_expected_is_named_or_in_order_or_a_function(expected):
     np.testing.assert_array_equal(found.outputs["y"], np.float32(3) * X.astype(np.float32))
 
 
-def test_a_path_finds_its_own_headers(tmp_path):
+def test_headers_are_found_next_to_a_path(tmp_path):
     (tmp_path / "twice.h").write_text("#define TWICE(x) (2 * (x))\n")
     path = tmp_path / "twice.metal"
     path.write_text('#include "twice.h"\n' + one("y[i] = TWICE(x[i]);"))
@@ -171,7 +171,7 @@ def test_errors_of_the_test_itself_are_raised(arguments, options, error, words):
     assert words in str(caught.value)
 
 
-def test_integers_that_do_not_fit_are_refused():
+def test_out_of_range_integers_are_refused():
     source = one("y[i] = x[i];", "device const uchar* x, device uchar* y")
     x = np.arange(100)
     assert metalbench.check(source, {"x": x}, {"y": x}, **GRID).passed

@@ -57,7 +57,7 @@ def test_a_wrong_kernel_is_reported_with_its_line(source, kind, line):
     assert (finding.kind, finding.place.line) == (kind, line)
 
 
-def test_outputs_are_those_that_were_returned():
+def test_outputs_are_the_returned_ones():
     def two(x):
         return x, 2 * x
 
@@ -68,7 +68,7 @@ def test_outputs_are_those_that_were_returned():
         metalbench.check(two, {"x": X}, {"y": X})
 
 
-def test_an_error_of_the_functions_own_is_raised():
+def test_an_error_of_the_function_is_raised():
     def broken(x):
         raise KeyError("mine")
 

@@ -79,7 +79,7 @@ def test_fixtures_pass_fail_and_say_where(pytester):
 
 
 @pytest.mark.parametrize(("offset", "outcome"), [("", "passed"), ("+ 1", "failed")])
-def test_code_that_makes_its_kernels_when_it_is_imported(pytester, offset, outcome):
+def test_kernels_created_at_import_use_the_engine(pytester, offset, outcome):
     pytester.makeini(STRICT + "metal_kernel = checked\n")
     pytester.makepyfile(MLX_CODE.replace("OFFSET", offset))
     pytester.runpytest_subprocess("-p", "no:cacheprovider").assert_outcomes(**{outcome: 1})

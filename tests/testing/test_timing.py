@@ -20,7 +20,7 @@ GRID = {"grid": 1000, "threadgroup": 128}
 
 
 @pytest.mark.parametrize("output", [1000, (10, 100), np.empty((1000,), np.float32)])
-def test_a_kernel_is_timed_alone(output):
+def test_time_without_a_reference(output):
     timed = metalbench.time(TWICE, {"x": X}, {"y": output}, seconds=0.05, **GRID)
     assert timed.ns.value > 0
     assert timed.measurement.pairs == timed.measurement.samples.candidate_ns.size > 0

@@ -39,7 +39,7 @@ def test_sums_in_another_order_pass():
     assert passes(one_by_one, Expected(rows.sum(axis=1)))
 
 
-def test_a_function_that_errs_in_float32_widens_the_bound():
+def test_rounding_errors_of_the_function_widen_the_bound():
     def cancelling(x):
         return (x + 100) - 100
 

@@ -36,7 +36,7 @@ def tree(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_the_number_is_that_of_the_headers():
+def test_the_abi_version_is_the_hash_of_the_headers():
     command = [sys.executable, str(TOOL), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -56,7 +56,7 @@ def test_a_new_member_changes_the_number_and_a_comment_does_not(tree):
     assert version_of(tree) != before
 
 
-def test_headers_that_the_extension_was_not_built_from_are_refused(tmp_path, monkeypatch):
+def test_headers_that_differ_from_the_extension_are_refused(tmp_path, monkeypatch):
     headers = tmp_path / "msl"
     shutil.copytree(engine.find_toolchain().headers, headers)
     info = headers / "mb" / "info.h"

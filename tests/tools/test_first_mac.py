@@ -141,7 +141,7 @@ def test_the_first_results_are_packed_after_ten_minutes(mac: Mac) -> None:
     assert "run.json" not in names
 
 
-def test_every_test_that_may_take_the_gpu_has_a_process_of_its_own(mac: Mac) -> None:
+def test_tests_that_may_lose_the_gpu_run_in_separate_processes(mac: Mac) -> None:
     answer = mac.run(ONE="1")
     ends = [call.split()[-1] for call in mac.calls if "--gpu-faults" in call]
     assert ends[1:] == [f"tests/device/test_a.py::test_{name}[metal]" for name in ("one", "two")]

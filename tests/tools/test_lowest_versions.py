@@ -25,7 +25,7 @@ def numbers(text: str) -> tuple[int, ...]:
     return tuple(map(int, re.findall(r"\d+", text)[:3]))
 
 
-def test_every_dependency_has_a_lowest_version_that_is_not_above_ours() -> None:
+def test_lowest_versions_do_not_exceed_the_installed_ones() -> None:
     found = dict(line.split("==") for line in printed())
     assert {"click", "mlx", "numpy", "rich", "scipy"} <= found.keys()
     for name, lowest in found.items():
@@ -39,7 +39,7 @@ def test_the_lowest_versions_have_the_needed_features() -> None:
     assert numbers(found["click"]) >= (8, 4)
 
 
-def test_the_job_runs_tests_that_exist() -> None:
+def test_listed_tests_exist() -> None:
     tests = printed("--tests")
     assert tests
     assert [each for each in tests if not (ROOT / each).exists()] == []

@@ -16,7 +16,7 @@ PLACES = (*start_stages.OF_COMMAND, *start_stages.OF_WORKER, *start_stages.OF_AT
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_function_that_is_noted_is_there(place):
+def test_noted_functions_exist(place):
     module, _, path = place.partition(":")
     found = reduce(getattr, path.split("."), importlib.import_module(module))
     assert callable(found) or isinstance(found, property)

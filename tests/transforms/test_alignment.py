@@ -95,7 +95,7 @@ def test_proven_alignment_follows_branches(case):
     assert int(found[1]) == expected
 
 
-def test_proven_alignment_counts_bits_that_a_shift_drops():
+def test_proven_alignment_counts_bits_dropped_by_a_shift():
     ir = (
         "@s = addrspace(3) global [64 x float] undef, align 16\n"
         "define void @f(i64 %n) {\nstart:\n  %a = shl i64 %n, 40\n  %b = lshr i64 %a, 40\n"

@@ -130,7 +130,7 @@ attributes #2 = {{ nounwind }}
 """
 
 
-def test_functions_in_which_lanes_meet_are_inlined_and_others_stay():
+def test_convergent_functions_are_inlined():
     text = optimise(inlined(CALLS), find_toolchain(), MessageTranslator(), ["-O1"])
     kernel = text.partition("@kernel(")[2].partition("\n}")[0]
     assert re.findall(r"@([\w]+)", kernel) == [MEET, MEET, "apart"]
@@ -139,7 +139,7 @@ def test_functions_in_which_lanes_meet_are_inlined_and_others_stay():
     assert re.findall(r"@([\w]+)", kernel) == ["around", "around", "apart"]
 
 
-def test_a_function_that_calls_itself_stays_one():
+def test_a_recursive_function_is_not_inlined():
     again = CALLS.replace(
         "store volatile i32 0, ptr %0",
         f"call void @apart(ptr %0)\n  call void @{MEET}(ptr %0, ptr null)",

@@ -73,7 +73,7 @@ def test_bounds_of_a_member_go_through_variables_and_parameters():
     assert 'c"the array that `p` points into\\00"' in lines(module, "@mb.member.0 =")[0]
 
 
-def test_origins_of_addresses_that_copies_use():
+def test_origins_of_addresses_of_copies():
     module = Module(
         """
 define void @f(ptr %p, i64 %i) !dbg !5 {
@@ -129,7 +129,7 @@ def test_checks_of_subscripts_know_the_array():
         (check_copies, MEMBERS.replace("call void @g(", "call void @llvm.memcpy.x("), "mb_check"),
     ],
 )
-def test_a_helper_that_is_missing_is_an_error(transform, text, helper):
+def test_a_missing_helper_is_an_error(transform, text, helper):
     text = text.replace("ptr noundef %next", "ptr align 4 %next")
     with pytest.raises(IrError, match=f"the module has no {helper}"):
         transform(Module(text + DEBUG))

@@ -29,12 +29,12 @@ def pointers(body):
     return PrivatePointers(function)
 
 
-def test_members_and_variables_that_are_set_once_are_followed():
+def test_members_and_variables_set_once_are_tracked():
     private = pointers(BODY)
     assert [private.has(name) for name in ("%3", "%7", "%8")] == [True] * 3
 
 
-def test_arguments_and_variables_that_change_are_not():
+def test_changing_arguments_and_variables_are_not_tracked():
     private = pointers(BODY)
     assert [private.has(name) for name in ("%0", "%6", "%9")] == [False] * 3
 
@@ -83,6 +83,6 @@ def test_count_inserts_calls_and_returns_their_sites():
     assert lines[lines.index("call void @g(), !dbg !8") + 1].startswith("call void @mb_count_seg")
 
 
-def test_a_module_without_the_functions_that_count_is_an_error():
+def test_a_module_without_counting_functions_is_an_error():
     with pytest.raises(IrError, match="the module has no mb_count_segment"):
         count(Module(COUNTED.replace("declare void @mb_count_segment(i32)\n", "")))

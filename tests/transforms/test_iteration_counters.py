@@ -115,7 +115,7 @@ def test_each_call_takes_the_counters_of_its_loops():
     assert "alloca [5 x i32]" in ir
 
 
-def test_a_turn_begins_where_the_loop_is_come_back_to():
+def test_an_iteration_starts_at_the_loop_header():
     found = blocks(in_order(FUNCTIONS + WITHIN))
     (turn,) = re.findall(r"%mb.turns.\d+ = phi i32 (.*)", found["inner"])
     next_ = re.search(r"(%mb.turns.\d+.next) = add", found["inner"])[1]
@@ -125,7 +125,7 @@ def test_a_turn_begins_where_the_loop_is_come_back_to():
 
 
 @pytest.mark.parametrize("body", [ALWAYS, WITHIN.replace(f"call void @{MEET}", "call void @other")])
-def test_lanes_that_cannot_part_from_one_call_need_no_turns(body):
+def test_a_call_without_divergence_needs_no_counters(body):
     ir = FUNCTIONS + body
     assert in_order(ir) == ir
 

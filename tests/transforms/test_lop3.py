@@ -33,7 +33,7 @@ def apply(table: int, inputs: tuple[int, int, int]) -> int:
 @pytest.mark.parametrize(
     ("first", "second"), list(itertools.product(("and", "or", "xor"), repeat=2))
 )
-def test_the_function_is_that_of_both_operations(first, second):
+def test_the_combined_function_agrees_with_both_operations(first, second):
     python = {"and": int.__and__, "or": int.__or__, "xor": int.__xor__}
     (made,) = joined(f"%b = {first} i32 %x, 92", f"%c = {second} i32 %b, 181, !dbg !7")
     found = re.fullmatch(
@@ -73,7 +73,7 @@ def test_two_instructions_are_not_combined(lines):
     assert not any("lop3" in line for line in joined(*lines))
 
 
-def test_an_operation_is_joined_once():
+def test_an_operation_is_combined_once():
     made = joined("%a = and i32 %x, 15", "%b = or i32 %a, 16", "%c = xor i32 %b, 3")
     assert [line.partition(" = ")[2].split()[0] for line in made] == ["call", "xor"]
 

@@ -15,7 +15,7 @@ def store(text: str) -> str:
     return str(module)
 
 
-def test_store_shared_addresses_leaves_other_constants_alone():
+def test_store_shared_addresses_keeps_other_constants():
     ir = "@a = constant [2 x i32] [i32 1, i32 2]\n@s = addrspace(3) global [4 x i8] undef\n"
     assert store(ir) == ir
 
@@ -67,7 +67,7 @@ def test_store_shared_addresses_computes_operands_of_phis_at_the_entry():
     )
 
 
-def test_store_shared_addresses_raises_for_a_use_that_it_does_not_know():
+def test_store_shared_addresses_raises_for_an_unknown_use():
     call = "call void @g(ptr addrspace(1) @t)"
     with pytest.raises(IrError, match="no access of a constant"):
         store(CONSTANT.replace("USE", call))

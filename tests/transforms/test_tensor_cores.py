@@ -39,6 +39,6 @@ def test_lower_matrices_replaces_words_and_products_and_removes_their_declaratio
     ("call", "changed"),
     [("i1 false", "i1 %1"), ("@mb_add_halves(float 0.0, ", "@mb_add_halves(")],
 )
-def test_lower_matrices_raises_for_a_call_that_it_does_not_know(call, changed):
+def test_lower_matrices_raises_for_an_unknown_call(call, changed):
     with pytest.raises(IrError, match="matri"):
         lower(KERNEL.replace(call, changed, 1))

@@ -88,7 +88,7 @@ def test_candidates_are_verified_and_the_winner_on_other_inputs(searched: Search
     assert (last.tunables[1], last.plan.seed) == ({"WORK": 4}, 6)
 
 
-def test_defaults_that_are_the_best_stay(searched: Searching) -> None:
+def test_best_defaults_are_kept(searched: Searching) -> None:
     heard = Listener()
     found = searched(heard, source=kernel_with(4, 4000))
     assert found.tuning.values == {"WORK": 4}
@@ -133,7 +133,7 @@ class Ending(Simulated):
         return super().play(device, match, observer)
 
 
-def test_a_process_that_dies_is_the_candidates_fault(searched: Searching) -> None:
+def test_a_dying_process_is_a_fault_of_the_candidate(searched: Searching) -> None:
     found = searched(Listener(), source=kernel_with(400, 4, 100), players=Ending())
     assert [(each.values, each.fault) for each in found.faults] == [
         ({"WORK": 4}, "it was ended by SIGSEGV")
@@ -141,7 +141,7 @@ def test_a_process_that_dies_is_the_candidates_fault(searched: Searching) -> Non
     assert found.tuning.values == {"WORK": 100}
 
 
-def test_defaults_that_turn_out_to_be_wrong_end_the_search(searched: Searching) -> None:
+def test_wrong_defaults_end_the_search(searched: Searching) -> None:
     with pytest.raises(WrongKernelError, match=r"its defaults is not correct.*once in a while"):
         searched(Listener(), source=kernel_with(400, 5), players=Ending())
 

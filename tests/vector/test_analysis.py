@@ -78,7 +78,7 @@ def test_instructions(line, shape):
     assert get_uniformity(f"  {line}") == shape
 
 
-def test_sums_that_may_wrap_before_extension_are_checked():
+def test_sums_with_possible_overflow_before_extension_are_checked():
     assert get_uniformity("  %a = add i32 %x, %n\n  %r = zext i32 %a to i64") == Affine(
         1, checked=True
     )

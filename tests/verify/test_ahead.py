@@ -71,7 +71,7 @@ def test_an_error_of_an_oracle_is_raised_at_the_use_of_its_results():
         _ = work.expected
 
 
-def test_leaving_early_leaves_no_thread_behind():
+def test_an_early_exit_leaves_no_thread():
     before = threading.active_count()
     works = workloads_ahead(declared(lambda x: 2 * x), "seed", [0, 1, 2], dtype_name="float32")
     next(works)

@@ -106,7 +106,7 @@ def test_an_incomplete_check_samples_threadgroups_of_the_whole_grid():
     assert finding.kind is Kind.OUT_OF_BOUNDS
 
 
-def test_threadgroups_that_could_wait_for_each_other_keep_their_order():
+def test_threadgroups_with_atomics_keep_their_order():
     report = found(ATOMIC + LATE, seconds=0.5)
     assert report.passed
     assert "in a part of the threadgroups" in report.skipped[0]

@@ -41,7 +41,7 @@ def test_a_finding_of_the_cpu_device_is_reported(entry):
     assert finding.kind is Kind.OUT_OF_BOUNDS
 
 
-def test_a_kernel_that_does_not_end_is_a_finding(entry, monkeypatch):
+def test_an_endless_kernel_is_a_finding(entry, monkeypatch):
     def hang(*_):
         raise TimeLimitExceeded("it has run for 60 s")
 

@@ -39,7 +39,7 @@ def test_rounding_once_passes():
 
 
 @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
-def test_rounding_once_to_half_precision_passes_where_it_is_asked_for(kind):
+def test_rounding_once_to_half_precision_passes(kind):
     y = normal()
     rounded = y.astype(dtype(kind).numpy)
     assert judge(rounded, y, kind=dtype(kind)).passed
@@ -53,7 +53,7 @@ def test_as_good_as_the_reference_passes_and_much_worse_does_not():
     assert not judge(y + 3 * noise[::-1], y, reference=y + noise).passed
 
 
-def test_the_bound_is_that_of_the_rule():
+def test_the_bound_follows_the_rule():
     y = np.full(FEWEST_FOR_RMS, 2.0)
     reference = y.copy()
     reference[3] += 5 * U
@@ -72,7 +72,7 @@ def test_the_bound_is_that_of_the_rule():
     assert compared.ratio == compared.rms_error / compared.rms_bound
 
 
-def test_few_elements_are_judged_one_by_one():
+def test_few_elements_are_judged_separately():
     y = np.ones(FEWEST_FOR_RMS - 1)
     assert judge(y + 7 * U, y).passed
     assert not judge(np.ones(FEWEST_FOR_RMS) + 7 * U, np.ones(FEWEST_FOR_RMS)).passed
@@ -162,7 +162,7 @@ def test_integers_must_be_equal():
     assert (compared.index, compared.expected, compared.got) == ((1, 2), 7.0, 8.0)
 
 
-def test_errors_of_numbers_that_are_not():
+def test_errors_of_nan():
     got = np.array([1.0, np.nan, np.inf, np.inf, np.nan])
     y = np.array([1.5, np.nan, np.inf, -np.inf, 0.0])
     np.testing.assert_array_equal(absolute_errors(got, y), [0.5, 0, 0, np.inf, np.inf])

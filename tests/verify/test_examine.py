@@ -118,7 +118,7 @@ def test_results_of_the_run_before_are_noticed(device, kept):
     assert "differs from one in fresh memory" in finding.message
 
 
-def test_results_taken_from_before_are_noticed_even_if_the_inputs_are_known_again(device):
+def test_reused_results_are_found_for_repeated_inputs(device):
     known = {}
 
     def work(run, bound):

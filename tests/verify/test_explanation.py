@@ -113,7 +113,7 @@ def message_of(declared, source, body):
         ),
     ],
 )
-def test_explanation_names_the_input_that_is_used_wrongly(body, words):
+def test_explanation_names_the_wrongly_used_input(body, words):
     assert words in message_of(affine(), BIAS, body)
 
 
@@ -147,7 +147,7 @@ def test_explanation_names_the_input_that_is_used_wrongly(body, words):
         ),
     ],
 )
-def test_explanation_names_the_part_of_a_sum_that_counts(body, words):
+def test_explanation_names_the_summed_part(body, words):
     assert words in message_of(row_sum(), SUM, body)
 
 

@@ -19,7 +19,7 @@ def test_all_sizes_omits_sizes_larger_than_the_measured_one():
     assert task.flops(all_sizes(task, upto="small")[-1]) <= task.flops("small")
 
 
-def test_the_references_errors_are_found_once_for_each_variation(monkeypatch):
+def test_reference_errors_are_computed_once_for_each_variation(monkeypatch):
     calls = []
     outputs = reference.outputs
 

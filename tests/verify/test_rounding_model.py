@@ -157,7 +157,7 @@ def test_matrix_products_have_the_same_error_in_any_form(product):
     assert 1 < modelled / rms(single - wide) < 3
 
 
-def test_a_running_sum_errs_more_towards_its_end():
+def test_a_running_sum_has_larger_errors_at_its_end():
     exact, inexact = exact_pair(uniform(500, 1000))
     error = np.abs(np.asarray(inexact.cumsum(axis=1)) - exact.cumsum(axis=1))
     assert rms(error[:, -10:]) > 10 * rms(error[:, :10])
@@ -205,7 +205,7 @@ def test_model_float32_errors_is_between_the_measured_error_and_the_cap():
             )
 
 
-def test_an_oracle_that_refuses_subclasses_of_arrays_has_no_model():
+def test_an_oracle_without_array_subclasses_has_no_model():
     task = find(["relu"])[0].task
     work = workload(task, "small", seed=0)
 

@@ -36,7 +36,7 @@ def test_can_remember_is_true_for_kernels_with_state(tmp_path, line, code, remem
     assert checked.can_remember(header.read(path)) is remembers
 
 
-def test_a_kernel_that_passed_is_not_counted_again(monkeypatch, tmp_path):
+def test_a_passed_kernel_is_not_counted_again(monkeypatch, tmp_path):
     monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path))
     monkeypatch.setattr(checked, "can_remember", lambda _: True)
     kernel = header.read(CHEATS / "tasks" / "mean_of_all.metal")

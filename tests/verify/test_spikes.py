@@ -64,20 +64,20 @@ def test_a_kernel_that_uses_every_element_passes(seed):
 @pytest.mark.parametrize(
     ("left_out", "end"), [({"LAST": "n - 1"}, "last"), ({"FIRST": 1}, "first")]
 )
-def test_an_end_that_is_left_out_is_found_and_named(left_out, end):
+def test_an_omitted_end_is_found_and_named(left_out, end):
     (finding,) = examined(**left_out).findings
     assert finding.kind is Kind.WRONG_RESULT
     assert f"the {end} one is left out" in finding.message
 
 
-def test_an_edge_of_a_tile_that_is_left_out_is_found_and_named():
+def test_an_omitted_edge_of_a_tile_is_found_and_named():
     places = find_spike_places(workload(declared(), "seed"))["x"]
     index = next(int(each) for each in places if each % 16 in (0, 15) and 0 < each < SIZE - 1)
     (finding,) = examined(SKIPPED=index).findings
     assert f"it is as if x[{index}] were left out" in finding.message
 
 
-def test_spikes_keep_signs_and_are_few():
+def test_spikes_are_few_and_keep_signs():
     plain = workload(declared(), "seed")
     spiked = add_spikes(plain)
     places = find_spike_places(plain)["x"]

@@ -75,7 +75,7 @@ def test_a_wrong_kernel_has_the_expected_finding(device, name, task, kind, messa
     assert any(re.search(message, each, re.DOTALL) for each in texts), texts
 
 
-def test_an_infinite_loop_meets_the_time_limit(device):
+def test_an_infinite_loop_exceeds_the_time_limit(device):
     report = plain(device, "infinite_loop", "relu", time_limit=0.2)
     (finding,) = report.findings
     assert finding.kind is Kind.TIME_LIMIT

@@ -24,7 +24,7 @@ def dispatch_of(compiled, y, text=ADD):
 
 
 @pytest.mark.parametrize("queries", [1, 50])
-def test_the_host_waits_as_long_as_it_takes(device, compiled, double, queries):
+def test_the_host_waits_for_long_kernels(device, compiled, double, queries):
     y = np.zeros(4, np.float32)
     double.cuda_double_patience(queries)
     device.run([dispatch_of(compiled, y)])
@@ -67,7 +67,7 @@ def test_a_kernel_is_compiled_once_for_each_size_of_block(device, compiled, doub
     np.testing.assert_array_equal(y, [5 * number] * 64)
 
 
-def test_a_window_makes_no_event_of_its_own(device, compiled, double):
+def test_a_window_reuses_events(device, compiled, double):
     dispatch = dispatch_of(compiled, np.zeros(64, np.float32))
 
     def calls_of(pairs):
@@ -84,7 +84,7 @@ def test_a_window_makes_no_event_of_its_own(device, compiled, double):
     assert many[2] - few[2] >= 2 * 2 * 32  # while every window of the pairs is timed
 
 
-def test_an_event_that_was_not_made_is_made_by_the_next_window(device, compiled, double):
+def test_a_failed_event_is_created_by_the_next_window(device, compiled, double):
     y = np.zeros(4, np.float32)
     program = [dispatch_of(compiled, y)]
     double.cuda_double_fail(b"cuEventCreate", 1, OUT_OF_MEMORY)
@@ -106,9 +106,7 @@ def test_sample_copies_no_memory(device, compiled, double):
 
 
 @pytest.mark.parametrize("name", [b"cuMemcpyHtoDAsync_v2", b"cuMemcpyDtoH_v2"])
-def test_a_copy_that_fails_after_another_leaves_both_to_the_next_run(
-    device, compiled, double, name
-):
+def test_a_failed_copy_is_repeated_by_the_next_run(device, compiled, double, name):
     pipeline = compiled(
         "kernel void both(device float* a, device float* b, uint i [[thread_position_in_grid]]) "
         "{ a[i] += 1; b[i] += 2; }"

@@ -18,7 +18,7 @@ def dispatch_of(pipeline, y):
     return _core.Dispatch(pipeline, {"y": y}, threads_in_grid=4, threads=4)
 
 
-def test_a_wild_store_is_a_fault_that_names_kernel_and_error(device, compiled):
+def test_a_wild_store_is_a_fault_with_kernel_and_error(device, compiled):
     y = np.ones(4, np.float32)
     wild, add = (dispatch_of(compiled(text), y) for text in (WILD, ADD))
     with pytest.raises(_core.KernelFault, match=r"\[wild\] CUDA_ERROR_ILLEGAL_ADDRESS.*anew"):

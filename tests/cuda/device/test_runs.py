@@ -63,7 +63,7 @@ def test_parts_of_an_array_are_parts_of_one_memory(device, compiled):
     np.testing.assert_array_equal(y, [3] * 16 + [4] * 16 + [3] * 32)
 
 
-def test_an_array_beyond_one_that_is_bound_is_refused(device, compiled):
+def test_an_array_longer_than_the_bound_one_is_refused(device, compiled):
     y = np.zeros(64, np.float32)
     pipeline = compiled(ADD_ONE)
     bound = _core.Dispatch(pipeline, {"y": y[:32]}, threads_in_grid=32, threads=16)
@@ -135,7 +135,7 @@ def test_dynamic_threadgroup_memory_is_each_kernels_own(device, compiled):
     assert y[0] == 15
 
 
-def test_reflection_is_that_of_every_device(compiled):
+def test_reflection_agrees_with_other_devices(compiled):
     pipeline = compiled(
         "kernel void k(device float4* y, constant ushort& n, uint i [[thread_position_in_grid]])"
         "{ threadgroup float t[8]; t[i % 8] = n; threadgroup_barrier(mem_flags::mem_threadgroup);"

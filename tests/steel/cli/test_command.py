@@ -59,7 +59,7 @@ def searched(search: Path, invoke: Any, folder: Path, tmp_path: Path) -> Any:
     return invoke
 
 
-def test_help_teaches_with_examples() -> None:
+def test_help_has_examples() -> None:
     done = CliRunner().invoke(main, ["--help"])
     assert done.exit_code == 0
     assert "agent_steel --kernel-name relu --loop --max-rounds 5" in done.output
@@ -133,7 +133,7 @@ def test_a_search_is_shown_by_history_and_exported(
 
 
 @pytest.mark.slow
-def test_the_winner_is_applied_when_that_is_asked_for(invoke: Any, folder: Path) -> None:
+def test_the_winner_is_applied_on_request(invoke: Any, folder: Path) -> None:
     done = invoke("--kernel-name", "twice", "--candidates", "2", "--apply", *QUICK)
     assert done.exit_code == 0, done.output
     assert f"Wrote {folder / 'twice.metal'}" in done.output
@@ -141,7 +141,7 @@ def test_the_winner_is_applied_when_that_is_asked_for(invoke: Any, folder: Path)
 
 
 @pytest.mark.slow
-def test_json_alone_is_on_standard_output(invoke: Any) -> None:
+def test_json_on_standard_output_is_pure_json(invoke: Any) -> None:
     done = invoke("--kernel-name", "twice", "--candidates", "1", "--output", "json", *QUICK)
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)

@@ -62,7 +62,7 @@ def test_ctrl_c_ends_the_loop_and_resume_continues_it(folder: Path, tmp_path: Pa
         assert History(store).broken_off() is None
 
 
-def test_ctrl_c_twice_ends_it_at_once(folder: Path, tmp_path: Path) -> None:
+def test_ctrl_c_twice_ends_the_session_immediately(folder: Path, tmp_path: Path) -> None:
     run = begin(folder, tmp_path / "results.db")
     while run.poll() is None:
         os.killpg(run.pid, signal.SIGINT)
@@ -88,7 +88,7 @@ def assert_nothing_was_measured(db: Path) -> None:
 
 
 @pytest.mark.parametrize("api", ["anthropic", "openai"])
-def test_a_wrong_key_ends_it_before_anything_is_measured(
+def test_a_wrong_key_ends_the_session_before_measuring(
     api: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(f"{api.upper()}_API_KEY", "sk-wrong-0123456789")
@@ -103,7 +103,7 @@ def test_a_wrong_key_ends_it_before_anything_is_measured(
 
 
 @pytest.mark.parametrize("api", ["anthropic", "openai"])
-def test_a_dead_provider_ends_it_before_anything_is_measured(
+def test_an_unreachable_provider_ends_the_session_before_measuring(
     api: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(f"{api.upper()}_API_KEY", KEY)

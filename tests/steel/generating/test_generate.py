@@ -36,7 +36,7 @@ def files(root: Path) -> dict[str, str]:
     }
 
 
-def test_answers_are_files_with_their_provenance_and_are_paid_once(tmp_path: Path) -> None:
+def test_answers_are_stored_with_provenance_and_paid_once(tmp_path: Path) -> None:
     session, script = Session(tmp_path, 3), Script(TABLE)
     with ModelServer(script) as server:
         command = session.generating(server.url("openai"), 2, "--temperature", 0.5, "--parallel", 1)
@@ -70,7 +70,7 @@ def test_answers_are_files_with_their_provenance_and_are_paid_once(tmp_path: Pat
     assert KEY not in json.dumps(told)
 
 
-def test_a_folder_keeps_to_one_way_of_asking(tmp_path: Path) -> None:
+def test_a_folder_has_one_request_configuration(tmp_path: Path) -> None:
     session = Session(tmp_path, 2)
     with ModelServer(Script([["prose"] * 3] * 2)) as server:
         url = server.url("openai")
@@ -143,7 +143,7 @@ def test_a_sample_without_an_answer_is_requested_again(tmp_path: Path) -> None:
         assert len(server.asked) == 3
 
 
-def test_no_more_is_asked_for_than_may_be_spent(tmp_path: Path) -> None:
+def test_requests_stop_at_the_cost_limit(tmp_path: Path) -> None:
     session = Session(tmp_path, 3)
     with ModelServer(Script(TABLE)) as server:
         command = session.generating(server.url("openai"), 1, "--parallel", 1, "--max-cost")

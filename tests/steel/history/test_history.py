@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "results.db"
 
 
-def test_an_attempt_comes_back_as_it_was_with_its_samples(path: Path) -> None:
+def test_an_attempt_round_trips_with_its_samples(path: Path) -> None:
     whole = replace(
         EMPTY,
         round=3,
@@ -111,7 +111,7 @@ def test_a_store_of_the_version_before_gets_the_tables(path: Path) -> None:
         assert history.add(PLACE, EMPTY).number == 1
 
 
-def test_attempts_of_a_store_before_scatter_counted_are_there(path: Path) -> None:
+def test_attempts_of_an_older_store_are_read(path: Path) -> None:
     with Store(path) as store:
         history = History(store)
         history.begin({})
@@ -197,7 +197,7 @@ def test_failures_lists_techniques_with_the_reason() -> None:
     assert failed == {"tiling": "0.9 times as fast as the best then", "half": "y is wrong"}
 
 
-def test_rounds_since_something_was_kept_are_counted() -> None:
+def test_rounds_since_the_last_kept_attempt_are_counted() -> None:
     found = list(attempts().attempts.values())
     assert rounds_without(found) == 3
     assert rounds_without(found[:4]) == 0

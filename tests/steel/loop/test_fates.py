@@ -89,7 +89,7 @@ def test_a_candidate_that(what: str, subject: Subject, session: Any) -> None:
     assert bool(session.history.samples(attempt.number, 1)) == (fate is Status.KEPT)
 
 
-def test_a_candidate_that_takes_its_process_along(subject: Subject, session: Any) -> None:
+def test_a_candidate_that_kills_its_process_is_broken(subject: Subject, session: Any) -> None:
     hangs = FASTER.replace(TAIL, f"while (v < 1e30f) v += 0; {TAIL}")
     session([subject], Scripted([proposal(hangs)]), real=Limits(4.0))
     *_, attempt = session.history.attempts(subject.place)
@@ -97,9 +97,7 @@ def test_a_candidate_that_takes_its_process_along(subject: Subject, session: Any
     assert "--kernel-timeout" in attempt.error
 
 
-def test_an_answer_that_cannot_be_read_costs_an_attempt_and_not_the_loop(
-    subject: Subject, session: Any
-) -> None:
+def test_an_unreadable_answer_counts_as_an_attempt(subject: Subject, session: Any) -> None:
     answers = [ProposerError("the reply is not JSON; asked three times"), proposal(FASTER)]
     ended = session([subject], Scripted(answers), max_rounds=2)
     assert session.fates(subject) == ["baseline", "unusable", "kept"]
@@ -132,7 +130,7 @@ def test_the_next_round_starts_from_the_kept_candidate(subject: Subject, session
     assert searches.gain == pytest.approx(ratios[0] * ratios[1])
 
 
-def test_a_later_session_begins_with_the_best_that_is_known(subject: Subject, session: Any) -> None:
+def test_a_later_session_starts_from_the_best_known_kernel(subject: Subject, session: Any) -> None:
     session([subject], Scripted([proposal(FASTER, "less")]))
     proposer = Scripted([proposal(FASTER)])
     (searches,) = session([subject], proposer).searches
@@ -141,7 +139,7 @@ def test_a_later_session_begins_with_the_best_that_is_known(subject: Subject, se
     assert session.fates(subject) == ["baseline", "kept", "repeated"]
 
 
-def test_a_kernel_that_is_wrong_to_begin_with_is_not_tried(subject: Subject, session: Any) -> None:
+def test_an_initially_wrong_kernel_is_not_optimised(subject: Subject, session: Any) -> None:
     path = subject.kernel.path
     path.write_text(KERNEL.replace("2 * x", "3 * x"))
     proposer = Scripted([])
@@ -192,7 +190,7 @@ def test_a_kept_candidate_that_proves_wrong_is_withdrawn(subject: Subject, sessi
 
 
 @pytest.mark.parametrize(("times", "fate"), [(1, Status.KEPT), (2, Status.BROKEN)])
-def test_memory_that_runs_out_once_may_have_been_used_up_by_others(
+def test_a_single_memory_error_is_not_the_candidates_fault(
     times: int, fate: Status, subject: Subject, session: Any
 ) -> None:
     class Killed(type(session.workers)):  # type: ignore[misc]
@@ -207,9 +205,7 @@ def test_memory_that_runs_out_once_may_have_been_used_up_by_others(
     assert session.fates(subject) == ["baseline", fate.value]
 
 
-def test_a_rival_that_turns_out_to_be_wrong_is_kept_no_longer(
-    subject: Subject, session: Any
-) -> None:
+def test_a_rival_that_proves_wrong_is_withdrawn(subject: Subject, session: Any) -> None:
     class Doubting(type(session.workers)):  # type: ignore[misc]
         def play(self, device: Any, match: Any, observer: Any) -> Any:
             outcome = super().play(device, match, observer)

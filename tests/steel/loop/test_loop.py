@@ -77,7 +77,7 @@ def expect_apart(found: list[tuple[float, float]]) -> None:
         assert end <= begin
 
 
-def test_kernels_in_parallel_are_never_measured_at_once(folder: Path, session: Any) -> None:
+def test_parallel_searches_measure_one_kernel_at_a_time(folder: Path, session: Any) -> None:
     subjects = kernels(folder, 3)
     together = threading.Barrier(3)
 
@@ -172,7 +172,7 @@ def test_ctrl_c_keeps_answers_for_the_next_session(subject: Subject, session: An
     assert session.history.broken_off() is None
 
 
-def test_ctrl_c_at_the_first_word_about_a_kernel_leaves_it_in_the_report(
+def test_ctrl_c_at_the_first_message_keeps_the_kernel_in_the_report(
     subject: Subject, session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def pressed(*_: Any) -> None:
@@ -184,7 +184,7 @@ def test_ctrl_c_at_the_first_word_about_a_kernel_leaves_it_in_the_report(
     assert [each.subject for each in ended.searches] == [subject]
 
 
-def test_a_task_at_fault_ends_its_own_climb_alone(folder: Path, session: Any) -> None:
+def test_a_task_error_ends_only_its_search(folder: Path, session: Any) -> None:
     class Faulty(type(session.workers)):  # type: ignore[misc]
         def play(self, device: Any, match: Any, observer: Any) -> Any:
             if match.entry.name == "task0":

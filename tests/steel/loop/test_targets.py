@@ -57,7 +57,7 @@ class Scattering(Simulated):
         (Target.MEMORY, [Status.KEPT, Status.REVERTED], "faster"),
     ],
 )
-def test_two_targets_keep_another_one_of_the_same_two(
+def test_two_targets_keep_different_candidates(
     target: Target, fates: list[Status], best: str, subject: Subject, session: Any
 ) -> None:
     session.workers = Scattering()
@@ -86,7 +86,7 @@ def test_sampling_for_a_scatter_target_does_not_end_early(
 
 
 @pytest.mark.parametrize(("target", "asked"), [(Target.MEMORY, 1), (Target.COMPUTE, 0)])
-def test_kernels_of_the_other_side_of_the_roofline_are_left_alone(
+def test_kernels_with_other_bounds_are_skipped(
     target: Target, asked: int, subject: Subject, session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bound = Diagnosis("memory", "Memory is the nearer roof.")

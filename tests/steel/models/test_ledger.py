@@ -69,7 +69,7 @@ def test_a_request_waits_for_the_reservation_of_another():
     assert ledger.usage == Usage(MILLION, 2 * MILLION, 3.0, 2)
 
 
-def test_many_at_once_never_spend_more_than_the_limit():
+def test_concurrent_requests_never_exceed_the_limit():
     ledger = Ledger(PRICES, 7.0)
     refused = []
 

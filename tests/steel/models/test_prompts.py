@@ -13,7 +13,7 @@ def test_fill_inserts_values_unchanged():
     assert "cannot be used: $reason ${x}." in filled
 
 
-def test_a_file_of_the_users_own_replaces_the_packaged_one(tmp_path):
+def test_a_user_file_replaces_the_packaged_prompt(tmp_path):
     (tmp_path / "correction.md").write_text("Once more: $reason. It costs $$1.")
     assert Prompts(tmp_path).fill("correction", reason="no") == "Once more: no. It costs $1."
     assert Prompts(tmp_path).fill("optimizer_system", headers="HEADERS").count("HEADERS") == 1

@@ -49,7 +49,7 @@ using namespace metal;
 """
 
 
-def test_all_values_are_proposed_before_anything_else(subject: Subject, session: Any) -> None:
+def test_tunable_values_are_proposed_first(subject: Subject, session: Any) -> None:
     subject = replace(subject, kernel=with_source(subject.kernel, CHUNKED))
 
     class All(type(session.workers)):  # type: ignore[misc]
@@ -167,7 +167,7 @@ SHARED = {
 
 
 @pytest.mark.parametrize("what", SHARED)
-def test_threads_that_share_are_left_alone(what: str) -> None:
+def test_kernels_with_shared_memory_are_not_transformed(what: str) -> None:
     part, other = SHARED[what]
     assert part in PLAIN
     kernel = parse(PLAIN.replace(part, other), name="twice")

@@ -152,7 +152,7 @@ def test_a_task_that_ignores_its_input_is_refused(welding, order):
     assert files(order) == []
 
 
-def test_an_oracle_that_is_wrong_is_found_by_mlx(welding, order):
+def test_a_wrong_oracle_is_found_by_mlx(welding, order):
     welding([draft(drafts.WRONG_ORACLE), GOOD], order)
     assert "MLX: y at size small" in welding.last_asked
     assert "one of the two is wrong" in welding.last_asked
@@ -166,7 +166,7 @@ def test_an_oracle_that_is_wrong_is_found_by_mlx(welding, order):
     ],
     ids=["numpy", "mlx"],
 )
-def test_a_draft_that_disagrees_with_the_reference(welding, order, tmp_path, text):
+def test_a_draft_that_disagrees_with_the_reference_is_refused(welding, order, tmp_path, text):
     reference = tmp_path / "mine.py"
     reference.write_text(text)
     with pytest.raises(WelderError, match=r"by the reference and .* by the oracle"):
@@ -192,7 +192,7 @@ def test_references_of_every_kind(welding, order, tmp_path, text):
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_process_that_the_system_kills_is_begun_once_more(welding, order, monkeypatch, times):
+def test_a_killed_process_is_started_again(welding, order, monkeypatch, times):
     kills = []
 
     def killed(number):
@@ -212,13 +212,13 @@ def test_a_process_that_the_system_kills_is_begun_once_more(welding, order, monk
     assert sum("checked again" in each for each in welding.said) == 1
 
 
-def test_python_that_hangs_is_ended(welding, order):
+def test_hanging_python_is_ended(welding, order):
     with pytest.raises(WelderError, match="TIME_LIMIT: expected all checks to be through in 2 s"):
         welding([draft(drafts.ENDLESS)], replace(order, rounds=1), limits=Limits(2.0))
     assert files(order) == []
 
 
-def test_python_that_hoards_memory_is_ended(welding, order):
+def test_python_beyond_the_memory_limit_is_ended(welding, order):
     hoards = drafts.TASK.replace("import itertools", "import itertools\n\nimport numpy as np")
     loop = "hoard = [np.ones(1 << 20) for _ in itertools.count()]\n\n\ndef exact"
     script = [draft(hoards.replace("def exact", loop))]
@@ -234,7 +234,7 @@ def test_code_without_consent_does_not_run(welding, order, monkeypatch):
     assert files(order) == []
 
 
-def test_python_that_has_no_place_in_a_task_is_sent_back_before_anybody_is_asked(welding, order):
+def test_unsafe_python_is_returned_before_the_user_is_asked(welding, order):
     reads = drafts.TASK.replace("import itertools", "import os")
     welded = welding([draft(reads), GOOD], order)
     assert welded.usage.requests == 2
@@ -242,7 +242,7 @@ def test_python_that_has_no_place_in_a_task_is_sent_back_before_anybody_is_asked
     assert [text for _, text in welding.agreed] == [drafts.TASK]
 
 
-def test_a_polished_kernel_that_is_wrong_is_not_taken(welding, order):
+def test_a_wrong_polished_kernel_is_discarded(welding, order):
     bad = draft(drafts.TASK, drafts.WRONG_KERNEL)
     welded = welding([GOOD, bad], replace(order, polish=True))
     assert not welded.is_polished

@@ -80,7 +80,7 @@ def channels_last(shape: Shape) -> Shape:
     return (shape[0], *shape[2:], shape[1]) if len(shape) > 2 else shape
 
 
-def test_all_problems_are_there() -> None:
+def test_all_problems_exist() -> None:
     assert [number_of(each) for each in ENTRIES] == list(FACTS)
     assert [each.set for each in ENTRIES] == [
         suite for suite, count in zip(SUITES, (100, 100, 50), strict=True) for _ in range(count)
@@ -142,7 +142,7 @@ def test_no_trivial_answer_is_accepted(entry: Entry) -> None:
     assert [each for each in trials if not each.rejected] == []
 
 
-def test_parameters_begin_as_pytorch_begins_them() -> None:
+def test_parameters_are_initialised_as_by_pytorch() -> None:
     """Of a convolution of 4 channels and 3 x 3 taps: evenly within 1/6."""
     work = workload(Library().entry("kb2_001_conv2d_relu_bias_add").task, "small")
     assert list(work.inputs) == ["x", "conv_weight", "conv_bias", "bias"]
@@ -163,7 +163,7 @@ def test_a_layer_begins_by_its_own_width_at_every_size(size: str, inner: int) ->
     assert wide.std() * math.sqrt(inner) == pytest.approx(math.sqrt(2), rel=0.05)
 
 
-def test_a_problem_that_is_always_zero_is_not_with_other_inputs() -> None:
+def test_a_problem_with_zero_results_has_others_for_other_inputs() -> None:
     for name in ("kb2_080_gemm_max_subtract_gelu", "kb2_009_matmul_subtract_multiply_relu"):
         own, other = (workload(Library().entry(name).task, "small", seed=seed) for seed in (0, 1))
         assert not own.expected["y"].any()

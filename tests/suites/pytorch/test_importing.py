@@ -68,7 +68,7 @@ def test_the_imported_file_is_reproducible_and_readable(path: Path, tmp_path: Pa
 
 
 @pytest.mark.slow
-def test_a_recurrent_module_is_one_as_well(tmp_path: Path) -> None:
+def test_a_recurrent_module_is_imported(tmp_path: Path) -> None:
     task = load_task(written(tmp_path, "lstm"))
     assert len(task.outputs) == 2
     assert task.baseline == "mlx"
@@ -76,7 +76,7 @@ def test_a_recurrent_module_is_one_as_well(tmp_path: Path) -> None:
     assert [each for each in admit(task, sizes=["small", "odd"]) if not each.rejected] == []
 
 
-def test_parameters_have_the_modules_names_and_begin_as_pytorch_begins_them(tmp_path: Path) -> None:
+def test_parameters_have_names_and_initial_values_of_the_module(tmp_path: Path) -> None:
     task = load_task(written(tmp_path, "conv"))
     work = workload(task, "small")
     names = ["conv_weight", "conv_bias", "norm_weight", "norm_bias", "up_weight", "up_bias"]
@@ -91,7 +91,7 @@ def test_parameters_have_the_modules_names_and_begin_as_pytorch_begins_them(tmp_
     assert (wide["norm_weight"] != 1).any()
 
 
-def test_numbers_that_forward_makes_are_written_down(tmp_path: Path) -> None:
+def test_numbers_computed_in_forward_are_constants(tmp_path: Path) -> None:
     path = written(tmp_path, "numbers")
     text = path.read_text()
     assert "nn.number(2.0)" in text

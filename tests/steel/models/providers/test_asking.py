@@ -136,7 +136,7 @@ def test_errors_of_the_server_are_retried(asking, brief, status):
     assert it.waited == [1.0, 2.0]
 
 
-def test_retries_end(asking, brief):
+def test_retries_are_limited(asking, brief):
     it = asking([fails(500)] * 9)
     with pytest.raises(ProposerError, match="in 5 requests; the last one: HTTP 500: scripted") as e:
         it.propose(brief)
@@ -144,7 +144,7 @@ def test_retries_end(asking, brief):
     assert e.value.usage == Usage(0, 0, 0.0, 5)
 
 
-def test_a_server_that_asks_for_too_long_a_wait(asking, brief):
+def test_too_long_requested_waits_are_refused(asking, brief):
     it = asking([fails(429, retry_after="3600"), GOOD])
     with pytest.raises(ProposerError, match="it asks to come back in 3600 s"):
         it.propose(brief)
@@ -163,7 +163,7 @@ def test_permanent_errors_are_not_retried(asking, brief, status, step):
 
 
 @pytest.mark.parametrize("more", [dict(kind="insufficient_quota"), dict(x_should_retry="false")])
-def test_a_rate_limit_that_will_not_pass(asking, brief, more):
+def test_a_permanent_rate_limit_is_not_retried(asking, brief, more):
     it = asking([fails(429, "no money", **more), GOOD])
     with pytest.raises(ProposerError, match="HTTP 429: no money"):
         it.propose(brief)
@@ -184,13 +184,13 @@ def test_an_interrupted_stream_is_requested_again(asking, brief, then):
     assert proposal.usage.tokens_in == 200 if api == "anthropic" else proposal.usage.tokens_in > 200
 
 
-def test_a_server_that_never_begins_to_answer(asking, brief):
+def test_a_silent_server_times_out(asking, brief):
     it = asking([says("", then="silence"), GOOD])
     assert it.propose(brief).usage == Usage(100, 50, pytest.approx(0.0007), 2)
     assert "silent for too long" in it.said[1]
 
 
-def test_an_answer_that_takes_too_long(asking, brief):
+def test_a_too_long_answer_times_out(asking, brief):
     ticks = iter(range(0, 10_000, 100))
     it = asking([GOOD] * 2, limits=Limits(silence_s=5, answer_s=250, clock=lambda: next(ticks)))
     with pytest.raises(ProposerError, match="not whole after 250 s; raise --answer-seconds"):
@@ -198,7 +198,7 @@ def test_an_answer_that_takes_too_long(asking, brief):
     assert len(it.server.asked) == 1
 
 
-def test_a_server_that_is_not_there(asking, brief):
+def test_a_missing_server_is_reported(asking, brief):
     it = asking([], base_url="http://127.0.0.1:9")
     with pytest.raises(ProposerError, match="in 5 requests; the last one: no connection"):
         it.propose(brief)
@@ -212,7 +212,7 @@ def test_progress_is_reported_during_an_answer(asking, brief):
     assert 4 <= len(it.said) <= 6
 
 
-def test_the_worst_case_must_fit_before_anything_is_asked(asking, brief):
+def test_the_worst_case_cost_is_checked_before_a_request(asking, brief):
     # 1000 tokens out are 0.01 at most, and the prompt is more than nothing.
     it = asking([GOOD], max_cost=0.01)
     with pytest.raises(SpentError, match=r"--max-cost 0\.01: 0\.0000 US dollars are spent"):
@@ -235,7 +235,7 @@ def test_a_model_without_a_price(asking, brief):
     assert it.proposer.usage.cost is None
 
 
-def test_several_are_asked_at_once(asking, brief):
+def test_several_requests_run_concurrently(asking, brief):
     together = threading.Barrier(4, timeout=30)
 
     def script(_):

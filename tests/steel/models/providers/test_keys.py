@@ -83,7 +83,7 @@ def test_a_missing_key_is_reported_with_its_variable(api, monkeypatch):
 
 
 @pytest.mark.parametrize("provider", NAMES)
-def test_a_key_goes_to_its_own_provider_only(provider, monkeypatch, brief):
+def test_a_key_is_sent_to_its_provider_only(provider, monkeypatch, brief):
     for variable in VARIABLES.values():
         monkeypatch.setenv(variable, "sk-of-another")
     own = f"{provider.upper()}_API_KEY"
