@@ -21,7 +21,7 @@ DONE = struct.pack("<I", 0)
 
 
 class Request(IntEnum):
-    """What judges ask for; as in csrc/executor/wire.h."""
+    """Requests of judges, as in csrc/executor/wire.h."""
 
     LOAD = 0
     SHAPE = 1
@@ -39,7 +39,7 @@ Script = Callable[[Request, Callable[[], bytes]], "bytes | None"]
 
 
 class ScriptedExecutor:
-    """As `Executor`; every answer is the script's."""
+    """An `Executor` whose answers are those of a script."""
 
     def __init__(self, script: Callable[[ScriptedExecutor], Script]) -> None:
         self.real = Executor()

@@ -1,4 +1,4 @@
-"""What the README and its pages show works as it stands there."""
+"""The examples of the README and its pages work."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from metalbench.workers import worker
 
 
 def work(channel: int, lifeline: int, parent: int, device: str) -> None:
-    """As `worker.work`."""
+    """Replace `worker.work`."""
     worker._open_device = fail
     worker.work(channel, lifeline, parent, device)
 

@@ -112,7 +112,7 @@ def buffers_of(bound: Bound) -> dict[str, np.ndarray]:
 def arguments_of(
     here: Compiled, bound: Bound, function: str, buffers: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """What a dispatch binds to the buffers of an entry point: some of `buffers`, and scalars."""
+    """Return the arguments that a dispatch binds: some of `buffers`, and scalars."""
     scalars = {**here.task.constants, **bound.workload.values}
     return {
         each.name: buffers[each.name]

@@ -80,7 +80,7 @@ def test_library_kernels_give_the_same_bits_as_fibers_on_the_host(name, tmp_path
 def _in_emulator(
     here: Compiled, bound: Bound, buffers: dict[str, np.ndarray], folder
 ) -> dict[str, np.ndarray]:
-    """What the same dispatches leave there."""
+    """Return the results of the same dispatches in the emulator."""
     program = program_of(here.kernel)
     for each, dispatch in zip(bound.geometry, bound.dispatches, strict=True):
         fast_math = here.kernel.math == "fast"
@@ -102,7 +102,7 @@ def test_masked_code_is_not_serialized(entry, tmp_path):
 
 
 def _assemblies(entry: Entry, folder) -> Iterator[tuple[str, str, str]]:
-    """Of every kernel that synchronises: the machine code, and the IR of all lanes."""
+    """Yield the machine code and the IR of all lanes of every synchronising kernel."""
     program = program_of(entry.kernel())
     for function in program.functions:
         own = kernel(program, function, folder, fast_math=entry.kernel().math == "fast")

@@ -44,7 +44,7 @@ def kinds(source, word):
 
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered(monkeypatch):
-    """What was checked as it is timed is checked again in every test."""
+    """Clear the cache, so that every test repeats the check at the timed size."""
     monkeypatch.setattr("metalbench.verify.checked._CheckRecord.load_note", lambda _: None)
 
 

@@ -21,7 +21,7 @@ CHEATS = sorted(FOLDER.glob("*.py"))
 
 
 def evaluated(root: Path, candidates: Sequence[Path]) -> list[Evaluation]:
-    """What becomes of candidates for the task `square_product`."""
+    """Return the outcomes of candidates for the task `square_product`."""
     place = root / "run" / "user" / "problem_1"
     place.mkdir(parents=True)
     for number, path in enumerate(candidates):
@@ -36,7 +36,7 @@ def evaluated(root: Path, candidates: Sequence[Path]) -> list[Evaluation]:
 
 
 def expect(path: Path, found: Evaluation) -> None:
-    """What the comments of a cheat declare."""
+    """Assert that an outcome agrees with the comments of a cheat."""
     text = path.read_text()
     (outcome,) = re.findall(r"^# outcome: (.*)$", text, re.MULTILINE)
     assert found.outcome == outcome, (path.stem, found.message)

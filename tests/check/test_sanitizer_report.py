@@ -1,4 +1,4 @@
-"""What compute-sanitizer prints, in the forms that its manual shows, as reports."""
+"""Reports of compute-sanitizer, in the forms of its manual."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ kernel void waits(device uint* order, uint t [[thread_index_in_threadgroup]]) {
 
 
 def ways(text: str) -> dict[tuple[str, str], str]:
-    """What the table says of a kernel's build."""
+    """Return the table's rows about a kernel's builds."""
     lines = [line.split(maxsplit=2) for line in text.splitlines()[1:] if line]
     return {(line[0], line[1]): line[2] for line in lines if line[1] in ("plain", "checked")}
 

@@ -1,4 +1,4 @@
-"""What the commands say of NVIDIA GPUs, where there is one and where there is none."""
+"""Commands about NVIDIA GPUs, with and without one."""
 
 from __future__ import annotations
 

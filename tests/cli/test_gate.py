@@ -1,4 +1,4 @@
-"""When `metalbench run` fails, and what it leaves for other programs."""
+"""Exit codes of `metalbench run`, and its output for other programs."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def interrupted(*command: str, **environment: str) -> tuple[int, str]:
 
 
 def module(folder: Path, name: str) -> Mapping[str, str]:
-    """What lets a module of ours be found before the real one, and be imported for ever."""
+    """Write a module that replaces the real one and whose import never ends."""
     (folder / f"{name}.py").write_text(ENDLESS)
     return {"PYTHONPATH": str(folder)}
 

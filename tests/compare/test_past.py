@@ -57,7 +57,7 @@ def entry(
 
 
 def past(*times: float) -> TaskHistory:
-    """Of runs that took these times, the earliest first."""
+    """Return a history of runs with these times, the earliest first."""
     entries = [entry(number, time_ns) for number, time_ns in enumerate(times, 1)]
     (only,) = group_histories(entries[::-1])
     return only

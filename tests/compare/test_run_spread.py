@@ -1,4 +1,4 @@
-"""How much runs of one program differ is allowed for where two of them are compared."""
+"""The spread of runs of one program enters the comparison of two runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What PTX says of itself, read from its text."""
+"""Read facts from the text of PTX."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Ptx:
 
     @property
     def parameter_bytes(self) -> int:
-        """How large the parameter of the one entry is."""
+        """Return the size of the parameter of the single entry."""
         assert self.text.count(".entry") == 1
         found = _PARAMETER_BYTES.search(self.text)
         assert found is not None
@@ -45,7 +45,7 @@ class Ptx:
 
     @property
     def missing(self) -> list[str]:
-        """What would have to be linked: functions and variables, but for dynamic memory."""
+        """Return the undefined functions and variables, except dynamic memory."""
         return [
             line
             for line in self.text.splitlines()

@@ -98,7 +98,7 @@ def test_other_right_matrices_make_two_instructions(ptx_of):
 
 
 def of_lane(lanes: Lanes, wanted: str, lane: int) -> int:
-    """What one lane has of a value, by the instructions that make it."""
+    """Return the part of a value that one lane has, by the instructions that compute it."""
     values: dict[str, int] = {}
     operations = {
         "and": lambda a, b: a & b,

@@ -30,7 +30,7 @@ LARGEST = np.finfo(np.float32).max
 
 @pytest.fixture(scope="module")
 def parts(tmp_path_factory):
-    """What tensor cores see of the two parts of floats."""
+    """Return both parts of floats as tensor cores see them."""
     tools, folder = find_toolchain(), tmp_path_factory.mktemp("parts")
     made, built = folder / "parts.o", folder / "parts.so"
     compile_ = [

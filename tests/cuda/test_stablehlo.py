@@ -1,4 +1,4 @@
-"""What StableHLO programs become for a GPU is sound PTX."""
+"""The PTX of StableHLO programs is valid."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ _FNV_OFFSET, _FNV_PRIME = 0xCBF29CE484222325, 0x100000001B3
 
 @cache
 def folder() -> Path:
-    """Where it is, with both libraries by the names that programs load."""
+    """Return the folder with both libraries by the names that programs load."""
     from metalbench import build_cache
     from metalbench.msl.toolchain.clang import find_toolchain
 

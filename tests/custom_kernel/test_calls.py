@@ -1,4 +1,4 @@
-"""What else a call says: templates, grids, values to begin with, modes of arithmetic."""
+"""Other options of a call: templates, grids, initial values, math modes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What docs/how-to/metal_kernel.md shows works as it stands there."""
+"""The examples of docs/how-to/metal_kernel.md work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What MLX's documentation shows: an elementwise kernel, strided inputs, and grid sampling."""
+"""Examples of MLX's documentation: an elementwise kernel, strided inputs, and grid sampling."""
 
 from __future__ import annotations
 

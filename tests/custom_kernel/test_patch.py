@@ -31,7 +31,7 @@ def differences(one: dict, other: dict) -> set:
 
 
 def compiles() -> bool:
-    """Whether MLX compiles: a compiled function's own code does not run in every call."""
+    """Return whether MLX compiles: a compiled function's own code does not run in every call."""
     calls = []
 
     def function(x):

@@ -1,4 +1,4 @@
-"""What MLX says of devices within `patched_mlx`, to each way in which code asks."""
+"""Devices that MLX reports within `patched_mlx`."""
 
 from __future__ import annotations
 

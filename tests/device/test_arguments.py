@@ -1,4 +1,4 @@
-"""What a kernel's arguments may be bound to: what does not fit is refused before anything runs."""
+"""Arguments of kernels: those that do not fit are refused before a kernel runs."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ PARTING = {
 
 
 def parted(device, compile_kernel, parting, **options):
-    """How many lanes are together behind it, as each of them sees it."""
+    """Return the number of lanes that meet after it, as each of them counts them."""
     pipeline = compile_kernel(KERNEL.format(parting=parting), **options)
     a = np.random.default_rng(1).integers(0, 14, 64).astype(np.uint32)
     y, z = np.zeros(64, np.uint32), np.ones(64, np.uint32)
@@ -98,7 +98,7 @@ kernel void leaving(device const uint* a, device uint* y,
 
 
 def left(a):
-    """What it gives, where lanes of a SIMD-group meet in each turn that they are in."""
+    """Return the expected results if lanes of a SIMD-group meet in each of their iterations."""
     y = np.zeros(len(a), np.uint32)
     for start in range(0, len(a), 32):
         lanes = {at: 1 for at in range(32) if a[start + at] <= 9}

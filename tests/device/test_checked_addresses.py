@@ -19,7 +19,7 @@ kernel void follow(device Node* node, constant uint& at, device float* y) {
 
 @pytest.fixture
 def launch(device, compile_kernel):
-    """What follows an address; all memory that it needs has been allocated when it is there."""
+    """Return a dispatch that follows an address. Its memory is allocated before."""
     if not device.checked_builds:
         pytest.skip("no checked builds on this device")
 

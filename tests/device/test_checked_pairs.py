@@ -1,4 +1,4 @@
-"""Who is named in a race: always two threads; and what fences of single threads order."""
+"""The two threads of a reported race, and the order by fences of single threads."""
 
 from __future__ import annotations
 
@@ -196,7 +196,7 @@ def test_a_fence_after_an_atomic_read_does_not_order_the_threads_of_a_group(run)
 
 
 def test_the_first_thread_hands_its_sum_to_the_last_threadgroup(run):
-    """What one thread releases before a barrier and all acquire after it."""
+    """One thread releases before a barrier, and all acquire after it."""
     body = f"""
         threadgroup uint turn;
         if (t == 0) {{

@@ -1,4 +1,4 @@
-"""What checked runs keep of each other, and how much memory they need for it."""
+"""State that checked runs share, and the memory that they need for it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a thread does by itself that Metal leaves open: each bug with its clean twin."""
+"""Behaviour of one thread that Metal leaves undefined: each bug with its clean twin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which devices a process may use."""
+"""The devices that a process may use."""
 
 from __future__ import annotations
 

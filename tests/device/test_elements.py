@@ -1,4 +1,4 @@
-"""What numbers an argument is made of, as reflection tells."""
+"""Element types of arguments in the reflection."""
 
 from __future__ import annotations
 

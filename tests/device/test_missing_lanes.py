@@ -45,7 +45,7 @@ kernel void k(device T* y, constant uint& one, uint i [[thread_position_in_grid]
 
 
 def moved(values, take):
-    """By SIMD-groups of 32 lanes, of which the last has six."""
+    """Return the expected values of SIMD-groups of 32 lanes, of which the last has six."""
     found = np.zeros_like(values)
     for i in range(len(values)):
         source = i // 32 * 32 + take(i % 32)

@@ -11,7 +11,7 @@ from metalbench.msl.engine import ENGINE_VARIABLE
 
 @pytest.fixture(autouse=True)
 def as_vectors(monkeypatch):
-    """Where it matters which turn of a loop lanes are in."""
+    """Run loops as vectors, where the iteration of a lane matters."""
     monkeypatch.setenv(ENGINE_VARIABLE, "vectors")
 
 
@@ -311,7 +311,7 @@ def test_lanes_within_a_function_catch_up(device, compile_kernel, monkeypatch, e
 
 
 def both(a, active):
-    """What `both` returns to the lanes of a SIMD-group that call it."""
+    """Return the results of `both` for the lanes of a SIMD-group that call it."""
     by_quad = (a.reshape(8, 4) != 7).all(axis=1, where=active.reshape(8, 4))
     adds = np.repeat(by_quad, 4)
     return np.where(adds, a[active & adds].sum(), a)

@@ -43,7 +43,7 @@ kernel void large(device const uint* a, device uint* y, uint i [[thread_position
 
 
 def test_a_large_array_is_cleared_by_the_c_library(device, compile_kernel, monkeypatch):
-    """Which the linker knows nothing of, and the process has."""
+    """The linker does not know the function, and the process has it."""
     monkeypatch.setenv("METALBENCH_ENGINE", "vectors")
     pipeline = compile_kernel(LARGE)
     if device.kind == "cpu":

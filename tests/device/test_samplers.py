@@ -15,7 +15,7 @@ TOLERANCE = 40 * 2.0**-23
 
 
 def wrapped(i: np.ndarray, n: int, mode: str) -> np.ndarray:
-    """Which of n texels stands for number i; -1 for the border."""
+    """Return which of n texels has number i; -1 for the border."""
     if mode == "clamp_to_edge":
         return np.clip(i, 0, n - 1)
     if mode == "repeat":

@@ -1,4 +1,4 @@
-"""What is said when textures do not fit: the array, the binding, the declared access."""
+"""Errors of textures that do not fit the array, the binding or the declared access."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ FIELDS = {
 
 @pytest.fixture(params=[False, True], ids=["", "checked"])
 def through(request, device, compile_kernel):
-    """What texels read as, what they are written back as, and as what given values are written."""
+    """Return texels as read, as written back, and as written from given values."""
 
     def through(texels, values, format, type="float"):
         pipeline = compile_kernel(COPY.format(type=type), checked=request.param)

@@ -110,7 +110,7 @@ def _run(pipeline: _core.Pipeline, grid: tuple, threads: tuple, **options) -> tu
 
 
 def _place(grid: tuple, threads: tuple) -> np.ndarray:
-    """What every thread's place should be, as the entries write it."""
+    """Return the expected place of every thread, as the entries write it."""
     z, y, x = np.indices(grid[::-1])
     at = [axis % size for axis, size in zip((x, y, z), threads, strict=True)]
     group = [axis - own for axis, own in zip((x, y, z), at, strict=True)]

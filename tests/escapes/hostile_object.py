@@ -105,7 +105,7 @@ class Ground:
         return count
 
     def _kernels(self, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Those in the cache that are run in loops: no checked build is."""
+        """Return the kernels in the cache that run as loops, which checked builds do not."""
         for path in self.cache.rglob("*.json"):
             key = path.parent.name + path.stem
             record = build_cache.load(key)
@@ -120,7 +120,7 @@ class Ground:
 
 
 def environment(ground: Ground) -> dict[str, str]:
-    """Of a process that takes compiled kernels from there."""
+    """Return the environment of a process that takes compiled kernels from there."""
     return {
         **os.environ,
         "METALBENCH_CACHE": str(ground.cache),

@@ -1,4 +1,4 @@
-"""What code of the host tries that got past the front end, in C, and how it is built.
+"""Escapes that code of the host tries after the front end, in C, and how they are built.
 
 Each escape is a function without arguments that returns 0 if it has done what it should not.
 """

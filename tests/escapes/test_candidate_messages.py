@@ -68,7 +68,7 @@ READS = {
 
 
 def failure(text: str) -> MetalBenchError:
-    """What the judge raises for a candidate at its first call."""
+    """Return the error that the judge raises for a candidate at its first call."""
     kernel = parse(text, name="relu", path=Path("answer.py"))
     work = workload(TASK, "small", seed=3)
     with (

@@ -130,7 +130,7 @@ def test_a_hidden_embed_is_refused(device, name: str) -> None:
 
 
 def test_quotes_and_marks_hide_no_comment(device) -> None:
-    """What only a comment asks for is not asked for."""
+    """Words in a comment have no effect."""
     source = f"#if 0\ndon't\n#endif\n/* '\n#embed \"a\"\n*/ // 1'000 \"\n{KERNEL} {{ x[i] = 1'0; }}"
     device.compile(source, filename="k.metal").pipeline("k")
 

@@ -33,7 +33,7 @@ def new_ground() -> Iterator[Ground]:
 
 @pytest.fixture(scope="module")
 def calls() -> Iterator[Ground]:
-    """Where kernels of `metal_kernel` are hostile."""
+    """Return a folder with hostile kernels of `metal_kernel`."""
     with new_ground() as ground:
         honest = tried(ground, "here", os.getuid(), NAMES[3:4])
         assert list(honest.values()) == ["3.0"]
@@ -48,7 +48,7 @@ def hostile(calls: Ground) -> Ground:
 
 
 def tried(ground: Ground, how: str, user: int, names: Sequence[str]) -> dict[str, str]:
-    """What comes of escapes in a process that calls `metal_kernel`, one after the other."""
+    """Return the outcomes of escapes in one process that calls `metal_kernel`."""
     numbers = [str(NAMES.index(name)) for name in names]
     command = [sys.executable, calling_process.__file__, how, str(user), *numbers]
     done = ended(command, ground)
@@ -158,7 +158,7 @@ main(["run", "twice", "--kernels", "kernels", "--db", "home/results.db", "--devi
 
 @pytest.fixture(scope="module")
 def runs() -> Iterator[Ground]:
-    """With what a run of an honest kernel has left in the cache."""
+    """Return a folder with the cache of a run of an honest kernel."""
     with new_ground() as ground:
         for name in ("kernels", "home"):
             folder = ground.folder / name

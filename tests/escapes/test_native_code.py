@@ -41,7 +41,7 @@ class Ground:
         shutil.copy(self._library, self.folder / "another.so")
 
     def came_of(self, how: str, user: int, names: Sequence[str] = NAMES) -> dict[str, int]:
-        """How each escape ended, tried by a user in a process that is free, confined or sealed."""
+        """Return how each escape of a user ended in a free, confined or sealed process."""
         numbers = [str(NAMES.index(name)) for name in names]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""Which programs mean the same to the engine's ways and to the model."""
+"""Select the programs that mean the same in the engine's modes and in the model."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def _calls(node: s.Node, program: s.Program) -> Iterator[s.Node]:
 
 
 def meets(node: s.Node, program: s.Program) -> bool:
-    """Whether lanes of a SIMD-group meet within a part of a program."""
+    """Return whether lanes of a SIMD-group meet within a part of a program."""
     return any(isinstance(each, _MEETINGS) for each in _calls(node, program))
 
 
 def suits_fibers(program: s.Program) -> bool:
-    """Whether no loop in which lanes meet is left in the middle of a turn.
+    """Return whether lanes leave no loop with a meeting point in the middle of an iteration.
 
     To LLVM, code that always leaves a loop is outside of it: fibers that leave it in different
     turns meet before they have left it, if they meet on their way.
@@ -35,12 +35,12 @@ def suits_fibers(program: s.Program) -> bool:
 
 
 def _is_left(loop: s.For | s.While, program: s.Program) -> bool:
-    """Whether some lanes may leave it by a jump."""
+    """Return whether some lanes may leave the loop by a jump."""
     inside = [part for each in loop.body for part in _calls(each, program)]
     return any(isinstance(each, s.Break | s.Return) for each in inside)
 
 
 def is_settled(program: s.Program) -> bool:
-    """Whether every loop may come to a second turn: what all leave in the first, LLVM unrolls."""
+    """Return whether every loop may reach a second iteration. LLVM unrolls the others."""
     loops = [each for each in every(program) if isinstance(each, s.For | s.While)]
     return not any(isinstance(one, s.Break | s.Return) for each in loops for one in each.body)

@@ -1,4 +1,4 @@
-"""What operators and functions of one lane give, on arrays of all lanes by numpy."""
+"""Results of operators and functions of one lane, on arrays of all lanes by numpy."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Expressions:
         return getattr(self, f"_of_{type(node).__name__.lower()}")(node, mask)
 
     def zeros(self, kind: str, shape: tuple[int, ...]) -> Array:
-        """As many zeros of a type, with an axis for components."""
+        """Return zeros of a type for all lanes, with an axis for components."""
         width = width_of(kind)
         return np.zeros((*shape, width) if width > 1 else shape, dtype_of(kind))
 
@@ -143,7 +143,7 @@ class Expressions:
         return found.astype(dtype_of(node.type), copy=False)
 
     def call(self, node: s.UserCall, mask: Array) -> Array:
-        """What a function of the program gives."""
+        """Return the result of a function of the program."""
         raise NotImplementedError
 
     def _of_usercall(self, node: s.UserCall, mask: Array) -> Array:

@@ -16,7 +16,7 @@ def scalar_of(kind: str) -> str:
 
 
 def width_of(kind: str) -> int:
-    """How many components; 1 of a scalar."""
+    """Return the number of components; 1 of a scalar."""
     return int(kind[-1]) if kind[-1] in "234" else 1
 
 
@@ -26,7 +26,7 @@ def dtype_of(kind: str) -> np.dtype:
 
 
 def is_float(kind: str) -> bool:
-    """Whether it is a floating-point type, or a vector of one."""
+    """Return whether a type is a floating-point type, or a vector of one."""
     return scalar_of(kind) in FLOATS
 
 

@@ -37,7 +37,7 @@ SCANS = tuple(
 
 
 def together(function: str, operands: list[Array], mask: Array) -> Array:
-    """What `simd_...` or `quad_...` gives in every lane; `mask` are the lanes that call it."""
+    """Return the result of `simd_...` or `quad_...` in every lane; `mask` are the calling lanes."""
     part, _, name = function.partition("_")
     size = WIDTH if part == "simd" else 4
     if name in REDUCTIONS:
@@ -76,7 +76,7 @@ def _parts(values: Array, size: int) -> Array:
 
 
 def _reduce(name: str, values: Array, mask: Array, size: int) -> Array:
-    """By halves: the upper one joins the lower."""
+    """Reduce by halves: the upper one joins the lower."""
     dtype = values.dtype
     active = np.where(_of_mask(mask, values), values, dtype.type(_neutral(name, dtype)))
     found = _parts(active, size)

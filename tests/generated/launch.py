@@ -1,4 +1,4 @@
-"""What a generated program is given, and where its threads are, for the model and the device."""
+"""Inputs and thread positions of a generated program, for the model and the device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CELL_STARTS = {"add": 3, "min": 0xF0000000, "max": 7, "and": 0xFFFFFFFF, "or": 
 
 
 def inputs_of(program: s.Program) -> dict[str, Array]:
-    """What the kernel only reads, flat, by name."""
+    """Return the arrays that the kernel only reads, flat, by name."""
     found = {each.name: _drawn(each) for each in program.inputs}
     order = np.random.default_rng(program.seed).permutation(program.total)
     return found | {"order": order.astype(np.uint32), "total": np.uint32(program.total)}
@@ -34,7 +34,7 @@ def _drawn(buffer: s.Buffer) -> Array:
 
 
 def outputs_of(program: s.Program) -> dict[str, Array]:
-    """What the kernel writes, flat, as it is before: numbers, which stay where none is written."""
+    """Return the arrays that the kernel writes, flat, with their initial values."""
     found = {}
     for at, each in enumerate(program.outputs):
         count = program.total * each.slots * width_of(each.type)
@@ -48,7 +48,7 @@ def outputs_of(program: s.Program) -> dict[str, Array]:
 
 
 def place_of(output: s.Output, slot: int, program: s.Program, own: Array, order: Array) -> Array:
-    """Which element of an output a thread's slot is, for threads of these linear indices."""
+    """Return the index of a thread's slot in an output, for threads of these linear indices."""
     total = program.total
     return {
         "rows": lambda: own * output.slots + slot,
@@ -61,7 +61,7 @@ def place_of(output: s.Output, slot: int, program: s.Program, own: Array, order:
 
 @dataclass(frozen=True)
 class Places:
-    """Where threads are: a row of 32 lanes for every SIMD-group of every threadgroup.
+    """Positions of threads: a row of 32 lanes for every SIMD-group of every threadgroup.
 
     `names` are what a program calls them; `live` the lanes that exist; `group` counts threadgroups.
     """

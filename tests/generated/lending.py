@@ -12,7 +12,7 @@ from generated.launch import Array
 
 @dataclass(frozen=True)
 class Lent:
-    """What a function takes of an array; `first` is, in every lane, where that begins."""
+    """An array argument of a function; `first` is its first element in every lane."""
 
     taken: s.Taken
     array: str
@@ -48,7 +48,7 @@ class Lent:
         )
 
     def _members(self, variables: Mapping[str, Array]) -> list[str]:
-        """What the names of its variables end in: nothing, or members of a struct."""
+        """Return the suffixes of its variables' names: none, or members of a struct."""
         size = len(self.array)
         return [
             each[size:]

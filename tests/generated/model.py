@@ -30,7 +30,7 @@ _UPDATES = {
 
 
 def expected(program: s.Program) -> dict[str, Array]:
-    """What is in every output when the program has run, and in the cells of atomic updates."""
+    """Return every output after the program, and the cells of atomic updates."""
     model = _Model(program)
     with np.errstate(all="ignore"):
         model.block(program.body, model.places.live)
@@ -47,7 +47,7 @@ class _Waiting:
 
 @dataclass
 class _Returned:
-    """What the lanes that have returned from a function bring."""
+    """The results of the lanes that have returned from a function."""
 
     value: Array
     loops: list[_Waiting] = field(default_factory=list)
@@ -204,7 +204,7 @@ class _Model(Expressions):
         return mask
 
     def call(self, node: s.UserCall, mask: Array) -> Array:
-        """What a function of the program gives the lanes that call it."""
+        """Return the result of a function of the program for the lanes that call it."""
         function, outer = self.functions[node.function], self.variables
         parameters = [parameter for parameter, _ in function.parameters]
         operands = [self.value(each, mask) for each in node.operands]

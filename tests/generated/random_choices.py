@@ -1,4 +1,4 @@
-"""What random expressions are made with: one random generator, numbers, and each other."""
+"""State of random expressions: a random generator, numbers, and each other."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class RandomMemory(RandomTogether):
         return self.choose.choice(ways)(kind, scope) if ways else None
 
     def holds(self, array: s.DeclareArray, kind: str, scope: Scope) -> bool:
-        """Whether an array has elements, members or bytes of a type."""
+        """Return whether an array has elements, members or bytes of a type."""
         return bool(self._ways_into(array, kind, scope))
 
     def _ways_into(self, array: s.DeclareArray, kind: str, scope: Scope) -> list[tuple[str, bool]]:

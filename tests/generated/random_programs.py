@@ -97,7 +97,7 @@ class _Programs(RandomShapes):
         )
 
     def _places(self) -> tuple[s.Name, ...]:
-        """What a kernel knows of where its thread is."""
+        """Return the expressions that give a thread's position."""
         names = ["i", "i", "tid", "tid", "sg", "group", "count", "total"]
         if self.asks:
             names += ["lane", "lane", "lane"]

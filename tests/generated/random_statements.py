@@ -96,7 +96,7 @@ class RandomStatements(RandomExpressions):
         return filled, inner
 
     def _fill_array(self, array: s.DeclareArray, scope: Scope) -> s.Block:
-        """By a loop that writes every element, as kernels do."""
+        """Fill an array by a loop that writes every element, as kernels do."""
         counter = s.Name("uint", self.names.fresh("k"))
         inner = self._looped(scope, counter, is_uniform=True)
         target = s.Element(array.type, array.name, counter)
@@ -233,7 +233,7 @@ class RandomStatements(RandomExpressions):
         return [s.Switch(value, [*cases, s.Case([], default, falls=False)])]
 
     def jumps_of_cases(self, scope: Scope) -> frozenset[str]:
-        """How lanes may leave the cases of a switch."""
+        """Return the jumps by which lanes may leave the cases of a switch."""
         return scope.jumps - {"break"}
 
     def _meet(self, scope: Scope) -> s.Block:
@@ -243,7 +243,7 @@ class RandomStatements(RandomExpressions):
         return self.exchange(scope)
 
     def exchange(self, scope: Scope) -> s.Block:
-        """What all threads of a threadgroup do around barriers."""
+        """Return statements that all threads of a threadgroup execute around barriers."""
         array = self.choose.choice(self.shared_arrays())
         # Jumps would take threads past the barrier within.
         scope = replace(scope, jumps=frozenset(), level=False)

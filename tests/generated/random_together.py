@@ -16,7 +16,7 @@ class RandomTogether(RandomChoices):
         return ("quad", 4) if self.choose.random() < 0.25 else ("simd", 32)
 
     def together(self, kind: str, scope: Scope, depth: int) -> s.Expression:
-        """What lanes of a SIMD-group or a quad compute together, of a type."""
+        """Return an expression of a type that lanes of a SIMD-group or a quad compute together."""
         ways = [self._reduction, self._reduction, self._move, self._move, self._fill]
         if not is_float(kind) or kind == "float":
             ways.append(self._scan)
@@ -25,7 +25,7 @@ class RandomTogether(RandomChoices):
         return self.choose.choice(ways)(kind, scope, depth)
 
     def vote(self, scope: Scope, depth: int) -> s.Expression:
-        """What lanes decide together."""
+        """Return a condition that lanes decide together."""
         part, _ = self._part()
         name = self.choose.choice(["any", "all", "is_first"])
         operands = [] if name == "is_first" else [self.condition(scope, depth)]

@@ -25,7 +25,7 @@ _GUARD = 64  # elements around every output that must not be written
 
 @dataclass(frozen=True)
 class Difference:
-    """What a way gives that the model does not.
+    """A difference between an engine's mode and the model.
 
     `asked` is the way that was asked for, `way` how it ran; `kind` an error's, or that of values,
     and `what` the first of those.
@@ -39,7 +39,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a program ran: the engine of every way that was asked for, and what differed."""
+    """The outcome of a program: the engine of every requested mode, and the differences."""
 
     engines: dict[str, str]
     reasons: dict[str, str]
@@ -108,7 +108,7 @@ def compare(program: s.Program, ways: tuple[str, ...] = WAYS) -> Outcome:
 
 
 def _kind_of(error: _core.Error) -> str:
-    """What is wrong, without the names and numbers of this program."""
+    """Return the kind of a difference, without names and numbers of this program."""
     said = str(error).partition("\n")[0].rpartition("error: ")[2]
     return f"{type(error).__name__}: {re.sub(r'[^ ]*[^a-zA-Z ][^ ]*', '', said)}"
 

@@ -1,4 +1,4 @@
-"""What a generated statement may use, where it stands."""
+"""Variables and functions that a generated statement may use."""
 
 from __future__ import annotations
 

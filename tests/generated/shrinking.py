@@ -36,7 +36,7 @@ def shrunk(program: s.Program, fails: Fails, most: int = 300) -> s.Program:
 
 
 def _taken(program: s.Program, smaller: Smaller, is_worth: Fails) -> s.Program:
-    """As much less as one way of having less leads to, from one part to the next."""
+    """Return the smallest program that one kind of reduction reaches, from part to part."""
     at = 0
     while at <= size(program):
         found = next((each for each in smaller(program, at) if is_worth(each)), None)
@@ -48,12 +48,12 @@ def _taken(program: s.Program, smaller: Smaller, is_worth: Fails) -> s.Program:
 
 
 def size(program: s.Program) -> int:
-    """How many parts a program has."""
+    """Return the number of parts of a program."""
     return sum(1 for _ in s.every(program))
 
 
 def _is_whole(program: s.Program) -> bool:
-    """Whether threadgroup arrays are written before they are read, and who meets whom is clear."""
+    """Return whether threadgroup arrays are written before they are read and meetings are clear."""
     for each in s.every(program):
         if isinstance(each, s.Exchange):
             first = each.writes[0] if each.writes else None
@@ -97,7 +97,7 @@ def _shorter_blocks(program: s.Program, at: int) -> Iterator[s.Program]:
 
 
 def _opened(program: s.Program, at: int) -> Iterator[s.Program]:
-    """With what is inside of a statement in its place."""
+    """Return the program with a statement replaced by its body."""
     node = _nth(program, at)
     if not isinstance(node, s.If | s.For | s.While | s.Switch):
         return

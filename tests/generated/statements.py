@@ -38,7 +38,7 @@ class Assign(Statement):
 
 @dataclass
 class Copy(Statement):
-    """Of a whole struct, within a private array."""
+    """A copy of a whole struct, within a private array."""
 
     array: str
     target: Expression
@@ -113,7 +113,7 @@ class Fence(Statement):
 
 @dataclass
 class AtomicUpdate(Statement):
-    """Of one of the cells in device memory that this operation has."""
+    """An update of one of the cells in device memory that this operation has."""
 
     operation: str
     index: Expression

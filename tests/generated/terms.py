@@ -40,7 +40,7 @@ class Unary(Expression):
 
 @dataclass
 class Binary(Expression):
-    """Of operands of one type; sums of integers wrap, unless they are `plain`, and never would."""
+    """An operation on operands of one type. Sums of integers wrap unless they are `plain`."""
 
     operator: str
     left: Expression

@@ -1,4 +1,4 @@
-"""What is left of a program that goes wrong."""
+"""Reduction of failing programs."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def _threadgroup(array: s.Shared) -> str:
 
 
 def _cleared(program: s.Program) -> str:
-    """Where threads may have returned, others read what those have never written."""
+    """Clear arrays before threads may return, because others read them."""
     if not any(isinstance(each, s.Return) for part in program.body for each in s.every(part)):
         return ""
     own = [f"{each.name.upper()}(tid) = 0;" for each in program.shared]

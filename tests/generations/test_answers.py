@@ -1,4 +1,4 @@
-"""What a model's words are: a kernel, or something else with a class and a message."""
+"""Classes and messages of a model's answers."""
 
 from __future__ import annotations
 

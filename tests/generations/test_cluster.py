@@ -62,7 +62,7 @@ def kill_one(command: int) -> bool:
 
 
 def evaluated(folder: Path) -> tuple[list[Evaluation], int]:
-    """What became of the samples, and how many rows there are of them."""
+    """Return the outcomes of the samples, and the number of their rows."""
     with Store(folder / "results.db") as store:
         found = store.evaluations(read_plan(folder / "run").id)
         with store.reading() as connection:

@@ -204,7 +204,7 @@ def test_the_number_of_samples_of_a_folder_is_bounded(shell: Shell) -> None:
 
 
 def classify_failure(read: Callable[[], Read]) -> Read | str:
-    """What a reader returns, or its error's message."""
+    """Return the result of a reader, or its error's message."""
     try:
         return read()
     except DeclarationError as error:

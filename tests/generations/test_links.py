@@ -32,7 +32,7 @@ def place(tmp_path: Path) -> Path:
 
 
 def evaluated(tmp_path: Path) -> str:
-    """What the command prints, with all that it keeps."""
+    """Return the output of the command, with all that it stores."""
     kernels = samples.tasks_in(tmp_path / "kernels")
     where = ["--kernels", kernels, "--db", tmp_path / "a.db", "--device", "cpu", "--time", "0.01"]
     done = CliRunner().invoke(main, ["evaluate", str(tmp_path / "run"), *map(str, where)])

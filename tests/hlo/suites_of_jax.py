@@ -42,7 +42,7 @@ class Judged:
 
     @property
     def share(self) -> float:
-        """Of those with supported types, how many passed."""
+        """Return the share of the tests with supported types that passed."""
         return self.passed / max(self.passed + self.failed.total(), 1)
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""Which line of the user's file an instruction is of, by the metadata of its module."""
+"""The source line of an instruction, by the metadata of its module."""
 
 from __future__ import annotations
 

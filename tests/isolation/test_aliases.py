@@ -12,7 +12,7 @@ from metalbench.sandbox.encoding import decode, encode
 
 
 class _Alias:
-    """As `type Arrays[T] = ...` makes one, which the grammar of Python has from 3.12 on."""
+    """An alias as `type Arrays[T] = ...` defines one, in Python 3.12 and later."""
 
     __value__ = NDArray[typing.TypeVar("T", bound=np.generic)]  # type: ignore[misc]
 

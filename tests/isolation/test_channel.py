@@ -1,4 +1,4 @@
-"""What a worker sends cannot make the run do anything."""
+"""Messages of a worker cannot make the run execute code."""
 
 from __future__ import annotations
 

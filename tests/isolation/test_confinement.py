@@ -1,4 +1,4 @@
-"""What a kernel's process may not do, from its start on."""
+"""Restrictions of a kernel's process from its start."""
 
 from __future__ import annotations
 

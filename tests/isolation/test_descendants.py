@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux list
 
 
 def is_there(pid: int) -> bool:
-    """Whether a process runs, or stands still."""
+    """Return whether a process runs, or is stopped."""
     try:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except (FileNotFoundError, ProcessLookupError):

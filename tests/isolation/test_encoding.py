@@ -70,7 +70,7 @@ def compounds_of(origin: Any, parts: tuple[Any, ...]) -> st.SearchStrategy[Any]:
 
 @cache
 def records_of(declared: Any) -> st.SearchStrategy[Any]:
-    """Of a dataclass, which may have fields of its own type."""
+    """Return dataclasses, which may have fields of their own type."""
 
     def records() -> st.SearchStrategy[Any]:
         hints = typing.get_type_hints(declared)
@@ -81,7 +81,7 @@ def records_of(declared: Any) -> st.SearchStrategy[Any]:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are of one type and have the same bits, part for part."""
+    """Return whether two values are of one type and have the same bits, part for part."""
     if type(one) is not type(other):
         return False
     if is_dataclass(one):

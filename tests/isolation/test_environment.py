@@ -1,4 +1,4 @@
-"""What a worker's process knows of the environment."""
+"""The environment that a worker's process sees."""
 
 from __future__ import annotations
 

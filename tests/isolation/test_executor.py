@@ -45,7 +45,7 @@ def test_a_pipeline_in_an_executor_has_the_same_facts(
 
 
 def test_groups_of_other_shapes_are_compiled_on_demand(device: _core.Device) -> None:
-    """What an executor has not loaded before its first kernel another one loads."""
+    """An executor loads a kernel if it has not loaded it before its first kernel."""
     summed = Twice(device, "summed")
     summed.run()
     expected = np.arange(COUNT, dtype=np.float32).reshape(-1, 64).sum(axis=1)

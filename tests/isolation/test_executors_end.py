@@ -132,7 +132,7 @@ def test_an_executor_ends_with_its_judge() -> None:
 
 
 def is_running(number: int) -> bool:
-    """Whether a process has not ended; who is to take note of its end is not ours."""
+    """Return whether a process has not ended. It need not be a child of this process."""
     told = subprocess.run(
         ["ps", "-o", "stat=", "-p", str(number)], capture_output=True, check=False
     )

@@ -1,4 +1,4 @@
-"""What an executor says of times counts as far as what passed bears it out."""
+"""Times of an executor count only as far as measured time supports them."""
 
 from __future__ import annotations
 

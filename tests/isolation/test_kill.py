@@ -31,7 +31,7 @@ def start(folder: Path, db: Path, log: Path) -> subprocess.Popen[bytes]:
 
 
 def results(db: Path) -> int:
-    """How many results are kept, of a store that must be whole."""
+    """Return the number of stored results of a store that must be complete."""
     if not db.exists():
         return 0
     connection = sqlite3.connect(db)

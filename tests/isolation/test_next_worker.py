@@ -1,4 +1,4 @@
-"""When the next workers are made ready: never while the present one times anything."""
+"""The next workers are prepared, but not while the present one times a kernel."""
 
 from __future__ import annotations
 

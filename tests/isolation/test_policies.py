@@ -24,7 +24,7 @@ def decided(
     number: int,
     arguments: Sequence[int] = (),
 ) -> int:
-    """What a filter returns for a call."""
+    """Return the decision of a filter for a call."""
     data = {seccomp.NUMBER: number, seccomp.ARCHITECTURE: here.audit}
     for place in range(6):
         value = arguments[place] if place < len(arguments) else 0

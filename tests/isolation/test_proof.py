@@ -1,4 +1,4 @@
-"""What holds on a machine is proved by trying to get past it."""
+"""Protections of a machine are proved by attempts to break them."""
 
 from __future__ import annotations
 

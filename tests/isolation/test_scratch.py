@@ -1,4 +1,4 @@
-"""What a process that was killed leaves behind."""
+"""Files that a killed process leaves."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ assert made == [1 << 24]
 
 @pytest.fixture(autouse=True)
 def a_kernel_is_loaded_whole(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As vectors it would be loaded at the first launch of each shape."""
+    """Disable vectors, which would be loaded at the first launch of each shape."""
     monkeypatch.setenv("METALBENCH_ENGINE", "fibers")
 
 

@@ -1,4 +1,4 @@
-"""What is not imported before the processes of a run's first kernel have been started."""
+"""Modules that are not imported before the processes of a run's first kernel start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of kernels under `// math: fast` that look out for NaN or infinity."""
+"""Warnings about kernels under `// math: fast` that test for NaN or infinity."""
 
 from __future__ import annotations
 

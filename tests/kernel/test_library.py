@@ -38,7 +38,7 @@ def test_the_library_has_its_sets():
 
 
 def test_an_edited_task_is_read_again(folder):
-    """Of the same length and in the same second, by which Python would know its bytecode."""
+    """The text has the same length and time stamp, which Python's bytecode cache compares."""
     first = Library([folder]).entry("twice").task
     stamp = (folder / "twice.py").stat()
     (folder / "twice.py").write_text(TASK.replace("2 * x, flops", "3 * x, flops"))

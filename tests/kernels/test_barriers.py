@@ -77,7 +77,7 @@ def device() -> _core.Device:
 
 
 def is_told(device: _core.Device, kernel: Kernel, entry: Entry) -> bool:
-    """Whether checked runs of the kernel find a barrier's absence, and nothing else.
+    """Return whether checked runs of the kernel find the missing barrier, and nothing else.
 
     Of several tunings: a threadgroup of one SIMD-group may do without a barrier that others need.
     """

@@ -55,7 +55,7 @@ MakeTrial = Callable[..., Trial]
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Where the task and its kernel lie."""
+    """Return the folder of the task and its kernel."""
     folder = tmp_path / "kernels"
     folder.mkdir()
     (folder / "doubled.py").write_text(TASK.replace("FACTOR", "2"))

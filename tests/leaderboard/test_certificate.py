@@ -1,4 +1,4 @@
-"""What a certificate holds a kernel against, and what it says."""
+"""Comparisons and text of a certificate."""
 
 from __future__ import annotations
 

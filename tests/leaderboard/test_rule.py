@@ -1,4 +1,4 @@
-"""What becomes a record, and what does not."""
+"""Rules for records."""
 
 from __future__ import annotations
 

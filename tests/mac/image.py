@@ -1,4 +1,4 @@
-"""What dyld makes of a kernel's Mach-O library: memory at an address, with its pointers in place.
+"""Load a kernel's Mach-O library as dyld does: memory at an address, with its pointers set.
 
 The formats are those of <mach-o/loader.h>; opcodes of rebasing and binding stand there as well. It
 knows what zig's linker leaves of a kernel: LC_SEGMENT_64, LC_SYMTAB and LC_DYLD_INFO_ONLY. Anything

@@ -27,23 +27,23 @@ class Symbol:
 
     @property
     def is_defined(self) -> bool:
-        """Whether a section of this file has it (N_SECT)."""
+        """Return whether a section of this file defines the symbol (N_SECT)."""
         return self.kind & 0xE0 == 0 and self.kind & 0x0E == 0x0E
 
     @property
     def is_undefined(self) -> bool:
-        """Whether another file has to define it (N_UNDF)."""
+        """Return whether another file must define the symbol (N_UNDF)."""
         return self.kind & 0xE0 == 0 and self.kind & 0x0E == 0
 
     @property
     def is_exported(self) -> bool:
-        """Whether other files see the definition (N_EXT without N_PEXT)."""
+        """Return whether other files see the definition (N_EXT without N_PEXT)."""
         return self.is_defined and self.kind & 0x11 == 0x01
 
 
 @dataclass(frozen=True)
 class Library:
-    """What a linked library, bundle or program tells dyld; `minimum_macos` is (major, minor)."""
+    """The load commands of a library, bundle or program; `minimum_macos` is (major, minor)."""
 
     install_name: str | None
     libraries: tuple[str, ...]

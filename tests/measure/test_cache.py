@@ -1,4 +1,4 @@
-"""How many copies are cold, on machines of all sizes."""
+"""The number of cold copies, on machines of all sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What measuring makes of its pairs: their order counts, and what they are worth together."""
+"""Measured pairs: their order counts, and their effective number."""
 
 from __future__ import annotations
 

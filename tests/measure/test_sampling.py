@@ -1,4 +1,4 @@
-"""When sampling stops and what it then says, on a device whose times are known."""
+"""Stopping and results of sampling, on a device whose times are known."""
 
 from __future__ import annotations
 

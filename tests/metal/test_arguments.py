@@ -1,4 +1,4 @@
-"""What dispatches of one window hand over, and what they refuse."""
+"""Arguments of dispatches in one window, and those that are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kernels get on the Metal device: addresses, textures of odd strides, limits, constants."""
+"""Bindings of the Metal device: addresses, textures of odd strides, limits, constants."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def sample(metal: _core.Device, candidate: Any, reference: Any, **options: Any) 
 
 
 def undisturbed(wall_ns: np.ndarray) -> float:
-    """What a window takes when nothing else of this machine is in its way."""
+    """Return the time of a window on an idle machine."""
     return float(wall_ns.min())
 
 

@@ -17,7 +17,7 @@ CHEATS = Path(__file__).parents[1] / "cheats"
 
 
 def result_of(source: Path, task: str, folder: Path) -> dict[str, object]:
-    """What a run makes of a kernel in the place of the task's own."""
+    """Return the result of a run with a kernel in place of the task's own."""
     for each in (CHEATS / "tasks").glob("*.py"):
         copy(each, folder)
     copy(source, folder / f"{task}.metal")

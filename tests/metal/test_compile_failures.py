@@ -1,4 +1,4 @@
-"""When Metal's compiler or its archives fail."""
+"""Failures of Metal's compiler and of its archives."""
 
 from __future__ import annotations
 

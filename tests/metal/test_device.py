@@ -1,4 +1,4 @@
-"""What the Metal device tells of itself."""
+"""Properties of the Metal device."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ TIME_LIMIT_S = 900
 
 
 def parts(files: Sequence[Path]) -> list[Sequence[Path]]:
-    """What runs in a process each."""
+    """Return the parts of the tests, each of which has a process."""
     count = -(-len(files) // TOGETHER)
     return [files[start::count] for start in range(count)]
 

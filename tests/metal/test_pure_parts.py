@@ -43,7 +43,7 @@ def expand(program: Path, tmp_path: Path) -> Expand:
 
 
 def preprocessed(text: str) -> list[tuple[str, int, str]]:
-    """What the compiler sees: file, line and text of every line with something in it."""
+    """Return file, line and text of every line that the compiler sees, without empty ones."""
     command = [zig(), "clang", "-E", "-x", "c++", "-"]
     answer = subprocess.run(command, input=text, capture_output=True, text=True, check=True)
     seen, file, number = [], "", 0

@@ -1,4 +1,4 @@
-"""What the Metal device knows of a kernel's parameters is what the `cpu` device knows."""
+"""The reflection of the Metal device agrees with that of the `cpu` device."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the thread that measures asks of macOS, and that it is given back."""
+"""The QoS of the measuring thread, and its restoration."""
 
 from __future__ import annotations
 

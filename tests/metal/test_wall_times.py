@@ -1,4 +1,4 @@
-"""When a window has ended: as the GPU's end became known, however late anybody asks."""
+"""A window ends when the end on the GPU is known, not when it is requested."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HELD_S = 0.1
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch):
-    """How long a handler of signals kept the thread that waits, each time it did."""
+    """Return the delays of the waiting thread by a signal handler."""
     lasted: list[float] = []
 
     def hold(*_: object) -> None:

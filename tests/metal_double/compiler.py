@@ -1,4 +1,4 @@
-"""What compiles the double: ziglang's clang, with the C++ library of the machine's GCC.
+"""Compile the double with ziglang's clang and the C++ library of the machine's GCC.
 
 Where there is none, `zig c++` compiles a library of its own first, which takes minutes.
 """

@@ -25,7 +25,7 @@ TARGET = "aarch64-macos.{}.{}".format(*MINIMUM_MACOS)
 
 
 def compiler_flags(sdk: Path) -> list[str]:
-    """What finds Apple's headers and stubs; ziglang's own come first."""
+    """Return flags that find Apple's headers and stubs; ziglang's own come first."""
     frameworks = str(sdk / "Frameworks")
     flags = ["-target", TARGET, "-iframework", frameworks, "-F", frameworks]
     return [*flags, "-idirafter", str(sdk / "include"), "-L", str(sdk / "lib")]

@@ -1,4 +1,4 @@
-"""Which lines of csrc/metal the tests execute: `python -m metal_double.line_coverage`.
+"""Report the lines of csrc/metal that the tests execute: `python -m metal_double.line_coverage`.
 
 Builds the double's `_core` once more, with clang noting which blocks of csrc/metal ran, runs the
 tests of the Metal device on it, and maps blocks to lines by the debug information. Run it from
@@ -36,7 +36,7 @@ def build() -> Path:
 
 
 def blocks_of(record: Path) -> dict[int, bool]:
-    """Whether each block, by its address, ran in any process."""
+    """Return whether each block, by its address, ran in any process."""
     found: dict[int, bool] = defaultdict(bool)
     for line in record.read_text().splitlines():
         address, seen = line.split()
@@ -45,7 +45,7 @@ def blocks_of(record: Path) -> dict[int, bool]:
 
 
 def covered_lines(extension: Path, blocks: dict[int, bool]) -> Lines:
-    """By file and line: whether any code of the line ran."""
+    """Return by file and line whether any code of the line ran."""
     starts = sorted(blocks)
     lines: Lines = defaultdict(lambda: defaultdict(bool))
     for path, line, address in _rows(extension):
@@ -74,7 +74,7 @@ def _rows(extension: Path) -> Iterator[tuple[str, int, int]]:
 
 
 def _files(program, unit) -> dict[int, str]:
-    """Those of the unit's files that lie in csrc/metal, by their number."""
+    """Return the unit's files in csrc/metal by their number."""
     header = program.header
     folder = unit.get_top_DIE().attributes["DW_AT_comp_dir"].value.decode()
     folders = [each.decode() for each in header.include_directory]

@@ -63,7 +63,7 @@ class Double:
         self._library.metal_double_set(name.encode(), float(value))
 
     def get(self, name: str) -> float:
-        """How often something happened, such as `command_buffers`."""
+        """Return the count of an event, such as `command_buffers`."""
         return self._library.metal_double_get(name.encode())
 
     def text(self, name: str) -> str:
@@ -77,7 +77,7 @@ class Double:
 
     @property
     def commit_is_replaced(self) -> bool:
-        """Whether something of the program's stands in the place of command buffers' `commit`."""
+        """Return whether the program has replaced `commit` of command buffers."""
         return bool(self._library.metal_double_commit_is_replaced())
 
     def mlx(self, repetitions: int, *, per_buffer: int = 1, cost_ns: float = 0) -> None:
@@ -140,7 +140,7 @@ def pytest_runtest_call(item: pytest.Item):
 
 
 def _left() -> str:
-    """How many objects of which class there are."""
+    """Return the number of objects of each class."""
     gc.collect()
     lines = controls().text("live_objects").splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith(SHARED))

@@ -46,7 +46,7 @@ def build() -> Path:
 
 
 def runtime() -> str:
-    """Where GCC's AddressSanitizer is, which must be in the process from its start."""
+    """Return the path of GCC's AddressSanitizer, which a process must load at its start."""
     command = ["gcc", "-print-file-name=libasan.so"]
     path = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     if not Path(path).is_absolute():
@@ -57,7 +57,7 @@ def runtime() -> str:
 
 
 def environment(log: Path) -> dict[str, str]:
-    """What makes a Python process check, and write what it finds to files that start so."""
+    """Return an environment in which Python checks and writes findings to such files."""
     settings = {**SETTINGS, "log_path": str(log)}
     return {
         "LD_PRELOAD": runtime(),
@@ -74,7 +74,7 @@ def leaks(report: str) -> Iterator[str]:
 
 
 def is_own(leak: str) -> bool:
-    """Whether the project's own code allocated it."""
+    """Return whether the project's own code allocated the block."""
     return any(folder in leak for folder in OWN)
 
 

@@ -28,7 +28,7 @@ Argument = np.ndarray | np.generic
 
 @dataclass(frozen=True)
 class Outcome:
-    """How far a kernel was from what is expected, and how far it may be; both relative.
+    """The error of a kernel and its bound; both relative.
 
     `kind` is the type whose rounding allows an error; without one there may be none.
     """
@@ -40,7 +40,7 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """Whether the error is within the bound; NaN is not."""
+        """Return whether the error is within the bound; NaN is not."""
         return self.error <= self.bound
 
 

@@ -30,7 +30,7 @@ def _strides(x: np.ndarray) -> tuple[int, ...]:
 
 
 def _jumps(x: np.ndarray, w: np.ndarray, inner: int) -> dict[str, int]:
-    """How a loader goes from one element of a filter to the next, from the last axis outward."""
+    """Return the steps of a loader between elements of a filter, from the last axis outward."""
     strides, total, jumps = _strides(x), 0, []
     for axis in range(x.ndim - 2, 0, -1):
         jumps.append(strides[axis] - total)

@@ -38,7 +38,7 @@ def dot(bench: Bench) -> Iterator[Outcome]:
 
 
 def _vector(bias: Argument | None = None) -> list[Argument]:
-    """What follows a gemv's sizes: alpha, beta, and no batch."""
+    """Return the arguments after a gemv's sizes: alpha, beta, and no batch."""
     return [np.float32(1), np.float32(0), ONE, ints(1), longs(0), longs(0), longs(0), ONE]
 
 

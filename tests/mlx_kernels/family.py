@@ -1,4 +1,4 @@
-"""What a family of MLX's kernels is: headers, templates to instantiate, function constants."""
+"""A family of MLX's kernels: headers, templates to instantiate, function constants."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What checks call an error in MLX's own kernels: nothing, but for what is known of four."""
+"""Checks of MLX's own kernels have no errors except known ones of four kernels."""
 
 from __future__ import annotations
 

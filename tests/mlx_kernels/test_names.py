@@ -9,7 +9,7 @@ from metalbench import _core
 
 
 def value(device: _core.Device, expression: str, before: str = "", kind: str = "float") -> float:
-    """What the expression gives in the first lane; `x` is 1.7 there."""
+    """Return the value of the expression in the first lane; `x` is 1.7 there."""
     source = f"""
 #include <metal_stdlib>
 using namespace metal;

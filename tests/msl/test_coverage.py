@@ -1,4 +1,4 @@
-"""How much of the specification's compute library is tested: the inventory against the tests.
+"""The share of the specification's compute library that is tested, by the inventory.
 
 `python tests/msl/test_coverage.py` prints the numbers.
 """

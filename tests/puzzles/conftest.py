@@ -16,7 +16,7 @@ SOLUTIONS = Path(__file__).parent / "solutions"
 
 @pytest.fixture
 def solution() -> Callable[[Puzzle], Path]:
-    """Where the solution of a puzzle is."""
+    """Return the path of the solution of a puzzle."""
     return lambda puzzle: SOLUTIONS / f"{puzzle.stem}.metal"
 
 

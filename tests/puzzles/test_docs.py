@@ -1,4 +1,4 @@
-"""What docs/tutorial/puzzles.md shows works as it stands there."""
+"""The examples of docs/tutorial/puzzles.md work."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from metalbench.puzzle.puzzle import find
 
 
 def run(source, names):
-    """What a cell prints, and the value of its last line."""
+    """Return the output of a cell, and the value of its last line."""
     tree = ast.parse(source)
     last = ast.Expression(tree.body.pop().value) if isinstance(tree.body[-1], ast.Expr) else None
     printed = io.StringIO()

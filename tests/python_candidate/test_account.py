@@ -128,7 +128,7 @@ FOREIGN = replace(CALL, times=ProcessTimes(MS, 9 * MS, 1))
 
 
 def lacks(*accounts: Account) -> str:
-    """What calls lack whose inputs are 2 MB and whose outputs 1 MB."""
+    """Return the faults of calls whose inputs are 2 MB and whose outputs 1 MB."""
     return find_missing_work(accounts, NOTHING, 2 * MB, MB)
 
 
@@ -201,14 +201,14 @@ def test_copies_of_calls_without_a_launch_are_not_free() -> None:
 
 @pytest.fixture(scope="module")
 def overhead() -> Iterator[Overhead]:
-    """What calls and launches cost on this machine."""
+    """Return the cost of calls and launches on this machine."""
     work = workload(ENTRY.task, "seed", dtype_name="float32", seed=1)
     with ReferenceProcess(_core.open("cpu"), ENTRY, work, list_forms(ENTRY.task)[0].kind) as side:
         yield Timing(side, side, work).overhead()
 
 
 def account_of(text: str) -> Account:
-    """What some calls at the size that is timed come to."""
+    """Return the account of some calls at the timed size."""
     kernel = parse_unchecked(text, name="sqr_mm", path=Path("answer.py"))
     work = workload(ENTRY.task, "seed", dtype_name="float32", seed=1)
     with Candidate(_core.open("cpu"), kernel, ENTRY.task, dtype("float32")) as candidate:

@@ -21,7 +21,7 @@ from metalbench.store.store import Store
 def evaluated(
     folder: Path, texts: Sequence[str], *options: object, name: str = "twice01"
 ) -> list[Evaluation]:
-    """What becomes of samples of one problem."""
+    """Return the outcomes of samples of one problem."""
     kernels = samples.tasks_in(folder / "kernels")
     place = folder / "run" / samples.SET / "problem_1"
     place.mkdir(parents=True)

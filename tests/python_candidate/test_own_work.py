@@ -20,7 +20,7 @@ ENTRY = Library().entry("sqr_mm")
 
 
 def lacks(text: str) -> tuple[str, str]:
-    """What the flow of data and the probes say of a candidate; shares are not looked at."""
+    """Return the faults of a candidate by data flow and probes, without shares."""
     kernel = parse(text, name="sqr_mm", path=Path("answer.py"))
     work = workload(ENTRY.task, "small", dtype_name="float32", seed=1)
     with Candidate(_core.open("cpu"), kernel, ENTRY.task, dtype("float32")) as candidate:

@@ -1,4 +1,4 @@
-"""Whether a result depends on what kernels compute."""
+"""Whether a result depends on the kernels' computation."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ OTHER_TYPES = {
 
 
 def as_sent(value: object) -> bytes:
-    """What a process sends that encodes what it likes."""
+    """Return the message of a process that encodes any value."""
     text = json.dumps(value).encode("ascii")
     return len(text).to_bytes(8, "little") + text
 

@@ -38,7 +38,7 @@ def trial(tmp_path: Path) -> Trial:
 
 
 def tried(trial: Trial, monkeypatch: pytest.MonkeyPatch, lacks: str) -> Result:
-    """What becomes of a candidate on a system that lacks something."""
+    """Return the result of a candidate on a system without some protection."""
     monkeypatch.setattr(player, "WORKER", "python_candidate.playing_without")
     monkeypatch.setenv("METALBENCH_TEST_LACKS", lacks)
     return attempt(_core.open("cpu"), trial, Silent())

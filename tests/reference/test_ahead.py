@@ -1,4 +1,4 @@
-"""What MLX builds is built at the smallest size, and once."""
+"""References are built at the smallest size, and once."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ def extremes(x, y):
 
 
 def beside_a_gpu(work) -> Reference:
-    """As for a GPU, but on MLX's CPU."""
+    """Create a reference as for a GPU, but on MLX's CPU."""
     reference = Reference(work)
     reference._ends = read_ends
     return reference
@@ -85,7 +85,7 @@ def test_read_ends_reads_one_element_of_any_result(shape, dtype):
 
 
 def operations_of(*arrays: mx.array) -> Counter[str]:
-    """How often each operation is in the graph of what is yet to be computed."""
+    """Return the count of each operation in the graph that is not yet computed."""
     text = io.StringIO()
     mx.export_to_dot(text, *arrays)
     return Counter(re.findall(r'label ="(\w+)"', text.getvalue()))
@@ -130,7 +130,7 @@ def test_every_repetition_depends_on_the_one_before(make, monkeypatch):
 
 @pytest.fixture
 def calls(monkeypatch):
-    """What the reference asks of MLX, in order."""
+    """Record the calls of the reference to MLX, in order."""
     found = []
     for name in ("async_eval", "eval", "synchronize", "clear_cache"):
         original = getattr(mx, name)
@@ -217,7 +217,7 @@ def test_copies_have_results_of_their_own():
 
 @pytest.mark.parametrize("copies", [1, 2, 5])
 def test_windows_on_a_gpu_never_touch_a_copy_first(copies):
-    """Those of the first look and, once inputs are exchanged, of every other one."""
+    """The windows of the first batch and, once inputs are exchanged, of every other batch."""
     works = [workload(doubled, "small", seed=seed) for seed in range(4)]
     reference = Reference(works[0], kind="cuda", copies=copies, keeps=copies)
     touched, form = [], reference.form.function
@@ -273,7 +273,7 @@ def test_tf32_is_disabled_on_nvidia_unless_requested(monkeypatch, tf32, remarks)
 def metal_graph(
     monkeypatch, size: str, *, pass_ns: float, memory: int, cache: int, old_mlx: bool = False
 ) -> int:
-    """How many repetitions a graph has on a Mac where one takes `pass_ns` on the GPU."""
+    """Return the number of repetitions in a graph on a Mac where one takes `pass_ns` on the GPU."""
     latency_ns = 100_000  # of a graph, to the GPU and back
     graphs = 0
 

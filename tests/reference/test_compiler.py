@@ -1,4 +1,4 @@
-"""Where MLX's compiler fails, references go on without it, and reports say so."""
+"""Without MLX's compiler references continue uncompiled, and reports mention it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ print("known:", compiler_fault())
 
 
 def said_by(folder, compiler, script):
-    """What a process says whose g++ is `compiler`, and which has nothing compiled before."""
+    """Return the output of a process whose g++ is `compiler`, without compiled code before."""
     program = folder / "g++"
     program.write_text(compiler)
     program.chmod(0o755)

@@ -111,7 +111,7 @@ class Machine:
 
     @property
     def metalbench(self) -> Path:
-        """What stands for its virtual environment's command."""
+        """Return a replacement for the command of the virtual environment."""
         return self.home / ".metalbench" / "on" / "bin" / "metalbench"
 
     def has(self, script: str) -> None:

@@ -1,4 +1,4 @@
-"""What `--on` may name."""
+"""Addresses that `--on` accepts."""
 
 from __future__ import annotations
 

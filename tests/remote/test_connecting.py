@@ -19,7 +19,7 @@ Refused = Callable[..., str]
 
 @pytest.fixture
 def refused(tmp_path: Path, kernels: Path) -> Refused:
-    """What is said as a run ends before it has begun."""
+    """Return the message of a run that ends before it has begun."""
 
     def refused(address: str, *options: str) -> str:
         where = ("--kernels", str(kernels), "--db", str(tmp_path / "results.db"))

@@ -1,4 +1,4 @@
-"""What a trial reads is sent, and no more."""
+"""The files that a trial reads are sent, and no others."""
 
 from __future__ import annotations
 

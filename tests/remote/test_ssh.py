@@ -14,7 +14,7 @@ MAC = Address("mac")
 
 
 def said(script: str, place: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[str, str]:
-    """What a script says on both outputs when it is ssh."""
+    """Return the output of a script in place of ssh on both streams."""
     (place / "ssh").write_text(f"#!/bin/sh\n{script}\n")
     (place / "ssh").chmod(0o755)
     monkeypatch.setenv("PATH", f"{place}:{os.environ['PATH']}")

@@ -43,7 +43,7 @@ class RemoteWorkers:
 
 
 class Workers:
-    """What verifies here, and finds what a test says."""
+    """Workers that verify here, with the findings that a test defines."""
 
     def __init__(self, found: dict[str, Any]) -> None:
         self._found = found

@@ -1,4 +1,4 @@
-"""What is said where a verdict is missing, or a time is worth less than it seems."""
+"""Warnings about missing verdicts and uncertain times."""
 
 from __future__ import annotations
 

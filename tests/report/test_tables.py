@@ -1,4 +1,4 @@
-"""What is printed: at terminals of several widths, and into pipes."""
+"""Printed reports: at terminals of several widths, and into pipes."""
 
 from __future__ import annotations
 

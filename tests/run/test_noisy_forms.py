@@ -1,4 +1,4 @@
-"""Which form of the reference is the one to beat, where their times scatter."""
+"""The choice of the reference's form if times scatter."""
 
 from __future__ import annotations
 

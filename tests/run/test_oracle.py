@@ -1,4 +1,4 @@
-"""Who says what is right at the size that is timed: the oracle, or where that is slow MLX."""
+"""The oracle at the timed size: the task's own, or MLX if that is slow."""
 
 from __future__ import annotations
 

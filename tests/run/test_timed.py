@@ -1,4 +1,4 @@
-"""What is timed, and what it leaves behind, on the device that runs everywhere."""
+"""Timed runs and their results, on the cpu device."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Pairs(NamedTuple):
 
 @dataclass(frozen=True)
 class Process:
-    """How the logarithm of a time moves from one sample to the next.
+    """A process of the logarithm of a time from one sample to the next.
 
     `rho` and `spread` are an AR(1) process's correlation and standard deviation. With `hurst` it is
     fractional Gaussian noise of that exponent instead, whose correlation dies out so slowly that no
@@ -111,7 +111,7 @@ class Noise(Process):
         return Pairs(*(self._read(random, each) for each in times), second == 0, look)
 
     def _read(self, random: np.random.Generator, times: np.ndarray) -> np.ndarray:
-        """What a clock shows that only its ticks move."""
+        """Return the times that a clock shows which only advances by ticks."""
         if not self.tick_ns:
             return times
         phase = random.random(times.size)

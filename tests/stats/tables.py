@@ -1,4 +1,4 @@
-"""What verdicts are worth, simulated: a kernel against itself, and against one that is slower.
+"""Simulate verdicts: a kernel against itself, and against one that is slower.
 
     python tests/stats/tables.py
     python tests/stats/tables.py --trials 2000 --only "few pairs"
@@ -75,7 +75,7 @@ TABLES = {"few pairs": FEW, "many pairs": MANY, "order": ORDER, "levels": LEVELS
 
 
 def judged(pairs: Pairs) -> Judgement:
-    """What is said of pairs."""
+    """Return the verdict of pairs."""
     return assess(*pairs[:2], candidate_first=pairs.candidate_first, batch=pairs.look)
 
 

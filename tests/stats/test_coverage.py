@@ -50,7 +50,7 @@ CASES = {
 
 
 def at_least(part: float, trials: int) -> float:
-    """What fraction of trials a true fraction `part` falls below once in a thousand."""
+    """Return the fraction of trials that a true fraction `part` falls below once in a thousand."""
     return float(binom.ppf(1e-3, trials, part)) / trials
 
 

@@ -1,4 +1,4 @@
-"""Where the middle of a series lies: by ranks, past a trend, or by blocks."""
+"""The location of a series: by ranks, with a trend removed, or by blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What being second in a pair costs is found by the coin, and taken out."""
+"""The order effect of pairs is estimated from the random order and removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for any series of times."""
+"""Properties that hold for any series of times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much one side of pairs scatters compared with the other: found if so, and not by chance."""
+"""The spread of one side of pairs compared with the other: found if real, and not by chance."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TRIES = 400
 
 
 def disturbed(random: np.random.Generator) -> NDArray[np.float64]:
-    """What slows both halves of a pair for a while, in one pair of eight by far."""
+    """Return factors that slow both halves of a pair, in one pair of eight by a large factor."""
     steps = np.convolve(random.normal(0, 0.01, PAIRS + 7), np.ones(8) / 8, "valid")
     return np.asarray(np.exp(steps + 0.2 * (random.random(PAIRS) < 0.125)), np.float64)
 

@@ -1,4 +1,4 @@
-"""What verdicts are worth in noise that the methods were not made for.
+"""Error rates of verdicts in noise that the methods do not assume.
 
 The long form (`pytest -m slow tests/stats/test_tables.py`) has 600 trials of every line of
 `python tests/stats/tables.py`, the short one few of some.
@@ -20,7 +20,7 @@ FOUND = 0.84
 
 
 def at_most(part: float, trials: int) -> float:
-    """What fraction of trials a true fraction `part` exceeds once in a thousand."""
+    """Return the fraction of trials that a true fraction `part` exceeds once in a thousand."""
     return float(binom.ppf(1.0 - 1e-3, trials, part)) / trials
 
 

@@ -12,7 +12,7 @@ PIECE = 40
 
 @dataclass(frozen=True)
 class Step:
-    """How one request is answered.
+    """The answer to one request.
 
     `then` is what follows the text: its 'end', a 'cut' of the connection, a 'stop' of the stream
     without an end, 'silence' until the server is closed, an 'error' event, or what the protocols

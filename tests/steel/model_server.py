@@ -205,7 +205,7 @@ def _wrong_key(api: str, headers: Mapping[str, str], key: str) -> Step | None:
 
 
 def _wrong_request(api: str, body: Mapping[str, Any]) -> Step | None:
-    """What the real servers refuse of requests with structured output."""
+    """Return the error that real servers give for a malformed request with structured output."""
     if api == "openai":
         form = body.get("response_format", {"type": "text"})
         schema = form.get("json_schema", {}).get("schema")

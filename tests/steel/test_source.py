@@ -1,4 +1,4 @@
-"""When two texts are the same kernel, and defaults that stand in the text."""
+"""Identity of kernels by their texts, with defaults in the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is better by each target, and what each target leaves alone."""
+"""Targets: better candidates by each target, and kernels that each target skips."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a device's state says against measuring."""
+"""Warnings about a device's state before measuring."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is stored in addition to the times: their uncertainty, and the parts of a run."""
+"""Stored data in addition to the times: their uncertainty, and the parts of a run."""
 
 from __future__ import annotations
 

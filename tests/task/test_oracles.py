@@ -97,7 +97,7 @@ def test_queries_share_keys() -> None:
 
 
 def test_magnitudes_of_attention_are_sums_of_absolute_terms() -> None:
-    """Of one query by hand, and never less than the attention itself."""
+    """One query is computed by hand. Magnitudes are never below the attention itself."""
     q, k = np.array([[2.0, 0.0]]), np.array([[1.0, 5.0], [-3.0, 7.0]])
     v = np.array([[4.0], [-8.0]])
     first = 1 / (1 + np.exp(-8 / np.sqrt(2)))

@@ -15,7 +15,7 @@ X = np.linspace(0, 1, 64, dtype=np.float32)
 
 def with_source(source):
     def exponential(x):
-        """As a project would write it: numpy is made mlx's at the door."""
+        """Compute the exponential as a project would: numpy arrays are converted to mlx."""
         assert mx.metal.is_available()
         x = mx.array(x)
         kernel = mx.fast.metal_kernel(

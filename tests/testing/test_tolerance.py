@@ -1,4 +1,4 @@
-"""How far off a kernel may be, without and with tolerances of the test's own."""
+"""Tolerances of kernels, by default and with those of the test."""
 
 from __future__ import annotations
 

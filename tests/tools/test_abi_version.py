@@ -20,7 +20,7 @@ KERNEL = "kernel void f(device int* a) { *a = 1; }"
 
 
 def version_of(tree: Path) -> str:
-    """What csrc/msl/mb/info.h of a tree says, once the tool of that tree has run."""
+    """Return the version in csrc/msl/mb/info.h of a tree after the tool of that tree has run."""
     subprocess.run([sys.executable, str(tree / "tools" / TOOL.name)], check=True)
     found = re.search(r"abi_version = (\w+);", (tree / "csrc/msl/mb/info.h").read_text())
     assert found is not None

@@ -1,4 +1,4 @@
-"""Where the time goes until the first window: what it notes is there."""
+"""Stages of the time until the first window: the noted functions exist."""
 
 from __future__ import annotations
 

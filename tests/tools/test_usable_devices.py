@@ -1,4 +1,4 @@
-"""Which devices a hosted runner's tests may trust."""
+"""Devices that tests on a hosted runner may use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which alignments accesses promise, and what a kernel's code proves."""
+"""Alignments that accesses promise, and those that a kernel's code proves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is changed in a kernel's LLVM IR before it is optimised."""
+"""Changes of a kernel's LLVM IR before it is optimised."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where constants that hold addresses of threadgroup memory are stored instead."""
+"""Storage of constants that hold addresses of threadgroup memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which calls for matrices become instructions of tensor cores (test_matrices.py has more)."""
+"""Calls for matrices that become instructions of tensor cores (see also test_matrices.py)."""
 
 from __future__ import annotations
 

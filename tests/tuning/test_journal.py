@@ -1,4 +1,4 @@
-"""What comes next in a search, and what is remembered of it."""
+"""The order of a search, and its memory."""
 
 from __future__ import annotations
 

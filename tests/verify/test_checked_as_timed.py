@@ -1,4 +1,4 @@
-"""What is timed is checked once for each source, as far as the time suffices."""
+"""The timed size is checked once for each source, as far as the time suffices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an examination notices, with kernels whose work is scripted."""
+"""Findings of an examination, with kernels whose work is scripted."""
 
 from __future__ import annotations
 

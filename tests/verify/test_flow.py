@@ -1,4 +1,4 @@
-"""Which sizes a kernel is verified at, and what is done once for all of them."""
+"""Sizes at which a kernel is verified, and work that is done once for all of them."""
 
 from __future__ import annotations
 

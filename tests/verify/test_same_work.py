@@ -1,4 +1,4 @@
-"""Which kernels are counted twice, and that it is remembered."""
+"""Kernels that are counted twice, and the memory of it."""
 
 from __future__ import annotations
 

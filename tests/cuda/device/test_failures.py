@@ -1,4 +1,4 @@
-"""What goes wrong in NVIDIA's driver, as its double does it when asked."""
+"""Errors of NVIDIA's driver, which its double returns on request."""
 
 from __future__ import annotations
 

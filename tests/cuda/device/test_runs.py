@@ -1,4 +1,4 @@
-"""What kernels compute on the cuda device, and how their memory gets there and back."""
+"""Results of kernels on the cuda device, and their transfers of memory."""
 
 from __future__ import annotations
 

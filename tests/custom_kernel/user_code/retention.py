@@ -54,7 +54,7 @@ def gate(a, bias):
 
 
 def retention_ops(q, k, v, g, state):
-    """By MLX's operations, a step at a time."""
+    """Compute the layer by MLX's operations, a step at a time."""
     ys = []
     for t in range(q.shape[1]):
         state = g[:, t, None, None] * state + v[:, t, :, None] * k[:, t, None, :]
@@ -63,7 +63,7 @@ def retention_ops(q, k, v, g, state):
 
 
 def retention_kernel(q, k, v, g, state):
-    """By the kernel: a SIMD-group for each column of the state."""
+    """Compute the layer by the kernel: a SIMD-group for each column of the state."""
     heads, length, key_dims = q.shape
     value_dims = v.shape[-1]
     return _kernel(

@@ -1,4 +1,4 @@
-"""How a session ends that a user breaks off, or whose provider cannot be asked."""
+"""Ends of sessions: by the user, or by a provider that does not answer."""
 
 from __future__ import annotations
 

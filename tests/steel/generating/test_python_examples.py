@@ -1,4 +1,4 @@
-"""What models are shown as examples in Python are right themselves."""
+"""Python examples for models are correct."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is kept of attempts, and what it tells."""
+"""The stored history of attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What bounds a kernel, by numbers that were measured here."""
+"""The bound of a kernel, by measured figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused before it is compiled, and what reads files that are none of its business."""
+"""Candidates that are refused before compilation, and file access in them."""
 
 from __future__ import annotations
 

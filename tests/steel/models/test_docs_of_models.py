@@ -1,4 +1,4 @@
-"""What the page about models says of providers, prompts and prices is what is there."""
+"""The page about models agrees with providers, prompts and prices."""
 
 from __future__ import annotations
 

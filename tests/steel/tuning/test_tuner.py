@@ -1,4 +1,4 @@
-"""What is proposed without a model: values first, then what may be changed, and nothing twice."""
+"""Proposals without a model: values first, then transformations, and no repetition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has no place in a task file, by its text; and which texts are the same code."""
+"""Text that a task file must not have, and equality of code."""
 
 from __future__ import annotations
 

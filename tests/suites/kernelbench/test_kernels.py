@@ -34,6 +34,6 @@ def test_the_kernel_is_correct_at_the_timed_size(entry: Entry) -> None:
 
 
 def test_kernels_of_ours_are_listed() -> None:
-    """Of levels 1 and 2 all: those that the library has, and those that share its headers."""
+    """The list has all kernels of levels 1 and 2, and those that share headers with them."""
     assert len([each for each in SOLVED if each.set == "kernelbench/level1"]) == 100
     assert len([each for each in SOLVED if each.set == "kernelbench/level2"]) == 100

@@ -125,7 +125,7 @@ def test_the_problem_is_declared_like_any_task(entry: Entry) -> None:
 
 @pytest.mark.parametrize(("entry", "size"), SIZES, ids=lambda each: getattr(each, "name", each))
 def test_the_reference_is_right(entry: Entry, size: str) -> None:
-    """By the rule that kernels are judged by, on the problem's own inputs and on all others."""
+    """The reference follows the rule for kernels, on the problem's own inputs and on all others."""
     task = entry.task
     for seed in range(task.turn):
         work = workload(task, size, seed=seed)
@@ -143,7 +143,7 @@ def test_no_trivial_answer_is_accepted(entry: Entry) -> None:
 
 
 def test_parameters_are_initialised_as_by_pytorch() -> None:
-    """Of a convolution of 4 channels and 3 x 3 taps: evenly within 1/6."""
+    """A convolution of 4 channels and 3 x 3 taps is initialised evenly within 1/6."""
     work = workload(Library().entry("kb2_001_conv2d_relu_bias_add").task, "small")
     assert list(work.inputs) == ["x", "conv_weight", "conv_bias", "bias"]
     weights = work.inputs["conv_weight"]
