@@ -1,4 +1,4 @@
-"""Replace attributes of a module temporarily."""
+"""Simulate a GPU for code that asks MLX for one, and run `mx.compile` and `mx.vmap` with values."""
 
 from __future__ import annotations
 

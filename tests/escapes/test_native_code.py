@@ -67,7 +67,7 @@ def ground() -> Iterator[Ground]:
 
 
 @pytest.fixture(scope="module", params=USERS, ids=lambda user: f"user{user}")
-def make_sealed_policy(ground: Ground, request: pytest.FixtureRequest) -> dict[str, int]:
+def sealed(ground: Ground, request: pytest.FixtureRequest) -> dict[str, int]:
     return ground.came_of("sealed", request.param)
 
 
