@@ -95,7 +95,7 @@ extern "C" {
 // call.
 [[gnu::visibility("default")]] const char* metal_double_text(const char* name);
 [[gnu::visibility("default")]] void metal_double_reset();
-// What MLX does at the same time: commits command buffers of `per_buffer` repetitions each, the last one
+// MLX concurrently commits command buffers of `per_buffer` repetitions each, the last one
 // of what is left, to a separate queue, and waits for the last. A repetition takes `cost_ns` of
 // GPU time, after the one before.
 [[gnu::visibility("default")]] void metal_double_mlx(std::uint32_t repetitions,
