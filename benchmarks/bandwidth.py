@@ -24,7 +24,7 @@ from metalbench import _core
 from metalbench.kernel.library import find
 from metalbench.kernel.prepare import Compiled, compile_kernel
 from metalbench.measure.device_limits import last_level_cache_bytes, roofs_of
-from metalbench.measure.measurement import Mode
+from metalbench.measure.measurement import TimingMode
 from metalbench.run.timed import BufferRotation
 from metalbench.task.workload import workload
 from metalbench.verify.examine import Examiner, ReferenceErrors
@@ -149,7 +149,7 @@ def main(  # noqa: PLR0917 - one argument an option
         wrong = fault(compiled, seeds, size, known)
         first = turns is None
         turns = (
-            BufferRotation.of(compiled, work, Mode.COLD)
+            BufferRotation.of(compiled, work, TimingMode.COLD)
             if turns is None
             else turns.bind_another(compiled)
         )

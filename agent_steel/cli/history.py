@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from agent_steel.attempt import Attempt
     from agent_steel.history import History
     from agent_steel.history.lineage import Lineage
-    from agent_steel.loop.settings import Subject
+    from agent_steel.loop.settings import SearchSubject
 
 
 @click.command(short_help="What was tried with a kernel, as a tree.")
@@ -280,7 +280,7 @@ def plot(name: str, out: Path, **options: Any) -> None:
     echo(f"Wrote {out}")
 
 
-def _find(name: str, options: dict[str, Any]) -> tuple[Subject, Lineage]:
+def _find(name: str, options: dict[str, Any]) -> tuple[SearchSubject, Lineage]:
     """Return the kernel as its file is, and all attempts at it on the device."""
     from agent_steel.attempt import Target
     from agent_steel.cli.run import subjects_for

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from agent_steel.history import History
     from agent_steel.loop import LoopResult, SearchResult
-    from agent_steel.loop.settings import Subject
+    from agent_steel.loop.settings import SearchSubject
     from agent_steel.proposal import Diagnosis, Proposer, Usage
     from metalbench.stats import Interval
 
@@ -54,30 +54,30 @@ class ProgressPrinter:
     def __init__(self, log: Console) -> None:
         self._log = log
 
-    def on_start(self, subject: Subject, best: Attempt, diagnosis: Diagnosis) -> None:
+    def on_start(self, subject: SearchSubject, best: Attempt, diagnosis: Diagnosis) -> None:
         """Print the bottleneck of the best version."""
         times = [each.value for each in diagnosis.facts if each.name == "time of one pass"]
         took = f"{times[0]}. " if times else ""
         self._say(subject, f"attempt {best.number} is the best so far: {took}{diagnosis.text}")
 
-    def on_round_start(self, subject: Subject, number: int, most: int) -> None:
+    def on_round_start(self, subject: SearchSubject, number: int, most: int) -> None:
         """Print the number of the round."""
         self._say(subject, f"round {number} of {most}")
 
-    def on_message(self, subject: Subject, text: str) -> None:
+    def on_message(self, subject: SearchSubject, text: str) -> None:
         """Print a message."""
         self._say(subject, text, style="bright_black")
 
-    def on_judgement(self, subject: Subject, attempt: Attempt) -> None:
+    def on_judgement(self, subject: SearchSubject, attempt: Attempt) -> None:
         """Print the status of an attempt."""
         text = f"attempt {attempt.number}, {format_tunables(attempt)}: {outcome(attempt)}"
         self._say(subject, text, style=STYLES.get(attempt.status))
 
-    def on_end(self, subject: Subject, reason: str) -> None:
+    def on_end(self, subject: SearchSubject, reason: str) -> None:
         """Print why the search ended."""
         self._say(subject, f"done: {reason}")
 
-    def _say(self, subject: Subject, text: str, style: str | None = None) -> None:
+    def _say(self, subject: SearchSubject, text: str, style: str | None = None) -> None:
         self._log.print(f"[{subject.entry.name}] {text}", style=style, soft_wrap=True)
 
 

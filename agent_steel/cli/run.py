@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_steel.device_lock import DeviceLock
     from agent_steel.history import History
     from agent_steel.loop import LoopResult, SearchResult
-    from agent_steel.loop.settings import Settings, Subject
+    from agent_steel.loop.settings import SearchSubject, Settings
     from agent_steel.proposal import Proposer
     from metalbench.cli.machine import Machine
     from metalbench.compare import Ruling
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 def tell_plan(
     out: Console,
-    subjects: Sequence[Subject],
+    subjects: Sequence[SearchSubject],
     proposer: Proposer,
     settings: Settings,
     max_cost: float | None,
@@ -214,20 +214,20 @@ def _exit_code(ended: LoopResult, log: Console) -> int:
 
     Raise Failure where the proposer never gave an answer, but only errors.
     """
-    from metalbench.cli.group import Failure, Interrupted
+    from metalbench.cli.group import CommandFailure, Interrupted
 
     if ended.interrupted:
         log.print(GOES_ON, soft_wrap=True)
         raise Interrupted
     if ended.unanswered:
-        raise Failure(f"nothing was proposed: {ended.unanswered}")
+        raise CommandFailure(f"nothing was proposed: {ended.unanswered}")
     return int(bool(ended.untried))
 
 
 def _loop(
     machine: Machine,
     session: int,
-    subjects: list[Subject],
+    subjects: list[SearchSubject],
     proposer: Proposer,
     settings: Settings,
     *,
@@ -293,9 +293,9 @@ def _as_it_was(
     return session.number, {**options, **kept}
 
 
-def subjects_for(options: Mapping[str, Any], device: Described) -> list[Subject]:
+def subjects_for(options: Mapping[str, Any], device: Described) -> list[SearchSubject]:
     """Return the kernels selected by the options; raise click.UsageError for none."""
-    from agent_steel.loop.settings import Subject
+    from agent_steel.loop.settings import SearchSubject
     from metalbench.kernel.library import find
     from metalbench.kernel.prepare import check_written_for
     from metalbench.run.trial import device_facts
@@ -315,7 +315,7 @@ def subjects_for(options: Mapping[str, Any], device: Described) -> list[Subject]
         task = entry.task
         size = options["size"] or task.headline_on(device)
         task.check_size(size)
-        subjects.append(Subject(entry, kernel, options["dtype"], size, device_facts(device)))
+        subjects.append(SearchSubject(entry, kernel, options["dtype"], size, device_facts(device)))
     if not subjects:
         raise click.UsageError(f"no kernel is written for {options['dtype']}")
     return subjects

@@ -19,7 +19,7 @@ from metalbench.cli.options import kernels_option
 from metalbench.report.console import echo
 
 if TYPE_CHECKING:
-    from agent_steel.generating.generate import Request, Written
+    from agent_steel.generating.generate import Request, WrittenSample
     from agent_steel.models.providers.model import Model
     from metalbench.kernel.library import Entry
 
@@ -119,7 +119,7 @@ def generate(ctx: click.Context, /, folder: Path, **options: Any) -> None:
     begin_folder(folder, {level: [number for number, _ in tasks]}, options["samples"], asking)
     left = remaining(folder, requests)
     _tell_cost(model, len(requests), left)
-    progress = _Progress(model, len(left))
+    progress = _GenerationProgress(model, len(left))
     ask(folder, left, model, asking, progress, parallel=options["parallel"])
     ctx.exit(int(progress.failed))
 
@@ -157,7 +157,7 @@ def _tell_cost(model: Model, total: int, left: Sequence[Request]) -> None:
     )
 
 
-class _Progress:
+class _GenerationProgress:
     """Prints a line for every sample, with what all have cost so far."""
 
     def __init__(self, model: Model, total: int) -> None:
@@ -167,7 +167,7 @@ class _Progress:
         self._lock = threading.Lock()
         self.failed = False
 
-    def __call__(self, written: Written) -> None:
+    def __call__(self, written: WrittenSample) -> None:
         each = written.request
         with self._lock:
             self._count += 1

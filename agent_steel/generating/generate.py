@@ -139,7 +139,7 @@ _ENDINGS = {Ending.WHOLE: "whole", Ending.CUT: "cut", Ending.REFUSED: "refused"}
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenSample:
     """A finished sample. `cached`: no request was needed. `error`: the request failed."""
 
     request: Request
@@ -186,7 +186,7 @@ def generate(
     requests: Sequence[Request],
     model: Model,
     asking: SampleRequest,
-    said: Callable[[Written], None],
+    said: Callable[[WrittenSample], None],
     *,
     parallel: int = 1,
 ) -> None:
@@ -210,7 +210,7 @@ def generate(
         pool.shutdown(cancel_futures=True)
 
 
-def _sample(root: Path, request: Request, model: Model, asking: SampleRequest) -> Written:
+def _sample(root: Path, request: Request, model: Model, asking: SampleRequest) -> WrittenSample:
     key = request.key(asking)
     record = build_cache.load(key)
     usage, cached = Usage(), record is not None
@@ -222,11 +222,11 @@ def _sample(root: Path, request: Request, model: Model, asking: SampleRequest) -
         except SpentError:
             raise
         except ProposerError as error:
-            return Written(request, error.usage or Usage(), error=str(error))
+            return WrittenSample(request, error.usage or Usage(), error=str(error))
         record = {"answer": answer.text, "ending": _ENDINGS[answer.ending], **asdict(usage)}
         build_cache.store(key, record)
     _write(root, request, asking, dict(record), cached=cached)
-    return Written(request, usage, cached)
+    return WrittenSample(request, usage, cached)
 
 
 def _write(

@@ -20,7 +20,7 @@ from metalbench.store.result import Result, Status, format_tunables
 
 if TYPE_CHECKING:
     from agent_steel.attempt import Attempt
-    from agent_steel.loop.settings import Subject
+    from agent_steel.loop.settings import SearchSubject
     from metalbench.kernel.header import Kernel
     from metalbench.measure.measurement import Measurement
 
@@ -62,7 +62,7 @@ class Profiler:
         self._results: dict[tuple[object, ...], Result] = {}
         self._counted: dict[tuple[object, ...], tuple[Fact, ...]] = {}
 
-    def measure(self, subject: Subject, attempt: Attempt) -> Result:
+    def measure(self, subject: SearchSubject, attempt: Attempt) -> Result:
         """Verify an attempt and time it together with MLX; each is measured once.
 
         Raise WrongStartError if it is not correct, MachineError if the machine is at fault,
@@ -73,7 +73,9 @@ class Profiler:
             self._results[key] = self._measure(subject, attempt)
         return self._results[key]
 
-    def diagnose(self, subject: Subject, attempt: Attempt, history: Sequence[Attempt]) -> Diagnosis:
+    def diagnose(
+        self, subject: SearchSubject, attempt: Attempt, history: Sequence[Attempt]
+    ) -> Diagnosis:
         """Diagnose an attempt; raise the errors of `measure`."""
         result = self.measure(subject, attempt)
         if self._wants_roofs:
@@ -82,7 +84,7 @@ class Profiler:
         found = diagnosis(result, subject.kernel_of(attempt), self._roofs, history)
         return replace(found, facts=(*found.facts, *self._counts(subject, attempt)))
 
-    def _counts(self, subject: Subject, attempt: Attempt) -> tuple[Fact, ...]:
+    def _counts(self, subject: SearchSubject, attempt: Attempt) -> tuple[Fact, ...]:
         """Return counts of an attempt at the smallest size; none if it cannot be counted."""
         key = (subject.place, attempt.source_key)
         if key not in self._counted:
@@ -97,7 +99,7 @@ class Profiler:
                 self._counted[key] = ()
         return self._counted[key]
 
-    def _measure(self, subject: Subject, attempt: Attempt) -> Result:
+    def _measure(self, subject: SearchSubject, attempt: Attempt) -> Result:
         trial = Trial(
             subject.entry,
             subject.kernel_of(attempt),

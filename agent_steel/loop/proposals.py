@@ -10,7 +10,7 @@ from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from agent_steel.attempt import Attempt, Status
-from agent_steel.loop.settings import Subject
+from agent_steel.loop.settings import SearchSubject
 from agent_steel.proposal import Brief, Proposal, Proposer, ProposerError, SpentError, Usage
 from agent_steel.source import source_key, text_key
 from metalbench.errors import DeclarationError
@@ -116,7 +116,7 @@ class ProposerPool(Generic[Ticket]):
 NOT_JUDGED = (Status.PENDING, Status.UNUSABLE, Status.REPEATED)
 
 
-def baseline(subject: Subject, session: int) -> Attempt:
+def baseline(subject: SearchSubject, session: int) -> Attempt:
     """Return the attempt for the initial kernel."""
     return Attempt(
         number=0,
@@ -137,7 +137,7 @@ def baseline(subject: Subject, session: int) -> Attempt:
 class AnswerRecorder:
     """Convert the answers of one session for one kernel."""
 
-    subject: Subject
+    subject: SearchSubject
     session: int
     proposer: Proposer
 

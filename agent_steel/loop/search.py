@@ -12,7 +12,7 @@ from agent_steel.attempt import Attempt, Status, misses
 from agent_steel.history.lineage import Lineage, rounds_without
 from agent_steel.loop.profiler import Profiler, WrongStartError
 from agent_steel.loop.proposals import AnswerRecorder, ProposerAnswer, ProposerPool, baseline
-from agent_steel.loop.settings import Clock, Listener, Settings, Subject
+from agent_steel.loop.settings import Clock, Listener, SearchSubject, Settings
 from agent_steel.loop.verifier import Verifier, Version, WrongRivalError
 from agent_steel.proposal import Brief, Diagnosis, Proposal, Proposer, ProposerError, SpentError
 from metalbench.errors import DeclarationError, MetalBenchError
@@ -38,7 +38,7 @@ class Tools:
 class Search:
     """The attempts at one kernel in a session. They start from the best known version."""
 
-    def __init__(self, subject: Subject, session: int, tools: Tools) -> None:
+    def __init__(self, subject: SearchSubject, session: int, tools: Tools) -> None:
         self.subject = subject
         self._session = session
         self._tools = tools
@@ -262,7 +262,7 @@ class SearchResult:
     same ratio of their scatters.
     """
 
-    subject: Subject
+    subject: SearchSubject
     start: Attempt
     best: Attempt
     gain: float
@@ -298,7 +298,11 @@ class Loop:
     """
 
     def __init__(
-        self, session: int, subjects: Sequence[Subject], tools: Tools, clock: Clock = monotonic
+        self,
+        session: int,
+        subjects: Sequence[SearchSubject],
+        tools: Tools,
+        clock: Clock = monotonic,
     ) -> None:
         self._session = session
         self._subjects = subjects
@@ -349,7 +353,7 @@ class Loop:
         for search in self._searches:
             search.end(self._stopped or FINISHED)
 
-    def _start(self, subject: Subject) -> None:
+    def _start(self, subject: SearchSubject) -> None:
         try:
             search = Search(subject, self._session, self._tools)
             search.prepare()

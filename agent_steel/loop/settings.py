@@ -21,7 +21,7 @@ from metalbench.task import Task
 
 
 @dataclass(frozen=True)
-class Subject:
+class SearchSubject:
     """A kernel of the library as its file is, and where it is to be made faster."""
 
     entry: Entry
@@ -106,38 +106,38 @@ class Settings:
 class Listener(Protocol):
     """Hears how a loop goes on."""
 
-    def on_start(self, subject: Subject, best: Attempt, diagnosis: Diagnosis) -> None:
+    def on_start(self, subject: SearchSubject, best: Attempt, diagnosis: Diagnosis) -> None:
         """Report that a kernel was measured, and what bounds it."""
 
-    def on_round_start(self, subject: Subject, number: int, most: int) -> None:
+    def on_round_start(self, subject: SearchSubject, number: int, most: int) -> None:
         """Proposals of a round are asked for."""
 
-    def on_message(self, subject: Subject, text: str) -> None:
+    def on_message(self, subject: SearchSubject, text: str) -> None:
         """Report the progress of a proposer or of the verifier."""
 
-    def on_judgement(self, subject: Subject, attempt: Attempt) -> None:
+    def on_judgement(self, subject: SearchSubject, attempt: Attempt) -> None:
         """Report that the status of an attempt is known and stored."""
 
-    def on_end(self, subject: Subject, reason: str) -> None:
+    def on_end(self, subject: SearchSubject, reason: str) -> None:
         """No more is tried with a kernel."""
 
 
 class Unheard:
     """A listener that ignores all events."""
 
-    def on_start(self, subject: Subject, best: Attempt, diagnosis: Diagnosis) -> None:
+    def on_start(self, subject: SearchSubject, best: Attempt, diagnosis: Diagnosis) -> None:
         """Ignore the event."""
 
-    def on_round_start(self, subject: Subject, number: int, most: int) -> None:
+    def on_round_start(self, subject: SearchSubject, number: int, most: int) -> None:
         """Ignore the event."""
 
-    def on_message(self, subject: Subject, text: str) -> None:
+    def on_message(self, subject: SearchSubject, text: str) -> None:
         """Ignore the event."""
 
-    def on_judgement(self, subject: Subject, attempt: Attempt) -> None:
+    def on_judgement(self, subject: SearchSubject, attempt: Attempt) -> None:
         """Ignore the event."""
 
-    def on_end(self, subject: Subject, reason: str) -> None:
+    def on_end(self, subject: SearchSubject, reason: str) -> None:
         """Ignore the event."""
 
 

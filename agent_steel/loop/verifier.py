@@ -17,7 +17,7 @@ from metalbench.stats import Interval, spread_ratio
 from metalbench.verify import Kind
 
 if TYPE_CHECKING:
-    from agent_steel.loop.settings import Subject
+    from agent_steel.loop.settings import SearchSubject
     from metalbench.kernel.header import Kernel
     from metalbench.measure.measurement import SampleSet
     from metalbench.run.trial import Observer
@@ -40,7 +40,7 @@ class Version:
 
 
 @dataclass(frozen=True)
-class Judgement:
+class CandidateJudgement:
     """The status of a candidate and the measurements behind it."""
 
     status: Status
@@ -68,13 +68,13 @@ class Verifier:
 
     def judge(
         self,
-        subject: Subject,
+        subject: SearchSubject,
         best: Version,
         candidate: Version,
         *,
         number: int,
         observer: Observer | None = None,
-    ) -> Judgement:
+    ) -> CandidateJudgement:
         """Compile a candidate, verify it throughout, and time it in pairs with the best so far.
 
         `number` is the attempt's, from which the seeds follow. Raise MachineError if the machine
@@ -106,7 +106,9 @@ class Verifier:
             plan = replace(plan, settled_half_width=0.0, half_width=0.0)
         return replace(plan, seed=seed)
 
-    def _read_match(self, subject: Subject, match: Match, observer: Observer) -> Judgement:
+    def _read_match(
+        self, subject: SearchSubject, match: Match, observer: Observer
+    ) -> CandidateJudgement:
         """Return the judgement of one match; KEPT is not confirmed yet."""
         outcome = run_match(self.players, subject.device, match, observer)
         if outcome.failure is not None:
@@ -116,7 +118,7 @@ class Verifier:
         samples = measured.samples
         steadiness = spread_ratio(samples.reference_ns, samples.candidate_ns)
         short = shortfall(self.target, measured.verdict, measured.ratio, steadiness)
-        return Judgement(
+        return CandidateJudgement(
             Status.REVERTED if short else Status.KEPT,
             short,
             measured.ratio,
@@ -127,14 +129,16 @@ class Verifier:
         )
 
 
-def _fail(match: Match, failure: Failure, wrong: str | None) -> Judgement:
+def _fail(match: Match, failure: Failure, wrong: str | None) -> CandidateJudgement:
     where = f"at {failure.stage}: {failure.kind}: {failure.message}"
     if wrong == match.names[0]:
         raise WrongRivalError(f"{wrong} is not correct after all, {where}")
-    return Judgement(Status.BROKEN if Kind(failure.kind).ends_verification else Status.WRONG, where)
+    return CandidateJudgement(
+        Status.BROKEN if Kind(failure.kind).ends_verification else Status.WRONG, where
+    )
 
 
-def _confirm(first: Judgement, second: Judgement) -> Judgement:
+def _confirm(first: CandidateJudgement, second: CandidateJudgement) -> CandidateJudgement:
     error = second.error
     if second.status is Status.REVERTED:
         assert first.ratio is not None

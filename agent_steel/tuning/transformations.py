@@ -33,7 +33,7 @@ class Transformation(Protocol):
 
 
 @dataclass(frozen=True)
-class Parameter:
+class KernelParameter:
     """A kernel's parameter: its text without attributes, its name, and its attribute or ''."""
 
     text: str
@@ -54,13 +54,13 @@ class Independent:
     index: str
     count: str
     sizes: frozenset[str]
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[KernelParameter, ...]
     body: str
     begin: int
     end: int
 
     @property
-    def taken(self) -> tuple[Parameter, ...]:
+    def taken(self) -> tuple[KernelParameter, ...]:
         """The parameters without the thread's position."""
         return tuple(each for each in self.parameters if each.attribute != POSITION)
 
@@ -120,7 +120,7 @@ def independent(kernel: Kernel) -> Independent | None:
     )
 
 
-def _index(parameters: tuple[Parameter, ...]) -> str | None:
+def _index(parameters: tuple[KernelParameter, ...]) -> str | None:
     """Return the one parameter with an attribute, if that is the thread's position as a `uint`."""
     attributed = [each for each in parameters if each.attribute]
     if len(attributed) != 1 or attributed[0].attribute != POSITION:
@@ -169,12 +169,12 @@ def _place(tokens: Tokens, function: str) -> tuple[int, int] | None:
     return None
 
 
-def _parameter(tokens: Tokens, first: int, last: int) -> Parameter:
+def _parameter(tokens: Tokens, first: int, last: int) -> KernelParameter:
     end = next(
         (i for i in range(first, last) if tokens.text[i] == "[" and tokens.at(i + 1) == "["), last
     )
     attribute = "".join(tokens.text[end + 2 : last - 2]) if end < last else ""
-    return Parameter(tokens.join(first, end), tokens.at(end - 1), attribute)
+    return KernelParameter(tokens.join(first, end), tokens.at(end - 1), attribute)
 
 
 # The number of threads in a threadgroup as a tunable.
@@ -346,7 +346,7 @@ def _of_four(text: str) -> str:
     return re.sub(r"\bfloat\b", "float4", text)
 
 
-def _cast(parameter: Parameter, thread: str) -> str:
+def _cast(parameter: KernelParameter, thread: str) -> str:
     if parameter.attribute == POSITION:
         return thread
     match = POINTER.fullmatch(parameter.text)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from agent_steel.welding.messages import Checked, Fault, Job
+from agent_steel.welding.messages import CheckResult, Fault, Job
 from metalbench import _core, reference
 from metalbench.errors import DeclarationError, MachineError, MetalBenchError, TaskError, suggestion
 from metalbench.kernel.header import Kernel
@@ -144,7 +144,7 @@ class _Found(Exception):  # noqa: N818 - no error but a way out
         self.faults = tuple(Fault(stage, each) for each in messages[:MOST_TOLD])
 
 
-def check(device: _core.Device, job: Job, say: Say) -> Checked:
+def check(device: _core.Device, job: Job, say: Say) -> CheckResult:
     """Check a draft stage by stage; the first at which something is wrong is the last.
 
     Raise MachineError if the machine is at fault.
@@ -154,8 +154,8 @@ def check(device: _core.Device, job: Job, say: Say) -> Checked:
         for stage, report in _stages(device, job, say):
             checks.append(f"{stage}: {report}")
     except _Found as found:
-        return Checked(found.faults, tuple(checks))
-    return Checked((), tuple(checks))
+        return CheckResult(found.faults, tuple(checks))
+    return CheckResult((), tuple(checks))
 
 
 def _stages(device: _core.Device, job: Job, say: Say) -> Iterator[tuple[str, str]]:

@@ -8,7 +8,7 @@ from time import monotonic
 from typing import Any
 
 from agent_steel.proposal import Progress
-from agent_steel.welding.messages import Checked, Fault, Job, of_welders, of_workers
+from agent_steel.welding.messages import CheckResult, Fault, Job, of_welders, of_workers
 from metalbench.errors import EncodingError, MachineError, MetalBenchError
 from metalbench.sandbox import exit_status
 from metalbench.sandbox.process import Process
@@ -20,7 +20,7 @@ SECONDS_BETWEEN_LOOKS = 0.1
 LONGEST = 4000
 
 
-def check_draft(job: Job, device: str, limits: Limits, say: Progress) -> Checked:
+def check_draft(job: Job, device: str, limits: Limits, say: Progress) -> CheckResult:
     """Check a draft. Crashes, hangs and excessive memory of its process are faults of the draft.
 
     A process killed by the system is repeated once: the system kills when memory runs out, perhaps
@@ -34,7 +34,7 @@ def check_draft(job: Job, device: str, limits: Limits, say: Progress) -> Checked
     return found
 
 
-def _check(job: Job, device: str, limits: Limits, say: Progress) -> tuple[Checked, bool]:
+def _check(job: Job, device: str, limits: Limits, say: Progress) -> tuple[CheckResult, bool]:
     """Return the result, and whether the process was killed from outside."""
     process = Process(
         device,
@@ -46,7 +46,7 @@ def _check(job: Job, device: str, limits: Limits, say: Progress) -> tuple[Checke
         return watched.check(job), False
     except exit_status.WorkerExited as ended:
         fault = Fault(watched.stage, f"{ended.kind}: {ended.message}"[:LONGEST])
-        return Checked((fault,)), watched.killed
+        return CheckResult((fault,)), watched.killed
     finally:
         process.end()
 
@@ -62,7 +62,7 @@ class _Watched:
         self.stage = "task"
         self.killed = False
 
-    def check(self, job: Job) -> Checked:
+    def check(self, job: Job) -> CheckResult:
         """Tell of the draft, and wait for what was found."""
         means = self._receive("open")
         if not means:
@@ -73,7 +73,7 @@ class _Watched:
         self._open = True
         start = monotonic()
         self._process.channel.send("check", job)
-        found: Checked = self._receive("checked", self._within(start))
+        found: CheckResult = self._receive("checked", self._within(start))
         return found
 
     def _receive(self, wanted: str, look: Callable[[], None] = lambda: None) -> Any:

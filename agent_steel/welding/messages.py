@@ -34,7 +34,7 @@ class Fault:
 
 
 @dataclass(frozen=True)
-class Checked:
+class CheckResult:
     """The result of checking. `checks` describe each check and its distance to the limit."""
 
     faults: tuple[Fault, ...] = ()
@@ -44,7 +44,7 @@ class Checked:
 @cache
 def of_workers() -> dict[str, Any]:
     """Return the types of messages from the process; "machine" is an error of the machine."""
-    return {"open": str, "stage": str, "checked": Checked, "machine": str}
+    return {"open": str, "stage": str, "checked": CheckResult, "machine": str}
 
 
 @cache

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from agent_steel.models import prompt
 from agent_steel.models.prompt import facts_of
-from agent_steel.models.providers.model import Form, Model
+from agent_steel.models.providers.model import AnswerForm, Model
 from agent_steel.proposal import Progress, ProposerError, Usage
 from agent_steel.welding.confined import SECONDS, check_draft
 from agent_steel.welding.contribution import Agree, Order, WelderError, contribution
 from agent_steel.welding.draft import DRAFT_SCHEMA, Draft, read_draft, read_polished
-from agent_steel.welding.messages import Checked, Job
+from agent_steel.welding.messages import CheckResult, Job
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Entry, Library
 from metalbench.run.trial import Silent, Trial, device_facts
@@ -59,13 +59,13 @@ class Bench:
     usage: Usage = field(default_factory=Usage)
     _agreed: set[str] = field(default_factory=set)
 
-    def draft(self) -> tuple[Draft, Checked, int]:
+    def draft(self) -> tuple[Draft, CheckResult, int]:
         """Return the first draft that passes, with what was found and how many it took."""
         from metalbench.run.trial import device_facts
 
         common = self._common()
         text = self.model.prompts.fill("welder", chip=facts_of(device_facts(self.device)), **common)
-        found, draft = Checked(), None
+        found, draft = CheckResult(), None
         for number in range(1, self.order.rounds + 1):
             self.say(f"draft {number} of at most {self.order.rounds}")
             draft = self._ask(text, self._form())
@@ -86,13 +86,15 @@ class Bench:
             draft,
         )
 
-    def polish(self, draft: Draft) -> tuple[Draft | None, Checked | None]:
+    def polish(self, draft: Draft) -> tuple[Draft | None, CheckResult | None]:
         """Return the polished draft if it passes; else none, for the draft is right as it is."""
         self.say("polishing")
         text = self.model.prompts.fill(
             "welder_polish", name=draft.name, task=draft.task, kernel=draft.kernel
         )
-        form: Form[Draft] = Form("draft", DRAFT_SCHEMA, lambda answer: read_polished(answer, draft))
+        form: AnswerForm[Draft] = AnswerForm(
+            "draft", DRAFT_SCHEMA, lambda answer: read_polished(answer, draft)
+        )
         # Comments are no other Python.
         try:
             polished = self._ask(text, form)
@@ -119,7 +121,7 @@ class Bench:
                 limits=self.limits,
             )
 
-    def _ask(self, text: str, form: Form[Draft]) -> Draft:
+    def _ask(self, text: str, form: AnswerForm[Draft]) -> Draft:
         system = self.model.prompts.fill("welder_system", headers=prompt.headers())
         try:
             draft, usage = self.model.ask(system, text, form, self.say)
@@ -129,12 +131,14 @@ class Bench:
         self.usage += usage
         return draft
 
-    def _form(self) -> Form[Draft]:
+    def _form(self) -> AnswerForm[Draft]:
         order = self.order
         taken = {*Library().names(), *order.destination.names()}
-        return Form("draft", DRAFT_SCHEMA, lambda answer: read_draft(answer, order.name, taken))
+        return AnswerForm(
+            "draft", DRAFT_SCHEMA, lambda answer: read_draft(answer, order.name, taken)
+        )
 
-    def _check(self, draft: Draft) -> Checked:
+    def _check(self, draft: Draft) -> CheckResult:
         self.order.destination.check(draft.name)
         if draft.task not in self._agreed:
             if not self.agree(f"{draft.name}.py", draft.task):

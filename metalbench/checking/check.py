@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from metalbench import _core
 from metalbench.checking.findings import (
     ALL,
-    Finding,
+    CheckFinding,
     Findings,
     Frame,
     Suppression,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Subject:
+class CheckSubject:
     """A kernel, the task that declares its arguments, and the inputs that it may write."""
 
     kernel: Kernel
@@ -53,7 +53,7 @@ def resolve_subject(
     buffers: Path | None = None,
     folders: Sequence[Path] = (),
     include_dirs: Sequence[Path] = (),
-) -> Subject:
+) -> CheckSubject:
     """Return the kernel with this name: NAME of a task, or FILE.metal with declaring lines.
 
     Without `sizes`, the small sizes of a task. Raises DeclarationError if nothing has this name.
@@ -68,14 +68,14 @@ def resolve_subject(
         kernel = replace(entry.kernel(), include_dirs=tuple(include_dirs))
         for size in sizes:
             entry.task.check_size(size)
-        return Subject(kernel, entry.task, tuple(sizes) or tuple(small_sizes(entry.task)))
+        return CheckSubject(kernel, entry.task, tuple(sizes) or tuple(small_sizes(entry.task)))
     if sizes:
         raise DeclarationError(
             f"--size: expected none with {named}, whose own lines say how large all is"
         )
     bare = read_standalone_kernel(Path(named), buffers)
     kernel = replace(bare.kernel, include_dirs=tuple(include_dirs))
-    return Subject(kernel, bare.task, (bare.size,), bare.inout)
+    return CheckSubject(kernel, bare.task, (bare.size,), bare.inout)
 
 
 # Find outputs that a checked run left unwritten, and their declarations.
@@ -113,13 +113,13 @@ def find_declaration(source: str, file: str, kernel: str, argument: str) -> Fram
 class CheckedRun:
     """A kernel in a checked build, at one size and seed of its task."""
 
-    def __init__(self, what: Subject, built: Compiled, size: str, seed: int) -> None:
+    def __init__(self, what: CheckSubject, built: Compiled, size: str, seed: int) -> None:
         self._what = what
         self._built = built
         self._size = size
         self._seed = seed
 
-    def findings(self, time_limit: float) -> list[Finding]:
+    def findings(self, time_limit: float) -> list[CheckFinding]:
         """Run the kernel once and return its findings."""
         built = self._built
         work = workload(built.task, self._size, dtype_name=built.dtype.name, seed=self._seed)
@@ -137,7 +137,7 @@ class CheckedRun:
             return found
         return [*found, *self._unwritten(bound)]
 
-    def _to_finding(self, told: _core.Finding) -> Finding:
+    def _to_finding(self, told: _core.Finding) -> CheckFinding:
         frames = tuple(
             Frame(each.function, self._file(each.file), each.line, each.column)
             for each in told.frames
@@ -155,8 +155,10 @@ class CheckedRun:
 
     def _finding(
         self, kind: str, kernel: str, message: str, count: int, frames: tuple[Frame, ...]
-    ) -> Finding:
-        finding = Finding(kind, kernel, message, count, frames, self._size, self._built.dtype.name)
+    ) -> CheckFinding:
+        finding = CheckFinding(
+            kind, kernel, message, count, frames, self._size, self._built.dtype.name
+        )
         place = finding.details
         return replace(finding, element=self._element(kernel, place.buffer, place.byte))
 
@@ -167,7 +169,7 @@ class CheckedRun:
         sizes = [each.element_bytes for each in pipeline.arguments if each.name == buffer]
         return byte // sizes[0] if sizes and sizes[0] else None
 
-    def _unwritten(self, bound: Bound) -> Iterator[Finding]:
+    def _unwritten(self, bound: Bound) -> Iterator[CheckFinding]:
         for name, message in find_unwritten_outputs(bound):
             kernel = next(
                 each.name
@@ -229,7 +231,7 @@ def check(
 
 
 def check_subject(
-    what: Subject,
+    what: CheckSubject,
     device: Device,
     tools: Sequence[str],
     *,
@@ -237,7 +239,7 @@ def check_subject(
     tunables: Mapping[str, int] | None = None,
     seed: int = 0,
     time_limit: float = SECONDS,
-    relocate: Callable[[Finding], Finding] = lambda finding: finding,
+    relocate: Callable[[CheckFinding], CheckFinding] = lambda finding: finding,
 ) -> Findings:
     """Check a resolved subject, as `check`, on a device with checked builds.
 
@@ -270,7 +272,7 @@ def check_subject(
     )
 
 
-def _read_suppressions_of(what: Subject, tools: Sequence[str]) -> list[Suppression]:
+def _read_suppressions_of(what: CheckSubject, tools: Sequence[str]) -> list[Suppression]:
     """Return the source's suppressions for findings of these tools."""
     every = read_suppressions(what.kernel.source, str(what.kernel.path))
     return [each for each in every if find_kind(each.kind).tool in tools]

@@ -16,7 +16,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class CheckKind:
     """One kind of finding: `name` is its name in suppressions. Warnings are harmless on GPUs."""
 
     name: str
@@ -27,57 +27,57 @@ class Kind:
 
 
 _KINDS = (
-    Kind(
+    CheckKind(
         "out-of-bounds", "mem", "an access outside of a buffer or an array", "check the index first"
     ),
-    Kind("wild-pointer", "mem", "an access to memory outside of all buffers of the kernel"),
-    Kind("write-to-constant", "mem", "a write to what the kernel declares to be constant"),
-    Kind(
+    CheckKind("wild-pointer", "mem", "an access to memory outside of all buffers of the kernel"),
+    CheckKind("write-to-constant", "mem", "a write to what the kernel declares to be constant"),
+    CheckKind(
         "write-to-input",
         "mem",
         "a write to an input",
         "declare it `device const`, or `inout` in its `// buffer:` line",
     ),
-    Kind("misaligned", "mem", "an address that does not fit its type"),
+    CheckKind("misaligned", "mem", "an address that does not fit its type"),
     # Defined in Metal, but rarely intended.
-    Kind(
+    CheckKind(
         "texture-bounds",
         "mem",
         "a read or write of a texel outside of the texture",
         "ask get_width() and get_height() first",
         True,
     ),
-    Kind("stack-overflow", "mem", "more private memory than a thread has"),
-    Kind(
+    CheckKind("stack-overflow", "mem", "more private memory than a thread has"),
+    CheckKind(
         "race",
         "race",
         "two threads access the same bytes without a barrier, and one of them writes",
     ),
-    Kind(
+    CheckKind(
         "texture-fence",
         "race",
         "a thread reads a texel that it has written, without a fence",
         "call fence() of the texture between the write and the read",
     ),
-    Kind(
+    CheckKind(
         "same-value-race",
         "race",
         "two threads write the same value to the same bytes without a barrier",
         is_warning=True,
     ),
-    Kind(
+    CheckKind(
         "uninitialised",
         "init",
         "a read of memory that was never written",
         "outputs, scratch and threadgroup memory are uninitialised at first",
     ),
-    Kind("output-not-written", "init", "elements of an output that the kernel never writes"),
-    Kind("barrier", "sync", "a barrier that some threads do not reach"),
-    Kind("simdgroup", "sync", "a SIMD-group function that not all its lanes reach together"),
-    Kind("time-limit", "sync", "a kernel that does not end in time"),
-    Kind("division", "arithmetic", "an integer division by zero"),
-    Kind("overflow", "arithmetic", "a signed quotient that does not fit its type"),
-    Kind(
+    CheckKind("output-not-written", "init", "elements of an output that the kernel never writes"),
+    CheckKind("barrier", "sync", "a barrier that some threads do not reach"),
+    CheckKind("simdgroup", "sync", "a SIMD-group function that not all its lanes reach together"),
+    CheckKind("time-limit", "sync", "a kernel that does not end in time"),
+    CheckKind("division", "arithmetic", "an integer division by zero"),
+    CheckKind("overflow", "arithmetic", "a signed quotient that does not fit its type"),
+    CheckKind(
         "signed-overflow",
         "arithmetic",
         "a signed sum, difference or product that does not fit its type",
@@ -85,22 +85,22 @@ _KINDS = (
         True,
     ),
     # Both are defined in Metal, but rarely intended.
-    Kind(
+    CheckKind(
         "shift",
         "arithmetic",
         "a shift by the width of the type or more, or by a negative number",
         "",
         True,
     ),
-    Kind("float-cast", "arithmetic", "a float that does not fit the integer type", "", True),
-    Kind("assertion", "arithmetic", "an assert() that does not hold"),
-    Kind("trap", "arithmetic", "undefined behaviour that the compiler replaced by a trap"),
-    Kind("fault", "mem", "a fault of unknown kind"),
+    CheckKind("float-cast", "arithmetic", "a float that does not fit the integer type", "", True),
+    CheckKind("assertion", "arithmetic", "an assert() that does not hold"),
+    CheckKind("trap", "arithmetic", "undefined behaviour that the compiler replaced by a trap"),
+    CheckKind("fault", "mem", "a fault of unknown kind"),
 )
 KINDS = {each.name: each for each in _KINDS}
 
 
-def find_kind(name: str) -> Kind:
+def find_kind(name: str) -> CheckKind:
     """Return the kind with a name; an unknown name gives the kind `fault`."""
     return KINDS.get(name, KINDS["fault"])
 
@@ -132,7 +132,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class CheckFinding:
     """One defect of a kernel at one place of its source.
 
     `frames` is the call stack, innermost first. `count` is the number of occurrences in all sizes;
@@ -153,7 +153,7 @@ class Finding:
     places: int = 1
 
     @property
-    def kind_info(self) -> Kind:
+    def kind_info(self) -> CheckKind:
         """The description of its kind."""
         return find_kind(self.kind)
 
@@ -196,8 +196,8 @@ class Findings:
     kernel: str
     sizes: tuple[str, ...]
     tools: tuple[str, ...]
-    found: tuple[Finding, ...] = ()
-    allowed: tuple[Finding, ...] = ()
+    found: tuple[CheckFinding, ...] = ()
+    allowed: tuple[CheckFinding, ...] = ()
     unused: tuple[str, ...] = ()
     skipped: tuple[str, ...] = ()
     source: str = field(default="", repr=False)
@@ -208,12 +208,12 @@ class Findings:
         return self.source.splitlines()
 
     @property
-    def errors(self) -> tuple[Finding, ...]:
+    def errors(self) -> tuple[CheckFinding, ...]:
         """The findings that are not warnings."""
         return tuple(each for each in self.found if not each.kind_info.is_warning)
 
     @property
-    def warnings(self) -> tuple[Finding, ...]:
+    def warnings(self) -> tuple[CheckFinding, ...]:
         """The findings that are harmless on GPUs."""
         return tuple(each for each in self.found if each.kind_info.is_warning)
 
@@ -231,9 +231,9 @@ class Findings:
         return places
 
 
-def merge_findings(findings: list[Finding]) -> list[Finding]:
+def merge_findings(findings: list[CheckFinding]) -> list[CheckFinding]:
     """Merge equal findings and add their counts; errors first, then by line."""
-    result: dict[tuple[object, ...], Finding] = {}
+    result: dict[tuple[object, ...], CheckFinding] = {}
     for each in findings:
         known = result.get(each.key)
         if known is None:
@@ -245,7 +245,7 @@ def merge_findings(findings: list[Finding]) -> list[Finding]:
     return sorted(result.values(), key=_order)
 
 
-def _order(finding: Finding) -> tuple[bool, str, int, int]:
+def _order(finding: CheckFinding) -> tuple[bool, str, int, int]:
     frame = finding.frame or Frame("", "", 0, 0)
     return finding.kind_info.is_warning, frame.file, frame.line, frame.column
 
@@ -301,8 +301,8 @@ def _line_of(lines: Sequence[str], number: int) -> int:
 
 
 def apply_suppressions(
-    findings: Sequence[Finding], known: Sequence[Suppression], file: str
-) -> tuple[list[Finding], list[Finding], list[str]]:
+    findings: Sequence[CheckFinding], known: Sequence[Suppression], file: str
+) -> tuple[list[CheckFinding], list[CheckFinding], list[str]]:
     """Return the findings that count, the suppressed ones, and messages about unused comments.
 
     A suppression covers a finding in its line, and in a function that is called there.

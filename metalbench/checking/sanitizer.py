@@ -20,9 +20,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from metalbench import _core
-from metalbench.checking.check import Subject, resolve_subject
+from metalbench.checking.check import CheckSubject, resolve_subject
 from metalbench.checking.findings import (
-    Finding,
+    CheckFinding,
     Findings,
     Frame,
     apply_suppressions,
@@ -166,7 +166,7 @@ class SanitizerLaunch:
     folders: tuple[str, ...]
     include_dirs: tuple[str, ...]
 
-    def subject(self) -> Subject:
+    def subject(self) -> CheckSubject:
         """Resolve the kernel and its task again."""
         return resolve_subject(
             self.kernel,
@@ -298,14 +298,16 @@ def check_sanitized(
         folders=tuple(map(str, folders)),
         include_dirs=tuple(map(str, include_dirs)),
     )
-    found: list[Finding] = []
+    found: list[CheckFinding] = []
     for size, tool in product(what.sizes, tools):
         told = run_sanitizer(program, tool, launch(size=size), time_limit)
         found += _ReportReader(what, built, size, told).findings(time_limit)
     return _collect_findings(what, tools, found)
 
 
-def _collect_findings(what: Subject, tools: Sequence[str], found: list[Finding]) -> Findings:
+def _collect_findings(
+    what: CheckSubject, tools: Sequence[str], found: list[CheckFinding]
+) -> Findings:
     source, file = what.kernel.source, str(what.kernel.path)
     known = [each for each in read_suppressions(source, file) if find_kind(each.kind).tool in tools]
     counting, allowed, unused = apply_suppressions(merge_findings(found), known, file)
@@ -323,13 +325,13 @@ def _collect_findings(what: Subject, tools: Sequence[str], found: list[Finding])
 class _ReportReader:
     """Converts the reports of one run to findings with the user's buffers and files."""
 
-    def __init__(self, what: Subject, built: Compiled, size: str, ran: SanitizerRun) -> None:
+    def __init__(self, what: CheckSubject, built: Compiled, size: str, ran: SanitizerRun) -> None:
         self._what = what
         self._built = built
         self._size = size
         self._ran = ran
 
-    def findings(self, time_limit: float) -> Iterator[Finding]:
+    def findings(self, time_limit: float) -> Iterator[CheckFinding]:
         """Yield a finding for each report, and one for a kernel that has not ended."""
         for each in parse_reports(self._ran.text):
             yield self._to_finding(each)
@@ -337,7 +339,7 @@ class _ReportReader:
             message = f"not ended after {time_limit:g} s under {PROGRAM}"
             yield self._finding("time-limit", message, 1, ())
 
-    def _to_finding(self, report: SanitizerReport) -> Finding:
+    def _to_finding(self, report: SanitizerReport) -> CheckFinding:
         frames = tuple(self._frame(each) for each in report.frames)
         kind, message, element = report.kind, report.what, None
         if kind == "race":
@@ -390,12 +392,12 @@ class _ReportReader:
         count: int,
         frames: tuple[Frame, ...],
         element: int | None = None,
-    ) -> Finding:
+    ) -> CheckFinding:
         # All kernels have the same entry name in their code.
         names = list(self._built.pipelines)
         kernel = names[0] if len(names) == 1 else ""
         dtype = self._built.dtype.name
-        return Finding(kind, kernel, message, count, frames, self._size, dtype, element)
+        return CheckFinding(kind, kernel, message, count, frames, self._size, dtype, element)
 
 
 def _distance(address: int, begin: int, size: int) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.group import Failure
+from metalbench.cli.group import CommandFailure
 from metalbench.cli.options import SET_HELP, complete_names, kernels_option, seed_option
 from metalbench.report.console import echo
 from metalbench.safe_text import json_text
@@ -52,7 +52,7 @@ def admit(names: tuple[str, ...], **options: Any) -> None:
     else:
         _print_table(trials)
     if untried:
-        raise Failure("\n".join(untried))
+        raise CommandFailure("\n".join(untried))
     if not all(trial.rejected for each in trials.values() for trial in each):
         raise click.exceptions.Exit(1)
 

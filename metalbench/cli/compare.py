@@ -21,7 +21,7 @@ from metalbench.cli.output import json_option, write_text
 
 if TYPE_CHECKING:
     from metalbench._core import Device
-    from metalbench.compare.comparison import Comparison
+    from metalbench.compare.comparison import RunComparison
     from metalbench.compare.head_to_head import Match
     from metalbench.kernel.header import Kernel
     from metalbench.kernel.library import Entry
@@ -92,7 +92,7 @@ def _is_kernel(name: str) -> bool:
     return "@" in name and not Path(name).exists()
 
 
-def _compare_runs(before: str, after: str | None, options: dict[str, Any]) -> Comparison:
+def _compare_runs(before: str, after: str | None, options: dict[str, Any]) -> RunComparison:
     from metalbench.compare.comparison import compare
 
     older, newer = (result_set(each, options["db"]) for each in (before, after or "latest"))
@@ -101,7 +101,7 @@ def _compare_runs(before: str, after: str | None, options: dict[str, Any]) -> Co
 
 def _compare_kernels(
     before: str, after: str | None, options: dict[str, Any]
-) -> tuple[Comparison, Measurement]:
+) -> tuple[RunComparison, Measurement]:
     from metalbench import _core
     from metalbench.compare.head_to_head import Match, WrongKernelError, build_comparison
     from metalbench.measure.measurement import Plan
@@ -187,7 +187,7 @@ def _warn(device: Device) -> None:
     warn(console(to_stderr=True), device)
 
 
-def _show(comparison: Comparison, measured: Measurement | None, options: dict[str, Any]) -> None:
+def _show(comparison: RunComparison, measured: Measurement | None, options: dict[str, Any]) -> None:
     from metalbench.report.comparison import comparison_report, to_json
     from metalbench.report.console import console
     from metalbench.report.warnings import list_warnings
@@ -202,7 +202,7 @@ def _show(comparison: Comparison, measured: Measurement | None, options: dict[st
         write_text(options["json_file"], to_json(comparison))
 
 
-def fails(comparison: Comparison, failing: tuple[str, ...]) -> bool:
+def fails(comparison: RunComparison, failing: tuple[str, ...]) -> bool:
     """Return whether some kernel has a verdict that `--fail-on` names."""
     from metalbench.stats import Verdict
 

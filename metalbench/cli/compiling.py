@@ -155,14 +155,14 @@ def compile_file(ctx: click.Context, /, file: str, **options: Any) -> None:
 
 
 def _read(file: str) -> tuple[str, str]:
-    from metalbench.cli.group import Failure
+    from metalbench.cli.group import CommandFailure
 
     if file == "-":
         return sys.stdin.read(), "<stdin>"
     try:
         return Path(file).read_text(encoding="utf-8", errors="surrogateescape"), file
     except OSError as error:
-        raise Failure(f"{file} cannot be read: {error.strerror}") from error
+        raise CommandFailure(f"{file} cannot be read: {error.strerror}") from error
 
 
 def _folders(filename: str, options: dict[str, Any]) -> list[str]:

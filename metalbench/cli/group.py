@@ -13,7 +13,7 @@ from metalbench.report.console import echo
 from metalbench.safe_text import terminal_text
 
 
-class Failure(click.ClickException):
+class CommandFailure(click.ClickException):
     """A message and exit code 2: the usage or the environment is wrong, not a kernel."""
 
     exit_code = 2
@@ -177,19 +177,19 @@ class ErrorsAreMessages(click.Group):
             shown = own or _describe_system_error(error)
             if shown is None:
                 raise
-            raise _sanitise(Failure(str(shown))) from error
+            raise _sanitise(CommandFailure(str(shown))) from error
 
 
-def _describe_system_error(error: Exception) -> Failure | None:
+def _describe_system_error(error: Exception) -> CommandFailure | None:
     """Return a failure that the user can fix: a file, or a missing package; else None."""
     if isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "mlx":
         from metalbench.sandbox.exit_status import MLX
 
-        return Failure(f"MLX is missing ({error}); run `pip install {MLX}`")
+        return CommandFailure(f"MLX is missing ({error}); run `pip install {MLX}`")
     if isinstance(error, OSError) and error.errno not in (None, errno.EPIPE):
         where = f"{error.filename}: " if error.filename is not None else ""
         other = f" ({error.filename2})" if error.filename2 is not None else ""
-        return Failure(f"{where}{error.strerror}{other}; name another file or folder")
+        return CommandFailure(f"{where}{error.strerror}{other}; name another file or folder")
     return None
 
 

@@ -205,7 +205,7 @@ def _bench(files: list[str], programs: list[BenchmarkProgram], options: dict[str
     from rich.text import Text
 
     from metalbench import _core
-    from metalbench.cli.group import Failure
+    from metalbench.cli.group import CommandFailure
     from metalbench.hlo.bench import report
     from metalbench.hlo.bench.timing import Subject, time_program
     from metalbench.run.trial import device_facts
@@ -240,7 +240,7 @@ def _bench(files: list[str], programs: list[BenchmarkProgram], options: dict[str
         write_text(options["csv_file"], report.to_csv(results))
     failed = [each.subject.name for each in results if each.why]
     if failed:
-        raise Failure(f"{len(failed)} of {len(results)} failed: {', '.join(failed)}")
+        raise CommandFailure(f"{len(failed)} of {len(results)} failed: {', '.join(failed)}")
 
 
 def _read(model: Path) -> bytes:
@@ -258,17 +258,17 @@ def _executable(model: Path, level: str, device: str, run_limit: float) -> Execu
 def _arrays(made: Executable, path: Path) -> list[np.ndarray[Any, Any]]:
     import numpy as np
 
-    from metalbench.cli.group import Failure
+    from metalbench.cli.group import CommandFailure
 
     try:
         with np.load(path) as file:
             found = {name: file[name] for name in file.files}
     except (OSError, ValueError) as error:
-        raise Failure(f"--inputs {path} cannot be read: {error}") from error
+        raise CommandFailure(f"--inputs {path} cannot be read: {error}") from error
     names = [f"arg{number}" for number in range(len(made.inputs))]
     if set(found) != set(names):
         expected, got = ", ".join(names) or "no arrays", ", ".join(found) or "none"
-        raise Failure(f"--inputs {path}: expected {expected}, got {got}")
+        raise CommandFailure(f"--inputs {path}: expected {expected}, got {got}")
     # numpy's files have no name for bfloat16, and give its bytes.
     return [
         found[name].view(type_.element.numpy) if found[name].dtype.kind == "V" else found[name]

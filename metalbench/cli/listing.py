@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from metalbench.cli.group import Failure
+from metalbench.cli.group import CommandFailure
 from metalbench.cli.options import SET_HELP, kernels_option
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def list_tasks(set_name: str | None, kernels: tuple[Path, ...]) -> None:
         table.add_row(*map(Text, (entry.name, entry.set, _types(entry), what)))
     out.print(table)
     if wrong:
-        raise Failure("\n".join(wrong))
+        raise CommandFailure("\n".join(wrong))
 
 
 def _types(entry: Entry) -> str:

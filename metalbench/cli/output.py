@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from metalbench.cli.group import Failure
+from metalbench.cli.group import CommandFailure
 from metalbench.cli.options import RunConfig, writable
 from metalbench.report.console import echo_document
 from metalbench.untrusted_files import replace_file
@@ -93,7 +93,7 @@ def write_text(path: Path, text: str) -> None:
             return
         replace_file(path, text)
     except OSError as error:
-        raise Failure(f"{path} cannot be written: {error.strerror or error}") from error
+        raise CommandFailure(f"{path} cannot be written: {error.strerror or error}") from error
 
 
 # Write the results of a run to files.

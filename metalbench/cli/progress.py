@@ -28,7 +28,7 @@ FIRST_GUESS_SECONDS = 5.0
 LINES_BELOW = 4
 
 
-class Progress:
+class ProgressDisplay:
     """Tracks the current kernel and stage, and estimates the remaining time."""
 
     def __init__(self, seconds: float, clock: Callable[[], float] = monotonic) -> None:
@@ -88,7 +88,7 @@ class Progress:
         return passed / max(passed + self.seconds_left, 1e-9)
 
 
-class LiveProgress(Progress):
+class LiveProgress(ProgressDisplay):
     """Prints a growing table, with a status line that disappears at the end."""
 
     def __init__(self, console: Console, seconds: float) -> None:
@@ -155,7 +155,7 @@ class LiveProgress(Progress):
         return text.append(f"  {self.detail}", style=QUIET)
 
 
-class LineProgress(Progress):
+class LineProgress(ProgressDisplay):
     """Prints a line for each finished kernel, for logs and pipes."""
 
     def __init__(self, console: Console, seconds: float) -> None:

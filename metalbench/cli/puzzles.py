@@ -44,13 +44,13 @@ def puzzles(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is not None:
         return
-    from metalbench.puzzle.attempt import Progress
+    from metalbench.puzzle.attempt import PuzzleProgress
     from metalbench.puzzle.puzzle import series
     from metalbench.report.console import console
     from metalbench.report.puzzle import puzzles_table
 
     out = console()
-    found, progress = series(), Progress()
+    found, progress = series(), PuzzleProgress()
     out.print(puzzles_table(found, progress, terminal=out.is_terminal))
     first = next((each for each in found if not progress.of(each.name).solved), None)
     if first is not None:
@@ -64,12 +64,12 @@ def show(puzzle: str, hint: bool) -> None:
     """Show the exercise of a PUZZLE, given by its number or name, and its skeleton."""
     from dataclasses import replace
 
-    from metalbench.puzzle.attempt import Progress
+    from metalbench.puzzle.attempt import PuzzleProgress
     from metalbench.puzzle.puzzle import find
     from metalbench.report.console import console
     from metalbench.report.puzzle import show_statement
 
-    found, progress = find(puzzle), Progress()
+    found, progress = find(puzzle), PuzzleProgress()
     step = progress.of(found.name)
     if hint and step.hints < len(found.hints):
         step = replace(step, hints=step.hints + 1)
@@ -128,13 +128,13 @@ def check(ctx: click.Context, /, puzzle: str, file: Path | None, **options: Any)
 
     Exit codes: 0 solved, 1 not solved, 2 wrong usage.
     """
-    from metalbench.puzzle.attempt import Progress
+    from metalbench.puzzle.attempt import PuzzleProgress
     from metalbench.puzzle.attempt import check as judge
     from metalbench.puzzle.puzzle import find
     from metalbench.report.console import console
     from metalbench.report.puzzle import attempt_json, attempt_report
 
-    found, progress = find(puzzle), Progress()
+    found, progress = find(puzzle), PuzzleProgress()
     attempt = judge(
         found,
         file or _find_latest_file(found.stem),

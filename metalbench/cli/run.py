@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from metalbench.cli.group import Failure
+from metalbench.cli.group import CommandFailure
 from metalbench.cli.interruption import INTERRUPTED
 from metalbench.cli.machine import Machine, on_options, open_machine, warn
 from metalbench.cli.options import (
@@ -383,7 +383,7 @@ class Gate:
         if outcome.ended == "interrupted":
             return INTERRUPTED
         if outcome.untried:
-            return Failure.exit_code
+            return CommandFailure.exit_code
         slower = "slower" in self.fail_on and any(map(_is_slower, outcome.results))
         regressed = found and "regression" in self.fail_on and found.regressed
         unclear = found and "inconclusive" in self.fail_on and found.inconclusive

@@ -149,13 +149,13 @@ def _print_engine(out: Console, entry: Entry, kernel: Kernel | None, dtype: str 
 def _print_emitted(entry: Entry, kernel: Kernel | None, what: str, dtype: str | None) -> None:
     """Print an intermediate form of each kernel, with the defaults of its device."""
     from metalbench.cli.compiling import emit_text
-    from metalbench.cli.group import Failure
+    from metalbench.cli.group import CommandFailure
     from metalbench.kernel.prepare import check_written_for, source_options
     from metalbench.msl import engine
     from metalbench.task.dtypes import DTYPES
 
     if kernel is None:
-        raise Failure(f"{entry.name} has no kernel yet")
+        raise CommandFailure(f"{entry.name} has no kernel yet")
     name = dtype or kernel.dtypes[0]
     check_written_for(kernel, name)
     options = source_options(kernel, DTYPES[name], kernel.resolve_tunables(dtype=name))

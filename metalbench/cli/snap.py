@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.group import Failure
+from metalbench.cli.group import CommandFailure
 from metalbench.cli.options import SET_HELP, complete_names, dtype_option, kernels_option
 from metalbench.report.console import echo
 
@@ -81,7 +81,7 @@ def snap(ctx: click.Context, /, names: tuple[str, ...], **options: Any) -> None:
     try:
         known.write(path)
     except OSError as error:
-        raise Failure(f"{path} cannot be written: {error.strerror}") from error
+        raise CommandFailure(f"{path} cannot be written: {error.strerror}") from error
     echo(f"{len(known)} snapshots in {path}")
     ctx.exit(int(counts[Change.FAILED] > 0))
 

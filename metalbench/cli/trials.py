@@ -114,7 +114,7 @@ def list_trials(config: TrialConfig, device: Described) -> list[Trial]:
 
 def _common_settings(config: TrialConfig) -> dict[str, Any]:
     """Return the settings of all trials; raise click.UsageError if PyTorch is missing."""
-    from metalbench.measure.measurement import Mode, Plan
+    from metalbench.measure.measurement import Plan, TimingMode
 
     if config.against and find_spec(config.against) is None:
         raise click.UsageError(
@@ -124,7 +124,9 @@ def _common_settings(config: TrialConfig) -> dict[str, Any]:
         "seed": config.seed,
         "oracle": config.oracle,
         "against": config.against,
-        "plan": Plan(seconds=config.seconds, mode=Mode.COLD if config.cold else Mode.WARM),
+        "plan": Plan(
+            seconds=config.seconds, mode=TimingMode.COLD if config.cold else TimingMode.WARM
+        ),
     }
 
 

@@ -91,7 +91,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class Machine:
+class CertifiedMachine:
     """The device and the software of a measurement."""
 
     kind: str
@@ -122,7 +122,7 @@ class ExportedRecord:
     source: str
     source_sha256: str
     tunables: Mapping[str, int]
-    machine: Machine
+    machine: CertifiedMachine
     mode: str
     clock: str | None
     form: str | None
@@ -177,7 +177,7 @@ def export_result(store: Store, result: int, source: str, own: str) -> ExportedR
         source=source,
         source_sha256=entry.source_hash,
         tunables=dict(entry.tunables),
-        machine=Machine(
+        machine=CertifiedMachine(
             *(place.device_kind, place.device_name, place.device_chip, place.device_cores),
             *(place.engine, str(here.get("os", "")), str(here.get("cpu", "")), entry.mlx),
             dict(here.get("versions", {})),

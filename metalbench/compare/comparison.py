@@ -48,7 +48,7 @@ class ComparedKernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class RunComparison:
     """Every kernel that both sides have, and the reasons why others are left out."""
 
     before: str
@@ -70,7 +70,7 @@ class Comparison:
         return any(each.judgement.verdict is verdict for each in self.compared)
 
 
-def compare(before: ResultSet, after: ResultSet) -> Comparison:
+def compare(before: ResultSet, after: ResultSet) -> RunComparison:
     """Judge every kernel that both sets have, with control of the false discovery rate.
 
     Raises
@@ -99,7 +99,7 @@ def compare(before: ResultSet, after: ResultSet) -> Comparison:
         )
     judgements = assess_suite([each.judgement for each in compared])
     judged = zip(compared, judgements, strict=True)
-    return Comparison(
+    return RunComparison(
         before=before.name,
         after=after.name,
         device=before.device,

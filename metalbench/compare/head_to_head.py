@@ -9,7 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Protocol
 
 from metalbench import verify
-from metalbench.compare.comparison import BY_PAIRS, ComparedKernel, Comparison
+from metalbench.compare.comparison import BY_PAIRS, ComparedKernel, RunComparison
 from metalbench.errors import DeclarationError, Disturbed, MetalBenchError, find_machine_error
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.library import Entry
@@ -87,7 +87,7 @@ def _ignore_stage(_: Stage) -> None:
 
 def head_to_head(
     device: Device, contest: Contest, progress: Callable[[float], None] | None = None
-) -> tuple[Comparison, Measurement]:
+) -> tuple[RunComparison, Measurement]:
     """Verify both kernels, then time them in pairs of random order, in the same buffers.
 
     As for `metalbench run`, sets of inputs are rotated, and exchanged between batches. Returns the
@@ -223,7 +223,7 @@ def _expect_right(report: verify.Report, name: str) -> None:
 
 def build_comparison(
     contest: Contest, measured: Measurement, device: Device | DeviceFacts
-) -> Comparison:
+) -> RunComparison:
     """Build the comparison of two kernels from their measurement on a device."""
     assert measured.judgement is not None
     assert measured.reference_ns is not None
@@ -240,7 +240,7 @@ def build_comparison(
         judgement=replace(measured.judgement, verdict=measured.verdict),
     )
     where = f"{device.kind} ({device.name})"
-    return Comparison(before, after, where, measured.mode.value, (compared,))
+    return RunComparison(before, after, where, measured.mode.value, (compared,))
 
 
 # A contest of two kernels as a message for another process, and its outcome.

@@ -50,7 +50,7 @@ class _Whole:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part(Input):
+class EncodedPart(Input):
     """One of the inputs that encode a matrix."""
 
     whole: _Whole
@@ -127,7 +127,7 @@ def _parts(
 ) -> dict[str, Input]:
     whole = _Whole(plain, quantised, len(shapes))
     return {
-        f"{name}{suffix}": Part(
+        f"{name}{suffix}": EncodedPart(
             tuple(parse(each) for each in shape),
             kind,
             distribution=f"{plain.distribution} in {called}",

@@ -122,7 +122,7 @@ class TensorType:
 
 
 @dataclass(eq=False)
-class Value:
+class TensorValue:
     """One tensor: a result of `operation`, or an argument of a block if that is None."""
 
     type: TensorType
@@ -134,9 +134,9 @@ class Value:
 class Block:
     """A list of operations in order, with arguments and returned values."""
 
-    arguments: list[Value]
+    arguments: list[TensorValue]
     operations: list[Operation] = field(default_factory=list)
-    returned: list[Value] = field(default_factory=list)
+    returned: list[TensorValue] = field(default_factory=list)
 
 
 @dataclass(eq=False)
@@ -144,19 +144,19 @@ class Operation:
     """One operation; `name` has no dialect prefix, attributes are Python values."""
 
     name: str
-    operands: list[Value]
-    results: list[Value]
+    operands: list[TensorValue]
+    results: list[TensorValue]
     attributes: dict[str, Any]
     regions: list[Block]
     location: str
 
-    def find_captures(self) -> list[Value]:
+    def find_captures(self) -> list[TensorValue]:
         """Return the values that the regions use and that are defined outside of them."""
         return list(
             dict.fromkeys(each for block in self.regions for each in find_free_values(block))
         )
 
-    def find_inputs(self) -> list[Value]:
+    def find_inputs(self) -> list[TensorValue]:
         """Return the operands, and the captured values of the regions."""
         return [*self.operands, *self.find_captures()]
 
@@ -166,7 +166,7 @@ class Operation:
         return f"[stablehlo.{self.name}] {self.location}"
 
 
-def find_free_values(block: Block) -> Iterator[Value]:
+def find_free_values(block: Block) -> Iterator[TensorValue]:
     """Yield the values that a block uses and does not define."""
     own = set(block.arguments)
     for operation in block.operations:
@@ -175,7 +175,7 @@ def find_free_values(block: Block) -> Iterator[Value]:
     yield from (each for each in block.returned if each not in own)
 
 
-def replace_values(operation: Operation, new: dict[Value, Value]) -> None:
+def replace_values(operation: Operation, new: dict[TensorValue, TensorValue]) -> None:
     """Replace the values that an operation and its regions read."""
     operation.operands = [new.get(each, each) for each in operation.operands]
     for region in operation.regions:
@@ -184,7 +184,7 @@ def replace_values(operation: Operation, new: dict[Value, Value]) -> None:
         region.returned = [new.get(each, each) for each in region.returned]
 
 
-def count_uses(block: Block) -> Counter[Value]:
+def count_uses(block: Block) -> Counter[TensorValue]:
     """Return how many operations of a block read each value; a returned value counts as a use."""
     found = Counter(block.returned)
     for each in block.operations:
@@ -197,8 +197,8 @@ def format_block(block: Block, indent: str = "") -> str:
     return "\n".join(_format_lines(block, indent, {}))
 
 
-def _format_lines(block: Block, indent: str, names: dict[Value, str]) -> Iterator[str]:
-    def name(value: Value) -> str:
+def _format_lines(block: Block, indent: str, names: dict[TensorValue, str]) -> Iterator[str]:
+    def name(value: TensorValue) -> str:
         return names.setdefault(value, f"%{len(names)}")
 
     arguments = ", ".join(f"{name(each)}: {each.type}" for each in block.arguments)
@@ -249,7 +249,7 @@ class _DotWriter:
     """Writer of the DOT text of one graph."""
 
     def __init__(self) -> None:
-        self._names: dict[Value, str] = {}
+        self._names: dict[TensorValue, str] = {}
         self._count = 0
 
     def _make_name(self) -> str:
@@ -278,7 +278,7 @@ class _DotWriter:
             yield f"{indent}}}"
         self._names.update(dict.fromkeys(operation.results, name))
 
-    def _format_edges(self, values: list[Value], name: str, indent: str) -> Iterator[str]:
+    def _format_edges(self, values: list[TensorValue], name: str, indent: str) -> Iterator[str]:
         for value in values:
             yield f'{indent}{self._names[value]} -> {name} [label="{value.type}"];'
 

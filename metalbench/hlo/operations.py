@@ -20,7 +20,7 @@ from metalbench.errors import Unsupported
 from metalbench.hlo.ir import ELEMENT_TYPES, Operation
 
 
-class Kind(Enum):
+class OperationKind(Enum):
     """The way in which kernels compute an operation."""
 
     ELEMENTWISE = "each result element depends only on the operand elements at its index"
@@ -72,7 +72,7 @@ class OperationInfo:
     """
 
     name: str
-    kind: Kind
+    kind: OperationKind
     operands: Arity
     results: Arity = ONE
     regions: Arity = NONE
@@ -110,16 +110,16 @@ _COSTLY = 8
 _LOOP_COST = 1000
 
 
-_unary = partial(OperationInfo, kind=Kind.ELEMENTWISE, operands=ONE)
-_binary = partial(OperationInfo, kind=Kind.ELEMENTWISE, operands=TWO)
-_ternary = partial(OperationInfo, kind=Kind.ELEMENTWISE, operands=THREE)
-_movement = partial(OperationInfo, kind=Kind.MOVEMENT, cost=0)
-_loop = partial(OperationInfo, kind=Kind.LOOP, cost=_LOOP_COST)
-_staged = partial(OperationInfo, kind=Kind.STAGED)
-_factorization = partial(OperationInfo, kind=Kind.FACTORIZATION, operands=ONE)
-_control_flow = partial(OperationInfo, kind=Kind.CONTROL_FLOW, results=ANY)
-_fused = partial(OperationInfo, kind=Kind.FUSED, operands=NONE, regions=ONE)
-_legalized = partial(OperationInfo, kind=Kind.LEGALIZED)
+_unary = partial(OperationInfo, kind=OperationKind.ELEMENTWISE, operands=ONE)
+_binary = partial(OperationInfo, kind=OperationKind.ELEMENTWISE, operands=TWO)
+_ternary = partial(OperationInfo, kind=OperationKind.ELEMENTWISE, operands=THREE)
+_movement = partial(OperationInfo, kind=OperationKind.MOVEMENT, cost=0)
+_loop = partial(OperationInfo, kind=OperationKind.LOOP, cost=_LOOP_COST)
+_staged = partial(OperationInfo, kind=OperationKind.STAGED)
+_factorization = partial(OperationInfo, kind=OperationKind.FACTORIZATION, operands=ONE)
+_control_flow = partial(OperationInfo, kind=OperationKind.CONTROL_FLOW, results=ANY)
+_fused = partial(OperationInfo, kind=OperationKind.FUSED, operands=NONE, regions=ONE)
+_legalized = partial(OperationInfo, kind=OperationKind.LEGALIZED)
 
 # In integer expressions, {T} is the type, {U} the unsigned type whose arithmetic wraps, {M} the
 # unsigned type of the same bits, {W} the number of bits, {S} 8 minus that number or 0, {A} is {0}
@@ -339,8 +339,8 @@ _ALL = (
         mlx="tanh",
     ),
     _binary("xor", integer_msl="{0} ^ {1}", bool_msl="{0} != {1}"),
-    OperationInfo("batch_norm_inference", Kind.COMPOUND, Arity(5, 5)),
-    OperationInfo("map", Kind.COMPOUND, SOME, regions=ONE, cost=_COSTLY),
+    OperationInfo("batch_norm_inference", OperationKind.COMPOUND, Arity(5, 5)),
+    OperationInfo("map", OperationKind.COMPOUND, SOME, regions=ONE, cost=_COSTLY),
     _movement("bitcast_convert", operands=ONE),
     _movement("broadcast", operands=ONE, preserves_splat=True),
     _movement("broadcast_in_dim", operands=ONE, has_mlx_form=True, preserves_splat=True),
@@ -399,16 +399,16 @@ _ALL = (
 OPERATIONS = {each.name: each for each in _ALL}
 
 
-def list_names(*kinds: Kind) -> frozenset[str]:
+def list_names(*kinds: OperationKind) -> frozenset[str]:
     """Return the names of all operations of some kinds."""
     return frozenset(each.name for each in OPERATIONS.values() if each.kind in kinds)
 
 
-ELEMENTWISE = list_names(Kind.ELEMENTWISE)
-MOVEMENTS = list_names(Kind.MOVEMENT)
-LOOPS = list_names(Kind.LOOP)
-CONTROL_FLOW = list_names(Kind.CONTROL_FLOW)
-FUSED = list_names(Kind.FUSED)
+ELEMENTWISE = list_names(OperationKind.ELEMENTWISE)
+MOVEMENTS = list_names(OperationKind.MOVEMENT)
+LOOPS = list_names(OperationKind.LOOP)
+CONTROL_FLOW = list_names(OperationKind.CONTROL_FLOW)
+FUSED = list_names(OperationKind.FUSED)
 REDUCERS = frozenset(each.name for each in OPERATIONS.values() if each.is_reducer)
 
 
@@ -455,22 +455,30 @@ _ROWS = (
     (
         "elementwise",
         "one thread for each element; inlined into their users",
-        (Kind.ELEMENTWISE, Kind.COMPOUND),
+        (OperationKind.ELEMENTWISE, OperationKind.COMPOUND),
     ),
-    ("movement", "maps of indices; inlined into their users", (Kind.MOVEMENT,)),
+    ("movement", "maps of indices; inlined into their users", (OperationKind.MOVEMENT,)),
     (
         "reductions, windows, products",
         "a loop in each thread, with elementwise epilogues",
-        (Kind.LOOP,),
+        (OperationKind.LOOP,),
     ),
-    ("whole tensors", "one or more stages, each a kernel", (Kind.STAGED,)),
+    ("whole tensors", "one or more stages, each a kernel", (OperationKind.STAGED,)),
     (
         "matrices",
         "one threadgroup for each matrix; custom calls of XLA",
-        (Kind.FACTORIZATION,),
+        (OperationKind.FACTORIZATION,),
     ),
-    ("control flow", "the host reads the predicate and runs the regions", (Kind.CONTROL_FLOW,)),
-    ("legalised", "replaced by other operations; shapes must be static", (Kind.LEGALIZED,)),
+    (
+        "control flow",
+        "the host reads the predicate and runs the regions",
+        (OperationKind.CONTROL_FLOW,),
+    ),
+    (
+        "legalised",
+        "replaced by other operations; shapes must be static",
+        (OperationKind.LEGALIZED,),
+    ),
 )
 
 

@@ -11,8 +11,8 @@ from metalbench.errors import DeclarationError
 from metalbench.kernelbench.folder import SamplePlan, read_plan
 from metalbench.kernelbench.metrics import (
     THRESHOLDS,
+    EvaluatedSample,
     Figures,
-    SampleOutcome,
     compute_figures,
     group_samples,
 )
@@ -47,7 +47,7 @@ class FolderFigures:
     device: str
     plan: SamplePlan
     levels: dict[str, Figures]
-    problems: dict[tuple[str, int], list[SampleOutcome]]
+    problems: dict[tuple[str, int], list[EvaluatedSample]]
 
 
 def compute_columns(

@@ -53,7 +53,7 @@ CURVE = tuple(float(each) for each in np.linspace(0.0, 4.0, 81))
 
 
 @dataclass(frozen=True)
-class SampleOutcome:
+class EvaluatedSample:
     """One generation: its class, and its reference's time over its own where it was timed.
 
     `own` is false of a Python candidate whose result or time is not of its own kernels.
@@ -81,8 +81,8 @@ class SampleOutcome:
         return p <= 0 or (ratio is not None and ratio > p)
 
 
-MISSING = SampleOutcome(GenerationOutcome.MISSING)
-Problems = Mapping[tuple[str, int], Sequence[SampleOutcome]]
+MISSING = EvaluatedSample(GenerationOutcome.MISSING)
+Problems = Mapping[tuple[str, int], Sequence[EvaluatedSample]]
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,10 @@ def group_samples(
     planned: Mapping[str, Sequence[int]],
     count: int,
     baseline: str,
-) -> dict[tuple[str, int], list[SampleOutcome]]:
+) -> dict[tuple[str, int], list[EvaluatedSample]]:
     """Return the `count` samples of every planned problem. Samples not evaluated are missing."""
     known = {
-        (each.place.level, each.place.problem, each.place.sample): SampleOutcome(
+        (each.place.level, each.place.problem, each.place.sample): EvaluatedSample(
             GenerationOutcome(each.outcome),
             compute_ratio(each, baseline),
             own=not each.message.startswith(OWN_WORK_MISSING),
@@ -188,7 +188,7 @@ def _above_zero(thresholds: Sequence[float]) -> list[float]:
     return [p for p in thresholds if p > 0]
 
 
-def _compute_fast_share(first: Sequence[SampleOutcome], p: float) -> FastShare:
+def _compute_fast_share(first: Sequence[EvaluatedSample], p: float) -> FastShare:
     return FastShare(
         p,
         wilson_interval(sum(each.is_fast(p) for each in first), len(first)),

@@ -27,7 +27,7 @@ from metalbench.kernelbench.folder import (
     get_set_name,
     write,
 )
-from metalbench.kernelbench.metrics import MISSING, SampleOutcome, classify_form
+from metalbench.kernelbench.metrics import MISSING, EvaluatedSample, classify_form
 from metalbench.stats import CONFIDENCE, Interval, pass_at_k
 from metalbench.store.history import Evaluation
 from metalbench.store.store import Store
@@ -237,7 +237,7 @@ def export(
 
 def read_problems(
     root: Path, timing: Path | None
-) -> tuple[SamplePlan, dict[tuple[str, int], list[SampleOutcome]], str]:
+) -> tuple[SamplePlan, dict[tuple[str, int], list[EvaluatedSample]], str]:
     """The plan, the samples by level and problem, and the hardware of a run of KernelBench's.
 
     Ratios are those of the means, by the baseline of `timing`; none without it. Their intervals
@@ -369,7 +369,7 @@ def _compute_mean(values: Sequence[float]) -> float:
 
 def _convert_kernelbench_sample(
     each: KernelBenchSample, baseline: Mapping[str, Any] | None
-) -> SampleOutcome:
+) -> EvaluatedSample:
     told = each.metadata.get(OUTCOME)
     if each.correct:
         outcome = GenerationOutcome.CORRECT
@@ -380,7 +380,7 @@ def _convert_kernelbench_sample(
     else:
         crashed = any(key.startswith("runtime_error") for key in each.metadata)
         outcome = GenerationOutcome.CRASH if crashed else GenerationOutcome.WRONG
-    return SampleOutcome(outcome, _compute_ratio(each, baseline) if each.correct else None)
+    return EvaluatedSample(outcome, _compute_ratio(each, baseline) if each.correct else None)
 
 
 def _compute_ratio(each: KernelBenchSample, baseline: Mapping[str, Any] | None) -> Interval | None:

@@ -23,7 +23,7 @@ WINDOW_NS = 1_000_000
 GPU_WINDOW_NS = 15_000_000
 
 
-class Mode(str, Enum):
+class TimingMode(str, Enum):
     """The state of the caches when a pass begins. Times of different modes do not compare.
 
     WARM passes use the same buffers, so that data that fits stays in the caches. COLD passes rotate
@@ -97,7 +97,7 @@ class Plan:
     settled_half_width: float = 0.02
     half_width: float = 0.005
     min_effective: float = 100.0
-    mode: Mode = Mode.WARM
+    mode: TimingMode = TimingMode.WARM
     probe_drop: float = 0.03
     obeys_probe: bool = False
     retries: int = 3
@@ -531,7 +531,7 @@ class Measurement:
     gpu_floor_ns: float | None = None
     by_wall: ByWall | None = None
     judgement: Judgement | None = None
-    mode: Mode = Mode.WARM
+    mode: TimingMode = TimingMode.WARM
     steadiness: Steadiness = field(default_factory=Steadiness)
     slope: Slope | None = None
     reference_slope: Slope | None = None

@@ -16,8 +16,8 @@ from metalbench.errors import DispatchError, Unsupported
 from metalbench.mlx.definition import (
     TYPES,
     Definition,
-    ElementType,
     Passing,
+    SignatureType,
     TemplateArgument,
     Variant,
     element_type,
@@ -37,7 +37,7 @@ class NoValue(Unsupported):
 
 
 @dataclass(frozen=True)
-class Input:
+class CallInput:
     """One input; `strides` count elements, `memory` is all that they reach, as one dimension."""
 
     passing: Passing
@@ -68,7 +68,7 @@ def returns_mlx(inputs: Iterable[object], output_dtypes: Iterable[object]) -> bo
     return not arrays and any(is_mlx_dtype(each) for each in output_dtypes)
 
 
-def read(value: object, where: str, *, row_contiguous: bool) -> Input:
+def read(value: object, where: str, *, row_contiguous: bool) -> CallInput:
     """Return the input that an array or a number is; with `row_contiguous` copied if it is not so.
 
     Arrays with negative strides are copied in any case: a kernel's memory begins where its
@@ -81,7 +81,7 @@ def read(value: object, where: str, *, row_contiguous: bool) -> Input:
         array = np.array(array, order="C")
     strides = tuple(stride // array.itemsize for stride in array.strides)
     passing = Passing.of(type_, array.shape, array.size)
-    return Input(passing, array.shape, strides, _memory(array, strides))
+    return CallInput(passing, array.shape, strides, _memory(array, strides))
 
 
 def as_numpy(value: object, where: str) -> Array:
@@ -111,7 +111,7 @@ def to_mlx(array: Array) -> Any:
     return mx.array(array)
 
 
-def mlx_zeros(shape: tuple[int, ...], type_: ElementType) -> Any:
+def mlx_zeros(shape: tuple[int, ...], type_: SignatureType) -> Any:
     """Return an mlx array of zeros."""
     import mlx.core as mx
 
@@ -128,7 +128,7 @@ class Output:
         self,
         device: _core.Device,
         shape: tuple[int, ...],
-        type_: ElementType,
+        type_: SignatureType,
         init_value: float | None,
         *,
         poison: bool,
@@ -144,7 +144,7 @@ class Output:
             self.array[...] = _convert(init_value, type_)
 
 
-def _convert(value: float, type_: ElementType) -> Any:
+def _convert(value: float, type_: SignatureType) -> Any:
     """`value` by way of float32, as MLX passes it; out of an integer's range its nearest end."""
     with np.errstate(over="ignore"):
         single = np.float32(value)
@@ -202,9 +202,9 @@ class Call:
     """
 
     template: tuple[TemplateArgument, ...]
-    inputs: tuple[Input, ...]
+    inputs: tuple[CallInput, ...]
     shapes: tuple[tuple[int, ...], ...]
-    types: tuple[ElementType, ...]
+    types: tuple[SignatureType, ...]
     threads_in_grid: Size
     threads: Size
     init_value: float | None
@@ -249,7 +249,7 @@ def call(
 
 def shapes_and_types(
     definition: Definition, shapes: Sequence[Sequence[int]], dtypes: Sequence[Any]
-) -> tuple[tuple[tuple[int, ...], ...], tuple[ElementType, ...]]:
+) -> tuple[tuple[tuple[int, ...], ...], tuple[SignatureType, ...]]:
     """Return shapes and types of outputs; raise DispatchError that names a wrong one."""
     name, outputs = f"[{definition.name}]", definition.output_names
     _check_count(f"{name} output_shapes", shapes, outputs)

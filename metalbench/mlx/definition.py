@@ -15,7 +15,7 @@ from metalbench.errors import DeclarationError, DispatchError, suggestion
 
 
 @dataclass(frozen=True)
-class ElementType:
+class SignatureType:
     """One element type; `name` is numpy's and mlx's, `msl` what MLX writes into a signature."""
 
     name: str
@@ -36,12 +36,12 @@ _INTEGERS = [f"{sign}int{bits}" for bits in (8, 16, 32, 64) for sign in ("", "u"
 TYPES = {
     each.name: each
     for each in (
-        ElementType("bool", "bool"),
-        *(ElementType(name, f"{name}_t") for name in _INTEGERS),
-        ElementType("float16", "float16_t"),
-        ElementType("bfloat16", "bfloat16_t"),
-        ElementType("float32", "float"),
-        ElementType("complex64", "complex64_t"),
+        SignatureType("bool", "bool"),
+        *(SignatureType(name, f"{name}_t") for name in _INTEGERS),
+        SignatureType("float16", "float16_t"),
+        SignatureType("bfloat16", "bfloat16_t"),
+        SignatureType("float32", "float"),
+        SignatureType("complex64", "complex64_t"),
     )
 }
 _NARROWER = {"float64": "float32", "complex128": "complex64"}
@@ -52,7 +52,7 @@ def is_mlx_dtype(value: object) -> bool:
     return type(value).__name__ == "Dtype" and type(value).__module__.startswith("mlx.")
 
 
-def mlx_dtype(type_: ElementType) -> Any:
+def mlx_dtype(type_: SignatureType) -> Any:
     """Return the mlx.core.Dtype of an element type."""
     import mlx.core as mx
 
@@ -65,7 +65,7 @@ def is_dtype(value: object) -> bool:
     return scalar or isinstance(value, np.dtype) or is_mlx_dtype(value)
 
 
-def element_type(value: object, where: str) -> ElementType:
+def element_type(value: object, where: str) -> SignatureType:
     """Return the type that an mlx or numpy dtype or its name ("float32") stands for.
 
     Raise DispatchError beginning with `where` when kernels have no such type.
@@ -272,12 +272,12 @@ _EXTENTS = {"shape": "int*", "strides": "int64_t*", "ndim": "int&"}
 class Passing:
     """The parameter form of one input. Calls with equal forms share a compiled kernel."""
 
-    type: ElementType
+    type: SignatureType
     is_scalar: bool
     is_small: bool
 
     @classmethod
-    def of(cls, type_: ElementType, shape: tuple[int, ...], size: int) -> Passing:
+    def of(cls, type_: SignatureType, shape: tuple[int, ...], size: int) -> Passing:
         """Return the form for an array of this type, shape and number of elements."""
         return cls(type_, not shape, size < _CONSTANT_BELOW)
 
@@ -293,7 +293,7 @@ class Variant:
 
     template: tuple[TemplateArgument, ...]
     inputs: tuple[Passing, ...]
-    outputs: tuple[ElementType, ...]
+    outputs: tuple[SignatureType, ...]
 
 
 class Generated:

@@ -22,9 +22,9 @@ from metalbench.errors import (
 )
 from metalbench.profiling import Profile
 from metalbench.puzzle.candidate import (
-    Candidate,
-    Case,
-    Counted,
+    CountedRun,
+    PuzzleCandidate,
+    PuzzleCase,
     Tried,
     check_launch,
     read_candidate,
@@ -146,7 +146,7 @@ class _Judge:
     """The runs of one candidate."""
 
     def __init__(
-        self, puzzle: Puzzle, candidate: Candidate, traced: int, time_limit: float
+        self, puzzle: Puzzle, candidate: PuzzleCandidate, traced: int, time_limit: float
     ) -> None:
         self._puzzle = puzzle
         self._candidate = candidate
@@ -181,8 +181,10 @@ class _Judge:
             profile=profiles[0] if profiles else None,
         )
 
-    def _run(self, case: Case) -> Counted:
-        check_launch(case, Case(self._puzzle.skeleton, self._puzzle.task, self._size).launch())
+    def _run(self, case: PuzzleCase) -> CountedRun:
+        check_launch(
+            case, PuzzleCase(self._puzzle.skeleton, self._puzzle.task, self._size).launch()
+        )
         return case.run_counted(self._device, traced=self._traced, time_limit=self._time_limit)
 
     def _findings(self) -> Sequence[Findings]:
@@ -229,7 +231,7 @@ FILE_NAME = "puzzles.json"
 
 
 @dataclass(frozen=True)
-class Step:
+class PuzzleState:
     """The state of one puzzle: attempts, hints given, and whether it was solved.
 
     `score` is that of the best solution so far.
@@ -241,7 +243,7 @@ class Step:
     at_target: bool = False
     score: Mapping[str, int] = field(default_factory=dict)
 
-    def after(self, attempt: Attempt) -> Step:
+    def after(self, attempt: Attempt) -> PuzzleState:
         """Return the same with one more attempt."""
         step = replace(self, attempts=self.attempts + 1)
         if not attempt.solved or attempt.score is None:
@@ -256,30 +258,30 @@ class Step:
         )
 
 
-class Progress:
+class PuzzleProgress:
     """The steps of all puzzles, by their names; every change is written at once."""
 
     def __init__(self, path: Path | None = None) -> None:
         self.path = path or store_path().with_name(FILE_NAME)
         self._steps = _read(self.path)
 
-    def of(self, name: str) -> Step:
+    def of(self, name: str) -> PuzzleState:
         """Return the state of a puzzle."""
-        return self._steps.get(name, Step())
+        return self._steps.get(name, PuzzleState())
 
-    def keep(self, name: str, step: Step) -> None:
+    def keep(self, name: str, step: PuzzleState) -> None:
         """Replace the state of a puzzle, also in the file."""
         self._steps[name] = step
         text = json.dumps({key: asdict(each) for key, each in self._steps.items()}, indent=2)
         replace_file(self.path, text + "\n")
 
 
-def _read(path: Path) -> dict[str, Step]:
+def _read(path: Path) -> dict[str, PuzzleState]:
     if not path.exists():
         return {}
     try:
         kept: dict[str, dict[str, Any]] = read_json(path).raw
-        return {name: Step(**each) for name, each in kept.items()}
+        return {name: PuzzleState(**each) for name, each in kept.items()}
     except (OSError, ValueError, TypeError, AttributeError) as error:
         raise DeclarationError(
             f"{path}: expected the progress of puzzles, got {error}; remove it to begin anew"

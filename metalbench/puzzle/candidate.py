@@ -16,8 +16,8 @@ from typing import Any, NoReturn, Protocol
 import numpy as np
 
 from metalbench import _core, mlx
-from metalbench.checking.check import Subject, check_subject
-from metalbench.checking.findings import TOOLS, Finding, Findings, Frame
+from metalbench.checking.check import CheckSubject, check_subject
+from metalbench.checking.findings import TOOLS, CheckFinding, Findings, Frame
 from metalbench.errors import DeclarationError, MetalBenchError, TaskError
 from metalbench.kernel import header
 from metalbench.kernel.header import Dispatch, Kernel
@@ -49,7 +49,7 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Case:
+class PuzzleCase:
     """A kernel, the task of its arguments, and the size to run.
 
     `texts` map parts of the source to the files that they come from.
@@ -81,13 +81,13 @@ class Case:
         # As MLX has it, a threadgroup is no larger than the grid.
         return grid, tuple(map(min, threads, grid))
 
-    def run_counted(self, device: _core.Device, *, traced: int, time_limit: float) -> Counted:
+    def run_counted(self, device: _core.Device, *, traced: int, time_limit: float) -> CountedRun:
         """Run a counted build once; raises CompileError and the device's errors."""
         compiled = compile_kernel(device, self.kernel, self.task, counted=True, traced=traced)
         bound = compiled.bind(workload(self.task, self.size))
         bound.poison()
         device.run(bound.dispatches, time_limit=time_limit)
-        return Counted(
+        return CountedRun(
             read_profile(compiled, bound),
             {name: bound.read(name).copy() for name in bound.outputs},
             {name: each.unwritten() for name, each in bound.outputs.items()},
@@ -95,12 +95,12 @@ class Case:
 
     def findings(self, device: _core.Device, *, time_limit: float) -> Findings:
         """Return all that a checked build finds."""
-        subject = Subject(self.kernel, self.task, (self.size,))
+        subject = CheckSubject(self.kernel, self.task, (self.size,))
         return check_subject(
             subject, device, TOOLS, time_limit=time_limit, relocate=self._map_lines
         )
 
-    def _map_lines(self, finding: Finding) -> Finding:
+    def _map_lines(self, finding: CheckFinding) -> CheckFinding:
         """Return a finding with the lines of the files that the source was taken from."""
         if not self.texts:
             return finding
@@ -116,7 +116,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Counted:
+class CountedRun:
     """The result of a counted run: profile, outputs, and masks of unwritten elements."""
 
     profile: Profile
@@ -124,7 +124,7 @@ class Counted:
     unwritten: Mapping[str, Array]
 
 
-def check_launch(case: Case, expected: Launch) -> None:
+def check_launch(case: PuzzleCase, expected: Launch) -> None:
     """Raise DeclarationError unless a kernel is launched as its puzzle says."""
     got = case.launch()
     if got != expected:
@@ -143,19 +143,19 @@ def _format_launch(launch: Launch) -> str:
 
 # Candidates of a learner: the kernel of a `.metal` file, or its text.
 
-Run = Callable[[Case], Counted]
+Run = Callable[[PuzzleCase], CountedRun]
 
 
 @dataclass(frozen=True)
 class Tried:
     """A candidate at one size: the launched case, its counts, and the answer to judge."""
 
-    case: Case
-    counted: Counted
+    case: PuzzleCase
+    counted: CountedRun
     answer: Array
 
 
-class Candidate(Protocol):
+class PuzzleCandidate(Protocol):
     """The solution of a learner."""
 
     path: Path
@@ -163,7 +163,7 @@ class Candidate(Protocol):
     def run_at(self, size: str, run: Run) -> Tried:
         """Run it at a size of the puzzle; raise the errors of `run`, and DeclarationError."""
 
-    def case(self, size: str) -> Case | None:
+    def case(self, size: str) -> PuzzleCase | None:
         """Return the launch at a size; None if it is unknown because nothing has run yet."""
 
 
@@ -175,9 +175,9 @@ class MetalFile:
         self._puzzle = puzzle
         self._kernel = kernel
 
-    def case(self, size: str) -> Case:
+    def case(self, size: str) -> PuzzleCase:
         """Return the kernel with the puzzle's own task."""
-        return Case(self._kernel, self._puzzle.task, size)
+        return PuzzleCase(self._kernel, self._puzzle.task, size)
 
     def run_at(self, size: str, run: Run) -> Tried:
         """Run it at a size of the puzzle."""
@@ -192,7 +192,7 @@ class MetalFile:
 _EXTENTS = {"shape": np.int32, "strides": np.int64, "ndim": np.int32}
 
 
-def case_of(generated: Generated, made: Call, name: str, path: Path, size: str) -> Case:
+def case_of(generated: Generated, made: Call, name: str, path: Path, size: str) -> PuzzleCase:
     """Return the generated kernel, and a task that draws what this call gave it.
 
     Findings refer to lines of the Python file at `path`.
@@ -224,7 +224,7 @@ def case_of(generated: Generated, made: Call, name: str, path: Path, size: str) 
         include_dirs=(PRELUDE,),
     )
     task = _task(name, size, dict(_iterate_inputs(generated, made)), defined, made)
-    return Case(kernel, task, size, tuple(_texts(generated, path)))
+    return PuzzleCase(kernel, task, size, tuple(_texts(generated, path)))
 
 
 def _texts(generated: Generated, path: Path) -> Iterator[Text]:
@@ -302,15 +302,15 @@ class PythonFile:
     def __init__(self, puzzle: Puzzle, path: Path) -> None:
         self.path = path
         self._puzzle = puzzle
-        self._cases: dict[str, Case] = {}
+        self._cases: dict[str, PuzzleCase] = {}
 
-    def case(self, size: str) -> Case | None:
+    def case(self, size: str) -> PuzzleCase | None:
         """Return the launch of the run at this size."""
         return self._cases.get(size)
 
     def run_at(self, size: str, run: Run) -> Tried:
         """Load the file, call `solve`, and record its launch and its result."""
-        done: list[Counted] = []
+        done: list[CountedRun] = []
 
         def record_launch(defined: Definition, made: Call) -> list[Array]:
             if done:
@@ -448,7 +448,7 @@ def _kernels_are(launched: Launched) -> Iterator[None]:
 # Candidates: a `.metal` file, its text, or a Python file over `mx.fast.metal_kernel`.
 
 
-def read_candidate(puzzle: Puzzle, file: Path | str) -> Candidate:
+def read_candidate(puzzle: Puzzle, file: Path | str) -> PuzzleCandidate:
     """Read a candidate from a file, or from the text of a kernel, which has several lines.
 
     Raise DeclarationError for a missing file or an unknown file extension.

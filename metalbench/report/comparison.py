@@ -34,7 +34,7 @@ from metalbench.compare.comparison import (
     BY_REFERENCE,
     BY_TIME,
     ComparedKernel,
-    Comparison,
+    RunComparison,
 )
 from metalbench.report import numbers
 from metalbench.report.export import interval_json
@@ -58,7 +58,7 @@ RESTS_ON = {
 }
 
 
-def comparison_report(comparison: Comparison, console: Console) -> Group:
+def comparison_report(comparison: RunComparison, console: Console) -> Group:
     """Return the table of the kernels, the reasons of missing verdicts, and the geometric mean."""
     blocks: list[RenderableType] = [_table(comparison, console), Text()]
     blocks += [Text(line, style=WARNING) for line in _doubts(comparison)]
@@ -67,7 +67,7 @@ def comparison_report(comparison: Comparison, console: Console) -> Group:
     return Group(*blocks)
 
 
-def changes(comparison: Comparison) -> Group:
+def changes(comparison: RunComparison) -> Group:
     """Return only the faster and slower kernels and those in one of both, and their counts."""
     found = [
         each
@@ -86,7 +86,7 @@ def changes(comparison: Comparison) -> Group:
     return Group(*lines)
 
 
-def to_json(comparison: Comparison) -> str:
+def to_json(comparison: RunComparison) -> str:
     """Return a comparison as the JSON described above."""
     mean = comparison.mean
     document = {
@@ -119,7 +119,7 @@ def _as_dict(each: ComparedKernel) -> dict[str, object]:
     }
 
 
-def _table(comparison: Comparison, console: Console) -> Table:
+def _table(comparison: RunComparison, console: Console) -> Table:
     """Return a table with one line for each kernel, or two if the console is too narrow."""
     names = (comparison.before, comparison.after)
     wide = plain_table(terminal=console.is_terminal)
@@ -148,7 +148,7 @@ def _ratio(each: ComparedKernel, between: str) -> Text:
     return Text(f"{ratio} ").append(verdict.value, VERDICT_STYLES[verdict])
 
 
-def _doubts(comparison: Comparison) -> Iterator[str]:
+def _doubts(comparison: RunComparison) -> Iterator[str]:
     for each in comparison.compared:
         for reason in each.judgement.reasons:
             yield f"{each.task}: {each.judgement.verdict.value}: {reason}."
@@ -164,7 +164,7 @@ def _doubts(comparison: Comparison) -> Iterator[str]:
         yield f"{name}: left out: {why}."
 
 
-def _summary(comparison: Comparison) -> Iterator[str]:
+def _summary(comparison: RunComparison) -> Iterator[str]:
     verdicts = [each.judgement.verdict for each in comparison.compared]
     counts = [f"{verdicts.count(each)} {each.value}" for each in Verdict if each in verdicts]
     line = f"{comparison.after} against {comparison.before}: {', '.join(counts)}."
@@ -175,12 +175,12 @@ def _summary(comparison: Comparison) -> Iterator[str]:
     yield line
 
 
-def _not_in_mean(comparison: Comparison) -> list[str]:
+def _not_in_mean(comparison: RunComparison) -> list[str]:
     few = [each.task for each in comparison.compared if None in each.judgement.ratio.useful_ends]
     return [*few, *(name for name, _ in comparison.left_out)]
 
 
-def _footnotes(comparison: Comparison) -> Iterator[str]:
+def _footnotes(comparison: RunComparison) -> Iterator[str]:
     yield (
         f"Device: {comparison.device}, {comparison.mode}. A ratio above 1 says that "
         f"{comparison.after} is faster; {100 * CONFIDENCE:g} % intervals."

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from metalbench.checking.findings import KINDS, Finding, Findings, Frame, Kind
+from metalbench.checking.findings import KINDS, CheckFinding, CheckKind, Findings, Frame
 from metalbench.report.numbers import count
 from metalbench.safe_text import file_text, json_text, sarif_text
 
@@ -30,7 +30,7 @@ def findings_text(findings: Findings) -> str:
     return "\n".join([*blocks, summary(findings)]) + "\n"
 
 
-def _unshown(findings: Sequence[Finding]) -> list[str]:
+def _unshown(findings: Sequence[CheckFinding]) -> list[str]:
     """Return the line that counts unlisted findings by kind, if there are any."""
     if not findings:
         return []
@@ -55,7 +55,7 @@ def summary(findings: Findings) -> str:
     )
 
 
-def _block(finding: Finding, findings: Findings) -> Iterator[str]:
+def _block(finding: CheckFinding, findings: Findings) -> Iterator[str]:
     advice = f"; {finding.kind_info.advice}" if finding.kind_info.advice else ""
     yield f"{_where(finding)}: {finding.severity}: {finding.kind}: {finding.message}{advice}"
     frame = finding.frame
@@ -72,7 +72,7 @@ def _block(finding: Finding, findings: Findings) -> Iterator[str]:
     yield f"       {', '.join(_facts(finding))}"
 
 
-def _facts(finding: Finding) -> Iterator[str]:
+def _facts(finding: CheckFinding) -> Iterator[str]:
     if finding.kernel:
         yield f"kernel {finding.kernel}"
     if finding.element is not None:
@@ -80,7 +80,7 @@ def _facts(finding: Finding) -> Iterator[str]:
     yield "once" if finding.count == 1 else f"{finding.count} times, the first in the grid is shown"
 
 
-def _where(finding: Finding) -> str:
+def _where(finding: CheckFinding) -> str:
     frame = finding.frame
     if frame is None:
         return f"[{finding.kernel}]"
@@ -110,7 +110,7 @@ def findings_json(findings: Findings) -> str:
     )
 
 
-def _plain(finding: Finding) -> dict[str, Any]:
+def _plain(finding: CheckFinding) -> dict[str, Any]:
     told = finding.details
     return {
         "kind": finding.kind,
@@ -166,7 +166,7 @@ def to_sarif(findings: Findings, root: Path) -> str:
     return json_text({"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
-def _rule(kind: Kind) -> dict[str, Any]:
+def _rule(kind: CheckKind) -> dict[str, Any]:
     rule: dict[str, Any] = {
         "id": kind.name,
         "shortDescription": {"text": kind.what},
@@ -176,7 +176,7 @@ def _rule(kind: Kind) -> dict[str, Any]:
     return {**rule, "help": {"text": kind.advice}} if kind.advice else rule
 
 
-def _result(finding: Finding, rules: list[Kind], root: Path) -> dict[str, Any]:
+def _result(finding: CheckFinding, rules: list[CheckKind], root: Path) -> dict[str, Any]:
     result: dict[str, Any] = {
         "ruleId": finding.kind_info.name,
         "ruleIndex": rules.index(finding.kind_info),

@@ -19,7 +19,7 @@ from metalbench.report.terminal import HEADING, QUIET, SafeConsole, plain_table
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from metalbench.puzzle.attempt import Attempt, Progress, Score, Step, Wrong
+    from metalbench.puzzle.attempt import Attempt, PuzzleProgress, PuzzleState, Score, Wrong
     from metalbench.puzzle.puzzle import Puzzle
 
 Array = np.ndarray[Any, Any]
@@ -29,7 +29,7 @@ ROWS, COLUMNS = 16, 64
 RIGHT, BAD, MISSING = ".", "x", "-"
 
 
-def puzzles_table(puzzles: Sequence[Puzzle], progress: Progress, *, terminal: bool) -> Table:
+def puzzles_table(puzzles: Sequence[Puzzle], progress: PuzzleProgress, *, terminal: bool) -> Table:
     """Return every puzzle with the user's progress."""
     table = plain_table(terminal=terminal)
     table.add_column("", justify="right", no_wrap=True)
@@ -44,7 +44,7 @@ def puzzles_table(puzzles: Sequence[Puzzle], progress: Progress, *, terminal: bo
     return table
 
 
-def _state(step: Step) -> str:
+def _state(step: PuzzleState) -> str:
     if step.at_target:
         return "solved, at the target"
     return "solved" if step.solved else "tried" if step.attempts else "-"

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from metalbench.measure.analysis import Analysis, Occupancy, Roofline, Target
-from metalbench.measure.measurement import Measurement, Mode
+from metalbench.measure.measurement import Measurement, TimingMode
 from metalbench.report import numbers, summary
 from metalbench.report.summary import discovery_line, explain_ends, summary_lines
 from metalbench.report.terminal import (
@@ -252,7 +252,7 @@ def suite_report(
     blocks += [Text(line) for line in ([""] if doubts else [])]
     blocks += [Text(line) for line in summary_lines(results, seconds)]
     modes = {result.measurement.mode for result in results if result.measurement is not None}
-    cold = " Inputs are cold: no cache holds them." if Mode.COLD in modes else ""
+    cold = " Inputs are cold: no cache holds them." if TimingMode.COLD in modes else ""
     sizes = ", ".join(dict.fromkeys(result.case.size for result in results if result.case.size))
     blocks.append(
         Text(
@@ -464,7 +464,10 @@ def _forms(measured: Measurement) -> Rows:
 def _conditions(measured: Measurement) -> Rows:
     """Yield the state of the caches, and the steadiness of the clock."""
     cold = "cold: each pass takes other copies of the inputs, which no cache holds"
-    yield "mode", cold if measured.mode is Mode.COLD else "warm: each pass takes the same buffers"
+    yield (
+        "mode",
+        cold if measured.mode is TimingMode.COLD else "warm: each pass takes the same buffers",
+    )
     steadiness = measured.steadiness
     if steadiness.spread is not None:
         seen = f"a probe of it spread by {100 * steadiness.spread:.1f} %"

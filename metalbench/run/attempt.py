@@ -25,7 +25,7 @@ from metalbench.errors import (
 from metalbench.kernel.prepare import Builds, Compiled, find_folded_tests
 from metalbench.measure.analysis import Analysis, Occupancy, Peaks, Throughput, analyse, implausible
 from metalbench.measure.device_limits import MIB, OF_CACHE, ceiling_of, roofs_of
-from metalbench.measure.measurement import Measurement, Mode
+from metalbench.measure.measurement import Measurement, TimingMode
 from metalbench.run.timed import Timed
 from metalbench.run.trial import (
     SMALL,
@@ -108,7 +108,7 @@ def make_failure(error: Exception, stage: str) -> Failure:
 # The limits that a measurement is held against.
 
 
-def find_peaks(device: Device, pass_bytes: float, dtype: str, mode: Mode) -> Peaks | None:
+def find_peaks(device: Device, pass_bytes: float, dtype: str, mode: TimingMode) -> Peaks | None:
     """The measured limits of `device`; None where there are none to be measured.
 
     A pass of fewer bytes than several times the last-level cache may find some of them there: it is
@@ -117,7 +117,7 @@ def find_peaks(device: Device, pass_bytes: float, dtype: str, mode: Mode) -> Pea
     roofs, cache_bytes = roofs_of(device), device.capabilities.get("l2_bytes")
     if roofs is None or not isinstance(cache_bytes, int):
         return None
-    from_memory = mode is Mode.COLD or pass_bytes >= OF_CACHE * cache_bytes
+    from_memory = mode is TimingMode.COLD or pass_bytes >= OF_CACHE * cache_bytes
     moved = roofs.memory_gbytes_per_s if from_memory else roofs.cache_gbytes_per_s
     where = "memory" if from_memory else f"its cache of {cache_bytes / MIB:.0f} MiB"
     # Of half precision, a kernel may as well compute in float32.
@@ -148,7 +148,7 @@ def attempt(
     """
     if trial.broken is None:
         trial.check()
-    return Attempt(device, trial, observer, wait_until_quiet).run()
+    return TrialAttempt(device, trial, observer, wait_until_quiet).run()
 
 
 @dataclass(frozen=True)
@@ -170,7 +170,7 @@ class _Subject:
         return self.size in self.task.judges
 
 
-class Attempt:
+class TrialAttempt:
     """The stages of one kernel, and the findings so far."""
 
     def __init__(

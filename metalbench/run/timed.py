@@ -23,7 +23,7 @@ from metalbench.measure.device_limits import (
     plan_rotation,
     warn_of_two_sets,
 )
-from metalbench.measure.measurement import FormTime, Measurement, Mode, Plan
+from metalbench.measure.measurement import FormTime, Measurement, Plan, TimingMode
 from metalbench.measure.sampling import Progress, Sides, measure
 from metalbench.store.environment import memory_bytes
 from metalbench.task import Task
@@ -60,15 +60,15 @@ class BufferRotation:
         cls,
         compiled: Compiled,
         work: Workload,
-        mode: Mode,
+        mode: TimingMode,
         reference_errors: ReferenceErrors | None = None,
     ) -> BufferRotation:
         """Bind a kernel to `work` and to a workload of another seed; in COLD mode to copies.
 
         `reference_errors` are the known errors of the reference at that size.
         """
-        sizes = _Sizes.of(compiled.device, work)
-        if mode is Mode.COLD:
+        sizes = _PassSizes.of(compiled.device, work)
+        if mode is TimingMode.COLD:
             plan = plan_rotation(sizes.inputs + sizes.outputs, sizes.cache, sizes.memory)
         else:
             doubt = warn_of_two_sets(sizes.inputs, sizes.outputs, sizes.cache, sizes.memory)
@@ -221,7 +221,7 @@ def like_seeds(task: Task, seed: int, *, skipped: int = 0) -> Iterator[int]:
 
 
 @dataclass(frozen=True)
-class _Sizes:
+class _PassSizes:
     """Sizes in bytes: inputs and outputs of a pass, last-level cache, and memory."""
 
     inputs: int
@@ -230,7 +230,7 @@ class _Sizes:
     memory: int | None
 
     @classmethod
-    def of(cls, device: Device, work: Workload) -> _Sizes:
+    def of(cls, device: Device, work: Workload) -> _PassSizes:
         task, memory = work.task, device.capabilities.get("memory_bytes")
         inputs, outputs = (
             sum(
@@ -571,7 +571,7 @@ class Timed:
         cls,
         compiled: Compiled,
         work: Workload,
-        mode: Mode,
+        mode: TimingMode,
         reference_errors: ReferenceErrors | None = None,
     ) -> Timed:
         """Bind a kernel as `BufferRotation.of`, and create its reference on the same inputs."""
@@ -579,7 +579,7 @@ class Timed:
 
         device = compiled.device
         rotation = BufferRotation.of(compiled, work, mode, reference_errors)
-        cold = mode is Mode.COLD
+        cold = mode is TimingMode.COLD
         sets = len(rotation.rounds[0]) if cold else len(rotation.rounds)
         keeps = sets if cold else 0
         reference, missing = create_reference(device.kind, work, copies=sets, keeps=keeps)

@@ -102,7 +102,7 @@ REAPER = GroupReaper()
 SECONDS_TO_LOCK = 2.0
 
 
-class Scratch:
+class ScratchFolder:
     """A new folder at `path` in the system's temporary folder; its name begins with `prefix`.
 
     Abandoned folders with the same prefix are removed first. A `numbered` folder has the first free
@@ -237,7 +237,7 @@ class Process(Generic[End]):
         end, lifeline = os.pipe()
         self._lifeline: int | None = lifeline
         self._words = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
-        self._scratch = Scratch(PREFIX)
+        self._scratch = ScratchFolder(PREFIX)
         program = (
             f"import sys; sys.path[:] = {list_import_folders()!r}; from {worker} import work"
             f"; work({theirs.fileno()}, {end}, {os.getpid()}, {device!r})"

@@ -114,7 +114,7 @@ class _Instruction(ctypes.Structure):
     ]
 
 
-class Program(ctypes.Structure):
+class FilterProgram(ctypes.Structure):
     """`struct sock_fprog`; it keeps its instructions alive."""
 
     _fields_ = [
@@ -286,7 +286,7 @@ def install_filter(policy: Policy, otherwise: int, *, every_thread: bool) -> Non
 
     Raises Unsupported with the reason if that is not possible. Then nothing has changed.
     """
-    program = Program(assemble(load_system_calls(), policy, otherwise))
+    program = FilterProgram(assemble(load_system_calls(), policy, otherwise))
     try:
         set_no_new_privileges()
         flags = SPEC_ALLOW | (EVERY_THREAD if every_thread else 0)

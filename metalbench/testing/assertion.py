@@ -28,11 +28,11 @@ from metalbench.mlx.call import as_numpy, is_mlx
 from metalbench.mlx.definition import narrow
 from metalbench.task.dtypes import DTYPES, DType
 from metalbench.testing.launch import (
-    Bound,
+    BoundLaunch,
     Build,
     Grid,
+    KernelSource,
     Size,
-    Source,
     bind,
     buffers_of,
     dtype_of,
@@ -62,7 +62,7 @@ class Checked:
     outputs: Mapping[str, Array] = field(default_factory=dict, repr=False)
     comparisons: tuple[Comparison, ...] = ()
     skipped: tuple[str, ...] = ()
-    source: Source | None = field(default=None, repr=False)
+    source: KernelSource | None = field(default=None, repr=False)
 
     @property
     def passed(self) -> bool:
@@ -251,7 +251,9 @@ def _is_float(dtype: np.dtype[Any]) -> bool:
 # Judge the outputs and the memory that a kernel wrote.
 
 
-def memory_findings(kernel: str, bound: Bound, written: Mapping[str, object]) -> Iterator[Finding]:
+def memory_findings(
+    kernel: str, bound: BoundLaunch, written: Mapping[str, object]
+) -> Iterator[Finding]:
     """Writes outside of buffers, and to inputs that are not in `written`."""
     for name, memory in bound.memories.items():
         where = memory.broken_guard()
@@ -305,7 +307,7 @@ FAULTS = (CompileError, KernelFault, TimeLimitExceeded)
 
 
 @dataclass(frozen=True)
-class Case:
+class KernelCase:
     """One MSL kernel with what goes in and what should come out."""
 
     build: Build
@@ -342,7 +344,9 @@ class Case:
             return replace(found, findings=(make_finding(error),))
         return self._judge(found, bound, expected)
 
-    def _judge(self, found: Checked, bound: Bound, expected: Mapping[str, Expected]) -> Checked:
+    def _judge(
+        self, found: Checked, bound: BoundLaunch, expected: Mapping[str, Expected]
+    ) -> Checked:
         outputs = {name: bound.memories[name].array for name in expected}
         strays = tuple(memory_findings(found.kernel, bound, expected))
         if strays:
@@ -528,7 +532,7 @@ def check_outputs(
     source = read_source(kernel)
     build = Build(source, function, macros or {}, constants or {}, include_dirs, fast_math)
     launch = Grid(grid, threadgroups, threadgroup, threadgroup_bytes or {})
-    case = Case(build, launch, inputs, expected, tolerance, time_limit)
+    case = KernelCase(build, launch, inputs, expected, tolerance, time_limit)
     return case.check(_core.open(device), checked=checked)
 
 

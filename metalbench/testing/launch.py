@@ -19,7 +19,7 @@ from metalbench.task.dtypes import dtype as element_type
 
 
 @dataclass(frozen=True)
-class Source:
+class KernelSource:
     """A text and what messages call it; `path` is its file, if it is in one."""
 
     text: str
@@ -32,13 +32,13 @@ class Source:
         return lines[number - 1] if 0 < number <= len(lines) else ""
 
 
-def read_source(given: str | Path) -> Source:
+def read_source(given: str | Path) -> KernelSource:
     """Read `given`: a path, or text, which unlike a path has several lines or a brace.
 
     Raise DeclarationError if there is no such file.
     """
     if isinstance(given, str) and any(mark in given for mark in "\n{"):
-        return Source(given, "<source>")
+        return KernelSource(given, "<source>")
     path = Path(given)
     try:
         text = path.read_text(encoding="utf-8", errors="surrogateescape")
@@ -46,7 +46,7 @@ def read_source(given: str | Path) -> Source:
         raise DeclarationError(
             f"{path}: expected MSL source, or the path of a file with it; {error.strerror}"
         ) from error
-    return Source(text, str(path), path)
+    return KernelSource(text, str(path), path)
 
 
 # An array in a device's memory, between guard zones.
@@ -54,7 +54,7 @@ def read_source(given: str | Path) -> Source:
 Array = np.ndarray[Any, Any]
 
 
-class Memory:
+class ArrayMemory:
     """Memory for an array of any dtype; it is poisoned until something is written."""
 
     def __init__(self, device: _core.Device, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
@@ -173,7 +173,7 @@ Size = int | tuple[int, ...]
 class Build:
     """Options of compiling a source. `function` may be None for a source with one kernel."""
 
-    source: Source
+    source: KernelSource
     function: str | None = None
     macros: Mapping[str, object] = field(default_factory=dict)
     constants: Mapping[int | str, Any] = field(default_factory=dict)
@@ -228,11 +228,11 @@ def _three(size: Size) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True)
-class Bound:
+class BoundLaunch:
     """A kernel in its memory, ready to run."""
 
     inputs: Mapping[str, Any]
-    memories: Mapping[str, Memory]
+    memories: Mapping[str, ArrayMemory]
     dispatch: _core.Dispatch
 
     @property
@@ -247,7 +247,7 @@ def bind(
     inputs: Mapping[str, Any],
     outputs: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
     grid: Grid,
-) -> Bound:
+) -> BoundLaunch:
     """Give a kernel its inputs, and memory for outputs by shape and dtype.
 
     What is both keeps its input until it is written. Raise DispatchError if an argument is
@@ -256,11 +256,11 @@ def bind(
     arrays = {name: each for name, each in inputs.items() if isinstance(each, np.ndarray)}
     memories = {}
     for name, (shape, dtype) in outputs.items():
-        memories[name] = Memory(device, shape, dtype)
+        memories[name] = ArrayMemory(device, shape, dtype)
         if name not in arrays:
             memories[name].buffer.mark_unwritten()
     for name, array in arrays.items():
-        memories.setdefault(name, Memory(device, array.shape, array.dtype)).fill(array)
+        memories.setdefault(name, ArrayMemory(device, array.shape, array.dtype)).fill(array)
     given = {**inputs, **{name: each.buffer for name, each in memories.items()}}
     for each in pipeline.arguments:
         if each.kind != "threadgroup" and each.name not in given:
@@ -268,4 +268,4 @@ def bind(
                 f"[{pipeline.name}] argument {each.name!r} ({each.type}): expected it among the "
                 "inputs or outputs, got neither"
             )
-    return Bound(inputs, memories, _core.Dispatch(pipeline, given, **grid.options))
+    return BoundLaunch(inputs, memories, _core.Dispatch(pipeline, given, **grid.options))

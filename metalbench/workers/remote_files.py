@@ -18,7 +18,7 @@ from metalbench.kernel.header import Kernel
 from metalbench.kernel.library import Entry
 from metalbench.kernel.source_files import include_folders
 from metalbench.run.trial import Trial
-from metalbench.sandbox.process import Scratch
+from metalbench.sandbox.process import ScratchFolder
 from metalbench.store.result import Failure, Result
 
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*(?:include|import)[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)', re.M)
@@ -130,7 +130,7 @@ class SessionFolder:
 
     def __init__(self, home: Path, headers: Path) -> None:
         # Compiled kernels are kept by the paths of what they are made of.
-        self._scratch = Scratch(PREFIX, numbered=True)
+        self._scratch = ScratchFolder(PREFIX, numbered=True)
         self._top = self._scratch.path
         self.root = self._top / HOME
         self._headers = self._map_path(headers)

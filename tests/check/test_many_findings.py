@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from metalbench.checking.check import check
-from metalbench.checking.findings import Finding, Findings, Frame, merge_findings
+from metalbench.checking.findings import CheckFinding, Findings, Frame, merge_findings
 from metalbench.report.findings import MOST_SHOWN, findings_text
 
 HEAD = """\
@@ -20,9 +20,9 @@ kernel void k(device const float* x, device float* y, uint i [[thread_position_i
 """
 
 
-def finding(kind: str, line: int, **changes: object) -> Finding:
+def finding(kind: str, line: int, **changes: object) -> CheckFinding:
     frames = (Frame("k", "k.metal", line, 3),) if line else ()
-    return replace(Finding(kind, "k", f"{kind} here", 1, frames, "file", "float32"), **changes)
+    return replace(CheckFinding(kind, "k", f"{kind} here", 1, frames, "file", "float32"), **changes)
 
 
 def test_text_shows_errors_first_and_counts_the_rest():

@@ -7,7 +7,7 @@ import io
 from example_results import correct, incorrect
 from rich.console import Console
 
-from metalbench.cli.progress import LineProgress, LiveProgress, Progress
+from metalbench.cli.progress import LineProgress, LiveProgress, ProgressDisplay
 from metalbench.run.trial import Stage
 
 
@@ -20,7 +20,7 @@ class Clock:
 
 def test_time_left_is_guessed_first_and_then_learnt() -> None:
     clock = Clock()
-    progress = Progress(seconds=2.0, clock=clock)
+    progress = ProgressDisplay(seconds=2.0, clock=clock)
     progress.kernel_started(0, 4, "relu", "float32")
     assert progress.seconds_left == 4 * 7.0
     clock.now = 3.0

@@ -17,7 +17,7 @@ from metalbench._core import CompileError, MachineError
 from metalbench.msl import engine
 from metalbench.msl.frontend.lower import lower
 from metalbench.msl.toolchain import compile
-from metalbench.msl.toolchain.clang import ELF, MACH_O, Target, list_flags
+from metalbench.msl.toolchain.clang import ELF, MACH_O, CompilationTarget, list_flags
 from metalbench.msl.toolchain.compile import (
     MessageTranslator,
     compile_shared_object,
@@ -232,7 +232,7 @@ def test_an_unwritable_cache_disables_precompiling(
 
 @pytest.mark.parametrize("goal", [ELF, MACH_O], ids=["elf", "mach_o"])
 @pytest.mark.parametrize("checked", [False, True])
-def test_every_target_has_precompiled_preambles(goal: Target, checked: bool) -> None:
+def test_every_target_has_precompiled_preambles(goal: CompilationTarget, checked: bool) -> None:
     tools = engine.find_toolchain()
     if goal is not tools.target and not tools.clang[0].endswith("zig"):
         pytest.skip("needs ziglang's clang, which knows every system")

@@ -7,17 +7,17 @@ import math
 import pytest
 
 from metalbench.kernelbench.answers import GenerationOutcome
-from metalbench.kernelbench.metrics import MISSING, SampleOutcome, compute_figures, group_samples
+from metalbench.kernelbench.metrics import MISSING, EvaluatedSample, compute_figures, group_samples
 from metalbench.stats import Interval, wilson_interval
 from metalbench.store.history import Evaluation, SamplePlace
 
 
-def right(value: float, low: float, high: float) -> SampleOutcome:
-    return SampleOutcome(GenerationOutcome.CORRECT, Interval(value, low, high))
+def right(value: float, low: float, high: float) -> EvaluatedSample:
+    return EvaluatedSample(GenerationOutcome.CORRECT, Interval(value, low, high))
 
 
-WRONG = SampleOutcome(GenerationOutcome.WRONG)
-BROKEN = SampleOutcome(GenerationOutcome.DOES_NOT_COMPILE)
+WRONG = EvaluatedSample(GenerationOutcome.WRONG)
+BROKEN = EvaluatedSample(GenerationOutcome.DOES_NOT_COMPILE)
 # Four problems with four samples each. Of sample 0: one is fast, one looks fast, one is wrong, one
 # does not compile.
 PROBLEMS = {
@@ -59,7 +59,7 @@ def test_at_k_is_the_mean_of_the_problems_estimates() -> None:
 
 
 def test_samples_correct_by_mlx_alone_are_counted() -> None:
-    by_mlx = SampleOutcome(GenerationOutcome.CORRECT, Interval(1.0, 0.9, 1.1), own=False)
+    by_mlx = EvaluatedSample(GenerationOutcome.CORRECT, Interval(1.0, 0.9, 1.1), own=False)
     found = compute_figures({("level_1", 1): [by_mlx, WRONG], ("level_1", 2): [by_mlx, by_mlx]})
     assert found.without_kernel == 3
     assert found.correct.value == 1.0
@@ -118,5 +118,5 @@ def evaluation(problem: int, outcome: str) -> Evaluation:
 )
 def test_ratios_are_against_the_requested_form(baseline: str, expected: Interval | None) -> None:
     found = group_samples([evaluation(1, "correct")], {"level_1": [1, 2]}, 2, baseline)
-    assert found["level_1", 1] == [SampleOutcome(GenerationOutcome.CORRECT, expected), MISSING]
+    assert found["level_1", 1] == [EvaluatedSample(GenerationOutcome.CORRECT, expected), MISSING]
     assert found["level_1", 2] == [MISSING, MISSING]

@@ -15,7 +15,7 @@ from metalbench.errors import Unsupported
 from metalbench.hlo.bench import rivals
 from metalbench.hlo.codegen import EMITTERS, STAGED, elementwise, factorizations
 from metalbench.hlo.importer.module import DECOMPOSITIONS
-from metalbench.hlo.ir import ELEMENT_TYPES, Block, Operation, TensorType, Value
+from metalbench.hlo.ir import ELEMENT_TYPES, Block, Operation, TensorType, TensorValue
 from metalbench.hlo.operations import (
     CONTROL_FLOW,
     ELEMENTWISE,
@@ -23,8 +23,8 @@ from metalbench.hlo.operations import (
     OPERATIONS,
     REDUCERS,
     Arity,
-    Kind,
     OperationInfo,
+    OperationKind,
     check_arity,
     is_elementwise,
     list_names,
@@ -39,19 +39,24 @@ F32, U32 = ELEMENT_TYPES["f32"], ELEMENT_TYPES["ui32"]
 
 def operation(name, operands, result, *, regions=0):
     made = Operation(name, operands, [], {}, [None] * regions, "here")
-    made.results = [Value(result, made)]
+    made.results = [TensorValue(result, made)]
     return made
 
 
 def test_each_emitter_is_in_the_registry_with_its_kind():
-    mapped = list_names(Kind.ELEMENTWISE, Kind.COMPOUND, Kind.MOVEMENT, Kind.LOOP)
+    mapped = list_names(
+        OperationKind.ELEMENTWISE,
+        OperationKind.COMPOUND,
+        OperationKind.MOVEMENT,
+        OperationKind.LOOP,
+    )
     assert set(EMITTERS) == mapped
-    assert set(STAGED) == list_names(Kind.STAGED)
-    assert set(factorizations.FACTORIZATIONS) == list_names(Kind.FACTORIZATION)
+    assert set(STAGED) == list_names(OperationKind.STAGED)
+    assert set(factorizations.FACTORIZATIONS) == list_names(OperationKind.FACTORIZATION)
 
 
 def test_planner_writes_a_kernel_for_each_fused_operation():
-    assert set(_KERNELS) == FUSED | list_names(Kind.FACTORIZATION)
+    assert set(_KERNELS) == FUSED | list_names(OperationKind.FACTORIZATION)
 
 
 def test_each_elementwise_operation_has_one_source_of_its_expression():
@@ -103,7 +108,7 @@ def test_joins_have_two_operands_and_an_mlx_function():
 
 
 def test_decompositions_and_custom_calls_agree_with_the_registry():
-    assert set(DECOMPOSITIONS) <= list_names(Kind.LEGALIZED)
+    assert set(DECOMPOSITIONS) <= list_names(OperationKind.LEGALIZED)
     assert set(canonicalization._NAMES.values()) == {
         name for name, each in OPERATIONS.items() if each.custom_call
     }
@@ -111,9 +116,9 @@ def test_decompositions_and_custom_calls_agree_with_the_registry():
 
 def test_costs_and_reads_agree_with_the_kinds_of_operations():
     for each in OPERATIONS.values():
-        assert not each.preserves_splat or each.kind is Kind.MOVEMENT, each.name
-        assert (each.cost == 0) == (each.kind is Kind.MOVEMENT), each.name
-        assert not each.reads_operand_once or each.kind is Kind.STAGED, each.name
+        assert not each.preserves_splat or each.kind is OperationKind.MOVEMENT, each.name
+        assert (each.cost == 0) == (each.kind is OperationKind.MOVEMENT), each.name
+        assert not each.reads_operand_once or each.kind is OperationKind.STAGED, each.name
 
 
 @pytest.mark.whole
@@ -121,7 +126,7 @@ def test_costs_and_reads_agree_with_the_kinds_of_operations():
 def test_each_elementwise_operation_can_be_fused(name):
     """Check that a costly value that the operation and its user read gets no buffer."""
     type_ = TensorType((8,), F32)
-    x = Value(type_)
+    x = TensorValue(type_)
     given = operation("exponential", [x], type_)
     first = operation(name, [given.results[0]] * OPERATIONS[name].operands.least, type_)
     last = operation("add", [first.results[0], given.results[0]], type_)
@@ -136,7 +141,9 @@ def test_each_elementwise_operation_can_be_fused(name):
     [((8,), (8,), True), ((8,), (8, 4), False), ((8, 4), (8,), False)],
 )
 def test_a_bitcast_is_elementwise_if_it_keeps_the_shape(source, target, expected):
-    made = operation("bitcast_convert", [Value(TensorType(source, U32))], TensorType(target, F32))
+    made = operation(
+        "bitcast_convert", [TensorValue(TensorType(source, U32))], TensorType(target, F32)
+    )
     assert is_elementwise(made) is expected
 
 
@@ -183,7 +190,7 @@ def _collections(text, names):
 
 
 def test_another_number_of_operands_is_refused_with_the_expected_one():
-    x = Value(TensorType((8,), F32))
+    x = TensorValue(TensorType((8,), F32))
     with pytest.raises(
         Unsupported, match=r"\[stablehlo\.add\] here: expected 2 operands, got 3; this version"
     ):
@@ -202,7 +209,7 @@ def test_arity_is_checked_on_reading(monkeypatch):
       %y = stablehlo.negate %x : tensor<3xf32>
       return %y : tensor<3xf32> }"""
     monkeypatch.setitem(
-        OPERATIONS, "negate", OperationInfo("negate", Kind.ELEMENTWISE, Arity(2, 2))
+        OPERATIONS, "negate", OperationInfo("negate", OperationKind.ELEMENTWISE, Arity(2, 2))
     )
     with pytest.raises(Unsupported, match=r"\[stablehlo\.negate\] -:2:12: expected 2 operands"):
         import_program(text)

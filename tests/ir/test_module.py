@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from metalbench.msl.ir.model import Call, DebugRecord, Instruction, Memory, lazy_instruction
+from metalbench.msl.ir.model import (
+    CallInstruction,
+    DebugRecord,
+    Instruction,
+    Memory,
+    lazy_instruction,
+)
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.rewriter import Rewriter
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import Array, Float, Int
+from metalbench.msl.ir.types import ArrayType, Float, Int
 
 TEXT = """\
 ; ModuleID = 'a'
@@ -89,7 +95,7 @@ def test_globals():
         16,
         "mine",
     )
-    assert a.type == Array(4, Int(8))
+    assert a.type == ArrayType(4, Int(8))
     assert a.initializer == 'c"a, \\22\\00"'
     assert (b.kind, b.mentions, b.alignment, b.section) == ("constant", ["@a"], 0, "")
     assert c.kind == "alias"
@@ -159,7 +165,7 @@ def test_instructions_change_by_their_methods():
     with pytest.raises(IrError, match="no operation on two values"):
         lazy_instruction("  %a = icmp eq i32 %a.0, %b").set_operands("1", "2")
     call = lazy_instruction("  call void @f(ptr align 4 %x, i64 4), !dbg !7")
-    assert isinstance(call, Call)
+    assert isinstance(call, CallInstruction)
     call.set_arguments(call.operands, ["align 1", ""])
     assert str(call) == "  call void @f(ptr align 1 %x, i64 4), !dbg !7"
     with pytest.raises(IrError, match="without text"):
@@ -214,7 +220,7 @@ def test_lines_of_a_module_are_added_replaced_and_removed():
 
 def test_calls_are_direct_or_not():
     direct = lazy_instruction("  %c = call noundef ptr @f(ptr %x), !dbg !7")
-    assert isinstance(direct, Call)
+    assert isinstance(direct, CallInstruction)
     assert direct.is_direct
     assert direct.name == "f"
     for text in (
@@ -224,11 +230,11 @@ def test_calls_are_direct_or_not():
         "  call void %f(ptr @g)",
     ):
         call = lazy_instruction(text)
-        assert isinstance(call, Call)
+        assert isinstance(call, CallInstruction)
         assert not call.is_direct, text
         assert call.name == ""
     assembly = lazy_instruction('  %a = call i32 asm "mov.b32 $0, $1;", "=r,r"(i32 %b)')
-    assert isinstance(assembly, Call)
+    assert isinstance(assembly, CallInstruction)
     assert assembly.is_assembly
     assert assembly.operands[0].text == "%b"
 

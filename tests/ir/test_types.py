@@ -6,7 +6,7 @@ import pytest
 
 from metalbench.msl.ir.text import IrError, closing, split
 from metalbench.msl.ir.types import (
-    Array,
+    ArrayType,
     Float,
     Int,
     Layout,
@@ -79,7 +79,7 @@ def test_members():
     assert layout.member(Named("%S"), 1) == (4, Float("float"))
     assert layout.member(Named("%S"), 2) == (8, Int(64))
     assert layout.member(Struct((Int(8), Int(64)), packed=True), 1) == (1, Int(64))
-    assert layout.member(Array(9, Int(16)), 4) == (8, Int(16))
+    assert layout.member(ArrayType(9, Int(16)), 4) == (8, Int(16))
     for nothing in (Int(8), Named("%unknown")):
         with pytest.raises(IrError):
             layout.member(nothing, 0)

@@ -17,7 +17,7 @@ from metalbench import _core
 from metalbench.compare import Decision, Ruling, enter, leaderboard, submit
 from metalbench.compare.leaderboard import extract_header, restore_kernel
 from metalbench.errors import DeclarationError
-from metalbench.measure.measurement import Mode
+from metalbench.measure.measurement import TimingMode
 from metalbench.run.trial import Trial, describe_case, device_facts
 from metalbench.stats import Interval, Verdict, assess
 from metalbench.store.environment import environment
@@ -173,7 +173,7 @@ def worst(result: Result) -> Result:
 
 def cold(result: Result) -> Result:
     assert result.measurement is not None
-    return replace(result, measurement=replace(result.measurement, mode=Mode.COLD))
+    return replace(result, measurement=replace(result.measurement, mode=TimingMode.COLD))
 
 
 @pytest.mark.parametrize(

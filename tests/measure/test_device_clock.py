@@ -12,9 +12,9 @@ from scripted_device import ScriptedDevice
 from metalbench.measure.measurement import (
     EQUAL_CLOCKS,
     Measurement,
-    Mode,
     Plan,
     StopReason,
+    TimingMode,
     clock_ratio,
     warn_of_unequal_clocks,
 )
@@ -160,9 +160,9 @@ def test_every_batch_has_windows_of_the_same_length() -> None:
 
 def test_a_pass_over_copies_counts_each() -> None:
     device = ScriptedDevice(candidate_ns=8e5)
-    result = run(device, Plan(mode=Mode.COLD, warmup_ns=10_000_000), repeats=8)
+    result = run(device, Plan(mode=TimingMode.COLD, warmup_ns=10_000_000), repeats=8)
     assert result.candidate_ns.value == pytest.approx(1e5)
-    assert result.mode is Mode.COLD
+    assert result.mode is TimingMode.COLD
 
 
 def test_two_clocks_of_the_machine_are_two_modes() -> None:

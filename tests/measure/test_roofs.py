@@ -7,7 +7,7 @@ import pytest
 from metalbench import _core
 from metalbench.measure import device_limits
 from metalbench.measure.device_limits import Roofs, roofs_of
-from metalbench.measure.measurement import Mode
+from metalbench.measure.measurement import TimingMode
 from metalbench.run.attempt import find_peaks
 
 MIB = 1 << 20
@@ -45,7 +45,7 @@ def test_roofs_of_measures_once(monkeypatch):
 
 def test_roofs_of_a_device_without_a_cache_size_is_undefined():
     assert roofs_of(_core.open("cpu")) is None
-    assert find_peaks(_core.open("cpu"), 1e9, "float32", Mode.WARM) is None
+    assert find_peaks(_core.open("cpu"), 1e9, "float32", TimingMode.WARM) is None
 
 
 def test_rates_count_the_operations_and_bytes_of_the_kernels(monkeypatch):
@@ -63,10 +63,10 @@ def test_rates_count_the_operations_and_bytes_of_the_kernels(monkeypatch):
 @pytest.mark.parametrize(
     ("mebibytes", "dtype", "mode", "expected"),
     [
-        (2, "float32", Mode.WARM, (1.0, 4.0, "its cache of 1 MiB")),
-        (3, "float32", Mode.WARM, (1.0, 3.0, "memory")),
-        (2, "float32", Mode.COLD, (1.0, 3.0, "memory")),
-        (2, "bfloat16", Mode.WARM, (2.0, 4.0, "its cache of 1 MiB")),
+        (2, "float32", TimingMode.WARM, (1.0, 4.0, "its cache of 1 MiB")),
+        (3, "float32", TimingMode.WARM, (1.0, 3.0, "memory")),
+        (2, "float32", TimingMode.COLD, (1.0, 3.0, "memory")),
+        (2, "bfloat16", TimingMode.WARM, (2.0, 4.0, "its cache of 1 MiB")),
     ],
 )
 def test_find_peaks_uses_the_cache_for_data_that_fits_it(

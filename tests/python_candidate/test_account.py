@@ -12,7 +12,7 @@ from python_candidate import foreign_work
 
 from metalbench import _core
 from metalbench.kernel.library import Library
-from metalbench.kernelbench.candidates.attempt import ReferenceProcess, Timing
+from metalbench.kernelbench.candidates.attempt import CallTiming, ReferenceProcess
 from metalbench.kernelbench.candidates.candidate import Candidate
 from metalbench.kernelbench.candidates.own_work import (
     LEAST_SHARE,
@@ -204,7 +204,7 @@ def overhead() -> Iterator[Overhead]:
     """Return the cost of calls and launches on this machine."""
     work = workload(ENTRY.task, "seed", dtype_name="float32", seed=1)
     with ReferenceProcess(_core.open("cpu"), ENTRY, work, list_forms(ENTRY.task)[0].kind) as side:
-        yield Timing(side, side, work).overhead()
+        yield CallTiming(side, side, work).overhead()
 
 
 def account_of(text: str) -> Account:
@@ -212,7 +212,7 @@ def account_of(text: str) -> Account:
     kernel = parse_unchecked(text, name="sqr_mm", path=Path("answer.py"))
     work = workload(ENTRY.task, "seed", dtype_name="float32", seed=1)
     with Candidate(_core.open("cpu"), kernel, ENTRY.task, dtype("float32")) as candidate:
-        timing = Timing(candidate, candidate, work)
+        timing = CallTiming(candidate, candidate, work)
         candidate.bind(work)
         candidate.call(candidate.bind(work).dispatches[0])
         for _ in range(CALLS):
@@ -249,7 +249,7 @@ def test_a_kernel_that_computes_all_does_the_work(overhead: Overhead) -> None:
     work = workload(ENTRY.task, "small", dtype_name="float32", seed=1)
     kernel = parse_unchecked(KERNEL, name="sqr_mm", path=Path("answer.py"))
     with Candidate(_core.open("cpu"), kernel, ENTRY.task, dtype("float32")) as candidate:
-        timing = Timing(candidate, candidate, work)
+        timing = CallTiming(candidate, candidate, work)
         candidate.call(candidate.bind(work).dispatches[0])
         for _ in range(CALLS):
             timing.window(1)

@@ -9,7 +9,7 @@ from python_candidate import decoys
 
 from metalbench import _core
 from metalbench.kernel.library import Library
-from metalbench.kernelbench.candidates.attempt import Timing
+from metalbench.kernelbench.candidates.attempt import CallTiming
 from metalbench.kernelbench.candidates.candidate import Candidate
 from metalbench.kernelbench.candidates.own_work import Overhead
 from metalbench.kernelbench.candidates.source import parse
@@ -28,7 +28,7 @@ def lacks(text: str) -> tuple[str, str]:
         slot = candidate.bind(work)
         candidate.call(slot.dispatches[0])
         assert slot.examiner().judge_last_run().passed
-        timing = Timing(candidate, candidate, work)
+        timing = CallTiming(candidate, candidate, work)
         timing.window(1)
         return timing.find_missing_work(Overhead(1e12, 1e12)), timing.probe()
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rich.console import Console, RenderableType
 
 from metalbench.measure.analysis import Target
-from metalbench.measure.measurement import Measurement, Mode, Steadiness
+from metalbench.measure.measurement import Measurement, Steadiness, TimingMode
 from metalbench.report import numbers
 from metalbench.report.console import PIPE_WIDTH
 from metalbench.report.export import to_json
@@ -246,7 +246,7 @@ def test_list_warnings_reports_large_order_effects_and_levels() -> None:
 
 
 def test_reports_mention_cold_inputs() -> None:
-    cold = result(replace(measured(STEADY), mode=Mode.COLD))
+    cold = result(replace(measured(STEADY), mode=TimingMode.COLD))
     assert "Inputs are cold" in printed(suite_report([cold], pipe(), 1.0))
     assert "cold: each pass takes other copies" in printed(full_report(cold, Target.SPEED))
     assert "Inputs are cold" not in printed(suite_report([correct()], pipe(), 1.0))

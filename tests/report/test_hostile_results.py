@@ -22,7 +22,7 @@ from hostile_text import FORMULAS, HOSTILE, assert_harmless, hostile
 
 import agent_steel
 import metalbench
-from metalbench.checking.findings import KINDS, Finding, Findings, Frame
+from metalbench.checking.findings import KINDS, CheckFinding, Findings, Frame
 from metalbench.compare.comparison import compare
 from metalbench.measure.analysis import Target
 from metalbench.report import (
@@ -65,7 +65,7 @@ RESULTS = [
     *(hostile(failed(), text) for text in FORMULAS),
 ]
 FRAMES = (Frame(HOSTILE, "x.metal", 3, 2), Frame(HOSTILE, f"/{HOSTILE}.metal", 2, 1))
-FOUND = [Finding(kind, HOSTILE, HOSTILE, 3, FRAMES, HOSTILE, HOSTILE, 1) for kind in KINDS]
+FOUND = [CheckFinding(kind, HOSTILE, HOSTILE, 3, FRAMES, HOSTILE, HOSTILE, 1) for kind in KINDS]
 FINDINGS = Findings(
     kernel=HOSTILE,
     sizes=(HOSTILE,),
@@ -85,7 +85,7 @@ TUNING = TuningResult(
 WIDTHS = pytest.mark.parametrize("width", [20, 80, 10_000])
 
 
-def hostile_comparison() -> comparison.Comparison:
+def hostile_comparison() -> comparison.RunComparison:
     texts = ("task", "dtype", "size", "status", "mode", "engine", "source_hash")
     bad = replace(row(ratio=2.0), **dict.fromkeys(texts, HOSTILE), sizes={HOSTILE: 1})
     alone = replace(bad, task=f"alone{HOSTILE}")

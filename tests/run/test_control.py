@@ -6,7 +6,7 @@ import pytest
 
 from metalbench import _core
 from metalbench.kernel.library import Library
-from metalbench.measure.measurement import Mode, Plan
+from metalbench.measure.measurement import Plan, TimingMode
 from metalbench.measure.sampling import Sides, measure
 from metalbench.run import control
 from metalbench.run.control import attempt_control, attempt_path
@@ -29,7 +29,7 @@ def test_the_reference_is_both_sides_of_a_control() -> None:
     assert result.case.source == ""
     assert result.measurement is not None
     assert result.measurement.ratio is not None
-    assert result.measurement.mode is Mode.WARM
+    assert result.measurement.mode is TimingMode.WARM
     assert result.analysis is not None
 
 

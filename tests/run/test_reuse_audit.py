@@ -13,7 +13,7 @@ import pytest
 from metalbench import _core
 from metalbench.kernel.header import parse
 from metalbench.kernel.prepare import compile_kernel
-from metalbench.measure.measurement import Mode
+from metalbench.measure.measurement import TimingMode
 from metalbench.run import timed as reuse_audit
 from metalbench.run.timed import Audit, BufferRotation, ReuseAudit
 from metalbench.task import normal, output, task
@@ -139,7 +139,7 @@ HONEST = {
 }
 
 
-def audited(source: str, mode: Mode = Mode.WARM) -> ReuseAudit:
+def audited(source: str, mode: TimingMode = TimingMode.WARM) -> ReuseAudit:
     """Return the audit of a kernel that has made some timed passes."""
     compiled = compile_kernel(_core.open("cpu"), parse(source, name="iterated"), iterated)
     turns = BufferRotation.of(compiled, workload(iterated, "seed", seed=3), mode)

@@ -12,7 +12,7 @@ from metalbench.kernel.header import parse
 from metalbench.kernel.memory import POISONS
 from metalbench.kernel.prepare import compile_kernel
 from metalbench.measure.device_limits import RotationPlan
-from metalbench.measure.measurement import FormTime, Mode, Plan
+from metalbench.measure.measurement import FormTime, Plan, TimingMode
 from metalbench.reference import Reference
 from metalbench.run import reference_forms, timed
 from metalbench.run.reference_forms import FormChoice
@@ -94,7 +94,9 @@ def device() -> _core.Device:
     return _core.open("cpu")
 
 
-def prepared(device: _core.Device, source: str, mode: Mode = Mode.WARM, seed: int = 0) -> Timed:
+def prepared(
+    device: _core.Device, source: str, mode: TimingMode = TimingMode.WARM, seed: int = 0
+) -> Timed:
     compiled = compile_kernel(device, parse(source, name="doubled"), doubled)
     return Timed.prepare(compiled, workload(doubled, "seed", seed=seed), mode)
 
@@ -119,7 +121,7 @@ def test_results_of_an_honest_kernel_after_timing_are_right(device: _core.Device
     assert warm.rotation.judge_last_window().passed
     assert warm.bound.workload.seed > 0
     assert warm.rotation.judge_new_inputs(workload(doubled, "seed", seed=1)).passed
-    assert measured.mode is Mode.WARM
+    assert measured.mode is TimingMode.WARM
     assert measured.ratio is not None
 
 
@@ -130,9 +132,11 @@ def test_a_kernel_that_stops_working_during_timing_is_found(device: _core.Device
     assert finding.kind is Kind.WRONG_RESULT
 
 
-@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("mode", TimingMode)
 @pytest.mark.usefixtures("four_copies")
-def test_outputs_never_hold_the_result_before_a_pass(device: _core.Device, mode: Mode) -> None:
+def test_outputs_never_hold_the_result_before_a_pass(
+    device: _core.Device, mode: TimingMode
+) -> None:
     idle = prepared(device, IDLE, mode)
     for each in idle.rotation.passes:
         each.scratches["idle"].array[:] = 0
@@ -165,18 +169,18 @@ def test_both_sides_have_two_sets_of_inputs(device: _core.Device) -> None:
 
 @pytest.mark.usefixtures("four_copies")
 def test_cold_copies_take_turns_and_are_all_worked_on(device: _core.Device) -> None:
-    cold = prepared(device, HONEST, Mode.COLD)
-    measured = cold.measure(Plan(seconds=0.05, warmup_ns=0, mode=Mode.COLD), None)
+    cold = prepared(device, HONEST, TimingMode.COLD)
+    measured = cold.measure(Plan(seconds=0.05, warmup_ns=0, mode=TimingMode.COLD), None)
     assert [len(each) for each in cold.rotation.rounds] == [4, 4]
     assert len({copy.outputs["y"].array.ctypes.data for copy in cold.rotation.passes}) == 4
     assert cold.rotation.judge_last_window().passed
-    assert measured.mode is Mode.COLD
+    assert measured.mode is TimingMode.COLD
     assert "not quite cold" in measured.doubts
 
 
 @pytest.mark.usefixtures("four_copies")
 def test_a_different_copy_is_found(device: _core.Device) -> None:
-    cold = prepared(device, HONEST, Mode.COLD)
+    cold = prepared(device, HONEST, TimingMode.COLD)
     assert cold.rotation.judge_last_window().passed
     device.run([dispatch for copy in cold.rotation.passes for dispatch in copy.dispatches])
     cold.rotation.rounds[1][2].outputs["y"].array[7] += 1
@@ -222,8 +226,8 @@ def test_choose_form_uses_the_time_known_from_verification(
     compiled = compile_kernel(device, kernel, doubled, dtype_name=dtype_name)
     known = ReferenceErrors({"": {"y": ErrorNorms(0.0, 0.0)}}, pass_s=7.0)
     work = workload(doubled, "seed", dtype_name=dtype_name)
-    Timed.prepare(compiled, work, Mode.WARM, known).measure(PLAN, None)
-    Timed.prepare(compiled, work, Mode.WARM).measure(PLAN, None)
+    Timed.prepare(compiled, work, TimingMode.WARM, known).measure(PLAN, None)
+    Timed.prepare(compiled, work, TimingMode.WARM).measure(PLAN, None)
     assert told == [known_s, 0.0]
 
 

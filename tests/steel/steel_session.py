@@ -19,7 +19,7 @@ from agent_steel.history import History
 from agent_steel.loop import Loop, LoopResult
 from agent_steel.loop.profiler import Profiler
 from agent_steel.loop.search import Tools
-from agent_steel.loop.settings import Settings, Subject, Unheard
+from agent_steel.loop.settings import SearchSubject, Settings, Unheard
 from agent_steel.loop.verifier import Verifier
 from agent_steel.proposal import Brief, Proposal, ProposerError, Usage
 from metalbench import _core
@@ -81,13 +81,13 @@ class Heard(Unheard):
         self.reasons: list[str] = []
         self.texts: list[str] = []
 
-    def on_judgement(self, subject: Subject, attempt: Attempt) -> None:
+    def on_judgement(self, subject: SearchSubject, attempt: Attempt) -> None:
         self.judged_attempts.append(attempt)
 
-    def on_end(self, subject: Subject, reason: str) -> None:
+    def on_end(self, subject: SearchSubject, reason: str) -> None:
         self.reasons.append(reason)
 
-    def on_message(self, subject: Subject, text: str) -> None:
+    def on_message(self, subject: SearchSubject, text: str) -> None:
         self.texts.append(text)
 
 
@@ -98,14 +98,14 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def subject(folder: Path) -> Subject:
+def subject(folder: Path) -> SearchSubject:
     return subject_of(folder, "twice")
 
 
-def subject_of(folder: Path, name: str, **parts: Any) -> Subject:
+def subject_of(folder: Path, name: str, **parts: Any) -> SearchSubject:
     entry = Library([folder]).entry(name)
     device = _core.open("cpu")
-    made = Subject(entry, entry.kernel(), "float32", "seed", device_facts(device))
+    made = SearchSubject(entry, entry.kernel(), "float32", "seed", device_facts(device))
     return replace(made, **parts)
 
 
@@ -120,7 +120,7 @@ class Session:
 
     def __call__(
         self,
-        subjects: Sequence[Subject],
+        subjects: Sequence[SearchSubject],
         proposer: Any,
         *,
         real: Limits | None = None,
@@ -148,7 +148,7 @@ class Session:
             )
             return Loop(number, subjects, tools, clock).run()
 
-    def fates(self, subject: Subject) -> list[str]:
+    def fates(self, subject: SearchSubject) -> list[str]:
         return [each.status.value for each in self.history.attempts(subject.place)]
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from example_results import CPU, correct, incorrect
 
-from metalbench.measure.measurement import FormTime, Mode, Steadiness
+from metalbench.measure.measurement import FormTime, Steadiness, TimingMode
 from metalbench.stats import Cause, Interval, Reason, Verdict
 from metalbench.store.environment import environment
 from metalbench.store.store import Store
@@ -32,7 +32,7 @@ def test_the_uncertainty_of_a_verdict_is_stored(path: Path) -> None:
         measured,
         verdict=Verdict.INCONCLUSIVE,
         judgement=unsure,
-        mode=Mode.COLD,
+        mode=TimingMode.COLD,
         steadiness=Steadiness(discarded=7, retries=2, spread=0.01),
         forms=(
             FormTime("mx.fast.softmax", Interval(10.0, 9.0, 11.0), compared=True),

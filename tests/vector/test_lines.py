@@ -6,7 +6,7 @@ import random
 
 from metalbench.msl.analysis.control_flow import flow_of
 from metalbench.msl.analysis.divergence import Divergence
-from metalbench.msl.ir.model import Block, Function
+from metalbench.msl.ir.model import BasicBlock, Function
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.vectorize.linearisation import Linearisation, linearise
@@ -33,7 +33,7 @@ def linearise_branches(function: Function, *branches: str) -> tuple[Divergence, 
 
 
 def names(blocks: object) -> object:
-    if isinstance(blocks, Block):
+    if isinstance(blocks, BasicBlock):
         return blocks.name[1:] if blocks.name.startswith("%") else blocks.name
     return {names(one): names(other) for one, other in blocks.items()}
 
@@ -78,8 +78,8 @@ def test_uniform_branches_stay():
 
 
 def follow_lane(
-    lines: Linearisation, divergence: Divergence, start: Block, draw: random.Random
-) -> Block:
+    lines: Linearisation, divergence: Divergence, start: BasicBlock, draw: random.Random
+) -> BasicBlock:
     """Return the last block of a random path of a lane through the linearised blocks."""
     at, wanted = start, draw.choice(start.successors)
     while True:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from agent_steel.models import ledger as price_table
 from agent_steel.models.ledger import Ledger, Prices
 from agent_steel.models.prompts import Prompts
-from agent_steel.models.providers.api import Limits, Retries
+from agent_steel.models.providers.api import RequestLimits, Retries
 from agent_steel.models.providers.presets import NAMES, PRESETS, Preset, Structured, without_key
 from agent_steel.proposal import ProposerError
 from metalbench.errors import suggestion
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from agent_steel.models.providers.api import Api
     from agent_steel.models.providers.model import Model, ModelProposer
 
-__all__ = ["NAMES", "Limits", "Options", "Retries", "create", "create_model"]
+__all__ = ["NAMES", "Options", "RequestLimits", "Retries", "create", "create_model"]
 
 MAX_TOKENS = 32_000
 
@@ -54,7 +54,7 @@ class Options(TypedDict, total=False):
     max_tokens: int
     structured: Structured | None
     ledger: Ledger | None
-    limits: Limits | None
+    limits: RequestLimits | None
     retries: Retries | None
 
 
@@ -90,7 +90,7 @@ def create_model(provider: str, **options: Unpack[Options]) -> Model:
     return Model(
         provider=provider,
         name=name,
-        api=_api(preset, url, name, structured, options.get("limits") or Limits()),
+        api=_api(preset, url, name, structured, options.get("limits") or RequestLimits()),
         ledger=ledger,
         prompts=Prompts(options.get("prompts")),
         retries=options.get("retries") or Retries(),
@@ -117,7 +117,9 @@ def _check(base_url: str) -> str:
     return base_url
 
 
-def _api(preset: Preset, url: str, model: str, structured: Structured, limits: Limits) -> Api:
+def _api(
+    preset: Preset, url: str, model: str, structured: Structured, limits: RequestLimits
+) -> Api:
     if preset.api == "anthropic":
         from agent_steel.models.providers.anthropic_api import AnthropicApi
 

@@ -10,10 +10,10 @@ from typing import Any, ClassVar
 from agent_steel.models.providers.api import (
     Ending,
     Heard,
-    Limits,
     ModelAnswer,
     Question,
     Received,
+    RequestLimits,
     translate_errors,
 )
 from agent_steel.models.providers.presets import Preset, Structured, key_of, without_key
@@ -46,7 +46,12 @@ class Adapter(ABC):
     client: ClassVar[str]
 
     def __init__(
-        self, preset: Preset, base_url: str, model: str, structured: Structured, limits: Limits
+        self,
+        preset: Preset,
+        base_url: str,
+        model: str,
+        structured: Structured,
+        limits: RequestLimits,
     ) -> None:
         self._preset = preset
         self._model = model

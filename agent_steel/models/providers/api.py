@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol, TypeVar
 
 
 @dataclass(frozen=True)
-class Message:
+class ChatMessage:
     """One turn of a conversation."""
 
     role: Literal["user", "assistant"]
@@ -28,7 +28,7 @@ class Question:
     """
 
     system: str
-    messages: tuple[Message, ...]
+    messages: tuple[ChatMessage, ...]
     form: str
     schema: Mapping[str, Any]
     max_tokens: int
@@ -258,7 +258,7 @@ CONNECT_S = 10.0
 
 
 @dataclass(frozen=True)
-class Limits:
+class RequestLimits:
     """`silence_s` between two bytes of a server, which may think before the first one.
 
     `answer_s` is for a whole answer. `clock` tells seconds.

@@ -11,9 +11,9 @@ from agent_steel.models.ledger import Charge, Ledger
 from agent_steel.models.prompts import Prompts
 from agent_steel.models.providers.api import (
     Api,
+    ChatMessage,
     Ending,
     Failed,
-    Message,
     ModelAnswer,
     Question,
     Retries,
@@ -30,7 +30,7 @@ BYTES_A_TOKEN = 4
 
 
 @dataclass(frozen=True)
-class Form(Generic[Reply]):
+class AnswerForm(Generic[Reply]):
     """The form of an answer. `read` parses the text, or raises ReplyError with the reason."""
 
     name: str
@@ -74,14 +74,16 @@ class Model:
                 f"{_next_step(said) or '; is --base-url right, and the server running?'}"
             )
 
-    def ask(self, system: str, text: str, form: Form[Reply], say: Progress) -> tuple[Reply, Usage]:
+    def ask(
+        self, system: str, text: str, form: AnswerForm[Reply], say: Progress
+    ) -> tuple[Reply, Usage]:
         """Ask for a reply of `form`; returns it with what it has cost, corrections included.
 
         Raise SpentError before a request that may cost too much, and ProposerError if there is no
         reply after retries or the model refuses. Both have the `usage` so far.
         """
         conversation = _Conversation(self, self.without_key(system), form, say)
-        conversation.messages.append(Message("user", self.without_key(text)))
+        conversation.messages.append(ChatMessage("user", self.without_key(text)))
         try:
             return conversation.reply(), conversation.usage
         except ProposerError as error:
@@ -97,7 +99,7 @@ class Model:
         """
         conversation = _Conversation(self, self.without_key(system), _FREE, say)
         conversation.temperature = temperature
-        conversation.messages.append(Message("user", self.without_key(text)))
+        conversation.messages.append(ChatMessage("user", self.without_key(text)))
         try:
             return conversation.answer(), conversation.usage
         except ProposerError as error:
@@ -114,18 +116,18 @@ def _check_failure(api: Api) -> Failed | None:
 
 
 # Of answers in whatever form they come.
-_FREE: Form[str] = Form("", {}, str)
+_FREE: AnswerForm[str] = AnswerForm("", {}, str)
 
 
 class _Conversation(Generic[Reply]):
     """One question with its retries and corrections."""
 
-    def __init__(self, model: Model, system: str, form: Form[Reply], say: Progress) -> None:
+    def __init__(self, model: Model, system: str, form: AnswerForm[Reply], say: Progress) -> None:
         self._model = model
         self._system = system
         self._form = form
         self._say = say
-        self.messages: list[Message] = []
+        self.messages: list[ChatMessage] = []
         self.temperature: float | None = None
         self.usage = Usage()
 
@@ -158,9 +160,11 @@ class _Conversation(Generic[Reply]):
     def _correct(self, answer: ModelAnswer, reason: str) -> None:
         shown = answer.text[:LONGEST_SHOWN]
         # No API takes an empty turn.
-        self.messages.append(Message("assistant", self._model.without_key(shown) or "(nothing)"))
+        self.messages.append(
+            ChatMessage("assistant", self._model.without_key(shown) or "(nothing)")
+        )
         text = self._model.prompts.fill("correction", reason=reason)
-        self.messages.append(Message("user", text))
+        self.messages.append(ChatMessage("user", text))
 
     def answer(self) -> ModelAnswer:
         """Ask until there is an answer."""
@@ -284,7 +288,7 @@ class ModelProposer:
         prompts = self._asked.prompts
         system = prompts.fill("optimizer_system", headers=prompt.headers())
         text = prompts.fill("optimizer", **prompt.prompt_values(brief))
-        form: Form[KernelReply] = Form(
+        form: AnswerForm[KernelReply] = AnswerForm(
             "kernel", KERNEL_SCHEMA, lambda answer: kernel_reply(answer, brief.kernel)
         )
         reply, usage = self._asked.ask(system, text, form, say)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agent_steel.models.providers.adapter import Adapter
-from agent_steel.models.providers.api import Ending, Limits, Question, Received
+from agent_steel.models.providers.api import Ending, Question, Received, RequestLimits
 from agent_steel.models.providers.presets import Preset, Structured
 
 ENDINGS = {
@@ -22,7 +22,12 @@ class OpenAIApi(Adapter):
     client = "OpenAI"
 
     def __init__(
-        self, preset: Preset, base_url: str, model: str, structured: Structured, limits: Limits
+        self,
+        preset: Preset,
+        base_url: str,
+        model: str,
+        structured: Structured,
+        limits: RequestLimits,
     ) -> None:
         super().__init__(preset, base_url, model, structured, limits)
         if preset.name != "openai":

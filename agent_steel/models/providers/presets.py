@@ -124,9 +124,9 @@ def free_model_options(command: Command) -> Command:
 
 def collect_options(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return arguments of `create` and `create_model` from the options of a command."""
-    from agent_steel.models.providers.api import Limits
+    from agent_steel.models.providers.api import RequestLimits
 
-    limits = Limits(answer_s=options["answer_seconds"])
+    limits = RequestLimits(answer_s=options["answer_seconds"])
     return {**{name: options[name] for name in GIVEN if name in options}, "limits": limits}
 
 

@@ -10,7 +10,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.ir import Block, ElementType, Operation, Value
+from metalbench.hlo.ir import Block, ElementType, Operation, TensorValue
 from metalbench.hlo.operations import OPERATIONS, REDUCERS
 from metalbench.mlx import call
 
@@ -100,7 +100,7 @@ class MlxProgram:
 
 
 def _evaluate(block: Block, given: Sequence[Any]) -> list[Any]:
-    known: dict[Value, Any] = dict(zip(block.arguments, given, strict=True))
+    known: dict[TensorValue, Any] = dict(zip(block.arguments, given, strict=True))
     for operation in block.operations:
         operands = [known[each] for each in operation.operands]
         known[operation.results[0]] = _find_form(operation)(operation, operands)

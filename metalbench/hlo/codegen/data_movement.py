@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from metalbench.errors import Unsupported
 from metalbench.hlo.codegen.elementwise import format_conversion, truncate_integer
 from metalbench.hlo.codegen.writer import Emitter, Index, KernelWriter, format_literal, get_msl_type
-from metalbench.hlo.ir import ELEMENT_TYPES, ElementType, Operation, Value
+from metalbench.hlo.ir import ELEMENT_TYPES, ElementType, Operation, TensorValue
 
 
 def emit_constant(writer: KernelWriter, operation: Operation, index: Index) -> Sequence[str]:
@@ -214,7 +214,7 @@ STATIC_MOVEMENT_EMITTERS: dict[str, Emitter] = {
 # Emit data movement at indices that are values of the program: gather and dynamic slices.
 
 
-def clamp_start(writer: KernelWriter, start: Value, index: Sequence[str], most: int) -> str:
+def clamp_start(writer: KernelWriter, start: TensorValue, index: Sequence[str], most: int) -> str:
     """Return a start index clamped to [0, most].
 
     It is compared in its own type, which may have 64 bits.

@@ -8,7 +8,7 @@ from math import prod
 from metalbench.errors import Unsupported
 from metalbench.hlo.codegen.kernel import EMITTERS, GeneratedKernel, KernelStage, build_kernel
 from metalbench.hlo.codegen.writer import KernelWriter, get_msl_type
-from metalbench.hlo.ir import Operation, Value
+from metalbench.hlo.ir import Operation, TensorValue
 
 # Kernels that call these functions need the header.
 FACTORIZATION_CALLS, FACTORIZATION_HEADER = (
@@ -21,7 +21,7 @@ _TYPES = ("f32", "complex<f32>")
 
 
 def build_qr_kernel(
-    name: str, operation: Operation, inlined: set[Value], *, device: str = ""
+    name: str, operation: Operation, inlined: set[TensorValue], *, device: str = ""
 ) -> GeneratedKernel:
     """Return a kernel whose results are the packed factors and one scalar for each reflector.
 
@@ -47,7 +47,7 @@ def build_qr_kernel(
 
 
 def build_eigh_kernel(
-    name: str, operation: Operation, inlined: set[Value], *, device: str = ""
+    name: str, operation: Operation, inlined: set[TensorValue], *, device: str = ""
 ) -> GeneratedKernel:
     """Return a kernel that computes eigenvectors and eigenvalues; its third result is workspace."""
     (matrix,) = operation.operands

@@ -18,7 +18,7 @@ from metalbench.hlo.codegen.reductions import (
     emit_products,
 )
 from metalbench.hlo.codegen.writer import Emitter, Index, KernelWriter, format_loop, get_msl_type
-from metalbench.hlo.ir import Operation, Value
+from metalbench.hlo.ir import Operation, TensorValue
 
 # Rows and columns of sums that a thread holds in registers.
 MAX_ROWS, MAX_COLUMNS = 4, 16
@@ -90,7 +90,9 @@ class RegisterTile:
             yield writer.declare_index(f"min({text}, {size - 1})" if size % extent else text)
 
 
-def find_register_tile(roots: Sequence[Value], inlined: set[Value]) -> RegisterTile | None:
+def find_register_tile(
+    roots: Sequence[TensorValue], inlined: set[TensorValue]
+) -> RegisterTile | None:
     """Return the tile for a kernel whose root is a matrix product, or computed from one.
 
     All operations on the product must be elementwise, and both operands must be matrices. Otherwise
@@ -121,7 +123,7 @@ def _choose_extent(size: int, most: int) -> int:
     return most
 
 
-def _find_product(root: Value, inlined: set[Value]) -> tuple[Operation | None, int]:
+def _find_product(root: TensorValue, inlined: set[TensorValue]) -> tuple[Operation | None, int]:
     """Return the product that a root is computed from, and the number of operations on it."""
     waiting, seen = [root], {root}
     product, count = None, 0
@@ -171,8 +173,8 @@ class GeneratedKernel:
     name: str
     text: str
     threads: int
-    inputs: dict[str, Value]
-    outputs: dict[str, Value]
+    inputs: dict[str, TensorValue]
+    outputs: dict[str, TensorValue]
     group: int = THREADS
 
 
@@ -189,8 +191,8 @@ StageBuilder = Callable[[Operation], list[KernelStage]]
 
 def build_map_kernel(
     name: str,
-    roots: Sequence[Value],
-    inlined: set[Value],
+    roots: Sequence[TensorValue],
+    inlined: set[TensorValue],
     *,
     tile: RegisterTile | None = None,
 ) -> GeneratedKernel:
@@ -218,7 +220,7 @@ def build_map_kernel(
 
 
 def _build_tiled_kernel(
-    name: str, root: Value, writer: KernelWriter, tile: RegisterTile
+    name: str, root: TensorValue, writer: KernelWriter, tile: RegisterTile
 ) -> GeneratedKernel:
     """Return a kernel with one thread for each tile."""
     at = writer.unravel_index("int(i)", tile.shape)
@@ -236,7 +238,7 @@ def _build_tiled_kernel(
 
 
 def build_stage_kernel(
-    name: str, stage: KernelStage, results: Sequence[Value], inlined: set[Value]
+    name: str, stage: KernelStage, results: Sequence[TensorValue], inlined: set[TensorValue]
 ) -> GeneratedKernel:
     """Return the kernel of one stage."""
     writer = KernelWriter(EMITTERS, inlined)
@@ -247,7 +249,7 @@ def build_stage_kernel(
 def build_kernel(
     name: str,
     writer: KernelWriter,
-    roots: Sequence[Value],
+    roots: Sequence[TensorValue],
     threads: int,
     group: int = THREADS,
     *,

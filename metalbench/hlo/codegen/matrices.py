@@ -15,7 +15,7 @@ from metalbench.hlo.codegen.elementwise import cast_to_float
 from metalbench.hlo.codegen.kernel import EMITTERS, GeneratedKernel, build_kernel
 from metalbench.hlo.codegen.rows import LANES, bind_reduced_value, describe_reduction
 from metalbench.hlo.codegen.writer import Index, KernelWriter, get_msl_type
-from metalbench.hlo.ir import Operation, Value
+from metalbench.hlo.ir import Operation, TensorValue
 from metalbench.hlo.passes.matrix_products import find_product_shape
 from metalbench.hlo.passes.row_fusion import RowShape, find_row_shape
 
@@ -82,15 +82,15 @@ class MatrixKernelBuilder:
 
     name: str
     product: Operation
-    inlined: set[Value]
-    outputs: Sequence[Value]
+    inlined: set[TensorValue]
+    outputs: Sequence[TensorValue]
     more: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.shape = find_product_shape(self.product)
         types = {get_msl_type(each.type) for each in self.product.operands}
         self.element = types.pop() if len(types) == 1 else "float"
-        self.buffers: dict[Value, str] = {}
+        self.buffers: dict[TensorValue, str] = {}
 
     def create_writer(self) -> KernelWriter:
         """Return a writer for another function, which shares the buffers."""
@@ -140,7 +140,7 @@ class MatrixKernelBuilder:
         )
         return OperandSource(text, type_, "{values}")
 
-    def _build_plain_source(self, operand: int, value: Value) -> OperandSource:
+    def _build_plain_source(self, operand: int, value: TensorValue) -> OperandSource:
         """Return the library's source for an operand in a buffer with matrix layout."""
         own, depth = self.shape.sizes[operand], self.shape.sizes[2]
         writer = self.create_writer()
@@ -153,7 +153,7 @@ class MatrixKernelBuilder:
         values = f"{start}, {depth}u, {own}u, {own}u"
         return OperandSource("", f"metalbench::MatrixColumns<{types}>", values)
 
-    def build_epilogue(self, roots: Sequence[Value]) -> str:
+    def build_epilogue(self, roots: Sequence[TensorValue]) -> str:
         """Return the struct that computes the first outputs from the sums, element by element."""
         rows, columns, _ = self.shape.sizes
         result, writer = self.product.results[0], self.create_writer()
@@ -233,7 +233,7 @@ class MatrixKernelBuilder:
 
 
 def build_matrix_kernel(
-    name: str, roots: Sequence[Value], product: Operation, inlined: set[Value]
+    name: str, roots: Sequence[TensorValue], product: Operation, inlined: set[TensorValue]
 ) -> GeneratedKernel:
     """Return the kernel that computes `roots` from a product."""
     builder = MatrixKernelBuilder(name, product, inlined, roots)
@@ -253,7 +253,7 @@ def _format_body(writer: KernelWriter) -> str:
 
 
 def build_row_product_kernel(
-    name: str, operation: Operation, inlined: set[Value], *, device: str = ""
+    name: str, operation: Operation, inlined: set[TensorValue], *, device: str = ""
 ) -> GeneratedKernel:
     """Return one kernel, for devices with matrix tiles.
 
@@ -287,9 +287,9 @@ def build_row_product_kernel(
     )
 
 
-def _find_row_scalars(operations: Sequence[Operation], rows: RowShape) -> list[Value]:
+def _find_row_scalars(operations: Sequence[Operation], rows: RowShape) -> list[TensorValue]:
     """Return the values with one scalar for each row that elements of the rows depend on."""
-    found: dict[Value, None] = {}
+    found: dict[TensorValue, None] = {}
     for each in operations:
         if each.results[0].type.shape == rows.full:
             for value in each.operands:
@@ -298,7 +298,7 @@ def _find_row_scalars(operations: Sequence[Operation], rows: RowShape) -> list[V
     return list(found)
 
 
-def _expand_row_index(index: Index, value: Value, rows: RowShape) -> Index:
+def _expand_row_index(index: Index, value: TensorValue, rows: RowShape) -> Index:
     """Return the index of a row's scalar, whose shape may include the axis of the row."""
     return index if value.type.shape == rows.outer else (*index, *("0" for _ in rows.inner))
 
@@ -310,9 +310,9 @@ class _RowScalars:
     builder: MatrixKernelBuilder
     rows: RowShape
     reductions: Sequence[Operation]
-    numbers: Sequence[Value]
+    numbers: Sequence[TensorValue]
 
-    def format_statements(self, others: Sequence[Value]) -> list[str]:
+    def format_statements(self, others: Sequence[TensorValue]) -> list[str]:
         """Return the statements before the product; `others` are further results to store."""
         side, count = self.builder.shape.side, self.builder.shape.sizes[0]
         writer = self.builder.create_writer()
@@ -348,7 +348,9 @@ class _RowScalars:
             writer.add_line(f"{total} = {functor}.join({total}, {own});")
         bind_reduced_value(writer, reduction, index, f"{functor}.lanes({total})")
 
-    def _emit_stores(self, writer: KernelWriter, others: Sequence[Value], index: Index) -> None:
+    def _emit_stores(
+        self, writer: KernelWriter, others: Sequence[TensorValue], index: Index
+    ) -> None:
         for number, value in enumerate(others, 1):
             shape = value.type.shape
             if shape != self.rows.full:

@@ -16,7 +16,7 @@ from metalbench.hlo.codegen.writer import (
     format_loop,
     get_msl_type,
 )
-from metalbench.hlo.ir import ELEMENT_TYPES, ElementType, Operation, Value
+from metalbench.hlo.ir import ELEMENT_TYPES, ElementType, Operation, TensorValue
 from metalbench.hlo.passes.row_fusion import RowShape, find_row_shape, get_identity_element
 
 LANES = 32
@@ -34,7 +34,7 @@ ELEMENTS_PER_THREAD_BY_DEVICE = {"cpu": 32}
 
 
 def build_rows_kernel(
-    name: str, operation: Operation, inlined: set[Value], *, device: str = ""
+    name: str, operation: Operation, inlined: set[TensorValue], *, device: str = ""
 ) -> GeneratedKernel:
     """Return one kernel for a `rows` operation; the region's values are in registers."""
     region = operation.regions[0]
@@ -127,7 +127,7 @@ class RowWriter:
             text = f"shlo::reduce_row<{groups}>({functor}, {total}, {partial}, place)"
         bind_reduced_value(writer, reduction, self.index, text)
 
-    def emit_store(self, value: Value, output: str) -> None:
+    def emit_store(self, value: TensorValue, output: str) -> None:
         """Emit the stores of a value of the group to its buffer."""
         writer, shape = self._writer, value.type.shape
         if shape == self._rows.full:
@@ -180,7 +180,7 @@ class SharedRow:
     place: str
     threads: int
 
-    def declare(self, writer: KernelWriter, value: Value) -> None:
+    def declare(self, writer: KernelWriter, value: TensorValue) -> None:
         """Declare the array for a row of `value`."""
         writer.add_line(
             f"threadgroup {get_msl_type(value.type)} {SHARED_ROW}[{value.type.shape[-1]}];"
@@ -273,7 +273,7 @@ SCORES_PER_THREAD = 32
 
 
 def build_attention_kernel(
-    name: str, operation: Operation, inlined: set[Value], *, device: str = ""
+    name: str, operation: Operation, inlined: set[TensorValue], *, device: str = ""
 ) -> GeneratedKernel:
     """Return a kernel with one threadgroup for each row of scores, for any device.
 

@@ -14,7 +14,7 @@ from metalbench.hlo.ir import (
     ElementType,
     Operation,
     TensorType,
-    Value,
+    TensorValue,
     find_splat,
 )
 
@@ -110,13 +110,13 @@ class KernelWriter:
     `emitters` maps the names of operations to functions that emit them.
     """
 
-    def __init__(self, emitters: dict[str, Emitter], inlined: set[Value]) -> None:
+    def __init__(self, emitters: dict[str, Emitter], inlined: set[TensorValue]) -> None:
         self.lines: list[str] = []
-        self.buffers: dict[Value, str] = {}
+        self.buffers: dict[TensorValue, str] = {}
         self._emitters = emitters
         self._inlined = set(inlined)
         self._known: list[dict[object, str]] = [{}]
-        self._bound: dict[Value, str] = {}
+        self._bound: dict[TensorValue, str] = {}
         self._depth = 1
         self._count = 0
 
@@ -162,7 +162,7 @@ class KernelWriter:
         self._depth -= 1
         self.add_line("}")
 
-    def emit_value(self, value: Value, index: Sequence[str]) -> str:
+    def emit_value(self, value: TensorValue, index: Sequence[str]) -> str:
         """Return the name of an element; load it or compute it if necessary."""
         if value in self._bound:
             return self._bound[value]
@@ -183,11 +183,11 @@ class KernelWriter:
             self._known[-1][(result, tuple(index))] = name
         return names[value.number]
 
-    def bind_value(self, value: Value, index: Index, name: str) -> None:
+    def bind_value(self, value: TensorValue, index: Index, name: str) -> None:
         """Bind an element to a name in this scope."""
         self._known[-1][(value, index)] = name
 
-    def emit_root(self, value: Value, index: Index) -> str:
+    def emit_root(self, value: TensorValue, index: Index) -> str:
         """Return the name of an element that this kernel computes."""
         operation = value.operation
         if operation is None:
@@ -215,11 +215,11 @@ class KernelWriter:
             )
         return self._emitters[operation.name](self, operation, index)
 
-    def bind_buffer(self, value: Value) -> str:
+    def bind_buffer(self, value: TensorValue) -> str:
         """Return the parameter of a value's buffer."""
         return self.buffers.setdefault(value, f"in{len(self.buffers)}")
 
-    def format_load(self, value: Value, index: Sequence[str]) -> str:
+    def format_load(self, value: TensorValue, index: Sequence[str]) -> str:
         """Return the expression that loads an element from its buffer."""
         return f"{self.bind_buffer(value)}[{self.linearize(index, value.type.shape)}]"
 

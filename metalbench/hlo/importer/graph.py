@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from metalbench.errors import Unsupported
-from metalbench.hlo.ir import Block, Operation, TensorType, Value, find_element_type
+from metalbench.hlo.ir import Block, Operation, TensorType, TensorValue, find_element_type
 from metalbench.hlo.operations import check_arity
 
 
@@ -181,7 +181,7 @@ MAX_ELEMENTS = 2**31 - 1
 _TERMINATORS = ("func.return", "stablehlo.return")
 
 
-def import_block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
+def import_block(mlir: Any, values: dict[Any, TensorValue] | None = None) -> Block:
     """Return the graph of an MLIR block; `values` maps the values that the block may capture.
 
     Raise Unsupported with the operation's name for element types that kernels do not have, for
@@ -191,7 +191,7 @@ def import_block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
     values = dict(values or {})
     block = Block(
         [
-            Value(import_type(each.type, f"argument {number}"))
+            TensorValue(import_type(each.type, f"argument {number}"))
             for number, each in enumerate(mlir.arguments)
         ]
     )
@@ -208,7 +208,7 @@ def import_block(mlir: Any, values: dict[Any, Value] | None = None) -> Block:
     return block
 
 
-def _import_operation(mlir: Any, values: dict[Any, Value]) -> Operation:
+def _import_operation(mlir: Any, values: dict[Any, TensorValue]) -> Operation:
     """Return the graph's operation for an MLIR operation, and add its results to `values`."""
     dialect, _, name = mlir.name.partition(".")
     where = f"[{mlir.name}] {format_location(mlir)}"
@@ -225,7 +225,7 @@ def _import_operation(mlir: Any, values: dict[Any, Value]) -> Operation:
         regions=[import_block(each.blocks[0], values) for each in mlir.regions],
         location=format_location(mlir),
     )
-    operation.results = [Value(each, operation, number) for number, each in enumerate(types)]
+    operation.results = [TensorValue(each, operation, number) for number, each in enumerate(types)]
     check_arity(operation)
     values.update(zip(mlir.results, operation.results, strict=True))
     return operation

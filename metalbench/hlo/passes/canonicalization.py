@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.hlo.ir import Block, ElementType, Operation, TensorType, Value, find_splat
+from metalbench.hlo.ir import Block, ElementType, Operation, TensorType, TensorValue, find_splat
 from metalbench.hlo.operations import CONTROL_FLOW, ELEMENTWISE, OPERATIONS
 
 # Names of XLA's custom call targets, and of the operations that they become.
@@ -36,7 +36,7 @@ def _add_workspace(eigh: Operation) -> None:
     type_ = eigh.operands[0].type
     *batch, rows, columns = type_.shape
     room = TensorType((*batch, 2, rows, columns), type_.element)
-    eigh.results.append(Value(room, eigh, len(eigh.results)))
+    eigh.results.append(TensorValue(room, eigh, len(eigh.results)))
 
 
 # Fold operations on splats to constants.
@@ -60,11 +60,11 @@ def fold_splats(block: Block) -> None:
         if operation.name in CONTROL_FLOW:
             for region in operation.regions:
                 fold_splats(region)
-    users: dict[Value, list[Operation]] = {}
+    users: dict[TensorValue, list[Operation]] = {}
     for operation in block.operations:
         for value in operation.find_inputs():
             users.setdefault(value, []).append(operation)
-    known: dict[Value, Scalar] = {}
+    known: dict[TensorValue, Scalar] = {}
     returned = set(block.returned)
     for number, operation in enumerate(block.operations):
         found = _fold(operation, known)
@@ -84,7 +84,7 @@ def fold_splats(block: Block) -> None:
             result.operation = block.operations[number] = new_operation
 
 
-def _fold(operation: Operation, known: dict[Value, Scalar]) -> Scalar | None:
+def _fold(operation: Operation, known: dict[TensorValue, Scalar]) -> Scalar | None:
     """Return the number that all elements of a result are, or None if it is unknown."""
     if operation.name == "constant":
         return find_splat(operation.attributes["value"])
@@ -125,7 +125,7 @@ def _round(number: Scalar, element: ElementType) -> Scalar:
 
 def remove_dead_code(block: Block) -> None:
     """Remove unused operations in place, also in regions."""
-    used: set[Value] = set(block.returned)
+    used: set[TensorValue] = set(block.returned)
     kept = []
     for operation in reversed(block.operations):
         if used.isdisjoint(operation.results):

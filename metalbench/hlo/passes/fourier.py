@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.hlo.ir import ELEMENT_TYPES, Block, ElementType, Operation, TensorType, Value
+from metalbench.hlo.ir import ELEMENT_TYPES, Block, ElementType, Operation, TensorType, TensorValue
 
 Array = np.ndarray[Any, Any]
 COMPLEX, REAL = ELEMENT_TYPES["complex<f32>"], ELEMENT_TYPES["f32"]
@@ -20,7 +20,7 @@ class OperationBuilder:
         self._location = location
         self.operations: list[Operation] = []
 
-    def slice(self, value: Value, axis: int, start: int, stop: int) -> Value:
+    def slice(self, value: TensorValue, axis: int, start: int, stop: int) -> TensorValue:
         """Return the elements from `start` to `stop` along an axis."""
         shape = list(value.type.shape)
         if (start, stop) == (0, shape[axis]):
@@ -38,7 +38,7 @@ class OperationBuilder:
             strides=[1] * len(shape),
         )
 
-    def pad_end(self, value: Value, axis: int, more: int) -> Value:
+    def pad_end(self, value: TensorValue, axis: int, more: int) -> TensorValue:
         """Append `more` zeros along an axis."""
         shape = list(value.type.shape)
         high = [more if each == axis else 0 for each in range(len(shape))]
@@ -54,13 +54,13 @@ class OperationBuilder:
             interior_padding=none,
         )
 
-    def scale_along(self, value: Value, numbers: Array, axis: int) -> Value:
+    def scale_along(self, value: TensorValue, numbers: Array, axis: int) -> TensorValue:
         """Multiply the elements at each index of an axis by the number for that index."""
         given, shape = self.create_constant(numbers), value.type.shape
         given = self.create("broadcast_in_dim", [given], shape, broadcast_dimensions=(axis,))
         return self.create("multiply", [value, given], shape)
 
-    def create_constant(self, numbers: Any, element: ElementType = COMPLEX) -> Value:
+    def create_constant(self, numbers: Any, element: ElementType = COMPLEX) -> TensorValue:
         """Return a constant with these numbers."""
         array = np.asarray(numbers, element.storage)
         return self.create("constant", [], array.shape, element, value=array)
@@ -68,18 +68,18 @@ class OperationBuilder:
     def create(
         self,
         name: str,
-        operands: list[Value],
+        operands: list[TensorValue],
         shape: tuple[int, ...],
         element: ElementType = COMPLEX,
         **attributes: Any,
-    ) -> Value:
+    ) -> TensorValue:
         """Append an operation; return its result."""
         operation = Operation(name, operands, [], attributes, [], self._location)
-        operation.results = [Value(TensorType(shape, element), operation)]
+        operation.results = [TensorValue(TensorType(shape, element), operation)]
         self.operations.append(operation)
         return operation.results[0]
 
-    def conjugate(self, value: Value) -> Value:
+    def conjugate(self, value: TensorValue) -> TensorValue:
         """Return the complex conjugate of each element."""
         shape = value.type.shape
         real, imaginary = (self.create(part, [value], shape, REAL) for part in ("real", "imag"))
@@ -94,7 +94,7 @@ class OperationBuilder:
 # transform are the transforms of the elements at even and at odd indices.
 
 
-def pack_pairs(builder: OperationBuilder, value: Value) -> Value:
+def pack_pairs(builder: OperationBuilder, value: TensorValue) -> TensorValue:
     """Return each pair of neighbours of a line as one complex number."""
     *outer, size = value.type.shape
     half, rank = size // 2, len(outer)
@@ -104,7 +104,7 @@ def pack_pairs(builder: OperationBuilder, value: Value) -> Value:
     return builder.create("complex", parts, (*outer, half))
 
 
-def unpack_pairs(builder: OperationBuilder, value: Value) -> Value:
+def unpack_pairs(builder: OperationBuilder, value: TensorValue) -> TensorValue:
     """Return the real and imaginary parts as neighbours of a line; inverse of `pack_pairs`."""
     *outer, half = value.type.shape
     shape = (*outer, half, 1)
@@ -114,7 +114,9 @@ def unpack_pairs(builder: OperationBuilder, value: Value) -> Value:
     return builder.create("reshape", [whole], (*outer, 2 * half), REAL)
 
 
-def split_packed_spectrum(builder: OperationBuilder, value: Value, roots: Array) -> Value:
+def split_packed_spectrum(
+    builder: OperationBuilder, value: TensorValue, roots: Array
+) -> TensorValue:
     """Return the first half of a line's spectrum, given the spectrum of its pairs.
 
     `roots` are the roots of unity for the length of the line.
@@ -129,7 +131,7 @@ def split_packed_spectrum(builder: OperationBuilder, value: Value, roots: Array)
     return _combine(builder, (ahead, behind), turn, np.full(half + 1, 0.5))
 
 
-def pack_half_spectrum(builder: OperationBuilder, value: Value, roots: Array) -> Value:
+def pack_half_spectrum(builder: OperationBuilder, value: TensorValue, roots: Array) -> TensorValue:
     """Return twice the spectrum of a line's pairs, given the first half of its spectrum."""
     *outer, size = value.type.shape
     half, axis = size - 1, len(outer)
@@ -149,8 +151,8 @@ def pack_half_spectrum(builder: OperationBuilder, value: Value, roots: Array) ->
 
 
 def _combine(
-    builder: OperationBuilder, both: tuple[Value, Value], turn: Array, scale: Array
-) -> Value:
+    builder: OperationBuilder, both: tuple[TensorValue, TensorValue], turn: Array, scale: Array
+) -> TensorValue:
     """Return the sum times `scale` plus the difference times `turn`, both indexed by place."""
     shape = both[0].type.shape
     axis = len(shape) - 1
@@ -159,7 +161,7 @@ def _combine(
     return builder.create("add", [added, apart], shape)
 
 
-def mirror_half_spectrum(builder: OperationBuilder, value: Value, length: int) -> Value:
+def mirror_half_spectrum(builder: OperationBuilder, value: TensorValue, length: int) -> TensorValue:
     """Return the whole of a Hermitian line from its first half."""
     axis = len(value.type.shape) - 1
     rest = builder.conjugate(builder.slice(value, axis, 1, (length + 1) // 2))
@@ -233,7 +235,7 @@ class _TransformLowering:
             value = self._invert_to_real(value, size)
         self._set_result(value, 1 / prod(lengths) if backwards else 1)
 
-    def _transform_real(self, value: Value, size: int) -> Value:
+    def _transform_real(self, value: TensorValue, size: int) -> TensorValue:
         """Return the first half of the spectrum of real numbers.
 
         For an even length, it is computed by a complex transform of half the length.
@@ -246,7 +248,7 @@ class _TransformLowering:
             builder, self._transform_axis(pack_pairs(builder, value), last), compute_roots(size)
         )
 
-    def _invert_to_real(self, value: Value, size: int) -> Value:
+    def _invert_to_real(self, value: TensorValue, size: int) -> TensorValue:
         """Return the unscaled inverse transform to real numbers."""
         builder, last = self._builder, len(value.type.shape) - 1
         value = builder.slice(value, last, 0, size // 2 + 1)
@@ -257,7 +259,7 @@ class _TransformLowering:
         given = pack_half_spectrum(builder, value, compute_roots(size, backwards=True))
         return unpack_pairs(builder, self._transform_axis(given, last, backwards=True))
 
-    def _set_result(self, value: Value, scale: float) -> None:
+    def _set_result(self, value: TensorValue, scale: float) -> None:
         """Scale a value, and make its operation define the result of the `fft`."""
         (result,) = self._whole.results
         shape, element = value.type.shape, result.type.element
@@ -276,7 +278,9 @@ class _TransformLowering:
         producer.results = [result]
         result.operation = producer
 
-    def _transform_axis(self, value: Value, axis: int, *, backwards: bool = False) -> Value:
+    def _transform_axis(
+        self, value: TensorValue, axis: int, *, backwards: bool = False
+    ) -> TensorValue:
         """Return the unscaled transform along an axis."""
         length = value.type.shape[axis]
         if length < 2 or not value.type.size:
@@ -300,7 +304,7 @@ class _TransformLowering:
             done *= radix
         return value
 
-    def _transform_by_chirp(self, value: Value, axis: int, *, backwards: bool) -> Value:
+    def _transform_by_chirp(self, value: TensorValue, axis: int, *, backwards: bool) -> TensorValue:
         """Return the unscaled transform along an axis by Bluestein's algorithm."""
         length = value.type.shape[axis]
         size = 1 << (2 * length - 2).bit_length()

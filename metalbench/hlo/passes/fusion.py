@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from metalbench.hlo.ir import Block, Operation, Value, find_splat
+from metalbench.hlo.ir import Block, Operation, TensorValue, find_splat
 from metalbench.hlo.operations import (
     ELEMENTWISE,
     FUSED,
@@ -32,7 +32,7 @@ class _KernelBody:
     for another user is emitted once for both.
     """
 
-    loads: set[Value] = field(default_factory=set)
+    loads: set[TensorValue] = field(default_factory=set)
     lengths: dict[Operation, int] = field(default_factory=dict)
 
     @property
@@ -51,9 +51,9 @@ class _KernelBody:
         self.lengths |= other.lengths
 
 
-def split_large_kernels(block: Block, inlined: set[Value]) -> None:
+def split_large_kernels(block: Block, inlined: set[TensorValue]) -> None:
     """Store values in buffers where a kernel would be too long or read too many buffers."""
-    texts: dict[Value, _KernelBody] = {}
+    texts: dict[TensorValue, _KernelBody] = {}
     for operation in block.operations:
         found = _KernelBody()
         for value in operation.find_inputs():
@@ -85,7 +85,7 @@ _MAX_REPEATED_COST = 16
 _MAX_PARTS = 2
 
 
-def choose_inlined_values(block: Block, level: int, whole: Collection[str]) -> set[Value]:
+def choose_inlined_values(block: Block, level: int, whole: Collection[str]) -> set[TensorValue]:
     """Return the values that get no buffer; `whole` names the operations that need buffers.
 
     Constants of one element are always inlined.
@@ -104,9 +104,9 @@ def choose_inlined_values(block: Block, level: int, whole: Collection[str]) -> s
     return found
 
 
-def _find_materialized_values(block: Block, whole: Collection[str]) -> set[Value]:
+def _find_materialized_values(block: Block, whole: Collection[str]) -> set[TensorValue]:
     """Return operands and results that need buffers, because their operation has its own kernel."""
-    kept: set[Value] = set()
+    kept: set[TensorValue] = set()
     for each in block.operations:
         if each.name in whole and not _reads_once(each):
             kept.update(each.find_inputs(), each.results)
@@ -120,12 +120,14 @@ def _reads_once(operation: Operation) -> bool:
     return known is not None and known.reads_operand_once
 
 
-def _inline_by_accesses(block: Block, kept: set[Value], whole: Collection[str]) -> set[Value]:
+def _inline_by_accesses(
+    block: Block, kept: set[TensorValue], whole: Collection[str]
+) -> set[TensorValue]:
     """Return the values that the cost model inlines."""
     costs = _estimate_costs(block)
-    accesses: Counter[Value] = Counter()
-    users: dict[Value, list[Operation]] = {}
-    inlined: set[Value] = set()
+    accesses: Counter[TensorValue] = Counter()
+    users: dict[TensorValue, list[Operation]] = {}
+    inlined: set[TensorValue] = set()
     for operation in reversed(block.operations):
         for value in operation.results:
             if value not in kept and _is_cheap(value, accesses, users, costs, inlined):
@@ -140,13 +142,13 @@ def _inline_by_accesses(block: Block, kept: set[Value], whole: Collection[str]) 
     return inlined
 
 
-def _inline_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> None:
+def _inline_epilogues(block: Block, inlined: set[TensorValue], kept: set[TensorValue]) -> None:
     """Inline values that one kernel uses several times at the same index, in place.
 
     A kernel computes an element at an index once. If the parts of a concatenation use a value, each
     part computes it, so only values of low cost are inlined there.
     """
-    users: dict[Value, list[Operation]] = {}
+    users: dict[TensorValue, list[Operation]] = {}
     for operation in block.operations:
         for value in operation.find_inputs():
             users.setdefault(value, []).append(operation)
@@ -165,10 +167,10 @@ def _inline_epilogues(block: Block, inlined: set[Value], kept: set[Value]) -> No
 
 
 def _find_roots(
-    value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
-) -> set[Value | None]:
+    value: TensorValue, users: dict[TensorValue, list[Operation]], inlined: set[TensorValue]
+) -> set[TensorValue | None]:
     """Return the stored values that depend elementwise on a value, and None for other uses."""
-    found: set[Value | None] = set()
+    found: set[TensorValue | None] = set()
     waiting, seen = [value], {value}
     while waiting:
         for each in users.get(waiting.pop(), []):
@@ -184,14 +186,14 @@ def _find_roots(
 
 
 def _find_concatenation_parts(
-    value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
-) -> set[tuple[Value, int]]:
+    value: TensorValue, users: dict[TensorValue, list[Operation]], inlined: set[TensorValue]
+) -> set[tuple[TensorValue, int]]:
     """Return the concatenations that use a value, with the operand's number.
 
     Elementwise operations, and movements that add or drop axes of one element, may be in between.
     The set is empty if any other operation uses the value.
     """
-    found: set[tuple[Value, int]] = set()
+    found: set[tuple[TensorValue, int]] = set()
     waiting, seen = [value], {value}
     while waiting:
         operand = waiting.pop()
@@ -207,7 +209,7 @@ def _find_concatenation_parts(
     return found
 
 
-def _is_index_preserving(operation: Operation, operand: Value) -> bool:
+def _is_index_preserving(operation: Operation, operand: TensorValue) -> bool:
     """Return whether an element depends on the operand's element at the same index.
 
     Axes of one element are ignored.
@@ -220,7 +222,7 @@ def _is_index_preserving(operation: Operation, operand: Value) -> bool:
     return is_elementwise(operation) and result.type.shape == operand.type.shape
 
 
-def _is_simple(value: Value, inlined: set[Value]) -> bool:
+def _is_simple(value: TensorValue, inlined: set[TensorValue]) -> bool:
     """Return whether a value, with all values inlined into it, costs no more than additions."""
     waiting, seen = [value], {value}
     while waiting:
@@ -235,11 +237,11 @@ def _is_simple(value: Value, inlined: set[Value]) -> bool:
 
 
 def _is_cheap(
-    value: Value,
-    accesses: Counter[Value],
-    users: dict[Value, list[Operation]],
-    costs: dict[Value, int],
-    inlined: set[Value],
+    value: TensorValue,
+    accesses: Counter[TensorValue],
+    users: dict[TensorValue, list[Operation]],
+    costs: dict[TensorValue, int],
+    inlined: set[TensorValue],
 ) -> bool:
     """Return whether a value costs less to compute at each access than to store."""
     operation = value.operation
@@ -280,7 +282,7 @@ def is_matrix_product(operation: Operation) -> bool:
 
 
 def _is_free_to_inline(
-    value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
+    value: TensorValue, users: dict[TensorValue, list[Operation]], inlined: set[TensorValue]
 ) -> bool:
     """Return whether an element is found in the operand as fast as in a copy."""
     operation = value.operation
@@ -296,7 +298,7 @@ def _is_free_to_inline(
 
 
 def _is_read_by_attention(
-    value: Value, users: dict[Value, list[Operation]], inlined: set[Value]
+    value: TensorValue, users: dict[TensorValue, list[Operation]], inlined: set[TensorValue]
 ) -> bool:
     """Return whether only attention reads a value, directly or through movements.
 
@@ -313,9 +315,9 @@ def _is_read_by_attention(
     )
 
 
-def _estimate_costs(block: Block) -> dict[Value, int]:
+def _estimate_costs(block: Block) -> dict[TensorValue, int]:
     """Return the cost of an element of each value, if all of its inputs were inlined."""
-    costs: dict[Value, int] = {}
+    costs: dict[TensorValue, int] = {}
     for operation in block.operations:
         below = sum(costs.get(each, 1) for each in operation.find_inputs())
         cost = min(below + estimate_cost(operation), 10**6)
@@ -324,7 +326,10 @@ def _estimate_costs(block: Block) -> dict[Value, int]:
 
 
 def _count_accesses(
-    operation: Operation, value: Value, accesses: Counter[Value], inlined: set[Value]
+    operation: Operation,
+    value: TensorValue,
+    accesses: Counter[TensorValue],
+    inlined: set[TensorValue],
 ) -> int:
     """Return how many elements of an operand an operation reads."""
     result = operation.results[0]
@@ -349,7 +354,7 @@ def _count_accesses(
     return times
 
 
-def _count_fused_accesses(operation: Operation, value: Value) -> int:
+def _count_fused_accesses(operation: Operation, value: TensorValue) -> int:
     """Return how many elements of an input a fused operation reads."""
     region = operation.regions[0].operations
     factors = [each for one in region if one.name == "dot_general" for each in one.operands]

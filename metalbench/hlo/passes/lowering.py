@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import isqrt, prod
 
 from metalbench.devices import find_kind
-from metalbench.hlo.ir import Block, Operation, TensorType, Value
+from metalbench.hlo.ir import Block, Operation, TensorType, TensorValue
 from metalbench.hlo.operations import CONTROL_FLOW
 
 MAX_OPERANDS = 16
@@ -56,13 +56,13 @@ def lower_concatenations(block: Block) -> None:
     block.operations = operations
 
 
-def _concatenate_group(whole: Operation, operands: list[Value]) -> Operation:
+def _concatenate_group(whole: Operation, operands: list[TensorValue]) -> Operation:
     """Return the concatenation of some of the operands."""
     axis = whole.attributes["dimension"]
     shape = list(operands[0].type.shape)
     shape[axis] = sum(each.type.shape[axis] for each in operands)
     operation = replace(whole, operands=operands, results=[])
-    operation.results = [Value(TensorType(tuple(shape), operands[0].type.element), operation)]
+    operation.results = [TensorValue(TensorType(tuple(shape), operands[0].type.element), operation)]
     return operation
 
 
@@ -122,12 +122,12 @@ def _lower_sort(sort: Operation, device: str) -> list[Operation]:
 
 
 def _create_stage(
-    like: Operation, operands: list[Value], attributes: dict[str, object]
+    like: Operation, operands: list[TensorValue], attributes: dict[str, object]
 ) -> Operation:
     """Return a sort with other operands and attributes."""
     operation = replace(like, operands=list(operands), results=[], attributes=attributes)
     operation.results = [
-        Value(each.type, operation, number) for number, each in enumerate(operands)
+        TensorValue(each.type, operation, number) for number, each in enumerate(operands)
     ]
     return operation
 
@@ -203,7 +203,7 @@ def _choose_part_count(sizes: list[int], results: int) -> int:
 def _create_like(
     like: Operation,
     name: str,
-    operands: list[Value],
+    operands: list[TensorValue],
     shapes: list[tuple[int, ...]],
     attributes: dict[str, object],
     *,
@@ -219,7 +219,7 @@ def _create_like(
         regions=like.regions if keeps_regions else [],
     )
     operation.results = [
-        Value(TensorType(shape, operand.type.element), operation, number)
+        TensorValue(TensorType(shape, operand.type.element), operation, number)
         for number, (shape, operand) in enumerate(zip(shapes, operands, strict=False))
     ]
     return operation

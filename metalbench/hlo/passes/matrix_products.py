@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from math import prod
 
-from metalbench.hlo.ir import Block, Operation, TensorType, Value, replace_values
+from metalbench.hlo.ir import Block, Operation, TensorType, TensorValue, replace_values
 from metalbench.hlo.operations import CONTROL_FLOW
 
 # Kinds of devices that use register tiles instead (tiles.py).
@@ -148,7 +148,7 @@ def _restore(block: Block, product: Operation, reader: Operation) -> None:
         results=[],
         attributes={**product.attributes, "dot_dimension_numbers": _shift_axes(numbers, count)},
     )
-    operation.results = [Value(type_, operation)]
+    operation.results = [TensorValue(type_, operation)]
     at = block.operations.index(product)
     new = {reader.results[0]: operation.results[0]}
     for each in block.operations[at + 1 :]:
@@ -166,12 +166,14 @@ def _shift_axes(numbers: dict[str, tuple[int, ...]], count: int) -> dict[str, tu
     return found
 
 
-def _prepend_unit_axes(value: Value, count: int, like: Operation) -> tuple[Value, list[Operation]]:
+def _prepend_unit_axes(
+    value: TensorValue, count: int, like: Operation
+) -> tuple[TensorValue, list[Operation]]:
     """Return a value with `count` axes of one element in front, and its new operations."""
     type_ = TensorType((1,) * count + value.type.shape, value.type.element)
     producer = value.operation
     if producer is not None and producer.name == "reshape" and producer.operands[0].type == type_:
         return producer.operands[0], []
     found = Operation("reshape", [value], [], {}, [], like.location)
-    found.results = [Value(type_, found)]
+    found.results = [TensorValue(type_, found)]
     return found.results[0], [found]

@@ -24,7 +24,7 @@ from metalbench.hlo.ir import (
     Block,
     ElementType,
     Operation,
-    Value,
+    TensorValue,
     count_uses,
     find_free_values,
     find_splat,
@@ -172,7 +172,7 @@ def _collect_producers(
     return found
 
 
-def _find_outputs(block: Block, group: set[Operation]) -> list[Value]:
+def _find_outputs(block: Block, group: set[Operation]) -> list[TensorValue]:
     """Return the results of a group that are used outside of it."""
     used = set(block.returned)
     for each in block.operations:
@@ -190,7 +190,7 @@ def _create_region(block: Block, group: set[Operation]) -> Block:
     )
 
 
-def _find_inputs(block: Block, group: set[Operation]) -> list[Value]:
+def _find_inputs(block: Block, group: set[Operation]) -> list[TensorValue]:
     """Return the values that a group reads."""
     return list(dict.fromkeys(find_free_values(_create_region(block, group))))
 
@@ -199,7 +199,9 @@ def _replace_by_rows(block: Block, group: set[Operation]) -> None:
     region = _create_region(block, group)
     last = region.operations[-1]
     operation = Operation("rows", [], [], {}, [region], last.location)
-    operation.results = [Value(each.type, operation, n) for n, each in enumerate(region.returned)]
+    operation.results = [
+        TensorValue(each.type, operation, n) for n, each in enumerate(region.returned)
+    ]
     before, behind = _partition_others(block, group)
     new = dict(zip(region.returned, operation.results, strict=True))
     for each in behind:
@@ -264,7 +266,7 @@ def _fuse_product_of(block: Block, rows: Operation, device: str) -> None:
 
 
 def _can_fuse_product(
-    rows: Operation, value: Value, product: Operation, behind: set[Operation]
+    rows: Operation, value: TensorValue, product: Operation, behind: set[Operation]
 ) -> bool:
     if product.operands[0] is not value:
         return False
@@ -308,14 +310,14 @@ def _collect_epilogue(block: Block, product: Operation, behind: set[Operation]) 
     return found if len(outputs) == 1 and outputs[0] in found else []
 
 
-def _is_splat(value: Value) -> bool:
+def _is_splat(value: TensorValue) -> bool:
     operation = value.operation
     if operation is None or operation.name != "constant":
         return False
     return find_splat(operation.attributes["value"]) is not None
 
 
-def _replace_by_row_product(block: Block, at: int, value: Value, product: Operation) -> None:
+def _replace_by_row_product(block: Block, at: int, value: TensorValue, product: Operation) -> None:
     """Replace rows, product and epilogue by one operation.
 
     Its first result is that of the epilogue; the other results of the rows follow.
@@ -330,7 +332,7 @@ def _replace_by_row_product(block: Block, at: int, value: Value, product: Operat
     inner = Block([], [*region.operations, product, *epilogue], returned)
     operation = Operation("row_product", [], [], {}, [inner], product.location)
     operation.results = [
-        Value(each.type, operation, number) for number, each in enumerate(returned)
+        TensorValue(each.type, operation, number) for number, each in enumerate(returned)
     ]
     new = dict(zip([last.results[0], *left], operation.results, strict=True))
     taken = {product, *epilogue}
@@ -382,7 +384,7 @@ def _fuse_attention_around(block: Block, rows: Operation, device: str) -> None:
     ]
     inner = Block([], [scores, *region.operations, product], list(product.results))
     operation = Operation("attention", [], [], {}, [inner], product.location)
-    operation.results = [Value(product.results[0].type, operation)]
+    operation.results = [TensorValue(product.results[0].type, operation)]
     at = block.operations.index(product)
     new = {product.results[0]: operation.results[0]}
     for each in block.operations[at + 1 :]:
@@ -413,7 +415,7 @@ def _fuse_result_moves(block: Block, attention: Operation) -> None:
         else:
             break
         moved = reader.results[0]
-        attention.results = [Value(moved.type, attention)]
+        attention.results = [TensorValue(moved.type, attention)]
         new = {moved: attention.results[0]}
         block.operations.remove(reader)
         for each in block.operations:
@@ -422,7 +424,7 @@ def _fuse_result_moves(block: Block, attention: Operation) -> None:
     attention.attributes["permutation"] = order
 
 
-def _find_scores(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | None:
+def _find_scores(block: Block, rows: Operation, uses: Counter[TensorValue]) -> Operation | None:
     """Return the product whose rows a `rows` operation reads, if it meets the preconditions."""
     shapes = [find_row_shape(each) for each in rows.regions[0].operations if each.name == "reduce"]
     if shapes[0] is None or len(shapes[0].inner) != 1 or shapes[0].inner[0] > MAX_KEYS:
@@ -440,7 +442,7 @@ def _find_scores(block: Block, rows: Operation, uses: Counter[Value]) -> Operati
     return found[0] if len(found) == 1 else None
 
 
-def _find_product(block: Block, rows: Operation, uses: Counter[Value]) -> Operation | None:
+def _find_product(block: Block, rows: Operation, uses: Counter[TensorValue]) -> Operation | None:
     """Return the product that contracts the weights, if it meets the preconditions."""
     weights = rows.results[0]
     readers = [each for each in block.operations if weights in each.find_inputs()]

@@ -13,7 +13,7 @@ from itertools import chain
 from math import prod
 
 from metalbench.errors import MetalBenchError, Unsupported
-from metalbench.hlo.ir import Block, Operation, TensorType, Value
+from metalbench.hlo.ir import Block, Operation, TensorType, TensorValue
 from metalbench.hlo.operations import ELEMENTWISE
 
 # Indices in kernels are 32-bit integers, including those that are out of bounds.
@@ -25,7 +25,7 @@ class GraphError(MetalBenchError, AssertionError):
     """An invalid graph: a defect of a pass, not of the program."""
 
 
-def verify(block: Block, outer: Sequence[Value] = ()) -> None:
+def verify(block: Block, outer: Sequence[TensorValue] = ()) -> None:
     """Raise GraphError with the operation's name where types do not fit, also in regions.
 
     `outer` are the values that the block may capture. Raise Unsupported if an index into a padded
@@ -68,11 +68,11 @@ def _require(operation: Operation, condition: bool, expected: str) -> None:
         )
 
 
-def _get_shapes(values: Sequence[Value]) -> list[Shape]:
+def _get_shapes(values: Sequence[TensorValue]) -> list[Shape]:
     return [each.type.shape for each in values]
 
 
-def _get_types(values: Sequence[Value]) -> list[TensorType]:
+def _get_types(values: Sequence[TensorValue]) -> list[TensorType]:
     return [each.type for each in values]
 
 

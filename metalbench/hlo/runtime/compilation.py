@@ -19,7 +19,7 @@ from metalbench.build_cache import digest_trees
 from metalbench.errors import MetalBenchError
 from metalbench.hlo.codegen import GeneratedKernel
 from metalbench.hlo.importer import read
-from metalbench.hlo.ir import ELEMENT_TYPES, Block, Operation, TensorType, Value, find_splat
+from metalbench.hlo.ir import ELEMENT_TYPES, Block, Operation, TensorType, TensorValue, find_splat
 from metalbench.hlo.passes.pipeline import run_initial_passes
 from metalbench.hlo.runtime.executable import Executable, open_device
 from metalbench.hlo.runtime.plan import ExecutionPlan, PlanStep, build_plan
@@ -82,11 +82,11 @@ class _PlanEncoder:
     """
 
     def __init__(self) -> None:
-        self.numbers: dict[Value, int] = {}
+        self.numbers: dict[TensorValue, int] = {}
         self.texts: dict[str, str] = {}
         self.arrays: list[bytes] = []
 
-    def encode_number(self, value: Value) -> int:
+    def encode_number(self, value: TensorValue) -> int:
         return self.numbers.setdefault(value, len(self.numbers))
 
     def encode_plan(self, plan: ExecutionPlan) -> Record:
@@ -144,11 +144,12 @@ class _PlanDecoder:
 
     def __init__(self, record: Record, constants: bytes) -> None:
         self._values = [
-            Value(TensorType(tuple(shape), ELEMENT_TYPES[name])) for shape, name in record["values"]
+            TensorValue(TensorType(tuple(shape), ELEMENT_TYPES[name]))
+            for shape, name in record["values"]
         ]
         self._texts, self._constants = record["texts"], constants
 
-    def decode_values(self, numbers: list[int]) -> list[Value]:
+    def decode_values(self, numbers: list[int]) -> list[TensorValue]:
         return [self._values[each] for each in numbers]
 
     def decode_plan(self, record: Record) -> ExecutionPlan:

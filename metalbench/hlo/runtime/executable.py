@@ -14,7 +14,7 @@ from metalbench import _core
 from metalbench.devices import find_kind
 from metalbench.errors import CompileError, DispatchError, OutOfMemoryError, TimeLimitExceeded
 from metalbench.hlo.codegen import INCLUDE, GeneratedKernel
-from metalbench.hlo.ir import Block, Operation, TensorType, Value
+from metalbench.hlo.ir import Block, Operation, TensorType, TensorValue
 from metalbench.hlo.runtime.plan import (
     ExecutionPlan,
     PlanStep,
@@ -27,7 +27,7 @@ from metalbench.process import usable_cores
 from metalbench.sandbox.resources import memory_bytes
 
 Array = np.ndarray[Any, Any]
-Memory = dict[Value, _core.Buffer]
+Memory = dict[TensorValue, _core.Buffer]
 
 
 class Executable:
@@ -248,7 +248,7 @@ class _Run:
         self,
         plan: ExecutionPlan,
         arguments: Sequence[_core.Buffer],
-        outer: Mapping[Value, _core.Buffer],
+        outer: Mapping[TensorValue, _core.Buffer],
     ) -> list[_core.Buffer]:
         """Run a block; return its results' buffers. `outer` are the buffers that it may capture."""
         memory = {**outer, **dict(zip(plan.block.arguments, arguments, strict=True))}
@@ -317,7 +317,7 @@ class _Run:
             threads=kernel.group,
         )
 
-    def _read_scalar(self, buffer: _core.Buffer, value: Value) -> int:
+    def _read_scalar(self, buffer: _core.Buffer, value: TensorValue) -> int:
         self.flush()
         return int(view_buffer(buffer, value.type).reshape(-1)[0])
 

@@ -26,7 +26,7 @@ from metalbench.hlo.codegen import (
     build_stage_kernel,
     find_register_tile,
 )
-from metalbench.hlo.ir import Block, Operation, Value
+from metalbench.hlo.ir import Block, Operation, TensorValue
 from metalbench.hlo.operations import CONTROL_FLOW
 from metalbench.hlo.passes.fusion import choose_inlined_values
 from metalbench.hlo.passes.matrix_products import can_use_tiles
@@ -52,9 +52,9 @@ class PlanStep:
     operation: Operation
     kernels: list[GeneratedKernel] = field(default_factory=list)
     plans: list[ExecutionPlan] = field(default_factory=list)
-    last_uses: list[Value] = field(default_factory=list)
+    last_uses: list[TensorValue] = field(default_factory=list)
 
-    def find_inputs(self) -> list[Value]:
+    def find_inputs(self) -> list[TensorValue]:
         """Return the values that must be in buffers before this step."""
         if self.plans:
             return self.operation.find_inputs()
@@ -72,7 +72,7 @@ class ExecutionPlan:
     block: Block
     steps: list[PlanStep]
     constants: list[Operation]
-    temporary: set[Value] = field(default_factory=set)
+    temporary: set[TensorValue] = field(default_factory=set)
 
     def iterate_kernels(self) -> Iterator[GeneratedKernel]:
         """Yield all kernels, including those of nested plans."""
@@ -146,7 +146,7 @@ class _Planner:
         _mark_last_uses(plan)
         return plan
 
-    def _plan_step(self, operation: Operation, inlined: set[Value]) -> PlanStep:
+    def _plan_step(self, operation: Operation, inlined: set[TensorValue]) -> PlanStep:
         _check_supported(operation)
         if operation.name in CONTROL_FLOW:
             return PlanStep(operation, plans=[self.plan_block(each) for each in operation.regions])
@@ -165,7 +165,7 @@ class _Planner:
         return PlanStep(operation, [self._deduplicate(each) for each in kernels])
 
     def _plan_map_kernel(
-        self, name: str, results: Sequence[Value], inlined: set[Value]
+        self, name: str, results: Sequence[TensorValue], inlined: set[TensorValue]
     ) -> GeneratedKernel:
         tile = find_register_tile(results, inlined) if self._level else None
         if tile is not None and can_use_tiles(tile.product, self._device):
@@ -253,5 +253,5 @@ def _find_peak(plan: ExecutionPlan) -> tuple[int, str]:
     return found
 
 
-def _sum_bytes(values: Iterable[Value]) -> int:
+def _sum_bytes(values: Iterable[TensorValue]) -> int:
     return sum(each.type.nbytes for each in values)

@@ -46,7 +46,7 @@ from metalbench.kernelbench.candidates.source import NO_KERNEL, NOT_NEEDED, TOO_
 from metalbench.measure.sampling import Sides, measure
 from metalbench.reference.chain import Reference, plain_ends
 from metalbench.reference.evaluate import to_mlx, to_numpy
-from metalbench.run.attempt import EXPLICABLE, Abort, Attempt
+from metalbench.run.attempt import EXPLICABLE, Abort, TrialAttempt
 from metalbench.run.reference_forms import choose_form
 from metalbench.run.timed import FORMS_LEAST_S, FORMS_SHARE, like_seeds
 from metalbench.run.trial import Observer, Stage, Trial
@@ -118,7 +118,7 @@ class ReferenceProcess(Candidate):
 
 
 @dataclass
-class Timing:
+class CallTiming:
     """Times a candidate and its reference; a Sampler, whose decisions are the core's.
 
     `samples` are the calls to be judged, chosen from all alike.
@@ -334,7 +334,7 @@ def attempt(
     return _PythonAttempt(device, trial, observer, wait_until_quiet).run()
 
 
-class _PythonAttempt(Attempt):
+class _PythonAttempt(TrialAttempt):
     def __init__(
         self,
         device: Device,
@@ -439,7 +439,7 @@ class _PythonAttempt(Attempt):
     def _verify_python(self, candidate: Candidate, plan: VerifyPlan) -> None:
         self._record(verify.verify_compiled(candidate, plan))  # type: ignore[arg-type]
 
-    def _measure_calls(self, candidate: Candidate, work: Workload) -> tuple[Timing, Overhead]:
+    def _measure_calls(self, candidate: Candidate, work: Workload) -> tuple[CallTiming, Overhead]:
         trial, task = self._trial, work.task
         plan = replace(trial.plan, seed=trial.seed, window_ns=WINDOW_NS, long_windows=0)
         forms = WholeCalls(work)
@@ -448,7 +448,7 @@ class _PythonAttempt(Attempt):
         )
         reference = ReferenceProcess(self._device, trial.entry, work, forms.form.kind)
         with reference:
-            timing = Timing(candidate, reference, work)
+            timing = CallTiming(candidate, reference, work)
             measured = measure(
                 timing,
                 Sides(timing.window, timing.run_reference),
@@ -461,7 +461,7 @@ class _PythonAttempt(Attempt):
         self._record_measurement(measured, task, work.size)
         return timing, overhead
 
-    def _check_own_work(self, timing: Timing, overhead: Overhead) -> None:
+    def _check_own_work(self, timing: CallTiming, overhead: Overhead) -> None:
         """Raise Abort unless the candidate's own kernels did the work that was timed."""
         account = timing.account()
         forged = account.find_forgery()
@@ -497,7 +497,7 @@ class _PythonAttempt(Attempt):
         self._failures.append(Failure(self._stage.value, str(kind), message))
         raise Abort
 
-    def _judge(self, timing: Timing) -> None:
+    def _judge(self, timing: CallTiming) -> None:
         """Judge some of the timed calls, which the candidate cannot predict."""
         known = self._reference_errors.setdefault(timing.first.size, ReferenceErrors())
         for each in timing.samples:

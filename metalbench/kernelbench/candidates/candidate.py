@@ -17,7 +17,12 @@ from metalbench.kernel.header import Kernel
 from metalbench.kernel.memory import POISONS
 from metalbench.kernel.source_files import find_file_access
 from metalbench.kernelbench.candidates.kernels import load
-from metalbench.kernelbench.candidates.messages import CandidateStart, Launch, Layout, make_layout
+from metalbench.kernelbench.candidates.messages import (
+    CallLayout,
+    CandidateStart,
+    Launch,
+    make_layout,
+)
 from metalbench.kernelbench.candidates.own_work import Overhead, ProbeKind
 from metalbench.kernelbench.candidates.player import (
     Arena,
@@ -67,7 +72,7 @@ class Candidate:
         self.starts = 0
         self._judge, self._checked = judge, checked
         self._process: CandidateProcess | None = None
-        self._layout: Layout | None = None
+        self._layout: CallLayout | None = None
         self.arena: Arena | None = None
 
     def __enter__(self) -> Candidate:
@@ -93,7 +98,9 @@ class Candidate:
         """Put a workload into the first slot."""
         return CandidateSlot(self, work).load(work)
 
-    def call(self, layout: Layout, count: int = 1, *, limit_s: float = TIME_LIMIT) -> CallResult:
+    def call(
+        self, layout: CallLayout, count: int = 1, *, limit_s: float = TIME_LIMIT
+    ) -> CallResult:
         """Call it for the first slots; raises as Player, and CompileError of its kernels."""
         while True:
             try:
@@ -102,7 +109,7 @@ class Candidate:
                 self.compile(needs.launches)
 
     def call_as_loaded(
-        self, layout: Layout, count: int = 1, *, limit_s: float = TIME_LIMIT
+        self, layout: CallLayout, count: int = 1, *, limit_s: float = TIME_LIMIT
     ) -> CallResult:
         """The same, but kernels that are not loaded are for the caller to see to.
 
@@ -110,7 +117,7 @@ class Candidate:
         """
         return self._prepare_process(layout, count).call(count, limit_s)
 
-    def probe(self, layout: Layout, way: ProbeKind, seed: int) -> tuple[int, int]:
+    def probe(self, layout: CallLayout, way: ProbeKind, seed: int) -> tuple[int, int]:
         """Call it once for the first slot, with kernels that go wrong in a way.
 
         Return the bytes of arguments that its kernels read, and the bytes that they wrote. Raises
@@ -118,7 +125,7 @@ class Candidate:
         """
         return self._prepare_process(layout, 1).probe(way, seed, TIME_LIMIT)
 
-    def _prepare_process(self, layout: Layout, count: int) -> CandidateProcess:
+    def _prepare_process(self, layout: CallLayout, count: int) -> CandidateProcess:
         player = self._process or self._start_process(layout.nbytes * count)
         if layout != self._layout:
             player.set_layout(layout)
@@ -185,7 +192,7 @@ class CandidateDevice:
     def __init__(self, candidate: Candidate) -> None:
         self._candidate = candidate
 
-    def run(self, dispatches: Sequence[Layout], *, time_limit: float) -> float:
+    def run(self, dispatches: Sequence[CallLayout], *, time_limit: float) -> float:
         """Make one call of the only layout; returns the nanoseconds that passed."""
         (layout,) = dispatches
         return float(self._candidate.call(layout, limit_s=time_limit).ns)
@@ -253,7 +260,7 @@ class CandidateSlot:
     scratches: Mapping[str, OutputArray] = field(default_factory=dict)
 
     @property
-    def dispatches(self) -> list[Layout]:
+    def dispatches(self) -> list[CallLayout]:
         """The call to be made."""
         return [layout(self.workload)]
 
@@ -282,7 +289,7 @@ class CandidateSlot:
         return Examiner(bound, self.candidate.device, TIME_LIMIT, known)
 
 
-def layout(work: Workload) -> Layout:
+def layout(work: Workload) -> CallLayout:
     """Return the layout of a call with the arrays of a workload."""
     declared = work.task.outputs
     inputs = {name: (each.dtype.name, each.shape) for name, each in work.inputs.items()}
@@ -293,7 +300,9 @@ def layout(work: Workload) -> Layout:
     return make_layout(inputs, outputs, {**work.task.constants, **work.values})
 
 
-def copy_inputs(memory: np.ndarray[Any, Any], begin: int, where: Layout, work: Workload) -> None:
+def copy_inputs(
+    memory: np.ndarray[Any, Any], begin: int, where: CallLayout, work: Workload
+) -> None:
     """Copy a workload's inputs into the slot that begins at this byte."""
     for each in where.inputs:
         np.copyto(each.array(memory, begin), work.inputs[each.name])

@@ -74,10 +74,10 @@ class Kernels:
             atomic_outputs=atomic_outputs,
             compile_options=compile_options,
         )
-        return _Kernel(self, defined)
+        return _CandidateKernel(self, defined)
 
 
-class _Kernel(CustomKernel):
+class _CandidateKernel(CustomKernel):
     """A kernel that runs if its code is loaded; else its outputs are zeros, and it is wanted."""
 
     def __init__(self, kernels: Kernels, defined: Any) -> None:

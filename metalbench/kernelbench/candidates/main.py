@@ -19,10 +19,10 @@ import numpy as np
 
 from metalbench.kernelbench.candidates import messages
 from metalbench.kernelbench.candidates.messages import (
+    CallLayout,
     CandidateError,
     CandidateStart,
     Launch,
-    Layout,
     ReferenceForm,
     SealReport,
 )
@@ -102,7 +102,7 @@ class _CandidateServer:
         self._connection, self._start, self._memory = connection, start, memory
         self._kernels = Kernels(checked=start.checked, tell=self._report_fault)
         self._namespace: dict[str, Any] = {"__name__": "candidate"}
-        self._layout: Layout | None = None
+        self._layout: CallLayout | None = None
         self._entry: Callable[[Any], Any] | None = None
 
     def load(self) -> None:
@@ -141,7 +141,7 @@ class _CandidateServer:
     def answer(self, message: bytes) -> None:
         """Do what a message asks for, and say that it is done, or what was in the way."""
         if message[:1] == messages.SET_LAYOUT:
-            self._layout = decode(message[1:], Layout)
+            self._layout = decode(message[1:], CallLayout)
             self._run_guarded(self._find_entry, "raised")
             self._connection.send_bytes(messages.DONE)
             return

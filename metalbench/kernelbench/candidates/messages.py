@@ -98,7 +98,7 @@ class ArrayLocation:
 
 
 @dataclass(frozen=True)
-class Layout:
+class CallLayout:
     """The layout of inputs and outputs in a slot of `nbytes`; `values` are sizes and constants.
 
     Slots follow each other in the memory that both processes share.
@@ -122,7 +122,7 @@ def make_layout(
     inputs: Mapping[str, tuple[str, tuple[int, ...]]],
     outputs: Mapping[str, tuple[str, tuple[int, ...]]],
     values: Mapping[str, int | float],
-) -> Layout:
+) -> CallLayout:
     """The layout of arrays of these element types and shapes."""
     places: list[ArrayLocation] = []
     begin = 0
@@ -130,4 +130,6 @@ def make_layout(
         places.append(ArrayLocation(name, dtype, shape, begin))
         begin += -(-places[-1].nbytes // ALIGNMENT) * ALIGNMENT
     split = len(inputs)
-    return Layout(tuple(places[:split]), tuple(places[split:]), dict(values), max(begin, ALIGNMENT))
+    return CallLayout(
+        tuple(places[:split]), tuple(places[split:]), dict(values), max(begin, ALIGNMENT)
+    )

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.mlx.call import Input, Output
+from metalbench.mlx.call import CallInput, Output
 from metalbench.sandbox.resources import ProcessTimes
 
 # The least share of a call's work that is the candidate's own kernels', for a time to count.
@@ -200,10 +200,10 @@ class Probe:
 
     def run(
         self,
-        inputs: Sequence[Input],
+        inputs: Sequence[CallInput],
         outputs: Sequence[Output],
         initial: bool,
-        launch: Callable[[tuple[Input, ...]], None],
+        launch: Callable[[tuple[CallInput, ...]], None],
     ) -> None:
         """Do what a probe does instead of `launch`, which runs the kernel with some inputs.
 
@@ -226,7 +226,7 @@ class Probe:
             changed = (new != old).reshape(-1, size).any(axis=1)
             self.written += new.size if initial else size * int(changed.sum())
 
-    def _other(self, given: Input) -> Input:
+    def _other(self, given: CallInput) -> CallInput:
         """Return the input with other values if they are floating-point numbers."""
         if "float" not in given.memory.dtype.name:
             return given  # they may be places of other elements

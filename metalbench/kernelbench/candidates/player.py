@@ -33,10 +33,10 @@ from metalbench.finding_kinds import Kind
 from metalbench.kernelbench.candidates import messages
 from metalbench.kernelbench.candidates.messages import (
     MOST_BYTES,
+    CallLayout,
     CandidateError,
     CandidateStart,
     Launch,
-    Layout,
     SealReport,
 )
 from metalbench.kernelbench.candidates.own_work import Overhead
@@ -230,9 +230,9 @@ class CandidateProcess:
             raise
         self._stop()
 
-    def set_layout(self, layout: Layout) -> None:
+    def set_layout(self, layout: CallLayout) -> None:
         """Say what calls look like from here on."""
-        self._ask(messages.SET_LAYOUT + encode(layout, Layout), self._limit)
+        self._ask(messages.SET_LAYOUT + encode(layout, CallLayout), self._limit)
         self._stop()
 
     def call(self, count: int, limit_s: float) -> CallResult:

@@ -14,8 +14,8 @@ import numpy as np
 from metalbench.errors import DeclarationError
 from metalbench.kernelbench.problems import on_mlx
 from metalbench.kernelbench.pytorch.importing import DEPTH
-from metalbench.kernelbench.pytorch.inputs import DrawnInput, OnPyTorch, Part
-from metalbench.kernelbench.pytorch.module import Module
+from metalbench.kernelbench.pytorch.inputs import DrawnInput, ModulePart, OnPyTorch
+from metalbench.kernelbench.pytorch.module import TorchModule
 from metalbench.kernelbench.pytorch.operations import Operations
 from metalbench.task import Task, task
 from metalbench.task.dtypes import dtype as named
@@ -26,19 +26,21 @@ Dim = int | str | tuple[int, ...]
 Sizes = Mapping[str, Mapping[str, int]]
 
 
-def given(*dims: Dim, dtype: str = "float32", varied: bool = True) -> Part:
+def given(*dims: Dim, dtype: str = "float32", varied: bool = True) -> ModulePart:
     """An argument of `forward`, drawn by the file's `get_inputs`, then normal where `varied`."""
-    return Part("argument", dims, dtype, varied)  # called by its place, which `imported` knows
+    return ModulePart(
+        "argument", dims, dtype, varied
+    )  # called by its place, which `imported` knows
 
 
-def parameter(name: str, *dims: Dim) -> Part:
+def parameter(name: str, *dims: Dim) -> ModulePart:
     """Return the learned parameter that the module calls `name`, as PyTorch initialises it."""
-    return Part("parameter", dims, "float32", True, name)
+    return ModulePart("parameter", dims, "float32", True, name)
 
 
-def buffer(name: str, *dims: Dim, dtype: str = "float32") -> Part:
+def buffer(name: str, *dims: Dim, dtype: str = "float32") -> ModulePart:
     """Return a buffer of the module, which is not learned and is equal for all seeds."""
-    return Part("buffer", dims, dtype, False, name)
+    return ModulePart("buffer", dims, dtype, False, name)
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,9 @@ class Imported:
     """The declaration from a module's file and its trace. Call it with a body to make the task."""
 
     name: str
-    module: Module
+    module: TorchModule
     sizes: Sizes
-    inputs: Mapping[str, Part]
+    inputs: Mapping[str, ModulePart]
     outputs: Mapping[str, Array]
     flops: tuple[int, ...]
     depth: int
@@ -156,7 +158,7 @@ def imported(
     file: str,
     *,
     sizes: Sizes,
-    inputs: Mapping[str, Part],
+    inputs: Mapping[str, ModulePart],
     outputs: Mapping[str, tuple[Any, ...]],
     flops: tuple[int, ...],
     depth: int = DEPTH,
@@ -184,7 +186,7 @@ def imported(
         )
         for each, dims in outputs.items()
     }
-    module = Module.of(Path(where).parent / file)
+    module = TorchModule.of(Path(where).parent / file)
     return Imported(name, module, sizes, inputs, found, flops, depth, magnitude)
 
 

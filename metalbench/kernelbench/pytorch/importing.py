@@ -20,7 +20,7 @@ import numpy as np
 
 from metalbench.errors import DeclarationError, MetalBenchError, TaskError
 from metalbench.kernelbench.pytorch.inputs import same_graph, sizes_of, work_of
-from metalbench.kernelbench.pytorch.module import META, Module, several
+from metalbench.kernelbench.pytorch.module import META, TorchModule, several
 from metalbench.kernelbench.pytorch.operations import Operations
 from metalbench.reference.torch_form import import_torch_for
 from metalbench.task import Task
@@ -41,7 +41,7 @@ class Name:
 
 
 @dataclass(frozen=True)
-class Step:
+class GraphStep:
     """`result = nn.operation(*arguments, **options)`."""
 
     result: str
@@ -62,7 +62,7 @@ class Graph:
     inputs: dict[str, tuple[int, ...]] = field(default_factory=dict)
     parameters: dict[str, tuple[int, ...]] = field(default_factory=dict)
     buffers: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[GraphStep] = field(default_factory=list)
     results: list[Name] = field(default_factory=list)
     outputs: list[tuple[tuple[int, ...], str]] = field(default_factory=list)
     input_types: dict[str, str] = field(default_factory=dict)
@@ -83,7 +83,7 @@ def argument(name: str) -> str:
 
 
 def trace_graph(
-    module: Module, values: Mapping[str, int], numbers: Mapping[str, str] | None = None
+    module: TorchModule, values: Mapping[str, int], numbers: Mapping[str, str] | None = None
 ) -> Graph:
     """Return the graph at a size; raises TaskError where the flow depends on values.
 
@@ -93,13 +93,13 @@ def trace_graph(
     return _graph(module, values, META, numbers or {})
 
 
-def numbers_of(module: Module, values: Mapping[str, int]) -> Mapping[str, str]:
+def numbers_of(module: TorchModule, values: Mapping[str, int]) -> Mapping[str, str]:
     """Return the tensors that forward makes of numbers; this needs memory."""
     return _graph(module, values, "cpu", {}).numbers
 
 
 def _graph(
-    module: Module, values: Mapping[str, int], device: str, numbers: Mapping[str, str]
+    module: TorchModule, values: Mapping[str, int], device: str, numbers: Mapping[str, str]
 ) -> Graph:
     torch = import_torch_for("import-torch")
     model, arguments = module.build(values, device)
@@ -198,7 +198,7 @@ class _Reader:
         operation = operation.rstrip("_") if in_place else operation
         if operation == "cast":
             arguments, options = (arguments[0], _type(node.meta["val"])), {}
-        self._found.steps.append(Step(result, operation, arguments, options))
+        self._found.steps.append(GraphStep(result, operation, arguments, options))
         self._named[node.name] = Name(result)
         if in_place:
             self._named[node.args[0].name] = Name(result)
@@ -228,7 +228,7 @@ class _Reader:
         self._found.unknown = self._found.unknown or what
 
 
-def _keep_needed(steps: list[Step], results: list[Name]) -> list[Step]:
+def _keep_needed(steps: list[GraphStep], results: list[Name]) -> list[GraphStep]:
     """Without those of which nothing is used, as the count of batches that a norm has seen."""
     wanted, kept = set(results), []
     for each in reversed(steps):
@@ -361,7 +361,7 @@ def match_graphs(graphs: Sequence[Graph], sizes: Mapping[str, Mapping[str, int]]
         }
 
     steps = [
-        Step(
+        GraphStep(
             several[0].result,
             several[0].operation,
             matching.of([each.arguments for each in several]),
@@ -546,7 +546,7 @@ def import_module(path: Path, folder: Path, name: str = "") -> Written:
     wrong: TaskError | None = None
     for least in LEAST:
         try:
-            return Written(target, _write(Module.of(path), target, least))
+            return Written(target, _write(TorchModule.of(path), target, least))
         except _NotRight as error:
             wrong = wrong or error
     raise wrong or AssertionError
@@ -556,7 +556,7 @@ class _NotRight(TaskError):  # noqa: N818 - what happened, as Disturbed
     """PyTorch's own results in float32 are not right at these sizes."""
 
 
-def _write(module: Module, target: Path, least: int) -> str:
+def _write(module: TorchModule, target: Path, least: int) -> str:
     """Write the task with no number below `least`; why PyTorch is the reference, if it is."""
     at = lru_cache(lambda key: trace_graph(module, dict(key)))
 
@@ -621,7 +621,7 @@ def _name_of(path: Path) -> str:
 
 
 def _match(
-    module: Module, graphs: list[Graph], sizes: Mapping[str, Mapping[str, int]]
+    module: TorchModule, graphs: list[Graph], sizes: Mapping[str, Mapping[str, int]]
 ) -> tuple[Graph, str]:
     try:
         graph = match_graphs(graphs, sizes)
@@ -631,7 +631,7 @@ def _match(
     return graph, f"{', '.join(strange)} is not known" if strange else graph.unknown
 
 
-def _check(module: Module, graph: Graph, small: Mapping[str, int]) -> None:
+def _check(module: TorchModule, graph: Graph, small: Mapping[str, int]) -> None:
     """Raise TaskError for types that kernels have not, and for results that are drawn."""
     types = {**graph.input_types, **{f"output {i}": t for i, (_, t) in enumerate(graph.outputs)}}
     for name, kind in types.items():
@@ -653,7 +653,7 @@ def _check(module: Module, graph: Graph, small: Mapping[str, int]) -> None:
         raise module.source.fault("forward: expected finite results of get_inputs, got others")
 
 
-def _find_varied(module: Module, graph: Graph, small: Mapping[str, int]) -> dict[str, bool]:
+def _find_varied(module: TorchModule, graph: Graph, small: Mapping[str, int]) -> dict[str, bool]:
     """Return for each argument whether normal numbers give finite results."""
     drawn = module.draw(small)
     inputs = [each for each in drawn.arguments if isinstance(each, np.ndarray)]

@@ -14,7 +14,7 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.errors import DeclarationError
-from metalbench.kernelbench.pytorch.module import Module, several
+from metalbench.kernelbench.pytorch.module import TorchModule, several
 from metalbench.reference.torch_form import finish, import_torch_for, torch_device
 from metalbench.task.dtypes import dtype
 from metalbench.task.expression import Expression
@@ -26,7 +26,7 @@ GAIN, ABOUT_ZERO = np.sqrt(6), 0.3
 
 
 @dataclass(frozen=True)
-class Part:
+class ModulePart:
     """An argument, a parameter or a buffer of a module; `called` is its name there."""
 
     kind: str
@@ -40,12 +40,14 @@ class Part:
 class DrawnInput(Input):
     """An input that PyTorch draws."""
 
-    part: Part = field(default=Part("", ()))
-    module: Module = field(default_factory=lambda: Module.of(Path()))
+    part: ModulePart = field(default=ModulePart("", ()))
+    module: TorchModule = field(default_factory=lambda: TorchModule.of(Path()))
     name: str = ""
 
     @classmethod
-    def of(cls, name: str, part: Part, shape: tuple[Expression, ...], module: Module) -> DrawnInput:
+    def of(
+        cls, name: str, part: ModulePart, shape: tuple[Expression, ...], module: TorchModule
+    ) -> DrawnInput:
         """Return the input called `name` for a part of a module."""
 
         def draw(_: np.random.Generator, shape: tuple[int, ...], at: Mapping[str, int]) -> Values:
@@ -74,7 +76,9 @@ class DrawnInput(Input):
         return plain if variation == 1 else coarse().change(plain, random)
 
 
-def _own(module: Module, part: Part, name: str, at: Mapping[str, int], seed: int) -> Values:
+def _own(
+    module: TorchModule, part: ModulePart, name: str, at: Mapping[str, int], seed: int
+) -> Values:
     """Return the numbers of the file for `seed`; arguments are identified by position."""
     drawn = module.draw(at, seed)
     if part.kind == "argument":
@@ -111,7 +115,7 @@ class OnPyTorch:
     """Runs a module; `load` gets inputs there, and calling it with a number runs it so often."""
 
     def __init__(
-        self, name: str, module: Module, parts: Mapping[str, Part], extents_of: ExtentsOf
+        self, name: str, module: TorchModule, parts: Mapping[str, ModulePart], extents_of: ExtentsOf
     ) -> None:
         self._name = name
         self._module = module
@@ -235,7 +239,7 @@ class Work:
 class Trials:
     """Sizes that were tried, and what came of them."""
 
-    module: Module
+    module: TorchModule
     least: int
     known: dict[tuple[int, ...], Work | None] = field(default_factory=dict)
 
@@ -249,7 +253,7 @@ class Trials:
         return self.known[key]
 
 
-def work_of(module: Module, values: Mapping[str, int]) -> Work:
+def work_of(module: TorchModule, values: Mapping[str, int]) -> Work:
     """Return the work of a size, without memory. Raise TaskError if the module does not run."""
     torch = import_torch_for("import-torch")
     from torch.utils.flop_counter import FlopCounterMode
@@ -265,7 +269,7 @@ def work_of(module: Module, values: Mapping[str, int]) -> Work:
     return Work(int(counter.get_total_flops()), sum(elements))
 
 
-def sizes_of(module: Module, least: int) -> dict[str, Extents]:
+def sizes_of(module: TorchModule, least: int) -> dict[str, Extents]:
     """`small`, `odd`, `cpu` and `paper`, the last the file's own; no number below `least`.
 
     Raise TaskError where the module does not run at its own.

@@ -27,7 +27,7 @@ LEAST_EXTENT = 8
 
 
 @dataclass(frozen=True)
-class Source:
+class ModuleSource:
     """The file at `path`. It is the user's own Python, and runs as such."""
 
     path: Path
@@ -185,17 +185,17 @@ class Drawn:
 
 
 @dataclass
-class Module:
+class TorchModule:
     """The `Model` of a file, with a cache for the last size."""
 
-    source: Source
+    source: ModuleSource
     _drawn: dict[tuple[Any, ...], Drawn] = field(default_factory=dict)
     _exact: dict[tuple[Any, ...], Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, path: Path) -> Module:
+    def of(cls, path: Path) -> TorchModule:
         """Return the file at `path`; nothing is executed yet."""
-        return cls(Source(path))
+        return cls(ModuleSource(path))
 
     def build(self, values: Mapping[str, int], device: str = "cpu", double: bool = False) -> Any:
         """(module, arguments) with `values`, on "meta" without any memory; seed 0.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from metalbench.msl.analysis.control_flow import Flow
 from metalbench.msl.analysis.uniformity import UNIFORM, Affine, Constant, UniformityInfo, to_affine
-from metalbench.msl.ir.model import Block, Compare, Function, Instruction, Phi, Value
+from metalbench.msl.ir.model import BasicBlock, Compare, Function, Instruction, Phi, Value
 from metalbench.msl.ir.types import POINTER
 
 _MIN_LANE_DISTANCE = 8  # elements: most lanes process that many at once
@@ -39,11 +39,11 @@ class BoundsGuards:
         self._info = info
         self._definitions = function.definitions()
         self._width = width
-        self._bounds: dict[Block, tuple[_Bound, ...]] = {}
+        self._bounds: dict[BasicBlock, tuple[_Bound, ...]] = {}
         for block in flow.order:  # after its predecessors, except on back edges
             self._bounds[block] = tuple(self._find_bounds_at_entry(block))
 
-    def is_bounds_guard(self, block: Block) -> bool:
+    def is_bounds_guard(self, block: BasicBlock) -> bool:
         """Return whether a block's branch only compares lanes' values with uniform ones."""
         terminator = block.terminator
         return terminator.opcode == "br" and self._is_guard_condition(terminator.operands[0])
@@ -68,7 +68,9 @@ class BoundsGuards:
             map(self._is_guard_condition, instruction.operands)
         )
 
-    def is_never_unanimous(self, block: Block, target: Block, *, proven: bool = False) -> bool:
+    def is_never_unanimous(
+        self, block: BasicBlock, target: BasicBlock, *, proven: bool = False
+    ) -> bool:
         """Return whether not all lanes can take the edge from a block's branch to `target`.
 
         Unless it must be `proven`, varying values are assumed to differ by _MIN_LANE_DISTANCE.
@@ -93,7 +95,7 @@ class BoundsGuards:
             return room < (self._width - 1) * abs(uniformity.stride)
         return not proven and bool(uniform) and room < _MIN_LANE_DISTANCE
 
-    def _find_bounds_at_entry(self, block: Block) -> Iterator[_Bound]:
+    def _find_bounds_at_entry(self, block: BasicBlock) -> Iterator[_Bound]:
         """Yield the bounds that hold at the start of a block."""
         above = self._flow.dominator.get(block)
         if above is not None and above is not block:
@@ -104,7 +106,7 @@ class BoundsGuards:
             for phi in block.phis:
                 yield from self._find_phi_bounds(block, phi)
 
-    def _find_phi_bounds(self, block: Block, phi: Phi) -> Iterator[_Bound]:
+    def _find_phi_bounds(self, block: BasicBlock, phi: Phi) -> Iterator[_Bound]:
         """Yield the bounds that hold for a phi on all edges, such as an induction variable.
 
         On a back edge these are the bounds of the branch of the latch.
@@ -125,7 +127,7 @@ class BoundsGuards:
             if all(most):
                 yield _Bound(phi.result, uniform, upper=max(map(min, most)))
 
-    def _find_edge_bounds(self, block: Block, target: Block) -> tuple[_Bound, ...]:
+    def _find_edge_bounds(self, block: BasicBlock, target: BasicBlock) -> tuple[_Bound, ...]:
         terminator = block.terminator
         if terminator.opcode != "br" or len(block.successors) < 2:
             return ()

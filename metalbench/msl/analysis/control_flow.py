@@ -6,7 +6,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from metalbench.msl.ir.model import Block, Call, Function, Instruction, Phi, Terminator
+from metalbench.msl.ir.model import (
+    BasicBlock,
+    CallInstruction,
+    Function,
+    Instruction,
+    Phi,
+    Terminator,
+)
 from metalbench.msl.ir.text import IrError
 
 # Blocks behind a loop that belong to one of its iterations in the source.
@@ -24,8 +31,8 @@ MARK = "mb_vector_turn_ends"
 class IterationEnd(NamedTuple):
     """A block that ends iterations, and the blocks in which these begin."""
 
-    block: Block
-    begins: frozenset[Block]
+    block: BasicBlock
+    begins: frozenset[BasicBlock]
 
 
 def take_iteration_ends(function: Function) -> list[IterationEnd]:
@@ -51,7 +58,7 @@ def take_iteration_ends(function: Function) -> list[IterationEnd]:
 
 
 def _calls(instruction: Instruction, name: str) -> bool:
-    return isinstance(instruction, Call) and instruction.name == name
+    return isinstance(instruction, CallInstruction) and instruction.name == name
 
 
 def _list_origins(mark: Instruction, definitions: Mapping[str, Instruction]) -> set[str]:
@@ -71,7 +78,7 @@ def _list_origins(mark: Instruction, definitions: Mapping[str, Instruction]) -> 
     return found
 
 
-def _remove_mark(function: Function, block: Block, mark: Instruction) -> None:
+def _remove_mark(function: Function, block: BasicBlock, mark: Instruction) -> None:
     """Replace the branch on a mark by a jump to its target for false."""
     branch = block.terminator
     if [each.text for each in branch.operands] != [mark.result] or branch.opcode != "br":
@@ -85,14 +92,16 @@ def _remove_mark(function: Function, block: Block, mark: Instruction) -> None:
     trap.predecessors = [each for each in trap.predecessors if each is not block]
 
 
-def find_blocks_behind(end: Block, inside: Collection[Block]) -> tuple[set[Block], set[Block]]:
+def find_blocks_behind(
+    end: BasicBlock, inside: Collection[BasicBlock]
+) -> tuple[set[BasicBlock], set[BasicBlock]]:
     """Return the blocks between a mark and the loops before it, and the last blocks of these.
 
     `inside` are the blocks of the loop whose iteration ends there, and of those around it. Both
     sets are empty where a path to the mark avoids these loops.
     """
-    found: set[Block] = set()
-    last: set[Block] = set()
+    found: set[BasicBlock] = set()
+    last: set[BasicBlock] = set()
     work = [end]
     while work:
         block = work.pop()
@@ -106,24 +115,24 @@ def find_blocks_behind(end: Block, inside: Collection[Block]) -> tuple[set[Block
     return found, last
 
 
-_Neighbours = Callable[[Block], Iterable[Block]]
+_Neighbours = Callable[[BasicBlock], Iterable[BasicBlock]]
 
 
 @dataclass(eq=False)
-class Loop:
+class NaturalLoop:
     """A natural loop: the blocks from which its header is reached again, without leaving it.
 
     And those `behind` it that belong to one of its iterations (ir/loop_exits.py).
     """
 
-    header: Block
-    blocks: set[Block]
-    latches: list[Block] = field(default_factory=list)
-    parent: Loop | None = None
-    behind: set[Block] = field(default_factory=set)
+    header: BasicBlock
+    blocks: set[BasicBlock]
+    latches: list[BasicBlock] = field(default_factory=list)
+    parent: NaturalLoop | None = None
+    behind: set[BasicBlock] = field(default_factory=set)
 
     @property
-    def exits(self) -> list[tuple[Block, Block]]:
+    def exits(self) -> list[tuple[BasicBlock, BasicBlock]]:
         """The edges that leave it."""
         return [
             (block, after)
@@ -142,19 +151,19 @@ class Flow:
     blocks that end the function. `loops` come inner ones first.
     """
 
-    order: tuple[Block, ...]
-    exit: Block
-    dominator: Mapping[Block, Block]
-    postdominator: Mapping[Block, Block]
-    loops: tuple[Loop, ...]
-    loop_of: Mapping[Block, Loop]
-    position: Mapping[Block, int]
+    order: tuple[BasicBlock, ...]
+    exit: BasicBlock
+    dominator: Mapping[BasicBlock, BasicBlock]
+    postdominator: Mapping[BasicBlock, BasicBlock]
+    loops: tuple[NaturalLoop, ...]
+    loop_of: Mapping[BasicBlock, NaturalLoop]
+    position: Mapping[BasicBlock, int]
 
-    def dominates(self, above: Block, block: Block) -> bool:
+    def dominates(self, above: BasicBlock, block: BasicBlock) -> bool:
         """Return whether every path to `block` goes through `above`."""
         return _is_above(self.dominator, above, block)
 
-    def postdominates(self, below: Block, block: Block) -> bool:
+    def postdominates(self, below: BasicBlock, block: BasicBlock) -> bool:
         """Return whether every path from `block` to the end goes through `below`."""
         return _is_above(self.postdominator, below, block)
 
@@ -169,7 +178,7 @@ def flow_of(function: Function) -> Flow:
     _drop_unreached(function, set(reached))
     dominator = _dominators(reached, lambda block: block.predecessors)
     loops = _loops(reached, dominator, ends)
-    loop_of: dict[Block, Loop] = {}
+    loop_of: dict[BasicBlock, NaturalLoop] = {}
     for loop in loops:
         for block in loop.blocks:
             loop_of.setdefault(block, loop)
@@ -186,19 +195,19 @@ def flow_of(function: Function) -> Flow:
     )
 
 
-def _drop_unreached(function: Function, reached: set[Block]) -> None:
+def _drop_unreached(function: Function, reached: set[BasicBlock]) -> None:
     for name, block in list(function.blocks.items()):
         if block not in reached:
             del function.blocks[name]
         block.predecessors = [each for each in block.predecessors if each in reached]
 
 
-def _reverse_postorder(start: Block, successors: _Neighbours) -> list[Block]:
+def _reverse_postorder(start: BasicBlock, successors: _Neighbours) -> list[BasicBlock]:
     """As the text has them, where the edges leave a choice."""
-    seen: set[Block] = {start}
-    finished: list[Block] = []
+    seen: set[BasicBlock] = {start}
+    finished: list[BasicBlock] = []
 
-    def others(block: Block) -> Iterator[Block]:
+    def others(block: BasicBlock) -> Iterator[BasicBlock]:
         return iter([*successors(block)][::-1])
 
     stack = [(start, others(start))]
@@ -214,12 +223,12 @@ def _reverse_postorder(start: Block, successors: _Neighbours) -> list[Block]:
     return finished[::-1]
 
 
-def _dominators(order: list[Block], predecessors: _Neighbours) -> dict[Block, Block]:
+def _dominators(order: list[BasicBlock], predecessors: _Neighbours) -> dict[BasicBlock, BasicBlock]:
     """Cooper, Harvey and Kennedy, "A simple, fast dominance algorithm"; the first is its own."""
     number = {block: at for at, block in enumerate(order)}
     dominator = {order[0]: order[0]}
 
-    def meet(one: Block, other: Block) -> Block:
+    def meet(one: BasicBlock, other: BasicBlock) -> BasicBlock:
         while one is not other:
             while number[one] > number[other]:
                 one = dominator[one]
@@ -240,7 +249,9 @@ def _dominators(order: list[Block], predecessors: _Neighbours) -> dict[Block, Bl
     return dominator
 
 
-def _is_above(dominator: Mapping[Block, Block], above: Block, block: Block) -> bool:
+def _is_above(
+    dominator: Mapping[BasicBlock, BasicBlock], above: BasicBlock, block: BasicBlock
+) -> bool:
     while block is not above:
         if dominator[block] is block:
             return False
@@ -249,17 +260,17 @@ def _is_above(dominator: Mapping[Block, Block], above: Block, block: Block) -> b
 
 
 def _loops(
-    order: list[Block], dominator: Mapping[Block, Block], ends: list[IterationEnd]
-) -> list[Loop]:
+    order: list[BasicBlock], dominator: Mapping[BasicBlock, BasicBlock], ends: list[IterationEnd]
+) -> list[NaturalLoop]:
     number = {block: at for at, block in enumerate(order)}
-    loops: dict[Block, Loop] = {}
+    loops: dict[BasicBlock, NaturalLoop] = {}
     for block in order:
         for target in block.successors:
             if number[target] > number[block]:
                 continue
             if not _is_above(dominator, target, block):
                 raise IrError(f"a loop with several entries, one of them {target.name}")
-            loop = loops.setdefault(target, Loop(target, {target}))
+            loop = loops.setdefault(target, NaturalLoop(target, {target}))
             loop.latches.append(block)
             _add_body(loop, block)
     _add_blocks_behind(ends, loops.values())
@@ -270,7 +281,7 @@ def _loops(
     return inner_first
 
 
-def _add_blocks_behind(ends: list[IterationEnd], loops: Collection[Loop]) -> None:
+def _add_blocks_behind(ends: list[IterationEnd], loops: Collection[NaturalLoop]) -> None:
     """Take what is left for good in a turn into the loop, and into those around that it leaves."""
     changed = True
     while changed:  # a block that is added to a loop may have loops, too, with ends
@@ -286,7 +297,7 @@ def _add_blocks_behind(ends: list[IterationEnd], loops: Collection[Loop]) -> Non
                     changed = True
 
 
-def _add_body(loop: Loop, latch: Block) -> None:
+def _add_body(loop: NaturalLoop, latch: BasicBlock) -> None:
     work = [latch]
     while work:
         block = work.pop()
@@ -295,8 +306,8 @@ def _add_body(loop: Loop, latch: Block) -> None:
             work += block.predecessors
 
 
-def _postdominators(order: list[Block]) -> tuple[Block, dict[Block, Block]]:
-    exit_ = Block("exit")
+def _postdominators(order: list[BasicBlock]) -> tuple[BasicBlock, dict[BasicBlock, BasicBlock]]:
+    exit_ = BasicBlock("exit")
     ends = [block for block in order if not block.successors]
     backwards = _reverse_postorder(
         exit_, lambda block: ends if block is exit_ else block.predecessors
@@ -306,26 +317,28 @@ def _postdominators(order: list[Block]) -> tuple[Block, dict[Block, Block]]:
     return exit_, _dominators(backwards, lambda block: block.successors or (exit_,))
 
 
-def _compact(order: list[Block], loop_of: Mapping[Block, Loop], entry: Block) -> list[Block]:
+def _compact(
+    order: list[BasicBlock], loop_of: Mapping[BasicBlock, NaturalLoop], entry: BasicBlock
+) -> list[BasicBlock]:
     """A topological order, but for back edges, in which each loop's blocks stand together."""
     number = {block: at for at, block in enumerate(order)}
 
-    def inside(loop: Loop | None, blocks: Iterable[Block]) -> list[Block]:
+    def inside(loop: NaturalLoop | None, blocks: Iterable[BasicBlock]) -> list[BasicBlock]:
         head = loop.header if loop is not None else entry
         node = {block: _child(loop_of.get(block), loop) or block for block in blocks}
         waits_for = dict.fromkeys(node.values(), 0)
-        after: dict[Block | Loop, list[Block | Loop]] = {}
+        after: dict[BasicBlock | NaturalLoop, list[BasicBlock | NaturalLoop]] = {}
         for block, here in node.items():
             for target in block.successors:
                 if target in node and target is not head and node[target] is not here:
                     after.setdefault(here, []).append(node[target])
                     waits_for[node[target]] += 1
         ready = [each for each, missing in waits_for.items() if missing == 0]
-        placed: list[Block] = []
+        placed: list[BasicBlock] = []
         while ready:
             ready.sort(key=lambda each: number[_first_of(each)])
             here = ready.pop(0)
-            placed += inside(here, here.blocks) if isinstance(here, Loop) else [here]
+            placed += inside(here, here.blocks) if isinstance(here, NaturalLoop) else [here]
             for each in after.get(here, ()):
                 waits_for[each] -= 1
                 if waits_for[each] == 0:
@@ -335,7 +348,7 @@ def _compact(order: list[Block], loop_of: Mapping[Block, Loop], entry: Block) ->
     return inside(None, order)
 
 
-def _child(loop: Loop | None, around: Loop | None) -> Loop | None:
+def _child(loop: NaturalLoop | None, around: NaturalLoop | None) -> NaturalLoop | None:
     """The loop directly inside of `around` that holds `loop`; None if that is `around` itself."""
     if loop is around:
         return None
@@ -344,5 +357,5 @@ def _child(loop: Loop | None, around: Loop | None) -> Loop | None:
     return loop
 
 
-def _first_of(node: Block | Loop) -> Block:
-    return node.header if isinstance(node, Loop) else node
+def _first_of(node: BasicBlock | NaturalLoop) -> BasicBlock:
+    return node.header if isinstance(node, NaturalLoop) else node

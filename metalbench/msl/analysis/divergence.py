@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from metalbench.msl.analysis.control_flow import Flow, Loop
-from metalbench.msl.ir.model import Block
+from metalbench.msl.analysis.control_flow import Flow, NaturalLoop
+from metalbench.msl.ir.model import BasicBlock
 
 
 @dataclass(frozen=True)
@@ -20,9 +20,9 @@ class DivergentRegion:
     `join`, the reconvergence point, is the branch's immediate postdominator, as on Apple's GPUs.
     """
 
-    branch: Block
-    blocks: frozenset[Block]
-    join: Block
+    branch: BasicBlock
+    blocks: frozenset[BasicBlock]
+    join: BasicBlock
 
 
 @dataclass
@@ -37,13 +37,13 @@ class Divergence:
     """
 
     flow: Flow
-    regions: dict[Block, DivergentRegion] = field(default_factory=dict)
-    masked: set[Block] = field(default_factory=set)
-    joins: set[Block] = field(default_factory=set)
-    divergent_loops: set[Loop] = field(default_factory=set)
-    repeated_regions: dict[Block, list[frozenset[Block]]] = field(default_factory=dict)
+    regions: dict[BasicBlock, DivergentRegion] = field(default_factory=dict)
+    masked: set[BasicBlock] = field(default_factory=set)
+    joins: set[BasicBlock] = field(default_factory=set)
+    divergent_loops: set[NaturalLoop] = field(default_factory=set)
+    repeated_regions: dict[BasicBlock, list[frozenset[BasicBlock]]] = field(default_factory=dict)
 
-    def add(self, branch: Block) -> bool:
+    def add(self, branch: BasicBlock) -> bool:
         """Add the divergent branch of a block. Return whether it is new."""
         if branch in self.regions:
             return False
@@ -63,7 +63,7 @@ class Divergence:
                 self.divergent_loops.add(loop)
         return True
 
-    def _find_join(self, branch: Block, join: Block) -> Block:
+    def _find_join(self, branch: BasicBlock, join: BasicBlock) -> BasicBlock:
         """Return the reconvergence point after the exit blocks that belong to an iteration.
 
         Lanes run such exit blocks of a loop iteration by iteration, and reconverge after them.
@@ -76,7 +76,7 @@ class Divergence:
             loop = loop.parent
         return join
 
-    def _is_divergent_join(self, block: Block, sources: frozenset[Block]) -> bool:
+    def _is_divergent_join(self, block: BasicBlock, sources: frozenset[BasicBlock]) -> bool:
         """Return whether lanes may enter a block on several edges at once.
 
         Lanes enter a loop together, and begin its next iteration together, but never both at once.
@@ -87,7 +87,7 @@ class Divergence:
         turns = sum(each in again for each in ways)
         return turns > 1 or len(ways) - turns > 1
 
-    def is_temporally_divergent(self, definition: Block, use: Block) -> bool:
+    def is_temporally_divergent(self, definition: BasicBlock, use: BasicBlock) -> bool:
         """Return whether a loop with divergent exits ends between a definition and its use."""
         if definition is use:
             return False
@@ -102,8 +102,8 @@ class Divergence:
         return False
 
 
-def _find_blocks(branch: Block, join: Block) -> Iterator[Block]:
-    seen: set[Block] = set()
+def _find_blocks(branch: BasicBlock, join: BasicBlock) -> Iterator[BasicBlock]:
+    seen: set[BasicBlock] = set()
     work = [block for block in branch.successors if block is not join]
     while work:
         block = work.pop()

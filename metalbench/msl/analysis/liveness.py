@@ -18,8 +18,8 @@ from metalbench.msl.analysis.uniformity import (
 from metalbench.msl.ir.model import (
     Alloca,
     Atomic,
-    Block,
-    Call,
+    BasicBlock,
+    CallInstruction,
     Compare,
     ElementPointer,
     Function,
@@ -30,17 +30,17 @@ from metalbench.msl.ir.model import (
 )
 from metalbench.msl.ir.types import Int, Pointer
 
-_EFFECTS = (Alloca, Atomic, Call, Memory)
+_EFFECTS = (Alloca, Atomic, CallInstruction, Memory)
 _LOADS = ("load", "atomicrmw", "cmpxchg", "call")
 
 
-def find_cross_block_uses(function: Function, flow: Flow) -> dict[str, set[Block]]:
+def find_cross_block_uses(function: Function, flow: Flow) -> dict[str, set[BasicBlock]]:
     """Return for each value the blocks that use it, other than the block that defines it.
 
     A phi uses an operand in the predecessor of that operand.
     """
     defined = {each.result: block for block, each in function.instructions if each.result}
-    uses: dict[str, set[Block]] = {}
+    uses: dict[str, set[BasicBlock]] = {}
     for block in flow.order:
         for each in block.instructions:
             sources = each.sources if isinstance(each, Phi) else ()
@@ -77,7 +77,7 @@ def find_dead_values(function: Function) -> frozenset[str]:
     users: dict[str, int] = {}
     pure: dict[str, Instruction] = {}
     for _, each in function.instructions:
-        is_silent = isinstance(each, Call) and each.name.startswith(ASSUME_LIKE)
+        is_silent = isinstance(each, CallInstruction) and each.name.startswith(ASSUME_LIKE)
         for operand in () if is_silent else each.operands:
             users[operand.text] = users.get(operand.text, 0) + 1
         if each.result and not isinstance(each, _EFFECTS):
@@ -103,7 +103,7 @@ def find_threadgroup_addresses(function: Function, arena: str) -> frozenset[str]
     while before != len(found):
         before = len(found)
         for _, each in function.instructions:
-            is_whole = isinstance(each, Call) and each.name == arena
+            is_whole = isinstance(each, CallInstruction) and each.name == arena
             is_part = isinstance(each, ElementPointer) and each.operands[0].text in found
             if is_whole or is_part:
                 found.add(each.result)
@@ -122,13 +122,13 @@ _ORDERS = ("ult", "ule", "ugt", "uge", "slt", "sle", "sgt", "sge")
 
 
 def select_rematerialised(
-    function: Function, info: UniformityInfo, uses: MutableMapping[str, set[Block]]
+    function: Function, info: UniformityInfo, uses: MutableMapping[str, set[BasicBlock]]
 ) -> Mapping[str, Instruction]:
     """Return the instructions to rematerialise, by the names of their results.
 
     Add the uses of these instructions to the `uses` of their operands.
     """
-    found: dict[str, tuple[Block, Instruction]] = {}
+    found: dict[str, tuple[BasicBlock, Instruction]] = {}
     for block, each in function.instructions:
         if _is_candidate(each, info) and all(
             _is_available(operand, block, info, found, uses.get(each.result, set()))
@@ -157,10 +157,10 @@ def _is_candidate(instruction: Instruction, info: UniformityInfo) -> bool:
 
 def _is_available(
     operand: Value,
-    block: Block,
+    block: BasicBlock,
     info: UniformityInfo,
-    found: Mapping[str, tuple[Block, Instruction]],
-    uses: set[Block],
+    found: Mapping[str, tuple[BasicBlock, Instruction]],
+    uses: set[BasicBlock],
 ) -> bool:
     """Return whether an operand has the same value at all uses, and is uniform or affine."""
     defined = info.definitions.get(operand.text)

@@ -16,8 +16,8 @@ from metalbench.msl.analysis.uniformity import (
 )
 from metalbench.msl.ir.model import (
     Alloca,
-    Block,
-    Call,
+    BasicBlock,
+    CallInstruction,
     ElementPointer,
     Function,
     Instruction,
@@ -133,14 +133,14 @@ def _find_address_operands(
         return [(instruction.address, size), *((each, None) for each in whole)]
     if isinstance(instruction, ElementPointer):
         return [(each, None) for each in instruction.operands[1:]]
-    if isinstance(instruction, Call) and (
+    if isinstance(instruction, CallInstruction) and (
         instruction.name.startswith(ASSUME_LIKE) or _is_element_fill(instruction)
     ):
         return []
     return [(each, None) for each in instruction.operands]
 
 
-def _is_element_fill(call: Call) -> bool:
+def _is_element_fill(call: CallInstruction) -> bool:
     """Return whether a call fills whole elements of any size with one constant byte."""
     if not call.name.startswith(MEMSET) or call.operands[3].integer:
         return False
@@ -162,7 +162,7 @@ def _find_per_lane_variables(
 
 
 def _find_divergent_addresses(
-    instruction: Instruction, block: Block, info: UniformityInfo, variables: Mapping[str, str]
+    instruction: Instruction, block: BasicBlock, info: UniformityInfo, variables: Mapping[str, str]
 ) -> list[Value]:
     """Return the private addresses at which an instruction makes the contents differ by lane."""
     addresses = [each for each in instruction.operands if each.text in variables]
@@ -176,7 +176,7 @@ def _find_divergent_addresses(
             return addresses
         alike = alike and _is_same_address(address, block, info, variables)
         return [] if alike and block not in info.divergence.masked else [address]
-    if isinstance(instruction, Call):
+    if isinstance(instruction, CallInstruction):
         one = alike and all(info.get(each, block) is UNIFORM for each in addresses)
         if one and block not in info.divergence.masked:
             return []
@@ -184,7 +184,7 @@ def _find_divergent_addresses(
     return addresses
 
 
-def _get_written_operands(call: Call) -> Sequence[Value]:
+def _get_written_operands(call: CallInstruction) -> Sequence[Value]:
     """Return the pointer operands that a called function may write to."""
     if MEMORY_INTRINSICS.match(call.name):
         return call.operands[:1]
@@ -194,13 +194,13 @@ def _get_written_operands(call: Call) -> Sequence[Value]:
 
 
 def _is_read_only(instruction: Instruction) -> bool:
-    if isinstance(instruction, Call):
+    if isinstance(instruction, CallInstruction):
         return instruction.name.startswith(ASSUME_LIKE)
     return isinstance(instruction, ElementPointer) or instruction.opcode == "load"
 
 
 def _is_same_address(
-    address: Value, block: Block, info: UniformityInfo, variables: Mapping[str, str]
+    address: Value, block: BasicBlock, info: UniformityInfo, variables: Mapping[str, str]
 ) -> bool:
     """Return whether all lanes access the same offset, of one variable or of their copies."""
     uniformity = info.get(address, block)

@@ -18,8 +18,8 @@ from metalbench.msl.analysis.divergence import Divergence
 from metalbench.msl.ir.model import (
     Alloca,
     Atomic,
-    Block,
-    Call,
+    BasicBlock,
+    CallInstruction,
     Compare,
     ElementPointer,
     Function,
@@ -53,7 +53,9 @@ def number_values(flow: Flow) -> Mapping[str, str]:
                 found = {name_of(value) for value in each.operands if not value.is_undefined}
                 if len(found) == 1:
                     names[each.result] = found.pop()
-            elif each.result and not isinstance(each, Alloca | Atomic | Call | Memory | Terminator):
+            elif each.result and not isinstance(
+                each, Alloca | Atomic | CallInstruction | Memory | Terminator
+            ):
                 names[each.result] = computed.setdefault(
                     (*_make_key(each), *map(name_of, each.operands)), each.result
                 )
@@ -242,7 +244,7 @@ def _fold_compare(predicate: str, bits: int, operands: Sequence[LaneConstants]) 
 # Vectorization", CGO 2011).
 
 # Maps the uniformity of a call's operands to that of its result.
-TransferFunction = Callable[[Call, Sequence[Uniformity]], Uniformity]
+TransferFunction = Callable[[CallInstruction, Sequence[Uniformity]], Uniformity]
 _MAX_ROUNDS = 200
 
 
@@ -264,9 +266,9 @@ class UniformityInfo:
 
     by_name: Mapping[str, Uniformity]
     divergence: Divergence
-    definitions: Mapping[str, Block]
+    definitions: Mapping[str, BasicBlock]
 
-    def get(self, value: Value, seen_from: Block | None = None) -> Uniformity:
+    def get(self, value: Value, seen_from: BasicBlock | None = None) -> Uniformity:
         """Return the uniformity of a value, at its definition or as it is used in a block.
 
         A use after a loop with divergent exits varies (temporal divergence).
@@ -358,7 +360,7 @@ class _UniformityAnalysis:
         self._uniformity.update(dict.fromkeys(found, UNIFORM))
         return bool(found)
 
-    def _update(self, instruction: Instruction, block: Block) -> bool:
+    def _update(self, instruction: Instruction, block: BasicBlock) -> bool:
         before = self._uniformity.get(instruction.result)
         if before is VARYING:  # the top of the lattice
             return False
@@ -370,13 +372,13 @@ class _UniformityAnalysis:
         self._uniformity[instruction.result] = now
         return now != before
 
-    def _get_uniformity(self, value: Value, block: Block) -> Uniformity | None:
+    def _get_uniformity(self, value: Value, block: BasicBlock) -> Uniformity | None:
         """Return the uniformity of an operand; None while it is unknown."""
         if value.text in self._instructions and value.text not in self._uniformity:
             return None
         return self._info.get(value, block)
 
-    def _transfer(self, instruction: Instruction, block: Block) -> Uniformity | None:
+    def _transfer(self, instruction: Instruction, block: BasicBlock) -> Uniformity | None:
         if isinstance(instruction, Phi):
             return self._transfer_phi(instruction, block)
         if isinstance(instruction, Alloca):
@@ -385,13 +387,16 @@ class _UniformityAnalysis:
         inputs = [uniformity for uniformity in seen if uniformity is not None]
         if len(inputs) < len(seen):
             return None
-        if isinstance(instruction, Call) and instruction.name in self._transfer_functions:
+        if (
+            isinstance(instruction, CallInstruction)
+            and instruction.name in self._transfer_functions
+        ):
             return self._transfer_functions[instruction.name](instruction, inputs)
         if isinstance(instruction, Atomic) or inputs.count(UNIFORM) == len(inputs):
             return VARYING if isinstance(instruction, Atomic) else UNIFORM
         return self._fold(instruction, inputs) or self._transfer_affine(instruction, inputs, block)
 
-    def _transfer_phi(self, phi: Phi, block: Block) -> Uniformity | None:
+    def _transfer_phi(self, phi: Phi, block: BasicBlock) -> Uniformity | None:
         found: Uniformity | None = None
         for value, source in zip(phi.operands, phi.sources, strict=True):
             if value.is_undefined:
@@ -439,7 +444,7 @@ class _UniformityAnalysis:
         return (to_unsigned(number, value.type.bits),) * self._width
 
     def _transfer_affine(
-        self, instruction: Instruction, inputs: Sequence[Uniformity], block: Block
+        self, instruction: Instruction, inputs: Sequence[Uniformity], block: BasicBlock
     ) -> Uniformity:
         strides = [get_stride(uniformity) for uniformity in inputs]
         checked = any(is_checked(to_affine(uniformity)) for uniformity in inputs)
@@ -456,7 +461,7 @@ class _UniformityAnalysis:
         return VARYING if stride is None else make_affine(stride, checked=checked)
 
     def _transfer_extension(
-        self, instruction: Instruction, stride: int, block: Block, *, checked: bool
+        self, instruction: Instruction, stride: int, block: BasicBlock, *, checked: bool
     ) -> Uniformity:
         operand = instruction.operands[0]
         if operand.type == BOOL or not isinstance(instruction.type, Int):
@@ -471,7 +476,7 @@ class _UniformityAnalysis:
         if "nneg" in widening.flags:
             return True
         instruction = self._instructions.get(value.text)
-        if instruction is None or isinstance(instruction, Call):
+        if instruction is None or isinstance(instruction, CallInstruction):
             return instruction is not None
         flag = "nuw" if widening.opcode == "zext" else "nsw"
         adds = instruction.opcode in ("add", "mul", "shl") and flag in instruction.flags

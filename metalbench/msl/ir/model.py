@@ -310,7 +310,7 @@ class Terminator(Instruction):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Call(Instruction):
+class CallInstruction(Instruction):
     """`call`; `callee` is `@name` or a local value, or inline assembly."""
 
     callee: str
@@ -396,7 +396,7 @@ _CLASSES: dict[str, type[Instruction]] = {
     "getelementptr": ElementPointer,
     "alloca": Alloca,
     "phi": Phi,
-    "call": Call,
+    "call": CallInstruction,
     "shufflevector": Shuffle,
 }
 
@@ -438,12 +438,12 @@ def _begin_of(text: str) -> tuple[type[Instruction], str, str]:
     if class_ is not None:
         return class_, opcode, result
     if opcode in _CALL_MARKERS:
-        return Call, "call", result
+        return CallInstruction, "call", result
     return (DebugRecord if opcode[0] == "#" else Instruction), opcode, result
 
 
 @dataclass(slots=True, eq=False)
-class Block:
+class BasicBlock:
     """Instructions in order; the last one is a Terminator. Compared by identity.
 
     `head` is the text of the label with the lines before it; empty for an entry without a label.
@@ -451,8 +451,8 @@ class Block:
 
     name: str
     instructions: list[Instruction] = field(default_factory=list)
-    predecessors: list[Block] = field(default_factory=list)
-    successors: list[Block] = field(default_factory=list)
+    predecessors: list[BasicBlock] = field(default_factory=list)
+    successors: list[BasicBlock] = field(default_factory=list)
     head: str = ""
     function: Function | None = None
 
@@ -464,7 +464,7 @@ class Block:
         return object.__getattribute__(self, name)
 
     def __repr__(self) -> str:
-        return f"<Block {self.name}>"
+        return f"<BasicBlock {self.name}>"
 
     @property
     def terminator(self) -> Terminator:
@@ -498,7 +498,7 @@ class Function:
     name: str
     head: str
     parameters: tuple[Value, ...]
-    blocks: dict[str, Block]
+    blocks: dict[str, BasicBlock]
     layout: Layout
     before: list[str] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
@@ -529,12 +529,12 @@ class Function:
         return "\n".join([*lines, "}"])
 
     @property
-    def entry(self) -> Block:
+    def entry(self) -> BasicBlock:
         """Return the block that is entered."""
         return next(iter(self.blocks.values()))
 
     @property
-    def instructions(self) -> Iterator[tuple[Block, Instruction]]:
+    def instructions(self) -> Iterator[tuple[BasicBlock, Instruction]]:
         """Yield all instructions, each with its block."""
         for block in self.blocks.values():
             for each in block.instructions:
@@ -568,7 +568,11 @@ class Function:
         """Return the names of the functions that it calls, but through pointers."""
         if not _has(self, "blocks"):
             return set(_CALL_IN_TEXT.findall(self.text))
-        return {each.name for _, each in self.instructions if isinstance(each, Call) and each.name}
+        return {
+            each.name
+            for _, each in self.instructions
+            if isinstance(each, CallInstruction) and each.name
+        }
 
     @property
     def length(self) -> int:
@@ -581,7 +585,7 @@ class Function:
         def rename_block(found: re.Match[str]) -> str:
             return f"%{prefix}{found[1]}"
 
-        blocks: dict[str, Block] = {}
+        blocks: dict[str, BasicBlock] = {}
         for block in self.blocks.values():
             block.name = _UNNAMED.sub(rename_block, block.name)
             block.head = _UNNAMED_LABEL.sub(rf"\1{prefix}\2", block.head) or f"{block.name[1:]}:"

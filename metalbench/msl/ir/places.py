@@ -34,7 +34,7 @@ def is_own(file: str) -> bool:
     return file.startswith(OWN)
 
 
-class Location(NamedTuple):
+class DebugLocation(NamedTuple):
     """A debug location: `scope` and `inlined_at` are references, `inlined_at` may be empty."""
 
     line: int
@@ -51,7 +51,7 @@ class Metadata:
         self._next = max((int(each[1:]) for each in self._nodes), default=-1) + 1
         self._seen: dict[str, tuple[str, int]] = {}
         self._files: dict[str, tuple[str, bool]] = {}
-        self._locations: dict[str, Location] = {}
+        self._locations: dict[str, DebugLocation] = {}
         self.added: list[str] = []
 
     def __contains__(self, reference: str) -> bool:
@@ -89,12 +89,12 @@ class Metadata:
         """Return the name of the file that an instruction is written in, wherever it is inlined."""
         return self.file_of(_reference(_SCOPE, self._nodes[place]))
 
-    def location(self, reference: str) -> Location | None:
+    def location(self, reference: str) -> DebugLocation | None:
         """Return what a debug location says; None for another node, or none."""
         if reference not in self._locations:
             found = _LOCATION.match(self._nodes.get(reference, ""))
             line, scope, inlined_at = found.groups("") if found else ("", "", "")
-            self._locations[reference] = Location(int(line or 0), scope, inlined_at)
+            self._locations[reference] = DebugLocation(int(line or 0), scope, inlined_at)
         return self._locations[reference] if self._locations[reference].scope else None
 
     def function_of(self, scope: str) -> tuple[str, str]:

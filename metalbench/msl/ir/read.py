@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from metalbench.msl.ir.model import (
-    Block,
+    BasicBlock,
     DebugRecord,
     Function,
     Instruction,
@@ -81,7 +81,7 @@ def _parameter(text: str) -> Value:
 
 def _read_blocks(function: Function) -> None:
     """Set the blocks of a function. Raises IrError."""
-    blocks: dict[str, Block] = {}
+    blocks: dict[str, BasicBlock] = {}
     instructions: list[Instruction] | None = None
     head: list[str] = []  # empty lines and comments, which belong to the label behind them
     layout = function.layout
@@ -124,10 +124,10 @@ def _name_entry(function: Function) -> str:
 
 
 def _add_block(
-    function: Function, name: str, head: str, blocks: dict[str, Block]
+    function: Function, name: str, head: str, blocks: dict[str, BasicBlock]
 ) -> list[Instruction]:
     """Add a block and return its instructions, none yet."""
-    block = Block.__new__(Block)
+    block = BasicBlock.__new__(BasicBlock)
     block.name, block.function, block.head, block.instructions = name, function, head, []
     blocks[name] = block
     return block.instructions

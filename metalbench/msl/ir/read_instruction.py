@@ -9,7 +9,7 @@ from functools import lru_cache
 from metalbench.msl.ir.model import (
     Alloca,
     Atomic,
-    Call,
+    CallInstruction,
     Compare,
     ElementPointer,
     Instruction,
@@ -214,7 +214,7 @@ def _call(opcode: str, text: str) -> Instruction:
         of_parameter, value = take_attributes(rest)
         operands.append(Value(operand_type, value.strip()))
         parameters.append(of_parameter)
-    return Call(
+    return CallInstruction(
         opcode=opcode,
         type=type_,
         operands=tuple(operands),

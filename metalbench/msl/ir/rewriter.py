@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from metalbench.msl.ir.model import Block, Function, Instruction, lazy_instruction
+from metalbench.msl.ir.model import BasicBlock, Function, Instruction, lazy_instruction
 
 
 class Rewriter:
@@ -19,7 +19,7 @@ class Rewriter:
         self._before: dict[Instruction, list[str]] = defaultdict(list)
         self._after: dict[Instruction, list[str]] = defaultdict(list)
         self._instead: dict[Instruction, list[str]] = {}
-        self._at_start: dict[Block, list[str]] = defaultdict(list)
+        self._at_start: dict[BasicBlock, list[str]] = defaultdict(list)
 
     def insert_before(self, at: Instruction, *texts: str) -> None:
         """Insert instructions before another one, behind those inserted there already."""
@@ -29,7 +29,7 @@ class Rewriter:
         """Insert instructions after another one, behind those inserted there already."""
         self._after[at] += texts
 
-    def insert_at_start(self, block: Block, *texts: str) -> None:
+    def insert_at_start(self, block: BasicBlock, *texts: str) -> None:
         """Insert instructions at the beginning of a block, behind its phis."""
         self._at_start[block] += texts
 
@@ -57,7 +57,7 @@ class Rewriter:
         self._function.forget_derived()
         return True
 
-    def _change(self, block: Block) -> list[Instruction]:
+    def _change(self, block: BasicBlock) -> list[Instruction]:
         made: list[Instruction] = []
         starting = self._at_start.get(block)
         for each in block.instructions:

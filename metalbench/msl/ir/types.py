@@ -65,7 +65,7 @@ class Vector:
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class ArrayType:
     """`[N x T]`."""
 
     count: int
@@ -107,7 +107,7 @@ class Other:
         return self.name
 
 
-Type = Int | Float | Pointer | Vector | Array | Struct | Named | Other
+Type = Int | Float | Pointer | Vector | ArrayType | Struct | Named | Other
 VOID = Other("void")
 BOOL = Int(1)
 POINTER = Pointer()
@@ -157,7 +157,7 @@ def _compound(text: str) -> Type:
     sequence = _SEQUENCE.match(inside)
     if sequence is None:
         raise IrError(f"no type: {text!r}")
-    kind = Vector if text[0] == "<" else Array
+    kind = Vector if text[0] == "<" else ArrayType
     return kind(int(sequence[1]), type_of(sequence[2]))
 
 
@@ -207,7 +207,7 @@ class Layout:
     def member(self, type_: Type, index: int) -> tuple[int, Type]:
         """Return the offset in bytes of a part of a type, and the part's type."""
         type_ = self.resolve(type_)
-        if isinstance(type_, Vector | Array):
+        if isinstance(type_, Vector | ArrayType):
             return index * self.size(type_.element), type_.element
         if not isinstance(type_, Struct):
             raise IrError(f"{type_} has no parts")
@@ -237,7 +237,7 @@ class Layout:
             bits = type_.count * _scalar_bits(type_.element)
             size = _power(-(-bits // 8))
             return size, size
-        if isinstance(type_, Array):
+        if isinstance(type_, ArrayType):
             size, alignment = self._measure(type_.element)
             return type_.count * size, alignment
         if isinstance(type_, Struct):

@@ -54,7 +54,7 @@ _MAC_TRIPLE = f"arm64-apple-macosx{_MAC}"
 
 
 @dataclass(frozen=True)
-class Target:
+class CompilationTarget:
     """The flags of clang and its linker for one system.
 
     `object_format` names the folder of the MSL headers for the format, or is empty. `zig_linker`
@@ -87,7 +87,7 @@ _HOST_FLAGS = (
 LLD_FLAGS = ("-z", "defs", "--warn-unresolved-symbols")
 _KERNEL_ADDRESS = "-fsanitize=kernel-address"
 
-ELF = Target(
+ELF = CompilationTarget(
     object_format="elf",
     triple=f"{platform.machine()}-unknown-linux-gnu",
     compiler=(*_HOST_FLAGS, "-march=native"),
@@ -96,7 +96,7 @@ ELF = Target(
     clang_linker=("-nostdlib",),
     debug_in_object=False,
 )
-MACH_O = Target(
+MACH_O = CompilationTarget(
     object_format="mach_o",
     triple=_MAC_TRIPLE,
     # Every Mac with Apple silicon supports this.
@@ -110,7 +110,7 @@ MACH_O = Target(
 )
 
 # PTX, which the driver of every GPU from Ampere (2020) on compiles for itself.
-NVPTX = Target(
+NVPTX = CompilationTarget(
     object_format="",
     triple="nvptx64-nvidia-cuda",
     compiler=(
@@ -129,7 +129,7 @@ NVPTX = Target(
 )
 
 
-def find_host_target() -> Target:
+def find_host_target() -> CompilationTarget:
     """Return the target of this machine. Raise Unsupported."""
     if sys.platform != "darwin":
         return ELF
@@ -204,7 +204,7 @@ def check_tools(tools: Iterable[str]) -> tuple[str, ...]:
     return tuple(each for each in TOOLS if each in named)
 
 
-def list_checked_flags(goal: Target, tools: Iterable[str]) -> list[str]:
+def list_checked_flags(goal: CompilationTarget, tools: Iterable[str]) -> list[str]:
     """Return the compiler's flags of a checked build with these tools."""
     arithmetic = _ARITHMETIC_FLAGS if "arithmetic" in tools else ()
     zones = _REDZONE_FLAGS if "mem" in tools else ("-mllvm", "-asan-stack=0")
@@ -340,7 +340,7 @@ class Toolchain:
     clang: tuple[str, ...]
     linker: tuple[str, ...]
     headers: Path
-    target: Target = ELF
+    target: CompilationTarget = ELF
 
     @cached_property
     def version(self) -> str:
@@ -383,7 +383,7 @@ def list_flags(
     checked: bool,
     fast_math: bool,
     spaces: bool = False,
-    goal: Target | None = None,
+    goal: CompilationTarget | None = None,
     passes: Sequence[str] | None = None,
     tools: Sequence[str] = (),
 ) -> list[str]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from metalbench.msl.frontend.edits import TranslationUnit
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.frontend.unsupported import make_host_code_error
-from metalbench.msl.ir.model import Call, Instruction
+from metalbench.msl.ir.model import CallInstruction, Instruction
 from metalbench.msl.ir.module import Global, Module
 from metalbench.msl.ir.places import OWN, Metadata, is_own
 from metalbench.msl.toolchain.symbols import RUNTIME
@@ -186,10 +186,10 @@ def _judge(each: Instruction) -> tuple[str, str]:
     """Return what no kernel may do about an instruction, or "", and the place that it has then."""
     if "@" in each.text and any(map(_is_host_function, each.globals)):
         # A kernel may not take the address of such a function.
-        is_called = isinstance(each, Call) and _is_host_function(each.callee)
+        is_called = isinstance(each, CallInstruction) and _is_host_function(each.callee)
         is_called &= sum(map(_is_host_function, each.globals)) == 1
         return "a function of the host", each.place if is_called else ""
-    if isinstance(each, Call):
+    if isinstance(each, CallInstruction):
         if each.is_assembly:
             return "inline assembly", each.place
         if not each.is_direct:

@@ -15,7 +15,7 @@ from metalbench._core import CompileError
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.frontend.tokens import Location
 from metalbench.msl.toolchain import elf, mach_o
-from metalbench.msl.toolchain.clang import MACH_O, Target
+from metalbench.msl.toolchain.clang import MACH_O, CompilationTarget
 from metalbench.msl.toolchain.diagnostics import spell_as_metal
 
 # What clang itself calls for copies of structs and for filled arrays, and what os_log calls, by
@@ -41,7 +41,7 @@ _NUMBERS_BRANCHES = "sancov.module_ctor_trace_pc_guard"
 
 
 def check_imports(
-    library: Path, target: Target, *, checked: bool, variables: Collection[str] = ()
+    library: Path, target: CompilationTarget, *, checked: bool, variables: Collection[str] = ()
 ) -> None:
     """Raise CompileError if a library has what no kernel needs; it must not be loaded then.
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from metalbench.msl.ir.model import (
     Alloca,
-    Call,
+    CallInstruction,
     ElementPointer,
     Function,
     Instruction,
@@ -27,7 +27,17 @@ from metalbench.msl.ir.operands import (
     with_alignment,
     without_reference_alignment,
 )
-from metalbench.msl.ir.types import Array, Float, Int, Layout, Named, Pointer, Struct, Type, Vector
+from metalbench.msl.ir.types import (
+    ArrayType,
+    Float,
+    Int,
+    Layout,
+    Named,
+    Pointer,
+    Struct,
+    Type,
+    Vector,
+)
 from metalbench.msl.transforms.proven_alignment import ProvenAlignment, Use, trailing_zeros
 
 # Bytes. Apple's GPUs access 8-byte elements at any multiple of 4 bytes.
@@ -64,7 +74,7 @@ class _Elements:
     def _find(self, type_: Type) -> int:
         if isinstance(type_, Named) and type_.name in self._layout.named:
             return self.smallest(self._layout.resolve(type_))
-        if isinstance(type_, Vector | Array):
+        if isinstance(type_, Vector | ArrayType):
             return self.smallest(type_.element)
         if isinstance(type_, Struct):
             sizes = map(self.smallest, type_.members)
@@ -84,7 +94,7 @@ def _lower_in(function: Function, elements: _Elements) -> None:
             if not each.is_atomic:
                 _lower_access(each, elements)
             each.detach("align")
-        elif isinstance(each, Call) and " align " in each.text:
+        elif isinstance(each, CallInstruction) and " align " in each.text:
             if each.name.startswith(_COPIES):
                 _lower_copy(each, sizes)
             each.set_text(without_reference_alignment(each.text))
@@ -92,7 +102,7 @@ def _lower_in(function: Function, elements: _Elements) -> None:
 
 def _lower_access(access: Memory, elements: _Elements) -> None:
     accessed = access.accessed
-    if isinstance(accessed, Array | Struct):
+    if isinstance(accessed, ArrayType | Struct):
         return
     promised = min(elements.smallest(accessed) or 1, _MOST_PROMISED)
     if access.alignment > promised:
@@ -121,7 +131,7 @@ class _Sizes:
                 if size:
                     found[each.result] = size
             elif isinstance(each, ElementPointer) and not isinstance(
-                each.element, Vector | Array | Struct
+                each.element, Vector | ArrayType | Struct
             ):
                 base, size = each.operands[0], self._elements.smallest(each.element)
                 if size and base.is_local and base.type == Pointer():
@@ -130,7 +140,7 @@ class _Sizes:
         return found
 
 
-def _lower_copy(copy: Call, sizes: _Sizes) -> None:
+def _lower_copy(copy: CallInstruction, sizes: _Sizes) -> None:
     pointers = [value for value, _ in _list_aligned_pointers(copy)]
     known = min((size for each in pointers if (size := sizes.of(each))), default=0)
 
@@ -141,14 +151,14 @@ def _lower_copy(copy: Call, sizes: _Sizes) -> None:
     _change_alignments(copy, lower)
 
 
-def _list_aligned_pointers(call: Call) -> Iterator[tuple[Value, int]]:
+def _list_aligned_pointers(call: CallInstruction) -> Iterator[tuple[Value, int]]:
     """Yield the pointers that a call says the alignment of, with that, but constant expressions."""
     for value, attributes in zip(call.operands, call.parameters, strict=True):
         if value.text[0] in "%@" and (alignment := alignment_of(attributes)):
             yield value, alignment
 
 
-def _change_alignments(call: Call, change: Callable[[Value, int], int]) -> None:
+def _change_alignments(call: CallInstruction, change: Callable[[Value, int], int]) -> None:
     """Change the alignments that a call says its pointers have."""
     aligned = dict(_list_aligned_pointers(call))
     parameters = [
@@ -181,11 +191,11 @@ def raise_alignment(module: Module, buffer_alignment: int) -> None:
                 (alignment,) = alignments.values()
                 if alignment > instruction.alignment:
                     instruction.set_alignment(alignment)
-            elif isinstance(instruction, Call):
+            elif isinstance(instruction, CallInstruction):
                 _raise_copy(instruction, alignments)
 
 
-def _raise_copy(copy: Call, proven: Mapping[str, int]) -> None:
+def _raise_copy(copy: CallInstruction, proven: Mapping[str, int]) -> None:
     _change_alignments(copy, lambda value, alignment: max(alignment, proven[value.text]))
 
 
@@ -196,6 +206,6 @@ def _uses_in(function: Function, block: str) -> Iterator[Use]:
             address = each.address.text
             if address[0] in "%@" or address.endswith(")"):
                 yield Use(address, block, each)
-        elif isinstance(each, Call) and each.name.startswith(_COPIES):
+        elif isinstance(each, CallInstruction) and each.name.startswith(_COPIES):
             for pointer, _ in _list_aligned_pointers(each):
                 yield Use(pointer.text, block, each)

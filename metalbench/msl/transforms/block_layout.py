@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from metalbench.msl.analysis.control_flow import Flow, Loop, flow_of
-from metalbench.msl.ir.model import Block, Call, Function
+from metalbench.msl.analysis.control_flow import Flow, NaturalLoop, flow_of
+from metalbench.msl.ir.model import BasicBlock, CallInstruction, Function
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.rewriter import Rewriter
 from metalbench.msl.ir.text import IrError
@@ -107,7 +107,7 @@ def lay_out_blocks(module: Module) -> None:
 
 
 def _is_meeting(each: object) -> bool:
-    return isinstance(each, Call) and each.name.startswith(_MEET)
+    return isinstance(each, CallInstruction) and each.name.startswith(_MEET)
 
 
 def _count_meetings(function: Function) -> int:
@@ -120,7 +120,7 @@ def _count_meetings(function: Function) -> int:
 def _analyse(function: Function) -> Flow | None:
     """Return the control flow; None where a loop has several entries, or no end."""
     # Of blocks without instructions: the analysis removes those that are not reached.
-    blocks = {name: Block(name) for name in function.blocks}
+    blocks = {name: BasicBlock(name) for name in function.blocks}
     for name, block in function.blocks.items():
         blocks[name].successors += (blocks[each.name] for each in block.successors)
         blocks[name].predecessors += (blocks[each.name] for each in block.predecessors)
@@ -154,17 +154,17 @@ def _count_iterations(function: Function, flow: Flow) -> None:
     rewriter.apply()
 
 
-def _loops_around(flow: Flow, block: Block) -> list[Loop]:
+def _loops_around(flow: Flow, block: BasicBlock) -> list[NaturalLoop]:
     """Return the loops that a block is in, the outermost first."""
     loop = flow.loop_of.get(block)
-    found: list[Loop] = []
+    found: list[NaturalLoop] = []
     while loop is not None:
         found.append(loop)
         loop = loop.parent
     return found[::-1]
 
 
-def _may_pass_by(flow: Flow, block: Block) -> bool:
+def _may_pass_by(flow: Flow, block: BasicBlock) -> bool:
     return not all(
         flow.dominates(block, latch)
         for loop in _loops_around(flow, block)
@@ -172,7 +172,9 @@ def _may_pass_by(flow: Flow, block: Block) -> bool:
     )
 
 
-def _count_in_header(function: Function, loop: Loop, number: int, rewriter: Rewriter) -> None:
+def _count_in_header(
+    function: Function, loop: NaturalLoop, number: int, rewriter: Rewriter
+) -> None:
     """Count in a loop's header how often control comes back to it."""
     count, after = f"{_COUNTS}.{number}", f"{_COUNTS}.{number}.next"
     incoming = ", ".join(

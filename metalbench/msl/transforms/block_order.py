@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from metalbench.msl.ir.model import Call, Instruction
+from metalbench.msl.ir.model import CallInstruction, Instruction
 
 MATRIX_WORD = "mb_matrix_word"
 _PURE_CALLS = frozenset({"mb_add_halves", "mb_add_bfloats", "mb_add_floats"})
@@ -21,12 +21,12 @@ class CycleError(Exception):
 
 def is_matrix_word(instruction: Instruction) -> bool:
     """Return whether an instruction asks for a lane's word of a matrix."""
-    return isinstance(instruction, Call) and instruction.name == MATRIX_WORD
+    return isinstance(instruction, CallInstruction) and instruction.name == MATRIX_WORD
 
 
 def has_side_effects(instruction: Instruction) -> bool:
     """Return whether an instruction may write memory or wait for other threads."""
-    if isinstance(instruction, Call):
+    if isinstance(instruction, CallInstruction):
         name = instruction.name
         return not (name == MATRIX_WORD or name in _PURE_CALLS or name.startswith(_PURE_INTRINSICS))
     return instruction.opcode in _WRITING

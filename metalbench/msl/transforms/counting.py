@@ -16,7 +16,7 @@ from typing import Any
 from metalbench.msl.ir.model import (
     Alloca,
     Atomic,
-    Call,
+    CallInstruction,
     ElementPointer,
     Function,
     Instruction,
@@ -28,7 +28,7 @@ from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.places import Metadata, is_own
 from metalbench.msl.ir.rewriter import Rewriter
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import POINTER, Array, Float, Int, Pointer, Type, Vector
+from metalbench.msl.ir.types import POINTER, ArrayType, Float, Int, Pointer, Type, Vector
 
 READ, WRITE, ATOMIC = range(3)
 _OPERATIONS = {
@@ -75,7 +75,7 @@ _MACHINERY_FILES = frozenset(
 
 
 @dataclass
-class Site:
+class AccessSite:
     """An instruction that accesses memory; `kind` is of READ, WRITE, ATOMIC."""
 
     file: str
@@ -90,7 +90,7 @@ class Segment:
 
     work: dict[str, dict[str, int]] = field(default_factory=dict)
 
-    def add(self, place: Place, what: str, count: int = 1) -> None:
+    def add(self, place: AccessPlace, what: str, count: int = 1) -> None:
         """Count something at a line."""
         of_line = self.work.setdefault(f"{place.file}:{place.line}", {})
         of_line[what] = of_line.get(what, 0) + count
@@ -100,7 +100,7 @@ class Segment:
 class Counted:
     """The meaning of the numbers in the calls of a module."""
 
-    sites: list[Site] = field(default_factory=list)
+    sites: list[AccessSite] = field(default_factory=list)
     segments: list[Segment] = field(default_factory=list)
 
     def record(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class Counted:
 
 
 @dataclass(frozen=True)
-class Place:
+class AccessPlace:
     """The user's line of an instruction, and the outermost function of Metal's that it is in.
 
     `event` is what that function counts as, empty if its own instructions count; `instance`
@@ -166,7 +166,7 @@ class _FunctionCounter:
                     rewriter.insert_before(each, self._begin())
                     begins = False
                 rewriter.insert_before(each, *self._count(each))
-                if isinstance(each, Call):
+                if isinstance(each, CallInstruction):
                     begins |= not (each.name.startswith("llvm.") or " asm " in each.text)
         rewriter.apply()
 
@@ -198,14 +198,14 @@ class _FunctionCounter:
         if not place.event:
             self._count_arithmetic(each, place)
 
-    def _count_access(self, place: Place, address: Value, size: int, kind: int) -> str:
+    def _count_access(self, place: AccessPlace, address: Value, size: int, kind: int) -> str:
         site = len(self._counted.sites)
-        self._counted.sites.append(Site(place.file, place.line, kind, size))
+        self._counted.sites.append(AccessSite(place.file, place.line, kind, size))
         numbers = f"i32 {size}, i32 {kind}, i32 {site}, i32 {self._number}"
         return f"call void @{_COUNT_ACCESS}({address}, {numbers}){self._located}"
 
-    def _count_arithmetic(self, each: Instruction, place: Place) -> None:
-        if isinstance(each, Call):
+    def _count_arithmetic(self, each: Instruction, place: AccessPlace) -> None:
+        if isinstance(each, CallInstruction):
             _, _, intrinsic = each.name.partition("llvm.")
             name, _, types = intrinsic.partition(".")
             if each.result and name in _COUNTED_INTRINSICS:
@@ -233,7 +233,7 @@ def _list_accesses(each: Instruction) -> list[tuple[Value, int, int]]:
             return []
         kind = READ if each.opcode == "load" else WRITE
         return [(each.address, bytes_of(each.accessed), kind)]
-    if isinstance(each, Call) and each.name.startswith((*_COPIES, _FILL)):
+    if isinstance(each, CallInstruction) and each.name.startswith((*_COPIES, _FILL)):
         size = each.operands[2].integer
         if size is None:
             return []
@@ -252,7 +252,7 @@ def bytes_of(type_: Type) -> int:
         return type_.bits // 8
     if isinstance(type_, Pointer):
         return 8
-    if isinstance(type_, Vector | Array):
+    if isinstance(type_, Vector | ArrayType):
         return type_.count * bytes_of(type_.element)
     return 0
 
@@ -320,7 +320,7 @@ class SourceLines:
             each.place and self.find(each.place) is not None for _, each in function.instructions
         )
 
-    def _find(self, reference: str) -> Place | None:
+    def _find(self, reference: str) -> AccessPlace | None:
         """Return the place; None for an instruction of the launch's own code."""
         metals: tuple[str, str] | None = None
         at = reference
@@ -336,10 +336,10 @@ class SourceLines:
         return None
 
 
-def _name_event(file: str, line: int, metals: tuple[str, str] | None) -> Place:
+def _name_event(file: str, line: int, metals: tuple[str, str] | None) -> AccessPlace:
     """Return the place of an instruction that is in a function of Metal's, or in none."""
     if metals is None:
-        return Place(file, line)
+        return AccessPlace(file, line)
     full, instance = metals
     name, _, arguments = full.partition("<")
     header = instance.split("\n")[0].rsplit("/", 1)[-1]
@@ -347,7 +347,7 @@ def _name_event(file: str, line: int, metals: tuple[str, str] | None) -> Place:
     if name == "operator*" and header == "matrix_functions.h":
         event = "matrix_multiply"
     components = _COMPONENTS.search(arguments) if event == "special" else None
-    return Place(
+    return AccessPlace(
         file,
         line,
         event,

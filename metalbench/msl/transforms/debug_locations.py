@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from metalbench.msl.ir.model import Call, Instruction
+from metalbench.msl.ir.model import CallInstruction, Instruction
 from metalbench.msl.ir.module import Module
 
 
@@ -20,14 +20,14 @@ def locate_calls(module: Module) -> None:
         nowhere = ""
         for block in function.blocks.values():
             located: Instruction | None = None
-            waiting = list[Call]()
+            waiting = list[CallInstruction]()
             for each in block.instructions:
                 if ", !dbg " in each.text:
                     located = each
                     for call in waiting:
                         call.attach("dbg", located.place)
                     waiting.clear()
-                elif isinstance(each, Call) and "@llvm." not in each.text:
+                elif isinstance(each, CallInstruction) and "@llvm." not in each.text:
                     if located is not None:
                         each.attach("dbg", located.place)
                     else:

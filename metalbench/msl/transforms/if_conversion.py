@@ -15,8 +15,8 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 
 from metalbench.msl.ir.model import (
-    Block,
-    Call,
+    BasicBlock,
+    CallInstruction,
     Function,
     Instruction,
     Memory,
@@ -69,7 +69,7 @@ def convert_branches_to_selects(module: Module) -> None:
         _IfConversion(function, _find_values_of_lanes(function) if is_users else None).convert()
 
 
-def _find_branch(block: Block) -> Terminator | None:
+def _find_branch(block: BasicBlock) -> Terminator | None:
     """Return the conditional branch that a block ends with, if a kernel's author wrote it."""
     end = block.instructions[-1]
     if end.opcode != "br" or not isinstance(end, Terminator) or end.attachment("nosanitize"):
@@ -77,7 +77,7 @@ def _find_branch(block: Block) -> Terminator | None:
     return end if len(end.targets) == 2 else None
 
 
-def _find_jump(block: Block) -> str:
+def _find_jump(block: BasicBlock) -> str:
     """Return the block that a block always continues in, or ""."""
     end = block.instructions[-1]
     if end.opcode == "br" and isinstance(end, Terminator) and len(end.targets) == 1:
@@ -108,7 +108,7 @@ def _find_values_of_lanes(function: Function) -> set[str]:
 
 
 def _is_simd_function(instruction: Instruction) -> bool:
-    if not isinstance(instruction, Call) or not instruction.result:
+    if not isinstance(instruction, CallInstruction) or not instruction.result:
         return False
     _, is_metals, rest = instruction.name.partition("_ZN5metal")
     return bool(is_metals) and rest.lstrip("0123456789").startswith(("simd_", "quad_"))
@@ -143,13 +143,13 @@ class _IfConversion:
                 pass
         self._function.forget_derived()
 
-    def _change(self, block: Block) -> bool:
+    def _change(self, block: BasicBlock) -> bool:
         branch = _find_branch(block)
         if branch is None or branch.targets[0] == branch.targets[1]:
             return False
         return self._join_conditions(block, branch) or self._choose(block, branch)
 
-    def _note_successors(self, block: Block) -> None:
+    def _note_successors(self, block: BasicBlock) -> None:
         for each in block.terminator.targets:
             self._predecessors[each].add(block.name)
 
@@ -157,7 +157,7 @@ class _IfConversion:
         for each in self._blocks.pop(name).terminator.targets:
             self._predecessors[each].discard(name)
 
-    def _is_short(self, name: str, of: Block, *, stores: bool) -> bool:
+    def _is_short(self, name: str, of: BasicBlock, *, stores: bool) -> bool:
         """Return whether only `of` leads to a block, and its code may run without an effect."""
         block = self._blocks[name]
         if len(block.instructions) > _MOST_INSTRUCTIONS + 1 or name == self._entry:
@@ -173,11 +173,11 @@ class _IfConversion:
             if _is_special(instruction) or (instruction.opcode == "store" and not stores):
                 return False
             return instruction.address.text in self._local
-        if isinstance(instruction, Call):
+        if isinstance(instruction, CallInstruction):
             return instruction.name.startswith(_INTRINSICS)
         return instruction.opcode in _COMPUTING
 
-    def _join_conditions(self, block: Block, branch: Terminator) -> bool:
+    def _join_conditions(self, block: BasicBlock, branch: Terminator) -> bool:
         """Make one branch of the two of `a && b`, or `a || b`."""
         for at, second in enumerate(branch.targets):
             other = branch.targets[1 - at]
@@ -207,7 +207,7 @@ class _IfConversion:
             return True
         return False
 
-    def _choose(self, block: Block, branch: Terminator) -> bool:
+    def _choose(self, block: BasicBlock, branch: Terminator) -> bool:
         """Make selects of a branch whose sides meet again at once."""
         then, other = branch.targets
         jumps = {each: _find_jump(self._blocks[each]) for each in (then, other)}
@@ -270,7 +270,7 @@ class _IfConversion:
             f"{instruction.attachments}"
         )
 
-    def _merge(self, block: Block) -> None:
+    def _merge(self, block: BasicBlock) -> None:
         """Append a block's only successor to it, if it has no other predecessor."""
         name = _find_jump(block)
         if block.terminator.loop or name in ("", block.name, self._entry):

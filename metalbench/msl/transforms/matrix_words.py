@@ -15,7 +15,7 @@ from typing import TypeAlias
 from metalbench.msl.ir.model import ElementPointer, Instruction
 from metalbench.msl.ir.read_instruction import read_constant
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import Array, Float, Int, Layout, Pointer, Type, Vector
+from metalbench.msl.ir.types import ArrayType, Float, Int, Layout, Pointer, Type, Vector
 from metalbench.msl.transforms.block_order import has_side_effects, is_matrix_word
 
 _Definitions: TypeAlias = Mapping[str, Instruction]
@@ -118,7 +118,7 @@ _LAYOUT = Layout({})
 
 def _size_of(type_: Type) -> int | None:
     """Return the bytes from one element to the next: of numbers, their vectors and arrays."""
-    scalar = type_.element if isinstance(type_, Vector | Array) else type_
+    scalar = type_.element if isinstance(type_, Vector | ArrayType) else type_
     if isinstance(scalar, Float) or (isinstance(scalar, Int) and scalar.bits >= 8):
         return _LAYOUT.size(type_)
     return None

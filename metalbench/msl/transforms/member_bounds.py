@@ -14,11 +14,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeGuard
 
-from metalbench.msl.ir.model import Alloca, Call, ElementPointer, Function, Instruction, Memory
+from metalbench.msl.ir.model import (
+    Alloca,
+    CallInstruction,
+    ElementPointer,
+    Function,
+    Instruction,
+    Memory,
+)
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.rewriter import Rewriter
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import POINTER, Array
+from metalbench.msl.ir.types import POINTER, ArrayType
 from metalbench.msl.transforms.source_names import (
     Names,
     is_element,
@@ -80,7 +87,7 @@ class _Body:
     def __post_init__(self) -> None:
         self._definitions = self.function.definitions()
         self._stores: list[Memory] = []
-        self._calls: list[Call] = []
+        self._calls: list[CallInstruction] = []
         # What may have bounds: addresses, and loads of pointers.
         self._derived: list[ElementPointer | Memory] = []
         for _, each in self.function.instructions:
@@ -88,7 +95,7 @@ class _Body:
                 self._derived.append(each)
             elif _is_store_of_pointer(each):
                 self._stores.append(each)
-            elif isinstance(each, Call):
+            elif isinstance(each, CallInstruction):
                 self._calls.append(each)
         self._promotable = {
             name
@@ -101,7 +108,7 @@ class _Body:
         for each in self.function.users_of(variable):
             if _is_store_of_pointer(each) and each.operands[0].text != variable:
                 continue
-            if isinstance(each, Call) and each.name.startswith("llvm.lifetime."):
+            if isinstance(each, CallInstruction) and each.name.startswith("llvm.lifetime."):
                 continue
             if not is_load_of_pointer(each):
                 return False
@@ -135,14 +142,14 @@ class _Body:
             # The last array of a struct that is as long as its buffer is declared with one element.
             size = f"ptrtoint (ptr getelementptr ({made.element}, ptr null, i32 1) to i64)"
             is_direct = made.operands[2].text != "0"
-            assert isinstance(made.element, Array)
+            assert isinstance(made.element, ArrayType)
             return Bounds(base, size, is_direct) if made.element.count > 1 else None
         return self.bounds.get(base)
 
-    def _calls_of(self, bodies: Mapping[str, _Body]) -> list[Call]:
+    def _calls_of(self, bodies: Mapping[str, _Body]) -> list[CallInstruction]:
         return [each for each in self._calls if each.name in bodies]
 
-    def _pass_to(self, called: _Body, call: Call) -> bool:
+    def _pass_to(self, called: _Body, call: CallInstruction) -> bool:
         """Note which parameters a call passes bounds for; return whether one is new."""
         passed = {
             number
@@ -163,7 +170,7 @@ class _Body:
             rewriter.insert_before(each, *self._store_bounds(each))
             if each.place:
                 rewriter.insert_before(each, *self._check(each, names))
-                if isinstance(each, Call) and each.name in bodies:
+                if isinstance(each, CallInstruction) and each.name in bodies:
                     rewriter.insert_before(each, *self._pass_bounds(each, bodies[each.name]))
             rewriter.insert_after(each, *self._load_bounds(each))
         rewriter.apply()
@@ -196,7 +203,7 @@ class _Body:
             yield f"{value.low} = load ptr, ptr {variable.low}, align 8"
             yield f"{value.size} = load i64, ptr {variable.size}, align 8"
 
-    def _pass_bounds(self, call: Call, called: _Body) -> Iterator[str]:
+    def _pass_bounds(self, call: CallInstruction, called: _Body) -> Iterator[str]:
         """Before a call: the bounds of each parameter that may have some."""
         for number in sorted(called.bounded):
             value = call.operands[number]
@@ -237,6 +244,8 @@ def _find_accessed(each: Instruction) -> list[str]:
     """
     if isinstance(each, Memory):
         return [] if each.is_atomic else [each.address.text]
-    if isinstance(each, Call) and (is_metals(each.name) or each.name.startswith("llvm.mem")):
+    if isinstance(each, CallInstruction) and (
+        is_metals(each.name) or each.name.startswith("llvm.mem")
+    ):
         return [given.text for given in each.operands if given.type == POINTER]
     return []

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from metalbench.msl.ir.model import Alloca, Call, Part
+from metalbench.msl.ir.model import Alloca, CallInstruction, Part
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.rewriter import Rewriter
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import Array, Float, Int, Layout, Pointer, Struct, Type, Vector
+from metalbench.msl.ir.types import ArrayType, Float, Int, Layout, Pointer, Struct, Type, Vector
 from metalbench.msl.transforms.debug_locations import locate_calls
 from metalbench.msl.transforms.source_names import Names, name_of_value
 
@@ -83,7 +83,9 @@ def mark_allocas_uninitialized(module: Module) -> None:
     for function in module.users_functions():
         definitions, rewriter = function.definitions(), Rewriter(function)
         for _, each in function.instructions:
-            if not (isinstance(each, Call) and each.name.startswith("llvm.lifetime.start.")):
+            if not (
+                isinstance(each, CallInstruction) and each.name.startswith("llvm.lifetime.start.")
+            ):
                 continue
             variable = definitions.get(each.operands[-1].text)
             if isinstance(variable, Alloca) and each.place:
@@ -116,7 +118,7 @@ def _list_scalars(type_: Type, layout: Layout) -> Iterator[tuple[tuple[int, ...]
         yield (), resolved
         return
     members: tuple[Type, ...] = ()
-    if isinstance(resolved, Array):
+    if isinstance(resolved, ArrayType):
         members = (resolved.element,) * min(resolved.count, _MOST_LEAVES + 1)
     elif isinstance(resolved, Struct):
         members = resolved.members
@@ -144,7 +146,7 @@ def instrument_results(module: Module) -> None:
             continue
         rewriter = Rewriter(function)
         for _, each in function.instructions:
-            if not isinstance(each, Call):
+            if not isinstance(each, CallInstruction):
                 continue
             if operation := _find_overflowing(each):
                 for part in function.users_of(each.result):
@@ -161,7 +163,7 @@ def instrument_results(module: Module) -> None:
         rewriter.apply()
 
 
-def _find_overflowing(call: Call) -> str:
+def _find_overflowing(call: CallInstruction) -> str:
     """Return the operation of a call that also returns whether it overflows, or ""."""
     if ".with.overflow." not in call.text or not call.attachment("nosanitize"):
         return ""
@@ -169,7 +171,7 @@ def _find_overflowing(call: Call) -> str:
     return operation if operation in _OVERFLOWING else ""
 
 
-def _convert(conversion: Call, mark: str) -> Iterator[str]:
+def _convert(conversion: CallInstruction, mark: str) -> Iterator[str]:
     """Yield the instructions that convert a float and give the result the operand's shadow."""
     (operand,) = conversion.operands
     to, at = conversion.type, conversion.located

@@ -8,7 +8,7 @@ than the width.
 
 from __future__ import annotations
 
-from metalbench.msl.ir.model import Call, Instruction, Memory
+from metalbench.msl.ir.model import CallInstruction, Instruction, Memory
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.operands import (
     alignment_of,
@@ -51,7 +51,7 @@ def forget_alignment(module: Module) -> None:
                 if not each.is_atomic:
                     each.set_alignment(1)
                 each.detach("align")
-            elif isinstance(each, Call) and " align " in each.text:
+            elif isinstance(each, CallInstruction) and " align " in each.text:
                 each.set_text(without_reference_alignment(each.text))
                 if each.name.startswith(_COPIES):
                     parameters = [with_alignment(given, 1) for given in each.parameters]
@@ -118,7 +118,7 @@ def check_copies(module: Module) -> None:
         rewriter = Rewriter(function)
         local = {each.result for _, each in function.instructions if each.opcode == "alloca"}
         for _, each in function.instructions:
-            if isinstance(each, Call) and each.name.startswith(_COPIES) and each.place:
+            if isinstance(each, CallInstruction) and each.name.startswith(_COPIES) and each.place:
                 for which, (pointer, attributes) in enumerate(
                     zip(each.operands[:2], each.parameters, strict=False)
                 ):

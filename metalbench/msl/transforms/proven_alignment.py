@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from metalbench.msl.ir.model import (
     Alloca,
-    Block,
-    Call,
+    BasicBlock,
+    CallInstruction,
     Compare,
     ElementPointer,
     Function,
@@ -24,7 +24,7 @@ from metalbench.msl.ir.model import (
 from metalbench.msl.ir.module import Global
 from metalbench.msl.ir.read_instruction import read_constant
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import BOOL, Array, Int, Pointer, Vector
+from metalbench.msl.ir.types import BOOL, ArrayType, Int, Pointer, Vector
 
 # More are not counted.
 MOST = 16
@@ -122,7 +122,7 @@ class ProvenAlignment:
         self._along: dict[tuple[int, str, str], int] = {}
         self._phis_prove = True
 
-    def _note_definitions(self, block: Block) -> None:
+    def _note_definitions(self, block: BasicBlock) -> None:
         defines = {each.result for each in block.instructions if each.result}
         self._defines[block.name] = defines
         self._defined_in.update(dict.fromkeys(defines, block.name))
@@ -155,7 +155,7 @@ class ProvenAlignment:
                 for target, holds in zip(end.targets, (True, False), strict=True):
                     branches[block.name, target] = end.operands[0].text, holds
             for each in block.instructions:
-                if isinstance(each, Call) and each.name == "llvm.assume":
+                if isinstance(each, CallInstruction) and each.name == "llvm.assume":
                     assumed[block.name].append(each.operands[0].text)
         self._dominators = self._dominate(preds)
         known: Mapping[str, Facts] = {block.name: {} for block in self._blocks}
@@ -402,7 +402,9 @@ class ProvenAlignment:
             return self._zeros(cast, facts, depth)
         if isinstance(made, ElementPointer):
             return self._zeros_of_element(made, facts, depth)
-        if made.opcode == "select" or (isinstance(made, Call) and made.name.startswith(_EXTREMES)):
+        if made.opcode == "select" or (
+            isinstance(made, CallInstruction) and made.name.startswith(_EXTREMES)
+        ):
             return min(self._operand(each, facts, depth) for each in made.operands[-2:])
         if isinstance(made, Alloca):
             return trailing_zeros(made.alignment)
@@ -444,7 +446,7 @@ class ProvenAlignment:
             for number, index in enumerate(indices):
                 if number:
                     type_ = self._layout.resolve(type_)
-                    if not isinstance(type_, Vector | Array):
+                    if not isinstance(type_, Vector | ArrayType):
                         offset, type_ = self._layout.member(type_, index.integer or 0)
                         zeros = min(zeros, trailing_zeros(offset))
                         continue

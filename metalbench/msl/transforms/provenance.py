@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
-from metalbench.msl.ir.model import Call, ElementPointer, Function, Memory
+from metalbench.msl.ir.model import CallInstruction, ElementPointer, Function, Memory
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.rewriter import Rewriter
 from metalbench.msl.ir.text import IrError
@@ -58,7 +58,9 @@ def _find_accessed(function: Function) -> set[str]:
             base, first, *others = each.operands
             if others and str(first) == "i32 0" and all(o.integer is not None for o in others):
                 members.append((each.result, base.text))
-        elif isinstance(each, Call) and (is_metals(each.name) or each.name.startswith(_COPIES)):
+        elif isinstance(each, CallInstruction) and (
+            is_metals(each.name) or each.name.startswith(_COPIES)
+        ):
             accessed.update(given.text for given in each.operands if given.type == POINTER)
     for member, of in reversed(members):
         if member in accessed:

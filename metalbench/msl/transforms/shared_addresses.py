@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from metalbench.msl.ir.model import Call, DebugRecord, Function, Instruction, Memory, Phi, Value
+from metalbench.msl.ir.model import (
+    CallInstruction,
+    DebugRecord,
+    Function,
+    Instruction,
+    Memory,
+    Phi,
+    Value,
+)
 from metalbench.msl.ir.module import Global, Module
 from metalbench.msl.ir.read_instruction import unfold_constant
 from metalbench.msl.ir.rewriter import Rewriter
@@ -115,7 +123,9 @@ def _access_generic_memory(instruction: Instruction, module: Module) -> None:
     """Make an instruction valid whose operand was in global memory. Raises IrError for others."""
     if isinstance(instruction, Memory):
         return
-    if not isinstance(instruction, Call) or not instruction.name.startswith(_FROM_GLOBAL):
+    if not isinstance(instruction, CallInstruction) or not instruction.name.startswith(
+        _FROM_GLOBAL
+    ):
         raise IrError(f"no access of a constant: {instruction.text.strip()!r}")
     name = instruction.name.replace(_FROM_GLOBAL, _FROM_GENERIC)
     instruction.set_name(name)

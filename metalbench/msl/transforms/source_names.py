@@ -11,11 +11,11 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TypeGuard
 
-from metalbench.msl.ir.model import Call, ElementPointer, Function, Instruction, Memory
+from metalbench.msl.ir.model import CallInstruction, ElementPointer, Function, Instruction, Memory
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.rewriter import Rewriter
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import Array, Named
+from metalbench.msl.ir.types import ArrayType, Named
 
 _CHECK, _HANDLER = "__ubsan_handle_out_of_bounds", "mb_out_of_bounds"
 # A variable's name in a symbol of the C++ ABI: of a function's own variable, or of a namespace's.
@@ -49,11 +49,11 @@ def name_subscripts(module: Module) -> None:
         rewriter.apply()
 
 
-def _checks(function: Function) -> Iterator[tuple[Call, ElementPointer | None]]:
+def _checks(function: Function) -> Iterator[tuple[CallInstruction, ElementPointer | None]]:
     """Yield the call of each check that fails, with the address that is computed behind it."""
     flat = [each for _, each in function.instructions]
     for at, each in enumerate(flat):
-        if isinstance(each, Call) and each.name == _CHECK:
+        if isinstance(each, CallInstruction) and each.name == _CHECK:
             behind = islice(flat, at + 1, at + _NEAR)
             yield each, next((found for found in behind if is_element(found)), None)
 
@@ -78,7 +78,7 @@ def is_element(made: Instruction | None) -> TypeGuard[ElementPointer]:
     """Return whether an instruction gives the address of an element of an array."""
     return (
         isinstance(made, ElementPointer)
-        and isinstance(made.element, Array)
+        and isinstance(made.element, ArrayType)
         and len(made.operands) > 2
         and str(made.operands[1]) == "i64 0"
         and made.operands[0].text[0] in "%@"

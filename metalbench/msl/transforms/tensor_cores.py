@@ -20,8 +20,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from metalbench.msl.ir.model import (
-    Block,
-    Call,
+    BasicBlock,
+    CallInstruction,
     Function,
     Instruction,
     Part,
@@ -114,7 +114,7 @@ class Chain:
 
 def _product_of(instruction: Instruction) -> Product | None:
     """Return the product that an instruction stands for, if it does. Raises IrError."""
-    if not isinstance(instruction, Call) or not instruction.name.startswith(_ADD):
+    if not isinstance(instruction, CallInstruction) or not instruction.name.startswith(_ADD):
         return None
     elements = instruction.name.removeprefix(_ADD)
     words = [each.text for each in instruction.operands]
@@ -190,7 +190,7 @@ class _Lowering:
         entry.instructions = [*map(lazy_instruction, self._lanes.lines), *entry.instructions]
         function.forget_derived()
 
-    def _multiply(self, block: Block, uses: Counter[str]) -> Sequence[tuple[str, ...]]:
+    def _multiply(self, block: BasicBlock, uses: Counter[str]) -> Sequence[tuple[str, ...]]:
         """Replace the products of a block; return the operands of the instructions made of them."""
         chains = _find_chains(block.instructions, uses)
         if not chains:
@@ -215,7 +215,7 @@ class _Lowering:
 
     def _read_words(
         self,
-        block: Block,
+        block: BasicBlock,
         definitions: Mapping[str, Instruction],
         operands: Sequence[tuple[str, ...]],
     ) -> None:
@@ -236,7 +236,7 @@ class _Lowering:
                 lines = matrix_words.lower_word(each, definitions)
             for line in map(lazy_instruction, lines):
                 made.append(line)
-                if isinstance(line, Call):
+                if isinstance(line, CallInstruction):
                     self.declarations[line.callee] = matrix_words.DECLARATIONS[line.callee]
         block.instructions = made
 

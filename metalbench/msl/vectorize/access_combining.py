@@ -13,8 +13,8 @@ from itertools import pairwise
 from metalbench.msl.analysis.private_memory import ASSUME_LIKE, FunctionAnalysis
 from metalbench.msl.analysis.uniformity import UNIFORM, VARYING, Affine, Uniformity
 from metalbench.msl.ir.model import (
-    Block,
-    Call,
+    BasicBlock,
+    CallInstruction,
     ElementPointer,
     Function,
     Instruction,
@@ -41,7 +41,7 @@ def combine_vector_halves(function: Function) -> None:
 
 
 def _find_pairs(
-    block: Block, pointers: dict[str, ElementPointer], layout: Layout
+    block: BasicBlock, pointers: dict[str, ElementPointer], layout: Layout
 ) -> Iterator[tuple[Memory, Memory]]:
     waiting: Memory | None = None
     for each in block.instructions:
@@ -55,7 +55,7 @@ def _find_pairs(
 
 
 def _may_access_memory(instruction: Instruction) -> bool:
-    if isinstance(instruction, Call):
+    if isinstance(instruction, CallInstruction):
         return not instruction.name.startswith(ASSUME_LIKE)
     return instruction.opcode in ("atomicrmw", "cmpxchg", "fence")
 
@@ -79,7 +79,7 @@ def _is_second_half(
     return index is not None and index * layout.size(pointer.element) == layout.size(first.accessed)
 
 
-def _combine(block: Block, first: Memory, second: Memory, name: str) -> None:
+def _combine(block: BasicBlock, first: Memory, second: Memory, name: str) -> None:
     half = first.accessed
     assert isinstance(half, Vector)
     whole = Value(Vector(2 * _HALF, half.element), name)
@@ -135,7 +135,7 @@ class _AccessCombiner:
         self._analysis = analysis
         self._offsets = _find_constant_offsets(function)
         self._uniformity: dict[str, Uniformity] = {}
-        self._definitions: dict[str, Block] = {}
+        self._definitions: dict[str, BasicBlock] = {}
 
     def run(self) -> FunctionAnalysis:
         for block in self._function.blocks.values():
@@ -149,7 +149,7 @@ class _AccessCombiner:
         )
         return replace(self._analysis, uniformity=info)
 
-    def _find_groups(self, block: Block) -> Iterator[_Group]:
+    def _find_groups(self, block: BasicBlock) -> Iterator[_Group]:
         waiting: list[Memory] = []
         for each in block.instructions:
             is_one = self._is_scalar(each)
@@ -167,7 +167,7 @@ class _AccessCombiner:
         is_number = isinstance(kind, Int | Float) and kind != BOOL
         return is_number and instruction.address.text not in variables
 
-    def _group_by_base(self, block: Block, waiting: list[Memory]) -> Iterator[_Group]:
+    def _group_by_base(self, block: BasicBlock, waiting: list[Memory]) -> Iterator[_Group]:
         """Yield groups among loads, or among stores, with one base address and element type."""
         by_root: dict[tuple[str, str], list[tuple[int, Memory]]] = {}
         for each in waiting:
@@ -180,7 +180,9 @@ class _AccessCombiner:
             if offsets == sorted(set(offsets)):
                 yield from self._group_adjacent(block, found)
 
-    def _group_adjacent(self, block: Block, found: list[tuple[int, Memory]]) -> Iterator[_Group]:
+    def _group_adjacent(
+        self, block: BasicBlock, found: list[tuple[int, Memory]]
+    ) -> Iterator[_Group]:
         """Yield the groups of adjacent accesses."""
         while found:
             size = self._function.layout.size(found[0][1].accessed)
@@ -193,7 +195,7 @@ class _AccessCombiner:
             else:
                 found = found[1:]
 
-    def _get_group_size(self, block: Block, memory: Memory, size: int) -> int:
+    def _get_group_size(self, block: BasicBlock, memory: Memory, size: int) -> int:
         """Return how many elements form a group without elements of the next lane; else 0."""
         uniformity = self._analysis.uniformity.get(memory.address, block)
         if uniformity is VARYING:
@@ -203,7 +205,7 @@ class _AccessCombiner:
         apart = abs(uniformity.stride) // size
         return apart if apart == _PAIR else _QUAD if apart >= _QUAD else 0
 
-    def _combine(self, block: Block, group: _Group) -> None:
+    def _combine(self, block: BasicBlock, group: _Group) -> None:
         kind = group[0].accessed
         assert isinstance(kind, Int | Float)
         whole = Vector(len(group), kind)
@@ -212,7 +214,7 @@ class _AccessCombiner:
         else:
             self._combine_stores(block, group, whole)
 
-    def _combine_loads(self, block: Block, group: _Group, whole: Vector) -> None:
+    def _combine_loads(self, block: BasicBlock, group: _Group, whole: Vector) -> None:
         load = replace(group[0], result=self._add_value(block, VARYING), type=whole)
         found = Value(whole, load.result)
         block.instructions.insert(_find_index(block, group[0]), load)
@@ -226,7 +228,7 @@ class _AccessCombiner:
             )
             block.instructions[_find_index(block, each)] = part
 
-    def _combine_stores(self, block: Block, group: _Group, whole: Vector) -> None:
+    def _combine_stores(self, block: BasicBlock, group: _Group, whole: Vector) -> None:
         value, uniformity, parts = Value(whole, "poison"), UNIFORM, []
         for at, each in enumerate(group):
             stored = each.operands[0]
@@ -251,7 +253,7 @@ class _AccessCombiner:
         for each in group[:-1]:
             del block.instructions[_find_index(block, each)]
 
-    def _add_value(self, block: Block, uniformity: Uniformity) -> str:
+    def _add_value(self, block: BasicBlock, uniformity: Uniformity) -> str:
         name = f"%quad.{len(self._uniformity)}"
         self._uniformity[name], self._definitions[name] = uniformity, block
         return name
@@ -274,10 +276,10 @@ def _ends_group(first: Memory, other: Instruction, *, is_one: bool) -> bool:
     if isinstance(other, Memory):
         both_load = first.opcode == other.opcode == "load" and not other.ordering
         return not both_load and not (is_one and other.opcode == first.opcode)
-    if isinstance(other, Call):
+    if isinstance(other, CallInstruction):
         return not other.name.startswith(ASSUME_LIKE)
     return other.opcode in ("atomicrmw", "cmpxchg", "fence")
 
 
-def _find_index(block: Block, instruction: Instruction) -> int:
+def _find_index(block: BasicBlock, instruction: Instruction) -> int:
     return next(at for at, each in enumerate(block.instructions) if each is instruction)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from metalbench.msl.analysis.bounds_guards import BoundsGuards
 from metalbench.msl.analysis.divergence import Divergence, DivergentRegion
-from metalbench.msl.ir.model import Block, Phi, Value
+from metalbench.msl.ir.model import BasicBlock, Phi, Value
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL
 from metalbench.msl.vectorize.body import Emitter
@@ -71,7 +71,7 @@ class _BlockEmitter:
         self._live = live
         self._all_lanes = emitter.ir.mask_to_bits(live) if live else "-1"
         self._emit = emit
-        self._mask_slots: dict[Block, str] = {}
+        self._mask_slots: dict[BasicBlock, str] = {}
         self._divergence = divergence
         guards = BoundsGuards(
             emitter.function, emitter.flow, emitter.analysis.uniformity, emitter.width
@@ -81,7 +81,7 @@ class _BlockEmitter:
         )
         # The branch from which lanes are serialized that diverge at a later branch.
         self._hoisted = hoist_divergence(emitter, self._targets, guards)
-        self._divergent_labels: dict[Block, str] = {}
+        self._divergent_labels: dict[BasicBlock, str] = {}
 
     def emit(self) -> None:
         """Emit all blocks and the end of the function."""
@@ -99,16 +99,16 @@ class _BlockEmitter:
         self._ir.start_block(EXIT)
         self._ir.emit_void("ret void")
 
-    def _label(self, block: Block, *, masked: bool = False) -> str:
+    def _label(self, block: BasicBlock, *, masked: bool = False) -> str:
         if block is self._emitter.flow.exit:
             return EXIT
         return f"{'m' if masked else 'b'}{self._emitter.flow.position[block]}"
 
-    def _linear_label(self, block: Block) -> str:
+    def _linear_label(self, block: BasicBlock) -> str:
         """Return the label of a block after masked ones: masked, or unmasked at the join."""
         return self._label(block, masked=block in self._divergence.masked)
 
-    def _emit_unmasked_block(self, block: Block) -> None:
+    def _emit_unmasked_block(self, block: BasicBlock) -> None:
         """Emit a block for convergent lanes."""
         self._ir.start_block(self._label(block))
         self._emit_instructions(block, self._live)
@@ -117,7 +117,7 @@ class _BlockEmitter:
         else:
             self._emit_uniform_branch(block)
 
-    def _emit_masked_block(self, block: Block) -> None:
+    def _emit_masked_block(self, block: BasicBlock) -> None:
         """Emit a block for the lanes of its mask."""
         ir, name, slot = self._ir, self._label(block, masked=True), self._get_mask_slot(block)
         ir.start_block(name)
@@ -145,7 +145,7 @@ class _BlockEmitter:
             ir.start_block(ahead)
         ir.branch(self._linear_label(self._linearisation.next_block[block]))
 
-    def _emit_instructions(self, block: Block, mask: str) -> None:
+    def _emit_instructions(self, block: BasicBlock, mask: str) -> None:
         self._emitter.start_block(block, mask)
         for each in block.instructions[:-1]:
             self._emitter.set_location(each)
@@ -158,12 +158,12 @@ class _BlockEmitter:
     def _emit_equal(self, one: str, other: str) -> str:
         return self._ir.emit(f"icmp eq {self._ir.bits_type} {one}, {other}")
 
-    def _get_mask_slot(self, block: Block) -> str:
+    def _get_mask_slot(self, block: BasicBlock) -> str:
         if block not in self._mask_slots:
             self._mask_slots[block] = self._ir.alloca(self._ir.mask_type, zero=True)
         return self._mask_slots[block]
 
-    def _emit_uniform_branch(self, block: Block) -> None:
+    def _emit_uniform_branch(self, block: BasicBlock) -> None:
         """Emit a terminator at which all lanes take one edge."""
         if not block.successors:
             self._ir.branch(EXIT)
@@ -173,16 +173,16 @@ class _BlockEmitter:
             (condition,) = block.terminator.operands
             self._emit_branch(block, self._emitter.get(condition).scalar)
 
-    def _branch_to(self, block: Block, target: Block) -> None:
+    def _branch_to(self, block: BasicBlock, target: BasicBlock) -> None:
         """Emit the edge to a target that all lanes take."""
         self._emit_edge(block, target, self._live, only="")
         self._ir.branch(self._label(target))
 
-    def _emit_branch(self, block: Block, scalar: str) -> None:
+    def _emit_branch(self, block: BasicBlock, scalar: str) -> None:
         """Emit a branch by a scalar condition of all lanes."""
         emit_branch(self._emitter, block, scalar, lambda target: self._branch_to(block, target))
 
-    def _emit_divergent_branch(self, block: Block) -> None:
+    def _emit_divergent_branch(self, block: BasicBlock) -> None:
         """Emit a branch at which lanes may diverge; if they do not, all take one edge."""
         ir = self._ir
         (operand,) = block.terminator.operands
@@ -207,7 +207,7 @@ class _BlockEmitter:
         else:
             ir.branch(self._linear_label(self._linearisation.first_block[block]))
 
-    def _emit_unanimous_path(self, block: Block, condition: LaneValue, divergent: str) -> None:
+    def _emit_unanimous_path(self, block: BasicBlock, condition: LaneValue, divergent: str) -> None:
         """Emit a branch to the target that all lanes take, or else to the label `divergent`."""
         ir, targets = self._ir, self._targets.get(block, block.successors)
         if not targets:
@@ -227,7 +227,7 @@ class _BlockEmitter:
                 self._branch_to(block, targets[0])
 
     def _emit_region_call(
-        self, block: Block, region: DivergentRegion, condition: LaneValue
+        self, block: BasicBlock, region: DivergentRegion, condition: LaneValue
     ) -> None:
         """Call the scalar region for the lanes that do not branch to the join directly."""
         if condition.ends is not None:  # rare: all lanes run the region, which avoids masks
@@ -268,7 +268,7 @@ class _BlockEmitter:
             ir.mask_to_bits(ir.mask_and(self._live, same)), self._all_lanes
         ), one
 
-    def _emit_target_test(self, block: Block, target: Block, condition: LaneValue) -> str:
+    def _emit_target_test(self, block: BasicBlock, target: BasicBlock, condition: LaneValue) -> str:
         """Return whether all lanes take this one of two targets."""
         ir, is_so = self._ir, block.terminator.targets[0] == target.name
         if condition.ends is None:
@@ -280,7 +280,7 @@ class _BlockEmitter:
         both = ir.emit(f"and i1 {first}, {last}")
         return ir.emit(f"and i1 {both}, {holds}")
 
-    def _emit_edge(self, source: Block, target: Block, mask: str, only: str) -> None:
+    def _emit_edge(self, source: BasicBlock, target: BasicBlock, mask: str, only: str) -> None:
         """Store phis and masks on an edge; `only` is its mask if lanes also take others.
 
         Without `only`, all lanes continue in the unmasked target.
@@ -292,7 +292,7 @@ class _BlockEmitter:
             now = ir.emit(f"or {ir.mask_type} {before}, {mask}")
             ir.emit_void(f"store {ir.mask_type} {now}, ptr {slot}")
 
-    def _assign_phis(self, source: Block, target: Block, only: str) -> None:
+    def _assign_phis(self, source: BasicBlock, target: BasicBlock, only: str) -> None:
         if target is not self._emitter.flow.exit:
             found: list[tuple[Phi, Value]] = [
                 (phi, phi.operands[phi.sources.index(source.name)]) for phi in target.phis

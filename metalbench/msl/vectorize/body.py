@@ -17,7 +17,7 @@ from metalbench.msl.analysis.uniformity import (
     Uniformity,
     to_affine,
 )
-from metalbench.msl.ir.model import Block, Function, Instruction, Phi, Value
+from metalbench.msl.ir.model import BasicBlock, Function, Instruction, Phi, Value
 from metalbench.msl.ir.places import Places
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, Layout, Type
@@ -88,7 +88,7 @@ class ScalarKernel:
     launch: LaunchShape
     target: VectorTarget
     serialized_calls: frozenset[str]
-    uses: Mapping[str, set[Block]]
+    uses: Mapping[str, set[BasicBlock]]
     load_dependent: frozenset[str]
     dead: frozenset[str]
     threadgroup_addresses: frozenset[str]
@@ -119,7 +119,7 @@ class Emitter:
         self.launch = kernel.launch
         self.target = kernel.target
         self.slots = ValueSlots(ir, kernel.function.layout)
-        self.block: Block = kernel.function.entry
+        self.block: BasicBlock = kernel.function.entry
         self.definitions: dict[str, Instruction] = {}  # of this block
         self.mask = ""  # of the active lanes; empty if all are
         self.is_scalar = False  # whether this emits a single lane
@@ -213,7 +213,7 @@ class Emitter:
         lanes = self.ir.vector_type(type_)
         return LaneValue(type_, vectors=(self.ir.emit(f"load {lanes}, ptr {place}, align 4"),))
 
-    def start_block(self, block: Block, mask: str) -> None:
+    def start_block(self, block: BasicBlock, mask: str) -> None:
         """Begin another block, in which values are loaded from their slots."""
         self.block = block
         self.mask = mask

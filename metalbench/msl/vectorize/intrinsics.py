@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from metalbench.msl.analysis.private_memory import ASSUME_LIKE, MEMSET
-from metalbench.msl.ir.model import Call
+from metalbench.msl.ir.model import CallInstruction
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import VOID, Int, Vector
 from metalbench.msl.vectorize.addresses import MemoryAccess, offset_address
@@ -17,7 +17,7 @@ from metalbench.msl.vectorize.lane_values import LaneValue
 from metalbench.msl.vectorize.serialize import emit_scalar, emit_serialized
 
 
-def emit_memset(emitter: Emitter, call: Call) -> None:
+def emit_memset(emitter: Emitter, call: CallInstruction) -> None:
     """Emit a fill with one byte: a memset for all lanes, or one masked store per element."""
     address = emitter.get(call.operands[0])
     byte, length = (call.operands[at].integer or 0 for at in (1, 2))
@@ -71,7 +71,7 @@ _REDUCTIONS = {
 _OVERLOAD = re.compile(r"(?:v\d+)?(?:f\d+|bf16|i\d+|p\d+)$")
 
 
-def emit_call(emitter: Emitter, instruction: Call) -> LaneValue | None:
+def emit_call(emitter: Emitter, instruction: CallInstruction) -> LaneValue | None:
     """Emit a call that is not a marker of the vectoriser. Return None without a result."""
     name = instruction.name
     if name.startswith(ASSUME_LIKE):
@@ -95,7 +95,9 @@ def emit_call(emitter: Emitter, instruction: Call) -> LaneValue | None:
     return LaneValue(instruction.type, vectors=_emit_intrinsic(emitter, instruction, operands))
 
 
-def _emit_intrinsic(emitter: Emitter, call: Call, operands: Sequence[LaneValue]) -> tuple[str, ...]:
+def _emit_intrinsic(
+    emitter: Emitter, call: CallInstruction, operands: Sequence[LaneValue]
+) -> tuple[str, ...]:
     """Emit an LLVM intrinsic, and return the vectors of its result."""
     stem = _get_stem(call.name)
     if stem in _ELEMENTWISE:
@@ -118,7 +120,7 @@ def _get_stem(name: str) -> str:
 
 
 def _emit_elementwise(
-    emitter: Emitter, call: Call, stem: str, operands: Sequence[LaneValue]
+    emitter: Emitter, call: CallInstruction, stem: str, operands: Sequence[LaneValue]
 ) -> tuple[str, ...]:
     ir, found = emitter.ir, []
     flags = "".join(f"{each} " for each in call.flags)
@@ -148,7 +150,7 @@ def _emit_elementwise(
 
 
 def _emit_with_overflow(
-    emitter: Emitter, call: Call, stem: str, operands: Sequence[LaneValue]
+    emitter: Emitter, call: CallInstruction, stem: str, operands: Sequence[LaneValue]
 ) -> tuple[str, ...]:
     ir, kind = emitter.ir, operands[0].type
     lanes = ir.vector_type(kind)
@@ -158,7 +160,9 @@ def _emit_with_overflow(
     return tuple(ir.emit(f"extractvalue {result} {both}, {at}") for at in (0, 1))
 
 
-def _emit_reduction(emitter: Emitter, call: Call, kind: str, operands: Sequence[LaneValue]) -> str:
+def _emit_reduction(
+    emitter: Emitter, call: CallInstruction, kind: str, operands: Sequence[LaneValue]
+) -> str:
     """Reduce the elements of each lane's vector, from the first to the last."""
     join = _REDUCTIONS.get(kind)
     vector = operands[-1].type

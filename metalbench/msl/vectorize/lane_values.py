@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from metalbench.msl.analysis.uniformity import UNIFORM, Affine, Uniformity
 from metalbench.msl.ir.text import IrError, split
-from metalbench.msl.ir.types import Array, Float, Int, Layout, Pointer, Struct, Type, Vector
+from metalbench.msl.ir.types import ArrayType, Float, Int, Layout, Pointer, Struct, Type, Vector
 from metalbench.msl.vectorize.ir_builder import IrBuilder, format_integer, format_vector
 
 
@@ -58,7 +58,7 @@ def list_components(type_: Type, layout: Layout) -> list[Type]:
     type_ = layout.resolve(type_)
     if isinstance(type_, Int | Float | Pointer):
         return [type_]
-    if isinstance(type_, Vector | Array):
+    if isinstance(type_, Vector | ArrayType):
         return list_components(type_.element, layout) * type_.count
     if isinstance(type_, Struct):
         return [each for member in type_.members for each in list_components(member, layout)]
@@ -68,7 +68,7 @@ def list_components(type_: Type, layout: Layout) -> list[Type]:
 def list_paths(type_: Type, layout: Layout) -> list[tuple[int, ...]]:
     """Return for each component the indices of arrays, structs and vectors that lead to it."""
     type_ = layout.resolve(type_)
-    if isinstance(type_, Vector | Array):
+    if isinstance(type_, Vector | ArrayType):
         members = [type_.element] * type_.count
     elif isinstance(type_, Struct):
         members = list(type_.members)
@@ -97,7 +97,7 @@ def _count_members(resolved: Type) -> int:
     """Return the number of members or elements of a type. Raise IrError."""
     if isinstance(resolved, Struct):
         return len(resolved.members)
-    if isinstance(resolved, Vector | Array):
+    if isinstance(resolved, Vector | ArrayType):
         return resolved.count
     raise IrError(f"cannot vectorize a value of type {resolved}")
 

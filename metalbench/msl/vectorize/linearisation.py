@@ -12,10 +12,17 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from metalbench.msl.analysis.bounds_guards import BoundsGuards
-from metalbench.msl.analysis.control_flow import Flow, Loop
+from metalbench.msl.analysis.control_flow import Flow, NaturalLoop
 from metalbench.msl.analysis.divergence import Divergence, DivergentRegion
 from metalbench.msl.analysis.private_memory import MEMORY_INTRINSICS
-from metalbench.msl.ir.model import Atomic, Block, Call, Instruction, Memory, Terminator
+from metalbench.msl.ir.model import (
+    Atomic,
+    BasicBlock,
+    CallInstruction,
+    Instruction,
+    Memory,
+    Terminator,
+)
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.vectorize.body import Emitter
 from metalbench.msl.vectorize.lane_values import splat
@@ -31,22 +38,22 @@ class Linearisation:
     `first_block` is the first block of a sequence, by its branch if that is not masked itself.
     """
 
-    next_block: Mapping[Block, Block]
-    ended_loops: Mapping[Block, tuple[Loop, ...]]
-    first_block: Mapping[Block, Block]
+    next_block: Mapping[BasicBlock, BasicBlock]
+    ended_loops: Mapping[BasicBlock, tuple[NaturalLoop, ...]]
+    first_block: Mapping[BasicBlock, BasicBlock]
 
 
 def linearise(flow: Flow, divergence: Divergence) -> Linearisation:
     """Order the masked blocks. Raise IrError for a sequence with several joins."""
     group_of = _group_blocks(divergence)
-    members: dict[Block, list[Block]] = {}
+    members: dict[BasicBlock, list[BasicBlock]] = {}
     for block in sorted(divergence.masked, key=flow.position.__getitem__):
         members.setdefault(group_of[block], []).append(block)
-    ends: dict[Block, set[Block]] = {group: set() for group in members}
+    ends: dict[BasicBlock, set[BasicBlock]] = {group: set() for group in members}
     for region in divergence.regions.values():
         if region.blocks and region.join not in divergence.masked:
             ends[group_of[next(iter(region.blocks))]].add(region.join)
-    after: dict[Block, Block] = {}
+    after: dict[BasicBlock, BasicBlock] = {}
     for group, blocks in members.items():
         if len(ends[group]) != 1:
             names = ", ".join(sorted(each.name for each in ends[group]))
@@ -60,11 +67,11 @@ def linearise(flow: Flow, divergence: Divergence) -> Linearisation:
     )
 
 
-def _group_blocks(divergence: Divergence) -> dict[Block, Block]:
+def _group_blocks(divergence: Divergence) -> dict[BasicBlock, BasicBlock]:
     """Return for each masked block a representative of its sequence (union-find)."""
-    above: dict[Block, Block] = {}
+    above: dict[BasicBlock, BasicBlock] = {}
 
-    def representative(block: Block) -> Block:
+    def representative(block: BasicBlock) -> BasicBlock:
         while above.setdefault(block, block) is not block:
             block = above[block]
         return block
@@ -78,8 +85,10 @@ def _group_blocks(divergence: Divergence) -> dict[Block, Block]:
     return {block: representative(block) for block in divergence.masked}
 
 
-def _find_loop_ends(flow: Flow, divergence: Divergence) -> dict[Block, tuple[Loop, ...]]:
-    last: dict[Block, tuple[Loop, ...]] = {}
+def _find_loop_ends(
+    flow: Flow, divergence: Divergence
+) -> dict[BasicBlock, tuple[NaturalLoop, ...]]:
+    last: dict[BasicBlock, tuple[NaturalLoop, ...]] = {}
     for loop in flow.loops:
         if loop.header not in divergence.masked:
             continue
@@ -90,7 +99,7 @@ def _find_loop_ends(flow: Flow, divergence: Divergence) -> dict[Block, tuple[Loo
     return last
 
 
-def _find_first_blocks(flow: Flow, divergence: Divergence) -> dict[Block, Block]:
+def _find_first_blocks(flow: Flow, divergence: Divergence) -> dict[BasicBlock, BasicBlock]:
     return {
         branch: min(region.blocks, key=flow.position.__getitem__, default=region.join)
         for branch, region in divergence.regions.items()
@@ -101,7 +110,7 @@ def _find_first_blocks(flow: Flow, divergence: Divergence) -> dict[Block, Block]
 # Choose between serialization and masks for divergent branches; find unanimous targets.
 
 
-def find_serialized_branches(divergence: Divergence) -> frozenset[Block]:
+def find_serialized_branches(divergence: Divergence) -> frozenset[BasicBlock]:
     """Return the divergent branches whose regions do not need other lanes."""
     return frozenset(
         branch
@@ -110,7 +119,9 @@ def find_serialized_branches(divergence: Divergence) -> frozenset[Block]:
     )
 
 
-def find_masked_regions(flow: Flow, whole: Divergence, serialized: frozenset[Block]) -> Divergence:
+def find_masked_regions(
+    flow: Flow, whole: Divergence, serialized: frozenset[BasicBlock]
+) -> Divergence:
     """Return the regions that run with masks, and the regions inside of them."""
     masked = {
         block
@@ -126,11 +137,11 @@ def find_masked_regions(flow: Flow, whole: Divergence, serialized: frozenset[Blo
     return Divergence(flow, regions, masked, whole.joins, whole.divergent_loops)
 
 
-UnanimousTargets = Mapping[Block, tuple[Block, ...]]
+UnanimousTargets = Mapping[BasicBlock, tuple[BasicBlock, ...]]
 
 
 def find_unanimous_targets(
-    emitter: Emitter, masked: Divergence, serialized: Collection[Block], guards: BoundsGuards
+    emitter: Emitter, masked: Divergence, serialized: Collection[BasicBlock], guards: BoundsGuards
 ) -> UnanimousTargets:
     """Return for each serialized branch the targets that all lanes may take together.
 
@@ -140,13 +151,13 @@ def find_unanimous_targets(
     """
     regions = emitter.analysis.uniformity.divergence.regions
 
-    def may_go(region: DivergentRegion, target: Block) -> bool:
+    def may_go(region: DivergentRegion, target: BasicBlock) -> bool:
         proven = has_loop(emitter.flow, region)
         return target is region.join or not guards.is_never_unanimous(
             region.branch, target, proven=proven
         )
 
-    def targets(branch: Block) -> tuple[Block, ...]:
+    def targets(branch: BasicBlock) -> tuple[BasicBlock, ...]:
         found = tuple(each for each in branch.successors if may_go(regions[branch], each))
         is_switch = branch.terminator.opcode == "switch"
         return tuple(branch.successors) if found and is_switch else found
@@ -163,7 +174,7 @@ def has_loop(flow: Flow, region: DivergentRegion) -> bool:
 
 def find_unmasked_blocks(
     emitter: Emitter, masked: Divergence, targets_of: UnanimousTargets
-) -> set[Block]:
+) -> set[BasicBlock]:
     """Return the blocks that convergent lanes may reach, and the joins."""
     regions = emitter.analysis.uniformity.divergence.regions
     work = [emitter.function.entry, *masked.masked]
@@ -183,7 +194,7 @@ def _is_cross_lane(instruction: Instruction) -> bool:
     """Return whether an instruction needs other lanes; a fence may order their accesses."""
     if instruction.opcode == "fence":
         return True
-    if not isinstance(instruction, Call) or not instruction.name.startswith(PREFIX):
+    if not isinstance(instruction, CallInstruction) or not instruction.name.startswith(PREFIX):
         return False
     return not is_position(instruction.name)
 
@@ -198,13 +209,13 @@ _MAX_REPEATED = 160  # instructions that each lane repeats
 
 def hoist_divergence(
     emitter: Emitter, targets_of: UnanimousTargets, guards: BoundsGuards
-) -> Mapping[Block, Block]:
+) -> Mapping[BasicBlock, BasicBlock]:
     """Return the earlier branch from which lanes are serialized, for each branch that has one.
 
     Repeated instructions between the two branches must not have side effects.
     """
     flow, regions = emitter.flow, emitter.analysis.uniformity.divergence.regions
-    found: dict[Block, Block] = {}
+    found: dict[BasicBlock, BasicBlock] = {}
     candidates = [
         regions[each] for each in targets_of if _count_instructions(regions[each]) <= _MAX_REPEATED
     ]
@@ -234,12 +245,12 @@ def _count_instructions(region: DivergentRegion) -> int:
 
 def _find_instructions_between(
     region: DivergentRegion,
-    block: Block,
+    block: BasicBlock,
     targets_of: UnanimousTargets,
-    found: Mapping[Block, Block],
+    found: Mapping[BasicBlock, BasicBlock],
 ) -> Iterator[Instruction]:
     """Yield the instructions that may run between a region's branch and a block's terminator."""
-    ahead: dict[Block, tuple[Block, ...]] = {}
+    ahead: dict[BasicBlock, tuple[BasicBlock, ...]] = {}
     work = [each for each in targets_of[region.branch] if each in region.blocks]
     while work:
         each = work.pop()
@@ -261,7 +272,7 @@ def _find_instructions_between(
 def _has_side_effect(instruction: Instruction) -> bool:
     if isinstance(instruction, Memory):
         return instruction.opcode == "store" or bool(instruction.ordering) or instruction.volatile
-    if isinstance(instruction, Call):
+    if isinstance(instruction, CallInstruction):
         name = instruction.name
         is_number = name.startswith("llvm.") and not MEMORY_INTRINSICS.match(name)
         return not is_number and not (name.startswith(PREFIX) and is_position(name))
@@ -272,7 +283,7 @@ def _has_side_effect(instruction: Instruction) -> bool:
 
 
 def emit_branch(
-    emitter: Emitter, block: Block, scalar: str, emit_edge: Callable[[Block], None]
+    emitter: Emitter, block: BasicBlock, scalar: str, emit_edge: Callable[[BasicBlock], None]
 ) -> None:
     """Emit a branch by a scalar condition; `go` emits the code of the edge to each target."""
     ir, terminator = emitter.ir, block.terminator
@@ -294,7 +305,7 @@ def emit_branch(
             emit_edge(target)
 
 
-def emit_edge_masks(emitter: Emitter, block: Block) -> Mapping[Block, str]:
+def emit_edge_masks(emitter: Emitter, block: BasicBlock) -> Mapping[BasicBlock, str]:
     """Return the mask of the active lanes for each target. Raise IrError."""
     terminator = block.terminator
     if len(block.successors) == 1:
@@ -308,7 +319,7 @@ def emit_edge_masks(emitter: Emitter, block: Block) -> Mapping[Block, str]:
     return {}
 
 
-def _emit_branch_masks(emitter: Emitter, terminator: Terminator) -> dict[Block, str]:
+def _emit_branch_masks(emitter: Emitter, terminator: Terminator) -> dict[BasicBlock, str]:
     ir = emitter.ir
     (condition,) = terminator.operands
     yes = emitter.get_vector(emitter.get(condition))
@@ -317,11 +328,11 @@ def _emit_branch_masks(emitter: Emitter, terminator: Terminator) -> dict[Block, 
     return {first: ir.mask_and(emitter.mask, yes), second: ir.mask_and(emitter.mask, no)}
 
 
-def _emit_switch_masks(emitter: Emitter, terminator: Terminator) -> dict[Block, str]:
+def _emit_switch_masks(emitter: Emitter, terminator: Terminator) -> dict[BasicBlock, str]:
     ir = emitter.ir
     (condition,) = terminator.operands
     value, lanes = emitter.get_vector(emitter.get(condition)), ir.vector_type(condition.type)
-    edges: dict[Block, str] = {}
+    edges: dict[BasicBlock, str] = {}
 
     def add(target: str, mask: str) -> None:
         block = emitter.function.blocks[target]

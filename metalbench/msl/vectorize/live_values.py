@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from metalbench.msl.analysis.control_flow import Flow
 from metalbench.msl.analysis.divergence import DivergentRegion
-from metalbench.msl.ir.model import Block, Phi, Value
+from metalbench.msl.ir.model import BasicBlock, Phi, Value
 from metalbench.msl.ir.types import POINTER, Int, Type
 from metalbench.msl.vectorize.body import Emitter
 from metalbench.msl.vectorize.lane_values import IndexedAddresses, LaneValue
@@ -21,8 +21,8 @@ from metalbench.msl.vectorize.serialize import (
 
 
 def find_outermost_regions(
-    flow: Flow, regions: Mapping[Block, DivergentRegion], serialized: Collection[Block]
-) -> dict[Block, DivergentRegion]:
+    flow: Flow, regions: Mapping[BasicBlock, DivergentRegion], serialized: Collection[BasicBlock]
+) -> dict[BasicBlock, DivergentRegion]:
     """Return for each serialized branch the largest serialized region that contains its region."""
     largest = sorted(
         (regions[branch] for branch in serialized),
@@ -77,7 +77,7 @@ def _find_temporal_live_outs(emitter: Emitter, region: DivergentRegion) -> Itera
 def find_live_ins(emitter: Emitter, region: DivergentRegion) -> list[Value]:
     """Return the live-ins: values from before the branch that are used before a redefinition."""
     definitions = emitter.analysis.uniformity.definitions
-    before: dict[Block, set[Block]] = {}
+    before: dict[BasicBlock, set[BasicBlock]] = {}
     found: dict[str, Value] = {}
     for user, value in _find_uses(emitter, region):
         for each in _find_rematerialisation_operands(emitter, value):
@@ -91,7 +91,7 @@ def find_live_ins(emitter: Emitter, region: DivergentRegion) -> list[Value]:
     return list(found.values())
 
 
-def _find_reachable(region: DivergentRegion, defined: Block) -> set[Block]:
+def _find_reachable(region: DivergentRegion, defined: BasicBlock) -> set[BasicBlock]:
     """Return the blocks that lanes reach before they leave the block `defined` again."""
     seen = {region.branch}
     work = [region.branch]
@@ -113,7 +113,7 @@ def _find_rematerialisation_operands(emitter: Emitter, value: Value) -> Iterator
             yield from _find_rematerialisation_operands(emitter, operand)
 
 
-def _find_uses(emitter: Emitter, region: DivergentRegion) -> Iterator[tuple[Block, Value]]:
+def _find_uses(emitter: Emitter, region: DivergentRegion) -> Iterator[tuple[BasicBlock, Value]]:
     """Yield every use with its block; a phi uses an operand in the predecessor."""
     inside, branch = region.blocks, region.branch
     blocks = [block for block in emitter.flow.order if block in inside]

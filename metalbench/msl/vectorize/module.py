@@ -22,7 +22,7 @@ from metalbench.msl.analysis.private_memory import FunctionAnalysis, analyse_pri
 from metalbench.msl.ir.model import (
     Alloca,
     Atomic,
-    Call,
+    CallInstruction,
     ElementPointer,
     Function,
     Instruction,
@@ -81,7 +81,7 @@ def _vectorize(module: str, launch: LaunchShape) -> str:
     combine_vector_halves(function)
     apart = _find_serialized_functions(module)
     flow = flow_of(function)
-    names = {each.name for _, each in function.instructions if isinstance(each, Call)}
+    names = {each.name for _, each in function.instructions if isinstance(each, CallInstruction)}
     analysis = analyse_private_memory(
         function,
         flow,
@@ -199,7 +199,7 @@ def _emit_memory(emitter: Emitter, memory: Memory) -> LaneValue | None:
     return None
 
 
-def _emit_call(emitter: Emitter, instruction: Call) -> LaneValue | None:
+def _emit_call(emitter: Emitter, instruction: CallInstruction) -> LaneValue | None:
     return (emit_marker if instruction.name.startswith(PREFIX) else emit_call)(emitter, instruction)
 
 
@@ -213,7 +213,7 @@ def _emit_atomic(emitter: Emitter, atomic: Atomic) -> LaneValue | None:
 
 _EMITTERS: Mapping[type[Instruction], Callable[[Emitter, Any], LaneValue | None]] = {
     Memory: _emit_memory,
-    Call: _emit_call,
+    CallInstruction: _emit_call,
     Atomic: _emit_atomic,
     Alloca: emit_alloca,
     ElementPointer: emit_getelementptr,

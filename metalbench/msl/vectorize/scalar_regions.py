@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from metalbench.msl.analysis.divergence import DivergentRegion
 from metalbench.msl.analysis.uniformity import UNIFORM, VARYING, Affine, Constant
-from metalbench.msl.ir.model import Block, Instruction, Phi, Value
+from metalbench.msl.ir.model import BasicBlock, Instruction, Phi, Value
 from metalbench.msl.ir.places import Places
 from metalbench.msl.ir.types import Type
 from metalbench.msl.vectorize.body import Emitter, emit_mask_bits
@@ -199,7 +199,7 @@ class ScalarRegions:
     def __init__(
         self,
         emitter: Emitter,
-        serialized: frozenset[Block],
+        serialized: frozenset[BasicBlock],
         parameters: Mapping[str, str],
         emit: Emit,
     ) -> None:
@@ -384,10 +384,10 @@ class _ScalarRegion:
                 self._emit_join(join)
         ir.start_block("done")
 
-    def _label(self, block: Block) -> str:
+    def _label(self, block: BasicBlock) -> str:
         return f"b{self._scalar.flow.position.get(block, 'end')}"
 
-    def _emit_block(self, block: Block, *, meets: bool) -> None:
+    def _emit_block(self, block: BasicBlock, *, meets: bool) -> None:
         scalar, ir = self._scalar, self._ir
         ir.start_block(self._label(block))
         if meets:
@@ -401,7 +401,7 @@ class _ScalarRegion:
                 self._emit(scalar, each)
         self._emit_terminator(block)
 
-    def _emit_join(self, join: Block) -> None:
+    def _emit_join(self, join: BasicBlock) -> None:
         """End the lanes whose branch has this join. Other lanes go on if it is in the region."""
         ir = self._ir
         here = [each for each in self._entries if each.region.join is join]
@@ -433,7 +433,7 @@ class _ScalarRegion:
                 row = ir.emit(f"getelementptr i8, ptr {BUFFER}, i64 {offset}")
                 store_element(scalar, kind, row, self._lane, part)
 
-    def _emit_terminator(self, block: Block) -> None:
+    def _emit_terminator(self, block: BasicBlock) -> None:
         """Emit the terminator of a block."""
         self._scalar.set_location(block.terminator)
         if not block.successors:
@@ -445,7 +445,7 @@ class _ScalarRegion:
             scalar = self._scalar.get(condition).scalar
             emit_branch(self._scalar, block, scalar, lambda target: self._branch_to(block, target))
 
-    def _branch_to(self, source: Block, target: Block) -> None:
+    def _branch_to(self, source: BasicBlock, target: BasicBlock) -> None:
         phis = target.phis if target.instructions else ()
         found = [(phi, phi.operands[phi.sources.index(source.name)]) for phi in phis]
         self._scalar.assign_phis(found, "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from metalbench.msl.ir.model import Atomic, Call, Instruction, Memory
+from metalbench.msl.ir.model import Atomic, CallInstruction, Instruction, Memory
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import VOID, Int, Type
 from metalbench.msl.vectorize.body import Emitter, emit_mask_bits
@@ -276,7 +276,7 @@ def emit_scalar(emitter: Emitter, instruction: Instruction, operands: Sequence[s
     ]
     if isinstance(instruction, Memory):
         text = format_memory_access(instruction, typed, instruction.alignment)
-    elif isinstance(instruction, Call):
+    elif isinstance(instruction, CallInstruction):
         text = _format_call(instruction, operands)
     else:
         raise IrError(f"cannot serialize the instruction {instruction.opcode}")
@@ -296,7 +296,7 @@ def format_memory_access(instruction: Memory, operands: Sequence[str], alignment
     return f"{instruction.opcode} {atomic}{volatile}{what}{given}{ordering}, align {alignment}"
 
 
-def _format_call(call: Call, operands: Sequence[str]) -> str:
+def _format_call(call: CallInstruction, operands: Sequence[str]) -> str:
     given = ", ".join(
         f"{' '.join(filter(None, (str(each.type), attributes)))} {text}"
         for each, attributes, text in zip(call.operands, call.parameters, operands, strict=True)

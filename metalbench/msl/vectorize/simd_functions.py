@@ -14,7 +14,7 @@ from metalbench.msl.analysis.uniformity import (
     TransferFunction,
     Uniformity,
 )
-from metalbench.msl.ir.model import Call
+from metalbench.msl.ir.model import CallInstruction
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, POINTER, Float, Type
 from metalbench.msl.vectorize.addresses import MemoryAccess
@@ -96,7 +96,7 @@ def _make_simd_transfer(function: str) -> TransferFunction:
     return _transfer_shuffle if function == "shuffle" else _make_constant_transfer(VARYING)
 
 
-def _transfer_shuffle(call: Call, operands: Sequence[Uniformity]) -> Uniformity:
+def _transfer_shuffle(call: CallInstruction, operands: Sequence[Uniformity]) -> Uniformity:
     """Return UNIFORM if all lanes read one source lane."""
     return UNIFORM if operands[1] is UNIFORM else VARYING
 
@@ -118,7 +118,7 @@ _MINUS_INFINITY = {"half": "0xHFC00", "bfloat": "0xRFF80", "float": "0xFFF000000
 _ONE = {"half": "0xH3C00", "bfloat": "0xR3F80", "float": "1.0"}
 
 
-def emit_marker(emitter: Emitter, call: Call) -> LaneValue | None:
+def emit_marker(emitter: Emitter, call: CallInstruction) -> LaneValue | None:
     """Emit the function that a marker stands for; return None without a result. Raise IrError."""
     name = call.name.removeprefix(PREFIX)
     if name == "barrier":
@@ -139,7 +139,7 @@ def emit_marker(emitter: Emitter, call: Call) -> LaneValue | None:
 
 
 def _emit_simd_function(
-    emitter: Emitter, call: Call, function: str, operands: Sequence[LaneValue]
+    emitter: Emitter, call: CallInstruction, function: str, operands: Sequence[LaneValue]
 ) -> LaneValue:
     if function == "first":
         return LaneValue(call.type, _emit_first(emitter, operands[0]))

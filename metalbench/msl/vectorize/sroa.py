@@ -14,15 +14,15 @@ from typing import NamedTuple
 from metalbench.msl.analysis.private_memory import MATRIX_FUNCTIONS, MEMORY_INTRINSICS
 from metalbench.msl.ir.model import (
     Alloca,
-    Block,
-    Call,
+    BasicBlock,
+    CallInstruction,
     ElementPointer,
     Function,
     Instruction,
     Memory,
     Value,
 )
-from metalbench.msl.ir.types import Array, Int, Layout
+from metalbench.msl.ir.types import ArrayType, Int, Layout
 
 _BYTE, _INDEX = Int(8), Int(64)
 _LIFETIME = "llvm.lifetime."
@@ -94,7 +94,7 @@ def _collect_slices(slices: _AllocaSlices, users: _UseMap, layout: Layout) -> bo
                     return False
                 addresses[each.result] = moved
                 work.append(each.result)
-            elif not (isinstance(each, Call) and each.name.startswith(_LIFETIME)):
+            elif not (isinstance(each, CallInstruction) and each.name.startswith(_LIFETIME)):
                 length = _get_access_size(each, at, layout)
                 if length is None:
                     return False
@@ -133,7 +133,7 @@ def _get_access_size(instruction: Instruction, operand: int, layout: Layout) -> 
     if isinstance(instruction, Memory):
         is_address = operand == len(instruction.operands) - 1
         return layout.size(instruction.accessed) if is_address else None
-    if not isinstance(instruction, Call):
+    if not isinstance(instruction, CallInstruction):
         return None
     if MEMORY_INTRINSICS.match(instruction.name):
         return instruction.operands[2].integer
@@ -150,7 +150,10 @@ def _split_alloca(function: Function, slices: _AllocaSlices) -> None:
 
 
 def _rewrite_block(
-    block: Block, slices: _AllocaSlices, partitions: Sequence[tuple[int, int]], names: Sequence[str]
+    block: BasicBlock,
+    slices: _AllocaSlices,
+    partitions: Sequence[tuple[int, int]],
+    names: Sequence[str],
 ) -> Iterator[Instruction]:
     whole, addresses = slices.alloca, slices.addresses
 
@@ -163,8 +166,8 @@ def _rewrite_block(
     for each in block.instructions:
         if each is whole:
             for name, start, (_, end) in zip(names, starts, partitions, strict=True):
-                yield replace(whole, result=name, allocated=Array(end - start, _BYTE))
-        elif isinstance(each, Call) and each.name.startswith(_LIFETIME):
+                yield replace(whole, result=name, allocated=ArrayType(end - start, _BYTE))
+        elif isinstance(each, CallInstruction) and each.name.startswith(_LIFETIME):
             if not any(operand.text in addresses for operand in each.operands):
                 yield each
         elif each.result in addresses and addresses[each.result].is_exact:

@@ -10,7 +10,7 @@ from steel_session import LONGER, Scripted, proposal, subject_of
 from work_in_vain import KERNEL
 
 from agent_steel.attempt import Status
-from agent_steel.loop.settings import Subject
+from agent_steel.loop.settings import SearchSubject
 from agent_steel.proposal import ProposerError, SpentError, Usage
 from metalbench.compare.head_to_head import MatchOutcome
 from metalbench.sandbox.resources import Limits
@@ -71,7 +71,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("what", ENDS)
-def test_a_candidate_that(what: str, subject: Subject, session: Any) -> None:
+def test_a_candidate_that(what: str, subject: SearchSubject, session: Any) -> None:
     source, fate, said = ENDS[what]
     tunables = {"TG": 32} if what == "has no such tunable" else {}
     proposer = Scripted([proposal(source, what, **tunables)])
@@ -89,7 +89,7 @@ def test_a_candidate_that(what: str, subject: Subject, session: Any) -> None:
     assert bool(session.history.samples(attempt.number, 1)) == (fate is Status.KEPT)
 
 
-def test_a_candidate_that_kills_its_process_is_broken(subject: Subject, session: Any) -> None:
+def test_a_candidate_that_kills_its_process_is_broken(subject: SearchSubject, session: Any) -> None:
     hangs = FASTER.replace(TAIL, f"while (v < 1e30f) v += 0; {TAIL}")
     session([subject], Scripted([proposal(hangs)]), real=Limits(4.0))
     *_, attempt = session.history.attempts(subject.place)
@@ -97,7 +97,7 @@ def test_a_candidate_that_kills_its_process_is_broken(subject: Subject, session:
     assert "--kernel-timeout" in attempt.error
 
 
-def test_an_unreadable_answer_counts_as_an_attempt(subject: Subject, session: Any) -> None:
+def test_an_unreadable_answer_counts_as_an_attempt(subject: SearchSubject, session: Any) -> None:
     answers = [ProposerError("the reply is not JSON; asked three times"), proposal(FASTER)]
     ended = session([subject], Scripted(answers), max_rounds=2)
     assert session.fates(subject) == ["baseline", "unusable", "kept"]
@@ -106,7 +106,7 @@ def test_an_unreadable_answer_counts_as_an_attempt(subject: Subject, session: An
     assert searches.gain == pytest.approx(1400 / 1010, rel=0.01)
 
 
-def test_a_repeated_candidate_is_not_measured_again(subject: Subject, session: Any) -> None:
+def test_a_repeated_candidate_is_not_measured_again(subject: SearchSubject, session: Any) -> None:
     comment = KERNEL.replace("float v", "/* a comment */ float   v")
     other = KERNEL.replace("WORK = 400, 0, 100", "WORK = 4000")
     answers = [proposal(comment), proposal(other), proposal(other + "// The end.\n")]
@@ -117,7 +117,9 @@ def test_a_repeated_candidate_is_not_measured_again(subject: Subject, session: A
     assert last.usage.cost == 0.01
 
 
-def test_the_next_round_starts_from_the_kept_candidate(subject: Subject, session: Any) -> None:
+def test_the_next_round_starts_from_the_kept_candidate(
+    subject: SearchSubject, session: Any
+) -> None:
     half = KERNEL.replace("WORK = 400, 0, 100", "WORK = 100")
     proposer = Scripted([proposal(half, "half"), proposal(FASTER, "less")])
     (searches,) = session([subject], proposer, max_rounds=2).searches
@@ -130,7 +132,9 @@ def test_the_next_round_starts_from_the_kept_candidate(subject: Subject, session
     assert searches.gain == pytest.approx(ratios[0] * ratios[1])
 
 
-def test_a_later_session_starts_from_the_best_known_kernel(subject: Subject, session: Any) -> None:
+def test_a_later_session_starts_from_the_best_known_kernel(
+    subject: SearchSubject, session: Any
+) -> None:
     session([subject], Scripted([proposal(FASTER, "less")]))
     proposer = Scripted([proposal(FASTER)])
     (searches,) = session([subject], proposer).searches
@@ -139,7 +143,7 @@ def test_a_later_session_starts_from_the_best_known_kernel(subject: Subject, ses
     assert session.fates(subject) == ["baseline", "kept", "repeated"]
 
 
-def test_an_initially_wrong_kernel_is_not_optimised(subject: Subject, session: Any) -> None:
+def test_an_initially_wrong_kernel_is_not_optimised(subject: SearchSubject, session: Any) -> None:
     path = subject.kernel.path
     path.write_text(KERNEL.replace("2 * x", "3 * x"))
     proposer = Scripted([])
@@ -148,14 +152,14 @@ def test_an_initially_wrong_kernel_is_not_optimised(subject: Subject, session: A
     assert "nothing to begin with" in ended.untried[0]
 
 
-def test_spending_the_budget_ends_the_loop(subject: Subject, session: Any) -> None:
+def test_spending_the_budget_ends_the_loop(subject: SearchSubject, session: Any) -> None:
     answers = [proposal(FASTER), SpentError("$1 of $1 spent; raise --max-cost")]
     ended = session([subject], Scripted(answers), max_rounds=5)
     assert ended.reason == "cost: $1 of $1 spent; raise --max-cost"
     assert session.fates(subject) == ["baseline", "kept"]
 
 
-def test_the_budget_ends_the_loop(subject: Subject, session: Any) -> None:
+def test_the_budget_ends_the_loop(subject: SearchSubject, session: Any) -> None:
     times = iter([0.0, 0.0, 0.0, 0.0])
     proposer = Scripted(lambda brief, number: proposal(f"{FASTER}// {number}\nint a{number};\n"))
     ended = session(
@@ -165,17 +169,19 @@ def test_the_budget_ends_the_loop(subject: Subject, session: Any) -> None:
     assert proposer.asked == 1
 
 
-def test_rounds_without_improvement_end_a_climb(subject: Subject, session: Any) -> None:
+def test_rounds_without_improvement_end_a_climb(subject: SearchSubject, session: Any) -> None:
     session([subject], Scripted(lambda brief, number: proposal(KERNEL)), max_rounds=9)
     assert session.heard.reasons == ["2 rounds without improvement"]
 
 
-def test_a_proposer_without_proposals_ends_the_search(subject: Subject, session: Any) -> None:
+def test_a_proposer_without_proposals_ends_the_search(subject: SearchSubject, session: Any) -> None:
     session([subject], Scripted([]), max_rounds=9)
     assert session.heard.reasons == ["the proposer has nothing left to try"]
 
 
-def test_a_kept_candidate_that_proves_wrong_is_withdrawn(subject: Subject, session: Any) -> None:
+def test_a_kept_candidate_that_proves_wrong_is_withdrawn(
+    subject: SearchSubject, session: Any
+) -> None:
     class Doubting(type(session.workers)):  # type: ignore[misc]
         def attempt(self, device: Any, trial: Any, *others: Any) -> Any:
             right = trial.kernel.source == KERNEL
@@ -191,7 +197,7 @@ def test_a_kept_candidate_that_proves_wrong_is_withdrawn(subject: Subject, sessi
 
 @pytest.mark.parametrize(("times", "fate"), [(1, Status.KEPT), (2, Status.BROKEN)])
 def test_a_single_memory_error_is_not_the_candidates_fault(
-    times: int, fate: Status, subject: Subject, session: Any
+    times: int, fate: Status, subject: SearchSubject, session: Any
 ) -> None:
     class Killed(type(session.workers)):  # type: ignore[misc]
         def play(self, device: Any, match: Any, observer: Any) -> Any:
@@ -205,7 +211,7 @@ def test_a_single_memory_error_is_not_the_candidates_fault(
     assert session.fates(subject) == ["baseline", fate.value]
 
 
-def test_a_rival_that_proves_wrong_is_withdrawn(subject: Subject, session: Any) -> None:
+def test_a_rival_that_proves_wrong_is_withdrawn(subject: SearchSubject, session: Any) -> None:
     class Doubting(type(session.workers)):  # type: ignore[misc]
         def play(self, device: Any, match: Any, observer: Any) -> Any:
             outcome = super().play(device, match, observer)

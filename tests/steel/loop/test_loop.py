@@ -12,7 +12,7 @@ from steel_session import QUICK, Heard, Scripted, proposal, subject_of
 from work_in_vain import KERNEL, TASK
 
 from agent_steel.attempt import Attempt, Status
-from agent_steel.loop.settings import Subject
+from agent_steel.loop.settings import SearchSubject
 from agent_steel.proposal import Brief, Proposal
 from metalbench.errors import MachineError, TaskError
 from metalbench.sandbox.resources import Limits
@@ -36,7 +36,7 @@ def changes_nothing(brief: Brief, number: int) -> Proposal:
     return proposal(renamed(number) if number % 2 else f"{KERNEL}// {number}\n", f"number {number}")
 
 
-def no_change(subject: Subject, session: Any, rounds: int) -> list[Attempt]:
+def no_change(subject: SearchSubject, session: Any, rounds: int) -> list[Attempt]:
     proposer = Scripted(changes_nothing)
     session(
         [subject], proposer, real=Limits(60), plan=QUICK, max_rounds=rounds, max_idle_rounds=rounds
@@ -49,18 +49,20 @@ def no_change(subject: Subject, session: Any, rounds: int) -> list[Attempt]:
 
 
 @pytest.mark.slow
-def test_proposals_without_a_gain_are_not_kept(subject: Subject, session: Any) -> None:
+def test_proposals_without_a_gain_are_not_kept(subject: SearchSubject, session: Any) -> None:
     kept = [each for each in no_change(subject, session, 6) if each.status is Status.KEPT]
     assert len(kept) <= 1
 
 
 @pytest.mark.slow
-def test_a_hundred_rounds_without_a_gain_keep_at_most_two(subject: Subject, session: Any) -> None:
+def test_a_hundred_rounds_without_a_gain_keep_at_most_two(
+    subject: SearchSubject, session: Any
+) -> None:
     kept = [each for each in no_change(subject, session, 100) if each.status is Status.KEPT]
     assert len(kept) <= 2
 
 
-def kernels(folder: Path, count: int) -> list[Subject]:
+def kernels(folder: Path, count: int) -> list[SearchSubject]:
     for number in range(count):
         (folder / f"task{number}.py").write_text(TASK.replace("NAME", f"task{number}"))
         (folder / f"task{number}.metal").write_text(KERNEL)
@@ -104,7 +106,9 @@ def test_ten_kernels_of_which_four_are_asked_at_a_time(folder: Path, session: An
     expect_apart(found)
 
 
-def test_a_beam_keeps_lineages_and_shows_each_the_others(subject: Subject, session: Any) -> None:
+def test_a_beam_keeps_lineages_and_shows_each_the_others(
+    subject: SearchSubject, session: Any
+) -> None:
     answers = {
         (1, 0): work(300),
         (1, 1): work(200),
@@ -139,7 +143,7 @@ def test_a_beam_keeps_lineages_and_shows_each_the_others(subject: Subject, sessi
 
 
 def test_the_greedy_one_measures_each_against_the_best_of_then(
-    subject: Subject, session: Any
+    subject: SearchSubject, session: Any
 ) -> None:
     answers = [proposal(work(200)), proposal(work(300)), proposal(work(100))]
     session([subject], Scripted(answers), max_rounds=1, candidates=3)
@@ -153,7 +157,7 @@ def test_the_greedy_one_measures_each_against_the_best_of_then(
     assert (first.rival, second.rival, third.rival) == (None, first.number, first.number)
 
 
-def test_ctrl_c_keeps_answers_for_the_next_session(subject: Subject, session: Any) -> None:
+def test_ctrl_c_keeps_answers_for_the_next_session(subject: SearchSubject, session: Any) -> None:
     class Interrupted(type(session.workers)):  # type: ignore[misc]
         def play(self, *arguments: Any) -> Any:
             raise KeyboardInterrupt
@@ -173,7 +177,7 @@ def test_ctrl_c_keeps_answers_for_the_next_session(subject: Subject, session: An
 
 
 def test_ctrl_c_at_the_first_message_keeps_the_kernel_in_the_report(
-    subject: Subject, session: Any, monkeypatch: pytest.MonkeyPatch
+    subject: SearchSubject, session: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def pressed(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -201,7 +205,7 @@ def test_a_task_error_ends_only_its_search(folder: Path, session: Any) -> None:
 
 
 def test_a_machine_error_ends_the_session_which_can_be_resumed(
-    subject: Subject, session: Any
+    subject: SearchSubject, session: Any
 ) -> None:
     class Full(type(session.workers)):  # type: ignore[misc]
         def play(self, *arguments: Any) -> Any:

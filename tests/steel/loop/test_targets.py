@@ -13,7 +13,7 @@ from work_in_vain import Simulated, kernel_with
 
 from agent_steel.attempt import Status
 from agent_steel.loop.profiler import Profiler
-from agent_steel.loop.settings import Subject
+from agent_steel.loop.settings import SearchSubject
 from agent_steel.proposal import Diagnosis
 from metalbench.compare.head_to_head import Match, MatchOutcome
 from metalbench.measure.analysis import Target
@@ -58,7 +58,7 @@ class Scattering(Simulated):
     ],
 )
 def test_two_targets_keep_different_candidates(
-    target: Target, fates: list[Status], best: str, subject: Subject, session: Any
+    target: Target, fates: list[Status], best: str, subject: SearchSubject, session: Any
 ) -> None:
     session.workers = Scattering()
     answers = [proposal(FASTER, "faster"), proposal(STEADIER, "steadier")]
@@ -77,7 +77,7 @@ def test_two_targets_keep_different_candidates(
 
 @pytest.mark.parametrize(("target", "enough"), [(Target.SPEED, 0.02), (Target.STABLE, 0.0)])
 def test_sampling_for_a_scatter_target_does_not_end_early(
-    target: Target, enough: float, subject: Subject, session: Any
+    target: Target, enough: float, subject: SearchSubject, session: Any
 ) -> None:
     session.workers = Scattering()
     session([subject], Scripted([proposal(STEADIER)]), target=target)
@@ -87,7 +87,11 @@ def test_sampling_for_a_scatter_target_does_not_end_early(
 
 @pytest.mark.parametrize(("target", "asked"), [(Target.MEMORY, 1), (Target.COMPUTE, 0)])
 def test_kernels_with_other_bounds_are_skipped(
-    target: Target, asked: int, subject: Subject, session: Any, monkeypatch: pytest.MonkeyPatch
+    target: Target,
+    asked: int,
+    subject: SearchSubject,
+    session: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bound = Diagnosis("memory", "Memory is the nearer roof.")
     monkeypatch.setattr(Profiler, "diagnose", lambda *_: bound)

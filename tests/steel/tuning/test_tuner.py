@@ -11,7 +11,7 @@ from steel_session import LONGER, subject_of
 from work_in_vain import KERNEL
 
 from agent_steel.attempt import Status
-from agent_steel.loop.settings import Subject
+from agent_steel.loop.settings import SearchSubject
 from agent_steel.source import source_key, with_source
 from agent_steel.tuning.transformations import TRANSFORMATIONS
 from agent_steel.tuning.tuner import Tuner, beyond, find_untried
@@ -49,7 +49,7 @@ using namespace metal;
 """
 
 
-def test_tunable_values_are_proposed_first(subject: Subject, session: Any) -> None:
+def test_tunable_values_are_proposed_first(subject: SearchSubject, session: Any) -> None:
     subject = replace(subject, kernel=with_source(subject.kernel, CHUNKED))
 
     class All(type(session.workers)):  # type: ignore[misc]
@@ -106,7 +106,7 @@ def test_find_untried_samples_large_spaces_and_scans_without_optuna(
 
 
 def test_values_known_from_earlier_sessions_are_not_proposed(
-    subject: Subject, session: Any
+    subject: SearchSubject, session: Any
 ) -> None:
     session([subject], Tuner(), candidates=2)
     session([subject], Tuner(), candidates=4)
@@ -120,7 +120,7 @@ def test_values_known_from_earlier_sessions_are_not_proposed(
 @pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=lambda each: each.technique)
 @pytest.mark.parametrize("source", [PLAIN, CHUNKED, KERNEL], ids=["plain", "chunked", "kernel"])
 def test_transformed_kernels_compute_the_same(
-    transformation: Any, source: str, subject: Subject
+    transformation: Any, source: str, subject: SearchSubject
 ) -> None:
     kernel = with_source(subject.kernel, source)
     for text in transformation.versions(kernel):
@@ -184,7 +184,7 @@ def test_only_elementwise_kernels_become_vectors(part: str, other: str) -> None:
     assert list(vectors.versions(kernel)) == []
 
 
-def test_bad_tunables_are_found_out(subject: Subject, session: Any) -> None:
+def test_bad_tunables_are_found_out(subject: SearchSubject, session: Any) -> None:
     (searches,) = session(
         [subject], Tuner(), real=Limits(60), plan=LONGER, max_rounds=1, candidates=2
     ).searches

@@ -17,7 +17,7 @@ import numpy as np
 from metalbench.errors import DeclarationError
 from metalbench.kernel.library import Entry
 from metalbench.kernelbench.problems.declaration import PROBLEMS
-from metalbench.kernelbench.pytorch.module import Module, several
+from metalbench.kernelbench.pytorch.module import TorchModule, several
 from metalbench.reference.torch_form import import_torch_for
 from metalbench.task.declaration import spell_size
 from metalbench.task.workload import Workload, workload
@@ -47,14 +47,14 @@ def largest_difference(entry: Entry, folder: Path, seed: int = 1) -> float:
 
     Raises Unmatched where the module cannot be brought to these shapes.
     """
-    module = Module.of(file_of(entry, folder))
+    module = TorchModule.of(file_of(entry, folder))
     for size in _sizes(entry, module):
         with suppress(Unmatched):
             return _difference_at(entry, module, size, seed)
     raise Unmatched(entry.name)
 
 
-def _sizes(entry: Entry, module: Module) -> Iterator[str]:
+def _sizes(entry: Entry, module: TorchModule) -> Iterator[str]:
     """`small`; then as far as the file says the same number once for several of its extents.
 
     What it says within its classes, or nowhere, stays as it is published.
@@ -74,7 +74,7 @@ def _sizes(entry: Entry, module: Module) -> Iterator[str]:
         yield spell_size(mixed)
 
 
-def _difference_at(entry: Entry, module: Module, size: str, seed: int) -> float:
+def _difference_at(entry: Entry, module: TorchModule, size: str, seed: int) -> float:
     work, plain = (workload(entry.task, size, seed=each) for each in (seed, 0))
     best = np.inf
     for model, arguments in _models(entry, work, module):
@@ -114,7 +114,7 @@ def _difference(entry: Entry, work: Workload, model: Any, arguments: list[Any]) 
     return best
 
 
-def _models(entry: Entry, work: Workload, module: Module) -> Iterator[tuple[Any, list[Any]]]:
+def _models(entry: Entry, work: Workload, module: TorchModule) -> Iterator[tuple[Any, list[Any]]]:
     """The module with shapes as ours, in float64, and the arguments that it would draw."""
     for values in _extents(entry, work, module):
         try:
@@ -126,7 +126,7 @@ def _models(entry: Entry, work: Workload, module: Module) -> Iterator[tuple[Any,
             yield model.double(), arguments
 
 
-def _extents(entry: Entry, work: Workload, module: Module) -> Iterator[dict[str, int]]:
+def _extents(entry: Entry, work: Workload, module: TorchModule) -> Iterator[dict[str, int]]:
     """The file's numbers, each as a number of ours that is as large in the published problem."""
     own, small = PROBLEMS[entry.name].sizes["paper"], entry.task.extents(work.size)
     names = {

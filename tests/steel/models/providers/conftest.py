@@ -9,7 +9,7 @@ from steel.model_server import KEY, ModelServer
 from steel.models.providers.sources import SOURCE, VARIABLES
 
 from agent_steel.attempt import Attempt, Status
-from agent_steel.models.providers import Limits, Retries, create
+from agent_steel.models.providers import RequestLimits, Retries, create
 from agent_steel.proposal import Brief, Diagnosis, Fact
 from metalbench.kernel.header import parse
 from metalbench.kernel.library import find
@@ -45,7 +45,7 @@ class Asking:
         self.waited = []
         given = {
             "base_url": self.server.url(api),
-            "limits": Limits(silence_s=0.3),
+            "limits": RequestLimits(silence_s=0.3),
             "max_tokens": 1000,
             "model": "scripted",
             "prices": prices,

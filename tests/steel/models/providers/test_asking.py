@@ -13,7 +13,7 @@ import pytest
 from steel.model_server import fails, kernel, refuses, says
 from steel.models.providers.sources import BETTER, SOURCE
 
-from agent_steel.models.providers import Limits
+from agent_steel.models.providers import RequestLimits
 from agent_steel.proposal import ProposerError, SpentError, Usage
 
 GOOD = kernel(BETTER)
@@ -192,7 +192,9 @@ def test_a_silent_server_times_out(asking, brief):
 
 def test_a_too_long_answer_times_out(asking, brief):
     ticks = iter(range(0, 10_000, 100))
-    it = asking([GOOD] * 2, limits=Limits(silence_s=5, answer_s=250, clock=lambda: next(ticks)))
+    it = asking(
+        [GOOD] * 2, limits=RequestLimits(silence_s=5, answer_s=250, clock=lambda: next(ticks))
+    )
     with pytest.raises(ProposerError, match="not whole after 250 s; raise --answer-seconds"):
         it.propose(brief)
     assert len(it.server.asked) == 1
@@ -242,7 +244,7 @@ def test_several_requests_run_concurrently(asking, brief):
         together.wait()
         return GOOD
 
-    it = asking(script, limits=Limits(silence_s=30))
+    it = asking(script, limits=RequestLimits(silence_s=30))
     found = []
     threads = [threading.Thread(target=lambda: found.append(it.propose(brief))) for _ in range(4)]
     for each in threads:

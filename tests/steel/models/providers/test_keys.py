@@ -11,7 +11,7 @@ from steel.model_server import KEY, ModelServer, fails, kernel, refuses, says
 from steel.models.providers.sources import BETTER, VARIABLES
 
 from agent_steel.models.providers import NAMES, create, create_model
-from agent_steel.models.providers.api import Failed, Message, Question
+from agent_steel.models.providers.api import ChatMessage, Failed, Question
 from agent_steel.models.replies import object_schema
 from agent_steel.proposal import ProposerError
 
@@ -53,7 +53,9 @@ def test_no_error_has_the_key(asking, brief, ending, caplog, capfd):
 def test_a_failed_request_has_no_reference_to_the_library(api, prices):
     with ModelServer([fails(401, KEY)]) as server:
         asked = create_model(api, model="scripted", prices=prices, base_url=server.url(api)).api
-        question = Question("", (Message("user", "?"),), "form", object_schema({"a": "one"}), 10)
+        question = Question(
+            "", (ChatMessage("user", "?"),), "form", object_schema({"a": "one"}), 10
+        )
         with pytest.raises(Failed) as caught:
             asked.ask(question, str)
     assert list(chain(caught.value)) == [caught.value]
