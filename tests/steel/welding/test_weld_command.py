@@ -40,6 +40,6 @@ def test_weld_without_a_terminal_needs_yes(tmp_path):
     with ModelServer([GOOD]) as server:
         result = invoke(server, tmp_path)
     assert result.exit_code == 1
-    assert "--yes agrees" in result.stderr
+    assert "--yes confirms" in result.stderr
     assert isinstance(result.exception, WelderError)
     assert list(tmp_path.iterdir()) == []
