@@ -75,7 +75,7 @@ _DIRECTIVE = re.compile(
 _NAMED = re.compile(r'[ \t]*(?:<([^<>"\n]+)>|"([^<>"\n]+)")')
 _OF_METAL = re.compile(r"metal_\w+|simd/simd\.h")
 _OF_LIBRARY = re.compile(r"metalbench/\w+\.h")
-# What hides includes from this reading, or reads files in other ways.
+# Directives that hide includes from this search, or read files in other ways.
 _REFUSED = {
     "trigraphs are": re.compile(r"\?\?[=/'()!<>-]"),
     "raw strings are": re.compile(r'R"'),

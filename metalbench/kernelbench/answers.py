@@ -1,4 +1,4 @@
-"""What may become of a generation: it is correct, or it fails in one of these ways."""
+"""Classify the outcome of generations: a generation is correct, or fails in one of these ways."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def classify_failure(failure: Failure) -> GenerationOutcome:
 # From a model's words to the text of a kernel, or to what is wrong with them.
 
 MOST_BYTES = 1_000_000
-# How answers end that a model gave up, or had to.
+# Stop reasons of answers that are incomplete or refused.
 ENDINGS = {
     "refused": (GenerationOutcome.REFUSED, "the model refused to answer"),
     "cut": (

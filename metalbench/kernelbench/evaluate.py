@@ -1,4 +1,4 @@
-"""What is left to be evaluated, for many who take of it, some of whom cannot time."""
+"""Evaluate generations in parallel: a queue of jobs for workers, some of which cannot time."""
 
 from __future__ import annotations
 
@@ -108,9 +108,9 @@ class JobQueue:
 
 # Evaluates samples: several are compiled and verified at a time; who is timed has a machine.
 
-# How long those who are at work have to come to the gate when everything is broken off.
+# The time that workers have to stop after the evaluation is cancelled.
 SECONDS_TO_STOP = 2.0
-# How often one looks for further seats.
+# The interval of the search for new workers.
 SECONDS_BETWEEN_LOOKS = 2.0
 
 

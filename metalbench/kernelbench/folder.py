@@ -1,4 +1,4 @@
-"""A folder of generations: which samples of which problems there are, and where they come from.
+"""Read and write a folder of generations: samples by problem, and their provenance.
 
 ``RUN/run.json`` is the plan. ``RUN/level_1/problem_7/sample_0.metal`` or ``sample_0.py`` is a
 sample, and ``sample_0.json`` its provenance. Samples of other programs are valid too, with or

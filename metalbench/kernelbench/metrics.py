@@ -1,4 +1,4 @@
-"""Which of MLX's forms a sample is compared with."""
+"""Compute KernelBench's metrics of samples, against one of MLX's forms as the baseline."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def compute_ratio(evaluation: Evaluation, baseline: str) -> Interval | None:
 # it.
 
 THRESHOLDS = (0.0, 0.5, 0.8, 1.0, 1.5, 2.0)
-# Of the curves: ratios from 0 to 4.
+# The ratios of the curves, from 0 to 4.
 CURVE = tuple(float(each) for each in np.linspace(0.0, 4.0, 81))
 
 

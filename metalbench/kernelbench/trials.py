@@ -1,4 +1,4 @@
-"""From samples to what is tried, and from what is known of them to what is left to do."""
+"""Make trials from samples, and find the samples without an evaluation."""
 
 from __future__ import annotations
 

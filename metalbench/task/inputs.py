@@ -77,7 +77,7 @@ def _run_in_threads(work: Callable[..., object], *arguments: Sequence[Any]) -> N
 
 # The fraction of elements of a sparse input that are not zero.
 _KEPT = 0.1
-# How many places in a thousand hold a special value.
+# The number of special values in a thousand elements.
 _SPECIAL = 10
 
 

@@ -1,4 +1,4 @@
-"""MSL as it is given: its text, or the path of a file."""
+"""Compile MSL from a text or a file, and launch it on arrays for tests."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class ArrayMemory:
 
 # Convert inputs to the types of a kernel's arguments.
 
-# What NumPy makes of Python's own numbers.
+# The dtypes that NumPy gives to Python numbers.
 _WIDE = ("float64", "int64", "uint64")
 
 

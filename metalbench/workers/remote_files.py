@@ -1,4 +1,4 @@
-"""What a trial reads: the task's file, what that imports, and the headers of the kernel."""
+"""Send the files of a trial: the task, its imported modules, and the headers of the kernel."""
 
 from __future__ import annotations
 

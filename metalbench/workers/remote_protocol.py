@@ -1,4 +1,4 @@
-"""What two machines tell each other: names of messages, and the type of what each has."""
+"""Messages between two machines: their names, types and a connection with a heartbeat."""
 
 from __future__ import annotations
 

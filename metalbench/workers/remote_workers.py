@@ -251,7 +251,7 @@ def _tell(observer: Observer, kind: str, said: Any) -> None:
 
 # From an address to a machine that is ready: the same metalbench has to be there.
 
-# What a login there may print before anything of ours.
+# The most bytes that a login may print before the greeting.
 MOST_NOISE_BYTES = 2**16
 REMEDY = "add --install, which installs this very version there"
 

@@ -126,7 +126,7 @@ class SchedulingObserver(Silent):
             self._scheduler.end_work()
 
 
-# Where samples are evaluated: seats on machines, each for one sample at a time.
+# The workers that evaluate samples, each one sample at a time.
 
 
 class WorkerLostError(MachineError):

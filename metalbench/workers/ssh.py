@@ -1,4 +1,4 @@
-"""What ``--on`` names: ssh://[USER@]HOST[:PORT][/FOLDER]."""
+"""Connect to another machine by ssh: addresses ssh://[USER@]HOST[:PORT][/FOLDER] of ``--on``."""
 
 from __future__ import annotations
 
@@ -91,11 +91,11 @@ class ConnectionLostError(RemoteError):
     """The connection broke in the middle; what had come back is kept."""
 
 
-# What the other machine's shell is asked to do, in the words of any POSIX shell.
+# Commands for the shell of the other machine, in POSIX syntax.
 
 NOTHING_THERE = "metalbench-not-installed"
 ANOTHER_THERE = "metalbench-of-another-kind"
-# Where a Mac has its newer versions of Python, which no login shell of ssh's has on its path.
+# Folders of newer Python versions on a Mac. They are not on the PATH of an ssh login shell.
 PYTHON_FOLDERS = ("/opt/homebrew/bin", "/usr/local/bin")
 PYTHONS = ("python3.14", "python3.13", "python3.12", "python3.11", "python3.10", "python3")
 NO_PYTHON = 3

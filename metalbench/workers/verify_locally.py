@@ -1,4 +1,4 @@
-"""Kernels are compiled, verified and checked here first: elsewhere comes only what is right."""
+"""Verify kernels on this machine first, and send only the correct ones to be timed."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FOUND_HERE = (
     "as it is"
 )
 NOT_VERIFIED = "not verified here before it was sent to {}: {}"
-# What the cpu device cannot do a GPU may.
+# Failures of the cpu device only: a GPU may support these kernels.
 UNSUPPORTED_KINDS = frozenset({"Unsupported", str(Kind.UNSUPPORTED)})
 
 Key = tuple[object, ...]

@@ -1,4 +1,4 @@
-"""Whether two installations of metalbench are the same, to the last line of Python and of MSL."""
+"""Compare two installations of metalbench, by a hash of all Python and MSL sources."""
 
 from __future__ import annotations
 

@@ -191,19 +191,18 @@ def test_documents_are_harmless(records: Store) -> None:
 def test_every_writer_of_documents_is_walked() -> None:
     """A new function `to_...` of a report belongs into the test above."""
     walked = {
-        ("certificate", "to_markdown"),  # below, and by tests/leaderboard/test_certificate.py
         ("comparison", "to_json"),
         ("export", "to_csv"),
         ("export", "to_json"),
         ("generations", "to_csv"),  # by `lines_of_csv`
         ("generations", "to_json"),
-        ("junit", "to_junit"),
+        ("ci", "to_junit"),
         ("leaderboard", "to_csv"),
         ("leaderboard", "to_json"),
         ("leaderboard", "to_markdown"),
-        ("markdown", "to_markdown"),
+        ("ci", "to_markdown"),
         ("page.document", "to_html"),
-        ("sarif", "to_sarif"),
+        ("findings", "to_sarif"),
         ("tuning", "to_json"),
     }
     folder = Path(metalbench.__file__).with_name("report")

@@ -309,7 +309,7 @@ class CallTiming:
 
 # A Python candidate's way: as a kernel's, with whole calls in place of launches.
 
-# How the note of a candidate begins whose process was not confined.
+# The beginning of the note about a candidate whose process was not confined.
 UNCONFINED = "its process was not confined"
 
 

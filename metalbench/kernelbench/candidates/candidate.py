@@ -1,4 +1,4 @@
-"""A candidate at work, as verification sees a compiled kernel.
+"""Run a Python candidate for verification, with the interface of a compiled kernel.
 
 Its kernels are compiled here, and loaded by its process before that is sealed. What a call needs
 besides makes it start again, with all that is known by then.

@@ -165,7 +165,7 @@ def load(device: _core.Device, launch: Launch, *, checked: bool) -> _core.Pipeli
     return pipeline
 
 
-# How a candidate is called: a function of the task's name, or KernelBench's `ModelNew`.
+# Call a candidate: a function of the task's name, or KernelBench's `ModelNew`.
 
 Arrays = Mapping[str, Any]
 Entry = Callable[[Arrays], Any]

@@ -1,4 +1,4 @@
-"""What runs in a candidate's process: its Python, sealed, asked and answered over a channel."""
+"""Run a candidate's Python in its sealed process, and serve the judge's requests."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from metalbench.sandbox.encoding import decode, encode
 from metalbench.sandbox.resources import find_kernel_threads, read_times
 
 SEALED = "sealed"
-# What candidates may import is here before files can no more be opened.
+# Modules that candidates may import are loaded before the process is sealed.
 _NEEDED = (
     *("collections", "collections.abc", "dataclasses", "enum", "functools", "itertools", "math"),
     *("operator", "typing", "numpy", "ml_dtypes", "mlx.core", "mlx.nn", "mlx.utils"),

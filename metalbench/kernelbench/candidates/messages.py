@@ -1,4 +1,4 @@
-"""What the judge and a candidate's process tell each other, and the memory that they share."""
+"""Messages between the judge and a candidate's process, and the memory that both share."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def find_missing_work(
     return ""
 
 
-# Whether a result depends on what the candidate's kernels compute.
+# Probe whether a result depends on the output of the candidate's kernels.
 #
 # In a probe the candidate is called once more, and its kernels go wrong on purpose. If the result
 # is right nevertheless, or right up to a scale and an offset, its kernels did not do the work.

@@ -1,4 +1,4 @@
-"""What comes from a candidate's process, received and decoded: every field of it may be hostile.
+"""Start a candidate's process and decode its answers. Every field of them may be hostile.
 
 Code of the candidate can reach the objects of its process and send the judge whatever it likes.
 """

@@ -1,4 +1,4 @@
-"""The text of a Python candidate: what it must have, and what it must not ask for.
+"""Check the text of a Python candidate: required definitions and forbidden names.
 
 What is refused here would fail in the sealed process as well; here it gets a plain message.
 """
@@ -29,10 +29,10 @@ MODULES = (
     "typing",
 )
 OF_METALBENCH = ("metal_kernel", "patch_mlx")
-# What reads files or runs text as code.
+# Functions that read files or run text as code.
 BUILTINS = ("__import__", "breakpoint", "compile", "eval", "exec", "input", "open")
 CLASS = "ModelNew"
-# How the message begins of a candidate whose results or times are not of its own kernels.
+# Beginnings of messages for candidates whose results or times do not come from their kernels.
 NO_KERNEL = "no kernel of its own ran"
 NOT_NEEDED = "its result does not come from a kernel of its own"
 TOO_LITTLE = "its time is not that of its own kernels"

@@ -1,4 +1,4 @@
-"""How the taps of a convolution go through an image."""
+"""Declare inputs and parameters of problems, and the geometry of convolution windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A module's graph at one size, without values, as steps that can be written down."""
+"""Trace a PyTorch module to a graph at one size, and write the task's file from it."""
 
 from __future__ import annotations
 

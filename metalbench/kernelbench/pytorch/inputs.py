@@ -21,7 +21,7 @@ from metalbench.task.expression import Expression
 from metalbench.task.inputs import Input, Variation, coarse
 
 Values = np.ndarray[Any, Any]
-# How much wider than at first, and where all are zero.
+# The factor of the wider spread, and the spread of parameters that are all zero.
 GAIN, ABOUT_ZERO = np.sqrt(6), 0.3
 
 

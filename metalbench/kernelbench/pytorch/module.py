@@ -1,4 +1,4 @@
-"""A Python file in KernelBench's format, executed with the numbers that one of its sizes has."""
+"""Execute a Python file in KernelBench's format with the constants of one size."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from metalbench.errors import DeclarationError, TaskError
 from metalbench.reference.torch_form import import_torch_for
 
 PARTS = ("Model", "get_inputs", "get_init_inputs")
-# What makes a problem another one rather than a smaller one.
+# Constants that change the problem itself, not only its size.
 FIXED = re.compile(r"kernel|stride|pad|dilat|group|layer|head|window|pool|reduc|axis|patch|seed")
 LEAST_EXTENT = 8
 

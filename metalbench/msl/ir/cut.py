@@ -1,4 +1,4 @@
-"""A module of LLVM IR in parts: each with some of its entry points, and what these reach."""
+"""Cut a module of LLVM IR into parts: some entry points each, with all that they reach."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DEFINED = re.compile(
     re.M | re.DOTALL,
 )
 _MENTIONED = re.compile(_NAME)
-# What is in a module only if something else there needs it.
+# Definitions that a module contains only if another definition uses them.
 _ON_DEMAND = re.compile(r"(?:internal|private|linkonce|linkonce_odr|available_externally) ")
 # Lists of what must not be left out, even if nothing needs it.
 _USED = re.compile(r"^(@llvm(?:\.compiler)?\.used = [^\[]*)\[\d+ x ptr\] \[([^\]]*)\]", re.M)

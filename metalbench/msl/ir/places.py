@@ -1,4 +1,4 @@
-"""Where in the source instructions come from: the lines of a module's metadata that say so."""
+"""Map instructions to places in the source, by the debug metadata of a module."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What runs other programs and keeps what they made: clang, its messages, linkers, the cache."""
+"""Run external programs and cache their results: clang, its messages, linkers."""

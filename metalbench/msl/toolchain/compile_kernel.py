@@ -276,7 +276,7 @@ def numbers_of(target: Path) -> dict[str, list[dict[str, Any]]]:
 
 # Functions that the driver would have to find elsewhere; what lies in memory is the kernel's own.
 _MISSING = re.compile(r"^\s*\.extern \.func\s+(?:\([^)]*\)\s*)?([\w$]+)", re.M)
-# What is initialised with the address of a variable.
+# Variables that are initialised with the address of another variable.
 _INITIALISED = re.compile(
     r"^\s*\.(?:visible |weak |global |const )[^\n]*=[^\n]*\bgeneric\(([\w$]+)\)", re.M
 )

@@ -1,4 +1,4 @@
-"""What a kernel may not have, found in the LLVM IR that clang makes of it.
+"""Refuse host code in a kernel's LLVM IR: calls, assembly and variables that Metal lacks.
 
 Spelling does not matter here: assembly, code that runs at loading, other names of functions,
 sections, variables that keep their value from launch to launch, and calls through pointers to
@@ -39,7 +39,7 @@ _FUNCTION_NAME = re.compile(rf"_Z[\w.$]+|{_OWN_FUNCTION.pattern}|__cxx_global_\w
 # Functions of the host that the MSL headers alone call, by their names for an assembler.
 _HOST_FUNCTION = rf"(?:\\01_?)?(?:{'|'.join(sorted(RUNTIME))})"
 _DECLARED_NAME = re.compile(rf"{_FUNCTION_NAME.pattern}|llvm\.[\w.]+|{_HOST_FUNCTION}")
-# How such a name may begin in a function.
+# Possible prefixes of such a name in a function.
 _HOST_MENTIONS = ('@"', *(f"@{each}" for each in sorted(RUNTIME)))
 _HOST_NAME = re.compile(_HOST_FUNCTION)
 # Instructions that no kernel has, since none has exceptions or labels as values.

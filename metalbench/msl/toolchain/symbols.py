@@ -1,4 +1,4 @@
-"""What a compiled object may have: the loader is given nothing else to act on.
+"""Check the symbols and sections of a compiled object before it is loaded.
 
 The last of three checks, and the one that no spelling of a source can pass by: before it are words
 (reading/host_code.py) and what clang made of them (host_calls.py). An object is moved to its place
@@ -29,7 +29,7 @@ _EXPORT = re.compile(
     # Of Mach-O's linker.
     r"|_*dso_handle|_?mh_dylib_header"
 )
-# What a kernel tells of itself, and names that linkers define.
+# Symbols with facts about a kernel, and names that linkers define.
 _OWN_VARIABLE = re.compile(
     r"_ZZ\d+mb_info(?:_\d+)?E4info|__(?:start|stop)_mb_(?:threadgroup|parts)"
     r"|__(?:start|stop)___sancov_guards|_DYNAMIC|_GLOBAL_OFFSET_TABLE_"
