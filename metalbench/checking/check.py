@@ -1,4 +1,4 @@
-"""Resolve the subject of a check: a kernel of the library by name, or a file without a task."""
+"""Run the checked build of a kernel, of the library or of a file, and collect its findings."""
 
 from __future__ import annotations
 

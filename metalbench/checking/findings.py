@@ -1,4 +1,4 @@
-"""Kinds of findings: for each kind its tool, a description and advice."""
+"""Findings of checked builds: their kinds, tools, places, merging and suppressions."""
 
 from __future__ import annotations
 

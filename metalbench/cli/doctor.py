@@ -1,4 +1,4 @@
-"""Describe the mechanisms that confine a kernel's process, and the risk where one fails."""
+"""``metalbench doctor``: examine what works on this machine, and report the confinement."""
 
 from __future__ import annotations
 

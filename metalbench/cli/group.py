@@ -1,4 +1,4 @@
-"""The errors that end a command."""
+"""The command with its subcommands; turn errors into messages and exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Warn of conditions that spoil measurements, before a run."""
+"""Open the machine and the device of a command: this one, or another by ``--on``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw seeds that cannot be known before a run, so that no kernel is written for them."""
+"""Options that several subcommands share, with their parsers and completions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Count the bytes of a kernel that was run alone, in addition to its times."""
+"""``metalbench run``: options, the gate against a baseline, and counts of correct kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``metalbench run FILE.py``: candidates in Python."""
+"""Make the trials of a run from names, files and found tunables."""
 
 from __future__ import annotations
 

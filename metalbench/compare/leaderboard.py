@@ -1,4 +1,4 @@
-"""The stored form of a kernel: its text with expanded headers, and its header lines."""
+"""Records: submit kernels and settle by measurement which one is faster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Element types of tensors: StableHLO name, MSL type and NumPy types."""
+"""A StableHLO program as a graph: element types, tensors, operations and blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find misspelt keywords of header lines.
+"""Parse the header lines of a `.metal` file: dispatches, scratch memory, tunables, defaults.
 
 Any comment may begin with a word and a colon: `// Shape: 64 by 4`. A header line begins with an
 exact keyword. A word that resembles a keyword is an error only if the text after it has the syntax

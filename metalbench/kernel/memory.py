@@ -1,4 +1,4 @@
-"""Device memory between two guard zones, and the poison that marks unwritten elements."""
+"""Allocate guarded device memory, and the tables of counted builds."""
 
 from __future__ import annotations
 

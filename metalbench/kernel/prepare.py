@@ -1,4 +1,4 @@
-"""Grid and threadgroup sizes of dispatches, from the expressions of a kernel header."""
+"""Compile a kernel for a device, bind its arguments, and evaluate its grids."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Contents of buffers and textures of standalone kernels: `normal`, `integers 0 64`."""
+"""Read standalone kernels, whose header lines declare buffers and textures with contents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rates of arithmetic and of memory traffic."""
+"""Analyse a measurement: throughput, roofline, occupancy, scores, implausible times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Return sizes of last-level caches, and plan how many copies of the data exceed them."""
+"""A device's limits: cache sizes, copies that exceed them, and measured ceilings."""
 
 from __future__ import annotations
 

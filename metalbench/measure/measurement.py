@@ -1,4 +1,4 @@
-"""Limits and precision of a measurement."""
+"""The plan and the result of a measurement, with its precision and clock checks."""
 
 from __future__ import annotations
 

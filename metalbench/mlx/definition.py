@@ -1,4 +1,4 @@
-"""The element types of MLX: their names in numpy and mlx, and in the kernels that it generates."""
+"""The definition of a custom kernel as MLX has it: element types, template arguments, source."""
 
 from __future__ import annotations
 

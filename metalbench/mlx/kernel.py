@@ -1,4 +1,4 @@
-"""Make kernels opaque to MLX's transformations: vmap maps them, gradients are errors."""
+"""`mx.fast.metal_kernel` on any device, opaque to the transformations of MLX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of the engine for `_core`: compiled kernels, and the bindings of their parameters."""
+"""The entry of the engine for `_core`: parse a source, build its kernels, return bindings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Counts of threads, which add up over lines, dispatches and kernels."""
+"""Count the accesses and operations of a kernel with its counted build."""
 
 from __future__ import annotations
 

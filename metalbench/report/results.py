@@ -1,4 +1,4 @@
-"""Failures, kernel by kernel."""
+"""Text reports of results: failures, the table, and the summary of the suite."""
 
 from __future__ import annotations
 

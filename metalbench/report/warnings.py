@@ -1,4 +1,4 @@
-"""Facts that a device reports, as text."""
+"""Text of device facts, marks and warnings about times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reasons for an inconclusive verdict, with remedies."""
+"""Assess a ratio: its verdict and, if inconclusive, the reasons with remedies."""
 
 from __future__ import annotations
 

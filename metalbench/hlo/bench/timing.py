@@ -1,4 +1,4 @@
-"""Count the bytes that a plan's kernels move, their operations, and their peak memory.
+"""Time a StableHLO program and its rivals, and count its bytes, operations and peak memory.
 
 Each kernel counts every buffer that it reads or writes once, with its full size. Loops and branches
 count once, because their number of iterations is known only at run time. The least bytes are those

@@ -1,4 +1,4 @@
-"""Format expressions on complex numbers, which are pairs of floats in kernels."""
+"""Format elementwise operations as MSL expressions, also on complex numbers."""
 
 from __future__ import annotations
 

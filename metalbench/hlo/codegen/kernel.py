@@ -1,4 +1,4 @@
-"""Emit tiles of a matrix product in registers of one thread: common elements are loaded once."""
+"""Build a kernel of operations: maps of elements, and matrix tiles in registers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Format numbers as exact MSL literals."""
+"""Write MSL: literals of numbers, types, statements and loops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Format source locations of MLIR operations."""
+"""Import blocks, types, constants and attributes of MLIR operations, with their locations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build sequences of operations in a pass."""
+"""Lower Fourier transforms to matrix products and elementwise operations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Split kernels that are too long or read too many buffers."""
+"""Choose which values kernels inline, and split kernels with too many buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Serialise the programs of JAX, and read the facts that JAX asks for."""
+"""Run programs and keep tensors for the PJRT plugin, and report the facts that JAX asks for."""
 
 from __future__ import annotations
 

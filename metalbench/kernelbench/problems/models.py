@@ -1,4 +1,4 @@
-"""Parts of transformers: multi-head attention, encoder layers, minGPT's block."""
+"""Parts of published networks: transformers, convolutional blocks, residual networks."""
 
 from __future__ import annotations
 

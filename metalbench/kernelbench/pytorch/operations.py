@@ -1,4 +1,4 @@
-"""Shapes and parts of arrays, by PyTorch's names."""
+"""PyTorch's operations, by its names, on the operations of problems."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find attributes such as `[[buffer(2), function_constant(x)]]` in a token sequence."""
+"""Parse declarations in a token sequence, with attributes such as `[[buffer(2)]]`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find the bodies of loops, and the ends of statements."""
+"""Find the bodies of loops and mark their exits, for the analysis of divergence."""
 
 from __future__ import annotations
 

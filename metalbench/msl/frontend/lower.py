@@ -1,4 +1,4 @@
-"""Find names of namespace `metal` that a source defines and that the MSL headers define too.
+"""Rewrite a kernel to C++ for clang, in place, so that lines stay where they are.
 
 Sources define names that only later versions of Metal have. While the MSL headers are parsed,
 macros rename these names.

@@ -1,4 +1,4 @@
-"""Decide which kernels synchronise: those that can reach a barrier or a SIMD-group function."""
+"""A parsed source: its functions, what they refer to, and which kernels synchronise."""
 
 from __future__ import annotations
 

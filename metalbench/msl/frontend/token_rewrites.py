@@ -1,4 +1,4 @@
-"""Rewrite floating-point literals, which are float in Metal; refuse `double`."""
+"""Rewrite tokens that C++ has otherwise: literals, keywords, casts, swizzles, labels."""
 
 from __future__ import annotations
 

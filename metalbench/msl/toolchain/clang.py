@@ -1,4 +1,4 @@
-"""Options of a kernel's build."""
+"""Find clang, and list its options for a build and a system."""
 
 from __future__ import annotations
 

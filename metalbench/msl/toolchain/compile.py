@@ -1,4 +1,4 @@
-"""Limit clang's processor time for one kernel by reducing optimisations.
+"""Run clang on lowered text, limit its time, and check the use of the stack.
 
 Some of LLVM's passes take quadratic time in a basic block's length (instruction selection, register
 allocation, address sinking). The loop vectoriser asks whether a value is uniform without caching

@@ -1,4 +1,4 @@
-"""Merge emitted functions that are equal except for names, as LLVM's MergeFunctions does.
+"""Outline divergent regions, emit them lane by lane, and merge equal functions.
 
 A function of the source that is called twice may leave two equal scalar regions.
 """
