@@ -1,4 +1,4 @@
-// A bitonic step over a length that is no power of two.
+// A bitonic step over a length that is not a power of two.
 // tune: BUG = 1, 0
 // value: n = 100
 // buffer: keys uint32 (n) integers 0 1000 inout

@@ -1,4 +1,4 @@
-// A step of a bitonic sort of a number of keys that is no power of two.
+// A step of a bitonic sort of a number of keys that is not a power of two.
 // tune: BUG = 1, 0
 // value: n = 200
 // buffer: keys uint32 (n) integers 0 1000 inout
