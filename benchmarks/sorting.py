@@ -2,7 +2,7 @@
 
     python benchmarks/sorting.py [--device D]
 
-Printed are the medians of both for lines of several lengths, and their ratio; `passes/merging.py`
+Printed are the medians of both for lines of several lengths, and their ratio; `passes/lowering.py`
 chooses by it.
 """
 

@@ -1,4 +1,4 @@
-"""The kinds of devices, and what they can do. Code asks for a capability, not for a name."""
+"""The kinds of devices, and what they can do. Code asks for a capability where kinds differ."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Size limit of a candidate's file (kernel/candidate_file.py) and of a header: 8 MiB. The longest
+// Size limit of a candidate's file (metalbench/kernel/source_files.py) and of a header: 8 MiB. The longest
 // known kernel includes 30 headers with 300 KB in total.
 constexpr std::size_t most_file_bytes = std::size_t{8} << 20;
 constexpr std::size_t most_text_bytes = std::size_t{16} << 20;

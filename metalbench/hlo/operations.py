@@ -2,7 +2,7 @@
 
 `OPERATIONS` is the only table of facts about operations. Passes, emitters and MLX forms derive
 their own tables from it, and `tests/hlo/test_operations.py` compares them. To add an operation, add
-one entry here; if its kind is `ELEMENTWISE` and it has MSL expressions, nothing else is needed.
+one entry here. CONTRIBUTING.md lists what operations with attributes or several stages need.
 
 Arities are those of the StableHLO specification, section "Ops". A few operations are not from
 StableHLO: passes make those of kind `FUSED`, and XLA's custom calls become those that have a
@@ -60,9 +60,9 @@ class OperationInfo:
     """The facts about one operation.
 
     `cost` is the time of one element, in additions. `float_msl`, `integer_msl`, `bool_msl` and
-    `complex_msl` are MSL expressions of the operands {0} and {1} (see emission/elementwise.py). An
+    `complex_msl` are MSL expressions of the operands {0} and {1} (see codegen/elementwise.py). An
     empty expression means that the operation is not defined for such elements. `mlx` names the
-    function of mlx.core with the same operands. If `has_mlx_form`, bench/mlx_form.py has a function
+    function of mlx.core with the same operands. If `has_mlx_form`, bench/rivals.py has a function
     for the operation because its attributes matter. `mlx_reduction` names the reduction of MLX by
     this operation. `numpy` names a function whose result for floats is the only one that IEEE 754
     allows. `custom_call` is the target of XLA's custom call that becomes this operation. If

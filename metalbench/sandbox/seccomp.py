@@ -299,7 +299,7 @@ def install_filter(policy: Policy, otherwise: int, *, every_thread: bool) -> Non
 
 # Parse the report of a sealed process that a forbidden system call ended.
 
-# Format of csrc/cpu/linux/refused_call.cpp.
+# Format of csrc/cpu/linux/refused_calls.cpp.
 _REFUSED = re.compile(r"^\[confinement\] refused system call (\d+)$", re.M)
 
 

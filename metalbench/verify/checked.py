@@ -186,7 +186,7 @@ def _report_failed_check(
 # A kernel that only finds out that the answer is there computes nothing, and is right every time.
 # It may read what earlier passes left in ways that no check of memory reports: an atomic exchange
 # need not use what it reads. The counts show it. The times of passes on new inputs show it as well
-# (run/reuse_audit.py), in the build that is timed.
+# (run/timed.py), in the build that is timed.
 
 # A counted run at the timed size that would take longer is not made.
 LONGEST_S = 2.0

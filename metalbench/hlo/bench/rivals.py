@@ -1,4 +1,4 @@
-"""Run a program as compiled by XLA for the CPU."""
+"""Run a program as compiled by XLA for the CPU, and as its form in MLX."""
 
 from __future__ import annotations
 

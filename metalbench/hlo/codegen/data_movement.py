@@ -1,4 +1,4 @@
-"""Emit static data movement: maps of indices without arithmetic on elements."""
+"""Emit data movement: maps of indices without arithmetic on elements, static and dynamic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generate sorts: insertion sort with one thread for each run, merges with one for each element."""
+"""Generate kernels of whole tensors: sorts, scatters, random bits, other operations in stages."""
 
 from __future__ import annotations
 

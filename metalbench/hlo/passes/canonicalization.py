@@ -1,4 +1,4 @@
-"""Rename XLA's custom calls for matrix factorizations to operations of the registry."""
+"""Canonicalise a program: rename custom calls, fold constants, remove dead operations."""
 
 from __future__ import annotations
 

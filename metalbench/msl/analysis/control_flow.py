@@ -122,7 +122,7 @@ _Neighbours = Callable[[BasicBlock], Iterable[BasicBlock]]
 class NaturalLoop:
     """A natural loop: the blocks from which its header is reached again, without leaving it.
 
-    And those `behind` it that belong to one of its iterations (ir/loop_exits.py).
+    And those `behind` it that belong to one of its iterations (frontend/loop_exits.py).
     """
 
     header: BasicBlock

@@ -78,8 +78,9 @@ def _skip_head(tokens: Tokens, index: int) -> int:
 #
 # A block that always exits a loop is outside of the loop for LLVM, so the lanes of all iterations
 # would reconverge there (temporal divergence). For vector builds, this module marks each such exit
-# with the iteration (ir/loop_exits.py). It also marks the begin of each iteration, which ends the
-# previous mark: after a loop that precedes the exit, LLVM could branch from there directly.
+# with the iteration (analysis/control_flow.py). It also marks the begin of each iteration, which
+# ends the previous mark: after a loop that precedes the exit, LLVM could branch from there
+# directly.
 #
 # LLVM also finds exits that the source does not spell as such. In `while (!done) { if (c) {
 # simd_sum(x); done = true; } }` it finds that the branch exits the loop. The same holds for an

@@ -3,7 +3,7 @@
 The `cpu` device runs kernels as native code, so an extension of clang beyond Metal could
 circumvent the checks of results. This module refuses what has a name in the source. What has no
 name, such as a call through a pointer, is found in the LLVM IR and in the object file
-(building/host_calls.py, building/imports.py).
+(toolchain/host_calls.py, toolchain/symbols.py).
 
 References
 ----------

@@ -273,8 +273,8 @@ WRAPPING_FLAGS = [
     "-mllvm",
     "-pragma-vectorize-scev-check-threshold=0",
 ]
-# For sources in which address spaces select overloads (rewriting/spaces.py). C++23 has explicit
-# object parameters, whose type includes the address space.
+# For sources in which address spaces select overloads (frontend/address_spaces.py). C++23 has
+# explicit object parameters, whose type includes the address space.
 SPACES_FLAGS = ["-std=c++23", "-DMB_SPACES=1", "-Xclang", "-fsycl-is-device"]
 RELEASE_FLAGS = ["-O3", *CONVERGENT_FLAGS, *WRAPPING_FLAGS]
 # With scatter instructions, clang vectorises the loop over threads. Each access of a private array

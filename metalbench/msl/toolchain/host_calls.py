@@ -48,8 +48,8 @@ _JUMPS = {
     "callbr": "inline assembly",
     "invoke": "a call through a pointer to a function",
 }
-# As the rewriter (rewriting/threadgroup.py) declares a variable of a threadgroup, and as the
-# headers (mb/*/memory.h) name its storage and its description.
+# As the rewriter (frontend/threadgroup_variables.py) declares a variable of a threadgroup, and as
+# the headers (mb/*/memory.h) name its storage and its description.
 _DECLARED = re.compile(r"\bMB_THREADGROUP\(\w+, (\w+)\)")
 _STORAGE = ("mb_storage_", "mb_part_")
 _WORD = re.compile(r"\d+")

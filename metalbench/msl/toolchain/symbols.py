@@ -1,8 +1,8 @@
 """Check the symbols and sections of a compiled object before it is loaded.
 
-The last of three checks, and the one that no spelling of a source can pass by: before it are words
-(reading/host_code.py) and what clang made of them (host_calls.py). An object is moved to its place
-in the cache after this check alone, and processes load objects from there.
+This is the last of three checks, and independent of a source's spelling. Before it come the words
+(frontend/unsupported.py) and LLVM IR (host_calls.py). An object moves to the cache after this check
+only, and processes load objects from the cache.
 """
 
 from __future__ import annotations

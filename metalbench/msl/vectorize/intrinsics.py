@@ -1,4 +1,4 @@
-"""`llvm.memset` of interleaved private memory."""
+"""Emit LLVM's intrinsics for all lanes, `llvm.memset` of interleaved private memory included."""
 
 from __future__ import annotations
 

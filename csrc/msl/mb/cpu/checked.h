@@ -89,7 +89,7 @@ MB_TRACE MB_NOT_SHADOWED void mb_moved(const void* from, const void* to) {
   self->bundle->group->runtime->moved(self, from, to, __builtin_return_address(0));
 }
 
-// Bounds of arrays that are members of structs (metalbench/msl/transforms/members.py): passed from
+// Bounds of arrays that are members of structs (metalbench/msl/transforms/member_bounds.py): passed from
 // a caller to a function, and checked at accesses through a pointer with bounds.
 MB_TRACE MB_NOT_SHADOWED void mb_hand(mb::u32 parameter, const void* pointer, const void* low,
                                       mb::u64 bytes) {

@@ -10,7 +10,7 @@ enum class Counted : unsigned int { read, write, atomic };
 namespace counts {
 
 // Buffer in words of 64 bits: the head, two words for each buffer of the launch, two for each code
-// segment, and a row for each site and address space. metalbench/profile/layout.py has the same
+// segment, and a row for each site and address space. metalbench/profiling/counts.py has the same
 // layout.
 enum Head {
   // Input: numbers of sites and segments of the kernel, and of requested trace records.

@@ -59,7 +59,7 @@ MB_HANDLER void __ubsan_handle_negate_overflow(const mb::OperandTypes* types, mb
               __builtin_return_address(0)});
 }
 // The front end adds the name of the subscripted variable
-// (metalbench/msl/transforms/subscripts.py).
+// (metalbench/msl/transforms/source_names.py).
 MB_HANDLER void __ubsan_handle_out_of_bounds(const mb::OperandTypes* types, mb::uptr index) {
   mb::report({mb::Finding::subscript, {types->type[0], types->type[1]}, {index, 0}, nullptr,
               __builtin_return_address(0)});
