@@ -49,3 +49,23 @@ def test_paths_that_a_page_names_exist(page: str) -> None:
 @pytest.mark.parametrize("page", [*PAGES, "CHANGELOG.md"])
 def test_the_readme_links_to_a_page(page: str) -> None:
     assert f"]({page})" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "page",
+    sorted((ROOT / "docs").rglob("*.md")),
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
+)
+def test_source_paths_in_the_documentation_exist(page: Path) -> None:
+    named = re.findall(
+        r"`((?:metalbench|csrc|agent_steel|tools)/[\w/.]+)`", page.read_text("utf-8")
+    )
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_every_page_of_the_documentation_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:")[2]
+    listed = set(re.findall(r": ([\w/.-]+\.md)$", navigation, re.MULTILINE))
+    pages = {each.relative_to(ROOT / "docs").as_posix() for each in (ROOT / "docs").rglob("*.md")}
+    assert pages <= listed
+    assert {each for each in listed - pages if not (ROOT / each).exists()} == set()
