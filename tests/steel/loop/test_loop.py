@@ -182,7 +182,7 @@ def test_ctrl_c_at_the_first_message_keeps_the_kernel_in_the_report(
     def pressed(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Heard, "started", pressed)
+    monkeypatch.setattr(Heard, "on_start", pressed)
     ended = session([subject], Scripted([]))
     assert ended.interrupted
     assert [each.subject for each in ended.searches] == [subject]
