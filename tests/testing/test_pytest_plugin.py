@@ -107,7 +107,7 @@ def test_the_plugin_imports_no_module_without_a_use(pytester):
 
         def test_nothing():
             assert "metalbench.testing.pytest_plugin" in sys.modules
-            heavy = {"numpy", "mlx.core", "metalbench._core", "metalbench.testing"}
+            heavy = {"numpy", "mlx.core", "metalbench._core", "metalbench.testing.assertion"}
             assert not heavy & set(sys.modules)
         """
     )
