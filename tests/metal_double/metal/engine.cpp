@@ -30,7 +30,7 @@ std::vector<SourceConstant> function_constants_of(const std::string& source,
     found.push_back({nb::cast<std::string>(constant.attr("name")),
                      nb::cast<std::string>(constant.attr("type")),
                      nb::cast<std::uint32_t>(constant.attr("index")),
-                     !nb::cast<bool>(constant.attr("optional"))});
+                     !nb::cast<bool>(constant.attr("is_optional"))});
   }
   return found;
 }
