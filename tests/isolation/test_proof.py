@@ -12,8 +12,12 @@ from metalbench.cli.doctor import Health, describe_proof, examinations
 from metalbench.errors import Unsupported
 from metalbench.sandbox import landlock, proof
 
-# Newer Pythons warn of a fork among threads; what is tried here ends without another step.
-pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+# Newer Pythons, and JAX if another test has imported it, warn of a fork among threads. The forked
+# process ends without another step.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:.*fork:RuntimeWarning"),
+]
 
 
 def test_every_mechanism_is_tried() -> None:
