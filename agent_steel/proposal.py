@@ -145,7 +145,7 @@ class Progress(Protocol):
         """Receive one line, such as 'asked MODEL, 1.2 k tokens so far'."""
 
 
-# What a counted run tells of a version of a kernel.
+# The counts of a version of a kernel.
 
 
 def count_facts(profile: Profile) -> Iterator[Fact]:

@@ -125,7 +125,7 @@ def _with_default(line: str, tunables: Mapping[str, int]) -> str:
     return f"{match[1]}{', '.join([str(value), *rest])}{match[4]}"
 
 
-# Whether a text can be tried as a kernel at all: one `.metal` file, and nothing but that.
+# Check that a text is one `.metal` file and nothing else.
 
 MOST_BYTES = 200_000
 _COMMENT = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)

@@ -40,13 +40,13 @@ _CONTROL = re.compile(f"[{_CONTROLS}]")
 # `##[name ...]` anywhere: ActionCommand.TryParseV2 and TryParse of github.com/actions/runner.
 _COMMAND = re.compile(r"(?m)^([^\S\n]*)::")
 _OLD_COMMAND = re.compile(r"##(?=\[)")
-# What a spreadsheet takes for a formula (OWASP, "CSV Injection"), also behind blanks and quotes.
+# Text that a spreadsheet evaluates (OWASP, "CSV Injection"), also after blanks and quotes.
 _FORMULA = re.compile(r"[\s'\"]*[=+\-@\t\r|\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?")
 # Characters that begin or end markup within a line of Markdown. Words may have `_`, as names do.
 _MARKUP = re.compile(r"[\\`*|~$]|(?<=\])\(|(?<!\w)_|_(?!\w)")
 _ENTITY = re.compile(r"&(?=#?\w+;)")
-# What begins a block at the start of a line: headings, quotes, lists, rules, link definitions.
+# Starts of a Markdown block at the begin of a line: headings, quotes, lists, rules, links.
 _BLOCK = re.compile(r"^(\s*)(?=[#>+=\-\[])|^(\s*\d+)(?=[.)])")
 _FORBIDDEN_IN_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 

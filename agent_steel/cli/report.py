@@ -81,7 +81,7 @@ class ProgressPrinter:
         self._log.print(f"[{subject.entry.name}] {text}", style=style, soft_wrap=True)
 
 
-# What a session came to, as text and as JSON.
+# The result of a session, as text and as JSON.
 
 NUMBERS = ("tried", "kept", "gain", "steadier")
 

@@ -143,7 +143,7 @@ def _ruling(
 MOST_ROUNDS = 10
 CONFIRMATION = 3.0
 GOES_ON = "All that was judged is kept; `agent_steel --resume` goes on."
-# What a session that goes on is asked afresh: the rest is as it was.
+# Options that a resumed session takes from the new command. The others keep their values.
 OF_THIS_CALL = frozenset({"resume", "dry_run", "output", "apply", "record", "db"})
 
 

@@ -27,7 +27,7 @@ from metalbench.kernelbench.folder import (
     write_plan,
 )
 
-# Of each kind of prompt the kernels of the library that it shows.
+# The kernels of the library that each kind of prompt shows.
 EXAMPLES = {
     "zero-shot": (),
     "one-shot": ("relu",),

@@ -12,7 +12,7 @@ from agent_steel.attempt import Attempt, Status, Target, merit
 from metalbench.errors import DeclarationError, MachineError
 from metalbench.safe_text import xml_text
 
-# What stands on its own: the kernel that a lineage began with, and what was better than its rival.
+# States of the first kernel of a lineage, and of one that is better than its rival.
 STANDING = (Status.BASELINE, Status.KEPT)
 FAILED = (Status.REVERTED, Status.WRONG, Status.BROKEN)
 

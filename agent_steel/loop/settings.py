@@ -72,7 +72,7 @@ class SearchSubject:
         return with_source(self.kernel, attempt.source)
 
 
-# How a loop goes on, and when it ends.
+# The limits of a loop.
 
 Strategy = Literal["greedy", "beam"]
 MOST_IDLE_ROUNDS = 2

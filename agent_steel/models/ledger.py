@@ -79,7 +79,7 @@ def _price(name: str, given: Any) -> Price:
     return price
 
 
-# What is spent on models: counted for every request, and held to a limit before it is made.
+# Count the cost of every request to a model, and check the limit before the request is made.
 
 
 class Charge:

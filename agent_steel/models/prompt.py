@@ -57,7 +57,7 @@ def _lines(chip: Chip, cores: int) -> list[str]:
     ]
 
 
-# What a brief is in words: the parts that the optimizer's prompt is filled with.
+# The parts of the optimizer's prompt.
 
 MOST_ATTEMPTS = 40
 MOST_OTHERS = 2

@@ -284,7 +284,7 @@ def _unroll(kernel: Kernel, match: re.Match[str]) -> str:
 # Four elements with one load and one store.
 
 POINTER = re.compile(r"device\s+(const\s+)?float\s*\*\s*(\w+)")
-# What chooses between elements, or leaves before the end, is of one element alone.
+# A body that chooses between elements, or returns early, handles one element only.
 CHOOSING = frozenset({"if", "for", "while", "do", "switch", "return", "?", "goto", "&&", "||"})
 
 

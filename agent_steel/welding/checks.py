@@ -128,12 +128,12 @@ class _Caller:
             return tuple(np.array(each) for each in several)
 
 
-# What a draft has to pass: the task loads, agrees with the reference, and its kernel is right.
+# The checks of a draft: the task loads, agrees with the reference, and its kernel is right.
 
 Say = Callable[[str], None]
 # Two ways to compute the same in float64 differ by the roundings of either, not by more.
 AGREEMENT = 1e-9
-# Of the arrays of one size: what a check of all sizes and seeds can be through with in minutes.
+# Limits of the arrays of one size, so that a check of all sizes and seeds takes minutes.
 MOST_BYTES = 1 << 28
 MOST_TOLD = 3
 

@@ -87,7 +87,7 @@ class Destination:
                 file.write(source.read_text(encoding="utf-8"))
 
 
-# What the Welder is to make, and how it ends when it cannot.
+# The Welder's order, and its error.
 
 # Says whether the Python of a draft may be run; it gets the file's name and text.
 Agree = Callable[[str, str], bool]

@@ -28,13 +28,13 @@ MODULES = {
     "numpy",
     "scipy",
 }
-# Of scipy every part is arithmetic but those that read and write files or compile.
+# Modules of SciPy that only compute. Others read or write files, or compile.
 REFUSED_MODULES = ("scipy.io", "scipy.datasets", "scipy.weave", "numpy.ctypeslib", "numpy.f2py")
 REFUSED_NAMES = {
     *("breakpoint", "compile", "delattr", "dir", "eval", "exec", "exit", "getattr", "globals"),
     *("help", "input", "locals", "memoryview", "open", "quit", "setattr", "type", "vars"),
 }
-# Of NumPy, SciPy and MLX: what reads or writes files, loads libraries or runs code.
+# Names of NumPy, SciPy and MLX that read or write files, load libraries or run code.
 REFUSED_ATTRIBUTES = {
     *("ctypeslib", "datasets", "DataSource", "export_function", "f2py", "fast", "fromfile"),
     *("genfromtxt", "import_function", "io", "lib", "load", "load_library", "loadtxt"),
@@ -51,7 +51,7 @@ REFUSED_ATTRIBUTES = {
     ),
     *("savez_compressed", "testing", "tofile"),
 }
-# What may be taken from them nevertheless: MLX's own fused operations, windows of arrays.
+# Exceptions: MLX's fused operations, and windows of arrays.
 ALLOWED_WITHIN = {
     "fast": {"layer_norm", "rms_norm", "rope", "scaled_dot_product_attention"},
     "lib": {"stride_tricks"},

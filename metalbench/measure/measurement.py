@@ -173,7 +173,8 @@ def estimate_slope(
 
 # Largest relative difference of the clocks of the two sides.
 EQUAL_CLOCKS = 0.02
-# Of seven probes the second lowest and the second highest, so that one outlier has no effect.
+# The interval is the second lowest to the second highest of seven probes, so that one outlier has
+# no effect.
 CLOCK_CONFIDENCE = 0.87
 
 

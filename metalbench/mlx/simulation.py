@@ -168,7 +168,7 @@ class _Depth(local):
 
 _depth = _Depth()
 _enable, _disable, _vmap = mx.enable_compile, mx.disable_compile, mx.vmap
-# What code asked for by `mx.enable_compile` and `mx.disable_compile`; None where MLX has the say.
+# The last choice by `mx.enable_compile` or `mx.disable_compile`; None before any.
 _compiles: bool | None = None
 
 

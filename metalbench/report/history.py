@@ -261,7 +261,7 @@ def _verdict(judgement: Judgement | None) -> Text:
 # revision, mlx, form, verdict         strings, or null
 # kernel_ns, gpu_ns, ratio             intervals, or null
 #
-# Of all tasks: one object {schema, tasks}, where tasks is a list of {task, pasts}.
+# For all tasks: one object {schema, tasks}, where tasks is a list of {task, pasts}.
 
 SCHEMA = 1
 PLAIN = ("id", "run", "recorded_at", "source_hash", "status", "revision", "mlx", "form", "verdict")

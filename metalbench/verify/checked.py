@@ -190,8 +190,8 @@ def _report_failed_check(
 
 # A counted run at the timed size that would take longer is not made.
 LONGEST_S = 2.0
-# Of the first pass's work a repeated one may save as much: a wait for another threadgroup, or a
-# comparison with what an atomic holds, need not take as long each time.
+# A repeated pass must do this share of the first pass's work. A wait for another threadgroup, or a
+# comparison with the value of an atomic, need not take as long each time.
 LEAST_SHARE = 0.95
 
 

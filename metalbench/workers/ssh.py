@@ -76,7 +76,7 @@ class Address:
         return shlex.quote(folder)
 
 
-# What keeps kernels from being measured elsewhere; none of it is a kernel's fault.
+# Errors that keep kernels from being measured on another machine. None is a kernel's fault.
 
 
 class RemoteError(MachineError):

@@ -59,9 +59,8 @@ def _serve(channel: Channel, device_name: str, means: str) -> None:
 
     # Executors start while this process imports. Kernels run in executors, judging happens here. Of
     # a GPU's kernels only the checked build runs in an executor.
-    _core.run_apart(
-        Executors(EXECUTORS_PER_TRIAL if _resolve_kind(device_name) == "cpu" else 1).start
-    )
+    is_simulated = find_kind(_resolve_kind(device_name)).is_simulated
+    _core.run_apart(Executors(EXECUTORS_PER_TRIAL if is_simulated else 1).start)
     with ThreadPoolExecutor(1, thread_name_prefix="open") as opening:
         opened = opening.submit(_open_device, device_name)
         for module in NEEDED:

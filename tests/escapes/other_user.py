@@ -23,7 +23,7 @@ def be(user: int) -> None:
 
 
 def be_for_all_programs(user: int) -> None:
-    """The same for a process that starts Python: in folders of its own in place of root's.
+    """The same for a process that starts Python: in separate folders in place of root's.
 
     Exits with NOT_ALLOWED where it may not mount any.
     """

@@ -13,7 +13,7 @@ from metalbench.stats import MARGIN, BlockRange, Cause, Verdict, assess, block_r
 from metalbench.stats.location import BlockLocation, RankLocation, lag1_autocorrelation, locate
 
 EDGES = math.log1p(-MARGIN), math.log1p(MARGIN)
-# One side has a noise of its own that lasts for about ten of forty pairs.
+# One side has a noise that lasts for about ten of forty pairs.
 DEPENDENT = Noise(spread=0.003, alone=Process(rho=0.9, spread=0.05))
 
 

@@ -33,7 +33,7 @@ def library_of(name: str) -> Any:
     )
 
 
-# What the adapters of all protocols do alike: a client is made, and its stream is taken in.
+# Shared by the adapters of all protocols: make a client, and read its stream.
 
 
 class Adapter(ABC):

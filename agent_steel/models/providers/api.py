@@ -251,7 +251,7 @@ def retry_after(headers: Any, now: Callable[[], float] | None = None) -> float |
     return None
 
 
-# How long an answer may take.
+# The longest time of an answer.
 
 Piece = TypeVar("Piece")
 CONNECT_S = 10.0

@@ -24,7 +24,7 @@ from agent_steel.proposal import Brief, Progress, Proposal, ProposerError, Usage
 Reply = TypeVar("Reply")
 # The part of an invalid reply that is sent back to the model.
 LONGEST_SHOWN = 100_000
-# How many tokens come between two lines of progress.
+# The number of tokens between two lines of progress.
 TOKENS_A_LINE = 500
 BYTES_A_TOKEN = 4
 
@@ -115,7 +115,7 @@ def _check_failure(api: Api) -> Failed | None:
     return None
 
 
-# Of answers in whatever form they come.
+# Defaults for answers of every form.
 _FREE: AnswerForm[str] = AnswerForm("", {}, str)
 
 

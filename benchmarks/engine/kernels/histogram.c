@@ -2,7 +2,7 @@ void clear(unsigned* counts, long begin, long end) {
   for (long i = begin; i < end; ++i) counts[i] = 0;
 }
 
-// Bins of its own for each item, 16384 numbers.
+// Separate bins for each item, 16384 numbers.
 void histogram(const unsigned* restrict x, unsigned* counts, long begin, long end) {
   for (long part = begin; part < end; ++part) {
     unsigned bins[256] = {0};

@@ -21,7 +21,7 @@ from metalbench.mlx.kernel import CustomKernel
 Tell = Callable[[Exception], None]
 # A hang ends by itself before the judge has to end the process.
 TIME_LIMIT = 8.0
-# Of every argument while code is loaded: nothing reads it.
+# The size in bytes of every argument while code is loaded. Nothing reads it.
 _BYTES = 4096
 
 

@@ -17,16 +17,16 @@ MOST_BYTES = 1 << 24
 ALIGNMENT = 64
 # The first byte of a message. To the candidate's process: what a call looks like, and to make some
 # calls. From it: all is loaded and sealed, that is done, kernels are needed, something went wrong.
-# Before all that: to begin, once it is sealed, and of a form of the reference, to measure overhead.
-# To probe is to make one call in which its kernels go wrong.
+# Before these: BEGIN once the process is sealed, and OVERHEAD to measure a form of the reference.
+# PROBE makes one call in which the kernels go wrong.
 SET_LAYOUT, CALL, BEGIN, OVERHEAD, PROBE = b"L", b"C", b"B", b"O", b"P"
 SEALED, DONE, NEEDS, WRONG = b"S", b"D", b"N", b"W"
-# Of CALL: how many; of DONE: launches of its own kernels, nanoseconds in them and in all calls, and
-# the bytes of the arguments that kernels read and of those that they write.
+# CALL: the number of calls. DONE: launches of its own kernels, nanoseconds in them and in all calls,
+# bytes of the arguments that kernels read, and bytes of those that they write.
 COUNT, DONE_FIELDS = struct.Struct("<I"), struct.Struct("<QQQQQ")
-# Of PROBE: how, and a seed; of the answer: bytes of arguments read, and bytes that kernels wrote.
+# PROBE: its kind and a seed. The answer: bytes of arguments read, and bytes that kernels wrote.
 PROBE_FIELDS, PROBE_RESULT = struct.Struct("<BQ"), struct.Struct("<QQ")
-# Of the answer to OVERHEAD: ns of a call that only launches, and of one more launch.
+# The answer to OVERHEAD: ns of a call that only launches, and of one more launch.
 COSTS = struct.Struct("<dd")
 
 

@@ -21,9 +21,9 @@ from metalbench.sandbox.resources import ProcessTimes
 
 # The least share of a call's work that is the candidate's own kernels', for a time to count.
 LEAST_SHARE = 0.5
-# What a share may be beyond 100 %: clocks are read one after the other.
+# The excess of a share over 100 % that is allowed: clocks are read one after the other.
 ACCOUNT_TOLERANCE = 0.05
-# Of what calls cost besides: measured elsewhere, and on a machine that is never quite the same.
+# Factor for the other costs of calls. They are measured apart from the calls, under other load.
 SLACK = 2.0
 # A thread that is kept from the processor may run two launches without waiting in between.
 LAUNCHES_PER_WAIT = 2
@@ -31,7 +31,7 @@ FEW_LAUNCHES = 64
 # The least part of the inputs' bytes that the kernels of a call are given, and of the outputs'
 # bytes that they write.
 LEAST_FLOW = 0.5
-# How many of the calls may be below the least share, if there are enough of them to tell.
+# The share of calls that may be below the least share, if there are enough calls.
 MOST_BELOW = 0.5
 ENOUGH_CALLS = 8
 

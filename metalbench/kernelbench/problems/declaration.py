@@ -20,7 +20,7 @@ from metalbench.task.declaration import Sizes
 from metalbench.task.expression import Expression, parse
 
 Body = Callable[..., Any]
-# What inputs, parameters and outputs may come to together; of what is more the batch is cut.
+# The most bytes of inputs, parameters and outputs together. A larger batch is cut.
 MOST_BYTES = 2 << 30
 
 

@@ -518,8 +518,8 @@ def _fill_line(head: str, inner: str, tail: str) -> list[str]:
 # Numbers are made no smaller than that; larger ones are tried where results are not right, as of
 # groups of one channel.
 LEAST = (8, 32, 128, 1024)
-# What errors may be relative to, as multiples of the result; of results that cancel out of numbers
-# so large.
+# Errors may be relative to these multiples of the result, or to these magnitudes where a result
+# cancels out.
 DEPTHS = (DEPTH, 64, 1024)
 MAGNITUDES = (0.0, 0.01, 1.0)
 TYPES = ("float32", "int32", "uint8", "bool")

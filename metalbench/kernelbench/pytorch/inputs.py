@@ -216,7 +216,7 @@ def _array(tensor: Any) -> Values:
 # the same graph; shapes are tried without memory, on PyTorch's "meta" device.
 
 Extents = dict[str, int]
-# What a size may come to at most: products' arithmetic, and elements of all arrays.
+# Limits of a size: arithmetic of products, and elements of all arrays.
 SMALL = 4_000_000, 400_000
 ODD = 16_000_000, 800_000
 CPU = 400_000_000, 4_000_000

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-# How the names of the MSL headers begin in debug information (Toolchain.include_flags), and that of
-# the text around a source. The preprocessor refuses sources with such names of files.
+# The prefix of the names of the MSL headers in debug information (Toolchain.include_flags), and of
+# the text around a source. The preprocessor refuses sources with such file names.
 OWN = "<metalbench>"
 _NODE = re.compile(r"!(\d+) = (.*)$")
 _LINE = re.compile(r"\bline: (\d+)")

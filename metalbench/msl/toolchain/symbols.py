@@ -18,22 +18,22 @@ from metalbench.msl.toolchain import elf, mach_o
 from metalbench.msl.toolchain.clang import MACH_O, CompilationTarget
 from metalbench.msl.toolchain.diagnostics import spell_as_metal
 
-# What clang itself calls for copies of structs and for filled arrays, and what os_log calls, by
-# names that no source can say (csrc/msl/mb/cpu/log_line.h).
+# Functions that clang calls for copies of structs and filled arrays, and that os_log calls by names
+# which no source can spell (csrc/msl/mb/cpu/log_line.h).
 RUNTIME = frozenset({"memcpy", "memmove", "memset", "bzero", "snprintf", "write"})
 _LOADER = frozenset({"dyld_stub_binder"})
-# What the runtime looks for (csrc/cpu/module.cpp), and what vectors call in the object itself
-# (emission); of several kernels, each with a number.
+# Symbols that the runtime looks up (csrc/cpu/module.cpp), and that vectors call in the object. Each
+# of several kernels has a number.
 _EXPORT = re.compile(
     r"mb_(?:info|lanes|shadowed|span|thread|threadgroup_parts|vector_body)(?:_\d+)?"
-    # Of Mach-O's linker.
+    # Symbols of Mach-O's linker.
     r"|_*dso_handle|_?mh_dylib_header"
 )
 # Symbols with facts about a kernel, and names that linkers define.
 _OWN_VARIABLE = re.compile(
     r"_ZZ\d+mb_info(?:_\d+)?E4info|__(?:start|stop)_mb_(?:threadgroup|parts)"
     r"|__(?:start|stop)___sancov_guards|_DYNAMIC|_GLOBAL_OFFSET_TABLE_"
-    # Of Mach-O's linker.
+    # Symbols of Mach-O's linker.
     r"|_*dso_handle|_mh_\w+|dyld_private|section\$(?:start|end)\$__DATA\$\w+"
 )
 # A checked build numbers its branches once, when it is loaded: clang's own function.

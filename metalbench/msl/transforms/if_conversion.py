@@ -29,7 +29,7 @@ from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL
 
-# Of the code that becomes unconditional.
+# The limit of the code that becomes unconditional.
 _MOST_INSTRUCTIONS = 32
 # fmt: off
 _COMPUTING = frozenset({
@@ -37,7 +37,7 @@ _COMPUTING = frozenset({
     "ashr", "icmp", "fcmp", "select", "trunc", "zext", "sext", "fptrunc", "fpext", "sitofp",
     "uitofp", "bitcast", "freeze", "extractelement", "insertelement", "shufflevector",
 })
-# Of what LLVM calls speculatable. The select does not choose a result that is undefined.
+# Opcodes that LLVM calls speculatable. The select does not choose a result that is undefined.
 _INTRINSICS = tuple(f"llvm.{each}." for each in (
     "ctlz", "cttz", "ctpop", "bswap", "bitreverse", "fshl", "fshr", "smax", "umax", "smin", "umin",
     "sadd.sat", "uadd.sat", "ssub.sat", "usub.sat", "abs", "fabs", "minnum", "maxnum", "minimum",

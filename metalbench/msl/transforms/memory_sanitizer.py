@@ -41,7 +41,7 @@ _CONCLUDING = (
 # The shadow of a larger variable is kept in memory only.
 _MOST_LEAVES = 16
 _INTEGERS = (8, 16, 32, 64)
-# Of the function that numbers branches when the code is loaded.
+# The name of the function that numbers branches when the code is loaded.
 _CONSTRUCTOR = "sancov.module_ctor"
 _OVERFLOWING = "add", "sub", "mul"
 _DARWIN, _LINUX = "--target=arm64-apple-", "--target=aarch64-unknown-linux-gnu"

@@ -26,7 +26,7 @@ from metalbench.msl.ir.types import POINTER
 
 _SHARED = "addrspace(3)"
 _DEFAULT_ALIGNMENT = 8
-# Of a copy from global memory, and from generic memory.
+# The intrinsics of a copy from global memory, and from generic memory.
 _FROM_GLOBAL, _FROM_GENERIC = "llvm.memcpy.p0.p1.", "llvm.memcpy.p0.p0."
 
 

@@ -24,7 +24,7 @@ _SYMBOL = re.compile(r"_Z(?:Z.*E|N?L?)(\d+)(\w+)")
 _METAL_SYMBOL = re.compile(r"_ZN?K?V?K?[RO]?(?:5metal|2mb)")
 # Instructions from a check to what is subscripted.
 _NEAR = 10
-# Of references to references, and members of members.
+# The deepest nesting of references and members that is named.
 _DEEPEST = 8
 
 

@@ -46,7 +46,7 @@ _HELPERS = (MATRIX_WORD, *(f"{_ADD}{elements}" for elements in _WORDS))
 _TYPES = {"halves": ("f16", "<2 x half>"), "bfloats": ("bf16", "i32")}
 # Intrinsics of bfloats are named without the type of the sums.
 _SUFFIX = {"f16": "f32.f32", "bf16": "bf16"}
-# Of a lane's two elements of a matrix of floats.
+# A float is split into a high and a low part: the positions of these for a lane's two elements.
 _HIGH, _LOW = (0, 1), (2, 3)
 _FLOATS = "{ float, float, float, float }"
 

@@ -1,4 +1,4 @@
-// A stand-in for MLX, as far as a process feels it: work of its own on the same GPU.
+// A stand-in for MLX, as far as a process feels it: separate work on the same GPU.
 #import <Metal/Metal.h>
 
 #import <objc/runtime.h>

@@ -1,4 +1,4 @@
-// Blocks as methods. Each place has a few instructions of its own that know its number: they put
+// Blocks as methods. Each place has a few instructions that know its number: they put
 // the block where the receiver was and the receiver where the selector was, and jump to the block.
 // Not for methods that return a structure in memory.
 #include <atomic>

@@ -1,4 +1,4 @@
-// Each lane asks for the value of a lane of its own by a broadcast.
+// Each lane asks for the value of a different lane by a broadcast.
 // tune: BUG = 1, 0
 // value: n = 32
 // buffer: x float32 (n) normal
