@@ -21,8 +21,8 @@ ALIGNMENT = 64
 # PROBE makes one call in which the kernels go wrong.
 SET_LAYOUT, CALL, BEGIN, OVERHEAD, PROBE = b"L", b"C", b"B", b"O", b"P"
 SEALED, DONE, NEEDS, WRONG = b"S", b"D", b"N", b"W"
-# CALL: the number of calls. DONE: launches of its own kernels, nanoseconds in them and in all calls,
-# bytes of the arguments that kernels read, and bytes of those that they write.
+# CALL: the number of calls. DONE: launches of its own kernels, nanoseconds in them and in all
+# calls, bytes of the arguments that kernels read, and bytes of those that they write.
 COUNT, DONE_FIELDS = struct.Struct("<I"), struct.Struct("<QQQQQ")
 # PROBE: its kind and a seed. The answer: bytes of arguments read, and bytes that kernels wrote.
 PROBE_FIELDS, PROBE_RESULT = struct.Struct("<BQ"), struct.Struct("<QQ")

@@ -20,8 +20,8 @@ from metalbench.msl.ir.module import Global, Module
 from metalbench.msl.ir.places import OWN, Metadata, is_own
 from metalbench.msl.toolchain.symbols import RUNTIME
 
-# Variables of the engine: facts about a kernel, the ends of sections, and on a GPU the threadgroup's
-# arguments. A name for an assembler begins with \01.
+# Variables of the engine: facts about a kernel, the ends of sections, and on a GPU the arguments
+# of the threadgroup. A name for an assembler begins with \01.
 _OWN_VARIABLE = re.compile(
     r"_ZZ\d+mb_info(?:_\d+)?E4info|mb_arena"
     r"|(?:\\01)?(?:__(?:start|stop)_|section\$(?:start|end)\$__DATA\$)mb_(?:threadgroup|parts)"
