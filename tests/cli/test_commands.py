@@ -269,7 +269,7 @@ def test_python_dash_m_is_the_command() -> None:
     assert done.stdout.startswith("Usage: metalbench ")
 
 
-def test_check_warns_about_tests_that_fast_math_may_remove(shell: Any, kernels: Any) -> None:
+def test_show_and_run_warn_about_tests_that_fast_math_may_remove(shell: Any, kernels: Any) -> None:
     path = kernels / "twice.metal"
     text = path.read_text().replace("2 * x[i]", "isnan(x[i]) ? 0 : 2 * x[i]")
     path.write_text("// math: fast\n" + text)

@@ -144,7 +144,7 @@ def test_run_writes_a_page(command: Command, tmp_path: Path) -> None:
         assert part in text
 
 
-def test_control_options_store_no_record(command: Command) -> None:
+def test_control_options_refuse_the_option_record(command: Command) -> None:
     done = command("run", "twice", "--ab-control", "--record")
     assert done.exit_code == 2
     assert "expected no --record" in done.output

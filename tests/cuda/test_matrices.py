@@ -39,7 +39,7 @@ def count(code: list[str], start: str) -> int:
     return sum(each.startswith(start) for each in code)
 
 
-def test_four_products_are_one_instruction_with_ldmatrix(ptx_of):
+def test_four_products_are_one_mma_with_operands_from_ldmatrix(ptx_of):
     ptx = ptx_of(tiles(24))
     check_sound(ptx, assemble=True)
     code = ptx.code()

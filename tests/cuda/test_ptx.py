@@ -229,7 +229,7 @@ def test_lanes_copy_tiles_past_their_registers_and_wait(ptx_of, element):
     assert any(each.startswith("st.shared") for each in code)
 
 
-def test_texels_outside_of_the_source_are_filled(ptx_of):
+def test_a_copy_from_outside_of_its_source_is_sound_ptx(ptx_of):
     ptx = ptx_of(
         async_copy.DECLARED.replace("ESCAPE", "")
         + kernel(

@@ -129,7 +129,7 @@ def test_functions_compiled_before_the_patch(blend):
         same(function(X + 1), EXPECTED + 3)
 
 
-def test_functions_compiled_within_the_patch_stay_compiled():
+def test_functions_compiled_within_the_patch_are_compiled_after_it():
     calls = []
     with patched_mlx():
 

@@ -169,7 +169,7 @@ def test_a_race():
     assert message.startswith("[f] <f source>:5: ")
 
 
-def test_checked_builds_report_uninitialised_reads():
+def test_unwritten_outputs_are_nan_in_checked_builds():
     kernel = metal_kernel("f", ["x"], ["y"], "y[1] = 1;", checked=True)
     (y,) = kernel(**GOOD)
     assert np.isnan(y).sum() == 19

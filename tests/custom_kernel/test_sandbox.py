@@ -263,7 +263,7 @@ def test_a_sandboxed_kernel_can_be_freed_without_permission_to_signal() -> None:
     assert process not in list_children(os.getpid())
 
 
-def test_ctrl_c_is_raised_in_the_caller() -> None:
+def test_the_process_of_a_sandboxed_kernel_survives_ctrl_c() -> None:
     """Both are of one group, which a terminal interrupts."""
     twice = Sandboxed()
     twice()

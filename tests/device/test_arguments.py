@@ -121,7 +121,7 @@ def test_memory_holds_at_least_one_element(device, bind):
         ({}, "got dict {}"),
     ],
 )
-def test_buffer_refuses_objects_without_memory(bind, value, message):
+def test_arguments_that_are_not_numeric_arrays_are_refused(bind, value, message):
     with pytest.raises(_core.ArgumentTypeError, match=rf"^\[f\] x: .*{message}"):
         bind("device const float* x", value)
     if not isinstance(value, np.ndarray):
@@ -225,7 +225,7 @@ def test_dispatch_refuses_invalid_sizes(compile_kernel, size):
 
 
 @pytest.mark.parametrize("nbytes", [-1, 1.5, "16"])
-def test_buffer_refuses_invalid_byte_counts(device, nbytes):
+def test_allocate_and_slice_refuse_invalid_byte_counts(device, nbytes):
     with pytest.raises(
         _core.DispatchError, match="nbytes: expected a count of bytes of 0 to 2.63 - 1, got"
     ):

@@ -46,7 +46,7 @@ def pair(run):
 
 
 @pytest.mark.parametrize("writer", [0, 5, 31])
-def test_lanes_that_read_a_value_of_the_last_lane_race(pair, writer):
+def test_lanes_that_read_a_value_of_another_lane_race(pair, writer):
     first, second = pair(f"y[i] = x[0]; if (t == {writer}) x[0] = 1;", threads=32)
     assert first != second
 
@@ -125,7 +125,7 @@ HAND_OVER = f"""
         "atomic_fetch_add_explicit(flag, 0u, memory_order_relaxed)",
     ],
 )
-def test_a_read_of_an_atomic_acquires(run, read):
+def test_a_read_of_an_atomic_acquires_only_with_a_fence(run, read):
     body = HAND_OVER.replace("READ", read).replace("FENCE", FENCE)
     parameters = "device uint* x, device atomic_uint* flag, device uint* y"
     memory = {"x": np.zeros(1, np.uint32), "flag": np.zeros(1, np.uint32)}

@@ -190,7 +190,7 @@ def test_atomics_race_with_plain_accesses(run, body):
         )
 
 
-def test_equal_reads_do_not_race(run):
+def test_plain_and_atomic_reads_do_not_race(run):
     body = "y[i] = *(device uint*)x + atomic_load_explicit(x, memory_order_relaxed);"
     run(
         "device atomic_uint* x, device uint* y",

@@ -30,7 +30,7 @@ def test_a_kernel_may_be_run_many_times(device, compile_kernel):
     device.sample([dispatch, backwards], max_pairs=20, warmup_ns=1e6, window_ns=1e6)
 
 
-def test_a_checked_run_counts_the_memory_that_it_touches():
+def test_a_checked_run_uses_memory_only_for_what_it_touches():
     """1 GiB of buffer, of which 1 MiB is written."""
     answer = subprocess.run(
         [sys.executable, "-c", SPARSE], capture_output=True, text=True, check=True

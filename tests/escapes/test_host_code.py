@@ -164,7 +164,7 @@ def test_headers_next_to_a_source_and_in_given_folders_are_read(device, tmp_path
 
 
 @pytest.mark.parametrize("name", ["constructor", "a call of a number", "a file of the system"])
-def test_run_reports_host_code_and_continues(tmp_path, name: str) -> None:
+def test_run_reports_host_code_and_exits_with_1(tmp_path, name: str) -> None:
     (tmp_path / "k.py").write_text(TASK)
     (tmp_path / "k.metal").write_text(
         "// dispatch: k threads_in_grid=(n) threads=(1)\n"

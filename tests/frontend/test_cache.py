@@ -69,7 +69,7 @@ def test_build_has_one_object_for_each_set_of_options():
     assert len({each.path for each in objects}) == len(objects)
 
 
-def test_build_distinguishes_equal_constants_of_different_types():
+def test_build_has_one_object_for_equal_values_of_a_constant():
     text = TEXT.replace("constant int n", "constant bool n")
     assert build_kernel(text, n=True).path == build_kernel(text, n=1).path
     assert build_kernel(n=0).path != build_kernel(n=1).path
@@ -118,7 +118,7 @@ def test_damaged_records_are_rebuilt(damage):
     assert build_kernel() == first
 
 
-def test_write_atomically_leaves_no_file_after_an_error():
+def test_a_failed_build_leaves_no_object():
     with pytest.raises(CompileError):
         build_kernel(TEXT.replace("scale * n", "missing"))
     left = [path.suffix for path in build_cache.find_cache_folder().rglob("*") if path.is_file()]

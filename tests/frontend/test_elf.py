@@ -160,7 +160,7 @@ def test_check_imports_refuses_entries_of_the_loader(
 
 
 @pytest.mark.parametrize("size", [0, 3, 64, 200, 1000])
-def test_read_contents_of_a_truncated_object_is_unexpected(size: int, tmp_path: Path) -> None:
+def test_check_imports_refuses_a_truncated_object(size: int, tmp_path: Path) -> None:
     library = build_kernel("", [], tmp_path)
     library.write_bytes(library.read_bytes()[:size])
     with pytest.raises(CompileError, match="a malformed object file"):

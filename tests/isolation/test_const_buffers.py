@@ -54,7 +54,7 @@ def test_a_write_is_a_fault(device: _core.Device, body: str, space: str) -> None
     assert np.array_equal(x.numpy("float32"), np.arange(N))
 
 
-def test_const_buffers_are_not_copied_back_and_may_change_between_runs(
+def test_the_host_may_change_const_buffers_between_runs(
     device: _core.Device,
 ) -> None:
     asked, x, y = dispatches(device, "y[i] = 2 * x[i];")

@@ -38,7 +38,9 @@ def reporting(change: Callable[[float], float]) -> Callable[[ScriptedExecutor], 
 
 
 @pytest.mark.parametrize("reported", [1e12, -1.0, math.nan, math.inf])
-def test_impossible_times_are_forged(scripted: Callable[..., Twice], reported: float) -> None:
+def test_impossible_times_are_reported_as_forged(
+    scripted: Callable[..., Twice], reported: float
+) -> None:
     twice = scripted(reporting(lambda _: reported))
     with pytest.raises(ForgedTimes, match=r"of which only .* passed"):
         twice.run()

@@ -32,7 +32,7 @@ class Owner:
             self.ended.append((threading.current_thread().name, True))
 
 
-def test_collected_processes_are_not_signalled_in_a_confined_process(monkeypatch) -> None:
+def test_garbage_is_not_collected_in_the_confined_thread_of_a_compiler(monkeypatch) -> None:
     ended: list[tuple[str, bool]] = []
     start = subprocess.Popen
 

@@ -47,7 +47,7 @@ LINES = {
 
 
 @pytest.mark.parametrize("lines", LINES.values(), ids=LINES)
-def test_parse_refuses_a_line_with_too_large_numbers(lines: str) -> None:
+def test_parse_refuses_hostile_lines_without_much_memory(lines: str) -> None:
     tracemalloc.start()
     with pytest.raises(DeclarationError, match=r"^\[k\] k\.metal:\d+: ?") as caught:
         parse(f"{lines}\n{DISPATCH}kernel void f() {{}}\n", name="k")
@@ -87,7 +87,7 @@ def test_evaluate_allows_64_bits(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [DIGITS, "1e999", "inf", "nan", "-1e400", "1" * 30, "9" * 70])
-def test_number_of_is_a_number_of_64_bits(text: str) -> None:
+def test_parse_number_refuses_nan_and_numbers_beyond_64_bits(text: str) -> None:
     assert parse_number(text) is None
 
 
@@ -106,7 +106,7 @@ BARE = {
 
 
 @pytest.mark.parametrize("line", BARE.values(), ids=BARE)
-def test_read_standalone_kernel_refuses_a_line_with_too_large_numbers(
+def test_read_standalone_kernel_refuses_a_line_with_invalid_or_too_large_values(
     line: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "k.metal"

@@ -127,7 +127,7 @@ def test_warming_up_does_not_wait_for_noise_to_settle():
     assert samples.warmup_ns < 3e8
 
 
-def test_a_pass_as_long_as_the_warm_up_runs_once():
+def test_a_pass_longer_than_the_warm_up_runs_twice_before_the_pairs():
     machine = Machine(reference_ns=3e9)
     machine.sample(warmup_ns=2e8, probed=False, max_pairs=4)
     assert machine.asked.count(("reference", 1)) == 2 + 4

@@ -124,7 +124,7 @@ def test_a_noisy_kernel_stops_at_the_time_limit() -> None:
     assert result.verdict is Verdict.INCONCLUSIVE
 
 
-def test_a_slow_kernel_has_the_minimum_number_of_pairs() -> None:
+def test_a_slow_kernel_has_the_pairs_that_fit_into_four_times_the_time() -> None:
     sampler = ScriptedSampler(steady(1e9, 0.01), steady(4e8, 0.01), seconds_per_pair=1.1)
     result = run(sampler, Plan(seconds=2.0, min_pairs=16, seed=1))
     # As many as fit into four times the time; one look more, at the end of which they are known.

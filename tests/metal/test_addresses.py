@@ -69,7 +69,7 @@ def test_the_hosts_address_is_invalid_on_the_gpu(metal) -> None:
         follow(metal, x.ctypes.data, [there])
 
 
-def test_memory_that_is_not_resident_faults(metal) -> None:
+def test_unlisted_memory_is_accessible_only_with_residency_sets(metal) -> None:
     x, there = some(metal)
     if metal.capabilities["residency_sets"]:
         np.testing.assert_array_equal(follow(metal, there.address, []), x)

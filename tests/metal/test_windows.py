@@ -226,7 +226,7 @@ def test_failed_counters_are_nan(metal, add, metal_double, what):
     assert (samples.device_ns > 0).all()
 
 
-def test_a_lost_gpu_is_reported(metal, add, metal_double):
+def test_a_missing_command_encoder_is_reported(metal, add, metal_double):
     x = np.zeros(32, np.float32)
     metal_double.set("no_encoder")
     with pytest.raises(_core.Error, match=r"\[add\] Metal gives no command encoder"):

@@ -70,7 +70,7 @@ NOTHING = Overhead()
         ({"launches": 10**6}, "of which its threads can have run 84 at most"),
     ],
 )
-def test_an_impossible_account_is_forged(change: dict[str, float], words: str) -> None:
+def test_an_impossible_account_is_reported_as_forged(change: dict[str, float], words: str) -> None:
     assert GOOD.find_forgery() == ""
     assert words in replace(GOOD, **change).find_forgery()
 

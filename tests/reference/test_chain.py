@@ -202,7 +202,7 @@ def test_small_results_alive_are_bounded(make, size):
 
 
 @EVERYWHERE
-def test_most_memory_counts_intermediate_results(make):
+def test_intermediate_results_count_towards_the_limit_of_memory(make):
     assert most_memory(make(workload(extremes, "seed"))) <= 3 * 4 * MIB + MIB
 
 

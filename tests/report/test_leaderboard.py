@@ -120,7 +120,7 @@ def test_the_page_has_the_history_of_each_record(store: Store) -> None:
     assert html.count(">the first<") == 3
 
 
-def test_ruling_lines_prints_one_line_for_each_ruling(store: Store) -> None:
+def test_ruling_lines_has_no_line_for_a_first_record_and_ends_with_counts(store: Store) -> None:
     record = store.records()[0]
     base = Ruling(1, record.place, record, Decision.FIRST, "there was none")
     new = replace(base, decision=Decision.NEW, why="x", verdict=Verdict.FASTER, gains=GAINS)

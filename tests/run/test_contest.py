@@ -131,7 +131,7 @@ def test_a_form_that_compiles_to_itself_is_not_timed(never_compared, launch):
     assert ["and the whole reference" in doubt for doubt in found.doubts] == [True] * (launch > 0.1)
 
 
-def test_a_compiled_form_that_differs_is_left_out(never_compared):
+def test_a_form_that_compiles_to_itself_does_not_stop_the_contest_of_others(never_compared):
     reference = TimedReference(workload(running_sum, "seed"))
     eager, compiled, fast = choose_form(reference, clock=lambda: reference.now).forms
     assert "is compiled to the operations" in compiled.fault

@@ -319,7 +319,7 @@ def test_slow_rounds_have_one_audit_unless_it_raises_a_suspicion(
     assert len(audit.audits) == 1
 
 
-def test_heavy_noise_condemns_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_heavy_noise_rarely_condemns_a_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     # Rounds take their time, or by chance many times as long, whatever their block is.
     random = np.random.default_rng(7)
     condemned = 0

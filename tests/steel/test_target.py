@@ -29,7 +29,7 @@ BETTER = [
 
 
 @pytest.mark.parametrize(("time", "steadiness", "targets"), BETTER)
-def test_shortfall_is_zero_for_a_better_candidate(time, steadiness, targets):
+def test_shortfall_is_empty_for_the_targets_that_a_candidate_meets(time, steadiness, targets):
     better = {each.value for each in Target if not shortfall(each, *time, steadiness)}
     assert better == targets
 

@@ -152,7 +152,7 @@ def test_a_full_disk_is_reported_and_keeps_stored_results(path: Path) -> None:
         assert all(len(store.samples(entry.id)) == 5 for entry in kept)
 
 
-def test_two_processes_may_write_concurrently(path: Path) -> None:
+def test_two_open_stores_may_write_to_one_file(path: Path) -> None:
     with Store(path) as one, Store(path) as other:
         for store in (one, other, one, other):
             store.record(begin(store), correct())

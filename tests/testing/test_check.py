@@ -219,7 +219,7 @@ def test_on_a_gpu_the_checked_build_is_the_cpus_and_results_are_the_gpus(gpu):
     assert gpu.runs == 2
 
 
-def test_a_kernel_without_checked_builds_is_noted_and_runs_on_the_gpu(gpu, monkeypatch):
+def test_a_kernel_without_a_checked_build_is_noted_and_runs_in_a_plain_build(gpu, monkeypatch):
     def unsupported(*_, **options):
         if options["checked"]:
             raise Unsupported("no such texture here")

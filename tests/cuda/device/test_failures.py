@@ -94,7 +94,7 @@ def test_a_failed_event_is_created_by_the_next_window(device, compiled, double):
     np.testing.assert_array_equal(y, [1] * 4)
 
 
-def test_sample_copies_no_memory(device, compiled, double):
+def test_sample_copies_memory_once_for_all_windows(device, compiled, double):
     dispatch = dispatch_of(compiled, np.zeros(64, np.float32))
     up, down = (
         double.cuda_double_calls(name) for name in (b"cuMemcpyHtoDAsync_v2", b"cuMemcpyDtoH_v2")

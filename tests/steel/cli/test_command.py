@@ -88,7 +88,9 @@ def test_wrong_usage_is_reported_with_a_remedy(
     assert said in " ".join(done.output.split())
 
 
-def test_a_dry_run_changes_no_file(invoke: Any, folder: Path, tmp_path: Path) -> None:
+def test_a_dry_run_prints_its_plan_and_stores_nothing(
+    invoke: Any, folder: Path, tmp_path: Path
+) -> None:
     done = invoke("--kernel-name", "twice", "--loop", "--max-rounds", "5", "--dry-run", *QUICK)
     assert done.exit_code == 0, done.output
     assert "tuner would be asked for up to 20 versions of each" in done.output

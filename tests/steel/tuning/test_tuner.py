@@ -167,7 +167,7 @@ SHARED = {
 
 
 @pytest.mark.parametrize("what", SHARED)
-def test_kernels_with_shared_memory_are_not_transformed(what: str) -> None:
+def test_kernels_with_cooperating_threads_or_other_grids_are_not_transformed(what: str) -> None:
     part, other = SHARED[what]
     assert part in PLAIN
     kernel = parse(PLAIN.replace(part, other), name="twice")
