@@ -41,7 +41,7 @@ def test_text_shows_errors_first_and_counts_the_rest():
     }
 
 
-def test_check_counts_places_that_are_not_listed():
+def test_findings_count_places_that_are_not_listed():
     rest = finding("race", 0, places=70, count=140)
     found = Findings(
         "k", ("a", "b"), ("race",), tuple(merge_findings([rest, replace(rest, places=60)]))

@@ -86,7 +86,7 @@ def test_texels_are_drawn_as_kernels_see_them(tmp_path):
         ("r32float (w, 0) uniform", "expected every extent of t to be 1 or more"),
     ],
 )
-def test_check_refuses_a_wrong_texture_line(tmp_path, line, words):
+def test_read_standalone_kernel_refuses_a_wrong_texture_line(tmp_path, line, words):
     with pytest.raises(DeclarationError) as told:
         read_standalone_kernel(file(tmp_path, line))
     assert words in str(told.value)
@@ -238,7 +238,7 @@ def test_sampler_lines_use_the_words_of_msl(tmp_path, line, options):
         ("t filter::linear", "'t' is declared twice"),
     ],
 )
-def test_check_refuses_an_unknown_sampler(tmp_path, line, words):
+def test_read_standalone_kernel_refuses_a_wrong_sampler_line(tmp_path, line, words):
     with pytest.raises(DeclarationError) as told:
         read_standalone_kernel(sampled(tmp_path, line))
     assert words in str(told.value)

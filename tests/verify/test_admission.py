@@ -40,7 +40,7 @@ def test_admit_rejects_impossible_results(entry):
 
 
 @pytest.mark.parametrize("entry", list(LIBRARY), ids=lambda each: each.name)
-def test_admit_accepts_the_rounded_oracle(entry):
+def test_a_task_accepts_its_rounded_oracle(entry):
     for size in small_sizes(entry.task):
         work = workload(entry.task, size)
         for name, expected in work.expected.items():
@@ -48,7 +48,7 @@ def test_admit_accepts_the_rounded_oracle(entry):
             assert TaskCheck(work).factor(BadResult("right", name, rounded)) <= 1
 
 
-def test_admit_rejects_a_reduction_without_the_last_row():
+def test_a_task_rejects_a_reduction_without_the_last_row():
     work = workload(LIBRARY.entry("mse_loss").task, "large")
     inputs = {name: each[:-1].astype(np.float64) for name, each in work.inputs.items()}
     total = np.square(inputs["prediction"] - inputs["target"]).sum()

@@ -11,7 +11,7 @@ from agent_steel.models.providers import NAMES, create, create_model
 from agent_steel.proposal import ProposerError
 
 
-def test_create_knows_all_providers():
+def test_names_lists_all_providers():
     assert NAMES == ("openai", "anthropic", "openrouter", "deepseek", "ollama", "vllm")
 
 
