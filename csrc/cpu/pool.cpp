@@ -48,6 +48,7 @@ class Pool::Worker {
       Job* job = pool_.job_;
       if (job == nullptr || number_ >= job->participants) continue;
       lock.unlock();
+      if (job->participants > 1) pool_.claims_.claim(seen);
       work(*job);
       lock.lock();
       if (--job->running == 0) pool_.done_.notify_all();

@@ -13,6 +13,7 @@
 
 #include "core/device.h"
 #include "cpu/fault.h"
+#include "cpu/host.h"
 #include "cpu/launch.h"
 
 namespace metalbench::cpu {
@@ -54,6 +55,7 @@ class Pool {
   std::uint64_t generation_ = 0;
   bool closing_ = false;
   Job* job_ = nullptr;
+  CoreClaims claims_;
   std::vector<std::unique_ptr<Worker>> workers_;
 };
 

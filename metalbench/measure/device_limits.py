@@ -296,28 +296,43 @@ _steps_of: dict[tuple[str, str], int] = {}
 
 def create_probe(device: Device) -> list[Dispatch]:
     """Return the dispatches of the probe on `device`, about 0.1 ms long, calibrated once."""
-    library = device.compile(PROBE_SOURCE.read_text(encoding="utf-8"), filename=str(PROBE_SOURCE))
-    pipeline = library.pipeline("probe")
+    pipeline = _compile_probe(device)
     known = device.kind, device.name
     if known not in _steps_of:
-        _steps_of[known] = _calibrate(device, pipeline)
+        _steps_of[known] = _calibrate(device, pipeline, 1, LENGTH_NS)
     return _dispatches(device, pipeline, _steps_of[known])
 
 
-def _calibrate(device: Device, pipeline: Pipeline) -> int:
-    """Return the steps that take `LENGTH_NS`, from the slope of two lengths, without the launch."""
+def create_parallel_probe(device: Device, length_ns: float) -> list[Dispatch]:
+    """Return the dispatches of a probe on all cores of `device`, about `length_ns` long."""
+    pipeline = _compile_probe(device)
+    threadgroups = cores_of(device) * CEILING_THREADGROUPS_A_CORE
+    steps = _calibrate(device, pipeline, threadgroups, length_ns)
+    return _dispatches(device, pipeline, steps, threadgroups)
+
+
+def _compile_probe(device: Device) -> Pipeline:
+    source = PROBE_SOURCE.read_text(encoding="utf-8")
+    return device.compile(source, filename=str(PROBE_SOURCE)).pipeline("probe")
+
+
+def _calibrate(device: Device, pipeline: Pipeline, threadgroups: int, length_ns: float) -> int:
+    """Return the steps that take `length_ns`, from the slope of two lengths, without the launch."""
 
     def fastest(steps: int) -> float:
-        dispatches = _dispatches(device, pipeline, steps)
+        dispatches = _dispatches(device, pipeline, steps, threadgroups)
         return min(device.run(dispatches) for _ in range(TRIES))
 
     short, long = fastest(FIRST_STEPS), fastest(4 * FIRST_STEPS)
     step_ns = max((long - short) / (3 * FIRST_STEPS), long / (4 * FIRST_STEPS) / 100)
-    return max(1, round(LENGTH_NS / step_ns))
+    return max(1, round(length_ns / step_ns))
 
 
-def _dispatches(device: Device, pipeline: Pipeline, steps: int) -> list[Dispatch]:
+def _dispatches(
+    device: Device, pipeline: Pipeline, steps: int, threadgroups: int = 1
+) -> list[Dispatch]:
     from metalbench import _core
 
-    values = {"end": device.allocate(4 * PROBE_LANES), "steps": steps}
-    return [_core.Dispatch(pipeline, values, threads=(PROBE_LANES, 1, 1), threadgroups=(1, 1, 1))]
+    values = {"end": device.allocate(4 * PROBE_LANES * threadgroups), "steps": steps}
+    threads, groups = (PROBE_LANES, 1, 1), (threadgroups, 1, 1)
+    return [_core.Dispatch(pipeline, values, threads=threads, threadgroups=groups)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 from itertools import chain, count, islice
 from math import log
 from time import process_time, sleep
@@ -18,6 +18,7 @@ from metalbench.kernel.memory import GuardedBuffer
 from metalbench.kernel.prepare import Bound, Compiled
 from metalbench.measure.device_limits import (
     RotationPlan,
+    create_parallel_probe,
     create_probe,
     last_level_cache_bytes,
     plan_rotation,
@@ -279,10 +280,12 @@ def _hold_same_values(one: Bound, other: Bound) -> bool:
 #
 # Other load must not condemn an honest kernel. So a suspicion is put to a sequential test: further
 # audits are taken until enough of them say the same. Load meets all blocks alike, so new rounds of
-# an honest kernel take longer than known ones with a probability of at most a half. That a round
-# alone exceeds its limit with no higher probability is an assumption. Both need this process to
-# treat all blocks alike. Numerical libraries keep threads spinning after a product of matrices, so
-# nothing is judged before the last round of an audit.
+# an honest kernel take longer than known ones with a probability of at most a half. A round alone
+# meets what a window does not: a short round can end before the second core has woken up, in most
+# of the rounds of a busy machine. So a probe that is as long and that uses all cores is timed alone
+# and within windows by turns with the kernel, and the kernel's limit is raised by the probe's
+# factor. Both need this process to treat all blocks alike. Numerical libraries keep threads
+# spinning after a product of matrices, so nothing is judged before the last round of an audit.
 
 Values = np.ndarray[Any, Any]
 # Rounds of a block fill this time, within these numbers; of rounds as slow as this a block has one.
@@ -311,17 +314,30 @@ STEP_S, SPINNING_S = 0.01, 0.3
 
 @dataclass(frozen=True)
 class Audit:
-    """Times in ns of single rounds by block, in order, and of rounds within windows."""
+    """Times in ns of single rounds by block, in order, and of rounds within windows.
+
+    `probe_alone_ns` and `probe_window_ns` are times of the probe, taken as plain rounds and as
+    rounds of a window are.
+    """
 
     plain_ns: tuple[float, ...]
     known_ns: tuple[float, ...]
     new_ns: tuple[float, ...]
     window_ns: tuple[float, ...] = ()
+    probe_alone_ns: tuple[float, ...] = ()
+    probe_window_ns: tuple[float, ...] = ()
 
     @property
     def reuse(self) -> float:
         """Return the time of new rounds over that of known ones: medians."""
         return float(np.median(self.new_ns) / np.median(self.known_ns))
+
+    @property
+    def probe_factor(self) -> float:
+        """Return the time of the probe alone over that within windows, at least 1: minima."""
+        if not self.probe_window_ns:
+            return 1.0
+        return max(1.0, min(self.probe_alone_ns) / min(self.probe_window_ns))
 
 
 @dataclass
@@ -332,6 +348,7 @@ class ReuseAudit:
     random: np.random.Generator = field(default_factory=np.random.default_rng)
     audits: list[Audit] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    _probe: list[Dispatch] = field(default_factory=list)
 
     @property
     def _inputs(self) -> list[Bound]:
@@ -343,14 +360,22 @@ class ReuseAudit:
     def run(self, *, window: int = 0) -> None:
         """Take one audit; afterwards the memory is as after a round of the timed passes.
 
-        Windows of `window` rounds are timed, too, unless it is 0.
+        Windows of `window` rounds are timed, too, unless it is 0, and the probe in both ways.
         """
         plain_ns, count = [self._time_round()], 1
         if plain_ns[0] < SLOW_ROUND_NS:
             plain_ns.append(self._time_round())
             count = int(np.clip(BLOCK_NS / min(plain_ns), FEWEST_ROUNDS, MOST_ROUNDS))
             plain_ns += [self._time_round() for _ in range(count - 2)]
-        window_ns = [self._time_round(window) for _ in range(count if window else 0)]
+        window_ns, probe_alone_ns, probe_window_ns = [], [], []
+        if window:
+            if not self._probe:
+                length_ns = min(SLOW_ROUND_NS, self._time_round(window))
+                self._probe = create_parallel_probe(self.rotation.device, length_ns)
+            for _ in range(count):
+                window_ns.append(self._time_round(window))
+                probe_window_ns.append(self._time_probe(window))
+                probe_alone_ns.append(self._time_probe())
         draws = self._draw_workloads(2 * count)
         pairs = [draws[2 * place : 2 * place + 2] for place in range(count)]
         known = [each.workload for each in self._inputs]
@@ -370,7 +395,8 @@ class ReuseAudit:
         for each in self._inputs:
             each.load(each.workload)
         self.rotation.run()
-        self.audits.append(Audit(*map(tuple, (plain_ns, known_ns, new_ns, window_ns))))
+        times = plain_ns, known_ns, new_ns, window_ns, probe_alone_ns, probe_window_ns
+        self.audits.append(Audit(*map(tuple, times)))
         _await_idle_threads()
 
     def report(self, pass_ns: Values, window: int) -> Report:
@@ -437,12 +463,19 @@ class ReuseAudit:
         )
 
     def _is_slower_alone(self, audit: Audit, window_ns: float) -> bool:
-        return min(audit.plain_ns) > ALONE * window_ns + ALONE_NS
+        return min(audit.plain_ns) > audit.probe_factor * ALONE * window_ns + ALONE_NS
 
     def _time_round(self, window: int = 1) -> float:
         """Return the time in ns of one round, of a request of `window` rounds."""
+        return self._time(self.rotation.dispatches, window)
+
+    def _time_probe(self, window: int = 1) -> float:
+        """Return the time in ns of one execution of the probe, of a request of `window`."""
+        return self._time(self._probe, window)
+
+    def _time(self, dispatches: list[Dispatch], window: int) -> float:
         samples = self.rotation.device.sample(
-            self.rotation.dispatches, candidate_window=window, warmup_ns=0, max_pairs=1, min_pairs=1
+            dispatches, candidate_window=window, warmup_ns=0, max_pairs=1, min_pairs=1
         )
         return float(samples.candidate_ns[0])
 
@@ -534,10 +567,7 @@ def _await_idle_threads() -> None:
 
 def _join(audits: Sequence[Audit]) -> Audit:
     """Return several audits as one."""
-    blocks = zip(
-        *((each.plain_ns, each.known_ns, each.new_ns, each.window_ns) for each in audits),
-        strict=True,
-    )
+    blocks = zip(*(astuple(each) for each in audits), strict=True)
     return Audit(*(tuple(chain.from_iterable(block)) for block in blocks))
 
 

@@ -158,7 +158,7 @@ _FAILING = """
     readlinkat getdents getdents64 getcwd chdir statfs fstatfs ioctl uname
     unlink unlinkat rename renameat renameat2 mkdir mkdirat rmdir chmod fchmod fchmodat utimensat
     ftruncate truncate fsync fdatasync flock fallocate fadvise64 sync_file_range
-    sched_setaffinity sched_getparam sched_setscheduler sched_getscheduler sched_get_priority_max
+    sched_getparam sched_setscheduler sched_getscheduler sched_get_priority_max
     sched_get_priority_min setpriority getpriority get_mempolicy set_mempolicy mbind
     mlock mlock2 munlock mlockall munlockall msync memfd_create eventfd eventfd2 pipe pipe2
     epoll_create epoll_create1 timerfd_create timer_create setitimer getitimer alarm pause
@@ -210,6 +210,7 @@ def make_sealed_policy(process: int) -> tuple[Policy, int]:
         ),
         "tgkill": own,
         "kill": own,
+        "sched_setaffinity": (Rule(ALLOW, (Condition(0, equal=0),)), fail),  # the calling thread's
         "rt_sigaction": (Rule(make_refusal(), (Condition(0, equal=SIGSYS),)), allow),
         "prlimit64": (Rule(ALLOW, only_asks), fail),
         "prctl": (Rule(ALLOW, (Condition(0, equal=PR_SET_NAME),)), fail),

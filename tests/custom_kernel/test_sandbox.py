@@ -117,7 +117,7 @@ ERRORS = {
     "that does not compile": (CompileError, "out[i] = nonsense;", {}),
     "with a wrong argument": (DispatchError, TWICE, {"grid": (1, 1)}),
     "that goes astray": (KernelFault, AT + "out[i] = a[i + (1ul << 40)];", {}),
-    "that is checked": (KernelFault, AT + "out[i] = a[i + 256];", {"checked": True}),
+    "that is checked": (KernelFault, AT + "out[i] = a[i == 5 ? 256 : i];", {"checked": True}),
     "that does not end": (
         TimeLimitExceeded,
         AT + "while (a[0] == 0) out[i] += 1;",

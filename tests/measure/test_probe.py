@@ -23,14 +23,17 @@ def scripted(launch_ns: float, step_ns: float, told: list[int]) -> SimpleNamespa
         return launch_ns + step_ns * steps
 
     library = SimpleNamespace(pipeline=lambda name: name)
-    return SimpleNamespace(kind="metal", name="scripted", compile=lambda *_, **__: library, run=run)
+    found = {"kind": "metal", "name": "scripted", "cores": 8}
+    return SimpleNamespace(**found, compile=lambda *_, **__: library, run=run)
 
 
 @pytest.mark.parametrize(("launch_ns", "step_ns"), [(0.0, 4.0), (5e4, 4.0), (1e3, 0.5)])
 def test_the_probe_takes_a_tenth_of_a_millisecond(
     launch_ns: float, step_ns: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device_limits, "_dispatches", lambda device, pipeline, steps: steps)
+    monkeypatch.setattr(
+        device_limits, "_dispatches", lambda device, pipeline, steps, threadgroups=1: steps
+    )
     told: list[int] = []
     device = scripted(launch_ns, step_ns, told)
     assert device_limits.create_probe(device) * step_ns == pytest.approx(1e5)
@@ -38,6 +41,21 @@ def test_the_probe_takes_a_tenth_of_a_millisecond(
     told.clear()
     assert device_limits.create_probe(device) * step_ns == pytest.approx(1e5)
     assert told == []
+
+
+def test_the_parallel_probe_takes_the_length_asked_on_all_cores(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threadgroups_of = []
+
+    def dispatches(device, pipeline, steps, threadgroups=1):
+        threadgroups_of.append(threadgroups)
+        return steps
+
+    monkeypatch.setattr(device_limits, "_dispatches", dispatches)
+    device = scripted(1e3, 4.0, [])
+    assert device_limits.create_parallel_probe(device, 3e6) * 4.0 == pytest.approx(3e6)
+    assert min(threadgroups_of) >= 8
 
 
 def test_the_probe_runs_its_chain_in_every_lane() -> None:

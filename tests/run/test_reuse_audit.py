@@ -337,6 +337,21 @@ def test_heavy_noise_rarely_condemns_a_kernel(monkeypatch: pytest.MonkeyPatch) -
     assert condemned <= 2
 
 
+@pytest.mark.parametrize(("probe_alone_ns", "passes"), [(200.0, True), (100.0, False)])
+def test_the_probe_tells_slow_rounds_alone_from_windows_that_lack_passes(
+    probe_alone_ns: float, passes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A round alone that takes twice as long is the machine's fault if the probe's does, too."""
+    rounds = ((2e6,), (2e6,), (2e6,))
+
+    def take(place: int, with_windows: bool) -> Audit:
+        windows = ((1e6,), (probe_alone_ns,), (100.0,)) if with_windows else ()
+        return Audit(*rounds, *windows)
+
+    audit = scripted(monkeypatch, take)
+    assert audit.report(np.full(8, 5e5), 8).passed is passes
+
+
 def test_spinning_threads_are_waited_for() -> None:
     end = perf_counter() + 0.1
 

@@ -16,4 +16,7 @@ std::string processor_name() {
 
 std::uint32_t usable_cores() { return std::max(1u, std::thread::hardware_concurrency()); }
 
+// macOS has no affinity, and its scheduler distributes threads when it wakes them.
+void CoreClaims::claim(std::uint64_t) {}
+
 }  // namespace metalbench::cpu

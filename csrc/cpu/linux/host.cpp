@@ -29,4 +29,23 @@ std::uint32_t usable_cores() {
   return std::max(1u, std::thread::hardware_concurrency());
 }
 
+void CoreClaims::claim(std::uint64_t job) {
+  const int here = sched_getcpu();
+  if (here < 0 || static_cast<std::size_t>(here) >= jobs_.size()) return;
+  if (jobs_[static_cast<std::size_t>(here)].exchange(job) != job) return;
+  cpu_set_t usable;
+  if (sched_getaffinity(0, sizeof usable, &usable) != 0) return;
+  for (std::size_t core = 0; core < jobs_.size(); ++core) {
+    if (!CPU_ISSET(core, &usable)) continue;
+    std::uint64_t last = jobs_[core];
+    if (last == job || !jobs_[core].compare_exchange_strong(last, job)) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(core, &one);
+    // The first call moves the thread. The second allows the scheduler to move it again.
+    if (sched_setaffinity(0, sizeof one, &one) == 0) sched_setaffinity(0, sizeof usable, &usable);
+    return;
+  }
+}
+
 }  // namespace metalbench::cpu
