@@ -22,9 +22,9 @@ from time import perf_counter, sleep
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "kernelbench"))
 
-from generations import samples
+import samples
 
 from metalbench.kernelbench.folder import read_plan
 from metalbench.store.store import Store

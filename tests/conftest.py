@@ -31,26 +31,29 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 TESTS = Path(__file__).parent
 # Folders whose tests have many cases: the sample (`short_form.py`) has one case in this number.
 ONE_IN = {
-    "check": 80,
+    "checking": 80,
     "cli": 4,
     "cuda": 4,
-    "custom_kernel": 4,
     "device": 8,
-    "emission": 90,
     "escapes": 3,
     "formats": 3,
     "frontend": 6,
     "generated": 4,
     "hlo": 2,
-    "isolation": 4,
+    "kernelbench/problems": 60,
+    "kernelbench/pytorch": 60,
     "kernels": 20,
+    "metal_kernel": 4,
     "mlx_kernels": 12,
     "msl": 20,
-    "puzzles": 4,
+    "puzzle": 4,
+    "sandbox": 4,
     "stats": 2,
     "steel": 6,
-    "suites": 60,
+    "vectorize": 90,
     "verify": 2,
+    "workers": 4,
+    "workers/remote": 1,
 }
 if "METAL_DOUBLE" in os.environ:
     # The suite of every device is the cpu device's, too, which has more of it.

@@ -64,7 +64,8 @@ def is_in_part(item: pytest.Item, part: int, count: int) -> bool:
 class ShortForm:
     """A pytest plugin that marks the cases outside of the sample as slow, and counts them.
 
-    `one_in` has, for a folder of `root`, the reciprocal of the share of cases that run. Every
+    `one_in` has, for a folder of `root`, the reciprocal of the share of cases that run. An entry of
+    a subfolder, such as "kernelbench/problems", takes precedence over those of its parents. Every
     test's first case runs, and every case of a test that is marked `whole`.
     """
 
@@ -85,8 +86,7 @@ class ShortForm:
         """Mark each case as slow that the sample leaves out, and count the cases."""
         seen = set()
         for item in items:
-            folder = item.path.relative_to(self._root).parts[0]
-            one_in = 1 if item.get_closest_marker("whole") else self._one_in.get(folder, 1)
+            one_in = 1 if item.get_closest_marker("whole") else self._find_one_in(item.path)
             function = (item.path, getattr(item, "originalname", item.name))
             if function in seen and not is_in_sample(item.nodeid, one_in):
                 item.add_marker(pytest.mark.slow)
@@ -99,6 +99,11 @@ class ShortForm:
         yield
         # Here pytest has deselected cases by `-k` and `-m`.
         self._cases = len(items) + self._not_run
+
+    def _find_one_in(self, path: Path) -> int:
+        """Return the entry of the innermost folder that has one, or 1."""
+        folders = [each.as_posix() for each in path.relative_to(self._root).parents]
+        return next((self._one_in[each] for each in folders if each in self._one_in), 1)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
         """Count the cases that are deselected as slow. Those that `-k` deselects do not count."""

@@ -17,7 +17,7 @@ FOLDERS = (
     "msl",
     "kernels",
     "mlx_kernels",
-    "custom_kernel",
+    "metal_kernel",
     "testing",
     "verify",
     "cheats",

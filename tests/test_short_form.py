@@ -20,7 +20,7 @@ def pytest_addoption(parser):
     parser.addoption("--part")
 
 def pytest_configure(config):
-    config.pluginmanager.register(ShortForm(Path(__file__).parent, {"many": 4}))
+    config.pluginmanager.register(ShortForm(Path(__file__).parent, {"many": 4, "many/all": 1}))
 """
 SETTINGS = """
 [pytest]
@@ -48,7 +48,13 @@ import pytest
 @pytest.mark.parametrize("case", range(6))
 def test_of_another_folder(case): pass
 """
-CASES = 40 + 5 + 1 + 6
+NESTED = """
+import pytest
+
+@pytest.mark.parametrize("case", range(6))
+def test_of_a_subfolder(case): pass
+"""
+CASES = 40 + 5 + 1 + 6 + 6
 
 
 @pytest.fixture
@@ -57,10 +63,11 @@ def suite(tmp_path: Path) -> Path:
         "conftest.py": CONFTEST,
         "pytest.ini": SETTINGS,
         "many/test_many.py": MANY,
+        "many/all/test_nested.py": NESTED,
         "few/test_few.py": FEW,
     }
     for name, text in files.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     return tmp_path
 
@@ -96,10 +103,11 @@ def test_a_seed_repeats_its_sample_and_another_seed_draws_another(suite: Path) -
     assert f"sample of the slow cases: {VARIABLE}=2026-01-02" in output
 
 
-def test_the_sample_has_first_cases_whole_tests_and_other_folders(suite: Path) -> None:
+def test_the_sample_has_first_cases_whole_tests_and_folders_without_a_share(suite: Path) -> None:
     ran, _ = run(suite)
     always = {f"test_whole[{case}]" for case in range(5)}
     always |= {f"test_of_another_folder[{case}]" for case in range(6)} | {"test_sampled[0]"}
+    always |= {f"test_of_a_subfolder[{case}]" for case in range(6)}
     assert always < ran
     sampled = [
         f"test_sampled[{case}]"

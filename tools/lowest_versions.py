@@ -24,7 +24,7 @@ TESTS = (
     "tests/cli/test_commands.py",
     "tests/cli/test_run.py",
     "tests/cli/test_unwritable.py",
-    "tests/custom_kernel/test_calls.py",
+    "tests/metal_kernel/test_calls.py",
     "tests/steel/cli/test_command.py",
 )
 _REQUIREMENT = re.compile(r'"([A-Za-z0-9_.-]+)(?:\[[\w,]+\])?>=([\d.]+)[^"]*"')

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import samples
 from click.testing import CliRunner
-from generations import samples
 
 from metalbench.cli import main
 from metalbench.store.store import Store

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from generations import samples
+import samples
 
 from metalbench import _core
 from metalbench.errors import DeclarationError

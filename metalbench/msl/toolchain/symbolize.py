@@ -48,7 +48,7 @@ def symbolize(path: str, offset: int) -> tuple[str, int] | None:
     """Return file and line of the code at `offset` in a shared object; None without debug line.
 
     `offset` is the address minus the base that the object is loaded at. Code inlined from the MSL
-    headers maps to the user's line that called it. A sandboxed process (isolation/confinement)
+    headers maps to the user's line that called it. A sandboxed process (sandbox/confinement.py)
     cannot open files, so the result there is None.
     """
     found = _find_frames(path, offset)

@@ -8,8 +8,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+import samples
 from click.testing import CliRunner, Result
-from generations import samples
 from steel.model_server import Asked, Step, refuses, says
 
 from metalbench.cli import main

@@ -12,7 +12,7 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
-from generations import samples
+import samples
 from steel.generating.scripted_run import Script, Session
 from steel.model_server import KEY, ModelServer, fails, says
 

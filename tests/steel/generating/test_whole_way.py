@@ -15,7 +15,7 @@ from pathlib import Path
 from time import monotonic, sleep
 
 import pytest
-from generations import samples
+import samples
 from steel.generating.scripted_run import CLASSES, Script, Session
 from steel.model_server import KEY, ModelServer
 

@@ -1,0 +1,158 @@
+"""From a folder of generations to a table, by the commands."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import samples
+from click.testing import CliRunner, Result
+
+from metalbench.cli import main
+from metalbench.kernelbench.folder import read_plan
+from metalbench.store.store import Store
+
+
+class Shell:
+    """Runs commands on one folder of generations."""
+
+    def __init__(self, folder: Path, problems: list[list[str]]) -> None:
+        self.kernels = samples.tasks_in(folder / "kernels", len(problems))
+        self.root = samples.write_samples(folder / "run", problems)
+        self.db = folder / "results.db"
+
+    def evaluate(self, *options: object) -> Result:
+        where = ["--kernels", self.kernels, "--db", self.db, "--device", "cpu"]
+        command = ["evaluate", self.root, *where, "--time", 0.05, *options]
+        return CliRunner().invoke(main, list(map(str, command)))
+
+    def analyse(self, *options: object) -> Result:
+        command = ["analyse", self.root, "--db", self.db, *options]
+        return CliRunner().invoke(main, list(map(str, command)))
+
+    def classes(self) -> dict[tuple[int, int], str]:
+        with Store(self.db) as store:
+            found = store.evaluations(read_plan(self.root).id)
+        return {(each.place.problem, each.place.sample): each.outcome for each in found}
+
+    def counts(self) -> tuple[int, int]:
+        with Store(self.db) as store, store.reading() as connection:
+            rows = connection.execute("SELECT count(*), count(DISTINCT text_hash) FROM evaluations")
+            return tuple(rows.fetchone())
+
+
+def compute_figures(path: Path) -> Mapping[str, Any]:
+    (run,) = json.loads(path.read_text())["runs"]
+    return dict(run["levels"][samples.SET])
+
+
+def test_evaluate_evaluates_a_folder_once_and_prints_the_stored_table(tmp_path: Path) -> None:
+    shell = Shell(
+        tmp_path,
+        [[samples.RIGHT, samples.PROSE], [samples.WRONG, samples.UNBOUND], [samples.SEVERAL]],
+    )
+    done = shell.evaluate("--workers", 2)
+    assert done.exit_code == 0, done.output
+    assert shell.classes() == {
+        (1, 0): "correct",
+        (1, 1): "prose",
+        (2, 0): "wrong result",
+        (2, 1): "does not bind",
+        (3, 0): "several code blocks",
+    }
+    assert "no such input" in done.output
+    assert "5 of 6 samples are here, 5 evaluated before" in shell.evaluate().output
+    assert shell.counts()[0] == 5
+    # What is written anew is evaluated anew.
+    (shell.root / samples.SET / "problem_1/sample_1.metal").write_text("")
+    assert shell.evaluate().exit_code == 0
+    assert shell.classes()[1, 1] == "empty"
+    assert shell.counts()[0] == 6
+    shown = shell.analyse("--json", tmp_path / "a.json", "--csv", tmp_path / "a.csv")
+    assert shown.exit_code == 0, shown.output
+    found = compute_figures(tmp_path / "a.json")
+    assert found["compilation_rate"]["value"] == pytest.approx(2 / 3)
+    assert found["correctness_rate"]["value"] == pytest.approx(1 / 3)
+    # One correct of two samples of one problem in three.
+    at = {(each["k"], each["p"]): each["value"] for each in found["at_k"]}
+    assert at[1, None] == pytest.approx((1 / 2) / 3)
+    assert at[2, None] == pytest.approx(1 / 3)
+    assert found["classes"]["missing"] == 1
+    with (tmp_path / "a.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    (correct,) = [each for each in rows if each["figure"] == "correct"]
+    assert float(correct["value"]) == pytest.approx(1 / 3)
+
+
+def test_curves_are_drawn_for_several_folders(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [[samples.PROSE], [""]])
+    assert shell.evaluate().exit_code == 0
+    for name in ("a.svg", "a.png"):
+        shown = shell.analyse(shell.root, "--plot", tmp_path / name)
+        assert shown.exit_code == 0, shown.output
+        assert (tmp_path / name).stat().st_size > 1000
+    assert "fast_p" in (tmp_path / "a.svg").read_text()
+    wrong = shell.analyse("--plot", tmp_path / "a.txt")
+    assert wrong.exit_code == 2
+    assert "expected a name that ends in .svg or .png" in wrong.output
+
+
+def test_evaluate_reports_bad_folders_and_ks(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [[samples.PROSE]])
+    told = shell.analyse()
+    assert told.exit_code == 2
+    assert "nothing is known of it; run `metalbench evaluate` first" in told.output
+    assert shell.evaluate().exit_code == 0
+    assert "-k 5: expected 1 to 1" in shell.analyse("-k", 5).output
+    (shell.root / samples.SET).rename(shell.root / "tinny")
+    told = shell.evaluate()
+    assert told.exit_code == 2
+    assert "tinny: expected level_N, or a set of tasks; did you mean 'tiny'" in told.output
+
+
+@pytest.mark.slow
+def test_every_class_of_bad_generation(tmp_path: Path) -> None:
+    texts = {
+        "correct": samples.RIGHT,
+        "wrong result": samples.WRONG,
+        "time limit": samples.HANGS,
+        "does not compile": samples.BROKEN,
+        "does not bind": samples.UNBOUND,
+        "forbidden": samples.READS,
+        "no or wrong header": samples.HEADLESS,
+        "Python, not Metal": samples.PYTHON,
+        "prose": samples.PROSE,
+        "empty": "",
+    }
+    shell = Shell(tmp_path, [list(texts.values())])
+    assert shell.evaluate("--kernel-timeout", 60, "--workers", 2).exit_code == 0
+    assert [each for _, each in sorted(shell.classes().items())] == list(texts)
+    with Store(shell.db) as store:
+        for each in store.evaluations(read_plan(shell.root).id):
+            assert bool(each.message) == (each.outcome != "correct")
+
+
+def test_problems_of_the_suite_are_found_by_level_and_number(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [[samples.PROSE]])
+    (shell.root / samples.SET).rename(shell.root / "level_3")
+    done = shell.evaluate()
+    assert done.exit_code == 0, done.output
+    assert "level_3/problem_1/sample_0 (kb3_001_" in done.output
+
+
+def test_evaluate_makes_a_run_of_existing_kernels(tmp_path: Path) -> None:
+    shell = Shell(tmp_path, [[samples.WRONG], [samples.WRONG]])
+    (shell.kernels / samples.SET / "twice01.metal").write_text(samples.RIGHT)
+    shell.root = tmp_path / "ours"
+    for evaluated_before in (0, 1):
+        done = shell.evaluate("--collect", samples.SET, "--time", 0.05)
+        assert done.exit_code == 0, done.output
+        assert f"1 of 2 samples are here, {evaluated_before} evaluated before" in done.output
+    assert shell.classes() == {(1, 0): "correct"}
+    shell.analyse("--json", tmp_path / "figures.json")
+    assert compute_figures(tmp_path / "figures.json")["correctness_rate"]["value"] == 0.5
+    assert "--collect tinny: did you mean" in shell.evaluate("--collect", "tinny").output
