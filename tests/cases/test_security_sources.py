@@ -15,7 +15,7 @@ SAID = {
     "asm_two_literals": "inline assembly",
     "builtins": "__atomic_fetch_or",
     "line_directive": "a call through a pointer to a function",
-    "static_by_name": "xmb_storage_y, a variable at program scope|__start_mb_q, a name of the",
+    "static_by_name": "program scope variable must reside in constant|__start_mb_q, a name of the",
 }
 
 HEADER = (

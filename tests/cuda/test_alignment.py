@@ -146,7 +146,8 @@ kernel void k(device {scalar}* x, device {scalar}* y, constant uint& cols,
               uint i [[thread_position_in_grid]]) {{
   {body}
 }}"""
-    return read(engine.build_for_gpu(engine.parse(source), "k", **options).path)
+    program = engine.parse(source, macros={"__METAL_VERSION__": "400"})
+    return read(engine.build_for_gpu(program, "k", **options).path)
 
 
 def widths(ptx: Ptx) -> list[int]:

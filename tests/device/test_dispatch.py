@@ -126,9 +126,9 @@ def test_limits_and_bindings_are_checked(compile_kernel, changes, message):
 def test_reflection(device, compile_kernel):
     pipeline = compile_kernel(
         """
-        [[max_total_threads_per_threadgroup(128)]]
-        kernel void f(device const float4* x [[buffer(3)]], device half* y, constant uint& n,
-                      threadgroup float* s [[threadgroup(1)]], uint i [[thread_position_in_grid]]) {
+        [[kernel, max_total_threads_per_threadgroup(128)]]
+        void f(device const float4* x [[buffer(3)]], device half* y, constant uint& n,
+               threadgroup float* s [[threadgroup(1)]], uint i [[thread_position_in_grid]]) {
           threadgroup float tile[8][4];
           tile[i][0] = x[i].x; s[i] = n; threadgroup_barrier(mem_flags::mem_threadgroup);
           y[i] = half(tile[i][0] + s[i]);

@@ -186,7 +186,7 @@ ASSEMBLY: dict[str, tuple[str, str]] = {
 
 # Threadgroup variables `s` and `y` are the rewriter's to name.
 GROUP = "threadgroup float s[32]; threadgroup float y; s[i % 32] = y = 1;\n"
-NOT_CONSTANT = "that is not constant"
+NOT_CONSTANT = "that is not constant|program scope variable must reside in constant address space"
 OWN_NAME = "a name of the (engine|compiler)'s own"
 STATICS: dict[str, tuple[str, str]] = {
     "behind the name of a storage": (

@@ -225,7 +225,7 @@ REFUSED: dict[str, tuple[str, int, str]] = {
     "a variable": (
         kernel("x[i] = counter++;", "int counter = 0;"),
         1,
-        "counter, a variable at program scope or `static` that is not constant",
+        "program scope variable must reside in constant address space",
     ),
     "a static variable": (
         kernel("static int counter;\nx[i] = counter++;"),
@@ -235,12 +235,12 @@ REFUSED: dict[str, tuple[str, int, str]] = {
     "a static array, 8 GB": (
         kernel("x[i] = big[i]++;", "static char big[1ul << 33];"),
         1,
-        "big, a variable at program scope",
+        "program scope variable must reside in constant address space",
     ),
     "a variable of a struct": (
         kernel("x[i] = S::counter++;", "struct S { static inline int counter = 3; };"),
         1,
-        "counter, a variable at program scope",
+        "program scope variable must reside in constant address space",
     ),
     "a variable that is initialised by code": (
         kernel("x[i] = s.a;", "struct S { float a; S() { a = 2; } }; constant S s;"),

@@ -27,9 +27,9 @@ TAKEN: dict[str, str] = {
         "x[i] = __builtin_popcount(3u) + (__builtin_expect(i < 9, 1) ? 0.0f : __builtin_inff());"
     ),
     "constants": kernel(
-        "static constexpr constant float own = 1; x[i] = own + t[i % 2] + S::half - 0.5f;",
+        "static constexpr constant float own = 1; x[i] = own + t[i % 2] + S::middle - 0.5f;",
         "constant float t[2] = {1, 1};\nconstexpr constant int zero = 0;\n"
-        "struct S { static constexpr constant float half = 0.5f; };",
+        "struct S { static constexpr constant float middle = 0.5f; };",
     ),
     "recursion": kernel(
         "x[i] = sum(1);", "static float sum(int n) { return n ? 1 + sum(n - 1) : 1; }"

@@ -34,7 +34,9 @@ def run_body(request):
 
     def run(declarations, body, name="f", **arguments):
         text = f"{HEADER}{FUNCTIONS}{declarations}\n{KERNEL}\n{body}\n}}\n"
-        pipeline = device.compile(text, checked=request.param).pipeline(name)
+        pipeline = device.compile(
+            text, macros={"__METAL_VERSION__": "400"}, checked=request.param
+        ).pipeline(name)
         given = {"d": np.arange(8, dtype=np.float32), "c": np.arange(8, dtype=np.float32)}
         given |= {"out": np.zeros(8, np.int32)} | arguments
         dispatch = _core.Dispatch(

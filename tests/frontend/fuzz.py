@@ -49,7 +49,9 @@ def front_end(text: str, *, compiled: bool = False) -> str:
     """
     outcome = "refused"
     try:
-        source = parse(text, "fuzzed.metal", {"DTYPE": "float", "TG": "64"}, [])
+        source = parse(
+            text, "fuzzed.metal", {"DTYPE": "float", "TG": "64", "__METAL_VERSION__": "400"}, []
+        )
         for name in list(source.entry_points)[:2]:
             given = {constant.index: _value(constant.type) for constant in source.constants}
             lowered = lower(source, name, given)

@@ -73,8 +73,8 @@ PLACES = {
         "kernel void k(device float* x) { x[0] = c; }"
     ),
     "a limit of threads": (
-        "[[max_total_threads_per_threadgroup(NUMBER)]]\n"
-        "kernel void k(device float* x) { x[0] = 1; }"
+        "[[kernel, max_total_threads_per_threadgroup(NUMBER)]]\n"
+        "void k(device float* x) { x[0] = 1; }"
     ),
     "a threadgroup's array": (
         "kernel void k(device float* x) { threadgroup float s[NUMBER]; x[0] = s[0]; }"

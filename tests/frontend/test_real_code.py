@@ -12,7 +12,7 @@ def run(text, name="f"):
     """Run kernel `name`, which fills `device float* out`, with four threads."""
     out = np.zeros(4, np.float32)
     device = _core.open("cpu")
-    pipeline = device.compile(HEADER + text).pipeline(name)
+    pipeline = device.compile(HEADER + text, macros={"__METAL_VERSION__": "400"}).pipeline(name)
     dispatch = _core.Dispatch(pipeline, {"out": out}, threads_in_grid=4, threads=4)
     device.run([dispatch])
     return out.tolist()
@@ -42,7 +42,7 @@ SIGNATURE = "kernel void f(device float* out, uint i [[thread_position_in_grid]]
         ),
         # Lambdas, also constant ones and ones that know their arguments' types only when called.
         (
-            "constexpr auto square = [](int x) constexpr { return x * x; };\n"
+            "constant constexpr auto square = [](int x) constexpr { return x * x; };\n"
             "constant constexpr int nine = square(3);\n",
             "auto twice = [&](auto x) { return x + x + i; }; out[i] = twice(nine);",
             [18, 19, 20, 21],

@@ -68,7 +68,7 @@ def test_metals_headers_are_empty_for_the_preprocessor(header):
 def test_sources_see_metal_and_not_the_host():
     names = "__METAL_VERSION__ __METAL__ __HAVE_BFLOAT__ __linux__ __x86_64__ __aarch64__ linux"
     text = preprocess(f"[{names}]", "k.metal", {}, []).splitlines()[-1]
-    assert text == "[320 1 1 __linux__ __x86_64__ __aarch64__ linux]"
+    assert text == "[310 1 1 __linux__ __x86_64__ __aarch64__ linux]"
 
 
 @pytest.fixture

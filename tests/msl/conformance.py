@@ -78,6 +78,8 @@ kernel void evaluate({"".join(f"device const {kind}* in_{x}, " for x in letters)
 """
     for slot, call in enumerate(calls):
         source += _scatter(call.expression, slot, width, result)
+    # Some calls are in lambda expressions, which Metal has from 4.0.
+    options = {"macros": {"__METAL_VERSION__": "400"}, **options}
     pipeline = cpu.compile(source + "}\n", **options).pipeline()
     out = np.zeros((len(calls), width, count), TYPES[result])
     arguments: dict[str, Any] = {f"in_{x}": array for x, array in zip(letters, inputs, strict=True)}

@@ -85,7 +85,7 @@ OWN_LIMITS = """
     static_assert(numeric_limits<Fixed>::is_specialized && !numeric_limits<Fixed>::is_integer);
     static_assert(numeric_limits<Pair<uchar>>::max().a == 255);
     static_assert(!numeric_limits<Plain>::is_specialized && numeric_limits<short2>::max() == 32767);
-    template <> struct metal::numeric_limits<Other> { static constexpr int digits = 3; };
+    template <> struct metal::numeric_limits<Other> { static constexpr constant int digits = 3; };
     static_assert(numeric_limits<Other>::digits == 3);
 """
 

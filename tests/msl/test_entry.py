@@ -14,7 +14,7 @@ kernel void places(device uint* out, constant uint3& grid, uint3 p [[thread_posi
                    ushort3 t [[thread_position_in_threadgroup]],
                    uint index [[thread_index_in_threadgroup]],
                    uint3 size [[threads_per_threadgroup]],
-                   uint2 group [[threadgroup_position_in_grid]],
+                   uint3 group [[threadgroup_position_in_grid]],
                    uint lane [[thread_index_in_simdgroup]],
                    uint simdgroup [[simdgroup_index_in_threadgroup]]) {
   BARRIER

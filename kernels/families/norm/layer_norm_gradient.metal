@@ -36,10 +36,10 @@ using namespace metalbench;
 [[kernel]] void of_weights(device const DTYPE* x, device const DTYPE* g,
                            device const float* moments, device DTYPE* dw, device DTYPE* db,
                            constant uint& rows, constant uint& cols,
-                           uint group [[threadgroup_position_in_grid]],
+                           uint2 group [[threadgroup_position_in_grid]],
                            uint2 thread_position [[thread_position_in_threadgroup]]) {
   threadgroup float4 partial[2][DOWN][QUADS];
-  const uint column = 4 * (group * QUADS + thread_position.x);
+  const uint column = 4 * (group.x * QUADS + thread_position.x);
   const ColumnSums sums = column_sums<QUADS, DOWN>(x, g, (device const float2*)moments, rows, cols,
                                                    column, thread_position, partial);
   if (thread_position.y == 0 && column < cols) {

@@ -16,9 +16,9 @@ using namespace metalbench;
 [[kernel]] void share(device const float* x, device float* partial, constant uint& height,
                       constant uint& width, constant uint& channels, constant uint& groups,
                       uint3 group [[threadgroup_position_in_grid]],
-                      uint2 at [[thread_position_in_threadgroup]]) {
+                      uint3 at [[thread_position_in_threadgroup]]) {
   threadgroup SpreadMemory<QUADS, DOWN> memory;
-  share_of_pixels<QUADS, DOWN, SHARE>(x, partial, height * width, channels, group, at, memory);
+  share_of_pixels<QUADS, DOWN, SHARE>(x, partial, height * width, channels, group, at.xy, memory);
 }
 
 [[kernel]] void join(device const float* partial, device float* moments, constant uint& height,

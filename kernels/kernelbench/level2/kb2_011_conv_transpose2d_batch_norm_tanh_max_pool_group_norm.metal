@@ -82,10 +82,10 @@ struct TanhOfLargest {
 [[kernel]] void share(device const float* y, device float* group_shares, constant uint& height,
                       constant uint& width, constant uint& filters,
                       uint3 group [[threadgroup_position_in_grid]],
-                      uint2 at [[thread_position_in_threadgroup]]) {
+                      uint3 at [[thread_position_in_threadgroup]]) {
   threadgroup SpreadMemory<QUADS, DOWN> memory;
   const uint pixels = ((height + 2) / 2) * ((width + 2) / 2);
-  share_of_pixels<QUADS, DOWN, SHARE>(y, group_shares, pixels, filters, group, at, memory);
+  share_of_pixels<QUADS, DOWN, SHARE>(y, group_shares, pixels, filters, group, at.xy, memory);
 }
 
 [[kernel]] void join_groups(device const float* group_shares, device float* group_moments,

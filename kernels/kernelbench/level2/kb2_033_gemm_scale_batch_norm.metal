@@ -33,9 +33,9 @@ struct BiasedThenScaled {
 
 [[kernel]] void normalise(device float* y, device const float* bn_weight,
                           device const float* bn_bias, constant uint& batch,
-                          constant uint& features, uint group [[threadgroup_position_in_grid]],
+                          constant uint& features, uint2 group [[threadgroup_position_in_grid]],
                           uint2 at [[thread_position_in_threadgroup]]) {
   threadgroup ColumnMemory<QUADS, DOWN> memory;
   normalise_columns<QUADS, DOWN, KEEP>(Affine<false>{bn_weight, bn_bias, features}, y, y, batch,
-                                       features, 1e-5f, group, at, memory);
+                                       features, 1e-5f, group.x, at, memory);
 }

@@ -26,8 +26,16 @@ def is_attribute_start(tokens: Tokens, index: int) -> bool:
     return close > 0 and tokens.partner[index + 1] == close - 1
 
 
+def is_gnu_attribute_start(tokens: Tokens, index: int) -> bool:
+    """Return whether token `index` begins `__attribute__((...))`."""
+    return tokens.text[index : index + 3] == ["__attribute__", "(", "("]
+
+
 def find_attributes(tokens: Tokens, first: int, last: int) -> list[Attribute]:
-    """Return all attributes at the top nesting level of tokens [first, last)."""
+    """Return all attributes at the top nesting level of tokens [first, last).
+
+    They are written `[[name]]` or `__attribute__((name))`.
+    """
     found: list[Attribute] = []
     index = first
     while index < last:
@@ -36,6 +44,10 @@ def find_attributes(tokens: Tokens, first: int, last: int) -> list[Attribute]:
             for begin, end in tokens.split(index + 2, close - 1):
                 found.append(_parse_attribute(tokens, begin, end))
             index = close
+        elif is_gnu_attribute_start(tokens, index):
+            for begin, end in tokens.split(index + 3, tokens.partner[index + 2]):
+                found.append(_parse_attribute(tokens, begin, end))
+            index = tokens.partner[index + 1]
         elif tokens.text[index] in "({" and tokens.partner[index] > index:
             index = tokens.partner[index]
         index += 1
@@ -55,13 +67,17 @@ def _parse_attribute(tokens: Tokens, first: int, last: int) -> Attribute:
 
 def skip_attributes(tokens: Tokens, first: int, last: int) -> list[int]:
     """Return the indices of the tokens in [first, last) that are not part of an attribute."""
-    if "[" not in tokens.text[first:last]:
+    words = tokens.text[first:last]
+    if "[" not in words and "__attribute__" not in words:
         return list(range(first, last))
     kept: list[int] = []
     index = first
     while index < last:
         if is_attribute_start(tokens, index):
             index = tokens.partner[index] + 1
+            continue
+        if is_gnu_attribute_start(tokens, index):
+            index = tokens.partner[index + 1] + 1
             continue
         kept.append(index)
         index += 1

@@ -48,8 +48,9 @@ _WORDS = {
 _ATTRIBUTES = frozenset(
     """
     aligned always_inline annotate cold const convergent deprecated diagnose_if
-    enable_if ext_vector_type fallthrough flatten hot likely may_alias maybe_unused no_unroll
-    noduplicate noescape noinline nonnull noreturn nothrow opencl_unroll_hint overloadable packed
+    enable_if ext_vector_type fallthrough flatten hot likely max_total_threads_per_threadgroup
+    may_alias maybe_unused no_unroll noduplicate noescape noinline nonnull noreturn nothrow
+    opencl_unroll_hint overloadable packed
     pure returns_nonnull unavailable unlikely unused vector_size warn_unused_result
     """.split()  # noqa: SIM905
 )

@@ -12,6 +12,11 @@ from typing import NoReturn
 
 from metalbench._core import CompileError
 from metalbench.msl.frontend.edits import Edits, TranslationUnit
+from metalbench.msl.frontend.language_rules import (
+    VERSION_MACRO,
+    find_violations,
+    read_version,
+)
 from metalbench.msl.frontend.lower import build_preamble
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.frontend.token_rewrites import rewrite_keywords
@@ -31,10 +36,9 @@ from metalbench.safe_text import one_line
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
-# Macros that Metal's compiler defines (Metal 3.2), as far as sources use them.
+# Macros that Metal's compiler defines in addition to __METAL_VERSION__, as far as sources use them.
 METAL_MACROS = {
     "__METAL__": "1",
-    "__METAL_VERSION__": "320",
     "__METAL_MACOS__": "1",
     "__METAL_CPP__": "1",
     "__AIR64__": "1",
@@ -98,8 +102,8 @@ def preprocess(
     command += ["-fms-extensions", "-fsigned-char"]
     command += ["-fno-color-diagnostics", "-Wno-everything", "-ferror-limit=20"]
     command += [f"-U{name}" for name in HOST_MACROS]
-    command += [f"-D{name}={value}" for name, value in METAL_MACROS.items()]
-    command += [f"-D{name}={value}" for name, value in macros.items()]
+    defined = {VERSION_MACRO: str(read_version(macros)), **METAL_MACROS, **macros}
+    command += [f"-D{name}={value}" for name, value in defined.items()]
     command += [f"-I{Path(folder_).resolve()}" for folder_ in include_dirs]
     command += [f"-isystem{tools.empty_headers}", "-"]
     text = f'# 1 "{escape_file_name(filename)}"\n{source}'
@@ -210,6 +214,9 @@ def escape_file_name(filename: str) -> str:
     return plain.replace("\\", "\\\\").replace('"', '\\"')
 
 
+# Clang stops after 20 errors.
+_MOST_VIOLATIONS = 20
+
 # Parse a source: preprocess it with clang, refuse host code and unmatched brackets.
 
 
@@ -218,16 +225,33 @@ def parse(
 ) -> Source:
     """Preprocess a source and check its tokens.
 
-    Raise CompileError with clang's messages, for unmatched brackets, and for C++ that Metal does
-    not have.
+    Raise CompileError with clang's messages, for unmatched brackets, and for what Metal does not
+    have.
     """
+    version = read_version(macros)
     expanded = preprocess(text, filename, macros, include_dirs)
     source = Source(text, filename, blank_unknown_pragmas(expanded), tuple(include_dirs))
     refuse_stray_text(source.tokens)
     if not source.tokens.is_balanced:
         _refuse_unbalanced(source)
     refuse_host_code(source.tokens, find_reserved_names(find_toolchain()), find_compiler_names)
+    _refuse_violations(source, version)
     return source
+
+
+def _refuse_violations(source: Source, version: int) -> None:
+    """Raise CompileError for everything that Metal of this __METAL_VERSION__ refuses."""
+    found = find_violations(source, version)
+    if not found:
+        return
+    lines = []
+    for violation in found[:_MOST_VIOLATIONS]:
+        where = source.tokens.locate_token(violation.index)
+        lines.append(f"{where}: error: {violation.message}; {violation.remedy}")
+    edits = Edits(source.tokens.source)
+    edits.apply()
+    code = TranslationUnit(source.tokens.source, edits, 0)
+    raise CompileError(Diagnostics(source, code).translate("\n".join(lines)))
 
 
 def _refuse_unbalanced(source: Source) -> NoReturn:

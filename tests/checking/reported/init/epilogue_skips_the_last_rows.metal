@@ -11,9 +11,9 @@ using namespace metal;
 kernel void forward(device const float* q,
                     device float* o,  // bug: output-not-written
                     constant uint& rows, constant uint& dim,
-                    uint block [[threadgroup_position_in_grid]],
+                    uint2 block [[threadgroup_position_in_grid]],
                     uint2 t [[thread_position_in_threadgroup]]) {
-  uint first = block * 8, row = first + t.y;
+  uint first = block.x * 8, row = first + t.y;
   bool is_whole = first + 8 <= rows;
   if (BUG ? is_whole : row < rows) o[row * dim + t.x] = 2 * q[row * dim + t.x];
 }

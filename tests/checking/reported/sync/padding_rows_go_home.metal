@@ -9,10 +9,10 @@
 using namespace metal;
 
 kernel void layer_norm(device const float* x, device float* y, constant uint& n, constant uint& c,
-                       uint group [[threadgroup_position_in_grid]],
+                       uint2 group [[threadgroup_position_in_grid]],
                        uint2 t [[thread_position_in_threadgroup]]) {
   threadgroup float mean[4];
-  uint row = group * 4 + t.y;
+  uint row = group.x * 4 + t.y;
   if (BUG && row >= n) return;
   bool is_out = row >= n;
   float v = is_out ? 0 : x[row * c + t.x];

@@ -1,4 +1,4 @@
-// A lambda reads too far.
+// A function object reads too far.
 // tune: BUG = 1, 0
 // value: n = 256
 // buffer: x float32 (n) normal
@@ -7,11 +7,16 @@
 #include <metal_stdlib>
 using namespace metal;
 
+struct At {
+  device const float* x;
+  float operator()(uint k) const {
+    return x[k + BUG];  // bug: out-of-bounds
+  }
+};
+
 kernel void k(device const float* x, device float* y, constant uint& n,
               uint i [[thread_position_in_grid]], uint t [[thread_index_in_threadgroup]],
               uint g [[threadgroup_position_in_grid]]) {
-  auto at = [&](uint k) {
-    return x[k + BUG];  // bug: out-of-bounds
-  };
+  At at = {x};
   y[i] = at(i);
 }

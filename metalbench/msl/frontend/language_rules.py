@@ -1,0 +1,329 @@
+"""Find constructs that clang accepts and Metal's compiler refuses, with the message of that one.
+
+Each rule is one function. Its docstring names the source: a recorded message of Apple's compiler,
+or a section of the Metal Shading Language Specification (MSL). A rule that cannot tell is silent.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from metalbench._core import CompileError
+from metalbench.msl.frontend.declarations import (
+    Attribute,
+    Declaration,
+    is_attribute_start,
+    iterate_declarations,
+    skip_attributes,
+)
+from metalbench.msl.frontend.reflection import (
+    THREAD_ATTRIBUTES,
+    Parameter,
+    find_stage,
+    parse_parameters,
+)
+from metalbench.msl.frontend.source import Source
+from metalbench.msl.frontend.tokens import Tokens, is_name
+
+# The versions of the language by the name that Metal's compiler has for them in `-std=`, with the
+# value of __METAL_VERSION__.
+STANDARDS = {"metal3.1": 310, "metal3.2": 320, "metal4.0": 400}
+DEFAULT_STANDARD = "metal3.1"
+VERSION_MACRO = "__METAL_VERSION__"
+
+
+def read_version(macros: Mapping[str, str]) -> int:
+    """Return the value of __METAL_VERSION__, which a macro of the caller may give.
+
+    Raise CompileError unless it is the number of a known version.
+    """
+    given = macros.get(VERSION_MACRO, str(STANDARDS[DEFAULT_STANDARD]))
+    versions = {str(version): version for version in STANDARDS.values()}
+    if given not in versions:
+        known = ", ".join(f"{version} ({name})" for name, version in STANDARDS.items())
+        raise CompileError(f"{VERSION_MACRO}: expected {known}; got {given}")
+    return versions[given]
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A construct that Metal refuses: its token, the message of Metal's compiler, and a remedy."""
+
+    index: int
+    message: str
+    remedy: str
+
+
+def find_violations(source: Source, version: int) -> list[Violation]:
+    """Return what Metal of this __METAL_VERSION__ refuses, in the order of the source."""
+    tokens = source.tokens
+    found = [
+        *find_misplaced_thread_limits(source),
+        *find_unequal_positions(source),
+        *find_program_variables(source),
+        *([] if version >= STANDARDS["metal4.0"] else find_lambdas(tokens)),
+        *find_type_names_as_identifiers(tokens),
+    ]
+    return sorted(found, key=lambda violation: violation.index)
+
+
+# 1. The maximal number of threads of a kernel.
+
+_LIMIT = "max_total_threads_per_threadgroup"
+
+
+def find_misplaced_thread_limits(source: Source) -> Iterator[Violation]:
+    """Yield attributes `[[max_total_threads_per_threadgroup(n)]]` in the wrong place.
+
+    Behind the parameters it would belong to the function's type. A list before the keyword `kernel`
+    is refused, too. Recorded messages of Apple's compiler; MSL 5.1.3 has the right places.
+    """
+    tokens = source.tokens
+    for declaration in source.declarations if _LIMIT in tokens.occurrences else ():
+        for attribute in declaration.attributes:
+            if attribute.name != _LIMIT or not _is_in_double_brackets(tokens, attribute):
+                continue
+            index = attribute.first - 2
+            form = f"[[kernel, {_LIMIT}({tokens.join(attribute.first, attribute.last)})]] void"
+            form = f"`{form} {declaration.name or 'f'}(...)`"
+            if declaration.parameters and index > declaration.parameters[1]:
+                yield Violation(
+                    index,
+                    f"'{_LIMIT}' attribute cannot be applied to types",
+                    f"write it before the function's type: {form}",
+                )
+            elif index > declaration.head and "kernel" in _find_specifiers_behind(
+                tokens, declaration, index
+            ):
+                yield Violation(
+                    declaration.head,
+                    "an attribute list cannot appear here",
+                    f"write it behind `kernel`, or as {form}",
+                )
+
+
+def _is_in_double_brackets(tokens: Tokens, attribute: Attribute) -> bool:
+    """Return whether an attribute is written `[[name(...)]]`, not `__attribute__((name(...)))`."""
+    return tokens.at(attribute.last + 1) in ("]", ",") and attribute.last > attribute.first
+
+
+def _find_specifiers_behind(tokens: Tokens, declaration: Declaration, index: int) -> list[str]:
+    """Return the words between a list of attributes and the name of the function.
+
+    Empty unless the list begins the declaration, and the declaration is not an instantiation.
+    """
+    if declaration.kind != "function" or not is_attribute_start(tokens, declaration.head):
+        return []
+    behind = tokens.partner[declaration.head] + 1
+    if not declaration.head < index < behind:
+        return []
+    return [tokens.text[each] for each in skip_attributes(tokens, behind, declaration.name_index)]
+
+
+# 2. The positions of a thread.
+
+# The attributes whose types must have the same number of elements. MSL 5.2.3.6 lists them.
+POSITIONS = frozenset(
+    {
+        "thread_position_in_grid",
+        "threads_per_grid",
+        "thread_position_in_threadgroup",
+        "threads_per_threadgroup",
+        "threadgroup_position_in_grid",
+        "threadgroups_per_grid",
+        "dispatch_threads_per_threadgroup",
+    }
+)
+_POSITION_TYPE = re.compile(r"(?:metal::)?(?:u?(?:short|int)|unsigned(?: short| int)?)([234]?)")
+_POSITION_VECTOR = re.compile(r"(?:metal::)?vec<[\w ]+, ([234])>")
+
+
+def find_unequal_positions(source: Source) -> Iterator[Violation]:
+    """Yield kernels whose positions are of types with different numbers of elements.
+
+    Recorded message of Apple's compiler; MSL 5.2.3.6: "If it is a vector type, the number of
+    components for the vector types for declaring these arguments must match."
+    """
+    tokens = source.tokens
+    if len(POSITIONS.intersection(tokens.occurrences)) < 2:
+        return
+    for declaration in source.declarations:
+        if declaration.kind != "function" or find_stage(tokens, declaration) != "kernel":
+            continue
+        assert declaration.parameters is not None
+        found: dict[int, tuple[Parameter, str]] = {}
+        for parameter in parse_parameters(tokens, declaration.parameters[0]):
+            for attribute in parameter.attributes:
+                if attribute.name in POSITIONS:
+                    count = _count_elements(parameter, source.aliases)
+                    found.setdefault(count, (parameter, attribute.name))
+        found.pop(0, None)
+        if len(found) > 1:
+            size = max(found)
+            listed = " and ".join(
+                f"{parameter.spell_type({})} {parameter.name} [[{attribute}]]"
+                for parameter, attribute in list(found.values())[:2]
+            )
+            yield Violation(
+                declaration.name_index,
+                "expecting input declarations with either all scalar types or all vector types "
+                "with the same number of elements",
+                f"got {listed}: declare all of them as uint{size}",
+            )
+
+
+def _count_elements(parameter: Parameter, aliases: Mapping[str, str]) -> int:
+    """Return the number of elements of a position's type; 0 if it is not known."""
+    text = parameter.spell_type(aliases)
+    if vector := _POSITION_VECTOR.fullmatch(text):
+        return int(vector[1])
+    plain = _POSITION_TYPE.fullmatch(text)
+    return int(plain[1] or 1) if plain else 0
+
+
+# 3. Variables at program scope.
+
+_RECORD_KEYS = frozenset({"struct", "class", "union", "enum"})
+_STORAGE = frozenset({"static", "inline", "const", "constexpr"})
+# Attributes of variables at program scope that are arguments or inputs of all kernels.
+_BINDINGS = THREAD_ATTRIBUTES | {"buffer", "texture", "sampler", "function_constant", "id"}
+
+
+def find_program_variables(source: Source) -> Iterator[Violation]:
+    """Yield variables at program scope, and static members, outside of `constant` memory.
+
+    Recorded message of Apple's compiler; MSL 4.2. Samplers need no address space (MSL 2.10).
+    """
+    tokens = source.tokens
+    for declaration in iterate_declarations(source.declarations):
+        name = _find_variable_name(tokens, declaration)
+        if name < 0:
+            continue
+        words = _list_specifiers(tokens, declaration, name)
+        if declaration.in_record and "static" not in words:
+            continue
+        # The variable itself is behind the last `*`.
+        own = words[len(words) - words[::-1].index("*") :] if "*" in words else words
+        meant = [part for word in own for part in source.aliases.get(word, "").split()]
+        if "constant" in own or "constant" in meant or {"sampler", "extern"} & {*own, *meant}:
+            continue
+        yield Violation(
+            name,
+            "program scope variable must reside in constant address space",
+            _suggest_declaration(words, tokens.text[name]),
+        )
+
+
+def _suggest_declaration(words: list[str], name: str) -> str:
+    """Return how to declare a variable with these specifiers instead."""
+    if "*" in words:
+        return f"write `constant` before {name}"
+    qualifiers = "constant constexpr" if "constexpr" in words else "constant"
+    kind = " ".join(word for word in words if word not in _STORAGE)
+    advice = f"declare it as `{qualifiers} {kind} {name}`"
+    if not {"const", "constexpr"}.intersection(words):
+        return f"{advice} if it is constant; otherwise pass it in a buffer"
+    return f"{advice}, or inside the function"
+
+
+def _find_variable_name(tokens: Tokens, declaration: Declaration) -> int:
+    """Return the token of a declared variable's name, -1 if no variable is declared."""
+    head, name = declaration.head, declaration.name_index
+    if _BINDINGS.intersection(each.name for each in declaration.attributes):
+        return -1
+    if declaration.kind == "function" and not declaration.body:
+        # `float K(2.0f);` and `T f(x);` look like functions.
+        assert declaration.parameters is not None
+        first = tokens.at(declaration.parameters[0] + 1)
+        is_value = first[:1].isdigit() or first[:1] in (".", "-", '"')
+        return name if is_value and name > head else -1
+    if declaration.kind != "variable" or name <= head or declaration.specialisation_arguments:
+        return -1
+    words = tokens.text[head:name]
+    # `struct S;` and `enum E : uint;` declare types.
+    is_type = words[-1] in _RECORD_KEYS or ":" in words
+    return -1 if is_type or "friend" in words or words[0] == "template" else name
+
+
+def _list_specifiers(tokens: Tokens, declaration: Declaration, name: int) -> list[str]:
+    """Return the words before a variable's name, without attributes and template arguments."""
+    found: list[str] = []
+    depth = 0
+    for index in skip_attributes(tokens, declaration.head, name):
+        text = tokens.text[index]
+        depth -= text == ">"
+        if not depth and text not in ("<", ">"):
+            found.append(text)
+        depth += text == "<"
+    return found
+
+
+# 4. Lambda expressions.
+
+_BEFORE_EXPRESSION = frozenset({"return", "case", "else", "do", "and", "or", "not", "co_return"})
+
+
+def find_lambdas(tokens: Tokens) -> Iterator[Violation]:
+    """Yield lambda expressions.
+
+    Recorded message of Apple's compiler for Metal 3; MSL 3.2, 1.5.1. Metal 4 has them.
+    """
+    for index in tokens.occurrences.get("[", ()):
+        before = tokens.text[index - 1] if index else ""
+        close = tokens.partner[index]
+        if (
+            (is_name(before) and before not in _BEFORE_EXPRESSION)
+            or before in ("]", ")", ">", "[")
+            or is_attribute_start(tokens, index)
+            or tokens.at(close + 1) not in ("(", "{", "mutable")
+        ):
+            continue
+        yield Violation(
+            index,
+            "lambda expressions are not supported in Metal",
+            "write a function, or compile with --std metal4.0",
+        )
+
+
+# 5. Names of types.
+
+_KEYWORD_TYPES = frozenset({"half", "bfloat"})
+_BUILTIN_TYPES = frozenset(
+    {"bool", "char", "short", "int", "long", "float", "unsigned", "signed", "void", "auto"}
+)
+_NOT_TYPES = frozenset(
+    """
+    return case else do goto and or not const constexpr volatile static inline extern register
+    mutable typename typedef using struct class union enum public private protected friend operator
+    device constant thread threadgroup threadgroup_imageblock ray_data object_data coherent sizeof
+    alignof new template kernel vertex fragment explicit virtual restrict unsigned signed namespace
+    METAL_FUNC noexcept
+    """.split()  # noqa: SIM905
+)
+_AFTER_DECLARED = frozenset({"=", ";", ",", ")", "[", "{"})
+
+
+def find_type_names_as_identifiers(tokens: Tokens) -> Iterator[Violation]:
+    """Yield declarations of variables with the name of a type that is a keyword of Metal.
+
+    Recorded message of Apple's compiler; MSL 2.1. Other names of types, such as `uint`, are
+    typedefs of namespace metal, which a declaration may hide.
+    """
+    for word in _KEYWORD_TYPES.intersection(tokens.occurrences):
+        for index in tokens.occurrences[word]:
+            before = tokens.text[index - 1] if index else ""
+            following = tokens.at(index + 1)
+            if following not in _AFTER_DECLARED:
+                continue
+            if is_name(before) and before not in _NOT_TYPES:
+                kind = before if before in _BUILTIN_TYPES | _KEYWORD_TYPES else "type-name"
+                message = f"cannot combine with previous '{kind}' declaration specifier"
+            elif before in (".", "->") or (before in ("*", "&") and following == "="):
+                message = "expected unqualified-id"
+            else:
+                continue
+            yield Violation(
+                index, message, f"`{word}` is a type of Metal: give the variable another name"
+            )

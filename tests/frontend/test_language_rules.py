@@ -1,0 +1,258 @@
+"""Test that constructs which Metal's compiler refuses are refused in its words."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+
+import pytest
+
+from metalbench._core import CompileError
+from metalbench.msl import engine
+
+tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
+HEADER = "#include <metal_stdlib>\nusing namespace metal;\n"
+CASES = tomllib.loads(Path(__file__).with_name("language_rules.toml").read_text())
+# Cases of rules that other modules hold, or that are not written yet.
+ELSEWHERE = {
+    "cast-between-address-spaces",
+    "threadgroup-memory",
+    "pointer-without-address-space",
+    "hint-before-simd-loop",
+    "optnone",
+    "own-isequal",
+    "pragma-pack-beside-a-macro",
+    "integer-sequence",
+}
+REFUSED = {case["name"]: case for case in CASES["refuse"] if case["name"] not in ELSEWHERE}
+ACCEPTED = {case["name"]: case for case in CASES["accept"] if case["name"] not in ELSEWHERE}
+THREAD_LIMIT = "max_total_threads_per_threadgroup"
+TO_TYPES = f"'{THREAD_LIMIT}' attribute cannot be applied to types"
+NOT_HERE = "an attribute list cannot appear here"
+POSITIONS = (
+    "expecting input declarations with either all scalar types or all vector types with the same "
+    "number of elements"
+)
+PROGRAM_SCOPE = "program scope variable must reside in constant address space"
+LAMBDA = "lambda expressions are not supported in Metal"
+
+
+def kernel(body: str = "x[i] = 1;", before: str = "", parameters: str = "") -> str:
+    """Return a kernel `f` with these statements and parameters, and declarations before it."""
+    more = f", {parameters}" if parameters else ""
+    signature = f"kernel void f(device float* x, uint i [[thread_position_in_grid]]{more})"
+    return f"{before}\n{signature} {{\n{body}\n}}\n"
+
+
+def build(text: str, version: str = "310") -> engine.CompiledKernel:
+    program = engine.parse(HEADER + text, "k.metal", {"__METAL_VERSION__": version})
+    return engine.build(program, "f")
+
+
+def read_refusal(text: str, version: str = "310") -> str:
+    with pytest.raises(CompileError) as caught:
+        build(text, version)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_recorded_refusals_are_repeated(name):
+    message = read_refusal(REFUSED[name]["code"])
+    assert f"error: {REFUSED[name]['apple']}" in message
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_recorded_acceptances_are_repeated(name):
+    build(ACCEPTED[name]["code"])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (f"kernel void f(device int* x) [[{THREAD_LIMIT}(64)]] {{}}", TO_TYPES),
+        (f"[[kernel]] void f(device int* x) [[{THREAD_LIMIT}(32 * 2)]] {{}}", TO_TYPES),
+        (f"[[kernel]] void f(device int* x)\n\n  [[{THREAD_LIMIT}(64)]]\n{{}}", TO_TYPES),
+        (f"[[{THREAD_LIMIT}(64)]] kernel void f(device int* x) {{}}", NOT_HERE),
+        (f'[[host_name("f"), {THREAD_LIMIT}(64)]] kernel void g(device int* x) {{}}', NOT_HERE),
+        (f"[[{THREAD_LIMIT}(64)]]\nkernel void f(device int* x) {{}}", NOT_HERE),
+    ],
+)
+def test_misplaced_thread_limits_are_refused(text, message):
+    said = read_refusal(text)
+    assert f"error: {message}; " in said
+    assert f"[[kernel, {THREAD_LIMIT}(" in said
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[[kernel, {THREAD_LIMIT}(64)]] void f(device int* x) {{}}",
+        f"[[{THREAD_LIMIT}(64), kernel]] void f(device int* x) {{}}",
+        f"[[kernel]] [[{THREAD_LIMIT}(64)]] void f(device int* x) {{}}",
+        f"kernel [[{THREAD_LIMIT}(64)]] void f(device int* x) {{}}",
+        f"kernel void f(device int* x) __attribute__(({THREAD_LIMIT}(64))) {{}}",
+        f"__attribute__(({THREAD_LIMIT}(64))) kernel void f(device int* x) {{}}",
+        f"constant uint n = 64;\n[[kernel, {THREAD_LIMIT}(n)]] void f(device int* x) {{}}",
+        f"template <int n> [[kernel, {THREAD_LIMIT}(n)]] void g(device int* x) {{}}\n"
+        'template [[host_name("f")]] [[kernel]] decltype(g<64>) g<64>;',
+    ],
+)
+def test_thread_limits_in_their_place_are_effective(text):
+    assert build(text).max_threads == 64
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "uint3 t [[thread_position_in_threadgroup]]",
+        "uint2 t [[threadgroup_position_in_grid]]",
+        "ushort3 t [[threads_per_threadgroup]]",
+        "metal::uint2 t [[threads_per_grid]]",
+        "vec<uint, 2> t [[threadgroups_per_grid]]",
+        "Pair t [[dispatch_threads_per_threadgroup]]",
+    ],
+)
+def test_positions_of_different_sizes_are_refused(parameters):
+    said = read_refusal(kernel(parameters=parameters, before="using Pair = uint2;"))
+    assert said.startswith(
+        f"k.metal:4:13: error: {POSITIONS}; got uint i [[thread_position_in_grid]]"
+    )
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        "ushort t [[thread_position_in_threadgroup]]",
+        "unsigned int t [[threadgroup_position_in_grid]], uint n [[threads_per_grid]]",
+        "uint t [[thread_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]]",
+        "constant uint3& shape",
+    ],
+)
+def test_positions_of_one_size_are_accepted(parameters):
+    build(kernel(parameters=parameters))
+
+
+@pytest.mark.parametrize(
+    ("declaration", "place", "remedy"),
+    [
+        ("constexpr float K = 2;", "3:17", "`constant constexpr float K`"),
+        ("const int K = 2;", "3:11", "`constant int K`"),
+        ("static const float K[2] = {1, 2};", "3:20", "`constant float K`"),
+        ("constexpr uint K(4);", "3:16", "`constant constexpr uint K`"),
+        ("constexpr uint K{4};", "3:16", "`constant constexpr uint K`"),
+        ("static float K;", "3:14", "`constant float K`"),
+        ("namespace n { constexpr float K = 2; }", "3:31", "`constant constexpr float K`"),
+        ("struct S { static constexpr int K = 2; };", "3:33", "`constant constexpr int K`"),
+        ("template <typename T> constexpr T K = T(2);", "3:35", "`constant constexpr T K`"),
+        ("constant float* K = nullptr;", "3:17", "write `constant` before K"),
+    ],
+)
+def test_variables_at_program_scope_are_refused(declaration, place, remedy):
+    said = read_refusal(kernel(before=declaration))
+    assert said.startswith(f"k.metal:{place}: error: {PROGRAM_SCOPE}; ")
+    assert remedy in said
+
+
+@pytest.mark.parametrize(
+    "declaration",
+    [
+        "constant float K = 2;",
+        "constant constexpr float K = 2;",
+        "static constant constexpr const float K[] = {1, 2};",
+        "constexpr constant float K = 2;",
+        "float constant K = 2;",
+        "namespace n { constant float K = 2; struct S; enum class E : uint; }",
+        "struct S { static constexpr constant int K = 2; int k; };",
+        "template <typename T> constant constexpr T K = T(2);",
+        "template <typename T> struct S { T v; };\ntemplate <> struct S<int>;",
+        "constexpr sampler K(coord::pixel);\nconstexpr sampler L = sampler(filter::linear);",
+        "constant bool K [[function_constant(0)]];",
+        "constexpr float square(float x) { constexpr float one = 1; return x * x * one; }",
+        "float later(float x);",
+    ],
+)
+def test_other_declarations_at_program_scope_are_accepted(declaration):
+    engine.parse(HEADER + kernel(before=declaration), "k.metal")
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ("auto g = [](float a) { return a; }; x[i] = g(1);", "5:10"),
+        ("x[i] = [&] { return 1; }();", "5:8"),
+        ("auto g = [=](float a) mutable { return a; }; x[i] = g(1);", "5:10"),
+        ("auto g = [i](auto a) -> float { return a + i; }; x[i] = g(1);", "5:10"),
+    ],
+)
+def test_lambdas_are_refused_before_metal_4(body, place):
+    for version in ("310", "320"):
+        said = read_refusal(kernel(body), version)
+        assert said.startswith(f"k.metal:{place}: error: {LAMBDA}; ")
+        assert "--std metal4.0" in said
+    build(kernel(body), "400")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "float a[2] = {1, 2}; x[i] = a[i % 2];",
+        "float a[] {1, 2}; float (&b)[2] = a; x[i] = b[(i) % 2];",
+        "[[maybe_unused]] int n = 1; x[i] = float4(x[i])[0];",
+    ],
+)
+def test_subscripts_are_not_lambdas(body):
+    build(kernel(body))
+
+
+@pytest.mark.parametrize(
+    ("body", "before", "place", "previous"),
+    [
+        ("uint half = 3; x[i] = 1;", "", "5:6", "type-name"),
+        ("float half = 3;", "", "5:7", "float"),
+        ("const int bfloat = 3;", "", "5:11", "int"),
+        ("x[i] = 1;", "float g(float half) { return 1; }", "3:15", "float"),
+        ("x[i] = 1;", "struct S { float2 half; };", "3:19", "type-name"),
+    ],
+)
+def test_type_names_as_identifiers_are_refused(body, before, place, previous):
+    said = read_refusal(kernel(body, before))
+    expected = f"cannot combine with previous '{previous}' declaration specifier; `"
+    assert said.startswith(f"k.metal:{place}: error: {expected}")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "half v = 1; x[i] = half(v) * half(2) + (half)3;",
+        "const half v = 1; vec<half, 2> w = half2(v); *(device half*)x = w.x;",
+        "thread half* p; half v[2] = {1, 2}; p = v; x[i] = static_cast<bfloat>(float(*p));",
+    ],
+)
+def test_type_names_as_types_are_accepted(body):
+    build(kernel(body))
+
+
+def test_all_violations_are_listed_in_order():
+    said = read_refusal(kernel("uint half = 1; x[i] = [] { return K; }();", "constexpr int K = 1;"))
+    places = [line.split(": error")[0] for line in said.splitlines() if ": error: " in line]
+    assert places == ["k.metal:3:15", "k.metal:5:6", "k.metal:5:23"]
+
+
+def test_violations_have_the_column_before_the_expansion_of_macros():
+    said = read_refusal(kernel("", "#define NUMBER long  long\nconst   NUMBER   K = 1;"))
+    assert said.startswith("k.metal:4:18: error: ")
+    assert "const   NUMBER   K = 1;\n      |                  ^" in said
+
+
+def test_unknown_versions_are_refused():
+    with pytest.raises(
+        CompileError, match=r"__METAL_VERSION__: expected 310 \(metal3\.1\), .*got 9"
+    ):
+        engine.parse(HEADER + kernel(), "k.metal", {"__METAL_VERSION__": "9"})
+
+
+@pytest.mark.parametrize("version", ["310", "320", "400"])
+def test_sources_see_the_version(version):
+    body = f"static_assert(__METAL_VERSION__ == {version});"
+    build(kernel(body), version)
