@@ -41,6 +41,10 @@ class Comments {
 
   [[nodiscard]] bool open() const { return block_comment_; }
 
+  static bool is_word(char c) {
+    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  }
+
  private:
   std::size_t step(std::string_view line, std::size_t i, std::string& code) {
     const std::string_view two = line.substr(i, 2);
@@ -77,10 +81,6 @@ class Comments {
     } else if (quote_ == 0 && c == '\'' && (i == 0 || !is_word(line[i - 1]))) {
       quote_ = c;  // otherwise it separates digits
     }
-  }
-
-  static bool is_word(char c) {
-    return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
   }
 
   bool block_comment_ = false;
@@ -194,6 +194,74 @@ class Branches {
   std::size_t last_ = 0;
 };
 
+// The include guard of a file: the macro, and the lines of its #ifndef and #endif. Without a guard
+// the macro is empty.
+struct Guard {
+  std::string macro;
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
+// Return the macro of `#ifndef NAME`, `#if !defined(NAME)` and `#if !defined NAME`.
+std::string guard_macro(const Directive& directive) {
+  std::string_view text = trimmed(directive.rest);
+  if (directive.name == "if") {
+    if (!text.starts_with('!')) return {};
+    text = trimmed(text.substr(1));
+    if (!text.starts_with("defined")) return {};
+    text = trimmed(text.substr(7));
+    if (text.starts_with('(') && text.ends_with(')')) {
+      text = trimmed(text.substr(1, text.size() - 2));
+    }
+  } else if (directive.name != "ifndef") {
+    return {};
+  }
+  const bool named = !text.empty() && std::ranges::all_of(text, Comments::is_word);
+  return named ? std::string(text) : std::string();
+}
+
+// Return the guard of a file that consists of #ifndef NAME, #define NAME, text and #endif.
+Guard guard_of(const std::string& content) {
+  Guard guard;
+  Comments comments;
+  std::size_t number = 0, depth = 0, directives = 0;
+  for (std::size_t begin = 0; begin < content.size();) {
+    const std::size_t end = std::min(content.find('\n', begin), content.size());
+    const std::string code =
+        comments.strip(std::string_view(content.data() + begin, end - begin));
+    begin = end + 1;
+    ++number;
+    const auto directive = directive_of(code);
+    if (guard.last != 0 || directives == 0) {
+      // Outside of the guard.
+      if (trimmed(code).empty()) continue;
+      if (directive && directive->name == "pragma" && directive->rest == "once") continue;
+      if (guard.last != 0 || !directive) return {};
+    }
+    if (!directive) {
+      if (directives == 1 && !trimmed(code).empty()) return {};
+      continue;
+    }
+    if (++directives == 1) {
+      guard.macro = guard_macro(*directive);
+      guard.first = number;
+      if (guard.macro.empty()) return {};
+    } else if (directives == 2) {
+      const std::string_view defined = trimmed(directive->rest);
+      const std::string_view name = defined.substr(0, defined.find_first_of(" \t"));
+      if (directive->name != "define" || name != guard.macro) return {};
+    }
+    if (directive->name.starts_with("if")) {
+      ++depth;
+    } else if (directive->name.starts_with("el") && depth == 1) {
+      return {};
+    } else if (directive->name == "endif" && --depth == 0) {
+      guard.last = number;
+    }
+  }
+  return guard.last == 0 ? Guard{} : guard;
+}
+
 std::string marker(std::size_t line, const std::string& filename) {
   std::string text = "#line " + std::to_string(line) + " \"";
   for (const char c : filename) {
@@ -214,7 +282,8 @@ class Expander {
     std::erase(readable_, fs::path());
   }
 
-  void expand(const std::string& source, const std::string& filename, const fs::path& folder) {
+  void expand(const std::string& source, const std::string& filename, const fs::path& folder,
+              const Guard& guard = {}) {
     text_ += marker(1, filename);
     Comments comments;
     bool moved = false;  // whether the numbers of the following lines changed
@@ -231,7 +300,11 @@ class Expander {
       }
       const bool starts_in_comment = comments.open();
       const auto directive = directive_of(comments.strip(line));
-      if (directive && !starts_in_comment) branches_.note(directive->name);
+      // The guard itself does not count as a branch: where it skips a text, that text was compiled
+      // before.
+      if (directive && !starts_in_comment && number != guard.first && number != guard.last) {
+        note(*directive);
+      }
       if (directive && !starts_in_comment &&
           include(*directive, folder, filename + ":" + std::to_string(number))) {
         moved = true;
@@ -252,6 +325,15 @@ class Expander {
  private:
   static bool ends_branch(const Directive& directive) {
     return directive.name == "endif" || directive.name.starts_with("el");
+  }
+
+  // Follow branches, and forget the insertions of files whose guard is undefined.
+  void note(const Directive& directive) {
+    branches_.note(directive.name);
+    if (directive.name != "undef") return;
+    for (auto& [name, file] : files_) {
+      if (file.guard.macro == directive.rest) file.inserted_in.clear();
+    }
   }
 
   // Return whether the directive was an include that has been inserted. `place` is its file and
@@ -290,6 +372,7 @@ class Expander {
     std::string identity;
     std::string content;
     bool once = false;
+    Guard guard;
     std::size_t number = 0;
     std::vector<std::size_t> inserted_in;  // branches with its text, if it is needed once only
   };
@@ -304,7 +387,8 @@ class Expander {
     auto content = content_of(target);
     if (!content) return nullptr;
     const bool once = is_once(*content);
-    File file{target.string(), std::move(*content), once, files_.size(), {}};
+    Guard guard = guard_of(*content);
+    File file{target.string(), std::move(*content), once, std::move(guard), files_.size(), {}};
     return &files_.emplace(target.string(), std::move(file)).first->second;
   }
 
@@ -312,9 +396,8 @@ class Expander {
     // A file that includes itself needs a guard, so that its second text would be empty.
     if (std::ranges::find(stack_, file.identity) != stack_.end()) return;
     const bool once = imported || file.once;
-    if (once) {
-      // If the same branch has included the text before, its guard is defined. The guard itself
-      // does not count as a branch: where it skips a text, that text was compiled before.
+    if (once || !file.guard.macro.empty()) {
+      // If the same branch has included the text before, its guard is defined.
       std::vector<std::size_t>& branches = files_.at(file.identity).inserted_in;
       const auto is_open = [&](std::size_t branch) { return branches_.is_open(branch); };
       if (std::ranges::any_of(branches, is_open)) return;
@@ -323,7 +406,7 @@ class Expander {
     stack_.push_back(file.identity);
     const std::string guard = "METALBENCH_INCLUDED_" + std::to_string(file.number);
     if (once) text_ += "#ifndef " + guard + "\n#define " + guard + "\n";
-    expand(file.content, path.string(), path.parent_path());
+    expand(file.content, path.string(), path.parent_path(), file.guard);
     if (once) text_ += "#endif\n";
     stack_.pop_back();
   }

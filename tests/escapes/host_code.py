@@ -89,13 +89,13 @@ REFUSED: dict[str, tuple[str, int, str]] = {
         1,
         "attribute `section`",
     ),
-    "visibility": (
-        kernel("x[i] = 1;", '__attribute__((visibility("default"))) int malloc() { return 1; }'),
+    "constructor among erased ones": (
+        kernel("x[i] = 1;", '__attribute__((visibility("default"), constructor)) void f() {}'),
         1,
-        "attribute `visibility`",
+        "attribute `constructor`",
     ),
     "weak": (kernel("x[i] = 1;", "__attribute__((weak)) int getpid();"), 1, "attribute `weak`"),
-    "used": (kernel("x[i] = 1;", "[[gnu::used]] static void f() {}"), 1, "attribute `used`"),
+    "retain": (kernel("x[i] = 1;", "[[gnu::retain]] static void f() {}"), 1, "attribute `retain`"),
     "naked": (kernel("x[i] = 1;", "__attribute__((naked)) void f() {}"), 1, "attribute `naked`"),
     "declspec": (kernel("x[i] = 1;", "__declspec(thread) int f;"), 1, "__declspec"),
     "assembly": (kernel('asm volatile("syscall");\nx[i] = 1;'), 3, "inline assembly"),

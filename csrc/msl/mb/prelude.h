@@ -11,6 +11,7 @@
 #include "geometric.h"
 #include "initializer_list.h"
 #include "integer.h"
+#include "integer_sequence.h"
 #include "internals.h"
 #include "limits.h"
 #include "math.h"

@@ -146,6 +146,18 @@ def iterate_declarations(found: list[Declaration]) -> Iterator[Declaration]:
             yield from iterate_declarations(declaration.members)
 
 
+def find_declared_names(tokens: Tokens, declaration: Declaration) -> list[str]:
+    """Return the names that a declaration introduces."""
+    if declaration.kind != "alias":
+        if declaration.kind == "record" and tokens.text[declaration.last - 2] != "}":
+            return [declaration.name, tokens.text[declaration.last - 2]]
+        return [declaration.name] if declaration.name else []
+    words = tokens.text[declaration.head : declaration.last]
+    if words[0] == "using" and "=" in words:
+        return [words[1]]
+    return [words[-2]] if words[0] == "typedef" and len(words) > 2 else []
+
+
 def _parse_scope(
     tokens: Tokens, index: int, limit: int, scope: tuple[str, ...], *, in_record: bool
 ) -> Iterator[Declaration]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from metalbench.msl.frontend.edits import Edits
 from metalbench.msl.frontend.source import References, is_collective
 from metalbench.msl.frontend.tokens import Tokens
+from metalbench.msl.frontend.unsupported import ATTRIBUTE_SPELLINGS
 
 LOOPS = ("for", "while", "do")
 _JUMPS = ("break", "continue", "return", "goto")
@@ -124,17 +125,22 @@ def mark_loop_exits(tokens: Tokens, references: References, edits: Edits) -> Non
     marks = {loop: _find_marks(tokens, loop, loops, reachable_from) for loop in loops}
     marked = [loop for loop, found in marks.items() if any(found)]
     turns = {loop: _name_iteration(loop, loops) for loop in marked}
+    blocks: list[_Block] = []
     for loop in marked:
-        _mark_iteration(tokens, edits, loop, turns[loop])
+        begins = f" const auto {turns[loop]} = mb::turn_begins();"
+        if tokens.text[loop.opening] == "{":
+            edits.insert(tokens.end(loop.opening), begins)
+        else:
+            blocks.append(_Block(loop.opening + 1, loop.closing, begins, ""))
+        ends = f" mb::turn_ends({turns[loop]});"
+        blocks += [_Block(first, behind, "", ends) for first, behind in marks[loop].bare]
+    _add_braces(tokens, edits, blocks)
     for loop in marked:
         ends = f"mb::turn_ends({turns[loop]}"
         for index in marks[loop].leaving:
             _mark_exit(tokens, edits, index, ends)
         for index in marks[loop].closing:
             edits.insert(tokens.start[index], f"{ends}); ")
-        for first, behind in marks[loop].bare:
-            edits.insert(tokens.start[first], "{ ")
-            edits.insert(tokens.end(behind - 1), f" {ends}); }}")
     for loop in loops:
         if any(loop.opening <= inner.opening < loop.closing for inner in marked):
             _forbid_unrolling(tokens, edits, loop.word)
@@ -280,14 +286,32 @@ def _find_block_keyword(tokens: Tokens, opening: int) -> str:
     return tokens.at(before)
 
 
-def _mark_iteration(tokens: Tokens, edits: Edits, loop: LoopBody, turn: str) -> None:
-    """Mark the begin of a loop's iterations. Add braces to a body without braces."""
-    begins = f" const auto {turn} = mb::turn_begins();"
-    if tokens.text[loop.opening] == "{":
-        edits.insert(tokens.end(loop.opening), begins)
-    else:
-        edits.insert(tokens.start[loop.opening + 1], f"{{{begins} ")
-        edits.insert(tokens.end(loop.closing - 1), " }")
+class _Block(NamedTuple):
+    """Statements [first, behind) that get braces, with text after the first and before the last."""
+
+    first: int
+    behind: int
+    begins: str
+    ends: str
+
+
+def _add_braces(tokens: Tokens, edits: Edits, blocks: list[_Block]) -> None:
+    """Add the braces of blocks, the outer ones first.
+
+    The opening brace follows the previous token: a pragma or attribute before a loop stays there.
+    Of two blocks with the same statements, the body of a loop is the outer one.
+    """
+    blocks.sort(key=lambda block: (block.first, -block.behind, not block.begins))
+    for block in blocks:
+        before = block.first - 1
+        while (
+            tokens.text[before] == ")"
+            and tokens.at(tokens.partner[before] - 1) in ATTRIBUTE_SPELLINGS
+        ):
+            before = tokens.partner[before] - 2
+        edits.insert(tokens.end(before), f" {{{block.begins}")
+    for block in reversed(blocks):
+        edits.insert(tokens.end(block.behind - 1), f"{block.ends} }}")
 
 
 def _mark_exit(tokens: Tokens, edits: Edits, index: int, ends: str) -> None:

@@ -38,7 +38,7 @@ from metalbench.msl.frontend.token_rewrites import (
     rewrite_keywords,
 )
 from metalbench.msl.frontend.tokens import Tokens, is_name, lex
-from metalbench.msl.frontend.unsupported import find_unsupported_declarations, refuse_declaration
+from metalbench.msl.frontend.unsupported import refuse_declaration
 
 
 def find_metal_names(source: Source) -> list[str]:
@@ -213,7 +213,7 @@ def rewrite_source(
     edits = Edits(tokens.source)
     unused = _find_unused_kernels(source, reached)
     for kernel in kernels:
-        unused += _find_unsupported(source, kernel, reached)
+        unused += _find_unsupported(source, kernel)
     threadgroup = ThreadgroupVariables(tokens, unused)
     removed, spaces = _find_redundant_overloads(source, reached, needed=threadgroup.needs_spaces)
     removed += unused
@@ -316,16 +316,18 @@ def _format_constants(
     return literals
 
 
-def _find_unsupported(source: Source, kernel: EntryPoint, reached: set[str]) -> list[Declaration]:
+def _find_unsupported(source: Source, kernel: EntryPoint) -> list[Declaration]:
     """Return declarations that the cpu device does not support. Raise if the kernel needs one."""
-    found = find_unsupported_declarations(source.tokens, source.declarations)
-    removed = {declaration.first for declaration in found}
-    for declaration in found:
+    if not source.unsupported:
+        return []
+    removed = {declaration.first for declaration, _ in source.unsupported}
+    reached = source.supported_references.find_reachable(_find_roots(source, kernel))
+    for declaration, cause in source.unsupported:
         family = source.declarations_by_name.get(declaration.name, ())
         gone = all(overload.first in removed for overload in family)
         if declaration.name and declaration.name in reached and gone:
-            refuse_declaration(source.tokens, declaration, kernel.name)
-    return found
+            refuse_declaration(source.tokens, cause, kernel.name)
+    return [declaration for declaration, _ in source.unsupported]
 
 
 def _find_redundant_overloads(

@@ -12,11 +12,13 @@ from metalbench._core import CompileError
 from metalbench.msl.frontend.constants import FunctionConstant, find_function_constants
 from metalbench.msl.frontend.declarations import (
     Declaration,
+    find_declared_names,
     iterate_declarations,
     parse_declarations,
 )
 from metalbench.msl.frontend.reflection import EntryPoint, find_entry_points
 from metalbench.msl.frontend.tokens import Location, Tokens, is_name, lex
+from metalbench.msl.frontend.unsupported import find_unsupported_declarations
 
 _COLLECTIVE_NAME = re.compile(
     r"(?:threadgroup|simdgroup|quadgroup)_barrier|__metal_(?:simd|quad|wg)\w*"
@@ -45,7 +47,7 @@ class References:
             if declaration.kind == "instantiation":
                 continue
             words = set(filter(str.isidentifier, tokens.text[declaration.first : declaration.last]))
-            for name in _find_declared_names(tokens, declaration):
+            for name in find_declared_names(tokens, declaration):
                 self._mentions.setdefault(name, set()).update(words)
 
     def __contains__(self, name: str) -> bool:
@@ -61,18 +63,6 @@ class References:
                 seen.add(name)
                 waiting.extend(self._mentions.get(name, set()) - seen)
         return seen
-
-
-def _find_declared_names(tokens: Tokens, declaration: Declaration) -> list[str]:
-    """Return the names that a declaration introduces."""
-    if declaration.kind != "alias":
-        if declaration.kind == "record" and tokens.text[declaration.last - 2] != "}":
-            return [declaration.name, tokens.text[declaration.last - 2]]
-        return [declaration.name] if declaration.name else []
-    words = tokens.text[declaration.head : declaration.last]
-    if words[0] == "using" and "=" in words:
-        return [words[1]]
-    return [words[-2]] if words[0] == "typedef" and len(words) > 2 else []
 
 
 def requires_fibers(
@@ -131,6 +121,18 @@ class Source:
     def references(self) -> References:
         """The names that each declaration mentions."""
         return References(self.tokens, self.declarations)
+
+    @cached_property
+    def unsupported(self) -> list[tuple[Declaration, Declaration]]:
+        """The declarations that the `cpu` device does not support, each with its cause."""
+        return find_unsupported_declarations(self.tokens, self.declarations)
+
+    @cached_property
+    def supported_references(self) -> References:
+        """The names that each supported declaration mentions."""
+        removed = {declaration.first for declaration, _ in self.unsupported}
+        kept = [each for each in self.declarations if each.first not in removed]
+        return References(self.tokens, kept)
 
     @cached_property
     def constants(self) -> list[FunctionConstant]:

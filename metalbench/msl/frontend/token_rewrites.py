@@ -15,7 +15,13 @@ from metalbench.msl.frontend.declarations import (
 from metalbench.msl.frontend.edits import Edits
 from metalbench.msl.frontend.reflection import split_template_parameter
 from metalbench.msl.frontend.tokens import Tokens, find_closing_angle, is_name
-from metalbench.msl.frontend.unsupported import ASSEMBLY, LABEL, is_asm_label
+from metalbench.msl.frontend.unsupported import (
+    ASSEMBLY,
+    ATTRIBUTE_SPELLINGS,
+    ERASED_ATTRIBUTES,
+    LABEL,
+    is_asm_label,
+)
 
 _FLOAT_LITERAL = re.compile(
     r"""
@@ -130,6 +136,9 @@ def rewrite_keywords(tokens: Tokens, edits: Edits) -> None:
     for index in places.get("[", ()):
         if is_attribute_start(tokens, index):
             _rewrite_attribute(tokens, edits, index)
+    for word in ATTRIBUTE_SPELLINGS.intersection(places):
+        for index in places[word]:
+            _rewrite_gnu_attribute(tokens, edits, index)
     rewrite_literals(tokens, edits)
 
 
@@ -181,6 +190,22 @@ def _rewrite_attribute(tokens: Tokens, edits: Edits, index: int) -> None:
         edits.blank(tokens.start[index], tokens.end(close))
     elif len(kept) < len(listed):
         edits.replace(tokens.start[index], tokens.end(close), f"[[{', '.join(kept)}]]")
+
+
+def _rewrite_gnu_attribute(tokens: Tokens, edits: Edits, index: int) -> None:
+    """Erase the `ERASED_ATTRIBUTES` of `__attribute__((...))`."""
+    opening = index + 2
+    listed = list(tokens.split(opening + 1, tokens.partner[opening]))
+    kept = [
+        tokens.join(*each)
+        for each in listed
+        if tokens.text[each[0]].strip("_") not in ERASED_ATTRIBUTES
+    ]
+    end = tokens.end(tokens.partner[index + 1])
+    if not kept:
+        edits.blank(tokens.start[index], end)
+    elif len(kept) < len(listed):
+        edits.replace(tokens.start[index], end, f"__attribute__(({', '.join(kept)}))")
 
 
 def _rewrite_deduced_arrays(tokens: Tokens, edits: Edits) -> None:

@@ -216,6 +216,24 @@ def split_source(source: str) -> list[str]:
     return _PIECE.findall(source)
 
 
+_DIGRAPHS = {"<:": "[", ":>": "]", "<%": "{", "%>": "}"}
+
+
+def replace_digraphs(source: str) -> str:
+    """Return a preprocessed source with brackets in place of the digraphs `<:`, `:>`, `<%`, `%>`.
+
+    Columns stay. As in C++, `<::` is a `<` and a `::`; the pieces of `split_source` are too.
+    """
+    if not any(digraph in source for digraph in _DIGRAPHS):
+        return source
+    pieces = split_source(source)
+    for index in range(len(pieces) - 1):
+        bracket = _DIGRAPHS.get(pieces[index] + pieces[index + 1])
+        if bracket:
+            pieces[index : index + 2] = [bracket, " "]
+    return "".join(pieces)
+
+
 def lex(source: str) -> Tokens:
     """Return the significant tokens of a preprocessed source.
 

@@ -14,11 +14,11 @@ Metal Shading Language Specification 3.2, 1.5 (C++ features that Metal does not 
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Set
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence, Set
 
 from metalbench._core import CompileError, Unsupported
-from metalbench.msl.frontend.declarations import Declaration
+from metalbench.msl.frontend.declarations import Declaration, find_declared_names
 from metalbench.msl.frontend.reflection import OTHER_STAGES, find_stage
 from metalbench.msl.frontend.tokens import Location, Tokens, is_name
 
@@ -48,13 +48,21 @@ _WORDS = {
 _ATTRIBUTES = frozenset(
     """
     aligned always_inline annotate cold const convergent deprecated diagnose_if
-    enable_if ext_vector_type fallthrough flatten hot likely max_total_threads_per_threadgroup
+    enable_if ext_vector_type fallthrough flatten hot likely
     may_alias maybe_unused no_unroll noduplicate noescape noinline nonnull noreturn nothrow
     opencl_unroll_hint overloadable packed
     pure returns_nonnull unavailable unlikely unused vector_size warn_unused_result
     """.split()  # noqa: SIM905
 )
-_SPELLINGS = frozenset({"__attribute__", "__attribute"})
+# Attributes of the code's emission, which have no meaning for a single kernel, and of editors. The
+# rewriter erases them.
+ERASED_ATTRIBUTES = frozenset(
+    """
+    availability enum_extensibility flag_enum internal_linkage max_total_threads_per_threadgroup
+    minsize nodebug optnone optsize swift_name used visibility
+    """.split()  # noqa: SIM905
+)
+ATTRIBUTE_SPELLINGS = frozenset({"__attribute__", "__attribute"})
 _SCOPES = frozenset({"clang", "_Clang", "gnu", "__gnu__", "msvc"})
 _BUILTIN = re.compile(
     r"__builtin_(?:(?:clz|ctz|popcount|parity|ffs|clrsb|bswap|bitreverse|rotateleft|rotateright)"
@@ -173,7 +181,7 @@ def _find_host_code(
     yield from _find_linkages(tokens)
     yield from _find_computed_gotos(tokens)
     for index, name in _find_compiler_attributes(tokens):
-        if name.strip("_") not in _ATTRIBUTES:
+        if name.strip("_") not in _ATTRIBUTES | ERASED_ATTRIBUTES:
             yield tokens.start[index], f"attribute `{name}`"
     for pragma in _PRAGMA.finditer(tokens.source):
         what = pragma[2].strip()
@@ -285,7 +293,7 @@ def _find_computed_gotos(tokens: Tokens) -> Iterator[tuple[int, str]]:
 def _find_compiler_attributes(tokens: Tokens) -> Iterator[tuple[int, str]]:
     """Yield token index and name of each attribute in clang's, GCC's or Microsoft's syntax."""
     text, partner = tokens.text, tokens.partner
-    for word in _SPELLINGS.intersection(tokens.occurrences):
+    for word in ATTRIBUTE_SPELLINGS.intersection(tokens.occurrences):
         for index in tokens.occurrences[word]:
             inner = index + 2
             if tokens.at(index + 1) == "(" and tokens.at(inner) == "(":
@@ -347,25 +355,59 @@ def _find_uses(tokens: Tokens) -> list[int]:
 
 
 def find_unsupported_declarations(
-    tokens: Tokens, declared: Iterable[Declaration]
-) -> list[Declaration]:
-    """Return declarations to remove: those of other stages, and those with unsupported types."""
+    tokens: Tokens, declared: Sequence[Declaration]
+) -> list[tuple[Declaration, Declaration]]:
+    """Return the declarations to remove, each with the unsupported one that it needs, or itself.
+
+    Those are functions of other stages, declarations with unsupported types, and all that mention
+    a removed name.
+    """
     uses = _find_uses(tokens)
     if not uses and OTHER_STAGES.isdisjoint(tokens.occurrences):
         return []
     own = set()
-    found = []
+    stages = []
+    removed: dict[int, tuple[Declaration, Declaration]] = {}
     for declaration in declared:
         stage = find_stage(tokens, declaration)
         if stage not in ("", "kernel"):
-            found.append(declaration)
+            stages.append((declaration, declaration))
             continue
         if find_feature(declaration.name):
             own.add(declaration.name)
         inside = uses[bisect_left(uses, declaration.first) : bisect_left(uses, declaration.last)]
         if any(tokens.text[index] not in own for index in inside):
-            found.append(declaration)
-    return found
+            removed[declaration.first] = declaration, declaration
+    _add_users(tokens, declared, removed)
+    return [*stages, *removed.values()]
+
+
+def _add_users(
+    tokens: Tokens,
+    declared: Sequence[Declaration],
+    removed: dict[int, tuple[Declaration, Declaration]],
+) -> None:
+    """Add the declarations that mention a name all of whose declarations are removed."""
+    firsts = [declaration.first for declaration in declared]
+    families: dict[str, list[Declaration]] = {}
+    for declaration in declared:
+        if declaration.kind in ("function", "variable"):
+            families.setdefault(declaration.name, []).append(declaration)
+    waiting = list(removed.values())
+    while waiting:
+        declaration, cause = waiting.pop()
+        names = find_declared_names(tokens, declaration)
+        if declaration.kind == "function":
+            # The other overloads stay, and so do their callers.
+            gone = all(each.first in removed for each in families[declaration.name])
+            names = names if gone else []
+        for index in (index for name in names for index in tokens.occurrences.get(name, ())):
+            user = declared[bisect_right(firsts, index) - 1]
+            if user.first in removed or index >= user.last:
+                continue
+            if tokens.text[index - 1] not in (".", "->"):
+                removed[user.first] = user, cause
+                waiting.append((user, cause))
 
 
 def refuse_declaration(tokens: Tokens, declaration: Declaration, name: str) -> None:

@@ -20,7 +20,7 @@ from metalbench.msl.frontend.language_rules import (
 from metalbench.msl.frontend.lower import build_preamble
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.frontend.token_rewrites import rewrite_keywords
-from metalbench.msl.frontend.tokens import decode_file_name
+from metalbench.msl.frontend.tokens import decode_file_name, replace_digraphs
 from metalbench.msl.frontend.unsupported import (
     blank_unknown_pragmas,
     refuse_host_code,
@@ -106,6 +106,7 @@ def preprocess(
     command += [f"-D{name}={value}" for name, value in defined.items()]
     command += [f"-I{Path(folder_).resolve()}" for folder_ in include_dirs]
     command += [f"-isystem{tools.empty_headers}", "-"]
+    source = source.removeprefix("\ufeff")  # a byte order mark
     text = f'# 1 "{escape_file_name(filename)}"\n{source}'
     with tempfile.TemporaryDirectory(prefix="metalbench-") as scratch:
         read = Path(scratch) / "read"
@@ -230,7 +231,8 @@ def parse(
     """
     version = read_version(macros)
     expanded = preprocess(text, filename, macros, include_dirs)
-    source = Source(text, filename, blank_unknown_pragmas(expanded), tuple(include_dirs))
+    plain = replace_digraphs(blank_unknown_pragmas(expanded))
+    source = Source(text, filename, plain, tuple(include_dirs))
     refuse_stray_text(source.tokens)
     if not source.tokens.is_balanced:
         _refuse_unbalanced(source)
