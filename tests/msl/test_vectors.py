@@ -65,7 +65,7 @@ def test_operators(compiles):
         static_assert(is_same_v<decltype(float3(1) < 2.0f), bool3>);
         static_assert(is_same_v<decltype(packed_float3(1) * 2.0f), float3>);
         static_assert(is_same_v<decltype(max(half2(1), 0.0f)), half2>);
-        static_assert(is_same_v<decltype(exp(3)), float> && is_same_v<decltype(abs(-3)), int>);
+        static_assert(is_same_v<decltype(exp(3.0f)), float> && is_same_v<decltype(abs(-3)), int>);
         static_assert(is_same_v<decltype(mix(float3(0), float3(1), 0.5f)), float3>);
         static_assert(is_same_v<decltype(2.0f * bfloat(1)), float>);
     """)

@@ -32,7 +32,6 @@ using atomic_uint = atomic<uint>;
 using atomic_bool = atomic<bool>;
 using atomic_float = atomic<float>;
 using atomic_ulong = atomic<ulong>;
-using atomic_long = atomic<long>;
 
 }  // namespace metal
 
@@ -115,35 +114,37 @@ MB_FUNC bool atomic_compare_exchange_strong_explicit(volatile _atomic<T>* object
   return atomic_compare_exchange_weak_explicit(object, expected, desired, a, b);
 }
 
-#define MB_FETCH(op, is_native, ...)                                                             \
-  template <class T, class U>                                                                    \
-  MB_FUNC T atomic_fetch_##op##_explicit(volatile _atomic<T>* object, U operand, memory_order) { \
-    MB_ACCESS(object, sizeof(T), atomic_update);                                                 \
-    const T given = mb::expect_operand(T(operand));                                              \
-    if constexpr (is_native)                                                                     \
-      return MB_ATOMIC_CALL(fetch_##op, &object->mb_value, given, __ATOMIC_RELAXED);             \
-    else                                                                                         \
-      return mb::atomic_update<T>(                                                               \
-          &object->mb_value, given, MB_LAMBDA2 { return __VA_ARGS__; });                         \
-  }
-MB_FETCH(add, mb::is_native_sum<T>, x + y)
-MB_FETCH(sub, __is_integral(T), x - y)
-MB_FETCH(min, __is_integral(T), y < x ? y : x)
-MB_FETCH(max, __is_integral(T), x < y ? y : x)
-MB_FETCH(and, __is_integral(T), x)
-MB_FETCH(or, __is_integral(T), x)
-MB_FETCH(xor, __is_integral(T), x)
-#undef MB_FETCH
+// MSL 6.15.2: the types of atomic objects that each function has.
+template <class T>
+inline constexpr bool mb_is_atomic_word = __is_same(T, int) || __is_same(T, uint);
+template <class T>
+inline constexpr bool mb_is_atomic_sum = mb_is_atomic_word<T> || __is_same(T, float);
 
-// The 64-bit forms that return nothing.
-template <class T, class U>
-MB_FUNC void atomic_min_explicit(volatile _atomic<T>* object, U operand, memory_order order) {
-  atomic_fetch_min_explicit(object, operand, order);
-}
-template <class T, class U>
-MB_FUNC void atomic_max_explicit(volatile _atomic<T>* object, U operand, memory_order order) {
-  atomic_fetch_max_explicit(object, operand, order);
-}
+#define MB_FETCH(name, has_type, result, is_native, native, ...)                        \
+  template <class T, class U, class = typename mb::enable_if<has_type>::type>           \
+  MB_FUNC result name(volatile _atomic<T>* object, U operand, memory_order) {           \
+    MB_ACCESS(object, sizeof(T), atomic_update);                                        \
+    const T given = mb::expect_operand(T(operand));                                     \
+    if constexpr (is_native)                                                            \
+      return result(MB_ATOMIC_CALL(native, &object->mb_value, given, __ATOMIC_RELAXED)); \
+    else                                                                                \
+      return result(mb::atomic_update<T>(                                               \
+          &object->mb_value, given, MB_LAMBDA2 { return __VA_ARGS__; }));               \
+  }
+#define MB_FETCH_WORD(op) \
+  MB_FETCH(atomic_fetch_##op##_explicit, mb_is_atomic_word<T>, T, true, fetch_##op, x)
+MB_FETCH(atomic_fetch_add_explicit, mb_is_atomic_sum<T>, T, mb::is_native_sum<T>, fetch_add, x + y)
+MB_FETCH(atomic_fetch_sub_explicit, mb_is_atomic_sum<T>, T, __is_integral(T), fetch_sub, x - y)
+MB_FETCH_WORD(min)
+MB_FETCH_WORD(max)
+MB_FETCH_WORD(and)
+MB_FETCH_WORD(or)
+MB_FETCH_WORD(xor)
+// Of 64 bits there are these two, which return nothing.
+MB_FETCH(atomic_min_explicit, (__is_same(T, ulong)), void, true, fetch_min, x)
+MB_FETCH(atomic_max_explicit, (__is_same(T, ulong)), void, true, fetch_max, x)
+#undef MB_FETCH_WORD
+#undef MB_FETCH
 
 MB_FUNC void atomic_thread_fence(mem_flags flags, memory_order order = memory_order_seq_cst,
                                  thread_scope = thread_scope_device) {

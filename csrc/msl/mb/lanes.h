@@ -106,6 +106,7 @@ MB_FUNC R by_lanes(R v) {
     }                                                          \
   };                                                           \
   template <class A, class R = mb::floating<A>, class... None> \
+  MB_UNAMBIGUOUS(name, mb::mixed_floats<A>)                    \
   MB_FUNC R name(A a, MB_LESS_SPECIAL) {                       \
     return mb::by_lanes<mb_lanes_##name>(mb::lift<R>(a));      \
   }

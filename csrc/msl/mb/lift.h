@@ -90,6 +90,47 @@ using floating2 = floating_of<join<A, B>>;
 template <class A, class B, class C>
 using floating3 = floating_of<join3<A, B, C>>;
 
+// Metal's functions are overloaded by the exact types of scalars, so arguments of two types call an
+// ambiguous function: each type has an overload that matches one argument better. bool and
+// enumerations are promoted to int. A vector decides alone: scalars are converted to its elements.
+template <class A>
+struct promoted {
+  using type = typename conditional<__is_enum(A) || __is_same(A, bool), int, A>::type;
+  static constexpr bool floats = is_float<A>;
+  static constexpr bool vector = element_of<arg<A>>::count != 1;
+};
+template <class A, class B>
+inline constexpr bool differ = !__is_same(typename promoted<A>::type, typename promoted<B>::type);
+template <class A, class B>
+inline constexpr bool floats_differ = promoted<A>::floats && promoted<B>::floats && differ<A, B>;
+
+template <class A, class... B>
+inline constexpr bool mixed = !(promoted<A>::vector || ... || promoted<B>::vector) &&
+                              (differ<A, B> || ... || false);
+// Functions of floats only: integers are converted if another argument selects the overload.
+template <class... A>
+inline constexpr bool mixed_floats = false;
+template <class A>
+inline constexpr bool mixed_floats<A> = !promoted<A>::vector && !promoted<A>::floats;
+template <class A, class B>
+inline constexpr bool mixed_floats<A, B> =
+    !promoted<A>::vector && !promoted<B>::vector &&
+    (!(promoted<A>::floats || promoted<B>::floats) || floats_differ<A, B>);
+template <class A, class B, class C>
+inline constexpr bool mixed_floats<A, B, C> =
+    !promoted<A>::vector && !promoted<B>::vector && !promoted<C>::vector &&
+    (!(promoted<A>::floats || promoted<B>::floats || promoted<C>::floats) ||
+     floats_differ<A, B> || floats_differ<A, C> || floats_differ<B, C>);
+
+template <template <class...> class Type, class... A>
+inline constexpr bool is_ambiguous = mixed<A...>;
+template <class... A>
+inline constexpr bool is_ambiguous<floating, A...> = mixed_floats<A...>;
+template <class... A>
+inline constexpr bool is_ambiguous<floating2, A...> = mixed_floats<A...>;
+template <class... A>
+inline constexpr bool is_ambiguous<floating3, A...> = mixed_floats<A...>;
+
 // A splat or a copy; explicit because conversions between vectors are never implicit.
 template <class R, class A>
 MB_FUNC constexpr R lift(A a) {
@@ -159,6 +200,13 @@ using none_of = typename none<T>::type;
 #define MB_LAMBDA2 [](auto x, auto y) __attribute__((always_inline))
 #define MB_LAMBDA3 [](auto x, auto y, auto z) __attribute__((always_inline))
 
+// Refuse a call that has no best overload in Metal, with the message of its compiler.
+#define MB_UNAMBIGUOUS(name, ...)                                                         \
+  __attribute__((diagnose_if(__VA_ARGS__,                                                 \
+                             "call to '" #name "' is ambiguous; convert the arguments to " \
+                             "one type that the function has",                            \
+                             "error")))
+
 // Metal's functions are not templates: a kernel's template of the same name has priority. An
 // always-empty pack makes these templates less specialised.
 #define MB_LESS_SPECIAL mb::none_of<None>...
@@ -170,6 +218,7 @@ using none_of = typename none<T>::type;
     }                                                  \
   };                                                   \
   template <class A, class R = type<A>, class... None> \
+  MB_UNAMBIGUOUS(name, mb::is_ambiguous<type, A>)      \
   MB_FUNC constexpr R name(A a, MB_LESS_SPECIAL) {     \
     return mb::each<mb_scalar_##name>(mb::lift<R>(a)); \
   }
@@ -181,6 +230,7 @@ using none_of = typename none<T>::type;
     }                                                                  \
   };                                                                   \
   template <class A, class B, class R = type<A, B>, class... None>     \
+  MB_UNAMBIGUOUS(name, mb::is_ambiguous<type, A, B>)                   \
   MB_FUNC constexpr R name(A a, B b, MB_LESS_SPECIAL) {                \
     return mb::each<mb_scalar_##name>(mb::lift<R>(a), mb::lift<R>(b)); \
   }
@@ -192,6 +242,7 @@ using none_of = typename none<T>::type;
     }                                                                                  \
   };                                                                                   \
   template <class A, class B, class C, class R = type<A, B, C>, class... None>         \
+  MB_UNAMBIGUOUS(name, mb::is_ambiguous<type, A, B, C>)                                \
   MB_FUNC constexpr R name(A a, B b, C c, MB_LESS_SPECIAL) {                           \
     return mb::each<mb_scalar_##name>(mb::lift<R>(a), mb::lift<R>(b), mb::lift<R>(c)); \
   }

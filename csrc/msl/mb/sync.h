@@ -48,14 +48,14 @@ MB_FUNC void fence_own_texels(u32 flags) {
 
 namespace metal {
 
-MB_FUNC void threadgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
+MB_FUNC void threadgroup_barrier(mem_flags flags, thread_scope = thread_scope_device) {
   MB_MEET_IN_THREADGROUP(flags);
 }
-MB_FUNC void simdgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
+MB_FUNC void simdgroup_barrier(mem_flags flags, thread_scope = thread_scope_device) {
   mb::fence_own_texels(uint(flags));
   MB_MEET_IN_SIMDGROUP(flags);
 }
-MB_FUNC void quadgroup_barrier(mem_flags flags = mem_flags::mem_none, thread_scope = thread_scope_device) {
+MB_FUNC void quadgroup_barrier(mem_flags flags, thread_scope = thread_scope_device) {
   mb::fence_own_texels(uint(flags));
   MB_MEET_IN_SIMDGROUP(flags);
 }
