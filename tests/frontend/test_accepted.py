@@ -226,3 +226,67 @@ def test_refuse_declaration_names_the_construct(name, said):
     with pytest.raises(_core.Unsupported, match=r"\[") as caught:
         library.pipeline(name)
     assert said in str(caught.value)
+
+
+PROGRAM_INPUTS = """
+const uint gid [[thread_position_in_grid]];
+uint lane [[thread_index_in_simdgroup]];
+device float* constant out [[buffer(1)]];
+struct S { uint a; uint get() const { return a + gid; } };
+float later(float a);
+template <typename T> T scaled(T x) { return x * T(gid) + T(lane); }
+float both(void) { return scaled<float>(2) + scaled(1.0f); }
+float shadow(uint gid) { return gid; }
+float later(float a) { return a + gid; }
+float local() { uint gid = 5; return gid; }
+kernel void f(device float* x [[buffer(0)]]) {
+    S s{1};
+    out[gid] = both() + s.get() + later(1) + shadow(3) + local();
+    x[gid] = out[gid];
+}
+template <typename T> kernel void t(device T* x) { x[gid] = scaled<T>(3); }
+template [[host_name("signature")]] kernel void t<float>(device float*);
+template [[host_name("deduced")]] kernel decltype(t<float>) t<float>;
+kernel void own(device float* x, uint gid [[thread_position_in_grid]]) { x[gid] = gid + 1; }
+"""
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_pass_program_inputs(checked):
+    device = _core.open("cpu")
+    library = device.compile(HEADER + PROGRAM_INPUTS, checked=checked)
+    x, out = np.zeros(4, np.float32), np.zeros(4, np.float32)
+    buffers = {"x": x, "out": out}
+    device.run([_core.Dispatch(library.pipeline("f"), buffers, threads_in_grid=4, threads=4)])
+    assert out.tolist() == x.tolist() == [10, 17, 24, 31]
+    for name, expected in {"signature": [0, 4], "deduced": [0, 4], "own": [1, 2]}.items():
+        pipeline = library.pipeline(name)
+        device.run([_core.Dispatch(pipeline, {"x": x}, threads_in_grid=2, threads=2)])
+        assert x[:2].tolist() == expected
+
+
+def test_a_macro_does_not_change_pragma_pack():
+    text = (
+        "#define pack(a) (a)\n#pragma pack(push, 1)\nstruct S { uchar a; uint b; };\n"
+        f"#pragma pack(pop)\n{SIGNATURE} {{ x[i] = pack(sizeof(S)); }}\n"
+    )
+    assert run(HEADER + text, threads=2) == [5, 5]
+
+
+@pytest.mark.parametrize(
+    ("header", "exists"),
+    [
+        *((name, False) for name in ("tensor", "cooperative_tensor", "nothing")),
+        *(
+            (name, True)
+            for name in """array atomic command_buffer common compute config geometric graphics
+            imageblocks initializer_list integer interpolate limits logging math matrix mesh numeric
+            pack packed quadgroup raytracing relational simdgroup simdgroup_matrix stdlib
+            tessellation texture type_traits types uniform utility
+            visible_function_table""".split()  # noqa: SIM905
+        ),
+    ],
+)
+def test_preprocess_finds_the_headers_of_metal(source, header, exists):
+    text = f"#if __has_include(<metal_{header}>)\nvoid yes();\n#else\nvoid no();\n#endif\n"
+    assert source(text).tokens.text[1] == ("yes" if exists else "no")

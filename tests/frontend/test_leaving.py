@@ -84,6 +84,17 @@ def test_mark_loop_exits_leaves_other_loops(source, body):
     assert "turn_ends" not in lower_text(source, body)
 
 
+def test_mark_loop_exits_ignores_the_jumps_of_lambdas(source):
+    body = (
+        "for (;;) { auto g = [](uint a) { if (a) { a = simd_sum(a); return a; } return a; }; "
+        "x = g(x); if (x) break; }"
+    )
+    text = _SOURCE.replace("BODY", body)
+    lowered = lower(source(text, __METAL_VERSION__="400"), "k", {}).code.text
+    assert "a = simd_sum(a); return a; } return a; };" in lowered
+    assert "turn_ends" not in lowered
+
+
 def test_mark_loop_exits_ends_all_enclosing_loops_at_return(source):
     body = "for (;;) { while (simd_any(x)) { if (x) { x = simd_sum(x); return x; } } }"
     text = lower_text(source, body)

@@ -7,9 +7,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from metalbench.msl.frontend.declarations import is_attribute_start
 from metalbench.msl.frontend.edits import Edits
 from metalbench.msl.frontend.source import References, is_collective
-from metalbench.msl.frontend.tokens import Tokens
+from metalbench.msl.frontend.tokens import Tokens, find_closing_angle, is_name
 from metalbench.msl.frontend.unsupported import ATTRIBUTE_SPELLINGS
 
 LOOPS = ("for", "while", "do")
@@ -96,6 +97,8 @@ _HINT_MACRO = "MB_LOOP_HINT"  # replaces the source's unroll pragma
 _UNROLL_PRAGMA = re.compile(r"#[ \t]*pragma[ \t]+((?:(?:no)?unroll\b|clang[ \t]+loop\b)[^\n]*)")
 _EXITS = ("break", "return")
 _LOGICAL_OPERATORS = ("&&", "||", "!")
+# Keywords that an expression may follow: `return [](float x) { ... };`.
+_BEFORE_LAMBDA = frozenset({"return", "case", "else", "do", "and", "or", "not"})
 ReachableFrom = Callable[[str], set[str]]  # the names that are reachable from a name
 
 
@@ -122,7 +125,17 @@ def mark_loop_exits(tokens: Tokens, references: References, edits: Edits) -> Non
         return known[word]
 
     loops = list(find_loop_bodies(tokens))
-    marks = {loop: _find_marks(tokens, loop, loops, reachable_from) for loop in loops}
+    lambdas = list(_find_lambda_bodies(tokens))
+    marks = {
+        loop: _find_marks(
+            tokens,
+            loop,
+            loops,
+            [body for body in lambdas if loop.opening < body[0] < loop.closing],
+            reachable_from,
+        )
+        for loop in loops
+    }
     marked = [loop for loop, found in marks.items() if any(found)]
     turns = {loop: _name_iteration(loop, loops) for loop in marked}
     blocks: list[_Block] = []
@@ -153,16 +166,28 @@ def _name_iteration(loop: LoopBody, loops: list[LoopBody]) -> str:
 
 
 def _find_marks(
-    tokens: Tokens, loop: LoopBody, loops: list[LoopBody], reachable_from: ReachableFrom
+    tokens: Tokens,
+    loop: LoopBody,
+    loops: list[LoopBody],
+    lambdas: list[tuple[int, int]],
+    reachable_from: ReachableFrom,
 ) -> _ExitMarks:
+    """Return the positions to mark in a loop, whose body contains these bodies of lambdas."""
+
+    def is_in_function(index: int) -> bool:
+        return not any(opening < index < closing for opening, closing in lambdas)
+
     def is_own(index: int) -> bool:
-        return not any(loop.opening < each.opening < index < each.closing for each in loops)
+        inner = any(loop.opening < each.opening < index < each.closing for each in loops)
+        return not inner and is_in_function(index)
 
     def needs_one(index: int) -> bool:
         ends = tokens.text[index] == "return" or is_own(index)
-        return ends and _follows_collective(tokens, loop, index, reachable_from)
+        if not (ends and is_in_function(index)):
+            return False
+        return _follows_collective(tokens, loop, index, reachable_from)
 
-    decided = _can_exit_by_data(tokens, loop, is_own)
+    decided = _can_exit_by_data(tokens, loop, is_own, is_in_function)
     words = (*_EXITS, "continue") if decided else _EXITS
     leaving = [
         index
@@ -189,7 +214,34 @@ def _find_marks(
     return _ExitMarks(leaving, closing, bare)
 
 
-def _can_exit_by_data(tokens: Tokens, loop: LoopBody, is_own: Callable[[int], bool]) -> bool:
+def _find_lambda_bodies(tokens: Tokens) -> Iterator[tuple[int, int]]:
+    """Yield the braces of the bodies of lambda expressions. Their jumps exit no loop around them.
+
+    A lambda without captures cannot name a mark of the loop, either.
+    """
+    for index in tokens.occurrences.get("[", ()):
+        before = tokens.text[index - 1] if index else ""
+        operand = before in (")", "]", "[") or (is_name(before) and before not in _BEFORE_LAMBDA)
+        if operand or is_attribute_start(tokens, index):
+            continue
+        at = tokens.partner[index] + 1
+        if tokens.at(at) == "<":
+            at = find_closing_angle(tokens, at, len(tokens)) + 1
+        if tokens.at(at) == "(":
+            at = tokens.partner[at] + 1
+        # Specifiers and the type of the result.
+        while tokens.at(at) not in ("{", ";", ")", "]", "}", ",", ""):
+            at = max(tokens.partner[at], at) + 1
+        if tokens.at(at) == "{":
+            yield at, tokens.partner[at]
+
+
+def _can_exit_by_data(
+    tokens: Tokens,
+    loop: LoopBody,
+    is_own: Callable[[int], bool],
+    is_in_function: Callable[[int], bool],
+) -> bool:
     """Return whether an iteration can decide that it is the last one.
 
     A loop that only counts gets no marks, because marks prevent its unrolling.
@@ -200,7 +252,7 @@ def _can_exit_by_data(tokens: Tokens, loop: LoopBody, is_own: Callable[[int], bo
     if any(each in header for each in _LOGICAL_OPERATORS):
         return True
     return any(
-        tokens.text[index] == "return"
+        (tokens.text[index] == "return" and is_in_function(index))
         or (is_own(index) and not _is_switch_break(tokens, loop, index))
         for index in _find_statements(tokens, loop, _EXITS, alone=True)
     )

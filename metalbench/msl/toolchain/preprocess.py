@@ -18,6 +18,7 @@ from metalbench.msl.frontend.language_rules import (
     read_version,
 )
 from metalbench.msl.frontend.lower import build_preamble
+from metalbench.msl.frontend.program_inputs import pass_program_inputs
 from metalbench.msl.frontend.source import Source
 from metalbench.msl.frontend.token_rewrites import rewrite_keywords
 from metalbench.msl.frontend.tokens import decode_file_name, replace_digraphs
@@ -82,6 +83,10 @@ HOST_MACROS = [
 # Paths as clang chains them for a file that `a/b.h` includes as "../c.h": `a/../c.h`.
 _IN_MARKER = re.compile(r'^(# \d+ ")((?:[^"\n]*/)?\.\.?/[^"\n]*)', re.M)
 _FILE_NAME = re.compile(r'^[ \t]*#[ \t]*(?:line[ \t]+)?\d+[ \t]+"((?:\\.|[^"\\\n])*)"', re.M)
+# A macro named `pack` must not be expanded in `#pragma pack(push, 1)`, so the pragma has another
+# name for the preprocessor.
+_PACK = re.compile(r"^([ \t]*#[ \t]*pragma[ \t]+)pack\b", re.M)
+_HIDDEN_PACK = "mb_pack"
 _IN_MESSAGE = re.compile(r"[^\s:'\"]*/\.\.?/[^\s:'\"]*")
 
 
@@ -107,6 +112,7 @@ def preprocess(
     command += [f"-I{Path(folder_).resolve()}" for folder_ in include_dirs]
     command += [f"-isystem{tools.empty_headers}", "-"]
     source = source.removeprefix("\ufeff")  # a byte order mark
+    source = _PACK.sub(rf"\1{_HIDDEN_PACK}", source)
     text = f'# 1 "{escape_file_name(filename)}"\n{source}'
     with tempfile.TemporaryDirectory(prefix="metalbench-") as scratch:
         read = Path(scratch) / "read"
@@ -131,7 +137,7 @@ def preprocess(
         lambda found: found[1] + _shorten_path(found[2], folder), answer.stdout
     )
     _refuse_misleading_names(expanded, filename, folder, tools)
-    return expanded
+    return expanded.replace(f"#pragma {_HIDDEN_PACK}", "#pragma pack")
 
 
 def _refuse_misleading_names(expanded: str, filename: str, folder: Path, tools: Toolchain) -> None:
@@ -237,6 +243,9 @@ def parse(
     if not source.tokens.is_balanced:
         _refuse_unbalanced(source)
     refuse_host_code(source.tokens, find_reserved_names(find_toolchain()), find_compiler_names)
+    passed = pass_program_inputs(source)
+    if passed != source.expanded:
+        source = Source(text, filename, passed, tuple(include_dirs))
     _refuse_violations(source, version)
     return source
 
