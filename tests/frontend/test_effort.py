@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -70,7 +71,7 @@ def test_code_of_every_shape_is_compiled(kind, barrier):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_large_code_is_compiled_with_reduced_passes(kind, monkeypatch):
-    monkeypatch.setattr(compile, "LARGEST_MODULE", 1)
+    monkeypatch.setattr(compile, "O3_LIMITS", replace(compile.O3_LIMITS, module_lines=1))
     # No run with all passes is begun.
     monkeypatch.setattr(compile, "OPTIMISING_S", 0)
     found = build_kernel(kind, 400, barrier=False)
@@ -86,13 +87,38 @@ def test_a_large_lane_is_not_vectorised(monkeypatch):
 
 
 def test_explain_reduction_counts_lines_of_functions_and_modules(monkeypatch):
-    monkeypatch.setattr(compile, "LARGEST_FUNCTION", 4)
-    monkeypatch.setattr(compile, "LARGEST_MODULE", 9)
+    monkeypatch.setattr(compile, "O3_LIMITS", compile.SizeLimits(9, 4, 9, 9))
     function = "define void @f() {\n" + "  ret void\n" * 2 + "}\n"
-    assert compile.explain_reduction(function * 2) == ""
-    assert compile.explain_reduction(function * 3) == "12 lines of LLVM IR, more than 9"
+    assert compile.explain_reduction(function * 2, ["-O3"]) == ""
+    found = compile.explain_reduction(function * 3, ["-O3"])
+    assert found == "12 lines of LLVM IR, more than 9"
     long = "define void @f() {\n" + "  ret void\n" * 5 + "}\n"
-    assert compile.explain_reduction(long) == "a function of 6 lines of LLVM IR, more than 4"
+    found = compile.explain_reduction(long, ["-O3"])
+    assert found == "a function of 6 lines of LLVM IR, more than 4"
+
+
+LOOP = "  br label %1\n\n1:\n  br i1 %c, label %1, label %2, !dbg !3\n\n2:\n  ret void\n"
+FUNCTION_OF_A_LOOP = f"define void @f(i1 %c) {{\n{LOOP}}}\n"
+
+
+def test_explain_reduction_counts_blocks_and_loops_of_functions(monkeypatch):
+    limits = compile.O3_LIMITS
+    monkeypatch.setattr(compile, "O3_LIMITS", replace(limits, function_blocks=3, function_loops=1))
+    # Blocks of several functions are not added.
+    assert compile.explain_reduction(FUNCTION_OF_A_LOOP * 2, ["-O3"]) == ""
+    monkeypatch.setattr(compile, "O3_LIMITS", replace(limits, function_blocks=2))
+    found = compile.explain_reduction(FUNCTION_OF_A_LOOP, ["-O3"])
+    assert found == "a function of 3 basic blocks, more than 2"
+    monkeypatch.setattr(compile, "O3_LIMITS", replace(limits, function_loops=0))
+    found = compile.explain_reduction(FUNCTION_OF_A_LOOP, ["-O3"])
+    assert found == "a function of 1 loops, more than 0"
+
+
+@pytest.mark.parametrize("options", [["-O1"], ["-O3", "-Xclang", "-disable-llvm-passes"]])
+def test_explain_reduction_allows_more_without_the_passes_of_o3(options, monkeypatch):
+    monkeypatch.setattr(compile, "O3_LIMITS", compile.SizeLimits(1, 1, 1, 0))
+    assert compile.explain_reduction(FUNCTION_OF_A_LOOP, ["-O3"])
+    assert compile.explain_reduction(FUNCTION_OF_A_LOOP, options) == ""
 
 
 def test_run_with_time_limit_retries_with_reduced_passes():

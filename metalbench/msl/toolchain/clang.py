@@ -510,12 +510,26 @@ _DISABLED = (
     *("libcalls-shrinkwrap", "div-rem-pairs", "float2int", "lower-constant-intrinsics"),
     "alignment-from-assumptions",
 )
+# Passes that take quadratic time in the number of a function's loops. Without loop-rotate alone,
+# indvars takes 46 s for 670 loops; with loop-rotate, that one takes 2.4 s.
+_SUPERLINEAR = (
+    *("loop-rotate", "indvars", "loop-idiom", "loop-deletion", "loop-unroll", "loop-unroll-full"),
+)
 _VERSION = re.compile(r"\bversion (\d+)")
 
 
 def list_disabled_passes(tools: Toolchain) -> list[str]:
     """Return the flags that disable these passes, if this clang has the option."""
+    return _disable(_DISABLED, tools)
+
+
+def list_superlinear_passes(tools: Toolchain) -> list[str]:
+    """Return the flags that disable passes of quadratic time, if this clang has the option."""
+    return _disable(_SUPERLINEAR, tools)
+
+
+def _disable(passes: Sequence[str], tools: Toolchain) -> list[str]:
     version = _VERSION.search(tools.version)
     if version is None or int(version[1]) < _FIRST_WITH_OPTION:
         return []
-    return ["-mllvm", f"-opt-disable={','.join(_DISABLED)}"]
+    return ["-mllvm", f"-opt-disable={','.join(passes)}"]

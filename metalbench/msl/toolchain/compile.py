@@ -24,7 +24,7 @@ from metalbench._core import CompileError, Error
 from metalbench.msl.frontend.edits import TranslationUnit
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.places import is_own
-from metalbench.msl.toolchain.clang import NVPTX, Toolchain, list_flags
+from metalbench.msl.toolchain.clang import NVPTX, Toolchain, list_flags, list_superlinear_passes
 from metalbench.msl.toolchain.host_calls import threadgroup_variables
 from metalbench.msl.toolchain.run_tool import (
     CrashedError,
@@ -41,42 +41,93 @@ from metalbench.msl.transforms.metal_semantics import give_metal_semantics
 
 Result = TypeVar("Result")
 
-# Lines of unoptimised LLVM IR of one function and of a module. All kernels of this package have
-# less than a tenth of them.
-LARGEST_FUNCTION = 20_000
-LARGEST_MODULE = 60_000
+
+@dataclass(frozen=True)
+class SizeLimits:
+    """The largest LLVM IR that is compiled with all passes.
+
+    Lines are those of a module and of one of its functions. Basic blocks and loops are those of one
+    function. A loop is counted by its back edge.
+    """
+
+    module_lines: int
+    function_lines: int
+    function_blocks: int
+    function_loops: int
+
+
+# For code before the passes of -O3. Of 40 kernels of this package, the largest has a quarter of the
+# lines of a module, and at most a tenth of the other limits. Code at the limits takes 2 to 4 s: the
+# loop vectoriser takes quadratic time in the number of blocks, loop unrolling in the number of
+# loops, register allocation in the length of a block.
+O3_LIMITS = SizeLimits(60_000, 10_000, 600, 70)
+# For code of other passes, and code whose passes are done. CodeGenPrepare takes quadratic time in
+# the number of blocks: 3 s for 2 000 of them.
+O1_LIMITS = SizeLimits(60_000, 20_000, 3_000, 1_000)
 # Instructions of one lane after optimisation. The vectorised module has several for each.
 LARGEST_LANE = 4_000
 # Processor time of a run of clang with all passes. The slowest known kernels take 5 s.
 OPTIMISING_S = 10
+_REDUCED_PASSES = ["-O1", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops"]
+# Code generation in linear time. CodeGenPrepare and loop strength reduction take quadratic time in
+# the number of blocks and loops: 15 of 16 s for 2 000 branches. The older implementation of
+# variables' locations ends at once without variables.
 REDUCED = [
-    "-O1",
-    "-fno-vectorize",
-    "-fno-slp-vectorize",
-    "-fno-unroll-loops",
-    "-mllvm",
-    "-fast-isel",
-    "-mllvm",
-    "-optimize-regalloc=0",
+    *_REDUCED_PASSES,
+    *("-mllvm", "-fast-isel"),
+    *("-mllvm", "-optimize-regalloc=0"),
+    *("-mllvm", "-disable-cgp"),
+    *("-mllvm", "-disable-lsr"),
+    *("-mllvm", "-experimental-debug-variable-locations=false"),
 ]
 # NVPTX has neither fast instruction selection nor register allocation.
-REDUCED_FOR_GPU = ["-O1", "-fno-vectorize", "-fno-slp-vectorize", "-fno-unroll-loops"]
+REDUCED_FOR_GPU = _REDUCED_PASSES
 # Loop metadata that requests vectorisation overrides -fno-vectorize.
 _FORCED = '!"llvm.loop.vectorize.enable", i1 true'
 _FORBIDDEN = '!"llvm.loop.vectorize.enable", i1 false'
 
 
-def explain_reduction(ir: str) -> str:
-    """Return why a module is too large for all of LLVM's passes, or an empty string."""
+def explain_reduction(ir: str, options: Sequence[str]) -> str:
+    """Return why a module is too large for all passes of these flags, or an empty string."""
+    is_done = "-O3" not in options or "-disable-llvm-passes" in options
+    limits = O1_LIMITS if is_done else O3_LIMITS
     lines = ir.count("\n")
-    if lines > LARGEST_MODULE:
-        return f"{lines} lines of LLVM IR, more than {LARGEST_MODULE}"
-    if lines > LARGEST_FUNCTION:
-        functions = Module(ir).functions.values()
-        longest = max((str(each).count("\n") for each in functions), default=0)
-        if longest > LARGEST_FUNCTION:
-            return f"a function of {longest} lines of LLVM IR, more than {LARGEST_FUNCTION}"
+    if lines > limits.module_lines:
+        return f"{lines} lines of LLVM IR, more than {limits.module_lines}"
+    for counts in _measure_functions(ir):
+        for count, most, what in zip(
+            counts,
+            (limits.function_lines, limits.function_blocks, limits.function_loops),
+            ("lines of LLVM IR", "basic blocks", "loops"),
+            strict=True,
+        ):
+            if count > most:
+                return f"a function of {count} {what}, more than {most}"
     return ""
+
+
+def _measure_functions(ir: str) -> Iterator[tuple[int, int, int]]:
+    """Yield the lines, basic blocks and back edges of each function.
+
+    This reads the text only: a model of a large module takes longer than the reduced passes.
+    """
+    lines, blocks, loops = 0, 0, 0
+    labels: set[str] | None = None
+    for line in ir.split("\n"):
+        if labels is None:
+            if line.startswith("define "):
+                labels, lines, blocks, loops = set(), 0, 1, 0
+            continue
+        lines += 1
+        if line == "}":
+            yield lines, blocks, loops
+            labels = None
+        elif line.startswith("  br "):
+            targets = (each.partition(",")[0] for each in line.split("label %")[1:])
+            loops += any(each in labels for each in targets)
+        elif line and line[0] not in " \t;":
+            blocks += 1
+            labels.add(line.partition(":")[0])
 
 
 def run_with_time_limit(
@@ -91,7 +142,7 @@ def run_with_time_limit(
     Flags are reduced for a module that is too large, and for one that exceeds the limit. The reason
     is appended to `reasons`. Raise as `run` does.
     """
-    why = explain_reduction(ir)
+    why = explain_reduction(ir, options)
     if not why:
         try:
             return run(ir, options, OPTIMISING_S)
@@ -401,7 +452,9 @@ def optimise(
         command = [*tools.clang, "-x", "ir", *flags, "-S", "-emit-llvm", "-o", "-", "-"]
         return _run_checked(command, module, translate.clang, processor_s=processor_s).stdout
 
-    reduced = REDUCED if tools.target is not NVPTX else REDUCED_FOR_GPU
+    reduced = REDUCED_FOR_GPU
+    if tools.target is not NVPTX:
+        reduced = [*REDUCED, *list_superlinear_passes(tools)]
     return run_with_time_limit(run, ir, options, [] if reasons is None else reasons, reduced)
 
 
@@ -437,7 +490,8 @@ def assemble(
             )
 
         linking = [*tools.linker, "-shared", "-o", str(made), str(built)]
-        run_with_time_limit(compile_with, ir, options, reasons)
+        reduced = [*REDUCED, *list_superlinear_passes(tools)]
+        run_with_time_limit(compile_with, ir, options, reasons, reduced)
         told = _run_checked(
             linking, "", lambda said: translate.linker(said) or said, writes=[made.parent]
         ).stderr

@@ -77,9 +77,9 @@ def run_tool(
     except OSError as error:
         raise MachineError(f"{command[0]} cannot be run: {error.strerror}") from error
     except subprocess.TimeoutExpired:
-        raise CompileError(_format_limit(command, f"no result after {TIME_LIMIT_S} s")) from None
+        raise CompileError(_format_limit(text, f"no result after {TIME_LIMIT_S} s")) from None
     if answer.returncode != 0:
-        _raise_limit_errors(command, answer, processor_s, limited=limited)
+        _raise_limit_errors(text, answer, processor_s, limited=limited)
         _raise_machine_errors(command[0], answer)
     return answer
 
@@ -126,7 +126,7 @@ def _limit_command(command: Sequence[str], processor_s: int, *, memory: bool) ->
 
 
 def _raise_limit_errors(
-    command: Sequence[str],
+    text: str,
     answer: subprocess.CompletedProcess[str],
     processor_s: int,
     *,
@@ -136,12 +136,12 @@ def _raise_limit_errors(
     ended_by = {-answer.returncode, answer.returncode - 128}
     if signal.SIGXCPU in ended_by:
         raise TooSlowError(
-            _format_limit(command, f"no result after {processor_s} s of processor time")
+            _format_limit(text, f"no result after {processor_s} s of processor time")
         )
     if signal.SIGXFSZ in ended_by:
-        raise CompileError(_format_limit(command, f"more than {OUTPUT_BYTES >> 20} MiB of output"))
+        raise CompileError(_format_limit(text, f"more than {OUTPUT_BYTES >> 20} MiB of output"))
     if limited and _read_peak_memory() > MEMORY_BYTES // 2 and _is_out_of_memory(answer.stderr):
-        raise CompileError(_format_limit(command, f"more than {MEMORY_BYTES >> 30} GiB of memory"))
+        raise CompileError(_format_limit(text, f"more than {MEMORY_BYTES >> 30} GiB of memory"))
 
 
 def _is_out_of_memory(said: str) -> bool:
@@ -154,8 +154,12 @@ def _read_peak_memory() -> int:
     return most if sys.platform == "darwin" else most * 1024
 
 
-def _format_limit(command: Sequence[str], what: str) -> str:
-    return f"{Path(command[0]).name}: {what}; simplify the kernel"
+def _format_limit(text: str, what: str) -> str:
+    """Return the message about a source that exceeds a limit of the compiler."""
+    return (
+        f"error: the source is too large to compile: {what} for {text.count(chr(10))} lines of the "
+        "compiler's input; simplify the kernel, or split its longest function into several kernels"
+    )
 
 
 def has_crashed(answer: subprocess.CompletedProcess[str]) -> bool:

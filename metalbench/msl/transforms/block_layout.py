@@ -98,8 +98,8 @@ def lay_out_blocks(module: Module) -> None:
             continue
         if has_counts:
             _count_iterations(function, flow)
-        reached = [each.name for each in flow.order]
-        order = [*reached, *(each for each in function.blocks if each not in {*reached})]
+        reached = dict.fromkeys(each.name for each in flow.order)
+        order = [*reached, *(each for each in function.blocks if each not in reached)]
         if meetings > 1 and order != [*function.blocks]:
             function.blocks = {name: function.blocks[name] for name in order}
             # LLVM takes numbers as names only in the order of the text.
