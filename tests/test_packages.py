@@ -18,6 +18,7 @@ AGENT = Path(agent_steel.__file__).parent
 # A package imports only from packages before it in this list.
 PACKAGES = (
     "errors",
+    "expression",
     "safe_text",
     "untrusted_files",
     "finding_kinds",

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from metalbench.expression import parse
 from metalbench.formats.encodings import LARGEST, MODES, Affine, to_e4m3
 from metalbench.task.dtypes import DType, dtype
-from metalbench.task.expression import parse
 from metalbench.task.inputs import Input, coarse, even, heavy_tailed, normal, sparse
 
 Array = np.ndarray[Any, Any]

@@ -20,9 +20,9 @@ from typing import Protocol
 from metalbench import _core
 from metalbench.devices import KINDS
 from metalbench.errors import CompileError, DeclarationError, suggestion
+from metalbench.expression import Expression, Parser
 from metalbench.kernel.source_files import include_folders, read_candidate_text
 from metalbench.task.dtypes import DTYPES, FLOATS, DType, storage_type
-from metalbench.task.expression import Expression, Parser
 
 _ELEMENT = r"(?:float32|float16|bfloat16|u?int(?:8|16|32|64)|bool|DTYPE)"
 _ARRAY = r"\s*\w+\s+\w+\s*\(.*\)"

@@ -22,6 +22,7 @@ from metalbench.errors import (
     Unsupported,
     suggestion,
 )
+from metalbench.expression import Expression
 from metalbench.kernel.header import Dispatch, Kernel, lines_for
 from metalbench.kernel.memory import (
     COUNTS,
@@ -37,7 +38,6 @@ from metalbench.msl import engine
 from metalbench.sandbox.resources import memory_bytes
 from metalbench.task import Task
 from metalbench.task.dtypes import FLOATS, DType, dtype
-from metalbench.task.expression import Expression
 from metalbench.task.workload import Workload
 
 Extents = tuple[int, int, int]

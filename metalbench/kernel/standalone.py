@@ -13,13 +13,13 @@ from typing import Any, NoReturn
 import numpy as np
 
 from metalbench.errors import DeclarationError, DispatchError, TaskError, suggestion
+from metalbench.expression import Expression, Parser, parse
 from metalbench.kernel import header
 from metalbench.kernel.header import Kernel, Scratch, find_misspelt_keyword
 from metalbench.kernel.textures import pixel_format, sampler_options
 from metalbench.sandbox.resources import memory_bytes
 from metalbench.task import Task
 from metalbench.task.dtypes import DTYPES, DType, storage_type
-from metalbench.task.expression import Expression, Parser, parse
 from metalbench.task.inputs import Array, Draw, Input
 
 LONGEST_NUMBER = 64

@@ -19,6 +19,7 @@ from metalbench import _core, mlx
 from metalbench.checking.check import CheckSubject, check_subject
 from metalbench.checking.findings import TOOLS, CheckFinding, Findings, Frame
 from metalbench.errors import DeclarationError, MetalBenchError, TaskError
+from metalbench.expression import Expression, parse
 from metalbench.kernel import header
 from metalbench.kernel.header import Dispatch, Kernel
 from metalbench.kernel.prepare import compile_kernel, evaluate_extents
@@ -31,7 +32,6 @@ from metalbench.profiling.profiler import read_profile
 from metalbench.puzzle.puzzle import Puzzle
 from metalbench.task import Input, Task
 from metalbench.task.dtypes import DTYPES, DType
-from metalbench.task.expression import Expression, parse
 from metalbench.task.inputs import Array as Declared
 from metalbench.task.workload import workload
 

@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from metalbench.errors import DeclarationError, TaskError, suggestion
+from metalbench.expression import Expression, parse
 from metalbench.kernel import header
 from metalbench.kernel.header import Kernel
 from metalbench.kernel.source_files import data_folder
 from metalbench.task import Array, Input, Task
 from metalbench.task.declaration import spell_size
-from metalbench.task.expression import Expression, parse
 
 # The counts of the score: each of the thread with the most accesses.
 SCORED = ("device_reads", "device_writes", "threadgroup_reads", "threadgroup_writes")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from metalbench.task.expression import Expression, parse
+from metalbench.expression import Expression, parse
 from metalbench.task.inputs import Input, Variation, coarse, even, normal, sparse
 
 Array = np.ndarray[Any, Any]

@@ -17,8 +17,8 @@ import numpy as np
 from metalbench.chips import peak_rates
 from metalbench.devices import find_kind
 from metalbench.errors import DeclarationError, suggestion
+from metalbench.expression import Expression, parse
 from metalbench.task.dtypes import FLOATS, dtype
-from metalbench.task.expression import Expression, parse
 from metalbench.task.inputs import Array, Input
 
 # Sizes that a task does not declare, spelled as `rows=613,cols=77`.

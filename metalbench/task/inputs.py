@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from metalbench.expression import Expression, parse
 from metalbench.process import usable_cores
 from metalbench.task.dtypes import DType, dtype
-from metalbench.task.expression import Expression, parse
 
 # Draw random arrays. Large arrays are drawn in blocks by several threads.
 #

@@ -23,7 +23,7 @@ BROKEN = {
     "\nimport nonesuch\n": "fourfold.py:2 cannot be imported: ModuleNotFoundError",
     "\n\nraise SystemExit('no')\n": "fourfold.py:3 cannot be imported: SystemExit: no",
     "x = 1\n": "expected a function 'fourfold' under @task",
-    "from metalbench.task.expression import parse\nparse('1 +')\n": "fourfold.py:2)",
+    "from metalbench.expression import parse\nparse('1 +')\n": "fourfold.py:2)",
 }
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from metalbench.errors import DeclarationError, DispatchError
+from metalbench.expression import parse as expression
 from metalbench.kernel.header import MOST_LINES, parse, read
 from metalbench.kernel.source_files import MOST_BYTES, read_candidate
 from metalbench.kernel.standalone import parse_number, read_standalone_kernel
-from metalbench.task.expression import parse as expression
 from metalbench.verify import place_of
 
 DISPATCH = "// dispatch: f threads_in_grid=(n) threads=(32)\n"

@@ -1,5 +1,6 @@
 """Attention over those keys of an 8-bit cache that a mask keeps."""
 
+from metalbench.expression import parse
 from metalbench.formats.caches import (
     SIZES,
     cache_inputs,
@@ -10,7 +11,6 @@ from metalbench.formats.caches import (
 )
 from metalbench.task import Input, output, task
 from metalbench.task.dtypes import dtype
-from metalbench.task.expression import parse
 
 
 def kept(random, shape, _):

@@ -5,10 +5,10 @@ import math
 import mlx.core as mx
 import numpy as np
 
+from metalbench.expression import parse
 from metalbench.task import Input, output, task
 from metalbench.task.attention import PREFILL_SIZES, attend, draw_prefill_size, prefill_inputs
 from metalbench.task.dtypes import dtype
-from metalbench.task.expression import parse
 
 
 def some(random, shape, _):

@@ -5,10 +5,10 @@ import math
 import mlx.core as mx
 import numpy as np
 
+from metalbench.expression import parse
 from metalbench.task import Input, normal, output, task
 from metalbench.task.attention import GENTLE_VARIATIONS, attend
 from metalbench.task.dtypes import dtype
-from metalbench.task.expression import parse
 
 ROWS = ("kv_heads", "before + tokens", "dims")
 

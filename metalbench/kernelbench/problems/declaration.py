@@ -12,12 +12,12 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.errors import DeclarationError
+from metalbench.expression import Expression, parse
 from metalbench.kernelbench.problems import on_mlx, on_numpy
 from metalbench.kernelbench.problems.layers import Costs, Layers
 from metalbench.kernelbench.problems.parameters import Initial, TracedOutput, input_of
 from metalbench.task import Input, Task, task
 from metalbench.task.declaration import Sizes
-from metalbench.task.expression import Expression, parse
 
 Body = Callable[..., Any]
 # The most bytes of inputs, parameters and outputs together. A larger batch is cut.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from metalbench.errors import DeclarationError
+from metalbench.expression import Expression, parse
 from metalbench.kernelbench.problems import on_mlx
 from metalbench.kernelbench.pytorch.importing import DEPTH
 from metalbench.kernelbench.pytorch.inputs import DrawnInput, ModulePart, OnPyTorch
@@ -19,7 +20,6 @@ from metalbench.kernelbench.pytorch.module import TorchModule
 from metalbench.kernelbench.pytorch.operations import Operations
 from metalbench.task import Task, task
 from metalbench.task.dtypes import dtype as named
-from metalbench.task.expression import Expression, parse
 from metalbench.task.inputs import Array
 
 Dim = int | str | tuple[int, ...]

@@ -14,10 +14,10 @@ import mlx.core as mx
 import numpy as np
 
 from metalbench.errors import DeclarationError
+from metalbench.expression import Expression
 from metalbench.kernelbench.pytorch.module import TorchModule, several
 from metalbench.reference.torch_form import finish, import_torch_for, torch_device
 from metalbench.task.dtypes import dtype
-from metalbench.task.expression import Expression
 from metalbench.task.inputs import Input, Variation, coarse
 
 Values = np.ndarray[Any, Any]

@@ -1,150 +1,31 @@
-"""Evaluate C++ integer constant expressions, as far as reflection needs them."""
+"""Evaluate C++ integer constant expressions, as far as reflection needs them.
+
+Parser, evaluator and limits are those of `metalbench.expression`. The grammar differs from that of
+kernel headers, because it is C++'s: precedence, division toward zero, literals, casts and scopes.
+Types of operands are not modelled: arithmetic is exact, and a result of more than 64 bits is not a
+constant.
+"""
 
 from __future__ import annotations
 
-import ast
 import math
 import operator
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from metalbench._core import CompileError
+from metalbench.errors import DeclarationError
+from metalbench.expression import Expression, Grammar, Node, Parser
 from metalbench.msl.frontend.declarations import (
     Attribute,
     Declaration,
     find_attributes,
     skip_attributes,
 )
-from metalbench.msl.frontend.tokens import Location, Tokens
+from metalbench.msl.frontend.tokens import Location, Tokens, is_name
 
-_BINARY: dict[type[ast.operator], Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-    ast.BitOr: operator.or_,
-    ast.BitAnd: operator.and_,
-}
-_COMPARISON: dict[type[ast.cmpop], Callable[[int, int], bool]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-_SUFFIX = re.compile(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b")
-_CAST = re.compile(r"\b(?:static_cast\s*<\s*\w+\s*>|u?int|uint32_t|size_t|u?short)\s*(?=\()")
-_C_CAST = re.compile(r"\(\s*(?:u?int|uint32_t|size_t|u?short)\s*\)\s*(?=[\w(])")
-_SCOPE = re.compile(r"\s*::\s*")
-_OCTAL = re.compile(r"(?<![\w.])0(?=\d)")
-_NOT = re.compile(r"!(?!=)")
-_NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|0o[0-7]*|[0-9]+")
-_MAX_DEPTH = 32
-_MAX_CHARACTERS = 10_000
-# A constant that names the previous constant twice doubles the steps of the evaluation each time.
-_MAX_STEPS = 10_000
-_MAX_VALUE = 2**64
-_SEPARATOR = "__in__"  # stands for `::` in the Python expression
-
-
-def evaluate_expression(expression: str, names: Mapping[str, str]) -> int | None:
-    """Return the value of a C++ integer expression, None if it is not an integer constant.
-
-    `names` maps identifiers to their initialisers. A key may be a whole call, such as
-    `is_function_constant_defined(x)`. Boolean results are 1 or 0.
-    """
-    return _Evaluation(names).evaluate(expression, _MAX_DEPTH)
-
-
-class _Evaluation:
-    """One evaluation, with limits on its steps and on the size of its numbers."""
-
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = names
-        self._steps = 0
-
-    def evaluate(self, expression: str, depth: int) -> int | None:
-        """Return the value of an expression or None; names nest at most `depth` levels."""
-        if depth == 0 or len(expression) > _MAX_CHARACTERS:
-            return None
-        python = _C_CAST.sub("", _CAST.sub("", _SUFFIX.sub(r"\1", expression)))
-        python = _SCOPE.sub(_SEPARATOR, _OCTAL.sub("0o", python))
-        python = python.replace("/", "//").replace("&&", " and ").replace("||", " or ")
-        python = _NOT.sub(" not ", python).strip()
-        if not all(map(_NUMBER.fullmatch, re.findall(r"(?<!\w)[0-9][\w.]*", python))):
-            return None
-        try:
-            return self._evaluate_node(ast.parse(python, mode="eval").body, depth)
-        except (SyntaxError, ValueError, ArithmeticError, MemoryError, RecursionError):
-            return None
-
-    def _evaluate_node(self, node: ast.expr, depth: int) -> int:
-        """Return the value of a syntax node. Raise ValueError or OverflowError if it has none."""
-        self._steps += 1
-        if self._steps > _MAX_STEPS or depth == 0:
-            raise ValueError("too long an expression")
-        if isinstance(node, ast.Constant) and isinstance(node.value, int):
-            if node.value > _MAX_VALUE:
-                raise OverflowError("a number of more than 64 bits")
-            return int(node.value)
-        if isinstance(node, ast.Name):
-            value = self._resolve_name(node.id.split(_SEPARATOR), depth)
-            if value is not None:
-                return value
-        if isinstance(node, ast.Call) and ast.unparse(node) in self._names:
-            return self._evaluate_node(
-                ast.parse(self._names[ast.unparse(node)], mode="eval").body, depth - 1
-            )
-        result = self._evaluate_operation(node, depth)
-        if abs(result) > _MAX_VALUE:
-            raise OverflowError("a number of more than 64 bits")
-        return result
-
-    def _resolve_name(self, path: list[str], depth: int) -> int | None:
-        """Return the value of a qualified name, by its longest suffix that is known, or None."""
-        for first in range(len(path)):
-            name = "::".join(path[first:])
-            if name in self._names:
-                return self.evaluate(self._names[name], depth - 1)
-        return None
-
-    def _evaluate_operation(self, node: ast.expr, depth: int) -> int:
-        """Return the value of an operator node. Raise ValueError for other nodes."""
-        if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-            left, right = (
-                self._evaluate_node(node.left, depth),
-                self._evaluate_node(node.right, depth),
-            )
-            if isinstance(node.op, (ast.LShift, ast.RShift)) and not 0 <= right <= 64:
-                raise ValueError("shift too far")
-            return _BINARY[type(node.op)](left, right)
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.Not)):
-            operand = self._evaluate_node(node.operand, depth)
-            return -operand if isinstance(node.op, ast.USub) else int(not operand)
-        if isinstance(node, ast.BoolOp):
-            values = [self._evaluate_node(value, depth) for value in node.values]
-            return int(all(values) if isinstance(node.op, ast.And) else any(values))
-        if (
-            isinstance(node, ast.Compare)
-            and len(node.ops) == 1
-            and type(node.ops[0]) in _COMPARISON
-        ):
-            right = self._evaluate_node(node.comparators[0], depth)
-            return int(_COMPARISON[type(node.ops[0])](self._evaluate_node(node.left, depth), right))
-        raise ValueError("not an integer constant")
-
-
-# Find the function constants of a source, and program-scope constants for constant expressions.
-
-Scalar = bool | int | float
-Value = Scalar | Sequence[Scalar]
-_VECTOR = re.compile(r"(bool|u?char|u?short|u?int|u?long|half|bfloat|float)([234])")
-_STORAGE_WORDS = frozenset({"constant", "const", "static", "constexpr"})
 _INTEGER_BITS = {
     "char": 8,
     "short": 16,
@@ -153,14 +34,170 @@ _INTEGER_BITS = {
     "int8_t": 8,
     "int16_t": 16,
     "int32_t": 32,
+    "int64_t": 64,
 }
-_INTEGER_BITS |= {"int64_t": 64}
 _INTEGER_RANGES = {
     name: (-(2 ** (bits - 1)), 2 ** (bits - 1)) for name, bits in _INTEGER_BITS.items()
 }
 _INTEGER_RANGES |= {f"u{name}": (0, 2**bits) for name, bits in _INTEGER_BITS.items()} | {
     "size_t": (0, 2**64)
 }
+_LITERAL = re.compile(
+    r"(?:0[xX](?P<hex>[0-9a-fA-F']+)|0[bB](?P<binary>[01']+)|0(?P<octal>[0-7']*)"
+    r"|(?P<decimal>[1-9][0-9']*))[uUlL]*"
+)
+_BASES = {"hex": 16, "binary": 2, "octal": 8, "decimal": 10}
+_MAX_DEPTH = 32
+
+
+def _divide_toward_zero(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def _shift_left(a: int, b: int) -> int:
+    if not 0 <= b <= 64:
+        raise OverflowError
+    return a << b
+
+
+def _shift_right(a: int, b: int) -> int:
+    if not 0 <= b <= 64:
+        raise OverflowError
+    return a >> b
+
+
+def _convert(low: int, high: int, a: int, _: int) -> int:
+    """Return `a` modulo 2^bits, as a conversion to the integer type of [low, high) does."""
+    return low + (a - low) % (high - low)
+
+
+# Precedence as in C++ ([expr] of the standard).
+CONSTANT_EXPRESSIONS = Grammar(
+    operators={
+        "||": (1, lambda a, b: int(a != 0 or b != 0)),
+        "&&": (2, lambda a, b: int(a != 0 and b != 0)),
+        "|": (3, operator.or_),
+        "^": (4, operator.xor),
+        "&": (5, operator.and_),
+        "==": (6, operator.eq),
+        "!=": (6, operator.ne),
+        "<": (7, operator.lt),
+        "<=": (7, operator.le),
+        ">": (7, operator.gt),
+        ">=": (7, operator.ge),
+        "<<": (8, _shift_left),
+        ">>": (8, _shift_right),
+        "+": (9, operator.add),
+        "-": (9, operator.sub),
+        "*": (10, operator.mul),
+        "/": (10, _divide_toward_zero),
+        "%": (10, lambda a, b: a - b * _divide_toward_zero(a, b)),
+    },
+    prefixes={"-": "-", "+": "+", "!": "=="},
+    functions={
+        "bool": operator.ne,
+        **{name: partial(_convert, *limits) for name, limits in _INTEGER_RANGES.items()},
+    },
+    largest=2**64 - 1,
+)
+
+
+class _ConstantExpression(Expression):
+    grammar = CONSTANT_EXPRESSIONS
+
+
+class _ConstantParser(Parser):
+    """Read C++ constant expressions: casts, qualified names and calls with the name of a constant.
+
+    A conversion is a function whose second operand is 0. A call is one name: `f(x)`.
+    """
+
+    result = _ConstantExpression
+
+    def literal(self, text: str) -> int | None:
+        match = _LITERAL.fullmatch(text)
+        if match is None or match.lastgroup is None:
+            return None
+        return int(match[match.lastgroup].replace("'", "") or "0", _BASES[match.lastgroup])
+
+    def atom(self) -> Node:
+        if self.peek() == "(" and self.peek(1) in self.grammar.functions and self.peek(2) == ")":
+            self.expect("(")
+            kind = self.name()
+            self.expect(")")
+            return Node(kind, operands=(self.factor(), Node()))
+        if self.peek() != "::" and not is_name(self.peek()):
+            return super().atom()
+        name = self._read_qualified_name()
+        is_cast = name == "static_cast"
+        if is_cast:
+            self.expect("<")
+            name = self._read_qualified_name()
+            self.expect(">")
+        elif self.peek() != "(":
+            return Node(name)
+        self.expect("(")
+        operand = self.operation()
+        self.expect(")", "an operator or ')'")
+        kind = name.rpartition("::")[2]
+        if kind in self.grammar.functions:
+            return Node(kind, operands=(operand, Node()))
+        if is_cast:
+            return operand
+        if operand.operands or not operand.name:
+            raise self.error("a conversion or a call with a name")
+        return Node(f"{name}({operand.name.rpartition('::')[2]})")
+
+    def _read_qualified_name(self) -> str:
+        self.accept("::")
+        path = [self.name("a number, a name or '('")]
+        while self.accept("::"):
+            path.append(self.name())
+        return "::".join(path)
+
+
+def evaluate_expression(expression: str, names: Mapping[str, str]) -> int | None:
+    """Return the value of a C++ integer expression, None if it is not an integer constant.
+
+    `names` maps identifiers to their initialisers. A key may be a whole call, such as
+    `is_function_constant_defined(x)`. Boolean results are 1 or 0.
+    """
+    try:
+        return _Constants(names).evaluate(expression, _MAX_DEPTH)
+    except DeclarationError:
+        return None
+
+
+class _Constants:
+    """Constants with their initialisers. Each is evaluated at most once."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        self._names = names
+        self._values: dict[str, int] = {}
+
+    def evaluate(self, text: str, depth: int) -> int:
+        """Return the value. Raise DeclarationError if it has none; names nest `depth` levels."""
+        expression = _ConstantParser(text).whole_expression()
+        return expression.evaluate({each: self._find(each, depth) for each in expression.names})
+
+    def _find(self, path: str, depth: int) -> int:
+        """Return the value of a qualified name, by its longest suffix that is known."""
+        name = path
+        while name not in self._names and "::" in name:
+            name = name.partition("::")[2]
+        if name not in self._names or depth == 0:
+            raise DeclarationError(f"{path}: expected an integer constant")
+        if name not in self._values:
+            self._values[name] = self.evaluate(self._names[name], depth - 1)
+        return self._values[name]
+
+
+# Find the function constants of a source, and program-scope constants for constant expressions.
+
+Scalar = bool | int | float
+Value = Scalar | Sequence[Scalar]
+_VECTOR = re.compile(r"(bool|u?char|u?short|u?int|u?long|half|bfloat|float)([234])")
+_STORAGE_WORDS = frozenset({"constant", "const", "static", "constexpr"})
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metalbench.errors import DeclarationError
-from metalbench.task.expression import Parser, parse
+from metalbench.expression import Expression, Parser, parse
+from metalbench.sandbox.encoding import decode, encode
 
 VALUES = {"rows": 37, "cols": 1023, "TG": 128}
 
@@ -74,6 +75,13 @@ def test_any_text_is_parsed_or_refused(text):
         ("rows; import os", "column 5: expected an operator or the end, got ';'"),
         ("(" * 100 + "1" + ")" * 100, "at most 64 nested"),
         ("+".join(["1"] * 400), "at most 500 words"),
+        ("-" * 100 + "1", "at most 64 nested"),
+        ("(" * 5000, r"^'\({100}... \(5000 characters\)', column \d+: expected at most 500 words"),
+        ("1" * 20_000, "at most 16384 characters"),
+        ("7" * 5000, r"column 1: expected a whole number less than 2\^63, got '7{20}\.\.\. \(5000"),
+        ("9223372036854775808", r"expected a whole number less than 2\^63"),
+        ("0x10 * rows", "column 1: expected a whole number, got '0x10'"),
+        ("rows << 2", "column 6: expected an operator or the end, got '<<'"),
     ],
 )
 def test_errors_name_the_column(text, message):
@@ -91,6 +99,37 @@ def test_division_by_zero_names_the_divisor():
         DeclarationError, match=r"'4 / \(rows - rows\)': division by zero \(rows = 37\)"
     ):
         parse("4 / (rows - rows)").evaluate(VALUES)
+
+
+@pytest.mark.parametrize("text", ["4 / 0", "4 % 0", "ceil_div(4, 0)", "4 / (1 - 1)"])
+def test_evaluate_refuses_division_by_zero(text):
+    with pytest.raises(DeclarationError, match=r"^'[^']*': division by zero$"):
+        parse(text).evaluate({})
+
+
+def test_evaluate_limits_intermediate_results():
+    text = " * ".join(["rows"] * 13)
+    with pytest.raises(
+        DeclarationError,
+        match=r"expected every intermediate result to be less than 2\^63 \(rows = 37\)",
+    ):
+        parse(f"{text} / rows").evaluate(VALUES)
+    assert parse("9223372036854775807 - 1").evaluate({}) == 2**63 - 2
+
+
+def test_evaluate_shortens_a_long_expression_in_its_message():
+    text = "row" + " + 0" * 200
+    with pytest.raises(DeclarationError, match=r"^'.{100}\.\.\. \(803 characters\)': unknown name"):
+        parse(text).evaluate(VALUES)
+
+
+def test_parse_reads_leading_zeros():
+    assert parse("0" * 5000 + "12").evaluate({}) == 12
+
+
+def test_parse_returns_an_expression_that_can_be_encoded():
+    expression = parse("ceil_div(rows, 4)")
+    assert decode(encode(expression, Expression), Expression) == expression
 
 
 def test_names_lists_the_dependencies_of_a_value():
