@@ -74,6 +74,11 @@ def file_text(text: str) -> str:
     return _CONTROL.sub(_escape, text.replace("\r\n", "\n"))
 
 
+def shorten(text: str, most: int = 300) -> str:
+    """Return text of about `most` characters at most, without its middle."""
+    return text if len(text) <= most else f"{text[: most * 2 // 3]}...{text[-most // 3 :]}"
+
+
 def one_line(text: str) -> str:
     """Return `text` on a single line, without control characters."""
     return file_text(" ".join(re.split(r"[\r\n]+", text)))

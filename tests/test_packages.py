@@ -21,6 +21,7 @@ PACKAGES = (
     "expression",
     "safe_text",
     "untrusted_files",
+    "json_files",
     "finding_kinds",
     "process",
     "chips",

@@ -13,10 +13,12 @@ import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Final, Literal
+
+import msgspec
 
 from metalbench import verify
 from metalbench.compare.head_to_head import Contest
@@ -32,14 +34,14 @@ from metalbench.compare.leaderboard import (
     restore_kernel,
     submit,
 )
-from metalbench.errors import DeclarationError, EncodingError
+from metalbench.errors import DeclarationError
+from metalbench.json_files import read_json
 from metalbench.kernel.header import TargetDevice
 from metalbench.kernel.library import Library
 from metalbench.measure.measurement import Plan
 from metalbench.run.runner import Attempts
 from metalbench.run.runner import run as run_trials
 from metalbench.run.trial import Observer, Trial, device_facts
-from metalbench.sandbox.encoding import ArrayBytes, make_codec
 from metalbench.stats import Interval, Verdict
 from metalbench.stats.unpaired import UNREPEATED, assess_unpaired
 from metalbench.store.environment import Environment, engine_on, environment
@@ -47,7 +49,6 @@ from metalbench.store.history import HistoryEntry
 from metalbench.store.records import RecordPlace
 from metalbench.store.result import DeviceFacts
 from metalbench.store.store import Store
-from metalbench.untrusted_files import read_json
 
 if TYPE_CHECKING:
     from metalbench._core import Device
@@ -55,18 +56,22 @@ if TYPE_CHECKING:
     from metalbench.kernel.library import Entry
 
 
-SCHEMA = 1
+SCHEMA: Final = 1
 MOST_BYTES = 16 * 2**20
-TASK = re.compile(r"[A-Za-z]\w{0,99}")
-KERNEL = re.compile(r"\w[\w.-]{0,120}\.metal")
-HASH = re.compile(r"[0-9a-f]{64}")
+TaskName = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z]\w{0,99}\Z")]
+KernelName = Annotated[str, msgspec.Meta(pattern=r"^\w[\w.-]{0,120}\.metal\Z")]
+WarmMode = Annotated[str, msgspec.Meta(pattern=r"^warm\Z")]
+Hash = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{64}\Z")]
+Extents = Annotated[
+    Mapping[str, Annotated[int, msgspec.Meta(ge=1, lt=2**40)]], msgspec.Meta(min_length=1)
+]
+Tunables = Mapping[str, Annotated[int, msgspec.Meta(gt=-(2**31), lt=2**31)]]
 # All headers are expanded; a remaining `#include` would read a file of the other machine.
 INCLUDE = re.compile(r"^\s*#\s*(?:include|include_next|import|embed)\b(.*)", re.MULTILINE)
 OF_METAL = re.compile(r"\s*<metal_?\w*>\s*(//.*)?")
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """An interval; its ends are null if the samples are too few."""
 
     value: float
@@ -90,8 +95,7 @@ class Span:
         return Interval(self.value, low, math.inf if self.high is None else self.high)
 
 
-@dataclass(frozen=True)
-class CertifiedMachine:
+class CertifiedMachine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The device and the software of a measurement."""
 
     kind: str
@@ -105,25 +109,24 @@ class CertifiedMachine:
     versions: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class ExportedRecord:
+class ExportedRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One result: kernel, machine and measurement; times in ns.
 
     `samples` are by series, as in `Store.samples`; null for windows without a time of that clock.
     """
 
-    schema: int
-    task: str
+    schema: Literal[1]
+    task: TaskName
     dtype: str
     size: str
-    sizes: Mapping[str, int]
-    kernel: str
+    sizes: Extents
+    kernel: KernelName
     header: str
     source: str
-    source_sha256: str
-    tunables: Mapping[str, int]
+    source_sha256: Hash
+    tunables: Tunables
     machine: CertifiedMachine
-    mode: str
+    mode: WarmMode
     clock: str | None
     form: str | None
     verdict: str | None
@@ -147,14 +150,15 @@ class ExportedRecord:
     @property
     def digest(self) -> str:
         """SHA-256 of all other fields, as JSON with sorted names and without blanks."""
-        rest = {name: value for name, value in asdict(self).items() if name != "sha256"}
+        rest = msgspec.to_builtins(self)
+        del rest["sha256"]
         text = json.dumps(rest, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
     @property
     def text(self) -> str:
         """The file's text."""
-        return json.dumps(asdict(self), indent=1) + "\n"
+        return json.dumps(msgspec.to_builtins(self), indent=1) + "\n"
 
 
 def export_result(store: Store, result: int, source: str, own: str) -> ExportedRecord:
@@ -196,40 +200,25 @@ def export_result(store: Store, result: int, source: str, own: str) -> ExportedR
         },
         measured_at=entry.recorded_at,
     )
-    return replace(made, sha256=made.digest)
+    return msgspec.structs.replace(made, sha256=made.digest)
 
 
 def read_exported(path: Path) -> ExportedRecord:
     """Read a file of `metalbench certify`; raises DeclarationError for any other file."""
+    form = "a file of `metalbench certify`"
+    found = read_json(path, ExportedRecord, form=form, most_bytes=MOST_BYTES)
     try:
-        plain = read_json(path, most_bytes=MOST_BYTES).raw
-        if not isinstance(plain, dict) or plain.get("schema") != SCHEMA:
-            got = plain.get("schema") if isinstance(plain, dict) else type(plain).__name__
-            raise EncodingError(f"expected schema {SCHEMA}, got {got!r}")
-        found: ExportedRecord = make_codec(ExportedRecord).decode(plain, ArrayBytes(b""), "record")
-        fault = next(_faults(found), None)
-        if fault is not None:
-            raise EncodingError(fault)
+        for fault in _faults(found):
+            raise ValueError(fault)
         # Raises for an invalid header.
         restore_kernel(found.task, found.kernel, found.header, found.source)
     except (OSError, ValueError, OverflowError, RecursionError) as error:
-        reason = str(error).removeprefix(f"{path}: ")
-        raise DeclarationError(
-            f"{path}: expected a file of `metalbench certify`; {reason}"
-        ) from error
+        raise DeclarationError(f"{path}: expected {form}; {error}") from error
     return found
 
 
 def _faults(found: ExportedRecord) -> Iterator[str]:
-    """Yield faults that types do not exclude: bad names, numbers out of range, different hashes."""
-    if TASK.fullmatch(found.task) is None:
-        yield f"task: expected a name, got {found.task[:60]!r}"
-    if KERNEL.fullmatch(found.kernel) is None:
-        yield f"kernel: expected the name of a .metal file, got {found.kernel[:60]!r}"
-    if not found.sizes or any(not 1 <= each < 2**40 for each in found.sizes.values()):
-        yield "sizes: expected extents from 1 on"
-    if any(abs(each) >= 2**31 for each in found.tunables.values()):
-        yield "tunables: expected values of 32 bits"
+    """Yield faults that types do not exclude: other source, impossible times, other hashes."""
     if extract_header(found.header) != found.header or not found.source.startswith(found.header):
         yield "header: expected the comments that the source begins with"
     for rest in INCLUDE.findall(found.source):
@@ -238,25 +227,23 @@ def _faults(found: ExportedRecord) -> Iterator[str]:
     if hashlib.sha256(found.source.encode("utf-8", "replace")).hexdigest() != found.source_sha256:
         yield "source_sha256: the source is another one"
     yield from _faults_of_numbers(found)
-    if HASH.fullmatch(found.sha256) is None or found.sha256 != found.digest:
+    if found.sha256 != found.digest:
         yield "sha256: the file was changed after it was written"
 
 
 def _faults_of_numbers(found: ExportedRecord) -> Iterator[str]:
-    for field in fields(found):
-        span = getattr(found, field.name)
+    for name in found.__struct_fields__:
+        span = getattr(found, name)
         if not isinstance(span, Span):
             continue
         interval = span.interval
         if not (0 < interval.value < math.inf and interval.low <= interval.value <= interval.high):
-            yield f"{field.name}: expected low <= value <= high, above 0"
+            yield f"{name}: expected low <= value <= high, above 0"
     kernel, reference = found.samples.get("kernel", ()), found.samples.get("reference", ())
     if not kernel or any(each is None or each <= 0 for each in kernel):
         yield "samples: expected times above 0 of the kernel"
     if reference and len(reference) != len(kernel):
         yield "samples: expected as many of the reference as of the kernel"
-    if found.mode != "warm":
-        yield f"mode: expected warm, got {found.mode!r}"
 
 
 # Certify a kernel: a fresh measurement against the record or the library's kernel.

@@ -8,25 +8,102 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Generic, Literal, TypeVar
+
+import msgspec
 
 from metalbench.errors import StoreError
+from metalbench.json_files import Count, Text, read_json
 from metalbench.stats import Interval, Judgement, Verdict
 from metalbench.stats.unpaired import RunSpread, assess_unpaired, estimate_run_spread
 from metalbench.store.history import HistoryEntry
-from metalbench.untrusted_files import JsonValue, expect_form, read_json
 
 if TYPE_CHECKING:
     from metalbench.store.store import Store
 
 
-SCHEMA = 1
 Key = tuple[str, str, str]
 # Earlier results of a task for the between-run deviation.
 MOST_OTHERS = 200
+FORM = "results from `metalbench run --json FILE`"
 # In ns, from a femtosecond to 30 years. Ratios of ratios within the range stay finite.
-TIMES_NS = (1e-6, 1e18)
-RATIOS = (1e-12, 1e12)
+TimeNs = Annotated[float, msgspec.Meta(ge=1e-6, le=1e18)]
+Ratio = Annotated[float, msgspec.Meta(ge=1e-12, le=1e12)]
+Number = TypeVar("Number")
+
+
+# The parts of a file of results that are compared.
+
+
+class SavedInterval(msgspec.Struct, Generic[Number]):
+    """An interval; `value` is null for what was not measured."""
+
+    value: Number | None
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.value, float) and not (
+            (self.low is None or self.low <= self.value)
+            and (self.high is None or self.high >= self.value)
+        ):
+            raise ValueError(
+                f"Expected low <= value <= high, got {self.low}, {self.value}, {self.high}"
+            )
+
+
+class SavedForm(msgspec.Struct):
+    """A form of the reference; the compared one is in the ratio."""
+
+    name: Text
+    compared: bool
+
+
+class SavedRow(msgspec.Struct):
+    """One kernel's result."""
+
+    task: Text
+    dtype: Text
+    size: Text
+    sizes: dict[str, Count]
+    status: Text
+    source_hash: Text
+    kernel_ns: SavedInterval[TimeNs] | None
+    gpu_ns: SavedInterval[TimeNs] | None
+    ratio: SavedInterval[Ratio] | None
+    mode: Text | None = None
+    clock: Text | None = None
+    verdict: Text | None = None
+    forms: list[SavedForm] | None = None
+
+
+class SavedVersions(msgspec.Struct):
+    """Versions of software."""
+
+    mlx: Text | None = None
+
+
+class SavedEnvironment(msgspec.Struct):
+    """The environment of a run."""
+
+    versions: SavedVersions
+    engine: Text | None = None
+
+
+class SavedDevice(msgspec.Struct):
+    """The device of a run."""
+
+    kind: Text
+    name: Text
+
+
+class SavedRun(msgspec.Struct):
+    """A file of results."""
+
+    schema: Literal[1]
+    device: SavedDevice
+    environment: SavedEnvironment
+    results: list[SavedRow]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +178,9 @@ class ResultSet:
 
         Raises DeclarationError, with the file and the field, for any other file.
         """
-        with expect_form(path, "results from `metalbench run --json FILE`"):
-            document = read_json(path)
-            schema = document.get("schema")
-            if schema is None or schema.raw != SCHEMA:
-                (schema or document).refuse(f"schema {SCHEMA}, which this version writes")
-            environment, facts = document["environment"], document["device"]
-            device = f"{facts['kind'].text()} ({facts['name'].text()})"
-            rows = tuple(_row_of_json(entry, environment) for entry in document["results"].list())
+        document = read_json(path, SavedRun, form=FORM)
+        device = f"{document.device.kind} ({document.device.name})"
+        rows = tuple(_make_row(row, document.environment) for row in document.results)
         return cls(str(path), device, rows)
 
 
@@ -137,52 +209,40 @@ def row_from_entry(entry: HistoryEntry) -> ComparedRow:
     )
 
 
-def _row_of_json(entry: JsonValue, environment: JsonValue) -> ComparedRow:
-    gpu_ns, kernel_ns = (_interval(entry[name], TIMES_NS) for name in ("gpu_ns", "kernel_ns"))
+def _make_row(row: SavedRow, environment: SavedEnvironment) -> ComparedRow:
+    gpu_ns, kernel_ns = _make_interval(row.gpu_ns), _make_interval(row.kernel_ns)
     return ComparedRow(
-        task=entry["task"].text(),
-        dtype=entry["dtype"].text(),
-        size=entry["size"].text(),
-        sizes={name: extent.integer(0) for name, extent in entry["sizes"].object().items()},
-        status=entry["status"].text(),
-        mode=_text(entry.get("mode")) or "warm",
-        engine=_text(environment.get("engine")) or "fibers",
-        clock=_text(entry.get("clock")),
-        source_hash=entry["source_hash"].text(),
-        reference=(_find_compared_form(entry), _text(environment["versions"].get("mlx"))),
+        task=row.task,
+        dtype=row.dtype,
+        size=row.size,
+        sizes=row.sizes,
+        status=row.status,
+        mode=row.mode or "warm",
+        engine=environment.engine or "fibers",
+        clock=row.clock,
+        source_hash=row.source_hash,
+        reference=(
+            next((form.name for form in row.forms or () if form.compared), None),
+            environment.versions.mlx,
+        ),
         time_ns=kernel_ns if gpu_ns is None else gpu_ns,
-        ratio=_interval(entry["ratio"], RATIOS),
-        verdict=_text(entry.get("verdict")),
+        ratio=_make_interval(row.ratio),
+        verdict=row.verdict,
     )
 
 
-def _find_compared_form(entry: JsonValue) -> str | None:
-    """Return the name of the form of the reference in the ratio."""
-    forms = entry.get("forms")
-    for form in forms.list() if forms is not None else ():
-        if form["compared"].boolean():
-            return form["name"].text()
-    return None
-
-
-def _text(value: JsonValue | None) -> str | None:
-    return None if value is None else value.text()
-
-
-def _interval(given: JsonValue, allowed: tuple[float, float]) -> Interval | None:
-    """Return an interval whose value is within `allowed`, without ends that are too far away."""
-    if given.raw is None or given["value"].raw is None:
+def _make_interval(given: SavedInterval[float] | None) -> Interval | None:
+    """Return an interval without ends that are too far away."""
+    if given is None or given.value is None:
         return None
-    value = given["value"].number(*allowed)
-    low, high = given["low"], given["high"]
     whole = Interval(
-        value,
-        -math.inf if low.raw is None else low.number(most=value),
-        math.inf if high.raw is None else high.number(least=value),
+        given.value,
+        -math.inf if given.low is None else given.low,
+        math.inf if given.high is None else given.high,
     )
     nearest, farthest = whole.useful_ends
     return Interval(
-        value,
+        given.value,
         -math.inf if nearest is None else nearest,
         math.inf if farthest is None else farthest,
     )

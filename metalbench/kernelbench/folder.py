@@ -14,13 +14,16 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
 
 from metalbench.errors import DeclarationError, MachineError, suggestion
+from metalbench.json_files import ShortText, read_json
 from metalbench.kernel.header import read
 from metalbench.kernel.library import Library
 from metalbench.kernel.source_files import read_candidate
-from metalbench.untrusted_files import check_inside, read_json, replace_file
+from metalbench.untrusted_files import check_inside, replace_file
 
 FILE = "run.json"
 KERNELBENCH = "kernelbench"
@@ -32,6 +35,7 @@ MOST_NUMBER = 999_999
 # Missing samples are counted one by one.
 MOST_PLANNED = 1_000_000
 MOST_PROVENANCE_BYTES = 16 << 20
+Number = Annotated[int, msgspec.Meta(ge=0, le=MOST_NUMBER)]
 
 
 @dataclass(frozen=True)
@@ -218,23 +222,32 @@ def check_planned(plan: SamplePlan, path: Path) -> None:
         )
 
 
+class PlanFile(msgspec.Struct):
+    """The content of ``run.json``."""
+
+    problems: dict[str, list[Number]]
+    samples: Annotated[int, msgspec.Meta(ge=1, le=MOST_PLANNED)]
+    id: ShortText
+    asked: dict[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not any(self.problems.values()):
+            raise ValueError('problems: expected at least one, as in {"level_1": [1, 2]}')
+
+
 def _parse_plan(path: Path) -> SamplePlan:
-    read = read_json(path)
-    problems = {
-        level: list(dict.fromkeys(each.integer(0, MOST_NUMBER) for each in numbers.list()))
-        for level, numbers in read["problems"].object().items()
-    }
-    if not any(problems.values()):
-        read["problems"].refuse('at least one problem, as in {"level_1": [1, 2]}')
-    samples = read["samples"].integer(1, MOST_PLANNED)
-    asked = read.get("asked")
-    if asked is not None:
-        asked.object()
-    plan = SamplePlan(
-        problems, samples, read["id"].text(200), asked.raw if asked is not None else {}
-    )
+    found = read_json(path, PlanFile)
+    problems = {level: list(dict.fromkeys(numbers)) for level, numbers in found.problems.items()}
+    plan = SamplePlan(problems, found.samples, found.id, found.asked or {})
     check_planned(plan, path)
     return plan
+
+
+class Provenance(msgspec.Struct):
+    """The fields of a sample's provenance file that are read."""
+
+    task: ShortText | None = None
+    ending: ShortText | None = None
 
 
 def _read_provenance(path: Path) -> tuple[str, str, str]:
@@ -242,11 +255,10 @@ def _read_provenance(path: Path) -> tuple[str, str, str]:
     if not path.is_file():
         return "", "", ""
     try:
-        read = read_json(path, most_bytes=MOST_PROVENANCE_BYTES)
-        task, ending = read.get("task"), read.get("ending")
-        return (task.text(200) if task else ""), (ending.text(200) if ending else ""), ""
+        found = read_json(path, Provenance, most_bytes=MOST_PROVENANCE_BYTES)
     except DeclarationError as error:
         return "", "", str(error)
+    return found.task or "", found.ending or "", ""
 
 
 def _is_text(name: str) -> bool:

@@ -12,15 +12,17 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
 from metalbench.errors import DeclarationError
+from metalbench.json_files import Count, Text, convert_json, read_json
 from metalbench.kernel.library import Library
 from metalbench.kernelbench.answers import GenerationOutcome
 from metalbench.kernelbench.folder import (
-    MOST_NUMBER,
+    Number,
     SamplePlan,
     check_planned,
     get_level_name,
@@ -31,22 +33,26 @@ from metalbench.kernelbench.metrics import MISSING, EvaluatedSample, classify_fo
 from metalbench.stats import CONFIDENCE, Interval, pass_at_k
 from metalbench.store.history import Evaluation
 from metalbench.store.store import Store
-from metalbench.untrusted_files import JsonValue, expect_form, read_json, read_plain_file
+from metalbench.untrusted_files import read_plain_file
 
 RESULTS, CONFIG = "eval_results.json", "generation_config.yaml"
 PASS_AT_K = "pass_at_k_results.json"
 # The runtime of what was not timed.
 UNTIMED = -1.0
 _LEVEL = re.compile(r"^level:\s*(\d{1,6})\s*$", re.MULTILINE | re.ASCII)
-_NUMBER = re.compile(r"(\d{1,6})_", re.ASCII)
-_OF_LEVEL = re.compile(r"(?:level)?(\d{1,6})", re.ASCII)
-_DIGITS = re.compile(r"\d{1,6}", re.ASCII)
 RESULTS_FORM = (
     '{"1": [{"sample_id": 0, "compiled": true, "correctness": true, "runtime": 1.5, ...}]}'
 )
+TIMINGS_FORM = '{"level1": {"19_ReLU.py": {"mean": 1.5, ...}}}'
 MOST_CONFIG_BYTES = 1 << 20
 # From a picosecond to 30 years: ratios of such times are in range.
 LEAST_MS, MOST_MS = 1e-9, 1e12
+TimeMs = Annotated[float, msgspec.Meta(ge=-MOST_MS, le=MOST_MS)]
+PositiveMs = Annotated[float, msgspec.Meta(ge=LEAST_MS, le=MOST_MS)]
+# Names in these files: of a problem, of a level, and of a problem's file.
+Digits = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,6}\Z")]
+LevelName = Annotated[str, msgspec.Meta(pattern=r"^(level)?[0-9]{1,6}\Z")]
+FileName = Annotated[str, msgspec.Meta(pattern=r"^[0-9]{1,6}_")]
 
 
 @dataclass(frozen=True)
@@ -84,14 +90,55 @@ def is_kernelbench_run(root: Path) -> bool:
     return (root / RESULTS).is_file() and not (root / "run.json").is_file()
 
 
+class SavedStats(msgspec.Struct):
+    """The statistics of a time in ms that ratios are computed from; files hold others, too."""
+
+    mean: TimeMs | None = None
+    std: TimeMs | None = None
+    low: TimeMs | None = None
+    high: TimeMs | None = None
+    num_trials: Count | None = None
+
+
+class SavedBaseline(SavedStats, kw_only=True):
+    """The statistics of a baseline."""
+
+    mean: PositiveMs
+
+
+class SavedMetadata(msgspec.Struct):
+    """The metadata of a sample that are read."""
+
+    hardware: Text | None = None
+    metalbench_class: Text | None = None
+
+
+class SavedSample(msgspec.Struct):
+    """A sample of a file of results."""
+
+    sample_id: Number
+    compiled: bool
+    correctness: bool
+    runtime: TimeMs | None = None
+    runtime_stats: SavedStats | None = None
+    metadata: SavedMetadata | None = None
+
+    def __post_init__(self) -> None:
+        if self.runtime is not None and 0 < self.runtime < LEAST_MS:
+            raise ValueError(f"Expected a runtime of {LEAST_MS:g} ms or more, got {self.runtime}")
+
+
 def read_results(root: Path) -> dict[int, list[KernelBenchSample]]:
     """The samples of every problem in a run's folder; raises DeclarationError for another file."""
     path = root / RESULTS
-    with expect_form(path, RESULTS_FORM):
-        return {
-            _parse_problem(key, samples): [_parse_sample(each) for each in _list_samples(samples)]
-            for key, samples in read_json(path).object().items()
-        }
+    plain = read_json(path, dict[str, Any], form=RESULTS_FORM)
+    # Older files have the only sample in place of a list.
+    found = {key: [each] if isinstance(each, dict) else each for key, each in plain.items()}
+    saved = convert_json(found, dict[Digits, list[SavedSample]], str(path), form=RESULTS_FORM)
+    return {
+        int(key): [_make_sample(*each) for each in zip(samples, found[key], strict=True)]
+        for key, samples in saved.items()
+    }
 
 
 def write_results(root: Path, level: int, problems: Problems, target: Path) -> None:
@@ -117,23 +164,15 @@ def read_run_level(root: Path) -> int:
 
 def read_timings(path: Path) -> dict[int, dict[int, Mapping[str, Any]]]:
     """The baseline's stats by level and problem; raises DeclarationError for another file."""
-    with expect_form(path, '{"level1": {"19_ReLU.py": {"mean": 1.5, ...}}}'):
-        return _parse_timings(read_json(path))
-
-
-def _parse_timings(read: JsonValue) -> dict[int, dict[int, Mapping[str, Any]]]:
+    plain = read_json(path, dict[str, dict[str, dict[str, Any]]], form=TIMINGS_FORM)
+    convert_json(
+        plain, dict[LevelName, dict[FileName, SavedBaseline]], str(path), form=TIMINGS_FORM
+    )
     found: dict[int, dict[int, Mapping[str, Any]]] = {}
-    for level, problems in read.object().items():
-        at = _OF_LEVEL.fullmatch(level)
-        if at is None:
-            problems.refuse("levels such as level1, with problems by their files' names")
-        numbers = found.setdefault(int(at[1]), {})
-        for name, stats in problems.object().items():
-            number = _NUMBER.match(name)
-            if number is None:
-                stats.refuse('a name such as "19_ReLU.py" with stats such as {"mean": 1.5}')
-            stats["mean"].number(LEAST_MS, MOST_MS)
-            numbers[int(number[1])] = _parse_stats(stats)
+    for level, problems in plain.items():
+        numbers = found.setdefault(int(level.removeprefix("level")), {})
+        for name, stats in problems.items():
+            numbers[int(name.partition("_")[0])] = _without_nulls(stats)
     return found
 
 
@@ -142,52 +181,21 @@ def write_timings(path: Path, timings: Timings, target: Path) -> None:
     write(path, json.dumps(timings, indent=4) + "\n", target)
 
 
-def _parse_problem(key: str, samples: JsonValue) -> int:
-    if not _DIGITS.fullmatch(key):
-        samples.refuse("the number of a problem in front of its samples")
-    return int(key)
-
-
-def _parse_sample(read: JsonValue) -> KernelBenchSample:
-    known = ("sample_id", "compiled", "correctness", "metadata", "runtime", "runtime_stats")
-    runtime, stats, metadata = (read.get(name) for name in ("runtime", "runtime_stats", "metadata"))
-    time_ms = UNTIMED if runtime is None else runtime.number(most=MOST_MS)
-    if runtime is not None and 0 < time_ms < LEAST_MS:
-        runtime.number(LEAST_MS, MOST_MS)
+def _make_sample(saved: SavedSample, plain: Mapping[str, Any]) -> KernelBenchSample:
+    known = SavedSample.__struct_fields__
     return KernelBenchSample(
-        read["sample_id"].integer(0, MOST_NUMBER),
-        read["compiled"].boolean(),
-        read["correctness"].boolean(),
-        time_ms,
-        {} if stats is None else _parse_stats(stats),
-        {} if metadata is None else _parse_metadata(metadata),
-        {name: each.raw for name, each in read.object().items() if name not in known},
+        saved.sample_id,
+        saved.compiled,
+        saved.correctness,
+        UNTIMED if saved.runtime is None else saved.runtime,
+        _without_nulls(plain.get("runtime_stats") or {}),
+        plain.get("metadata") or {},
+        {name: each for name, each in plain.items() if name not in known},
     )
 
 
-def _parse_stats(read: JsonValue) -> dict[str, Any]:
-    """Statistics of a time in ms, those checked that ratios are computed from."""
-    for name in ("mean", "std", "low", "high"):
-        found = read.get(name)
-        if found is not None:
-            found.number(-MOST_MS, MOST_MS)
-    trials = read.get("num_trials")
-    if trials is not None:
-        trials.integer(0)
-    return {name: each.raw for name, each in read.object().items() if each.raw is not None}
-
-
-def _parse_metadata(read: JsonValue) -> dict[str, Any]:
-    for name in ("hardware", "metalbench_class"):
-        found = read.get(name)
-        if found is not None:
-            found.text()
-    return {name: each.raw for name, each in read.object().items()}
-
-
-def _list_samples(samples: JsonValue) -> Sequence[JsonValue]:
-    """Older files have the only sample in place of a list."""
-    return [samples] if isinstance(samples.raw, dict) else samples.list()
+def _without_nulls(stats: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: each for name, each in stats.items() if each is not None}
 
 
 # Convert runs: write ours in KernelBench's format, and read theirs as evaluations.

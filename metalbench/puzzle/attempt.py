@@ -15,11 +15,11 @@ from metalbench import _core
 from metalbench.checking.findings import Findings
 from metalbench.errors import (
     CompileError,
-    DeclarationError,
     KernelDied,
     KernelFault,
     TimeLimitExceeded,
 )
+from metalbench.json_files import read_json
 from metalbench.profiling import Profile
 from metalbench.puzzle.candidate import (
     CountedRun,
@@ -34,7 +34,7 @@ from metalbench.sandbox.executors import open_sandboxed_device
 from metalbench.store.database import store_path
 from metalbench.task.dtypes import dtype
 from metalbench.task.workload import workload
-from metalbench.untrusted_files import read_json, replace_file
+from metalbench.untrusted_files import replace_file
 from metalbench.verify import tolerance
 from metalbench.verify.explanation import describe_mismatch
 
@@ -279,13 +279,8 @@ class PuzzleProgress:
 def _read(path: Path) -> dict[str, PuzzleState]:
     if not path.exists():
         return {}
-    try:
-        kept: dict[str, dict[str, Any]] = read_json(path).raw
-        return {name: PuzzleState(**each) for name, each in kept.items()}
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise DeclarationError(
-            f"{path}: expected the progress of puzzles, got {error}; remove it to begin anew"
-        ) from error
+    form = "the progress of puzzles (remove the file to begin anew)"
+    return read_json(path, dict[str, PuzzleState], form=form)
 
 
 # Advice for beginners in addition to messages of the compiler or of a check.

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from metalbench.errors import MetalBenchError, find_machine_error
+from metalbench.json_files import Text, read_json
 from metalbench.kernel.prepare import Bound, compile_kernel
 from metalbench.process import usable_cores
 from metalbench.sandbox.executors import open_sandboxed_device
 from metalbench.task.workload import Workload, workload
-from metalbench.untrusted_files import JsonValue, expect_form, read_json, replace_file
+from metalbench.untrusted_files import replace_file
 
 if TYPE_CHECKING:
     from metalbench.kernel.library import Entry
@@ -154,13 +155,14 @@ class Snapshots:
     @classmethod
     def read(cls, path: Path) -> Snapshots:
         """Read a file; raises DeclarationError, with its name, if it is not a file of snapshots."""
-        with expect_form(path, "snapshots as `metalbench snap --write` writes them"):
-            return cls(
-                {
-                    task: {dtype: _snapshot(each) for dtype, each in types.object().items()}
-                    for task, types in read_json(path).object().items()
-                }
-            )
+        form = "snapshots as `metalbench snap --write` writes them"
+        found = read_json(path, dict[str, dict[str, tuple[Text, Text]]], form=form)
+        return cls(
+            {
+                task: {dtype: Snapshot(*hashes) for dtype, hashes in types.items()}
+                for task, types in found.items()
+            }
+        )
 
     def __len__(self) -> int:
         return sum(map(len, self._found.values()))
@@ -204,10 +206,3 @@ class Snapshots:
             for task, types in sorted(self._found.items())
         ]
         replace_file(path, "{\n" + ",\n".join(lines) + "\n}\n")
-
-
-def _snapshot(hashes: JsonValue) -> Snapshot:
-    pair = hashes.list()
-    if len(pair) != 2:
-        hashes.refuse("two hashes, of the inputs and of the outputs")
-    return Snapshot(*(each.text() for each in pair))

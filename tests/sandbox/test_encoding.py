@@ -4,30 +4,41 @@ from __future__ import annotations
 
 import collections.abc
 import contextlib
-import json
 import pickle
+import tracemalloc
 import typing
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
 import pytest
 from example_results import correct, failed, incorrect, on_gpu, without_interval
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from msgspec import msgpack
 from numpy.typing import NDArray
 
 from metalbench.errors import EncodingError
 from metalbench.kernel.library import Library
+from metalbench.kernelbench.candidates.messages import (
+    CallLayout,
+    CandidateError,
+    CandidateStart,
+    Launch,
+    SealReport,
+)
 from metalbench.run.trial import Trial
-from metalbench.sandbox.encoding import LENGTH_BYTES, decode, encode
+from metalbench.sandbox.encoding import decode, encode
 from metalbench.stats import BlockRange
 from metalbench.store.result import Result, Status
 from metalbench.workers.channel import list_run_messages, list_worker_messages
+from metalbench.workers.remote_protocol import list_client_messages, list_server_messages
 
 TEXT = st.text(max_size=8)
 
@@ -35,7 +46,7 @@ TEXT = st.text(max_size=8)
 PLAIN_VALUES = {
     type(None): st.none(),
     bool: st.booleans(),
-    int: st.integers(),
+    int: st.integers(-(2**63), 2**64 - 1),
     float: st.floats(),
     str: TEXT,
     Path: TEXT.map(Path),
@@ -129,7 +140,7 @@ def judged_by_blocks(result: Result) -> Result:
         on_gpu(correct(), reference_timed=True),
         without_interval(correct()),
         judged_by_blocks(correct()),
-        replace(correct(), notes=("über \N{SNOWMAN}\0\ud800",)),
+        replace(correct(), notes=("über \N{SNOWMAN}\0",)),
     ],
     ids=lambda result: f"{result.status.value} {result.device.kind}",
 )
@@ -186,28 +197,34 @@ SHAPES = Shapes((Point(1.5, "a"),), Colour.RED, "left", (1, 2), np.arange(3.0), 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (dict(points=Point(1.0)), "shapes.points: expected tuple"),
-        (dict(points=(Point("1"),)), "shapes.points[0].x: expected float, got str '1'"),
-        (dict(points=(1.0,)), "shapes.points[0]: expected Point, got float 1.0"),
-        (dict(colour="red"), "shapes.colour: expected Colour, got str 'red'"),
-        (dict(side="up"), "shapes.side: expected "),
-        (dict(size=(1, 2, 3)), "shapes.size: expected tuple[int, int], got tuple (1, 2, 3)"),
-        (dict(size=(1, True)), "shapes.size[1]: expected int, got bool True"),
-        (dict(times=np.arange(3)), "shapes.times: expected an array of float64"),
-        (dict(facts={"a": None}), "shapes.facts['a']: expected bool or int or float or str or"),
-        (dict(facts={1: 1}), "shapes.facts: expected names with"),
-        (dict(status=Colour.RED), "shapes.status: expected Status or NoneType"),
+        (dict(points=Point(1.0)), "Expected `array`, got `object` - at `$.points`"),
+        (dict(points=(Point("1"),)), "Expected `float`, got `str` - at `$.points[0].x`"),
+        (dict(points=(1.0,)), "Expected `object`, got `float` - at `$.points[0]`"),
+        (dict(colour="blue"), "Invalid enum value 'blue' - at `$.colour`"),
+        (dict(side="up"), "Invalid enum value 'up' - at `$.side`"),
+        (dict(size=(1, 2, 3)), "Expected `array` of length 2, got 3 - at `$.size`"),
+        (dict(size=(1, True)), "Expected `int`, got `bool` - at `$.size[1]`"),
+        (dict(size=(1, 2**64)), "can't serialize ints"),
+        (dict(times=np.arange(3)), "Expected an array of <f8, got one of '<i8' - at `$.times`"),
+        (dict(times=np.arange(3, dtype=np.float32)), "values of type ndarray cannot be encoded"),
+        (dict(facts={"a": None}), "got `None` - at `$.facts[...]`"),
+        (dict(facts={1: 1}), "Expected `str`, got `int` - at `key` in `$.facts`"),
+        (dict(facts={"a": open}), "values of type builtin_function_or_method cannot be encoded"),
+        (dict(status=Colour.RED), "Invalid enum value 'red' - at `$.status`"),
     ],
 )
 def test_encode_refuses_values_of_other_types(change: dict[str, Any], message: str) -> None:
     with pytest.raises(EncodingError) as caught:
         encode(replace(SHAPES, **change), Shapes, "shapes")
+    assert str(caught.value).startswith("shapes: ")
     assert message in str(caught.value)
 
 
-def framed(plain: object, rest: bytes = b"") -> bytes:
-    text = json.dumps(plain).encode()
-    return len(text).to_bytes(LENGTH_BYTES, "little") + text + rest
+def test_encode_escapes_lone_surrogates() -> None:
+    declared = dict[str, tuple[str, bytes, Path]]
+    value = {"\udfff": ("x\ud800", b"\xff", Path("a\udcff"))}
+    expected = {r"\udfff": (r"x\ud800", b"\xff", Path("a\udcff"))}
+    assert decode(encode(value, declared), declared) == expected
 
 
 PLAIN = {
@@ -215,76 +232,152 @@ PLAIN = {
     "colour": "red",
     "side": "left",
     "size": [1, 2],
-    "times": [3],
+    "times": ["<f8", [3], np.arange(3.0).tobytes()],
     "facts": {"a": 1},
     "status": None,
 }
-BITS = np.arange(3.0).tobytes()
 
 
 def test_the_form_of_a_message() -> None:
-    assert encode(SHAPES, Shapes) == framed(PLAIN, BITS)
-    assert same(decode(framed(PLAIN, BITS), Shapes), SHAPES)
+    assert encode(SHAPES, Shapes) == msgpack.encode(PLAIN)
+    assert same(decode(msgpack.encode(PLAIN), Shapes), SHAPES)
+
+
+BITS = bytes(24)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (dict(points="a"), "shapes.points: expected tuple"),
-        (dict(points=[{"x": 1.0}]), "shapes.points[0]: expected Point, but str 'name' is missing"),
-        (dict(points=[{"x": 1.0, "name": "", "y": 2}]), "str 'y' is not one of its fields"),
-        (dict(points=[{"x": True, "name": ""}]), "shapes.points[0].x: expected float, got bool"),
-        (dict(points=[{"x": 10**400, "name": ""}]), "too large"),
-        (dict(colour="blue"), "shapes.colour: expected Colour, got str 'blue'"),
-        (dict(colour=["red"]), "shapes.colour: expected Colour, got list"),
-        (dict(side=1), "shapes.side: expected"),
-        (dict(size=[1]), "shapes.size: expected tuple[int, int], got list [1]"),
-        (dict(size=[1, 2.0]), "shapes.size[1]: expected int, got float 2.0"),
-        (dict(times="float64"), "shapes.times: expected an array of float64, got str"),
-        (dict(times=[-1]), "shapes.times: expected an array of float64, got list [-1]"),
-        (dict(times=[4]), "shapes.times: expected 32 more bytes, got 24"),
-        (dict(times=[2**62, 2**62]), "more bytes, got 24"),
-        (dict(times=[0, 10**30]), "shapes: "),
-        (dict(times=[2]), "shapes: expected its end, got 8 more bytes"),
-        (dict(facts=[1]), "shapes.facts: expected names with"),
-        (dict(facts={"a": ["b", 1]}), "shapes.facts['a'][1]: expected str, got int 1"),
-        (dict(status="right"), "shapes.status: expected Status or NoneType, got str 'right'"),
+        (dict(points="a"), "Expected `array`, got `str` - at `$.points`"),
+        (dict(points=[{"name": ""}]), "missing required field `x` - at `$.points[0]`"),
+        (dict(points=[{"x": True}]), "Expected `float`, got `bool` - at `$.points[0].x`"),
+        (dict(colour="blue"), "Invalid enum value 'blue' - at `$.colour`"),
+        (dict(colour=["red"]), "Expected `str`, got `array` - at `$.colour`"),
+        (dict(side=1), "at `$.side`"),
+        (dict(side="\x1b[31m\n" * 1000), "at `$.side`"),
+        (dict(size=[1]), "Expected `array` of length 2, got 1 - at `$.size`"),
+        (dict(size=[1, 2.0]), "Expected `int`, got `float` - at `$.size[1]`"),
+        (dict(times="<f8"), "Expected `array`, got `str` - at `$.times`"),
+        (dict(times=["<f8", [3]]), "Expected `array` of length 3, got 2 - at `$.times`"),
+        (dict(times=["<i8", [3], BITS]), "got one of '<i8' - at `$.times`"),
+        (dict(times=["|O", [3], BITS]), "got one of '|O' - at `$.times`"),
+        (dict(times=["<f8", [-3], BITS]), "Expected `int` >= 0 - at `$[1][0]` - at `$.times`"),
+        (dict(times=["<f8", [True], BITS]), "Expected `int`, got `bool`"),
+        (dict(times=["<f8", [4], BITS]), "of shape (4,), got 24 bytes - at `$.times`"),
+        (dict(times=["<f8", [2], BITS]), "of shape (2,), got 24 bytes - at `$.times`"),
+        (dict(times=["<f8", [2**62, 2**62], BITS]), "got 24 bytes - at `$.times`"),
+        (dict(times=["<f8", [0, 2**64 - 1], b""]), "shapes: "),
+        (dict(times=["<f8", [0] * 1000, b""]), "shapes: "),
+        (dict(times=["<f8", [3], "a" * 24]), "Expected `bytes`, got `str`"),
+        (dict(facts=[1]), "Expected `object`, got `array` - at `$.facts`"),
+        (dict(facts={"a": ["b", 1]}), "Expected `str`, got `int` - at `$.facts[...][1]`"),
+        (dict(facts={"a": b"b"}), "got `bytes` - at `$.facts[...]`"),
+        (dict(status="right"), "Invalid enum value 'right' - at `$.status`"),
     ],
 )
 def test_decode_refuses_values_of_other_types(change: dict[str, Any], message: str) -> None:
     with pytest.raises(EncodingError) as caught:
-        decode(framed({**PLAIN, **change}, BITS), Shapes, "shapes")
-    assert message in str(caught.value)
+        decode(msgpack.encode({**PLAIN, **change}), Shapes, "shapes")
+    said = str(caught.value)
+    assert said.startswith("shapes: ")
+    assert message in said
+    assert said.isprintable()
+    assert len(said) < 400
 
 
 @pytest.mark.parametrize(
     "data",
     [
         b"",
-        b"\0" * LENGTH_BYTES,
-        b"\xff" * 20,
-        framed(None)[:-1],
-        (4).to_bytes(LENGTH_BYTES, "little") + b"nil.",
-        (4).to_bytes(LENGTH_BYTES, "little") + b'"\xc3\xa4"',
-        (10**5).to_bytes(LENGTH_BYTES, "little") + b"[" * 10**5,
+        b"\xc1",
+        msgpack.encode(None) * 2,
+        b"\x91" * 10**6,
+        b"\xdd\xff\xff\xff\xff",
+        b"\xdf\xff\xff\xff\xff",
+        b"\xc6\xff\xff\xff\xff",
+        b"\xc7\x01\x05a",
         pickle.dumps(SHAPES.points),
     ],
-    ids=["nothing", "no text", "too long", "cut", "no JSON", "not ASCII", "deep", "a pickle"],
+    ids=["nothing", "no code", "two", "deep", "array", "map", "bytes", "extension", "a pickle"],
 )
-def test_decode_refuses_bytes_that_are_not_a_message(data: bytes) -> None:
-    with pytest.raises(EncodingError, match=r"^value: expected "):
-        decode(data, type(None))
+@pytest.mark.parametrize("declared", [type(None), tuple[str, ...], Path, NDArray[np.float64]])
+def test_decode_refuses_bytes_that_are_not_a_message(data: bytes, declared: Any) -> None:
+    with pytest.raises(EncodingError, match=r"^value: "):
+        decode(data, declared)
+
+
+def test_decode_refuses_text_that_is_not_utf8() -> None:
+    with pytest.raises(EncodingError, match="value: 'utf-8' codec"):
+        decode(b"\xa3\xed\xa0\x80", str)
+
+
+@dataclass(frozen=True)
+class Nested:
+    inner: tuple[Nested, ...] = ()
+
+
+def test_decode_refuses_deep_nesting_of_a_recursive_type() -> None:
+    with pytest.raises(EncodingError, match="recursion"):
+        decode(b"\x81\xa5inner\x91" * 10**5 + b"\x80", Nested)
+
+
+@pytest.mark.parametrize("declared", [tuple[str, ...], dict[str, int], tuple[Nested, ...]])
+def test_decode_allocates_no_more_than_the_message_holds(declared: Any) -> None:
+    tracemalloc.start()
+    try:
+        for code in (b"\xdd", b"\xdf"):
+            with pytest.raises(EncodingError):
+                decode(code + b"\x10\0\0\0" + b"\xa0" * 1000, declared)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2**20
 
 
 def test_a_truth_value_has_no_other_bits() -> None:
-    with pytest.raises(EncodingError, match="expected bytes of 0 and 1"):
-        decode(framed([2], b"\1\2"), NDArray[np.bool_])
+    with pytest.raises(EncodingError, match="Expected bytes of 0 and 1"):
+        decode(msgpack.encode(["|b1", [3], b"\1\2\1"]), NDArray[np.bool_])
 
 
 def test_encode_refuses_unsafe_types() -> None:
-    for declared in (NDArray[np.object_], object, Any, dict[int, int], typing.Callable[[], None]):
-        with pytest.raises(TypeError):
-            encode(None, declared)
+    for declared in (NDArray[np.object_], typing.Callable[[], None], Connection):
+        with pytest.raises(EncodingError):
+            encode([], declared)
+        with pytest.raises(EncodingError):
+            encode(np.array([None]), declared)
+
+
+MESSAGES = dict.fromkeys(
+    [
+        *list_worker_messages().values(),
+        *list_run_messages().values(),
+        *list_client_messages().values(),
+        *list_server_messages().values(),
+        *(CandidateStart, SealReport, CallLayout, CandidateError, tuple[Launch, ...]),
+    ]
+)
+
+
+def test_messages_have_known_types_only() -> None:
+    """No part of a message may have any type, and only paths and arrays are made by our code."""
+    infos = msgspec.inspect.multi_type_info(list(MESSAGES))
+    left, seen = list(infos), set()
+    while left:
+        info = left.pop()
+        assert not isinstance(info, (msgspec.inspect.AnyType, msgspec.inspect.RawType))
+        if isinstance(info, msgspec.inspect.CustomType):
+            assert info.cls in (Path, np.ndarray)
+        if id(info) in seen:
+            continue
+        seen.add(id(info))
+        for name in getattr(info, "__struct_fields__", ()):
+            part = getattr(info, name)
+            parts = part if isinstance(part, tuple) else (part,)
+            for each in parts:
+                inner = each.type if isinstance(each, msgspec.inspect.Field) else each
+                if isinstance(inner, msgspec.inspect.Type):
+                    left.append(inner)
 
 
 @settings(max_examples=300, deadline=None, database=None)
