@@ -157,8 +157,8 @@ def sarif_text(text: str) -> str:
 
 
 def html_text(text: str) -> str:
-    """Return HTML that shows `text`, also within the quotes of an attribute."""
-    escaped = html.escape(file_text(text))
+    """Return HTML or XML that shows `text`, also within the quotes of an attribute."""
+    escaped = html.escape(_FORBIDDEN_IN_XML.sub("?", file_text(text)))
     # Commands of CI systems: the page may be printed into a log. A browser shows the same.
     return _OLD_COMMAND.sub("#&#35;", _COMMAND.sub(r"\1&#58;:", escaped))
 

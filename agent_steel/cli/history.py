@@ -16,6 +16,7 @@ from metalbench.cli.options import (
     kernel_options,
     store_option,
     writable,
+    writable_picture,
 )
 from metalbench.report.console import echo, echo_source
 
@@ -258,16 +259,13 @@ def export(name: str, out: Path | None, force: bool, **options: Any) -> None:
 @click.option(
     "--out",
     type=FILE,
-    callback=writable,
+    callback=writable_picture,
     required=True,
     metavar="FILE",
-    help="A file whose name ends in .svg or .png.",
+    help="A file whose name ends in .svg.",
 )
 def plot(name: str, out: Path, **options: Any) -> None:
-    """Draw every attempt at a kernel by the gain that it had, and the best so far.
-
-    Needs matplotlib: pip install 'metalbench[plot]'.
-    """
+    """Draw every attempt at a kernel by the gain that it had, and the best so far."""
     from agent_steel.history.lineage import draw
 
     subject, lineage = _find(name, options)

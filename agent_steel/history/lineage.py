@@ -6,11 +6,9 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from agent_steel.attempt import Attempt, Status, Target, merit
-from metalbench.errors import DeclarationError, MachineError
-from metalbench.safe_text import xml_text
+from metalbench.report.chart import Axis, Curve, Dot, Key, Plot, trace_steps, write_svg
 
 # States of the first kernel of a lineage, and of one that is better than its rival.
 STANDING = (Status.BASELINE, Status.KEPT)
@@ -138,40 +136,37 @@ def rounds_without(attempts: Sequence[Attempt]) -> int:
 
 # A picture of a search: every attempt by its gain, and the best so far.
 
-FORMATS = (".svg", ".png")
-COLOURS = {Status.KEPT: "#1a7f37", Status.REVERTED: "#6e7781", Status.BASELINE: "#0969da"}
+# Classes of chart.css.
+COLOURS = {Status.KEPT: "line-2", Status.REVERTED: "line-5", Status.BASELINE: "line-0"}
 
 
 def draw(lineage: Lineage, title: str, path: Path) -> None:
-    """Write the picture to `path`, in the format that its name ends in.
-
-    Raise DeclarationError for another format, MachineError if matplotlib lacks or the file cannot
-    be written.
-    """
-    if path.suffix.lower() not in FORMATS:
-        raise DeclarationError(f"{path}: expected a name that ends in .svg or .png")
-    figure = _figure()
-    axes = figure.add_subplot()
-    axes.title.set_parse_math(False)
+    """Write the picture to `path`, an SVG file. Raise as `write_svg`."""
     numbers, gains = best_so_far(lineage)
-    axes.step(numbers, gains, where="post", color=COLOURS[Status.KEPT], label="best so far")
-    for status, colour in COLOURS.items():
-        points = [
-            (each.number, _gain(lineage, each))
-            for each in lineage.attempts.values()
-            if each.status is status
-        ]
-        shown = [(number, gain) for number, gain in points if gain is not None]
-        if shown:
-            axes.scatter(*zip(*shown, strict=True), s=18, color=colour, label=status.value)
-    axes.set(
-        title=xml_text(title), xlabel="attempt", ylabel="time at the start / time", ylim=(0, None)
+    dots = [
+        Dot(each.number, gain, COLOURS[each.status], radius=3.5)
+        for each in lineage.attempts.values()
+        if each.status in COLOURS and (gain := _gain(lineage, each)) is not None
+    ]
+    best = trace_steps(list(zip(numbers, gains, strict=True))) if numbers else []
+    attempts = [*numbers, *(each.x for each in dots)] or [0]
+    most = max([1.0, *gains, *(each.y for each in dots)])
+    styles = {each.style for each in dots}
+    plot = Plot(
+        title,
+        Axis.over_range("attempt", min(attempts) - 0.5, max(attempts) + 0.5),
+        Axis.over_range("time at the start / time", 0.0, 1.05 * most),
+        curves=[Curve(best, COLOURS[Status.KEPT])] if best else (),
+        dots=dots,
+        legend=[
+            Key("best so far", COLOURS[Status.KEPT], is_curve=True),
+            *(Key(status.value, style) for status, style in COLOURS.items() if style in styles),
+        ],
+        heading=title,
+        right=152,
+        top=36,
     )
-    axes.legend(frameon=False)
-    try:
-        figure.savefig(path)
-    except OSError as error:
-        raise MachineError(f"{path} cannot be written: {error.strerror}") from error
+    write_svg(path, [[plot]])
 
 
 def best_so_far(lineage: Lineage) -> tuple[list[int], list[float]]:
@@ -186,17 +181,7 @@ def best_so_far(lineage: Lineage) -> tuple[list[int], list[float]]:
     return numbers, gains
 
 
-def _gain(lineage: Lineage, attempt: Any) -> float | None:
+def _gain(lineage: Lineage, attempt: Attempt) -> float | None:
     if attempt.status is not Status.BASELINE and attempt.ratio is None:
         return None
     return lineage.gain(attempt)
-
-
-def _figure() -> Any:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MachineError(
-            f"plot needs matplotlib ({error}): pip install 'metalbench[plot]'"
-        ) from error
-    return Figure(figsize=(8, 4.5), layout="constrained")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from metalbench.cli.options import DTYPES, FOLDER, store_option, writable
+from metalbench.cli.options import DTYPES, FOLDER, store_option, writable_picture
 from metalbench.cli.output import html_option, is_taken, table_options, write_text
 from metalbench.devices import KINDS
 from metalbench.report.console import echo
@@ -58,9 +58,9 @@ Examples:
     "--plot",
     "plot_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    callback=writable,
+    callback=writable_picture,
     metavar="FILE",
-    help="Draw the curves of fast_p as .svg or .png (extra `plot`).",
+    help="Draw the curves of fast_p as .svg.",
 )
 @click.option(
     "--export-kernelbench",

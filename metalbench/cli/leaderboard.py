@@ -84,15 +84,19 @@ def _select_records(store: Store, names: Sequence[str], options: dict[str, Any])
 
 def _export(records: Sequence[Record], store: Store, options: dict[str, Any]) -> None:
     from metalbench.report.leaderboard import to_csv, to_json, to_markdown
-    from metalbench.report.page.document import to_html
-    from metalbench.report.page.model import page_of_records
+
+    def write_page() -> str:
+        from metalbench.report.page.document import to_html
+        from metalbench.report.page.model import page_of_records
+
+        return to_html(page_of_records(records, past))
 
     past = store.records_of
     forms: dict[str, Callable[[], str]] = {
         "json": lambda: to_json(records, past),
         "csv": lambda: to_csv(records, past),
         "markdown": lambda: to_markdown(records),
-        "html": lambda: to_html(page_of_records(records, past)),
+        "html": write_page,
     }
     for name, text in forms.items():
         if options[f"{name}_file"]:

@@ -323,6 +323,17 @@ def writable(ctx: click.Context, parameter: click.Parameter, value: Path | None)
     return value
 
 
+def writable_picture(
+    ctx: click.Context, parameter: click.Parameter, value: Path | None
+) -> Path | None:
+    """Return a file for an SVG picture; raise as `writable` and `check_picture_path`."""
+    from metalbench.report.chart import check_picture_path
+
+    if value is not None:
+        check_picture_path(value)
+    return writable(ctx, parameter, value)
+
+
 # Typed settings of commands. Option names are read here, and nowhere below.
 
 Options = Mapping[str, Any]

@@ -111,15 +111,19 @@ def export(
     """Write the files that options ask for; raise Failure as `write_text`."""
     from metalbench.report.ci import to_junit, to_markdown
     from metalbench.report.export import to_csv, to_json
-    from metalbench.report.page.document import to_html
-    from metalbench.report.page.model import page_of_results
+
+    def write_page() -> str:
+        from metalbench.report.page.document import to_html
+        from metalbench.report.page.model import page_of_results
+
+        return to_html(page_of_results(results, facts, here, seconds))
 
     results = outcome.results
     forms: dict[str, Callable[[], str]] = {
         "json": lambda: to_json(results, facts, here, dict(config.recorded)),
         "csv": lambda: to_csv(results),
         "markdown": lambda: to_markdown(results, seconds, slower),
-        "html": lambda: to_html(page_of_results(results, facts, here, seconds)),
+        "html": write_page,
         "junitxml": lambda: to_junit(results, slower),
     }
     for name, text in forms.items():

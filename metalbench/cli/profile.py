@@ -14,7 +14,7 @@ from metalbench.cli.options import (
     include_option,
     kernels_option,
     seed_option,
-    writable,
+    writable_picture,
 )
 from metalbench.cli.output import is_taken, json_option, write_text
 from metalbench.safe_text import json_text
@@ -59,9 +59,9 @@ A FILE.metal says above its code what it takes, and how it is launched:
 @click.option(
     "--picture",
     type=click.Path(dir_okay=False, path_type=Path),
-    callback=writable,
+    callback=writable_picture,
     metavar="FILE",
-    help="Draw accesses by thread and time, and the busiest lines: .svg, .png (matplotlib).",
+    help="Draw accesses by thread and time, and the busiest lines, as .svg.",
 )
 @click.option("--chip", metavar="NAME", help="Estimate the time on an Apple GPU, such as m4_max.")
 @click.option(

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from metalbench.cli.options import writable
+from metalbench.cli.options import writable_picture
 from metalbench.cli.output import is_taken, json_option, write_text
 from metalbench.report.console import echo
 from metalbench.safe_text import json_text
@@ -109,9 +109,9 @@ def start(puzzle: str, python: bool, folder: Path) -> None:
 @click.option(
     "--picture",
     type=click.Path(dir_okay=False, path_type=Path),
-    callback=writable,
+    callback=writable_picture,
     metavar="FILE",
-    help="Draw the accesses of each thread by step: .svg, .png (matplotlib).",
+    help="Draw the accesses of each thread by step, as .svg.",
 )
 @click.option(
     "--time-limit",

@@ -5,25 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from metalbench.errors import DeclarationError, MachineError, Unsupported
 from metalbench.kernelbench.answers import GenerationOutcome
 from metalbench.kernelbench.comparison import FolderFigures
 from metalbench.kernelbench.metrics import AtK, FastShare, Figures
 from metalbench.report import numbers
+from metalbench.report.chart import COLOURS, Axis, Curve, Key, Plot, Point, trace_steps, write_svg
 from metalbench.report.export import write_csv
 from metalbench.report.terminal import QUIET, WARNING
-from metalbench.safe_text import json_text, xml_text
+from metalbench.safe_text import json_text
 from metalbench.stats import CONFIDENCE, Interval
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 
 CSV_HEAD = ("run", "level", "figure", "p", "k", "value", "low", "high", "naive")
 Cell = Callable[[Figures], str]
@@ -168,49 +164,39 @@ def _interval(interval: Interval) -> dict[str, float | None]:
 
 # Plot the curves of fast_p over p, one for each folder of generations.
 
-FORMATS = (".svg", ".png")
+
+def fast_p_plot(columns: Sequence[FolderFigures], level: str, heading: str = "") -> Plot:
+    """Return a plot with one curve a column: the share of samples more than p times as fast."""
+    curves, legend = [], []
+    runs = [each for each in columns if level in each.levels]
+    for place, run in enumerate(runs):
+        shares, colour = run.levels[level].curve, f"line-{place % COLOURS}"
+        band: list[Point] = []
+        if all(share.is_bounded for _, share in shares):
+            upper = trace_steps([(p, share.high) for p, share in shares])
+            lower = trace_steps([(p, share.low) for p, share in shares])
+            band = [*upper, *lower[::-1]]
+        points = trace_steps([(p, share.value) for p, share in shares])
+        title = f"{run.name}: {shares[0][1].value:.3f} correct"
+        curves.append(Curve(points, colour, title, band))
+        legend.append(Key(run.name, colour, is_curve=True))
+    most = max(p for run in runs for p, _ in run.levels[level].curve)
+    return Plot(
+        f"fast_p of {level}, of all samples, over p",
+        Axis.over_range("p: times as fast as MLX", 0.0, most),
+        Axis.over_range("", 0.0, 1.0),
+        curves=curves,
+        legend=legend,
+        heading=heading,
+        height=348,
+        left=64,
+        right=24,
+        top=36 if heading else 16,
+    )
 
 
 def draw(columns: Sequence[FolderFigures], path: Path) -> None:
-    """Write the plot in the format of the file's suffix: one plot a level, with interval bands.
-
-    Raises DeclarationError for another format than .svg and .png, Unsupported without matplotlib,
-    MachineError if the file cannot be written.
-    """
-    if path.suffix.lower() not in FORMATS:
-        raise DeclarationError(f"{path}: expected a name that ends in .svg or .png")
-    try:
-        from matplotlib import rc_context
-    except ImportError as error:
-        raise Unsupported(
-            "--plot: matplotlib is missing; run `pip install 'metalbench[plot]'`"
-        ) from error
-    # Names of folders are foreign text: a `$` does not begin mathematics.
-    with rc_context({"text.parse_math": False}):
-        figure = _figure(columns)
-        try:
-            figure.savefig(path)
-        except OSError as error:
-            raise MachineError(f"{path} cannot be written: {error.strerror}") from error
-
-
-def _figure(columns: Sequence[FolderFigures]) -> Figure:
-    """Return the figure: one plot a level."""
-    from matplotlib.figure import Figure
-
-    levels = list(dict.fromkeys(level for column in columns for level in column.levels))
-    figure = Figure(figsize=(6 * len(levels), 4.5), layout="constrained")
-    for axes, level in zip(figure.subplots(1, len(levels), squeeze=False)[0], levels, strict=True):
-        for column in columns:
-            if level in column.levels:
-                curve = column.levels[level].curve
-                ps, shares = zip(*curve, strict=True)
-                name, middles = xml_text(column.name), [each.value for each in shares]
-                axes.step(ps, middles, where="post", label=name)
-                if all(each.is_bounded for each in shares):
-                    lows, highs = [s.low for s in shares], [s.high for s in shares]
-                    axes.fill_between(ps, lows, highs, step="post", alpha=0.2)
-        axes.set(title=xml_text(level), xlabel="p", ylabel="fast_p, of all samples", ylim=(0, 1.02))
-        axes.legend(frameon=False)
-    figure.supxlabel(f"bands: {100 * CONFIDENCE:g} % bootstrap intervals over problems", fontsize=8)
-    return figure
+    """Write an SVG file with one plot a level, with interval bands. Raise as `write_svg`."""
+    levels = dict.fromkeys(level for column in columns for level in column.levels)
+    row = [fast_p_plot(columns, level, f"{level}: fast_p, of all samples") for level in levels]
+    write_svg(path, [row], f"bands: {100 * CONFIDENCE:g} % bootstrap intervals over problems")

@@ -4,23 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Group
 from rich.text import Text
 
-from metalbench.errors import MachineError, Unsupported
 from metalbench.kernel.memory import SPACES, Words
+from metalbench.report.chart import Axis, Dot, Key, Plot, draw_svg, interpolate_colour, write_svg
 from metalbench.report.terminal import QUIET, plain_table
-from metalbench.safe_text import xml_text
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
     from rich.table import Table
 
     from metalbench.measure.analysis import Occupancy
@@ -159,26 +155,15 @@ def _times(ratio: float) -> str:
     return "-" if math.isnan(ratio) else f"{ratio:.2f} x"
 
 
-# Plots of a profile by matplotlib: accesses of threads over time, and counts of lines.
+# Plots of a profile: accesses of threads over time, and counts of lines.
 
 _OFFSET_BITS, _BUFFER_BITS, _SPACE_BITS = 48, 8, 56
 _MOST_LINES = 30
 
 
 def draw(profile: Profile, path: Path) -> None:
-    """Write the plot in the format of the file's suffix (.svg, .png, .pdf).
-
-    Raises Unsupported without matplotlib, MachineError if the file cannot be written.
-    """
-    figure = _figure(9.0, 4.0 * (1 + len(profile.traces)))
-    with _without_math():
-        lines, *traces = figure.subfigures(1 + len(profile.traces), 1, squeeze=False)[:, 0]
-        _draw_lines(profile, lines.subplots())
-        _draw_traces(profile, traces)
-        try:
-            figure.savefig(path)
-        except OSError as error:
-            raise MachineError(f"{path} cannot be written: {error.strerror}") from error
+    """Write an SVG file with plots of the lines and of the accesses. Raise as `write_svg`."""
+    write_svg(path, [[_plot_lines(profile)], *_plot_traces(profile)])
 
 
 @dataclass(frozen=True)
@@ -192,16 +177,8 @@ class Picture:
 
 
 def draw_accesses(profile: Profile) -> Picture:
-    """Plot the accesses of each dispatch of a traced profile: thread, offset and step.
-
-    Raises Unsupported without matplotlib.
-    """
-    figure = _figure(9.0, 3.0 * len(profile.traces))
-    text = StringIO()
-    with _without_math():
-        _draw_traces(profile, list(figure.subfigures(len(profile.traces), 1, squeeze=False)[:, 0]))
-        figure.savefig(text, format="svg", metadata={"Date": None})
-    return Picture(text.getvalue())
+    """Plot the accesses of each dispatch of a traced profile: thread, offset and step."""
+    return Picture(draw_svg(_plot_traces(profile)))
 
 
 def steps(trace: Words) -> tuple[Words, Words, Words, Words]:
@@ -221,62 +198,82 @@ def steps(trace: Words) -> tuple[Words, Words, Words, Words]:
     return space, buffer, offset, turn
 
 
-def _figure(width: float, height: float) -> Figure:
-    """Return an empty figure, in inches."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise Unsupported(
-            "--picture: matplotlib is missing; run `pip install 'metalbench[plot]'`"
-        ) from error
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _without_math() -> AbstractContextManager[None]:
-    """Disable mathematics in text, so that a `$` in a name is printed."""
-    from matplotlib import rc_context
-
-    return rc_context({"text.parse_math": False})
-
-
-def _draw_lines(profile: Profile, axis: Any) -> None:
-    """Draw a heat map: rows are lines, columns are counts, relative to the largest."""
-    what = ("device_bytes", "device_transactions", "bank_conflicts", "flops", "integer")
+def _plot_lines(profile: Profile) -> Plot:
+    """Return a heat map: rows are lines, columns are counts, relative to the largest."""
+    columns = ("device_bytes", "device_transactions", "bank_conflicts", "flops", "integer")
     lines = sorted(profile.lines.items(), key=lambda each: -each[1].device_transactions)
     shown = sorted(lines[:_MOST_LINES])
-    table = np.array([[getattr(counts, name) for name in what] for _, counts in shown], float)
+    table = np.array([[getattr(counts, name) for name in columns] for _, counts in shown], float)
     most = table.max(axis=0, initial=1)
-    axis.imshow(table / most, aspect="auto", cmap="Reds", vmin=0, vmax=1)
-    axis.set_xticks(range(len(what)), [each.replace("_", " ") for each in what])
-    labels = [xml_text(f"{Path(file).name}:{line}") for (file, line), _ in shown]
-    axis.set_yticks(range(len(shown)), labels)
-    axis.set_title(xml_text(f"{profile.kernel}: what lines do, as a part of the most"))
+    labels = [f"{Path(file).name}:{line}" for (file, line), _ in shown]
+    left = 32 + 8 * max(map(len, labels), default=0)
+    title = f"{profile.kernel}: counts of lines, relative to the largest of each column"
+    return Plot(
+        title,
+        Axis.over_names([each.replace("_", " ") for each in columns]),
+        Axis.over_names(labels, downwards=True),
+        cells=[
+            (column, row, float(share)) for (row, column), share in np.ndenumerate(table / most)
+        ],
+        heading=title,
+        height=84 + 22 * max(1, len(labels)),
+        width=left + 140 * len(columns) + 36,
+        left=left,
+        top=36,
+        bottom=48,
+    )
 
 
-def _draw_traces(profile: Profile, figures: Sequence[Any]) -> None:
-    for trace, names, counts, figure in zip(
-        profile.traces, profile.buffers, profile.dispatches, figures, strict=True
-    ):
-        figure.suptitle(xml_text(f"{counts.function}: who touches what when"))
-        if len(trace):
-            _draw_trace(trace, names, figure)
+def _plot_traces(profile: Profile) -> list[list[Plot]]:
+    """Return a row of plots for each dispatch."""
+    return [
+        _plot_trace(trace, names, counts.function)
+        for trace, names, counts in zip(
+            profile.traces, profile.buffers, profile.dispatches, strict=True
+        )
+    ]
 
 
-def _draw_trace(trace: Words, names: Sequence[str], figure: Any) -> None:
-    """Draw a plot for each buffer except constants: threads across, offsets up, steps in colour."""
+def _plot_trace(trace: Words, names: Sequence[str], function: str) -> list[Plot]:
+    """Return a plot for each buffer except constants: offsets over threads, steps in colour."""
+    if not len(trace):
+        empty = Axis.over_range("thread", 0, 4), Axis.over_range("offset in bytes", 0, 4)
+        return [Plot(function, *empty, heading=f"{function}: no recorded accesses", top=36)]
     space, buffer, offset, turn = steps(trace)
     threads = trace[:, 1] * np.uint64(1 + int(trace[:, 2].max(initial=0))) + trace[:, 2]
     keys = sorted(set(zip(space.tolist(), buffer.tolist(), strict=True)))
     shown = [each for each in keys if SPACES[each[0]] != "constant"] or keys
-    axes = figure.subplots(1, len(shown), squeeze=False)[0]
-    for axis, key in zip(axes, shown, strict=True):
+    last_thread, last_step = int(threads.max()), max(1, int(turn.max()))
+    scale = sorted({round(last_step * part / 4) for part in range(5)})
+    legend = [Key(f"step {step}", fill=interpolate_colour(step / last_step)) for step in scale]
+    plots = []
+    for key in shown:
         mine = (space == key[0]) & (buffer == key[1])
-        points = axis.scatter(
-            threads[mine], offset[mine], c=turn[mine], s=8, vmin=0, vmax=max(1, int(turn.max()))
-        )
+        low, high = int(offset[mine].min()), int(offset[mine].max())
+        margin = max(4, (high - low) / 20)
         kind = SPACES[key[0]]
-        title = kind if kind == "threadgroup" else xml_text(f"{names[key[1]]} ({kind})")
-        last = int(threads.max())
-        axis.set(xlabel="thread", title=title, xlim=(-1 - last / 20, 1 + last * 1.05))
-    axes[0].set_ylabel("offset in bytes")
-    figure.colorbar(points, ax=axes, label="step of the thread")
+        name = kind if kind == "threadgroup" else f"{names[key[1]]} ({kind})"
+        is_last = key == shown[-1]
+        plots.append(
+            Plot(
+                f"accesses of {function}, {name}: offset in bytes over thread",
+                Axis.over_range("thread", -1 - last_thread / 20, 1 + last_thread * 1.05),
+                Axis.over_range("offset in bytes", max(0.0, low - margin), high + margin),
+                dots=[
+                    Dot(thread, place, fill=interpolate_colour(step / last_step), radius=2)
+                    for thread, place, step in zip(
+                        threads[mine].tolist(),
+                        offset[mine].tolist(),
+                        turn[mine].tolist(),
+                        strict=True,
+                    )
+                ],
+                legend=legend if is_last else (),
+                heading=f"{function}: {name}",
+                width=472 if is_last else 360,
+                height=320,
+                right=136 if is_last else 24,
+                top=36,
+            )
+        )
+    return plots

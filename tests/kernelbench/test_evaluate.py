@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import samples
@@ -91,14 +92,13 @@ def test_evaluate_evaluates_a_folder_once_and_prints_the_stored_table(tmp_path: 
 def test_curves_are_drawn_for_several_folders(tmp_path: Path) -> None:
     shell = Shell(tmp_path, [[samples.PROSE], [""]])
     assert shell.evaluate().exit_code == 0
-    for name in ("a.svg", "a.png"):
-        shown = shell.analyse(shell.root, "--plot", tmp_path / name)
-        assert shown.exit_code == 0, shown.output
-        assert (tmp_path / name).stat().st_size > 1000
-    assert "fast_p" in (tmp_path / "a.svg").read_text()
-    wrong = shell.analyse("--plot", tmp_path / "a.txt")
+    shown = shell.analyse(shell.root, "--plot", tmp_path / "a.svg")
+    assert shown.exit_code == 0, shown.output
+    picture = ElementTree.parse(tmp_path / "a.svg").getroot()
+    assert "fast_p" in "".join(picture.itertext())
+    wrong = shell.analyse("--plot", tmp_path / "a.png")
     assert wrong.exit_code == 2
-    assert "expected a name that ends in .svg or .png" in wrong.output
+    assert "expected a name that ends in .svg" in wrong.output
 
 
 def test_evaluate_reports_bad_folders_and_ks(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from metalbench.puzzle.puzzle import filled, find
 
 
@@ -64,7 +62,6 @@ def test_missing_files_and_puzzles_are_reported(shell, tmp_path):
 
 
 def test_the_accesses_are_drawn(shell, tmp_path):
-    pytest.importorskip("matplotlib")
     Path("b.metal").write_text(filled(find(2), "  y[i] = abs(a[i] - b[i]);"))
     done = shell("check", 2, "b.metal", "--picture", "b.svg")
     assert done.exit_code == 0, done.output

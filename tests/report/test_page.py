@@ -12,9 +12,10 @@ from example_pages import HOSTILE, SOURCE, hostile_page, records_page, row
 from example_results import CPU, GPU, correct, failed, incorrect, on_gpu
 
 from metalbench.measure.analysis import Peaks
-from metalbench.report.page.document import _file, to_html
-from metalbench.report.page.markup import element, highlight_source
+from metalbench.report.page.document import to_html
 from metalbench.report.page.model import Board, Page, page_of_results
+from metalbench.report.page.source import split_source
+from metalbench.report.render import read_asset
 from metalbench.report.warnings import SIMULATION
 from metalbench.store.environment import environment
 
@@ -70,7 +71,7 @@ def test_the_page_loads_and_runs_only_its_own_content(page: Reader) -> None:
     )
     assert policy.startswith("default-src 'none'; style-src 'sha256-")
     assert "unsafe" not in policy
-    for text in (_file("page.css"), _file("page.js")):
+    for text in map(read_asset, ("chart.css", "page.css", "page.js")):
         assert not re.search(r"https?:|@import|url\(|fetch|import\(|eval|innerHTML", text)
         assert "</" not in text
 
@@ -120,16 +121,15 @@ def test_text_of_kernels_and_stores_never_becomes_markup() -> None:
     assert HOSTILE.partition("\x00")[0] in hostile.said("title")
 
 
-def test_strings_are_text_and_never_markup() -> None:
-    assert element("b", "<i>", title='"&') == '<b title="&quot;&amp;">&lt;i&gt;</b>'
-    assert element("b", element("i"), hidden=True, id=None) == "<b hidden><i></i></b>"
-    # What a string method makes of markup counts as plain text.
-    assert "&lt;" in element("b", element("i").replace("i", "u"))
+def test_to_html_escapes_commands_of_ci_systems() -> None:
+    html = to_html(Page("::error::title", "line\n::warning::lead ##[group]x", ()))
+    assert not re.search(r"(?m)^\s*::|##\[", html)
+    assert "::warning::lead ##[group]x" in Reader(html).said()
 
 
-def test_sources_are_coloured_and_unchanged() -> None:
-    html = highlight_source(SOURCE)
-    assert "".join(text for _, text in Reader(html).texts) == SOURCE
+def test_split_source_colours_tokens_and_keeps_the_text() -> None:
+    parts = split_source(SOURCE)
+    assert "".join(text for _, text in parts) == SOURCE
     for word, kind in (
         ("kernel", "k"),
         ("float4", "t"),
@@ -137,16 +137,16 @@ def test_sources_are_coloured_and_unchanged() -> None:
         ("2.5f", "m"),
         ("// dispatch: twice  threads_in_grid=(n)  threads=(256)", "h"),
     ):
-        assert re.search(rf'<span class="{kind}">{re.escape(word)}', html), word
+        assert any(style == kind and text.startswith(word) for style, text in parts), word
     for text in ("", "\n\n", "  x", "\t#", 'R"(', "/* never closed", "'"):
-        shown = "".join(text for _, text in Reader(highlight_source(text)).texts)
+        shown = "".join(part for _, part in split_source(text))
         assert shown.rstrip("\n") == text.rstrip("\n")
 
 
 def test_a_roof_is_drawn_where_the_peaks_are_known() -> None:
     board = Board(GPU, "", (row(),), peaks=Peaks(1000.0, 100.0, "a data sheet"))
     html = to_html(Page("a", "b", (board,)))
-    (points,) = re.findall(r'<polyline points="([^"]*)" class="roof"', html)
+    (points,) = re.findall(r'<polyline points="([^"]*)" class="curve roof"', html)
     corners = [tuple(map(float, each.split(","))) for each in points.split()]
     assert len(corners) == 3
     # Up to the ridge, and level from there on.
@@ -182,7 +182,7 @@ def test_an_empty_page_names_the_command_for_records() -> None:
 
 
 def colours() -> dict[str, tuple[str, str]]:
-    css = _file("page.css")
+    css = read_asset("page.css")
     return {
         name: (light, dark)
         for name, light, dark in re.findall(
@@ -218,6 +218,6 @@ def test_text_is_readable_in_both_themes(name: str, ground: str, theme: int) -> 
 
 
 def test_every_colour_is_of_both_themes() -> None:
-    used = set(re.findall(r"var\(--([\w-]+)\)", _file("page.css")))
+    used = set(re.findall(r"var\(--([\w-]+)\)", read_asset("page.css") + read_asset("chart.css")))
     assert used == set(colours())
     assert len(used) > 10

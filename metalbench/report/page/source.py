@@ -1,4 +1,4 @@
-"""HTML elements. Every string that is not `Markup` is escaped."""
+"""Split Metal Shading Language into tokens with colours, when a page is built."""
 
 from __future__ import annotations
 
@@ -16,52 +16,6 @@ from pygments.token import (  # type: ignore[import-untyped,unused-ignore]
     Number,  # type: ignore[import-untyped,unused-ignore]
     String,  # type: ignore[import-untyped,unused-ignore]
 )
-
-from metalbench.safe_text import html_text
-
-EMPTY_ELEMENTS = ("meta", "input", "circle", "line", "polyline", "polygon", "br")
-
-
-class Markup(str):
-    """Text that is valid HTML."""
-
-    __slots__ = ()
-
-
-def text(given: str) -> Markup:
-    """Escape a string; `Markup` passes unchanged."""
-    if isinstance(given, Markup):
-        return given
-    return Markup(html_text(given))
-
-
-def element(name: str, /, *children: str, **attributes: str | float | bool | None) -> Markup:
-    """Return ``<name attribute="...">children</name>``; strings other than `Markup` are escaped.
-
-    `_` in an attribute's name stands for `-`; at the end of a name it is dropped (`class_`).
-    Attributes that are None or False are left out; attributes that are True have no value.
-    """
-    given = "".join(map(_attribute, attributes, attributes.values()))
-    if name in EMPTY_ELEMENTS and not children:
-        return Markup(
-            f"<{name}{given}>" if name in ("meta", "input", "br") else f"<{name}{given}/>"
-        )
-    return Markup(f"<{name}{given}>{''.join(map(text, children))}</{name}>")
-
-
-def join_markup(*parts: str) -> Markup:
-    """Concatenate elements and texts."""
-    return Markup("".join(map(text, parts)))
-
-
-def _attribute(name: str, value: str | float | bool | None) -> str:
-    if value is None or value is False:
-        return ""
-    attribute = name.rstrip("_").replace("_", "-")
-    return f" {attribute}" if value is True else f' {attribute}="{text(str(value))}"'
-
-
-# Highlight Metal Shading Language when a page is built.
 
 # Keywords of the Metal specification, sections 2 to 5, that C++ lacks.
 QUALIFIERS = frozenset(
@@ -119,13 +73,13 @@ class MslLexer(CppLexer):  # type: ignore[misc,unused-ignore]
                 yield index, kind, value
 
 
-def highlight_source(source: str) -> Markup:
-    """Return the source as HTML, its tokens in classes; all text is escaped."""
-    found = ((_class_of(kind), value) for kind, value in MslLexer(stripnl=False).get_tokens(source))
-    runs = (
+def split_source(source: str) -> list[tuple[str, str]]:
+    """Return the parts of a source, each with the CSS class of its colour or ""."""
+    tokens = MslLexer(stripnl=False).get_tokens(source)
+    found = ((_class_of(kind), value) for kind, value in tokens)
+    return [
         (name, "".join(text for _, text in same)) for name, same in groupby(found, itemgetter(0))
-    )
-    return join_markup(*(element("span", run, class_=name) if name else run for name, run in runs))
+    ]
 
 
 @cache
