@@ -279,7 +279,7 @@ class PuzzleProgress:
 def _read(path: Path) -> dict[str, PuzzleState]:
     if not path.exists():
         return {}
-    form = "the progress of puzzles (remove the file to begin anew)"
+    form = "the progress of puzzles (remove it to begin anew)"
     return read_json(path, dict[str, PuzzleState], form=form)
 
 
