@@ -8,6 +8,7 @@ import pytest
 
 from metalbench.msl.analysis.control_flow import flow_of
 from metalbench.msl.ir.model import Function
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
 
@@ -25,7 +26,7 @@ def function_of(**edges: str) -> Function:
         else:
             cases = " ".join(f"i32 {at}, label %{each}" for at, each in enumerate(to[1:]))
             lines.append(f"  switch i32 %x, label %{to[0]} [ {cases} ]")
-    return read_function("\n".join([*lines, "}"]), "f")
+    return read_function(Module("\n".join([*lines, "}"])).function("f"))
 
 
 def names(blocks) -> list[str]:

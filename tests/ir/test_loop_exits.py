@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metalbench.msl.analysis.control_flow import flow_of
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
 
@@ -37,7 +38,7 @@ end:
 
 
 def test_blocks_before_an_exit_mark_belong_to_the_loop_that_it_leaves():
-    function = read_function(TEXT, "f")
+    function = read_function(Module(TEXT).function("f"))
     flow = flow_of(function)
     (loop,) = flow.loops
     assert {each.name for each in loop.blocks} == {"%head", "%next", "%left", "%mark"}
@@ -46,7 +47,7 @@ def test_blocks_before_an_exit_mark_belong_to_the_loop_that_it_leaves():
 
 
 def test_an_exit_mark_is_removed_with_its_branch():
-    function = read_function(TEXT, "f")
+    function = read_function(Module(TEXT).function("f"))
     flow_of(function)
     assert "%trap" not in function.blocks
     assert [each.opcode for each in function.blocks["%head"].instructions] == ["br"]
@@ -57,7 +58,9 @@ def test_an_exit_mark_is_removed_with_its_branch():
 
 def test_a_second_edge_to_an_exit_mark_keeps_the_loop():
     function = read_function(
-        TEXT.replace("br label %head\n\nhead", "br i1 %b, label %left, label %head\n\nhead", 1), "f"
+        Module(
+            TEXT.replace("br label %head\n\nhead", "br i1 %b, label %left, label %head\n\nhead", 1)
+        ).function("f")
     )
     (loop,) = flow_of(function).loops
     assert {each.name for each in loop.blocks} == {"%head", "%next"}
@@ -95,7 +98,7 @@ end:
 
 
 def test_behind_a_loop_within_a_turn_a_mark_is_of_the_loop_around():
-    inner, around = flow_of(read_function(NESTED, "f")).loops
+    inner, around = flow_of(read_function(Module(NESTED).function("f"))).loops
     assert {each.name for each in inner.blocks} == {"%inner", "%more"}
     assert {each.name for each in around.blocks} == {"%head", "%inner", "%more", "%ask", "%next"}
     assert not inner.behind
@@ -104,10 +107,11 @@ def test_behind_a_loop_within_a_turn_a_mark_is_of_the_loop_around():
 
 def test_an_exit_mark_takes_the_iteration_from_phis_of_unrolled_loops():
     function = read_function(
-        TEXT.replace("mark:\n", "mark:\n  %p = phi i32 [ %t, %left ]\n").replace(
-            "(i32 %t)", "(i32 %p)"
-        ),
-        "f",
+        Module(
+            TEXT.replace("mark:\n", "mark:\n  %p = phi i32 [ %t, %left ]\n").replace(
+                "(i32 %t)", "(i32 %p)"
+            )
+        ).function("f")
     )
     (loop,) = flow_of(function).loops
     assert {each.name for each in loop.behind} == {"%left", "%mark"}
@@ -117,9 +121,9 @@ def test_an_exit_mark_takes_the_iteration_from_phis_of_unrolled_loops():
 def test_an_exit_mark_without_an_iteration_is_an_error():
     text = TEXT.replace("(i32 %t)", "(i32 7)")
     with pytest.raises(IrError, match="7 does not come from the begin of an iteration"):
-        flow_of(read_function(text, "f"))
+        flow_of(read_function(Module(text).function("f")))
 
 
 def test_an_exit_mark_with_another_condition():
     with pytest.raises(IrError, match="not the end of the block"):
-        flow_of(read_function(TEXT.replace("br i1 %m", "br i1 %a"), "f"))
+        flow_of(read_function(Module(TEXT.replace("br i1 %m", "br i1 %a")).function("f")))

@@ -14,7 +14,7 @@ from metalbench.msl.ir.model import (
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.rewriter import Rewriter
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import ArrayType, Float, Int
+from metalbench.msl.ir.types import POINTER, ArrayType, Float, Int, Pointer, Struct, Vector
 
 TEXT = """\
 ; ModuleID = 'a'
@@ -97,7 +97,7 @@ def test_globals():
     )
     assert a.type == ArrayType(4, Int(8))
     assert a.initializer == 'c"a, \\22\\00"'
-    assert (b.kind, b.mentions, b.alignment, b.section) == ("constant", ["@a"], 0, "")
+    assert (b.kind, b.globals, b.alignment, b.section) == ("constant", ["@a"], 0, "")
     assert c.kind == "alias"
 
 
@@ -271,8 +271,139 @@ def test_unnamed_values_get_names():
 
 def test_names_in_strings_are_not_uses():
     variable = Module('@a = constant { ptr, [3 x i8] } { ptr @b, [3 x i8] c"@c " }\n').globals["@a"]
-    assert variable.mentions == ["@b"]
+    assert variable.globals == ["@b"]
     with pytest.raises(IrError, match="no name"):
         Module("declare void %f()\n").declarations  # noqa: B018
     assert Module('module asm "nop"\n').has_assembly
     assert not Module(TEXT).has_assembly
+
+
+CALLER = """\
+@odd = weak global [1 x ptr] [ptr @"a b"], section "x@odd", align 8
+@llvm.used = appending global [2 x ptr] [ptr @odd, ptr @f], section "llvm.metadata"
+
+define linkonce_odr void @f(ptr %p) #0 {
+  %v = atomicrmw add ptr %p, i32 1 monotonic, align 4
+  call void asm "call @f", ""()
+  call void @g(ptr @f)
+  ret void
+}
+
+define void @h() #1 {
+  fence acquire
+  ret void
+}
+
+declare void @g(ptr)
+
+attributes #0 = { nounwind "target-cpu"="x" "target-features"="+avx,+avx2" }
+attributes #1 = { "a"="b" }
+"""
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_a_function_lists_its_facts(is_read):
+    module = Module(CALLER)
+    f, h = module.functions.values()
+    if is_read:
+        assert f.blocks
+        assert h.blocks
+    assert (f.has_atomic_updates, h.has_atomic_updates) == (True, False)
+    assert (f.linkage, h.linkage) == ("linkonce_odr", "")
+    assert f.globals == {"@f", "@g"}
+    assert module.find_target_features(f) == {"+avx", "+avx2"}
+    assert module.find_target_features(h) == set()
+    assert [each.linkage for each in module.globals.values()] == ["weak", "appending"]
+
+
+@pytest.mark.parametrize("is_read", [False, True])
+def test_rename_globals_changes_whole_names_outside_of_strings(is_read):
+    module = Module(CALLER.replace("@odd, ptr @f", "@odd, ptr @ff"))
+    if is_read:
+        assert module.function("f").blocks
+    module.rename_globals({"@f": "@n", "@odd": "@even"})
+    assert list(module.functions) == ["n", "h"]
+    changed = str(module)
+    assert 'asm "call @f"' in changed
+    assert 'section "x@odd"' in changed
+    assert "define linkonce_odr void @n(ptr %p) #0 {" in changed
+    assert "call void @g(ptr @n)" in changed
+    assert "[ptr @even, ptr @ff]" in changed
+    with pytest.raises(IrError, match="the module has no @o"):
+        module.rename_globals({"@o": "@p"})
+
+
+def test_replace_function_takes_the_text_of_others():
+    module = Module(CALLER)
+    module.replace_function("h", "define void @other() {\n  ret void\n}")
+    module.add("@last = global i8 0")
+    begin, end = CALLER.index("define void @h"), CALLER.index("\n\ndeclare")
+    new = "define void @other() {\n  ret void\n}"
+    assert str(module) == f"{CALLER[:begin]}{new}{CALLER[end:]}@last = global i8 0\n"
+    assert list(module.functions) == ["f"]
+    with pytest.raises(IrError, match="does not define h"):
+        module.replace_function("h", "")
+
+
+def test_select_removes_other_functions_and_variables():
+    module = Module(CALLER)
+    module.add("@added = global i8 0")
+    module.add("@more = global i8 0")
+    selected = module.select({"@f", "@more"})
+    assert list(selected.functions) == ["f"]
+    assert list(selected.globals) == ["@llvm.used", "@more"]
+    assert selected.declarations == module.declarations
+
+
+def test_with_initializer_keeps_the_rest():
+    odd = Module(CALLER).globals["@odd"]
+    new = odd.with_initializer(ArrayType(0, POINTER), "[]")
+    assert new.text == '@odd = weak global [0 x ptr] [], section "x@odd", align 8'
+
+
+@pytest.mark.parametrize(
+    ("text", "accessed"),
+    [
+        ("  %x = load atomic volatile i32, ptr %p monotonic, align 4", Int(32)),
+        ("  %x = load <4 x float>, ptr %p, align 16, !tbaa !2", Vector(4, Float("float"))),
+        ("  store volatile { i32, ptr } %v, ptr %p, align 8", Struct((Int(32), POINTER))),
+        ("  store ptr addrspace(3) %load, ptr %p, align 8", Pointer(3)),
+    ],
+)
+def test_the_accessed_type_is_known_before_other_fields_are_read(text, accessed):
+    assert lazy_instruction(text.replace("ptr %p", "not read")).accessed == accessed
+    # Reading the fields as well finds the same type.
+    access = lazy_instruction(text)
+    assert access.operands
+    assert access.accessed == accessed
+
+
+def test_name_unnamed_keeps_strings_and_comments():
+    text = """\
+define void @f(i32 %0) {
+  call void asm "mov %0, %1", "r"(i32 %0)
+  br label %2
+
+2:                                                ; preds = %1
+  %3 = add i32 %0, 2
+  br label %named
+
+named:                                            ; preds = %2
+  ret void
+}"""
+    module = Module(text)
+    module.function("f").name_unnamed("u")
+    named = """\
+define void @f(i32 %u0) {
+u1:
+  call void asm "mov %0, %1", "r"(i32 %u0)
+  br label %u2
+
+u2:                                                ; preds = %1
+  %u3 = add i32 %u0, 2
+  br label %named
+
+named:                                            ; preds = %2
+  ret void
+}"""
+    assert str(module) == named

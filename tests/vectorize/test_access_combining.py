@@ -10,6 +10,7 @@ from metalbench.msl.analysis.control_flow import flow_of
 from metalbench.msl.analysis.private_memory import analyse_private_memory
 from metalbench.msl.analysis.uniformity import VARYING, Affine
 from metalbench.msl.ir.model import Memory
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.vectorize.access_combining import combine_accesses
 
@@ -27,7 +28,7 @@ SOURCES = {"x": lambda call, info: Affine(1), "any": lambda call, info: VARYING}
 
 
 def accesses(body: str) -> list[str]:
-    function = read_function(HEAD + indent(f"{body}ret void", "  ") + "\n}\n", "f")
+    function = read_function(Module(HEAD + indent(f"{body}ret void", "  ") + "\n}\n").function("f"))
     analysis = analyse_private_memory(function, flow_of(function), 8, SOURCES)
     combined = combine_accesses(function, analysis)
     for block, each in function.instructions:

@@ -7,6 +7,7 @@ import pytest
 from metalbench.msl.analysis.bounds_guards import BoundsGuards
 from metalbench.msl.analysis.control_flow import flow_of
 from metalbench.msl.analysis.uniformity import VARYING, Affine, Constant, analyse_uniformity
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.read import read_function
 
 WIDTH = 8
@@ -29,7 +30,7 @@ entry:
 
 
 def find_guards(body: str) -> tuple[BoundsGuards, dict]:
-    function = read_function(f"{HEAD}{body}\n}}\n", "f")
+    function = read_function(Module(f"{HEAD}{body}\n}}\n").function("f"))
     flow = flow_of(function)
     info = analyse_uniformity(function, flow, WIDTH, SHAPES)
     found = BoundsGuards(function, flow, info, WIDTH)

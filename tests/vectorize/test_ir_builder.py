@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import BOOL, POINTER, VOID, Float, Int
+from metalbench.msl.ir.types import BOOL, Float, Int
 from metalbench.msl.vectorize.ir_builder import (
     IrBuilder,
     format_integer,
     format_shuffle_mask,
     format_vector,
-    get_overload_suffix,
 )
 
 
@@ -77,16 +76,3 @@ def test_vectors_and_shuffles():
         "<8 x i1>",
         "i8",
     )
-
-
-def test_names_of_types_in_names_of_functions():
-    assert [
-        get_overload_suffix(each) for each in (Int(16), Float("bfloat"), Float("double"), POINTER)
-    ] == [
-        "i16",
-        "bf16",
-        "f64",
-        "p0",
-    ]
-    with pytest.raises(IrError, match="no intrinsic takes void"):
-        get_overload_suffix(VOID)

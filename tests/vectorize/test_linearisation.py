@@ -7,6 +7,7 @@ import random
 from metalbench.msl.analysis.control_flow import flow_of
 from metalbench.msl.analysis.divergence import Divergence
 from metalbench.msl.ir.model import BasicBlock, Function
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.vectorize.linearisation import Linearisation, linearise
@@ -21,7 +22,7 @@ def make_function(**edges: str) -> Function:
             len(to), f"br i1 %c, {', '.join(to)}"
         )
         lines += [f"{name}:", f"  {end}"]
-    return read_function("\n".join([*lines, "}"]), "f")
+    return read_function(Module("\n".join([*lines, "}"])).function("f"))
 
 
 def linearise_branches(function: Function, *branches: str) -> tuple[Divergence, Linearisation]:

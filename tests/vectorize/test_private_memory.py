@@ -7,6 +7,7 @@ import pytest
 from metalbench.msl.analysis.control_flow import flow_of
 from metalbench.msl.analysis.private_memory import FunctionAnalysis, analyse_private_memory
 from metalbench.msl.analysis.uniformity import UNIFORM, Affine
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
 
@@ -24,7 +25,7 @@ define void @f(ptr %p, i32 %n) {
 
 
 def analyse_body(body: str) -> FunctionAnalysis:
-    function = read_function(f"{HEAD}{body}\n}}\n", "f")
+    function = read_function(Module(f"{HEAD}{body}\n}}\n").function("f"))
     sources = {"x": lambda call, info: Affine(1)}
     return analyse_private_memory(function, flow_of(function), 8, sources)
 

@@ -9,6 +9,7 @@ from metalbench.msl.analysis.liveness import (
     select_rematerialised,
 )
 from metalbench.msl.analysis.uniformity import Affine, analyse_uniformity
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.read import read_function
 
 HEAD = """
@@ -22,7 +23,7 @@ entry:
 
 
 def find_rematerialised(body: str) -> tuple[set[str], dict[str, set[str]]]:
-    function = read_function(f"{HEAD}{body}\n}}\n", "f")
+    function = read_function(Module(f"{HEAD}{body}\n}}\n").function("f"))
     flow = flow_of(function)
     info = analyse_uniformity(function, flow, 8, {"x": lambda call, given: Affine(1)})
     uses = find_cross_block_uses(function, flow)
@@ -78,7 +79,7 @@ end:
 
 def test_values_used_by_annotations_only_are_dead():
     function = read_function(
-        f"""{HEAD}
+        Module(f"""{HEAD}
   %c = icmp ult i32 %x, 1024
   call void @llvm.assume(i1 %c)
   %k = add i32 %x, 1
@@ -87,7 +88,6 @@ def test_values_used_by_annotations_only_are_dead():
   store i32 %u, ptr %p, align 4
   ret void
 }}
-""",
-        "f",
+""").function("f")
     )
     assert find_dead_values(function) == {"%c", "%k", "%l"}

@@ -10,6 +10,7 @@ from metalbench.msl.analysis.control_flow import flow_of
 from metalbench.msl.analysis.private_memory import analyse_private_memory
 from metalbench.msl.analysis.uniformity import Affine
 from metalbench.msl.ir.model import Alloca
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.vectorize.sroa import split_allocas
 
@@ -32,7 +33,9 @@ define void @f(ptr %p, i32 %n) {
 
 def list_variables(body: str) -> list[str]:
     """Return the variables after splitting, with their sizes in bytes."""
-    function = read_function(HEAD + indent(f"{body}\nret void", "  ") + "\n}\n", "f")
+    function = read_function(
+        Module(HEAD + indent(f"{body}\nret void", "  ") + "\n}\n").function("f")
+    )
     split_allocas(function)
     variables = [each for _, each in function.instructions if isinstance(each, Alloca)]
     assert all(each.alignment == 32 for each in variables)
@@ -103,7 +106,7 @@ def test_only_varying_parts_are_per_lane():
   store i32 %x, ptr %q
   call void @_ZN2mbL11matrix_fillEPf(ptr dereferenceable(32) %r, float 0.0)
   ret void"""
-    function = read_function(f"{HEAD}{body}\n}}\n", "f")
+    function = read_function(Module(f"{HEAD}{body}\n}}\n").function("f"))
     split_allocas(function)
     sources = {"x": lambda call, info: Affine(1)}
     found = analyse_private_memory(function, flow_of(function), 8, sources)

@@ -16,6 +16,7 @@ from metalbench.msl.analysis.uniformity import (
     make_affine,
     to_affine,
 )
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.read import read_function
 
 WIDTH = 8
@@ -37,7 +38,7 @@ entry:
 
 
 def analyse_body(body: str, layout: PrivateLayout | None = None):
-    function = read_function(f"{HEAD}{body}\n}}\n", "f")
+    function = read_function(Module(f"{HEAD}{body}\n}}\n").function("f"))
     return analyse_uniformity(function, flow_of(function), WIDTH, SOURCES, layout)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metalbench.msl.ir.model import Memory
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.vectorize.access_combining import combine_vector_halves
 
@@ -22,7 +23,7 @@ STORES = """
 
 def accesses(body: str) -> list[str]:
     text = f"define void @f(ptr %p, <2 x float> %v, <2 x float> %w) {{{body}\n  ret void\n}}\n"
-    function = read_function(text, "f")
+    function = read_function(Module(text).function("f"))
     combine_vector_halves(function)
     found = [each for _, each in function.instructions if isinstance(each, Memory)]
     return [f"{each.opcode} {each.accessed} {each.address.text}" for each in found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from vectorize.launches import AVX2, AVX512
 
+from metalbench.msl.ir.module import Module
 from metalbench.msl.vectorize.body import VectorTarget, read_target
 
 
@@ -19,11 +20,17 @@ from metalbench.msl.vectorize.body import VectorTarget, read_target
     ],
 )
 def test_read_target_reads_mask_features(features, machine):
-    assert read_target(f'attributes #0 = {{ "target-features"="{features}" }}') == machine
+    module = Module(
+        f"define void @f() #1 {{\n}}\ndefine void @g() #0 {{\n}}\n"
+        f'attributes #0 = {{ "target-features"="+avx2" }}\n'
+        f'attributes #1 = {{ nounwind "target-features"="{features}" "a"="b" }}\n'
+    )
+    assert read_target(module, module.function("f")) == machine
 
 
 def test_without_cpu_features_there_are_no_masks():
-    assert read_target("define void @f() {\n}") == VectorTarget()
+    module = Module("define void @f() {\n}")
+    assert read_target(module, module.function("f")) == VectorTarget()
 
 
 def test_sizes():

@@ -31,7 +31,7 @@ ALIGNMENT = 16  # bytes, of each lane's copy
 # Calls that annotate memory and do not access it (LLVM's `isAssumeLikeIntrinsic`).
 ASSUME_LIKE = ("llvm.assume", "llvm.lifetime.", "llvm.experimental.noalias.", "llvm.donothing")
 MEMSET = "llvm.memset."
-MEMORY_INTRINSICS = re.compile(r"llvm\.mem(?:cpy|move|set)\.")
+MEMORY_INTRINSICS = ("llvm.memcpy.", "llvm.memmove.", MEMSET)
 # They access the matrices of their operands only. All but `matrix_store` write the first operand.
 MATRIX_FUNCTIONS = re.compile(r"_ZN2mbL\d+matrix_")
 _MAX_FILL = 1024  # bytes; in masked blocks one store per element
@@ -186,7 +186,7 @@ def _find_divergent_addresses(
 
 def _get_written_operands(call: CallInstruction) -> Sequence[Value]:
     """Return the pointer operands that a called function may write to."""
-    if MEMORY_INTRINSICS.match(call.name):
+    if call.name.startswith(MEMORY_INTRINSICS):
         return call.operands[:1]
     if MATRIX_FUNCTIONS.match(call.name):
         return call.operands[1:2] if "matrix_store" in call.name else call.operands[:1]

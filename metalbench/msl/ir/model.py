@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, NamedTuple
 
 from metalbench.msl.ir.text import IrError, closing
-from metalbench.msl.ir.types import POINTER, VOID, Layout, Type, take_type, type_of
+from metalbench.msl.ir.types import POINTER, VOID, Layout, Type, take_type
 
 _INTEGER = re.compile(r"-?\d+$")
 # A local value, a block or a named type; the other alternative is a string.
@@ -23,19 +23,23 @@ _GLOBAL_NAME = re.compile(r'(@(?:"[^"]*"|[-\w.$]+))|"[^"]*"')
 # Attributes between the type and the value of an operand.
 _ATTRIBUTES = r"(?:[a-z_]+(?:\([^)]*\)| \d+)? )*?"
 _ATTACHMENT = re.compile(r", !([\w.]+) (!\d+|!\{[^}]*\}|!DI\w+\([^)]*\))")
-_ACCESSED = re.compile(r"\b(?:load|store) (?:atomic )?(?:volatile )?")
 _ALIGNMENT = re.compile(r", align (\d+)")
 _SUBPROGRAM = re.compile(r" !dbg (!\d+)")
+_ATOMIC_UPDATE = re.compile(r"= (?:atomicrmw|cmpxchg) ")
 _UNLOCATED = re.compile(r"^ (?:[^\n]* |)call (?![^\n]*(?:, !dbg |@llvm\.))", re.M)
 _CALLED = re.compile(r'@("[^"]*"|[\w.$-]+)\(')
 _CALL_IN_TEXT = re.compile(r'\bcall [^\n@]*@("[^"\n]*"|[\w.$-]+)\(')
-_UNNAMED = re.compile(r"%(\d+)\b")
-_UNNAMED_LABEL = re.compile(r"(^|\n)(\d+:)")
-# Simple addresses and types, which need no reading of the whole instruction.
+# Addresses and types that need no reading of the whole instruction.
 _ADDRESS = re.compile(r", ptr (%[-\w.$]+), align ")
-_ACCESSED = re.compile(r"\b(?:load|store) (?:volatile )?(i\d+|float|half|bfloat|ptr(?=,| [^a]))\b")
+_ACCESS = re.compile(r"\b(?:load|store) (?:atomic )?(?:volatile )?")
 _BASE = re.compile(r", ptr (%[-\w.$]+)(?:,|$)")
 _STRING = re.compile(r'"[^"]*"')
+LINKAGES = frozenset(
+    {
+        *("private", "internal", "available_externally", "linkonce", "weak", "common", "external"),
+        *("appending", "extern_weak", "linkonce_odr", "weak_odr"),
+    }
+)
 _TRAITS = frozenset({"section", "partition", "gc", "prefix", "prologue", "personality"})
 # A call with attributes or values in front of the first name, or a jump like a call.
 _INDIRECT = re.compile(
@@ -58,6 +62,18 @@ def _unset(target: object, names: Iterable[str]) -> None:
     for name in names:
         if _has(target, name):
             object.__delattr__(target, name)
+
+
+def rename_locals(text: str, names: Mapping[str, str]) -> str:
+    """Return a text of IR with other local values and blocks, each with `%`; strings stay."""
+    return _NAME.sub(lambda found: names.get(found[0], found[0]), text)
+
+
+def rename_globals(text: str, names: Mapping[str, str]) -> str:
+    """Return a text of IR with other variables and functions, each with `@`; strings stay."""
+    if not any(each in text for each in names):
+        return text
+    return _GLOBAL_NAME.sub(lambda found: names.get(found[0], found[0]), text)
 
 
 class Value(NamedTuple):
@@ -198,11 +214,9 @@ class Instruction:
 
     def rename(self, names: Mapping[str, str]) -> None:
         """Replace local values and blocks by others, in its operands and as its result."""
-
-        def rename(found: re.Match[str]) -> str:
-            return names.get(found[0], found[0])
-
-        self.set_text(_NAME.sub(rename, self.text))
+        changed = rename_locals(self.text, names)
+        if changed != self.text:
+            self.set_text(changed)
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -254,15 +268,12 @@ class Memory(Instruction):
 
     @property
     def accessed(self) -> Type:
-        """Return the type of the value in memory."""
+        """Return the type of the value in memory. Raises IrError."""
         if self.text and not _has(self, "operands"):
-            found = _ACCESSED.search(self.text)
-            if found:
-                return type_of(found[1])
-        if self.text and not _has(self, "operands"):
-            found = _ACCESSED.search(self.text)
-            if found is not None:
-                return take_type(self.text[found.end() :])[0]
+            found = _ACCESS.search(self.text)
+            if found is None:
+                raise IrError(f"no access: {self.text.strip()!r}")
+            return take_type(self.text[found.end() :])[0]
         return self.type if self.opcode == "load" else self.operands[0].type
 
     @property
@@ -487,7 +498,6 @@ class BasicBlock:
 class Function:
     """A definition. `head` is its line, `parameters` its named values; the first block is entered.
 
-    `before` and `after` are the module's lines around it, of one that `read_function` has read.
     `text` is what a function of a module was read from.
     """
 
@@ -500,8 +510,6 @@ class Function:
     parameters: tuple[Value, ...]
     blocks: dict[str, BasicBlock]
     layout: Layout
-    before: list[str] = field(default_factory=list)
-    after: list[str] = field(default_factory=list)
     text: str = ""
     _users: dict[str, list[Instruction]] = field(init=False)
 
@@ -575,25 +583,58 @@ class Function:
         }
 
     @property
+    def has_atomic_updates(self) -> bool:
+        """Return whether an instruction reads and changes memory in one atomic step."""
+        if not _has(self, "blocks"):
+            return _ATOMIC_UPDATE.search(self.text) is not None
+        return any(
+            isinstance(each, Atomic) and each.opcode != "fence" for _, each in self.instructions
+        )
+
+    @property
+    def globals(self) -> set[str]:
+        """Return the names of variables and functions that it mentions, each with `@`."""
+        return {each for each in _GLOBAL_NAME.findall(str(self)) if each}
+
+    @property
+    def linkage(self) -> str:
+        """Return its linkage, such as `internal`; empty for one that is visible outside."""
+        word = self.head.split(" ", 2)[1]
+        return word if word in LINKAGES else ""
+
+    def rename_globals(self, names: Mapping[str, str]) -> None:
+        """Replace names of variables and functions, each with `@`, its own name among them."""
+        self.head = rename_globals(self.head, names)
+        self.name = names.get(f"@{self.name}", f"@{self.name}")[1:]
+        if _has(self, "blocks"):
+            for _, each in self.instructions:
+                changed = rename_globals(each.text, names)
+                if changed != each.text:
+                    each.set_text(changed)
+        else:
+            self.text = rename_globals(self.text, names)
+
+    @property
     def length(self) -> int:
         """Return how many lines its instructions have, by which its size is limited."""
         return str(self).count("\n  ")
 
     def name_unnamed(self, prefix: str) -> None:
         """Name the values and blocks that have numbers: instructions may then change places."""
-
-        def rename_block(found: re.Match[str]) -> str:
-            return f"%{prefix}{found[1]}"
-
+        defined = [each.text for each in self.parameters] + list(self.blocks)
+        defined += [each.result for _, each in self.instructions]
+        names = {each: f"%{prefix}{each[1:]}" for each in defined if each[1:].isdigit()}
         blocks: dict[str, BasicBlock] = {}
         for block in self.blocks.values():
-            block.name = _UNNAMED.sub(rename_block, block.name)
-            block.head = _UNNAMED_LABEL.sub(rf"\1{prefix}\2", block.head) or f"{block.name[1:]}:"
+            if block.name in names:
+                before, newline, label = block.head.rpartition("\n")
+                block.head = f"{before}{newline}{prefix}{label}" if label else ""
+                block.name = names[block.name]
+            block.head = block.head or f"{block.name[1:]}:"
             blocks[block.name] = block
             for each in block.instructions:
-                if _UNNAMED.search(each.text):
-                    each.set_text(_UNNAMED.sub(rename_block, each.text))
-        self.head, self.blocks = _UNNAMED.sub(rename_block, self.head), blocks
+                each.rename(names)
+        self.head, self.blocks = rename_locals(self.head, names), blocks
         _unset(self, ["parameters"])
         self.forget_derived()
 

@@ -11,11 +11,11 @@ What no pass asks for is never read. What does not change is printed as it was r
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from metalbench.msl.ir.model import Function
+from metalbench.msl.ir.model import LINKAGES, Function, rename_globals
 from metalbench.msl.ir.places import Metadata, is_own
 from metalbench.msl.ir.read import layout_of, lazy_function
 from metalbench.msl.ir.text import IrError, split
@@ -28,9 +28,12 @@ _DECLARATION_LINE = re.compile(r"^declare .*$", re.M)
 _DECLARATION = re.compile(rf"declare [^@]*({_NAME})\(")
 _ASSEMBLY = re.compile(r"^module asm ", re.M)
 _ATTRIBUTES = re.compile(r"^attributes (#\d+) = \{ (.*) \}$", re.M)
+_STRING_ATTRIBUTE = re.compile(r'"([^"]*)"="([^"]*)"')
 _TARGET = re.compile(r"^target (datalayout|triple) = .*\n", re.M)
 # A name; the other alternative is a string.
 _MENTIONED = re.compile(rf'({_NAME})|"[^"]*"')
+# Variables that mean something to LLVM, such as the lists of what an object must keep.
+LLVM_NAMES = "@llvm."
 _KINDS = frozenset({"global", "constant", "alias", "ifunc"})
 
 
@@ -40,6 +43,9 @@ class Global:
 
     name: str
     text: str
+
+    def __str__(self) -> str:
+        return self.text
 
     @cached_property
     def _parts(self) -> tuple[list[str], str, str, list[str]]:
@@ -55,6 +61,11 @@ class Global:
     def words(self) -> list[str]:
         """Return its linkage, address space and so on. Raises IrError."""
         return self._parts[0]
+
+    @property
+    def linkage(self) -> str:
+        """Return its linkage, such as `internal`; empty for one that is visible outside."""
+        return next((each for each in self.words[:1] if each in LINKAGES), "")
 
     @property
     def kind(self) -> str:
@@ -82,9 +93,15 @@ class Global:
         return self._clause("section ").strip('"')
 
     @property
-    def mentions(self) -> list[str]:
+    def globals(self) -> list[str]:
         """Return the names of globals and functions in its initializer, each with `@`."""
         return [each for each in _MENTIONED.findall(self.text, len(self.name)) if each]
+
+    def with_initializer(self, type_: Type, initializer: str) -> Global:
+        """Return the variable with another initial value, of another type. Raises IrError."""
+        words, kind, _, rest = self._parts
+        value = ", ".join([f"{type_} {initializer}", *rest])
+        return Global(self.name, f"{self.name} = {' '.join([*words, kind])} {value}")
 
     def _clause(self, word: str) -> str:
         return next((each[len(word) :] for each in self._parts[3] if each.startswith(word)), "")
@@ -113,11 +130,15 @@ class Module:
 
     def __str__(self) -> str:
         """Return the module's text."""
-        text = "".join(map(str, self._pieces))
+        return "".join(map(str, (*self._pieces, self._end)))
+
+    @property
+    def _end(self) -> str:
+        """The lines that were added, behind a line's end."""
         added = [*self._added, *(self.metadata.added if "metadata" in self.__dict__ else ())]
-        if added and not text.endswith("\n"):
-            text += "\n"
-        return text + "".join(f"{each}\n" for each in added)
+        last = self._pieces[-1]
+        lines = "".join(f"{each}\n" for each in added)
+        return lines if not added or str(last).endswith("\n") else f"\n{lines}"
 
     def function(self, name: str) -> Function:
         """Return the definition of a function, by its name without `@`. Raises IrError."""
@@ -140,6 +161,45 @@ class Module:
     def is_users(self, subprogram: str) -> bool:
         """Return whether a function's description is of a file that is not the MSL headers'."""
         return subprogram in self.metadata and not is_own(self.metadata.file_of(subprogram))
+
+    def replace_function(self, name: str, by: str) -> None:
+        """Replace the definition of a function by the text of others. Raises IrError without it."""
+        self._pieces[self._pieces.index(self.function(name))] = by
+        del self.functions[name]
+
+    def rename_globals(self, names: Mapping[str, str]) -> None:
+        """Replace names of variables and functions by others, all of them with `@`.
+
+        Raises IrError for a name that the module does not have.
+        """
+        for name in names:
+            whole = re.compile(rf"{re.escape(name)}(?![-\w.$])")
+            if not any(whole.search(str(each)) for each in (*self._pieces, *self._added)):
+                raise IrError(f"the module has no {name}")
+        for at, piece in enumerate(self._pieces):
+            if isinstance(piece, Function):
+                piece.rename_globals(names)
+            else:
+                self._pieces[at] = rename_globals(piece, names)
+        self._added = [rename_globals(each, names) for each in self._added]
+        self.functions = {each.name: each for each in self.functions.values()}
+
+    def select(self, names: Collection[str]) -> Module:
+        """Return a module without other functions and variables than `names`, each with `@`.
+
+        Variables that mean something to LLVM stay.
+        """
+
+        def select_line(found: re.Match[str]) -> str:
+            name = _name_in(_GLOBAL, found[0])
+            return found[0] if name in names or name.startswith(LLVM_NAMES) else ""
+
+        texts = [
+            _GLOBAL_LINE.sub(select_line, each) if isinstance(each, str) else str(each)
+            for each in (*self._pieces, self._end)
+            if isinstance(each, str) or f"@{each.name}" in names
+        ]
+        return Module("".join(texts))
 
     @property
     def globals(self) -> Mapping[str, Global]:
@@ -165,6 +225,13 @@ class Module:
     def attribute_groups(self) -> Mapping[str, str]:
         """Return the attributes of each group, by its name such as `#3`."""
         return dict(each for piece in self._texts() for each in _ATTRIBUTES.findall(piece))
+
+    def find_target_features(self, function: Function) -> frozenset[str]:
+        """Return the features of the processor that a function is for, such as `+avx2`."""
+        groups = self.attribute_groups
+        attributes = " ".join(groups.get(each, "") for each in function.attribute_groups)
+        features = dict(_STRING_ATTRIBUTE.findall(attributes)).get("target-features", "")
+        return frozenset(features.split(",")) - {""}
 
     def declares(self, name: str) -> bool:
         """Return whether the module declares or defines a function, by its name without `@`."""

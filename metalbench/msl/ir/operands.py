@@ -22,6 +22,7 @@ _ATTRIBUTE = re.compile(
 
 
 _ALIGNMENT = re.compile(r"\balign (\d+)\b")
+_DEREFERENCEABLE = re.compile(r"\bdereferenceable\((\d+)\)")
 _REFERENCE = re.compile(r"\balign \d+ (?=dereferenceable)")
 
 
@@ -58,6 +59,12 @@ def with_alignment(attributes: str, alignment: int) -> str:
 def alignment_of(attributes: str) -> int | None:
     """Return the alignment among an argument's attributes."""
     found = _ALIGNMENT.search(attributes)
+    return int(found[1]) if found else None
+
+
+def dereferenceable_bytes_of(attributes: str) -> int | None:
+    """Return how many bytes an argument's attributes say that it points to."""
+    found = _DEREFERENCEABLE.search(attributes)
     return int(found[1]) if found else None
 
 

@@ -21,15 +21,11 @@ _LABEL = re.compile(r'("[^"]*"|[\w.$-]+):')
 _FUNCTION_NAME = re.compile(r'@("[^"]*"|[\w.$-]+)\(')
 
 
-def read_function(module: str, name: str) -> Function:
-    """Return a function of a module, read at once, without debug records. Raises IrError."""
-    lines = module.split("\n")
-    start = _find(lines, name)
-    end = next(at for at in range(start, len(lines)) if lines[at] == "}")
-    before, after = lines[:start], lines[end + 1 :]
-    text = "\n".join(lines[start : end + 1])
-    function = lazy_function(text, layout_of("\n".join(before)))
-    function.before, function.after = before, after
+def read_function(function: Function) -> Function:
+    """Read a function of a module at once, and return it without debug records and texts.
+
+    The fields of its instructions may then be assigned to. Raises IrError.
+    """
     for block in function.blocks.values():
         block.instructions = [
             each for each in block.instructions if not isinstance(each, DebugRecord)
@@ -56,13 +52,6 @@ def lazy_function(text: str, layout: Layout) -> Function:
 def layout_of(text: str) -> Layout:
     """Return the layout of the types that a module's text names."""
     return Layout(NamedTypes(dict(_NAMED_TYPE.findall(text))))
-
-
-def _find(lines: list[str], name: str) -> int:
-    for at, line in enumerate(lines):
-        if line.startswith("define ") and f"@{name}(" in line:
-            return at
-    raise IrError(f"the module does not define {name}")
 
 
 def _read_parameters(function: Function) -> None:

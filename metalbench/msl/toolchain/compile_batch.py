@@ -12,7 +12,7 @@ from metalbench import build_cache
 from metalbench._core import CompileError
 from metalbench.msl.frontend.lower import BatchedKernel, LoweredBatch, find_batch_kind, lower_many
 from metalbench.msl.frontend.source import Source
-from metalbench.msl.ir.cut import PartitionedModule, rename_globals
+from metalbench.msl.ir.cut import PartitionedModule
 from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.toolchain.clang import BuildOptions, find_toolchain, list_flags
@@ -67,14 +67,14 @@ class BatchedTranslationUnit:
         else:
             self._options = list_flags(checked=False, fast_math=fast_math)
             parsing = [*self._options, "-Xclang", "-disable-llvm-passes"]
-        text = generate_ir(many.code, self._tools, parsing, self._translate, make_head=make_head)
+        whole = Module(
+            generate_ir(many.code, self._tools, parsing, self._translate, make_head=make_head)
+        )
         if not synchronise:
-            whole = Module(text)
             give_metal_semantics(whole, checked=False)
-            text = str(whole)
         self._kernels = {one.kernel.name: one for one in many.kernels}
         self._module = PartitionedModule(
-            text, [each for one in many.kernels for each in self._list_entry_points(one)]
+            whole, [each for one in many.kernels for each in self._list_entry_points(one)]
         )
 
     def partition(self, count: int) -> list[list[str]]:
@@ -120,7 +120,7 @@ class BatchedTranslationUnit:
         )
         target = build_cache.locate_file(self._make_key("objects", names), ".so")
         with build_cache.write_atomically(target) as path:
-            frames = assemble(module, path, self._tools, self._translate, self._options)
+            frames = assemble(str(module), path, self._tools, self._translate, self._options)
             check_stack_usage(frames, " ".join(names), self._tools.headers, together=False)
             if self._tools.target.debug_in_object:
                 path.with_suffix(".o").replace(target.with_suffix(".o"))
@@ -143,11 +143,12 @@ class BatchedTranslationUnit:
         """Extract one kernel's lane, as if parsed alone; compile its most common launch."""
         entries = self._list_entry_points(one)
         module = self._module.part(entries)
-        names = {each: each.removesuffix(one.entry_name) for each in entries}
-        module = rename_globals(module, names)
+        module.rename_globals(
+            {f"@{each}": f"@{each.removesuffix(one.entry_name)}" for each in entries}
+        )
         lane = build_cache.locate_file(self._make_key("lane", [one.kernel.name]), ".ll")
         for path, text in (
-            (lane, module),
+            (lane, str(module)),
             (lane.with_suffix(".cpp"), self._many.separate_text(one)),
         ):
             with build_cache.write_atomically(path) as file:

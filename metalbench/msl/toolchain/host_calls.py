@@ -140,7 +140,7 @@ def _variable(name: str, variable: Global, stored: re.Pattern[str]) -> Iterator[
 
 def _find_retained(variable: Global, stored: re.Pattern[str]) -> Iterator[tuple[str, str]]:
     """Yield globals that a source retains in the object though nothing uses them."""
-    for name in map(_unquote, variable.mentions):
+    for name in map(_unquote, variable.globals):
         if not (_OWN_FUNCTION.fullmatch(name) or stored.fullmatch(name)):
             yield name, "which is kept though nothing uses it"
 
@@ -166,7 +166,7 @@ def _acts(module: Module) -> Iterator[_ForbiddenAct]:
     """
     for variable in module.globals.values():
         # It would be another name for the function.
-        if any(map(_is_host_function, [variable.name, *variable.mentions])):
+        if any(map(_is_host_function, [variable.name, *variable.globals])):
             yield _ForbiddenAct("a function of the host", "", "")
     for function in module.functions.values():
         subprogram = function.subprogram

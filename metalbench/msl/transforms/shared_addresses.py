@@ -43,7 +43,7 @@ def store_shared_addresses(module: Module) -> None:
         if any(map(function.mentions, constants)):
             _Tables(function, constants).replace(module)
     for name, each in constants.items():
-        if not any(name in other.mentions for other in globals_.values() if name in other.text):
+        if not any(name in other.globals for other in globals_.values() if name in other.text):
             module.remove_line(each.text)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from metalbench.msl.analysis.uniformity import (
     to_affine,
 )
 from metalbench.msl.ir.model import BasicBlock, Function, Instruction, Phi, Value
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.places import Places
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import BOOL, Layout, Type
@@ -34,7 +34,6 @@ from metalbench.msl.vectorize.lane_values import (
 
 # Vector capabilities of the target processor that decide how lanes are emitted.
 
-_FEATURES = re.compile(r'"target-features"="([^"]*)"')
 _WORD = 4  # bytes
 
 
@@ -57,10 +56,9 @@ class VectorTarget:
         return self.masks_all_sizes and size >= _WORD
 
 
-def read_target(module: str) -> VectorTarget:
-    """Return the target that a module is compiled for."""
-    found = _FEATURES.search(module)
-    features = found[1].split(",") if found else []
+def read_target(module: Module, function: Function) -> VectorTarget:
+    """Return the target that a function of a module is compiled for."""
+    features = module.find_target_features(function)
     return VectorTarget(masks_words="+avx2" in features, masks_all_sizes="+avx512bw" in features)
 
 

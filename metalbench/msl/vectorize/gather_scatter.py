@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from metalbench.msl.ir.intrinsics import overload_suffix
 from metalbench.msl.ir.types import POINTER, Int, Type
 from metalbench.msl.vectorize.addresses import MemoryAccess, Vectors
 from metalbench.msl.vectorize.body import Emitter, get_mask
-from metalbench.msl.vectorize.ir_builder import emit_masked_gather, get_overload_suffix
+from metalbench.msl.vectorize.ir_builder import emit_masked_gather
 from metalbench.msl.vectorize.lane_values import IndexedAddresses, LaneValue
 from metalbench.msl.vectorize.serialize import (
     LANES_AT_ONCE,
@@ -115,7 +116,7 @@ def _emit_scatter(emitter: Emitter, address: LaneValue, kind: Type, vector: str)
         ("i32", str(size)),
         (ir.mask_type, get_mask(emitter)),
     ]
-    name = f"llvm.masked.scatter.v{emitter.width}{get_overload_suffix(kind)}.v{emitter.width}p0"
+    name = f"llvm.masked.scatter.v{emitter.width}{overload_suffix(kind)}.v{emitter.width}p0"
     ir.call(name, "void", arguments)
 
 
@@ -165,7 +166,7 @@ def access_row(emitter: Emitter, first: str, access: MemoryAccess) -> Vectors:
     if emitter.mask and not emitter.target.has_masked_access(size):
         return access_scattered(emitter, [LaneValue(POINTER, first, size)], access)
     active = [("ptr", first), ("i32", str(size)), (ir.mask_type, emitter.mask)]
-    of = f"v{emitter.width}{get_overload_suffix(kind)}.p0" if emitter.mask else ""
+    of = f"v{emitter.width}{overload_suffix(kind)}.p0" if emitter.mask else ""
     if access.values is None:
         if not emitter.mask:
             return (ir.emit(f"load {lanes}, ptr {first}, align {size}"),)

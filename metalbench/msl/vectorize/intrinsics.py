@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from metalbench.msl.analysis.private_memory import ASSUME_LIKE, MEMSET
+from metalbench.msl.ir.intrinsics import Intrinsic, overload_suffix, parse_intrinsic
 from metalbench.msl.ir.model import CallInstruction
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.ir.types import VOID, Int, Vector
 from metalbench.msl.vectorize.addresses import MemoryAccess, offset_address
 from metalbench.msl.vectorize.body import Emitter
 from metalbench.msl.vectorize.gather_scatter import access_row
-from metalbench.msl.vectorize.ir_builder import combine_vectors, get_overload_suffix
+from metalbench.msl.vectorize.ir_builder import combine_vectors
 from metalbench.msl.vectorize.lane_values import LaneValue
 from metalbench.msl.vectorize.serialize import emit_scalar, emit_serialized
 
@@ -68,7 +68,6 @@ _REDUCTIONS = {
     "fmin": "llvm.minnum",
     "fmax": "llvm.maxnum",
 }
-_OVERLOAD = re.compile(r"(?:v\d+)?(?:f\d+|bf16|i\d+|p\d+)$")
 
 
 def emit_call(emitter: Emitter, instruction: CallInstruction) -> LaneValue | None:
@@ -99,9 +98,10 @@ def _emit_intrinsic(
     emitter: Emitter, call: CallInstruction, operands: Sequence[LaneValue]
 ) -> tuple[str, ...]:
     """Emit an LLVM intrinsic, and return the vectors of its result."""
-    stem = _get_stem(call.name)
+    intrinsic = parse_intrinsic(call.name)
+    stem = intrinsic.stem
     if stem in _ELEMENTWISE:
-        return _emit_elementwise(emitter, call, stem, operands)
+        return _emit_elementwise(emitter, call, intrinsic, operands)
     if stem.startswith("vector.reduce."):
         return (_emit_reduction(emitter, call, stem.removeprefix("vector.reduce."), operands),)
     if stem.endswith(".with.overflow"):
@@ -111,23 +111,13 @@ def _emit_intrinsic(
     raise IrError(f"cannot vectorize the intrinsic {call.name}")
 
 
-def _get_stem(name: str) -> str:
-    """Return an intrinsic's name without its overload suffixes."""
-    parts = name.split(".")[1:]
-    while parts and _OVERLOAD.fullmatch(parts[-1]):
-        parts.pop()
-    return ".".join(parts)
-
-
 def _emit_elementwise(
-    emitter: Emitter, call: CallInstruction, stem: str, operands: Sequence[LaneValue]
+    emitter: Emitter, call: CallInstruction, intrinsic: Intrinsic, operands: Sequence[LaneValue]
 ) -> tuple[str, ...]:
-    ir, found = emitter.ir, []
+    ir, stem, found = emitter.ir, intrinsic.stem, []
     flags = "".join(f"{each} " for each in call.flags)
-    overloads = [part for part in call.name.split(".") if _OVERLOAD.fullmatch(part)]
-    name = f"llvm.{stem}." + ".".join(
-        f"v{emitter.width}{re.sub(r'^v[0-9]+', '', each)}" for each in overloads
-    )
+    elements = [each.element if isinstance(each, Vector) else each for each in intrinsic.overloads]
+    name = Intrinsic(stem, tuple(Vector(emitter.width, each) for each in elements)).name
     constant = _CONSTANT_OPERAND.get(stem)
     for at, kind in enumerate(emitter.list_components(call.type)):
         arguments = []
@@ -156,7 +146,7 @@ def _emit_with_overflow(
     lanes = ir.vector_type(kind)
     result = f"{{ {lanes}, {ir.mask_type} }}"
     arguments = [(lanes, emitter.get_vector(each)) for each in operands]
-    both = ir.call(f"llvm.{stem}.v{emitter.width}{get_overload_suffix(kind)}", result, arguments)
+    both = ir.call(f"llvm.{stem}.v{emitter.width}{overload_suffix(kind)}", result, arguments)
     return tuple(ir.emit(f"extractvalue {result} {both}, {at}") for at in (0, 1))
 
 

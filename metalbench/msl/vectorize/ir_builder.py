@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
+from metalbench.msl.ir.intrinsics import overload_suffix
 from metalbench.msl.ir.text import IrError
-from metalbench.msl.ir.types import BOOL, Float, Int, Pointer, Type
-
-_FLOATS = {"half": "f16", "bfloat": "bf16", "float": "f32", "double": "f64"}
+from metalbench.msl.ir.types import BOOL, Float, Int, Type
 
 
 class IrBuilder:
@@ -149,17 +148,6 @@ def format_integer(type_: Type, value: int) -> str:
     return str(value - (1 << type_.bits) if value >> (type_.bits - 1) else value)
 
 
-def get_overload_suffix(type_: Type) -> str:
-    """Return the suffix for an operand's type in the name of an overloaded intrinsic."""
-    if isinstance(type_, Int):
-        return f"i{type_.bits}"
-    if isinstance(type_, Float) and type_.name in _FLOATS:
-        return _FLOATS[type_.name]
-    if isinstance(type_, Pointer):
-        return f"p{type_.space}"
-    raise IrError(f"no intrinsic takes {type_}")
-
-
 # Intrinsics, and instructions of the same kind, on vectors of any length.
 
 _HALF = Float("half")
@@ -176,7 +164,7 @@ def combine_vectors(
         return _emit_half_minmax(ir, _HALF_MINMAX[name], vector, count, (one, other))
     if name.startswith("llvm."):
         given = [(vector, one), (vector, other)]
-        return ir.call(f"{name}.v{count}{get_overload_suffix(kind)}", vector, given, flags=flags)
+        return ir.call(f"{name}.v{count}{overload_suffix(kind)}", vector, given, flags=flags)
     return ir.emit(f"{name} {flags}{vector} {one}, {other}")
 
 
@@ -191,7 +179,7 @@ def emit_masked_gather(  # noqa: PLR0917 - as the intrinsic has them
         (ir.mask_type, active),
         (lanes, otherwise),
     ]
-    name = f"llvm.masked.gather.v{ir.width}{get_overload_suffix(kind)}.v{ir.width}p0"
+    name = f"llvm.masked.gather.v{ir.width}{overload_suffix(kind)}.v{ir.width}p0"
     return ir.call(name, lanes, arguments)
 
 

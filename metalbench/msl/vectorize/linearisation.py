@@ -274,7 +274,7 @@ def _has_side_effect(instruction: Instruction) -> bool:
         return instruction.opcode == "store" or bool(instruction.ordering) or instruction.volatile
     if isinstance(instruction, CallInstruction):
         name = instruction.name
-        is_number = name.startswith("llvm.") and not MEMORY_INTRINSICS.match(name)
+        is_number = name.startswith("llvm.") and not name.startswith(MEMORY_INTRINSICS)
         return not is_number and not (name.startswith(PREFIX) and is_position(name))
     return isinstance(instruction, Atomic)
 

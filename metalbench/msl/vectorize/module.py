@@ -6,7 +6,6 @@ regions without cross-lane operations are serialized instead of masked.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -28,7 +27,8 @@ from metalbench.msl.ir.model import (
     Instruction,
     Memory,
 )
-from metalbench.msl.ir.places import Metadata, Places
+from metalbench.msl.ir.module import Module
+from metalbench.msl.ir.places import Places
 from metalbench.msl.ir.read import read_function
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.vectorize.access_combining import combine_accesses, combine_vector_halves
@@ -59,27 +59,23 @@ _PARAMETERS = {
     "%positions": "ptr",
     "%live": "i32",
 }
-_DEFINITION = re.compile(r'\ndefine [^@]*@("[^"]*"|[\w.$-]+)\(.*')
-_DECLARATION = re.compile(r"(?:declare|define) [^@]*@([\w.$]+)\(")
-_CALL = re.compile(r'call [^@\n]*@("[^"]*"|[\w.$-]+)\(')
-_ATOMIC = re.compile(r"= (?:atomicrmw|cmpxchg) ")
 _SPIN = "_ZN2mbL4spinEv"  # lets other SIMD-groups run: one call is enough for all lanes
-_SUBPROGRAM = re.compile(r" !dbg (!\d+) \{$")
-_ATTRIBUTE_GROUP = re.compile(r" #(\d+)")
 
 
-def vectorize_module(module: str, launch: LaunchShape) -> str:
+def vectorize_module(text: str, launch: LaunchShape) -> str:
     """Return the module for launches of this shape. Raise IrError for unsupported kernels."""
     # Nearly all of the many objects are in use.
     with gc_paused():
-        return _vectorize(module, launch)
+        module = Module(text)
+        _vectorize(module, launch)
+        return str(module)
 
 
-def _vectorize(module: str, launch: LaunchShape) -> str:
-    function = read_function(module, SOURCE)
+def _vectorize(module: Module, launch: LaunchShape) -> None:
+    apart = _find_serialized_functions(module)
+    function = read_function(module.function(SOURCE))
     split_allocas(function)
     combine_vector_halves(function)
-    apart = _find_serialized_functions(module)
     flow = flow_of(function)
     names = {each.name for _, each in function.instructions if isinstance(each, CallInstruction)}
     analysis = analyse_private_memory(
@@ -97,7 +93,7 @@ def _vectorize(module: str, launch: LaunchShape) -> str:
         flow,
         analysis,
         launch,
-        read_target(module),
+        read_target(module, function),
         apart,
         uses=uses,
         load_dependent=find_load_dependent(flow, analysis.uniformity),
@@ -105,33 +101,26 @@ def _vectorize(module: str, launch: LaunchShape) -> str:
         threadgroup_addresses=find_threadgroup_addresses(function, f"{PREFIX}arena"),
         rematerialised=rematerialised,
     )
-    metadata, subprogram = Metadata(function.after), _SUBPROGRAM.search(function.head)
-    places = Places(metadata, subprogram[1] if subprogram else "")
+    places = Places(module.metadata, function.subprogram)
     emitter = Emitter(kernel, IrBuilder(launch.width, places.nowhere), places, _emit_result)
-    text = _emit_function(emitter, function)
-    return _build_module(emitter, function, [*text, *metadata.added])
+    _replace_source(module, emitter, _emit_function(emitter, function))
 
 
-def _find_serialized_functions(module: str) -> frozenset[str]:
+def _find_serialized_functions(module: Module) -> frozenset[str]:
     """Return the functions that each lane must call separately: those with atomic updates.
 
     Raise IrError for a function with a SIMD-group function inside that was not inlined.
     """
-    module = f"\n{module}"
-    inside: dict[str, str] = {
-        found[1]: module[found.end() : module.index("\n}", found.end())]
-        for found in _DEFINITION.finditer(module)
-    }
-    calls = {name: set(_CALL.findall(text)) for name, text in inside.items()}
+    calls = {name: function.callees for name, function in module.functions.items()}
     found: set[str] = set()
-    for name, text in inside.items():
+    for name, function in module.functions.items():
         markers = [each for each in sorted(calls[name]) if each.startswith(PREFIX) and each != BODY]
         if name != SOURCE and markers and name != BARRIER_FUNCTION:
             raise IrError(f"{name} was not inlined, and calls {markers[0]}")
         outside = [
-            each for each in calls[name] if each not in inside and not each.startswith("llvm.")
+            each for each in calls[name] if each not in calls and not each.startswith("llvm.")
         ]
-        if _ATOMIC.search(text) or outside:
+        if function.has_atomic_updates or outside:
             found.add(name)
     before = -1
     while before != len(found):
@@ -161,9 +150,7 @@ def _emit_function(emitter: Emitter, function: Function) -> list[str]:
     if not emitter.launch.rows:
         live = ir.emit(f"bitcast i32 %live to {ir.mask_type}")
     regions = emit_blocks(emitter, live, _PARAMETERS, _emit_instruction)
-    attributes = "".join(
-        f" #{each}" for each in _ATTRIBUTE_GROUP.findall(function.head.rpartition(")")[2])
-    )
+    attributes = "".join(f" {each}" for each in function.attribute_groups)
     functions = regions.emit_functions(attributes)
     return [_format_head(emitter, attributes), "start:", *ir.entry, *ir.lines, "}", *functions]
 
@@ -220,19 +207,17 @@ _EMITTERS: Mapping[type[Instruction], Callable[[Emitter, Any], LaneValue | None]
 }
 
 
-def _build_module(emitter: Emitter, function: Function, text: Iterable[str]) -> str:
-    """Return the module with the new function in the place of the original one."""
-    before, after = (
-        [line for line in lines if not _is_replaced(line)]
-        for lines in (function.before, function.after)
-    )
-    whole = "\n".join([*before, *text, *after])
-    declared = {found[1] for line in (*before, *after) if (found := _DECLARATION.match(line))}
-    added = [line for name, line in emitter.ir.declarations.items() if name not in declared]
-    rows = f"@{ROWS} = hidden constant i8 {int(emitter.launch.rows)}"
-    whole = whole.replace(f"@{SOURCE}", f"@{BODY}")
-    return "\n".join([whole, rows, *added, ""])
-
-
-def _is_replaced(line: str) -> bool:
-    return line.startswith(f"@{ROWS} =") or (line.startswith("declare ") and f"@{BODY}(" in line)
+def _replace_source(module: Module, emitter: Emitter, text: Iterable[str]) -> None:
+    """Replace the function of one lane by those of a SIMD-group, and declare what they call."""
+    module.replace_function(SOURCE, "\n".join(text))
+    declarations, rows = module.declarations, module.globals.get(f"@{ROWS}")
+    if f"@{BODY}" in declarations:
+        module.remove_line(declarations[f"@{BODY}"])
+    if rows is not None:
+        module.remove_line(rows.text)
+    if module.mentions(f"@{SOURCE}"):
+        module.rename_globals({f"@{SOURCE}": f"@{BODY}"})
+    module.add(f"@{ROWS} = hidden constant i8 {int(emitter.launch.rows)}")
+    for name, line in emitter.ir.declarations.items():
+        if not (f"@{name}" in declarations or name in module.functions):
+            module.add(line)

@@ -5,15 +5,23 @@ A function of the source that is called twice may leave two equal scalar regions
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from metalbench.msl.analysis.divergence import DivergentRegion
 from metalbench.msl.analysis.uniformity import UNIFORM, VARYING, Affine, Constant
-from metalbench.msl.ir.model import BasicBlock, Instruction, Phi, Value
+from metalbench.msl.ir.model import (
+    BasicBlock,
+    CallInstruction,
+    Instruction,
+    Phi,
+    Value,
+    lazy_instruction,
+    rename_locals,
+)
 from metalbench.msl.ir.places import Places
-from metalbench.msl.ir.types import Type
+from metalbench.msl.ir.read import lazy_function
+from metalbench.msl.ir.types import Layout, Type
 from metalbench.msl.vectorize.body import Emitter, emit_mask_bits
 from metalbench.msl.vectorize.ir_builder import IrBuilder
 from metalbench.msl.vectorize.lane_values import LaneValue
@@ -33,18 +41,13 @@ from metalbench.msl.vectorize.serialize import (
     store_element,
 )
 
-_DEFINED = re.compile(r"^(?:  %([\w.]+) = |([\w.]+):$)", re.MULTILINE)
-_NAME = re.compile(
-    r"%([\w.]+)|^([\w.]+)(?=:$)|(?<=!dbg )(?:!\d+|!DILocation\([^)]*\))", re.MULTILINE
-)
-
 
 @dataclass
 class _EmittedFunction:
     name: str
     lines: Sequence[str]
     places: Places
-    form: str = ""
+    form: list[object] = field(default_factory=list)
 
 
 class FunctionMerger:
@@ -69,22 +72,30 @@ class FunctionMerger:
         return name
 
 
-def _canonicalise(function: _EmittedFunction) -> str:
-    """Return the text with names replaced by their order, and debug locations by file and line."""
-    head = function.lines[0].replace(f"@{function.name}(", "@(")
-    head = head.replace(f"!dbg {function.places.subprogram} ", "")
-    text = "\n".join((head, *function.lines[1:]))
-    own = {one or other for one, other in _DEFINED.findall(text)}
-    order: dict[str, str] = {}
+def _canonicalise(emitted: _EmittedFunction) -> list[object]:
+    """Return head, blocks and instructions, with names replaced by their order.
 
-    def rename(found: re.Match[str]) -> str:
-        name = found[1] or found[2]
-        if name is None:
-            line = function.places.line_of(found[0])
-            return str(line) if line or not found[0][1].isdigit() else found[0]
-        return order.setdefault(name, f"{len(order)}") if name in own else name
-
-    return _NAME.sub(rename, text)
+    Debug locations are replaced by file and line.
+    """
+    function = lazy_function("\n".join(emitted.lines), Layout({}))
+    head = function.head.replace(f"@{emitted.name}(", "@(")
+    form: list[object] = [head.replace(f"!dbg {emitted.places.subprogram} ", "")]
+    names: dict[str, str] = {}
+    for block in function.blocks.values():
+        names[block.name] = f"%{len(names)}"
+        for each in block.instructions:
+            if each.result:
+                names[each.result] = f"%{len(names)}"
+    for block in function.blocks.values():
+        form.append(names[block.name])
+        for each in block.instructions:
+            place = each.place
+            each.detach("dbg")
+            line = emitted.places.line_of(place)
+            # A location without a number is that of no line.
+            where = place if line is None and place[1:].isdigit() else line
+            form.append((rename_locals(each.text, names), where))
+    return form
 
 
 # Scalar emitter: emits the code of one lane in a scalar region.
@@ -179,7 +190,7 @@ Emit = Callable[[Emitter, Instruction], None]
 BUFFER = "%region.buffer"  # the buffer of live-ins and live-outs
 _BUFFER_ALIGNMENT = 64
 _MAX_INLINED = 24  # instructions
-_REGION_CALL = re.compile(r"@mb_scalar_region\.\d+\(")
+_REGION = "mb_scalar_region."
 
 
 @dataclass
@@ -223,7 +234,7 @@ class ScalarRegions:
         bits = ir.mask_to_bits(lanes) if lanes else "-1"
         which = [(ir.bits_type, bits), ("i32", str(entry.number)), ("ptr", entry.buffer)]
         arguments = ", ".join(f"{type_} {value}" for type_, value in (*given, *which))
-        ir.emit_void(f"call void @mb_scalar_region.{number}({arguments})")
+        ir.emit_void(f"call void @{_REGION}{number}({arguments})")
         saved_mask, emitter.mask = emitter.mask, lanes
         for live_out, offsets in entry.live_outs:
             emitter.store_live_out(
@@ -297,14 +308,14 @@ class ScalarRegions:
         found: list[str] = []
         merger, merged = FunctionMerger(), dict[str, str]()
         for number, (region, entries) in enumerate(self._entries.items()):
-            name = f"mb_scalar_region.{number}"
+            name = f"{_REGION}{number}"
             places = self._emitter.places.of_function(name)
             lines = self._emit_function(name, region, entries, attributes, places)
             first = merger.find_first(name, lines, places)
             if first == name:
                 found += lines
             else:
-                merged[f"@{name}("] = f"@{first}("
+                merged[name] = first
         if merged:
             self._redirect_calls(merged)
         return found
@@ -313,9 +324,11 @@ class ScalarRegions:
         """Redirect calls of merged functions."""
         lines = self._emitter.ir.lines
         for at, line in enumerate(lines):
-            found = _REGION_CALL.search(line)
-            if found is not None and found[0] in merged:
-                lines[at] = line.replace(found[0], merged[found[0]], 1)
+            if f"@{_REGION}" in line:
+                call = lazy_instruction(line)
+                if isinstance(call, CallInstruction) and call.name in merged:
+                    call.set_name(merged[call.name])
+                    lines[at] = str(call)
 
     def _emit_function(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -28,12 +27,10 @@ PREFIX = "mb_vector_"
 BARRIER_FUNCTION = "mb_vector_meet"
 SIMD_WIDTH = 32
 _TYPES = ("b1", "u8", "u16", "u32", "u64", "f16", "bf16", "f32")
-_GROUP = re.compile(
-    r"mb_vector_(?P<function>sum|product|min|max|and|or|xor|inclusive_sum|exclusive_sum"
-    r"|inclusive_product|exclusive_product|shuffle|first)_(?P<type>\w+)$"
-)
 _POSITIONS = ("lane", "index", "x", "y", "z", "simdgroup", "arena")
 REDUCTIONS = ("sum", "product", "min", "max", "and", "or", "xor")
+_SCANS = ("inclusive_sum", "exclusive_sum", "inclusive_product", "exclusive_product")
+_SIMD_FUNCTIONS = (*REDUCTIONS, *_SCANS, "shuffle", "first")
 
 
 class SimdFunction(NamedTuple):
@@ -45,10 +42,10 @@ class SimdFunction(NamedTuple):
 
 def parse_simd_function(name: str) -> SimdFunction | None:
     """Return the SIMD-group function of a marker's name; None for other names."""
-    found = _GROUP.match(name)
-    if found is None or found["type"] not in _TYPES:
+    function, _, type_ = name.removeprefix(PREFIX).rpartition("_")
+    if not name.startswith(PREFIX) or function not in _SIMD_FUNCTIONS or type_ not in _TYPES:
         return None
-    return SimdFunction(found["function"], found["type"])
+    return SimdFunction(function, type_)
 
 
 def is_position(name: str) -> bool:

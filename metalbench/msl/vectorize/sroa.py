@@ -6,7 +6,6 @@ product and a varying position would otherwise exist once per lane, with all its
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
@@ -22,13 +21,13 @@ from metalbench.msl.ir.model import (
     Memory,
     Value,
 )
+from metalbench.msl.ir.operands import dereferenceable_bytes_of
 from metalbench.msl.ir.types import ArrayType, Int, Layout
 
 _BYTE, _INDEX = Int(8), Int(64)
 _LIFETIME = "llvm.lifetime."
 # For each value the instructions that use it, with the operand's position.
 _UseMap = dict[str, list[tuple[Instruction, int]]]
-_DEREFERENCEABLE = re.compile(r"\bdereferenceable\((\d+)\)")
 
 
 class _Offset(NamedTuple):
@@ -135,11 +134,11 @@ def _get_access_size(instruction: Instruction, operand: int, layout: Layout) -> 
         return layout.size(instruction.accessed) if is_address else None
     if not isinstance(instruction, CallInstruction):
         return None
-    if MEMORY_INTRINSICS.match(instruction.name):
+    if instruction.name.startswith(MEMORY_INTRINSICS):
         return instruction.operands[2].integer
-    extent = _DEREFERENCEABLE.search(instruction.parameters[operand])
-    is_matrix = MATRIX_FUNCTIONS.match(instruction.name)
-    return int(extent[1]) if is_matrix and extent else None
+    if MATRIX_FUNCTIONS.match(instruction.name):
+        return dereferenceable_bytes_of(instruction.parameters[operand])
+    return None
 
 
 def _split_alloca(function: Function, slices: _AllocaSlices) -> None:
