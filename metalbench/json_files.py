@@ -18,6 +18,7 @@ from metalbench.untrusted_files import read_plain_file
 
 MOST_BYTES = 64 << 20
 MOST_DEPTH = 64
+TOO_DEEP = f"expected at most {MOST_DEPTH} levels of nesting, got more"
 MOST_INTEGER = 2**63 - 1
 # Types of fields.
 Text = Annotated[str, msgspec.Meta(max_length=10_000)]
@@ -44,8 +45,10 @@ def parse_json(data: bytes, declared: type[Declared], file: str, *, form: str = 
     try:
         plain = msgspec.json.decode(data)
         _check_limits(plain)
-    except (ValueError, RecursionError) as error:
-        raise _make_error(file, form, error) from None
+    except ValueError as error:
+        raise _make_error(file, form or "JSON", str(error)) from None
+    except RecursionError:
+        raise _make_error(file, form, TOO_DEEP) from None
     return convert_json(plain, declared, file, form=form)
 
 
@@ -54,12 +57,12 @@ def convert_json(plain: Any, declared: type[Declared], file: str, *, form: str =
     try:
         return msgspec.convert(plain, declared)
     except (ValueError, OverflowError) as error:
-        raise _make_error(file, form, error) from None
+        raise _make_error(file, form, str(error)) from None
 
 
-def _make_error(file: str, form: str, error: Exception) -> DeclarationError:
+def _make_error(file: str, form: str, reason: str) -> DeclarationError:
     expected = f"expected {form}; " if form else ""
-    return DeclarationError(f"{file}: {expected}{shorten(str(error))}")
+    return DeclarationError(f"{file}: {expected}{shorten(reason)}")
 
 
 def _check_limits(plain: Any) -> None:
@@ -69,7 +72,7 @@ def _check_limits(plain: Any) -> None:
         value, depth = left.pop()
         if isinstance(value, dict | list):
             if depth > MOST_DEPTH:
-                raise ValueError(f"expected at most {MOST_DEPTH} levels of nesting, got more")
+                raise ValueError(TOO_DEEP)
             parts = value.values() if isinstance(value, dict) else value
             left.extend((each, depth + 1) for each in parts)
         elif isinstance(value, int) and abs(value) > sys.float_info.max:

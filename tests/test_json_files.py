@@ -16,9 +16,9 @@ from metalbench.json_files import MOST_DEPTH, Count, ShortText, parse_json, read
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[" * 200_000, "recursion"),
-        ("[" * 200_000 + "]" * 200_000, "recursion"),
-        ('{"a":' * 200_000 + "1" + "}" * 200_000, "recursion"),
+        ("[" * 200_000, "levels of nesting"),
+        ("[" * 200_000 + "]" * 200_000, "levels of nesting"),
+        ('{"a":' * 200_000 + "1" + "}" * 200_000, "levels of nesting"),
         ("[" * 65 + "]" * 65, "levels of nesting"),
         ('{"a":' * 65 + "1" + "}" * 65, "levels of nesting"),
         ('"' + "[" * 200, "truncated"),
@@ -41,7 +41,9 @@ def test_parse_json_refuses(text: str, says: str) -> None:
 
 
 def test_parse_json_refuses_bytes_that_are_not_utf8() -> None:
-    with pytest.raises(DeclarationError, match="file: 'utf-8' codec can't decode byte 0xff"):
+    with pytest.raises(
+        DeclarationError, match="file: expected JSON; 'utf-8' codec can't decode byte 0xff"
+    ):
         parse_json(b'{"a": "\xff"}', object, "file")
 
 

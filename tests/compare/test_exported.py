@@ -162,7 +162,7 @@ def with_nan(made: ExportedRecord) -> str:
     [
         (lambda _: "", "truncated"),
         (lambda _: "[]", "Expected `object`, got `array`"),
-        (lambda _: "[" * 100_000, "recursion depth"),
+        (lambda _: "[" * 100_000, "levels of nesting"),
         (
             lambda made: json.dumps(plain(made) | {"schema": 2}),
             "Invalid enum value 2 - at `$.schema`",
