@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from elftools.elf.elffile import ELFFile
 
 from metalbench._core import CompileError
 from metalbench.msl.toolchain import elf
@@ -109,7 +110,7 @@ REFUSED: dict[str, tuple[str, list[str], str]] = {
     "a function of the host": (
         'int getpid(void); __attribute__((visibility("default"))) int mb_info(void) '
         "{ return getpid(); }",
-        ["-Wl,--unresolved-symbols=ignore-all"],
+        [],
         "calls getpid of the host",
     ),
 }
@@ -157,6 +158,53 @@ def test_check_imports_refuses_entries_of_the_loader(
     library = build_kernel(code, options, tmp_path)
     with pytest.raises(CompileError, match=said):
         check_imports(library, ELF, checked=checked)
+
+
+def test_read_contents_agrees_with_pyelftools(tmp_path: Path) -> None:
+    code, options, _ = REFUSED["a function of the host"]
+    code += (
+        "static int counter; int table[4] = {1}; extern int environment;"
+        '__attribute__((visibility("default"))) int* mb_thread(int i) '
+        "{ return i ? &counter + environment : table; }"
+    )
+    library = build_kernel(code, options, tmp_path)
+    found = elf.read_contents(library)
+    with library.open("rb") as stream:
+        sections = list(ELFFile(stream).iter_sections())
+        dynamic = [
+            (each.name, each["st_shndx"] == "SHN_UNDEF")
+            for section in sections
+            if section["sh_type"] == "SHT_DYNSYM"
+            for each in section.iter_symbols()
+            if each.name
+        ]
+        writable = {
+            each.name
+            for section in sections
+            if section["sh_type"] in ("SHT_SYMTAB", "SHT_DYNSYM")
+            for each in section.iter_symbols()
+            if each["st_info"]["type"] == "STT_OBJECT"
+            and isinstance(each["st_shndx"], int)
+            and sections[each["st_shndx"]]["sh_flags"] & 1
+        }
+    assert found.imports == {name for name, undefined in dynamic if undefined}
+    assert found.exports == {name for name, undefined in dynamic if not undefined}
+    assert found.variables == writable
+    assert found.imports >= {"getpid", "environment"}
+    assert found.exports == {"mb_span", "mb_info", "mb_thread"}
+    assert found.variables >= {"table"}
+
+
+def test_check_imports_refuses_tables_that_no_section_lists(tmp_path: Path) -> None:
+    code, options, _ = REFUSED["a function of the host"]
+    library = build_kernel(code, options, tmp_path)
+    data = bytearray(library.read_bytes())
+    # e_shoff, e_shnum and e_shstrndx: the loader does not read sections.
+    data[0x28:0x30] = bytes(8)
+    data[0x3C:0x40] = bytes(4)
+    library.write_bytes(data)
+    with pytest.raises(CompileError, match="a DT_SYMTAB outside of the sections"):
+        check_imports(library, ELF, checked=False)
 
 
 @pytest.mark.parametrize("size", [0, 3, 64, 200, 1000])
