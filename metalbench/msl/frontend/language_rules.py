@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from metalbench._core import CompileError
+from metalbench.msl.frontend.cpp_restrictions import find_cpp_violations
 from metalbench.msl.frontend.declarations import (
     Attribute,
     Declaration,
@@ -65,6 +66,7 @@ def find_violations(source: Source, version: int) -> list[Violation]:
         *find_program_variables(source),
         *([] if version >= STANDARDS["metal4.0"] else find_lambdas(tokens)),
         *find_type_names_as_identifiers(tokens),
+        *(Violation(*each) for each in find_cpp_violations(source)),
     ]
     return sorted(found, key=lambda violation: violation.index)
 
