@@ -34,6 +34,10 @@ def build(text: str) -> None:
             f"float g() {{ return 1; }}\n{KERNEL} {{ x[i] = noexcept(g()); }}",
             "'noexcept' is not supported in Metal",
         ),
+        (
+            f"{KERNEL} {{ float a[i]; a[0] = 1; x[i] = a[0]; }}",
+            "variable length arrays are not supported in Metal",
+        ),
         (f"{KERNEL} {{ static float a = 1; x[i] = a; }}", STATIC),
         (f"{KERNEL} {{ static const float a = 1; x[i] = a; }}", STATIC),
         (

@@ -156,10 +156,33 @@ def test_a_vertex_function_is_not_a_kernel():
     [
         (
             "device int* a, float b",
-            "parameter b: expected a device, constant or threadgroup pointer",
+            "parameter b: invalid type 'float b' for input declaration in a kernel function; "
+            "expected a device, constant or threadgroup pointer",
         ),
-        ("device int* a [[buffer(1)]], device int* b [[buffer(1)]]", "b: buffer 1 is taken by a"),
-        ("device int* a [[buffer(31)]]", "expected an index from 0 to 30"),
+        (
+            "device int* a, float b [[thread_position_in_grid]]",
+            "parameter b: type 'float' is not valid for attribute 'thread_position_in_grid'",
+        ),
+        (
+            "device int* a, int2 b [[threads_per_threadgroup]]",
+            "parameter b: type 'int2' is not valid for attribute 'threads_per_threadgroup'",
+        ),
+        (
+            "device int* a, uint4 b [[thread_position_in_grid]]",
+            "parameter b: type 'uint4' is not valid for attribute 'thread_position_in_grid'",
+        ),
+        (
+            "device int* a, uint2 b [[thread_index_in_simdgroup]]",
+            "parameter b: type 'uint2' is not valid for attribute 'thread_index_in_simdgroup'",
+        ),
+        (
+            "device int* a [[buffer(1)]], device int* b [[buffer(1)]]",
+            "b: cannot reserve 'buffer' resource location at index 1; a has it",
+        ),
+        (
+            "device int* a [[buffer(31)]]",
+            "'buffer' attribute parameter is out of bounds: must be between 0 and 30; got 31",
+        ),
         ("device int* a [[buffer(what)]]", "expected an integer constant, got what"),
     ],
 )

@@ -240,7 +240,7 @@ def test_all_violations_are_listed_in_order():
 
 
 def test_violations_have_the_column_before_the_expansion_of_macros():
-    said = read_refusal(kernel("", "#define NUMBER long  long\nconst   NUMBER   K = 1;"))
+    said = read_refusal(kernel("", "#define NUMBER unsigned  long\nconst   NUMBER   K = 1;"))
     assert said.startswith("k.metal:4:18: error: ")
     assert "const   NUMBER   K = 1;\n      |                  ^" in said
 

@@ -65,13 +65,13 @@ def test_gaps_are_used_where_an_array_fits():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ("texture2d<float> a [[texture(128)]]", r"expected an index from 0 to 127"),
-        ("sampler s [[sampler(16)]]", r"expected an index from 0 to 15"),
-        ("array<texture2d<float>, 4> a [[texture(126)]]", r"expected an index from 0 to 124"),
+        ("texture2d<float> a [[texture(128)]]", r"must be between 0 and 127; got 128"),
+        ("sampler s [[sampler(16)]]", r"must be between 0 and 15; got 16"),
+        ("array<texture2d<float>, 4> a [[texture(126)]]", r"must be between 0 and 124; got 126"),
         ("array<texture2d<float>, n> a", "expected a constant number of elements, got n"),
         (
             "array<texture2d<float>, 4> a [[texture(0)]], texture2d<float> b [[texture(3)]]",
-            "b: texture 3 is taken by a",
+            "b: cannot reserve 'texture' resource location at index 3; a has it",
         ),
     ],
 )

@@ -14,8 +14,8 @@ using namespace metal;
 kernel void beyond(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
   y[i] = x[i + 1];
 }
-kernel void before(device const float* x, device float* y, int i [[thread_position_in_grid]]) {
-  y[i] = x[i - 1];
+kernel void before(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
+  y[i] = x[int(i) - 1];
 }
 kernel void race(device const float* x, device float* y, uint i [[thread_position_in_grid]]) {
   if (i < 32) { y[0] = x[i]; }  // within the first threadgroup: others run at the same time

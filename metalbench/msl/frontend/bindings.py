@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -10,6 +11,7 @@ from typing import NoReturn
 from metalbench._core import CompileError, Unsupported
 from metalbench.msl.frontend.constants import evaluate_expression, read_program_constants
 from metalbench.msl.frontend.reflection import (
+    POSITIONS,
     TEXTURE,
     THREAD_ATTRIBUTES,
     EntryPoint,
@@ -66,14 +68,16 @@ class ArgumentTable:
         if not 0 <= first <= TABLE_SIZES[kind] - size:
             self._fail(
                 parameter,
-                f"[[{kind}({first})]]: expected an index from 0 to {TABLE_SIZES[kind] - size}",
+                f"'{kind}' attribute parameter is out of bounds: must be between 0 and "
+                f"{TABLE_SIZES[kind] - size}; got {first}",
             )
         for index in range(first, first + size):
             other = self._taken.setdefault((kind, index), parameter)
             if other is not parameter:
                 self._fail(
                     parameter,
-                    f"{kind} {index} is taken by {other.name}; give one of them another index",
+                    f"cannot reserve '{kind}' resource location at index {index}; {other.name} has "
+                    "it: give one of them another index",
                 )
         self._found.append((parameter, kind, first))
 
@@ -99,6 +103,11 @@ class ArgumentTable:
 # Bind the parameters of a kernel to arguments, with the values of its function constants.
 
 DEFAULT_MAX_THREADS = 1024
+_NUMBER = re.compile(
+    r"(?:metal::)?(?:(?P<unsigned>u(?:short|int)|unsigned(?: short| int)?|uint(?:16|32)_t)"
+    r"|bool|u?char|u?long|short|int|half|float|bfloat|u?int(?:8|64)_t|int(?:16|32)_t)"
+    r"(?P<count>[234]?)"
+)
 _UNSUPPORTED_ATTRIBUTES = {
     "stage_in": "vertex descriptors",
     "payload": "mesh payloads",
@@ -138,6 +147,7 @@ def bind_parameters(source: Source, kernel: EntryPoint, literals: Mapping[str, s
         elif attribute is not None:
             found.macros.append(f"mb::attribute<mb::{attribute.name}>")
             kind = kernel.typed[parameter.position].spell_type(types)
+            _check_input_type(kernel, parameter, attribute.name, kind)
             found.attributes.append({"name": attribute.name, "type": kind})
         else:
             found.macros.append("")
@@ -212,6 +222,25 @@ def _refuse_unsupported(kernel: EntryPoint, parameter: Parameter) -> None:
         )
 
 
+def _check_input_type(kernel: EntryPoint, parameter: Parameter, attribute: str, kind: str) -> None:
+    """Raise CompileError unless an input of a thread has a type of MSL 5.2.3.6.
+
+    A type that the front end does not know is left to the headers.
+    """
+    found = _NUMBER.fullmatch(kind)
+    if found is None:
+        return
+    most = 3 if attribute in POSITIONS or attribute.startswith("grid_") else 1
+    is_unsigned = bool(found["unsigned"])
+    if is_unsigned and int(found["count"] or 1) <= most:
+        return
+    shapes = "uint, ushort or a vector of 2 or 3 of them" if most > 1 else "uint or ushort"
+    raise CompileError(
+        f"{parameter.location}: error: [{kernel.name}] parameter {parameter.name}: type '{kind}' "
+        f"is not valid for attribute '{attribute}'; expected {shapes}"
+    )
+
+
 def _find_kind(source: Source, kernel: EntryPoint, parameter: Parameter) -> str:
     for attribute in parameter.attributes:
         if attribute.name in TABLE_SIZES:
@@ -231,7 +260,8 @@ def _find_kind(source: Source, kernel: EntryPoint, parameter: Parameter) -> str:
     given = " ".join(parameter.tokens)
     raise CompileError(
         f"{parameter.location}: error: [{kernel.name}] "
-        f"parameter {parameter.name or parameter.position}: expected a device, constant or "
+        f"parameter {parameter.name or parameter.position}: invalid type '{given}' for input "
+        "declaration in a kernel function; expected a device, constant or "
         "threadgroup pointer or reference, a texture, a sampler, or an attribute such as "
         "[[thread_position_in_grid]]; "
         f"got {given}"

@@ -20,6 +20,7 @@ from metalbench.msl.frontend.declarations import (
     skip_attributes,
 )
 from metalbench.msl.frontend.reflection import (
+    POSITIONS,
     THREAD_ATTRIBUTES,
     Parameter,
     find_stage,
@@ -126,18 +127,6 @@ def _find_specifiers_behind(tokens: Tokens, declaration: Declaration, index: int
 
 # 2. The positions of a thread.
 
-# The attributes whose types must have the same number of elements. MSL 5.2.3.6 lists them.
-POSITIONS = frozenset(
-    {
-        "thread_position_in_grid",
-        "threads_per_grid",
-        "thread_position_in_threadgroup",
-        "threads_per_threadgroup",
-        "threadgroup_position_in_grid",
-        "threadgroups_per_grid",
-        "dispatch_threads_per_threadgroup",
-    }
-)
 _POSITION_TYPE = re.compile(r"(?:metal::)?(?:u?(?:short|int)|unsigned(?: short| int)?)([234]?)")
 _POSITION_VECTOR = re.compile(r"(?:metal::)?vec<[\w ]+, ([234])>")
 

@@ -49,6 +49,18 @@ THREAD_ATTRIBUTES = frozenset(
         "grid_size",
     ]
 )
+# The attributes whose types must have the same number of elements. MSL 5.2.3.6 lists them.
+POSITIONS = frozenset(
+    {
+        "thread_position_in_grid",
+        "threads_per_grid",
+        "thread_position_in_threadgroup",
+        "threads_per_threadgroup",
+        "threadgroup_position_in_grid",
+        "threadgroups_per_grid",
+        "dispatch_threads_per_threadgroup",
+    }
+)
 TEXTURE = re.compile(r"(?:texture|depth)(?:1d|2d|3d|cube|_buffer)\w*")
 _LIST_SEPARATOR = re.compile(r"\s*([,<>])\s*")
 

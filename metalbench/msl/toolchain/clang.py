@@ -232,6 +232,8 @@ COMMON_FLAGS = [
     "-Xclang",
     "-fbfloat16-excess-precision=none",
     "-Wno-everything",
+    # As in Metal, arrays have constant lengths.
+    "-Werror=vla",
     "-ferror-limit=20",
     "-fno-elide-type",
     "-fno-color-diagnostics",

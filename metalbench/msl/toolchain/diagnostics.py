@@ -29,6 +29,10 @@ _ARITY = re.compile(r"not viable: (requires .*)")
 _OWN_FILES = ("<scratch space>", OWN)
 
 _REPLACEMENTS = [
+    (
+        re.compile(r"variable length array.*? \[-Werror,-Wvla(?:-[a-z-]+)?\]"),
+        "variable length arrays are not supported in Metal; give the array a constant length",
+    ),
     (re.compile(r"\bunsigned (char|short|int|long)\b"), r"u\1"),
     (re.compile(r"\bsigned char\b"), "char"),
     (re.compile(r"\b_Float16\b"), "half"),

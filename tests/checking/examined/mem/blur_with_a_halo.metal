@@ -10,7 +10,7 @@ using namespace metal;
 constant constexpr int kRadius = 3;
 
 kernel void blur(device const float* x, device float* y, constant int& n,
-                 int i [[thread_position_in_grid]], int t [[thread_position_in_threadgroup]]) {
+                 uint i [[thread_position_in_grid]], uint t [[thread_position_in_threadgroup]]) {
   threadgroup float tile[64 + kRadius * (BUG ? 1 : 2)];
   const int first = i - t - kRadius;
   for (int at = t; at < 64 + 2 * kRadius; at += 64) {
