@@ -50,10 +50,11 @@ class CompiledKernel:
     `path` is a shared object in the cache with the exports of csrc/msl/mb/cpu/abi.h, or PTX with
     the entry of gpu/abi.h. `arguments` are in the order of the kernel's parameters, without those
     that a function constant removes. `engine` is the execution mode of its threads: `loops`,
-    `fibers`, `vectors`, or `cuda` for a GPU; `reason` says why it is not `vectors`. For `vectors`,
-    `widths` are the numbers of threads along x that one call may run, the largest first, and `lane`
-    is the file with the LLVM IR of one of them. With `any_order`, threadgroups never wait for each
-    other. The exported names end in `entry_name` if the object contains several kernels.
+    `fibers`, `vectors`, or `cuda` for a GPU; `reason` says why it is not `vectors`, and why it is
+    compiled with few optimisations. For `vectors`, `widths` are the numbers of threads along x that
+    one call may run, the largest first, and `lane` is the file with the LLVM IR of one of them.
+    With `any_order`, threadgroups never wait for each other. The exported names end in `entry_name`
+    if the object contains several kernels.
     """
 
     name: str

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import resource
 import sys
+import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
+from benchmarks.generated_kernels import KINDS as GENERATED_KINDS
+from benchmarks.generated_kernels import generate_source
 from metalbench.msl import engine
+from metalbench.msl.ir.module import Module
 from metalbench.msl.ir.text import IrError
 from metalbench.msl.toolchain import compile, compile_kernel
 from metalbench.msl.toolchain.run_tool import TooSlowError
+from metalbench.msl.transforms import block_layout
 from metalbench.msl.vectorize.body import LaunchShape
 from metalbench.msl.vectorize.module import vectorize_module
 
@@ -84,6 +90,18 @@ def test_a_large_lane_is_not_vectorised(monkeypatch):
     found = build_kernel("statements", 48, barrier=True)
     assert found.engine == "fibers"
     assert "instructions of one thread, more than 50" in found.reason
+
+
+def test_large_vectors_say_that_they_have_few_optimisations(monkeypatch):
+    monkeypatch.setattr(compile, "O1_LIMITS", replace(compile.O1_LIMITS, module_lines=1))
+    found = build_kernel("statements", 48, barrier=True)
+    assert found.engine == "vectors"
+    assert "compiled with few optimisations" in found.reason
+    # The reason is stored with the object, which kernels of the same code share.
+    launch, reasons = LaunchShape(found.widths[0], rows=True), []
+    kind = {"fast_math": True, "reasons": reasons}
+    path = compile_kernel.build_entry(Path(found.lane), launch, "k", **kind)
+    assert (str(path), "; ".join(reasons)) == (found.path, found.reason)
 
 
 def test_explain_reduction_counts_lines_of_functions_and_modules(monkeypatch):
@@ -177,3 +195,60 @@ def test_check_size_refuses_large_lanes_and_modules_without_one(tmp_path):
         lane.write_text(f"define void @{name}(ptr %p) {{\n{body * count}  ret void\n}}\n")
         with pytest.raises(IrError, match=message):
             compile_kernel.check_size(lane)
+
+
+def processor_s(kind: str, lines: int, *, synchronises: bool, folder: Path) -> float:
+    """Return the processor time of this process and of clang for a build without a cache."""
+    source = generate_source(kind, lines, synchronises=synchronises)
+    begin = _used_s()
+    assert engine.build(engine.parse(source, str(folder / f"{lines}.metal")), "k").path
+    return _used_s() - begin
+
+
+def _used_s() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("synchronises", [False, True], ids=["loops", "lanes"])
+@pytest.mark.parametrize("kind", GENERATED_KINDS)
+def test_build_time_of_large_sources_is_linear(kind, synchronises, tmp_path, monkeypatch):
+    """Twice the length takes less than three times the processor time; quadratic: four times."""
+    ratios = []
+    for attempt in range(3):
+        monkeypatch.setenv("METALBENCH_CACHE", str(tmp_path / str(attempt)))
+        times = [
+            processor_s(kind, lines, synchronises=synchronises, folder=tmp_path)
+            for lines in (2500, 5000)
+        ]
+        ratios.append(times[1] / times[0])
+        if ratios[-1] < 3:
+            return
+    raise AssertionError(f"twice the lines took {ratios} times as long")
+
+
+def test_lay_out_blocks_takes_linear_time():
+    def count_lines(count: int) -> int:
+        """Count the executed lines of lay_out_blocks for a function of `count` branches."""
+        blocks = "".join(
+            f"  br i1 %c, label %a{k}, label %b{k}\na{k}:\n  call void @_ZN2mbL4meetEv()\n"
+            f"  br label %b{k}\nb{k}:\n"
+            for k in range(count)
+        )
+        module = Module(f"define void @f(i1 %c) {{\nstart:\n{blocks}  ret void\n}}\n")
+        executed = 0
+
+        def count_line(frame, event, argument):
+            nonlocal executed
+            executed += event == "line"
+            return count_line if frame.f_code.co_filename == block_layout.__file__ else None
+
+        sys.settrace(count_line)
+        try:
+            block_layout.lay_out_blocks(module)
+        finally:
+            sys.settrace(None)
+        return executed
+
+    assert count_lines(200) < 3 * count_lines(100)

@@ -62,8 +62,8 @@ class SizeLimits:
 # loops, register allocation in the length of a block.
 O3_LIMITS = SizeLimits(60_000, 10_000, 600, 70)
 # For code of other passes, and code whose passes are done. CodeGenPrepare takes quadratic time in
-# the number of blocks: 3 s for 2 000 of them.
-O1_LIMITS = SizeLimits(60_000, 20_000, 3_000, 1_000)
+# the number of blocks: 3 s for 4 000 of them.
+O1_LIMITS = SizeLimits(60_000, 20_000, 4_000, 1_000)
 # Instructions of one lane after optimisation. The vectorised module has several for each.
 LARGEST_LANE = 4_000
 # Processor time of a run of clang with all passes. The slowest known kernels take 5 s.

@@ -24,6 +24,7 @@ from metalbench.msl.toolchain.compile import (
 )
 from metalbench.msl.toolchain.compile_kernel import (
     build_entry,
+    check_size,
     compile_kernel,
     list_lane_flags,
     list_widths,
@@ -119,8 +120,11 @@ class BatchedTranslationUnit:
             [each for one in kernels for each in self._list_entry_points(one)]
         )
         target = build_cache.locate_file(self._make_key("objects", names), ".so")
+        reasons = ["its threads do not synchronise"]
         with build_cache.write_atomically(target) as path:
-            frames = assemble(str(module), path, self._tools, self._translate, self._options)
+            frames = assemble(
+                str(module), path, self._tools, self._translate, self._options, reasons=reasons
+            )
             check_stack_usage(frames, " ".join(names), self._tools.headers, together=False)
             if self._tools.target.debug_in_object:
                 path.with_suffix(".o").replace(target.with_suffix(".o"))
@@ -130,7 +134,7 @@ class BatchedTranslationUnit:
             "path": str(target),
             "object": build_cache.digest_file(target),
             "engine": "loops",
-            "reason": "its threads do not synchronise",
+            "reason": "; ".join(reasons),
             "widths": (),
             "lane": "",
         }
@@ -153,14 +157,18 @@ class BatchedTranslationUnit:
         ):
             with build_cache.write_atomically(path) as file:
                 file.write_text(text)
+        check_size(lane)
         widths = list_widths(lane)
         launch = LaunchShape(widths[0], rows=True)
-        path = build_entry(lane, launch, one.kernel.name, fast_math=self._fast_math)
+        reasons: list[str] = []
+        path = build_entry(
+            lane, launch, one.kernel.name, fast_math=self._fast_math, reasons=reasons
+        )
         return self._make_common_record(one) | {
             "path": str(path),
             "object": build_cache.digest_file(path),
             "engine": "vectors",
-            "reason": "",
+            "reason": "; ".join(reasons),
             "widths": widths,
             "lane": str(lane),
         }

@@ -190,29 +190,50 @@ def _is_collective(function: str) -> bool:
     return function.startswith(_COLLECTIVE) or (function.startswith(_OWN_SYMBOL) and is_matrix)
 
 
-def build_entry(lane: Path, launch: LaunchShape, kernel: str, *, fast_math: bool) -> Path:
+def build_entry(
+    lane: Path,
+    launch: LaunchShape,
+    kernel: str,
+    *,
+    fast_math: bool,
+    reasons: list[str] | None = None,
+) -> Path:
     """Return the shared object for launches of a shape; compile it if the cache lacks it.
 
-    Raise IrError if the kernel cannot be vectorised or needs more than the stack.
+    If optimisations are reduced, the reason is appended to `reasons`. Raise IrError if the kernel
+    cannot be vectorised or needs more than the stack.
     """
+    reasons = [] if reasons is None else reasons
     tools = find_toolchain()
     options = list_flags(checked=False, fast_math=fast_math, passes=VECTOR_FLAGS)
     key = build_cache.digest("vectors", tools.key, repr(options), lane.name, str(launch))
     target = build_cache.locate_file(key, ".so")
+    explained = target.with_suffix(".reason")
     if target.exists():
+        reasons += explained.read_text().splitlines() if explained.exists() else []
         return target
     module = vectorize_module(lane.read_text(), launch)
     options += list_disabled_passes(tools)
+    reduced: list[str] = []
     with build_cache.write_atomically(target) as path:
         try:
             frames = assemble(
-                module, path, tools, MessageTranslator(linker=explain_unknown), options
+                module,
+                path,
+                tools,
+                MessageTranslator(linker=explain_unknown),
+                options,
+                reasons=reduced,
             )
             check_stack_usage(frames, kernel, tools.headers, together=True)
         except CompileError as error:
             raise IrError(str(error)) from error
         if tools.target.debug_in_object:
             path.with_suffix(".o").replace(target.with_suffix(".o"))
+        if reduced:
+            with build_cache.write_atomically(explained) as file:
+                file.write_text("\n".join(reduced))
+    reasons += reduced
     return target
 
 
@@ -410,7 +431,7 @@ def _digest_source(source: Source) -> str:
 def _compile_lowered(
     lowered: LoweredKernel, translate: MessageTranslator, options: BuildOptions
 ) -> build_cache.Record:
-    """Return the compiled files, and the reason if the kernel is not vectorised."""
+    """Return the compiled files, and why the kernel is not vectorised or less optimised."""
     fast_math = options.fast_math
     if options.mode == GPU:
         return _compile_ptx(lowered, translate, options) | {"reason": ""}
@@ -438,20 +459,29 @@ def _explain_no_vectors(lowered: LoweredKernel, options: BuildOptions) -> str:
 def _compile_vectors(
     lowered: LoweredKernel, translate: MessageTranslator, *, fast_math: bool
 ) -> tuple[build_cache.Record | None, str]:
-    """Compile SIMD-groups as vectors. Return None with the reason if that is not possible."""
+    """Compile SIMD-groups as vectors. Return None with the reason if that is not possible.
+
+    The reason of a kernel that is compiled says why its optimisations are reduced.
+    """
+    reasons: list[str] = []
     kind = {"fast_math": fast_math, "spaces": lowered.spaces}
     try:
         lane = lane_of(lowered.code, find_toolchain(), translate, **kind)
         check_size(lane)
         widths = list_widths(lane)
         path = build_entry(
-            lane, LaunchShape(widths[0], rows=True), lowered.kernel.name, fast_math=fast_math
+            lane,
+            LaunchShape(widths[0], rows=True),
+            lowered.kernel.name,
+            fast_math=fast_math,
+            reasons=reasons,
         )
     except IrError as error:
         return None, str(error)
     with build_cache.write_atomically(lane.with_suffix(".cpp")) as text:
         text.write_text(lowered.code.text)
-    return {"path": str(path), "engine": "vectors", "widths": widths, "lane": str(lane)}, ""
+    record = {"path": str(path), "engine": "vectors", "widths": widths, "lane": str(lane)}
+    return record, "; ".join(reasons)
 
 
 def _compile_ptx(
