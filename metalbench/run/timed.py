@@ -283,7 +283,7 @@ def _hold_same_values(one: Bound, other: Bound) -> bool:
 # an honest kernel take longer than known ones with a probability of at most a half. A round alone
 # meets what a window does not: a short round can end before the second core has woken up, in most
 # of the rounds of a busy machine. So a probe that is as long and that uses all cores is timed alone
-# and within windows by turns with the kernel, and the kernel's limit is raised by the probe's
+# and within windows, alternating with the kernel, and the kernel's limit is raised by the probe's
 # factor. Both need this process to treat all blocks alike. Numerical libraries keep threads
 # spinning after a product of matrices, so nothing is judged before the last round of an audit.
 

@@ -22,7 +22,7 @@ ELSEWHERE = {
     "hint-before-simd-loop",
     "optnone",
     "own-isequal",
-    "pragma-pack-beside-a-macro",
+    "pragma-pack-and-a-macro",
     "integer-sequence",
 }
 REFUSED = {case["name"]: case for case in CASES["refuse"] if case["name"] not in ELSEWHERE}
